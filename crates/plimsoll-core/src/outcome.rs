@@ -1,0 +1,129 @@
+//! How an attempt ended: never a bare "error".
+
+use serde::{Deserialize, Serialize};
+
+/// The class of one attempt's end. Every attempt has exactly one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A complete, correct answer.
+    Ok,
+    /// 202: taken in, not done; never counted as goodput.
+    Accepted,
+    /// 503 or 429: refused on purpose by the service.
+    Shed,
+    #[serde(rename = "http_4xx")]
+    Http4xx,
+    #[serde(rename = "http_5xx")]
+    Http5xx,
+    CheckFailed,
+    /// Nobody listens on the port, or the backlog refused.
+    Refused,
+    /// The peer reset the connection.
+    Reset,
+    /// The peer closed the connection before a complete answer.
+    Eof,
+    ConnectTimeout,
+    /// No complete answer within the client's timeout.
+    Timeout,
+    Tls,
+    Dns,
+    /// Bytes that are not HTTP, or that contradict themselves.
+    Protocol,
+    /// Due, but never sent: no connection became free within the bound.
+    Dropped,
+}
+
+impl Outcome {
+    pub const COUNT: usize = 15;
+
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Ok,
+        Self::Accepted,
+        Self::Shed,
+        Self::Http4xx,
+        Self::Http5xx,
+        Self::CheckFailed,
+        Self::Refused,
+        Self::Reset,
+        Self::Eof,
+        Self::ConnectTimeout,
+        Self::Timeout,
+        Self::Tls,
+        Self::Dns,
+        Self::Protocol,
+        Self::Dropped,
+    ];
+
+    /// The class of a complete HTTP answer.
+    pub const fn of_status(status: u16) -> Self {
+        match status {
+            202 => Self::Accepted,
+            429 | 503 => Self::Shed,
+            400..=499 => Self::Http4xx,
+            500..=599 => Self::Http5xx,
+            _ => Self::Ok,
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Accepted => "accepted",
+            Self::Shed => "shed",
+            Self::Http4xx => "http_4xx",
+            Self::Http5xx => "http_5xx",
+            Self::CheckFailed => "check_failed",
+            Self::Refused => "refused",
+            Self::Reset => "reset",
+            Self::Eof => "eof",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::Timeout => "timeout",
+            Self::Tls => "tls",
+            Self::Dns => "dns",
+            Self::Protocol => "protocol",
+            Self::Dropped => "dropped",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.name() == name)
+    }
+
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Neither done nor taken in.
+    pub const fn is_failure(self) -> bool {
+        !matches!(self, Self::Ok | Self::Accepted)
+    }
+
+    /// The peer answered with a complete HTTP message.
+    pub const fn has_answer(self) -> bool {
+        matches!(
+            self,
+            Self::Ok
+                | Self::Accepted
+                | Self::Shed
+                | Self::Http4xx
+                | Self::Http5xx
+                | Self::CheckFailed
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_indexes_and_serde_agree() {
+        for (index, outcome) in Outcome::ALL.into_iter().enumerate() {
+            assert_eq!(outcome.index(), index);
+            assert_eq!(Outcome::from_name(outcome.name()), Some(outcome));
+            let json = serde_json::to_string(&outcome).unwrap();
+            assert_eq!(json, format!("\"{}\"", outcome.name()));
+        }
+    }
+}

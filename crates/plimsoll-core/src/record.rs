@@ -1,0 +1,108 @@
+//! The one record of a run: JSON Lines, appended as it happens, readable after any interruption.
+//!
+//! `docs/formats/record-1.md` describes every line kind field by field.
+
+mod observation;
+mod read;
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+pub use observation::*;
+pub use read::{ReadError, Record, Remark};
+
+use crate::plan::Plan;
+use crate::step::Step;
+use crate::units::Nanos;
+use crate::verdict::{LevelResult, Verdict};
+use crate::window::Window;
+
+/// The schema this version writes.
+pub const SCHEMA: &str = "plimsoll.record/1";
+
+/// What ran, where and on what: the first line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    pub schema: String,
+    /// The command as a noun: `run`, `find`.
+    pub command: String,
+    pub plan: Plan,
+    /// Wall-clock start, RFC 3339 in UTC.
+    pub started_at: String,
+    pub machine: Machine,
+    pub plimsoll_version: String,
+    /// A name for the target in titles; the host of the URL unless given.
+    pub title: String,
+}
+
+/// The host that generated the load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    pub host: String,
+    pub kernel: String,
+    pub cpu: String,
+    pub cores_count: u32,
+    pub memory_bytes: u64,
+}
+
+/// The start of a level.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LevelStart {
+    pub start_ns: Nanos,
+    #[serde(flatten)]
+    pub step: Step,
+}
+
+/// Something that happened once: an abort rule, an interruption, a change of the target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub at_ns: Nanos,
+    pub event: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+/// One line of the file; `kind` tells which.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lines are handled one at a time, never in bulk"
+)]
+pub enum Line {
+    Header(Header),
+    Level(LevelStart),
+    Window(Window),
+    Observation(Observation),
+    LevelEnd(LevelResult),
+    Event(Event),
+    Verdict(Verdict),
+}
+
+/// Appends lines; every line is whole on disk before the next begins.
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    out: W,
+}
+
+impl<W: Write> Writer<W> {
+    /// Starts a record with its header.
+    pub fn start(out: W, header: Header) -> io::Result<Self> {
+        let mut writer = Self { out };
+        writer.append(&Line::Header(header))?;
+        Ok(writer)
+    }
+
+    /// Goes on with a record that has its header already.
+    pub fn resume(out: W) -> Self {
+        Self { out }
+    }
+
+    pub fn append(&mut self, line: &Line) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        self.out.write_all(&bytes)?;
+        self.out.flush()
+    }
+}

@@ -1,0 +1,123 @@
+//! What was seen of a tier from outside: processes, host, control group, listeners, proxy logs, gauges.
+//!
+//! Cumulative kernel counters are stored as differences over the interval, so lines add up.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::units::Nanos;
+
+/// One sample of one source over `length_ns` ending at `at_ns` (from the start of the run).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    pub at_ns: Nanos,
+    pub length_ns: Nanos,
+    /// The tier's name as shown: `target`, or what `--watch` named.
+    pub tier: String,
+    #[serde(flatten)]
+    pub seen: Seen,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "source")]
+pub enum Seen {
+    Process(ProcessSample),
+    Host(HostSample),
+    Cgroup(CgroupSample),
+    Listener(ListenerSample),
+    /// nginx timing fields of the requests logged in the interval.
+    Proxy(ProxySample),
+    /// Prometheus gauges and counters by name.
+    Metrics(MetricsSample),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProcessSample {
+    pub pid: u32,
+    pub name: String,
+    /// Cores the process may use (affinity).
+    pub cores_allowed: u32,
+    /// The busiest threads, run plus wait, at most 16; the rest is summed in `others`.
+    pub threads: Vec<ThreadSample>,
+    pub others: ThreadSample,
+    pub threads_count: u32,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    pub resident_bytes: u64,
+    pub major_faults: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_files_max: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadSample {
+    pub tid: u32,
+    pub name: String,
+    /// Time on a processor.
+    pub run_ns: Nanos,
+    /// Time runnable but waiting for one.
+    pub wait_ns: Nanos,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostSample {
+    pub cores: u32,
+    /// Busy share of each core.
+    pub core_busy_ratio: Vec<f64>,
+    pub steal_ratio: f64,
+    /// Pressure stall shares of the interval; absent where the kernel has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub psi_cpu_some_ratio: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub psi_io_full_ratio: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub psi_memory_some_ratio: Option<f64>,
+    pub listen_overflows: u64,
+    pub listen_drops: u64,
+    pub retransmits: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CgroupSample {
+    pub path: String,
+    /// Cores the quota allows; absent without a quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_cores: Option<f64>,
+    pub run_ns: Nanos,
+    pub throttled_periods: u64,
+    pub periods: u64,
+    pub throttled_ns: Nanos,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ListenerSample {
+    pub port: u16,
+    /// Accept queue now and its bound.
+    pub accept_queue: u32,
+    pub accept_queue_max: u32,
+    pub established: u32,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProxySample {
+    pub requests: u64,
+    /// Answers by status class digit: 2, 4, 5.
+    pub status: BTreeMap<u16, u64>,
+    /// Requests whose upstream was never reached (`upstream_status` is `-`).
+    pub upstream_unreached: u64,
+    pub request_time: Histogram,
+    pub upstream_time: Histogram,
+    pub upstream_connect_time: Histogram,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MetricsSample {
+    /// Gauges as read; counters as differences per interval, marked by the suffix `_total`.
+    pub values: BTreeMap<String, f64>,
+}

@@ -1,0 +1,205 @@
+//! Reads a record back: whole lines only, older schemas gladly, newer ones never by guessing.
+
+use std::io::BufRead;
+
+use thiserror::Error;
+
+use super::{Event, Header, LevelStart, Line, Observation, SCHEMA};
+use crate::tally::Tally;
+use crate::verdict::{LevelResult, Verdict};
+use crate::window::Window;
+
+/// Longest line read; a window of every class with full histograms stays below 4 MB.
+const LINE_BYTES_MAX: usize = 64 << 20;
+
+/// Why a file cannot be used as a record.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    #[error("cannot read the record: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("the record is empty")]
+    Empty,
+    #[error("line 1 is not a record header: {0}; expected a file that plimsoll run or find wrote")]
+    NoHeader(String),
+    #[error("the record has schema `{0}`, this version reads `{SCHEMA}`; use a newer plimsoll")]
+    Newer(String),
+    #[error("line {line} is not readable: {reason}")]
+    Line { line: usize, reason: String },
+    #[error("line {0} is longer than 64 MiB")]
+    LongLine(usize),
+}
+
+/// Something odd that did not stop the reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    /// The last line has no end: the run was cut off while writing it. It was skipped.
+    TornLastLine { line: usize },
+    /// A kind of line this version does not know.
+    UnknownKind { line: usize, kind: String },
+    /// The run wrote no verdict: it was interrupted.
+    NoVerdict,
+}
+
+/// A record in memory.
+#[derive(Debug, Clone)]
+pub struct Record {
+    pub header: Header,
+    pub levels: Vec<LevelStart>,
+    pub windows: Vec<Window>,
+    pub observations: Vec<Observation>,
+    pub level_results: Vec<LevelResult>,
+    pub events: Vec<Event>,
+    /// The last verdict line, if the run came to one.
+    pub verdict: Option<Verdict>,
+    pub remarks: Vec<Remark>,
+}
+
+impl Record {
+    pub fn new(header: Header) -> Self {
+        Self {
+            header,
+            levels: Vec::new(),
+            windows: Vec::new(),
+            observations: Vec::new(),
+            level_results: Vec::new(),
+            events: Vec::new(),
+            verdict: None,
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Reads to the end. A torn last line and unknown kinds become remarks.
+    pub fn read(mut input: impl BufRead) -> Result<Self, ReadError> {
+        let mut bytes = Vec::new();
+        if read_line(&mut input, &mut bytes, 1)? == 0 {
+            return Err(ReadError::Empty);
+        }
+        let mut record = Self::new(parse_header(&bytes)?);
+        let mut number = 1;
+        loop {
+            number += 1;
+            bytes.clear();
+            if read_line(&mut input, &mut bytes, number)? == 0 {
+                break;
+            }
+            let torn = bytes.last() != Some(&b'\n');
+            match serde_json::from_slice::<Line>(&bytes) {
+                Ok(line) => record.push(line),
+                Err(_) if torn => record.remarks.push(Remark::TornLastLine { line: number }),
+                Err(error) => record.remarks.push(unknown_kind(&bytes, number, &error)?),
+            }
+        }
+        if record.verdict.is_none() {
+            record.remarks.push(Remark::NoVerdict);
+        }
+        Ok(record)
+    }
+
+    /// Adds one line, as it would be read back.
+    pub fn push(&mut self, line: Line) {
+        match line {
+            Line::Header(header) => self.header = header,
+            Line::Level(level) => self.levels.push(level),
+            Line::Window(window) => self.windows.push(window),
+            Line::Observation(observation) => self.observations.push(observation),
+            Line::LevelEnd(result) => self.level_results.push(result),
+            Line::Event(event) => self.events.push(event),
+            Line::Verdict(verdict) => self.verdict = Some(verdict),
+        }
+    }
+
+    pub fn level(&self, level: u32) -> Option<&LevelStart> {
+        self.levels.iter().find(|start| start.step.level == level)
+    }
+
+    pub fn level_result(&self, level: u32) -> Option<&LevelResult> {
+        self.level_results
+            .iter()
+            .find(|result| result.level == level)
+    }
+
+    /// The windows of a level in order.
+    pub fn windows_of(&self, level: u32) -> impl Iterator<Item = &Window> {
+        self.windows
+            .iter()
+            .filter(move |window| window.level == level)
+    }
+
+    /// Everything that became of the attempts due in a level, late ends included.
+    pub fn tally_of(&self, level: u32) -> Tally {
+        let mut tally = Tally::default();
+        for window in &self.windows {
+            if window.level == level {
+                tally.merge(&window.total());
+            }
+            for carried in window
+                .carried
+                .iter()
+                .filter(|carried| carried.level == level)
+            {
+                tally.merge(&carried.tally);
+            }
+        }
+        tally
+    }
+}
+
+fn read_line(
+    input: &mut impl BufRead,
+    bytes: &mut Vec<u8>,
+    number: usize,
+) -> Result<usize, ReadError> {
+    let mut limited = std::io::Read::take(input, LINE_BYTES_MAX as u64 + 1);
+    let read = limited.read_until(b'\n', bytes)?;
+    if read > LINE_BYTES_MAX {
+        Err(ReadError::LongLine(number))
+    } else {
+        Ok(read)
+    }
+}
+
+fn parse_header(bytes: &[u8]) -> Result<Header, ReadError> {
+    let value: serde_json::Value = serde_json::from_slice(bytes)
+        .map_err(|_| ReadError::NoHeader("it is not JSON".to_owned()))?;
+    let schema = value.get("schema").and_then(|schema| schema.as_str());
+    match schema {
+        Some(SCHEMA) => {}
+        Some(other) if other.starts_with("plimsoll.record/") => {
+            return Err(ReadError::Newer(other.to_owned()));
+        }
+        _ => return Err(ReadError::NoHeader("it has no `schema` of ours".to_owned())),
+    }
+    match serde_json::from_value::<Line>(value) {
+        Ok(Line::Header(header)) => Ok(header),
+        Ok(_) => Err(ReadError::NoHeader("its kind is not `header`".to_owned())),
+        Err(error) => Err(ReadError::NoHeader(error.to_string())),
+    }
+}
+
+/// A line of a kind we do not know is skipped with a remark; a known kind must be readable.
+fn unknown_kind(bytes: &[u8], line: usize, error: &serde_json::Error) -> Result<Remark, ReadError> {
+    const KINDS: [&str; 7] = [
+        "header",
+        "level",
+        "window",
+        "observation",
+        "level_end",
+        "event",
+        "verdict",
+    ];
+    let value: Option<serde_json::Value> = serde_json::from_slice(bytes).ok();
+    let kind = value
+        .as_ref()
+        .and_then(|value| value.get("kind"))
+        .and_then(|kind| kind.as_str());
+    match kind {
+        Some(kind) if !KINDS.contains(&kind) => Ok(Remark::UnknownKind {
+            line,
+            kind: kind.to_owned(),
+        }),
+        _ => Err(ReadError::Line {
+            line,
+            reason: error.to_string(),
+        }),
+    }
+}

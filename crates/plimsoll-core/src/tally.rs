@@ -1,0 +1,308 @@
+//! Attempts counted by outcome class, with both clocks and exact counts at every objective bound.
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::{Histogram, rank_of};
+use crate::outcome::Outcome;
+use crate::units::Nanos;
+
+/// One outcome class: how many, how many bytes, and how long on both clocks.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassTally {
+    pub count: u64,
+    /// Bytes received in answers of this class, heads included.
+    pub bytes: u64,
+    /// From the intended start to the last byte.
+    pub response: Histogram,
+    /// From the first write to the last byte; empty for attempts that were never written.
+    pub service: Histogram,
+}
+
+/// A quantile over attempts: failures are infinitely late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantile {
+    At(Nanos),
+    /// More attempts failed than the quantile leaves room for.
+    Never,
+}
+
+impl Quantile {
+    pub fn finite(self) -> Option<Nanos> {
+        match self {
+            Self::At(value) => Some(value),
+            Self::Never => None,
+        }
+    }
+}
+
+/// What became of a set of attempts. Merging is addition.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tally {
+    classes: [ClassTally; Outcome::COUNT],
+    /// Ok answers whose response time was within the plan's n-th bound, exactly counted.
+    within: Vec<u64>,
+}
+
+impl Tally {
+    /// Counts one finished attempt. `service` is `None` when nothing was ever written.
+    #[inline]
+    pub fn record(
+        &mut self,
+        outcome: Outcome,
+        response: Nanos,
+        service: Option<Nanos>,
+        bytes: u64,
+        bounds: &[Nanos],
+    ) {
+        let class = &mut self.classes[outcome.index()];
+        class.count += 1;
+        class.bytes += bytes;
+        class.response.record(response);
+        if let Some(service) = service {
+            class.service.record(service);
+        }
+        if outcome == Outcome::Ok && !bounds.is_empty() {
+            if self.within.len() < bounds.len() {
+                self.within.resize(bounds.len(), 0);
+            }
+            for (within, &bound) in self.within.iter_mut().zip(bounds) {
+                *within += u64::from(response <= bound);
+            }
+        }
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.classes.iter_mut().zip(&other.classes) {
+            mine.count += theirs.count;
+            mine.bytes += theirs.bytes;
+            mine.response.merge(&theirs.response);
+            mine.service.merge(&theirs.service);
+        }
+        if self.within.len() < other.within.len() {
+            self.within.resize(other.within.len(), 0);
+        }
+        for (mine, theirs) in self.within.iter_mut().zip(&other.within) {
+            *mine += theirs;
+        }
+    }
+
+    /// Forgets the counts and keeps the memory.
+    pub fn clear(&mut self) {
+        for class in &mut self.classes {
+            if class.count > 0 {
+                class.count = 0;
+                class.bytes = 0;
+                class.response.clear();
+                class.service.clear();
+            }
+        }
+        self.within.fill(0);
+    }
+
+    pub fn class(&self, outcome: Outcome) -> &ClassTally {
+        &self.classes[outcome.index()]
+    }
+
+    /// Classes that occurred, in the order of [`Outcome::ALL`].
+    pub fn occurred(&self) -> impl Iterator<Item = (Outcome, &ClassTally)> {
+        Outcome::ALL
+            .into_iter()
+            .zip(&self.classes)
+            .filter(|(_, class)| class.count > 0)
+    }
+
+    pub fn attempts(&self) -> u64 {
+        self.classes.iter().map(|class| class.count).sum()
+    }
+
+    pub fn ok(&self) -> u64 {
+        self.class(Outcome::Ok).count
+    }
+
+    pub fn failures(&self) -> u64 {
+        self.occurred()
+            .filter(|(outcome, _)| outcome.is_failure())
+            .map(|(_, c)| c.count)
+            .sum()
+    }
+
+    /// Completions: everything that got an answer, good or bad.
+    pub fn answers(&self) -> u64 {
+        self.occurred()
+            .filter(|(outcome, _)| outcome.has_answer())
+            .map(|(_, c)| c.count)
+            .sum()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.classes.iter().map(|class| class.bytes).sum()
+    }
+
+    /// Ok answers within the `index`-th bound of the plan.
+    pub fn within(&self, index: usize) -> u64 {
+        self.within.get(index).copied().unwrap_or(0)
+    }
+
+    /// Ok answers within every bound, which is what counts as goodput; all ok without bounds.
+    pub fn good(&self) -> u64 {
+        if self.within.is_empty() {
+            return self.ok();
+        }
+        self.within.iter().copied().min().unwrap_or(0)
+    }
+
+    /// The response-time quantile over all attempts; `None` without attempts.
+    pub fn response_quantile(&self, q: f64) -> Option<Quantile> {
+        let attempts = self.attempts();
+        let succeeded = [Outcome::Ok, Outcome::Accepted];
+        quantile_over(attempts, succeeded.map(|o| &self.class(o).response), q)
+    }
+
+    /// The service-time quantile over all attempts; `None` without attempts.
+    pub fn service_quantile(&self, q: f64) -> Option<Quantile> {
+        let attempts = self.attempts();
+        let succeeded = [Outcome::Ok, Outcome::Accepted];
+        quantile_over(attempts, succeeded.map(|o| &self.class(o).service), q)
+    }
+
+    /// Response times of the ok answers alone; never the basis of a verdict.
+    pub fn answers_only(&self) -> &Histogram {
+        &self.class(Outcome::Ok).response
+    }
+
+    /// Response times of every attempt that took time: all classes but `dropped`, merged.
+    pub fn residence_ns(&self) -> u128 {
+        self.classes
+            .iter()
+            .map(|class| class.response.sum_ns())
+            .sum()
+    }
+}
+
+fn quantile_over(attempts: u64, succeeded: [&Histogram; 2], q: f64) -> Option<Quantile> {
+    if attempts == 0 {
+        return None;
+    }
+    let rank = rank_of(q, attempts);
+    let [ok, accepted] = succeeded;
+    let value = if accepted.is_empty() {
+        ok.at_rank(rank)
+    } else {
+        let mut both = ok.clone();
+        both.merge(accepted);
+        both.at_rank(rank)
+    };
+    Some(value.map_or(Quantile::Never, Quantile::At))
+}
+
+/// In JSON: `{"within": […], "classes": {"ok": {…}}}` with the classes that occurred.
+mod wire {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{ClassTally, Outcome, Tally};
+
+    #[derive(Serialize)]
+    struct Out<'a> {
+        #[serde(skip_serializing_if = "<[u64]>::is_empty")]
+        within: &'a [u64],
+        classes: BTreeMap<Outcome, &'a ClassTally>,
+    }
+
+    #[derive(Deserialize)]
+    struct In {
+        #[serde(default)]
+        within: Vec<u64>,
+        classes: BTreeMap<Outcome, ClassTally>,
+    }
+
+    impl Serialize for Tally {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let classes = self.occurred().collect();
+            Out {
+                within: &self.within,
+                classes,
+            }
+            .serialize(serializer)
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Tally {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let read = In::deserialize(deserializer)?;
+            let mut tally = Self {
+                within: read.within,
+                ..Self::default()
+            };
+            for (outcome, class) in read.classes {
+                tally.classes[outcome.index()] = class;
+            }
+            Ok(tally)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Tally {
+        let mut tally = Tally::default();
+        let bounds = [Nanos::from_millis(250)];
+        for ms in 1..=98 {
+            let time = Nanos::from_millis(ms * 3);
+            tally.record(Outcome::Ok, time, Some(time), 100, &bounds);
+        }
+        tally.record(
+            Outcome::Eof,
+            Nanos::from_millis(1),
+            Some(Nanos(1)),
+            0,
+            &bounds,
+        );
+        tally.record(Outcome::Dropped, Nanos::from_millis(9), None, 0, &bounds);
+        tally
+    }
+
+    #[test]
+    fn a_failure_is_infinitely_late() {
+        let tally = sample();
+        assert_eq!(tally.attempts(), 100);
+        assert_eq!(tally.failures(), 2);
+        assert!(matches!(
+            tally.response_quantile(0.98),
+            Some(Quantile::At(_))
+        ));
+        assert_eq!(tally.response_quantile(0.99), Some(Quantile::Never));
+        assert_eq!(
+            tally.answers_only().quantile(0.99),
+            Some(Nanos::from_millis(294)).map(|_| tally.answers_only().at_rank(98).unwrap())
+        );
+        assert_eq!(Tally::default().response_quantile(0.5), None);
+    }
+
+    #[test]
+    fn goodput_counts_exactly_at_the_bound() {
+        assert_eq!(
+            sample().good(),
+            83,
+            "83 × 3 ms = 249 ms is within 250 ms, 84 × 3 ms is not"
+        );
+    }
+
+    #[test]
+    fn json_round_trips_and_merge_adds() {
+        let tally = sample();
+        let json = serde_json::to_string(&tally).unwrap();
+        let read: Tally = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, tally);
+        let mut twice = read;
+        twice.merge(&tally);
+        assert_eq!(twice.attempts(), 200);
+        assert_eq!(twice.good(), 166);
+        twice.clear();
+        assert_eq!(twice.attempts(), 0);
+    }
+}

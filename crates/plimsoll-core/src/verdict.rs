@@ -1,0 +1,302 @@
+//! What a record means: gates, capacity, the limit and advice, in the stable keys of the summary.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Outcome;
+use crate::tally::Quantile;
+use crate::units::Nanos;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judgement {
+    Pass,
+    Fail,
+    Inconclusive,
+    /// A gate failed: the numbers carry no verdict.
+    Invalid,
+    /// Nothing was asked: a run without objectives.
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateState {
+    Pass,
+    Warning,
+    Fail,
+    /// The record lacks the figures; the note says which measurement would decide.
+    Unknown,
+    NotApplicable,
+}
+
+/// One validity gate as computed: what was compared, both numbers, the tolerance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// Number in the list of gates (DESIGN section 6), 1 to 13.
+    pub number: u8,
+    pub name: String,
+    pub state: GateState,
+    pub compared: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub right: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<String>,
+    /// What it means here and what to do; empty when nothing needs saying.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// Quantiles over attempts; `never` where more failed than the quantile leaves room for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// Of ok answers: a mean over failures has no meaning.
+    pub mean: Option<Nanos>,
+    pub p50: Option<Quantile>,
+    pub p90: Option<Quantile>,
+    pub p95: Option<Quantile>,
+    pub p99: Option<Quantile>,
+    pub p99_9: Option<Quantile>,
+    /// The longest ok answer.
+    pub max: Option<Nanos>,
+}
+
+/// A figure between two bounds; a bound that was not measured is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    pub estimate: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lower: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper: Option<f64>,
+}
+
+/// Where goodput falls more than 10 % below its peak.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Collapse {
+    /// Between the last rate that kept its goodput and the first that lost it.
+    At(Bounds),
+    /// Goodput at the highest rate offered, as a share of the peak.
+    NoneUpTo { rate_per_s: f64, goodput_ratio: f64 },
+}
+
+/// What the recovery probe saw.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// Seconds from the end of the pulse until normal; absent when it did not recover in time.
+    pub seconds: Option<f64>,
+    pub watched_seconds: f64,
+    pub base_rate_per_s: f64,
+    pub pulse_rate_per_s: f64,
+    pub pulse_seconds: f64,
+}
+
+/// How sure the naming of a cause is (capacity-science D.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    Unknown,
+    /// One signal.
+    Suspected,
+    /// Two or more independent signals.
+    Supported,
+    /// An experiment moved the limit as predicted.
+    Confirmed,
+}
+
+/// What gives way first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    PinnedThread,
+    Cpu,
+    CpuQuota,
+    ConnectionSlots,
+    Pool,
+    Downstream,
+    Lock,
+    Disk,
+    EventLoop,
+    Memory,
+    Stalls,
+    /// A configured refusal, such as 429 from a rate rule.
+    Rule,
+    NotReached,
+    Unknown,
+}
+
+/// One figure that speaks for (or rules out) a cause.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The independent signal this belongs to; two lines of one signal count once.
+    pub signal: String,
+    pub text: String,
+}
+
+/// The resource that gives way first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    pub cause: Cause,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
+    pub confidence: Confidence,
+    /// The rate at which this resource is full, where a figure carries it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling_per_s: Option<f64>,
+    pub evidence: Vec<Evidence>,
+    /// Resources ruled out, each with the figure that did it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ruled_out: Vec<String>,
+}
+
+/// One resource of one tier: how busy at the load line, and where it would be full.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Resource {
+    pub tier: String,
+    pub resource: String,
+    /// Share of the resource in use at the deciding level, running.
+    pub run_ratio: f64,
+    /// Share runnable but waiting.
+    pub wait_ratio: f64,
+    /// Seconds of the resource per request (utilisation law), where it has that meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demand_seconds: Option<f64>,
+    /// The rate at which it would be full; predicted unless it is the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_at_per_s: Option<f64>,
+}
+
+/// The resource expected to give way after the first is lifted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NextLimit {
+    pub tier: String,
+    pub resource: String,
+    pub full_at_per_s: f64,
+}
+
+/// One thing to change: imperative with a number, then inputs, margin and precondition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Advice {
+    pub action: String,
+    pub because: String,
+}
+
+/// How one level ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LevelState {
+    Pass,
+    Fail,
+    Undecided,
+    /// The generator could not sustain it.
+    Void,
+    /// Played for another reason than a decision: warm-up, anchor, overshoot, recovery.
+    Observed,
+}
+
+/// The outcome of a level: written after its last window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LevelResult {
+    pub level: u32,
+    pub state: LevelState,
+    /// The clause that failed, as written: `p99 < 250 ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clause: Option<String>,
+    /// Bad attempts of the deciding clause, as a share of attempts, with its interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bad_ratio: Option<Bounds>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Windows at the start of the level that were not judged.
+    pub discarded_windows: u32,
+}
+
+/// A boundary set by events rarer than a level is long.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RareStalls {
+    /// Seconds between stalls, as far as the windows show.
+    pub interval_seconds: f64,
+    /// Bad attempts: variance to mean of the counts per second; far above 1 means bursts.
+    pub variance_to_mean: f64,
+    /// Share of seconds that carry four fifths of the bad attempts.
+    pub bad_seconds_ratio: f64,
+}
+
+/// What a search found. A field that is absent was not probed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// The highest rate that held a soak, and the lowest that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_per_s: Option<Bounds>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee_per_s: Option<Bounds>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee_in_flight: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_goodput_per_s: Option<Bounds>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collapse_per_s: Option<Collapse>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_seconds: Option<Recovery>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binding_clause: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soak_seconds: Option<f64>,
+    /// The level whose windows carry the key figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_level: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rare_stalls: Option<RareStalls>,
+    pub converged: bool,
+    /// Sentences about what the search could not decide, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+}
+
+/// The summary: what `--format json` prints and the record's last line holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub valid: bool,
+    pub verdict: Judgement,
+    /// The level that the figures below describe; in a plain run the only one.
+    pub level: u32,
+    pub duration_seconds: f64,
+    pub attempts_count: u64,
+    /// Attempts started per second, answered per second, and correct within the objective per second.
+    pub offered_per_s: f64,
+    pub throughput_per_s: f64,
+    pub goodput_per_s: f64,
+    pub outcomes: BTreeMap<Outcome, u64>,
+    pub response_time_ns: Times,
+    pub service_time_ns: Times,
+    pub in_flight_mean: f64,
+    pub bytes_received: u64,
+    /// Each clause of the objectives with what was measured against it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objectives: Vec<ObjectiveResult>,
+    #[serde(flatten)]
+    pub found: Found,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_limit: Option<NextLimit>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<Resource>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<Advice>,
+    pub gates: Vec<Gate>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObjectiveResult {
+    pub clause: String,
+    pub judgement: Judgement,
+    /// What was measured, as shown: `243 ms`, `0.07 %`, `never`.
+    pub measured: String,
+}

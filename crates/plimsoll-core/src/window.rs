@@ -1,0 +1,75 @@
+//! One second of a run: what was due, what was sent, what came back, and how the generator fared.
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::tally::Tally;
+use crate::units::Nanos;
+
+/// How the generator itself did during a window; merged over workers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Health {
+    /// Intended start to write, for attempts that found a free connection: our own lateness.
+    pub lag: Histogram,
+    /// Dropped although a connection was free or could not be opened for want of a local resource.
+    pub dropped_ours_count: u64,
+    /// Dropped while every connection waited for the target.
+    pub dropped_target_count: u64,
+    /// Processor time of each worker thread, in worker order.
+    pub worker_run_ns: Vec<Nanos>,
+    /// Time each worker thread was runnable but waited for a processor.
+    pub worker_wait_ns: Vec<Nanos>,
+    /// Connections open at the end of the window.
+    pub connections_open: u32,
+    /// Connections opened during the window.
+    pub connects_count: u64,
+}
+
+/// A window of about one second of one level. `start_ns` counts from the start of the run.
+///
+/// An attempt belongs to the level in which it was due and to the window in which it ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    pub level: u32,
+    pub start_ns: Nanos,
+    pub length_ns: Nanos,
+    /// Attempts whose intended start fell into the window.
+    pub due_count: u64,
+    /// Attempts whose first byte was written in the window.
+    pub sent_count: u64,
+    /// Time integral of attempts due and not finished (waiting or on the wire), per second: mean N.
+    pub in_flight_mean: f64,
+    pub in_flight_max: u64,
+    /// Due and not finished at the end of the window.
+    pub in_flight_end: u64,
+    /// Most attempts that were on the wire at once.
+    pub wire_max: u64,
+    /// One tally per operation of the plan; URL mode has one operation.
+    pub operations: Vec<Tally>,
+    /// Attempts due in an earlier level that ended in this window: counted there, not judged here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<Carried>,
+    pub health: Health,
+}
+
+/// Late ends of an earlier level.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Carried {
+    pub level: u32,
+    pub tally: Tally,
+}
+
+impl Window {
+    pub fn end_ns(&self) -> Nanos {
+        self.start_ns + self.length_ns
+    }
+
+    /// All operations merged.
+    pub fn total(&self) -> Tally {
+        let mut total = Tally::default();
+        for tally in &self.operations {
+            total.merge(tally);
+        }
+        total
+    }
+}
