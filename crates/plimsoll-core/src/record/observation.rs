@@ -31,9 +31,11 @@ pub enum Seen {
     Proxy(ProxySample),
     /// Prometheus gauges and counters by name.
     Metrics(MetricsSample),
+    /// A source that could not be read: absence is recorded, never guessed over.
+    Absent(AbsentSample),
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSample {
     pub pid: u32,
     pub name: String,
@@ -53,6 +55,30 @@ pub struct ProcessSample {
     pub open_files_max: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<u64>,
+    /// Mean number of threads found in each state, over the looks of the interval.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub threads_by_state: BTreeMap<ThreadState, f64>,
+    /// Established connections that the process opened, by remote port; needs its descriptors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections_out: Option<BTreeMap<u16, u32>>,
+}
+
+/// What a thread was found doing. Where the kernel hides the place a thread sleeps in, it is `Asleep`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadState {
+    /// Running or runnable.
+    Running,
+    /// Uninterruptible: nearly always a disk, or a wait known to belong to one.
+    Disk,
+    /// A futex: a lock, or an idle worker of a pool.
+    Futex,
+    /// Reading, accepting or connecting on one socket.
+    Socket,
+    /// Waiting for any of many events: an idle event loop.
+    Poll,
+    Timer,
+    Asleep,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -78,6 +104,8 @@ pub struct HostSample {
     pub psi_io_full_ratio: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub psi_memory_some_ratio: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub psi_io_some_ratio: Option<f64>,
     pub listen_overflows: u64,
     pub listen_drops: u64,
     pub retransmits: u64,
@@ -93,6 +121,11 @@ pub struct CgroupSample {
     pub throttled_periods: u64,
     pub periods: u64,
     pub throttled_ns: Nanos,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Absent without a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_max_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -100,6 +133,7 @@ pub struct ListenerSample {
     pub port: u16,
     /// Accept queue now and its bound.
     pub accept_queue: u32,
+    /// Zero where only the length can be read.
     pub accept_queue_max: u32,
     pub established: u32,
 }
@@ -120,4 +154,12 @@ pub struct ProxySample {
 pub struct MetricsSample {
     /// Gauges as read; counters as differences per interval, marked by the suffix `_total`.
     pub values: BTreeMap<String, f64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbsentSample {
+    /// The source as a noun: `descriptors`, `psi`, `process`.
+    pub what: String,
+    /// Why, and what would make it readable.
+    pub reason: String,
 }
