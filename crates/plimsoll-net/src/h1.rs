@@ -1,0 +1,365 @@
+//! The HTTP/1.1 codec: requests encoded once, answers parsed from bytes as they come, no I/O.
+
+mod chunked;
+
+use std::fmt::Write as _;
+
+use plimsoll_core::plan::Request;
+use thiserror::Error;
+
+use crate::target::Target;
+use chunked::Chunked;
+
+/// A head longer than this is an attack or a bug; nginx and Node stop at 8 to 16 KiB.
+pub const HEAD_BYTES_MAX: usize = 64 << 10;
+const HEADERS_MAX: usize = 128;
+
+/// Why bytes are not an HTTP/1.1 answer. Each is the outcome `protocol`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ProtocolError {
+    #[error("the head of the answer is not HTTP")]
+    Head,
+    #[error("the head of the answer is longer than 64 KiB")]
+    LongHead,
+    #[error("the answer has more than 128 headers")]
+    ManyHeaders,
+    #[error("Content-Length is not a number, or is given twice with different values")]
+    ContentLength,
+    #[error("the answer has both Content-Length and Transfer-Encoding")]
+    TwoFramings,
+    #[error("Transfer-Encoding is not chunked")]
+    TransferEncoding,
+    #[error("a chunk has no valid size line")]
+    ChunkSize,
+    #[error("a chunk does not end where its size says")]
+    ChunkEnd,
+    #[error("trailers are longer than 64 KiB")]
+    LongTrailers,
+    #[error("bytes follow the end of the answer")]
+    Surplus,
+    #[error("the server switched protocols unasked")]
+    Switched,
+}
+
+/// A request header that cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum HeaderError {
+    #[error("header `{0}` is not `Name: value`")]
+    Shape(String),
+    #[error("header name or value `{0}` has a character that HTTP does not allow")]
+    Character(String),
+    #[error("method `{0}` is not a token such as GET or POST")]
+    Method(String),
+}
+
+/// Splits `Name: value` as typed after `-H`.
+pub fn parse_header(text: &str) -> Result<(String, String), HeaderError> {
+    let (name, value) = text
+        .split_once(':')
+        .ok_or_else(|| HeaderError::Shape(text.to_owned()))?;
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() {
+        return Err(HeaderError::Shape(text.to_owned()));
+    }
+    http::HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| HeaderError::Character(text.to_owned()))?;
+    http::HeaderValue::from_str(value).map_err(|_| HeaderError::Character(text.to_owned()))?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// The bytes of the request, sent again and again.
+pub fn encode_request(
+    request: &Request,
+    target: &Target,
+    keepalive: bool,
+) -> Result<Vec<u8>, HeaderError> {
+    http::Method::from_bytes(request.method.as_bytes())
+        .map_err(|_| HeaderError::Method(request.method.clone()))?;
+    let mut head = format!("{} {} HTTP/1.1\r\n", request.method, target.path);
+    let given = |name: &str| {
+        request
+            .headers
+            .iter()
+            .any(|(n, _)| n.eq_ignore_ascii_case(name))
+    };
+    let mut line = |name: &str, value: &str| {
+        // Writing to a String cannot fail.
+        let _infallible = write!(head, "{name}: {value}\r\n");
+    };
+    if !given("host") {
+        line("Host", &target.host_header());
+    }
+    if !given("user-agent") {
+        line(
+            "User-Agent",
+            concat!("plimsoll/", env!("CARGO_PKG_VERSION")),
+        );
+    }
+    if !given("accept") {
+        line("Accept", "*/*");
+    }
+    let has_body = !request.body.is_empty() || matches!(&*request.method, "POST" | "PUT" | "PATCH");
+    if has_body && !given("content-length") {
+        line("Content-Length", &request.body.len().to_string());
+    }
+    if !keepalive && !given("connection") {
+        line("Connection", "close");
+    }
+    for (name, value) in &request.headers {
+        line(name, value);
+    }
+    head.push_str("\r\n");
+    let mut bytes = head.into_bytes();
+    bytes.extend_from_slice(&request.body);
+    Ok(bytes)
+}
+
+/// A complete answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    /// Head and body as received.
+    pub bytes: u64,
+    /// The connection can carry another request.
+    pub keepalive: bool,
+}
+
+/// Parses one answer after the other on one connection; keeps only an incomplete head.
+#[derive(Debug)]
+pub struct AnswerParser {
+    state: State,
+    /// An incomplete head from earlier reads; empty in the common case of one read per answer.
+    held: Vec<u8>,
+    bytes: u64,
+    status: u16,
+    keepalive: bool,
+    head_request: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    Head,
+    Length(u64),
+    Chunked(Chunked),
+    UntilEof,
+}
+
+/// How the end of a body is known; no body is a length of zero.
+#[derive(Debug, Clone, Copy)]
+enum Framing {
+    Length(u64),
+    Chunked,
+    UntilEof,
+}
+
+/// A head that has been read whole.
+struct Head {
+    /// Bytes of it in the input at hand.
+    length: usize,
+    /// `None` for an informational answer (1xx), which the real one follows.
+    framing: Option<Framing>,
+}
+
+impl AnswerParser {
+    /// `head_request`: answers to HEAD have no body, whatever their headers say.
+    pub fn new(head_request: bool) -> Self {
+        Self {
+            state: State::Head,
+            held: Vec::new(),
+            bytes: 0,
+            status: 0,
+            keepalive: true,
+            head_request,
+        }
+    }
+
+    /// Some bytes of the current answer have come.
+    pub fn started(&self) -> bool {
+        self.bytes > 0
+    }
+
+    /// Takes what was read. `None`: more is needed. Bytes after a complete answer are an error,
+    /// because nothing more was asked for.
+    pub fn feed(&mut self, input: &[u8]) -> Result<Option<Answer>, ProtocolError> {
+        self.bytes += input.len() as u64;
+        let mut rest = input;
+        loop {
+            match &mut self.state {
+                State::Head => {
+                    let Some(head) = self.feed_head(rest)? else {
+                        return Ok(None);
+                    };
+                    rest = rest.get(head.length..).unwrap_or_default();
+                    match head.framing {
+                        None => {}
+                        Some(Framing::Length(0)) => return self.finish(rest).map(Some),
+                        Some(Framing::Length(length)) => self.state = State::Length(length),
+                        Some(Framing::Chunked) => self.state = State::Chunked(Chunked::new()),
+                        Some(Framing::UntilEof) => self.state = State::UntilEof,
+                    }
+                }
+                State::Length(left) => {
+                    let taken = (*left).min(rest.len() as u64);
+                    *left -= taken;
+                    if *left > 0 {
+                        return Ok(None);
+                    }
+                    let surplus = rest.get(taken as usize..).unwrap_or_default();
+                    return self.finish(surplus).map(Some);
+                }
+                State::Chunked(chunked) => {
+                    return match chunked.feed(rest)? {
+                        None => Ok(None),
+                        Some(taken) => self.finish(rest.get(taken..).unwrap_or_default()).map(Some),
+                    };
+                }
+                State::UntilEof => return Ok(None),
+            }
+        }
+    }
+
+    /// The peer closed. An answer framed by the close is complete; anything else is cut off.
+    pub fn end(&mut self) -> Option<Answer> {
+        if !matches!(self.state, State::UntilEof) {
+            return None;
+        }
+        self.keepalive = false;
+        self.finish(&[]).ok()
+    }
+
+    fn finish(&mut self, surplus: &[u8]) -> Result<Answer, ProtocolError> {
+        if !surplus.is_empty() {
+            return Err(ProtocolError::Surplus);
+        }
+        let answer = Answer {
+            status: self.status,
+            bytes: self.bytes,
+            keepalive: self.keepalive,
+        };
+        self.state = State::Head;
+        self.bytes = 0;
+        Ok(answer)
+    }
+
+    /// Reads a head that may have begun in earlier input. `None`: more is needed.
+    fn feed_head(&mut self, input: &[u8]) -> Result<Option<Head>, ProtocolError> {
+        if self.held.is_empty() {
+            let head = self.parse_head(input)?;
+            if head.is_none() {
+                self.hold(input)?;
+            }
+            return Ok(head);
+        }
+        let before = self.held.len();
+        self.hold(input)?;
+        let held = std::mem::take(&mut self.held);
+        let head = self.parse_head(&held)?;
+        if head.is_none() {
+            self.held = held;
+        }
+        // It was incomplete before, so it ends within the new input.
+        Ok(head.map(|head| Head {
+            length: head.length.saturating_sub(before),
+            ..head
+        }))
+    }
+
+    fn hold(&mut self, input: &[u8]) -> Result<(), ProtocolError> {
+        if self.held.len() + input.len() > HEAD_BYTES_MAX {
+            return Err(ProtocolError::LongHead);
+        }
+        self.held.extend_from_slice(input);
+        Ok(())
+    }
+
+    fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<Head>, ProtocolError> {
+        let mut headers = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut head = httparse::Response::new(&mut []);
+        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+            &mut head,
+            bytes,
+            &mut headers,
+        );
+        let length = match parsed {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(httparse::Error::TooManyHeaders) => return Err(ProtocolError::ManyHeaders),
+            Err(_) => return Err(ProtocolError::Head),
+        };
+        let status = head.code.ok_or(ProtocolError::Head)?;
+        match status {
+            101 => return Err(ProtocolError::Switched),
+            100..200 => {
+                return Ok(Some(Head {
+                    length,
+                    framing: None,
+                }));
+            }
+            _ => {}
+        }
+        self.status = status;
+        self.keepalive = head.version == Some(1);
+        let framing = self.read_headers(head.headers)?;
+        let bodiless = self.head_request || matches!(status, 204 | 304);
+        let framing = Some(if bodiless {
+            Framing::Length(0)
+        } else {
+            framing
+        });
+        Ok(Some(Head { length, framing }))
+    }
+
+    fn read_headers(&mut self, headers: &[httparse::Header<'_>]) -> Result<Framing, ProtocolError> {
+        let mut content_length: Option<u64> = None;
+        let mut chunked = false;
+        for header in headers {
+            // Lengths first: three names matter, and most headers differ from them in length.
+            match header.name.len() {
+                10 if header.name.eq_ignore_ascii_case("connection") => {
+                    if has_token(header.value, b"close") {
+                        self.keepalive = false;
+                    } else if has_token(header.value, b"keep-alive") {
+                        self.keepalive = true;
+                    }
+                }
+                14 if header.name.eq_ignore_ascii_case("content-length") => {
+                    let length = parse_length(header.value)?;
+                    if content_length.is_some_and(|known| known != length) {
+                        return Err(ProtocolError::ContentLength);
+                    }
+                    content_length = Some(length);
+                }
+                17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
+                    if !header.value.trim_ascii().eq_ignore_ascii_case(b"chunked") || chunked {
+                        return Err(ProtocolError::TransferEncoding);
+                    }
+                    chunked = true;
+                }
+                _ => {}
+            }
+        }
+        match (content_length, chunked) {
+            (Some(_), true) => Err(ProtocolError::TwoFramings),
+            (Some(length), false) => Ok(Framing::Length(length)),
+            (None, true) => Ok(Framing::Chunked),
+            (None, false) => Ok(Framing::UntilEof),
+        }
+    }
+}
+
+fn has_token(value: &[u8], token: &[u8]) -> bool {
+    value
+        .split(|&byte| byte == b',')
+        .any(|part| part.trim_ascii().eq_ignore_ascii_case(token))
+}
+
+fn parse_length(value: &[u8]) -> Result<u64, ProtocolError> {
+    let digits = value.trim_ascii();
+    let valid = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    let text = std::str::from_utf8(digits).ok().filter(|_| valid);
+    text.and_then(|text| text.parse().ok())
+        .ok_or(ProtocolError::ContentLength)
+}
+
+#[cfg(test)]
+mod tests;

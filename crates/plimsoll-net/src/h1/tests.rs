@@ -1,0 +1,226 @@
+//! Answers whole and in pieces, and every way a server can lie about them.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn parse(bytes: &[u8]) -> Result<Option<Answer>, ProtocolError> {
+    AnswerParser::new(false).feed(bytes)
+}
+
+fn in_pieces(bytes: &[u8], size: usize) -> Result<Option<Answer>, ProtocolError> {
+    let mut parser = AnswerParser::new(false);
+    let mut answer = None;
+    for piece in bytes.chunks(size) {
+        assert_eq!(answer, None, "an answer ended before its last byte");
+        answer = parser.feed(piece)?;
+    }
+    Ok(answer)
+}
+
+const PLAIN: &[u8] = b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 2\r\n\r\nok";
+const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+5;ext=1\r\nhello\r\nA\r\n0123456789\r\n0\r\nX-T: 1\r\n\r\n";
+
+#[test]
+fn complete_answers() {
+    for (bytes, status, keepalive) in [
+        (PLAIN, 200, true),
+        (CHUNKED, 200, true),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", 204, true),
+        (
+            b"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+            503,
+            false,
+        ),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", 200, false),
+        (
+            b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n",
+            200,
+            true,
+        ),
+        (
+            b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n",
+            304,
+            true,
+        ),
+        (
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            200,
+            true,
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok",
+            200,
+            true,
+        ),
+    ] as [(&[u8], u16, bool); 9]
+    {
+        let expected = Answer {
+            status,
+            bytes: bytes.len() as u64,
+            keepalive,
+        };
+        let text = String::from_utf8_lossy(bytes);
+        assert_eq!(parse(bytes), Ok(Some(expected)), "{text}");
+        for size in 1..bytes.len() {
+            assert_eq!(
+                in_pieces(bytes, size),
+                Ok(Some(expected)),
+                "{size} bytes a piece: {text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn lies_and_nonsense_are_named() {
+    let long_head = format!("HTTP/1.1 200 OK\r\nX: {}", "a".repeat(HEAD_BYTES_MAX));
+    let many = format!(
+        "HTTP/1.1 200 OK\r\n{}\r\n",
+        "A: b\r\n".repeat(HEADERS_MAX + 1)
+    );
+    let trailers = format!(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n{}",
+        "T: x\r\n".repeat(HEAD_BYTES_MAX / 5)
+    );
+    for (text, error) in [
+        ("SSH-2.0-OpenSSH\r\n\r\n", ProtocolError::Head),
+        (&long_head, ProtocolError::LongHead),
+        (&many, ProtocolError::ManyHeaders),
+        (&trailers, ProtocolError::LongTrailers),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+            ProtocolError::ContentLength,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 1 1\r\n\r\n",
+            ProtocolError::ContentLength,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+            ProtocolError::ContentLength,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            ProtocolError::ContentLength,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            ProtocolError::TwoFramings,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+            ProtocolError::TransferEncoding,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nokay",
+            ProtocolError::Surplus,
+        ),
+        ("HTTP/1.1 101 Switching\r\n\r\n", ProtocolError::Switched),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+            ProtocolError::ChunkSize,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n",
+            ProtocolError::ChunkSize,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
+            ProtocolError::ChunkEnd,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+            ProtocolError::ChunkSize,
+        ),
+    ] {
+        let shown: String = text.chars().take(80).collect();
+        assert_eq!(parse(text.as_bytes()), Err(error), "{shown}");
+        assert_eq!(
+            in_pieces(text.as_bytes(), 1000).err(),
+            Some(error),
+            "in pieces: {shown}"
+        );
+    }
+}
+
+#[test]
+fn the_end_of_the_connection_completes_only_what_it_frames() {
+    let mut parser = AnswerParser::new(false);
+    let head = b"HTTP/1.1 200 OK\r\n\r\nsome body";
+    assert_eq!(parser.feed(head), Ok(None));
+    let answer = parser.end().expect("framed by the close");
+    assert_eq!(
+        (answer.status, answer.keepalive, answer.bytes),
+        (200, false, head.len() as u64)
+    );
+    let mut parser = AnswerParser::new(false);
+    assert_eq!(
+        parser.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"),
+        Ok(None)
+    );
+    assert!(parser.started());
+    assert_eq!(parser.end(), None);
+}
+
+#[test]
+fn one_connection_carries_many_answers() {
+    let mut parser = AnswerParser::new(false);
+    for bytes in [PLAIN, CHUNKED, PLAIN] {
+        let answer = parser.feed(bytes).unwrap().unwrap();
+        assert_eq!(answer.bytes, bytes.len() as u64);
+        assert!(!parser.started());
+    }
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n";
+    assert!(
+        AnswerParser::new(true).feed(head).unwrap().is_some(),
+        "HEAD has no body"
+    );
+}
+
+#[test]
+fn requests_are_encoded_as_browsers_would() {
+    let target = Target::parse("http://shop.test:81/a?b").unwrap();
+    let mut request = Request {
+        method: "POST".to_owned(),
+        url: String::new(),
+        headers: vec![("X-A".to_owned(), "1".to_owned())],
+        body: b"hi".to_vec(),
+    };
+    let text = String::from_utf8(encode_request(&request, &target, false).unwrap()).unwrap();
+    assert!(
+        text.starts_with("POST /a?b HTTP/1.1\r\nHost: shop.test:81\r\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Content-Length: 2\r\nConnection: close\r\nX-A: 1\r\n\r\nhi"),
+        "{text}"
+    );
+    request.method = "NO SPACE".to_owned();
+    assert!(encode_request(&request, &target, true).is_err());
+    for bad in ["novalue", ": x", "a b: c", "A: b\r\nEvil: 1"] {
+        assert!(parse_header(bad).is_err(), "{bad}");
+    }
+    assert_eq!(
+        parse_header("A:  b ").unwrap(),
+        ("A".to_owned(), "b".to_owned())
+    );
+}
+
+proptest! {
+    #[test]
+    fn hostile_bytes_never_panic(
+        pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..5),
+        prefix in prop::sample::select(vec![&b""[..], PLAIN, CHUNKED, b"HTTP/1.1 200 OK\r\n"]),
+        cut in 0usize..100,
+    ) {
+        let mut parser = AnswerParser::new(false);
+        if parser.feed(&prefix[..cut.min(prefix.len())]).is_ok() {
+            for piece in &pieces {
+                if parser.feed(piece).is_err() { break; }
+            }
+            let _either = parser.end();
+        }
+    }
+}
