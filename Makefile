@@ -1,0 +1,14 @@
+# Two commands matter: `make test` checks everything, `make help` lists the rest.
+.DEFAULT_GOAL := help
+.PHONY: help test tidy
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' \
+		| while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+test: ## format, lints, unit and end-to-end tests, tidy; installs what it needs
+	@scripts/need.sh rust lint cc nginx node
+	@scripts/test.sh
+
+tidy: ## the house rules alone: layers, lengths, words, leftovers
+	@cargo run --quiet --locked -p xtask -- tidy
