@@ -29,6 +29,8 @@ pub enum Phase {
     Repeat,
     /// Low load until the backlog of a failed level is gone; not judged.
     Settle,
+    /// After the last level: nothing new starts, what is in flight ends.
+    Drain,
 }
 
 /// The load of one level.

@@ -56,6 +56,9 @@ pub struct Window {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
     pub level: u32,
+    /// Attempts of that level that fell due after its last window, while the judge decided.
+    #[serde(default)]
+    pub due_count: u64,
     pub tally: Tally,
 }
 

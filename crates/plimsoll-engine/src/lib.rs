@@ -1,1 +1,18 @@
-//! x
+//! Executes a plan on isolated per-core workers and measures honestly.
+//!
+//! Hot path: [`EngineRunner`] sends a level to every worker; `worker.rs` turns the loop;
+//! `attempts.rs` starts and ends attempts; `recorder.rs` counts them. Workers share nothing but two
+//! mailboxes.
+
+mod attempts;
+pub mod echo;
+mod message;
+mod options;
+pub mod preflight;
+mod recorder;
+mod runner;
+mod slots;
+mod worker;
+
+pub use options::Options;
+pub use runner::{EngineError, EngineRunner};

@@ -29,7 +29,6 @@ pub struct Ready {
 pub struct Poll {
     epoll: OwnedFd,
     wake: Arc<OwnedFd>,
-    events: Vec<MaybeUninit<epoll::Event>>,
 }
 
 /// Lets another thread interrupt [`Poll::wait`].
@@ -53,11 +52,7 @@ impl Poll {
             EventData::new_u64(WAKE_TOKEN),
             EventFlags::IN,
         )?;
-        Ok(Self {
-            epoll,
-            wake,
-            events: vec![MaybeUninit::uninit(); EVENTS_PER_TURN],
-        })
+        Ok(Self { epoll, wake })
     }
 
     pub fn waker(&self) -> Waker {
@@ -75,13 +70,15 @@ impl Poll {
         )?)
     }
 
-    /// Waits at most `timeout` and hands every ready socket to `handle`; wake-ups just return.
-    pub fn wait(&mut self, timeout: Nanos, mut handle: impl FnMut(Ready)) -> io::Result<()> {
+    /// Waits at most `timeout` and fills `out` with the sockets that became ready; wake-ups just return.
+    pub fn wait(&self, timeout: Nanos, out: &mut Vec<Ready>) -> io::Result<()> {
+        out.clear();
+        let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; EVENTS_PER_TURN];
         let timeout = Timespec {
             tv_sec: (timeout.0 / 1_000_000_000).cast_signed(),
             tv_nsec: (timeout.0 % 1_000_000_000).cast_signed(),
         };
-        let waited = epoll::wait(&self.epoll, &mut self.events[..], Some(&timeout));
+        let waited = epoll::wait(&self.epoll, &mut events[..], Some(&timeout));
         let (ready, _) = match waited {
             Ok(ready) => ready,
             Err(rustix::io::Errno::INTR) => return Ok(()),
@@ -94,7 +91,7 @@ impl Poll {
                 continue;
             }
             let hung_up = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
-            handle(Ready {
+            out.push(Ready {
                 token,
                 readable: flags.intersects(EventFlags::IN),
                 writable: flags.intersects(EventFlags::OUT),

@@ -1,0 +1,301 @@
+//! Starts and ends attempts: which connection takes one, what its end counts as.
+
+use plimsoll_core::{Nanos, Outcome};
+use plimsoll_net::Connection;
+use plimsoll_net::connection::{Failure, Progress};
+use plimsoll_net::h1::Answer;
+use plimsoll_net::poll::Ready;
+
+use crate::recorder::Ending;
+use crate::slots::{Attempt, State, Token};
+use crate::worker::{Arrival, Worker};
+
+/// How long a finished connection waits for the peer to close first.
+const PARK: Nanos = Nanos::from_millis(500);
+
+impl Worker {
+    /// An attempt is due: it takes an idle connection, or waits while one opens.
+    pub(crate) fn dispatch(&mut self, arrival: Arrival, now: Nanos) {
+        self.recorder.advance(now, self.in_flight);
+        self.in_flight += 1;
+        self.recorder.in_flight_max = self.recorder.in_flight_max.max(self.in_flight);
+        self.recorder.due += 1;
+        if self.waiting.is_empty()
+            && let Some(token) = self.slots.pop_idle()
+        {
+            self.recorder.lag.record(now - arrival.intended);
+            self.send(token, arrival, now);
+            return;
+        }
+        self.waiting.push_back(arrival);
+        self.open_for_waiting(now);
+    }
+
+    /// Opens as many connections as attempts wait, within the bound.
+    pub(crate) fn open_for_waiting(&mut self, now: Nanos) {
+        while (self.slots.opening() as usize) < self.waiting.len()
+            && self.slots.open() < self.connections_max
+        {
+            let opened = Connection::open(&self.options.setup);
+            let opened = opened.and_then(|connection| {
+                let token = self.slots.next_token();
+                let added = self.poll.add(&connection, token.0);
+                added.map(|()| connection).map_err(|error| Failure {
+                    outcome: Outcome::Dropped,
+                    reason: error.to_string(),
+                })
+            });
+            match opened {
+                Ok(connection) => {
+                    self.slots.insert(connection, now);
+                    self.recorder.connects += 1;
+                    if let Some(arrival) = self.waiting.get(self.slots.opening() as usize - 1) {
+                        self.recorder.lag.record(now - arrival.intended);
+                    }
+                }
+                Err(failure) => self.fail_waiting(&failure, now),
+            }
+        }
+    }
+
+    /// A connection could not be opened: the attempt that has waited longest pays for it.
+    fn fail_waiting(&mut self, failure: &Failure, now: Nanos) {
+        let Some(arrival) = self.waiting.pop_front() else {
+            return;
+        };
+        if failure.outcome == Outcome::Dropped {
+            self.recorder.dropped_ours += 1;
+        }
+        self.end(arrival, None, failure.outcome, 0, now);
+    }
+
+    /// Writes the request on an idle connection.
+    #[inline]
+    pub(crate) fn send(&mut self, token: Token, arrival: Arrival, now: Nanos) {
+        self.slots
+            .set(token, State::Busy(Attempt { arrival, sent: now }));
+        self.recorder.sent += 1;
+        self.recorder.wire_max = self.recorder.wire_max.max(u64::from(self.slots.busy()));
+        let Some(slot) = self.slots.get(token) else {
+            return;
+        };
+        if let Err(failure) = slot.connection.send(&self.options.request) {
+            self.fail(token, &failure, now);
+        }
+    }
+
+    /// A socket is ready.
+    #[inline]
+    pub(crate) fn on_ready(&mut self, ready: Ready) {
+        let token = Token(ready.token);
+        let Some(slot) = self.slots.get(token) else {
+            return;
+        };
+        if let State::Parked(_) = slot.state {
+            if ready.hung_up {
+                self.slots.remove(token);
+            }
+            return;
+        }
+        let progress = slot
+            .connection
+            .ready(&self.options.request, &mut self.scratch);
+        if progress == Progress::Pending {
+            return;
+        }
+        let now = self.clock.now();
+        match progress {
+            Progress::Pending => {}
+            Progress::Answered(answer) => self.on_answer(token, answer, ready.hung_up, now),
+            Progress::Connected => self.make_idle(token, now),
+            Progress::ClosedIdle => {
+                self.slots.remove(token);
+                self.open_for_waiting(now);
+            }
+            Progress::Failed(failure) => self.fail(token, &failure, now),
+        }
+    }
+
+    #[inline]
+    fn on_answer(&mut self, token: Token, answer: Answer, hung_up: bool, now: Nanos) {
+        let Some(slot) = self.slots.get(token) else {
+            return;
+        };
+        let State::Busy(attempt) = slot.state else {
+            return;
+        };
+        let keep = answer.keepalive && self.options.keepalive && !hung_up;
+        let outcome = Outcome::of_status(answer.status);
+        if keep {
+            // Not yet on the idle stack: a closed loop sends on it at once.
+            let restart = self.end(
+                attempt.arrival,
+                Some(attempt.sent),
+                outcome,
+                answer.bytes,
+                now,
+            );
+            if restart && self.waiting.is_empty() {
+                self.restart_on(token, now);
+                return;
+            }
+            self.make_idle(token, now);
+            if restart {
+                self.start_closed(now);
+            }
+            return;
+        }
+        if hung_up {
+            self.slots.remove(token);
+        } else {
+            self.slots.set(token, State::Parked(now + PARK));
+        }
+        if self.end(
+            attempt.arrival,
+            Some(attempt.sent),
+            outcome,
+            answer.bytes,
+            now,
+        ) {
+            self.start_closed(now);
+        }
+        self.open_for_waiting(now);
+    }
+
+    /// The closed loop's fast path: the same connection carries the next request.
+    #[inline]
+    fn restart_on(&mut self, token: Token, now: Nanos) {
+        self.recorder.advance(now, self.in_flight);
+        self.in_flight += 1;
+        self.recorder.in_flight_max = self.recorder.in_flight_max.max(self.in_flight);
+        self.recorder.due += 1;
+        self.closed_running += 1;
+        self.use_up();
+        let arrival = Arrival {
+            intended: now,
+            level: self.recorder.level,
+            closed: true,
+        };
+        self.send(token, arrival, now);
+    }
+
+    /// The connection can carry a request: the attempt that has waited longest gets it.
+    fn make_idle(&mut self, token: Token, now: Nanos) {
+        match self.waiting.pop_front() {
+            Some(arrival) => self.send(token, arrival, now),
+            None => self.slots.set(token, State::Idle),
+        }
+    }
+
+    /// The connection failed, and with it the attempt on it, or one that waited for it.
+    pub(crate) fn fail(&mut self, token: Token, failure: &Failure, now: Nanos) {
+        let Some(slot) = self.slots.remove(token) else {
+            return;
+        };
+        match slot.state {
+            State::Busy(attempt) => {
+                if self.end(attempt.arrival, Some(attempt.sent), failure.outcome, 0, now) {
+                    self.pause(now);
+                }
+            }
+            State::Opening(_) => self.fail_waiting(failure, now),
+            State::Idle | State::Parked(_) => {}
+        }
+        self.open_for_waiting(now);
+    }
+
+    /// Counts the end of an attempt; true when a closed loop owes a new one at once.
+    #[inline]
+    pub(crate) fn end(
+        &mut self,
+        arrival: Arrival,
+        sent: Option<Nanos>,
+        outcome: Outcome,
+        bytes: u64,
+        now: Nanos,
+    ) -> bool {
+        self.recorder.advance(now, self.in_flight);
+        self.in_flight -= 1;
+        let response = now - arrival.intended;
+        // A late answer is a timeout even if it came before the sweep noticed.
+        let late = outcome.has_answer() && response > self.options.timeout;
+        let outcome = if late { Outcome::Timeout } else { outcome };
+        let service = sent.map(|sent| now - sent);
+        let ending = Ending {
+            level: arrival.level,
+            outcome,
+            response,
+            service,
+            bytes,
+        };
+        self.recorder.record(&ending, &self.options.bounds);
+        if !arrival.closed {
+            return false;
+        }
+        self.closed_running -= 1;
+        if sent.is_none() {
+            self.pause(now);
+            return false;
+        }
+        self.wants_closed()
+    }
+
+    /// Attempts and connections whose time is over.
+    pub(crate) fn sweep(&mut self, now: Nanos) {
+        let timeout = self.options.timeout;
+        while let Some(&arrival) = self.waiting.front() {
+            if arrival.intended + timeout > now {
+                break;
+            }
+            self.waiting.pop_front();
+            // Connections are opening: nobody answers. None may be opened: all wait for the target.
+            let outcome = if self.slots.opening() > 0 {
+                Outcome::ConnectTimeout
+            } else {
+                Outcome::Dropped
+            };
+            if outcome == Outcome::Dropped {
+                self.recorder.dropped_target += 1;
+            }
+            self.end(arrival, None, outcome, 0, now);
+        }
+        let mut over = std::mem::take(&mut self.over);
+        over.extend(
+            self.slots
+                .iter()
+                .filter(|(_, slot)| is_over(&slot.state, timeout, now))
+                .map(|(token, _)| token),
+        );
+        for token in over.drain(..) {
+            self.time_out(token, now);
+        }
+        self.over = over;
+        self.open_for_waiting(now);
+    }
+
+    fn time_out(&mut self, token: Token, now: Nanos) {
+        let Some(slot) = self.slots.remove(token) else {
+            return;
+        };
+        if let State::Busy(attempt) = slot.state
+            && self.end(
+                attempt.arrival,
+                Some(attempt.sent),
+                Outcome::Timeout,
+                0,
+                now,
+            )
+        {
+            self.start_closed(now);
+        }
+    }
+}
+
+fn is_over(state: &State, timeout: Nanos, now: Nanos) -> bool {
+    match state {
+        State::Opening(since) => *since + timeout <= now,
+        State::Busy(attempt) => attempt.arrival.intended + timeout <= now,
+        State::Parked(until) => *until <= now,
+        State::Idle => false,
+    }
+}

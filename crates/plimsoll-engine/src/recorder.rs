@@ -1,0 +1,183 @@
+//! Counts one worker's window: no allocation per attempt once the histograms have grown.
+
+use plimsoll_core::window::{Carried, Health, Window};
+use plimsoll_core::{Histogram, Nanos, Outcome, Tally};
+
+/// One worker's counts of one window.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    pub(crate) level: u32,
+    pub(crate) start: Nanos,
+    pub(crate) end: Nanos,
+    pub(crate) due: u64,
+    pub(crate) sent: u64,
+    pub(crate) tally: Tally,
+    carried: Vec<Carried>,
+    pub(crate) lag: Histogram,
+    pub(crate) dropped_ours: u64,
+    pub(crate) dropped_target: u64,
+    pub(crate) connects: u64,
+    pub(crate) connections_open: u32,
+    pub(crate) run: Nanos,
+    pub(crate) wait: Nanos,
+    /// Integral of attempts in flight over time, in attempt-nanoseconds.
+    in_flight_ns: u128,
+    last_change: Nanos,
+    pub(crate) in_flight_max: u64,
+    pub(crate) in_flight_end: u64,
+    pub(crate) wire_max: u64,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ending {
+    pub(crate) level: u32,
+    pub(crate) outcome: Outcome,
+    pub(crate) response: Nanos,
+    pub(crate) service: Option<Nanos>,
+    pub(crate) bytes: u64,
+}
+
+impl Recorder {
+    /// Starts a window; histograms keep their memory.
+    pub(crate) fn begin(&mut self, level: u32, start: Nanos, in_flight: u64) {
+        self.level = level;
+        self.start = start;
+        self.last_change = start;
+        self.in_flight_max = in_flight;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.tally.clear();
+        self.lag.clear();
+        let kept = Self {
+            tally: std::mem::take(&mut self.tally),
+            lag: std::mem::take(&mut self.lag),
+            ..Self::default()
+        };
+        *self = kept;
+    }
+
+    /// The level changes inside a window: what was counted so far belongs to the earlier level.
+    pub(crate) fn change_level(&mut self, level: u32, start: Nanos, in_flight: u64) {
+        if self.due > 0 || self.tally.attempts() > 0 {
+            let tally = std::mem::take(&mut self.tally);
+            let due = std::mem::take(&mut self.due);
+            let entry = self.carried_entry(self.level);
+            entry.due_count += due;
+            entry.tally.merge(&tally);
+        }
+        self.sent = 0;
+        self.in_flight_ns = 0;
+        self.wire_max = 0;
+        self.begin(level, start, in_flight);
+    }
+
+    /// Must be called with the number in flight before it changes.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Nanos, in_flight: u64) {
+        let elapsed = now.saturating_sub(self.last_change);
+        self.in_flight_ns += u128::from(elapsed.0) * u128::from(in_flight);
+        self.last_change = self.last_change.max(now);
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, ending: &Ending, bounds: &[Nanos]) {
+        let Ending {
+            level,
+            outcome,
+            response,
+            service,
+            bytes,
+        } = *ending;
+        if level == self.level {
+            self.tally.record(outcome, response, service, bytes, bounds);
+        } else {
+            self.carried_entry(level)
+                .tally
+                .record(outcome, response, service, bytes, bounds);
+        }
+    }
+
+    /// The earlier level `level`; there are one or two of them at a time.
+    fn carried_entry(&mut self, level: u32) -> &mut Carried {
+        let known = self
+            .carried
+            .iter()
+            .position(|carried| carried.level == level);
+        let index = known.unwrap_or_else(|| {
+            self.carried.push(Carried {
+                level,
+                ..Carried::default()
+            });
+            self.carried.len() - 1
+        });
+        &mut self.carried[index]
+    }
+
+    /// Adds this worker's counts to the run's window.
+    pub(crate) fn add_to(&self, window: &mut Window) {
+        let first = window.operations.is_empty();
+        window.level = self.level;
+        window.start_ns = if first {
+            self.start
+        } else {
+            window.start_ns.min(self.start)
+        };
+        let end = if first {
+            self.end
+        } else {
+            self.end.max(window.end_ns())
+        };
+        window.length_ns = end - window.start_ns;
+        window.due_count += self.due;
+        window.sent_count += self.sent;
+        let length = (self.end - self.start).0.max(1);
+        window.in_flight_mean += self.in_flight_ns as f64 / length as f64;
+        window.in_flight_max += self.in_flight_max;
+        window.in_flight_end += self.in_flight_end;
+        window.wire_max += self.wire_max;
+        if first {
+            window.operations.push(self.tally.clone());
+        } else if let Some(total) = window.operations.first_mut() {
+            total.merge(&self.tally);
+        }
+        for carried in &self.carried {
+            add_carried(&mut window.carried, carried);
+        }
+        self.add_health(&mut window.health);
+    }
+
+    /// Adds this worker's counts to a window of a later level.
+    pub(crate) fn add_as_carried_to(&self, window: &mut Window) {
+        let own = Carried {
+            level: self.level,
+            due_count: self.due,
+            tally: self.tally.clone(),
+        };
+        add_carried(&mut window.carried, &own);
+        for carried in &self.carried {
+            add_carried(&mut window.carried, carried);
+        }
+    }
+
+    fn add_health(&self, health: &mut Health) {
+        health.lag.merge(&self.lag);
+        health.dropped_ours_count += self.dropped_ours;
+        health.dropped_target_count += self.dropped_target;
+        health.worker_run_ns.push(self.run);
+        health.worker_wait_ns.push(self.wait);
+        health.connections_open += self.connections_open;
+        health.connects_count += self.connects;
+    }
+}
+
+fn add_carried(all: &mut Vec<Carried>, one: &Carried) {
+    match all.iter_mut().find(|known| known.level == one.level) {
+        Some(known) => {
+            known.due_count += one.due_count;
+            known.tally.merge(&one.tally);
+        }
+        None => all.push(one.clone()),
+    }
+}

@@ -1,0 +1,264 @@
+//! Drives the workers level by level, merges their windows and lets the judge decide.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use plimsoll_core::step::{Go, Step, StepError, StepRunner};
+use plimsoll_core::{Nanos, Window};
+use plimsoll_net::clock::Clock;
+use plimsoll_net::poll::{Poll, Waker};
+use thiserror::Error;
+
+use crate::message::{Body, Command, Report};
+use crate::options::Options;
+use crate::recorder::Recorder;
+use crate::worker::{WINDOW, Worker};
+
+/// Time between the decision on a level and its start: every worker must have heard of it.
+const LEAD: Nanos = Nanos::from_millis(5);
+/// How often an interruption is looked for.
+const INTERRUPT_PERIOD: Duration = Duration::from_millis(50);
+/// Shorter windows without any attempt are not windows.
+const EMPTY: Nanos = Nanos::from_millis(1);
+/// Seconds without a window after which the workers are taken for dead.
+const SILENCE_WINDOWS: u64 = 30;
+
+/// Why workers could not be started.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    #[error("cannot start worker {index}")]
+    Worker {
+        index: usize,
+        source: std::io::Error,
+    },
+}
+
+/// The load engine as a [`StepRunner`].
+#[derive(Debug)]
+pub struct EngineRunner {
+    clock: Clock,
+    workers: Vec<Handle>,
+    reports: Receiver<Report>,
+    /// Windows that arrived, per worker, until every worker's has.
+    arrived: Vec<VecDeque<Box<Recorder>>>,
+    /// Windows of an earlier level that came too late to be judged.
+    stale: Vec<Recorder>,
+    exhausted: usize,
+    interrupt: Arc<AtomicBool>,
+}
+
+#[derive(Debug)]
+struct Handle {
+    commands: Sender<Command>,
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Handle {
+    fn send(&self, command: Command) {
+        self.send_quietly(command);
+        self.waker.wake();
+    }
+
+    /// Without waking: the worker finds it on its next turn.
+    fn send_quietly(&self, command: Command) {
+        // A worker that is gone has said why in a report, which is found on the next receive.
+        let _worker_gone = self.commands.send(command);
+    }
+}
+
+impl EngineRunner {
+    /// Starts the workers, idle. `clock` is the zero of the run; `interrupt` ends any level.
+    pub fn start(
+        options: &Options,
+        clock: Clock,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Self, EngineError> {
+        let (report_sender, reports) = channel();
+        let mut workers = Vec::new();
+        for index in 0..options.workers as usize {
+            let of_io = |source| EngineError::Worker { index, source };
+            let poll = Poll::new().map_err(of_io)?;
+            let waker = poll.waker();
+            let (commands, receiver) = channel();
+            let options = options.clone();
+            let report_sender = report_sender.clone();
+            let thread = std::thread::Builder::new()
+                .name(format!("load-{index}"))
+                .spawn(move || {
+                    Worker::new(index, clock, poll, options, receiver, report_sender).run();
+                })
+                .map_err(of_io)?;
+            workers.push(Handle {
+                commands,
+                waker,
+                thread: Some(thread),
+            });
+        }
+        let arrived = workers.iter().map(|_| VecDeque::new()).collect();
+        Ok(Self {
+            clock,
+            workers,
+            reports,
+            arrived,
+            stale: Vec::new(),
+            exhausted: 0,
+            interrupt,
+        })
+    }
+
+    /// Every worker has used up its share of a limited number of attempts.
+    pub fn is_exhausted(&self) -> bool {
+        self.exhausted >= self.workers.len()
+    }
+
+    /// Starts nothing more and waits, at most `limit`, for what is in flight. The window holds the
+    /// late ends; its `in_flight_end` are attempts that never ended.
+    pub fn drain(&mut self, level: u32, limit: Nanos) -> Result<Window, StepError> {
+        let until = self.clock.now() + limit;
+        for worker in &self.workers {
+            worker.send(Command::Drain { level, until });
+        }
+        let mut window = Window {
+            level,
+            ..Window::default()
+        };
+        for recorder in self
+            .arrived
+            .iter_mut()
+            .flat_map(|queue| queue.drain(..).map(|recorder| *recorder))
+            .chain(self.stale.drain(..))
+        {
+            recorder.add_as_carried_to(&mut window);
+        }
+        let mut drained = 0;
+        while drained < self.workers.len() {
+            let report = self.receive(false)?;
+            match report.body {
+                Body::Drained(recorder) => {
+                    recorder.add_to(&mut window);
+                    drained += 1;
+                }
+                // A window that ended just before the drain: its counts must not be lost.
+                Body::Window(recorder) => recorder.add_as_carried_to(&mut window),
+                Body::Exhausted => self.exhausted += 1,
+                Body::Failed(reason) => return Err(StepError::Generator(reason)),
+            }
+        }
+        Ok(window)
+    }
+
+    fn receive(&self, interruptible: bool) -> Result<Report, StepError> {
+        let started = self.clock.now();
+        loop {
+            if interruptible && self.interrupt.load(Ordering::Relaxed) {
+                return Err(StepError::Interrupted);
+            }
+            match self.reports.recv_timeout(INTERRUPT_PERIOD) {
+                Ok(report) => return Ok(report),
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.clock.now() - started > WINDOW.saturating_mul(SILENCE_WINDOWS) {
+                        return Err(StepError::Generator("workers fell silent".to_owned()));
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(StepError::Generator("all workers ended".to_owned()));
+                }
+            }
+        }
+    }
+
+    /// The next window of `level`, merged from all workers.
+    fn next_window(&mut self, level: u32) -> Result<Window, StepError> {
+        loop {
+            while self.arrived.iter().any(VecDeque::is_empty) {
+                let report = self.receive(true)?;
+                self.sort_in(report, level)?;
+            }
+            let window = self.merge();
+            // Workers that were off the processor for seconds send empty windows to keep in step.
+            if window.length_ns > EMPTY || window.due_count > 0 || window.sent_count > 0 {
+                return Ok(window);
+            }
+        }
+    }
+
+    fn sort_in(&mut self, report: Report, level: u32) -> Result<(), StepError> {
+        match report.body {
+            Body::Window(recorder) if recorder.level == level => {
+                self.arrived[report.worker].push_back(recorder);
+            }
+            // It ended while the judge decided: its counts are carried into the next window.
+            Body::Window(recorder) => self.stale.push(*recorder),
+            Body::Exhausted => {
+                self.exhausted += 1;
+                if self.is_exhausted() {
+                    self.workers
+                        .iter()
+                        .for_each(|worker| worker.send(Command::Flush));
+                }
+            }
+            Body::Drained(_) => {}
+            Body::Failed(reason) => return Err(StepError::Generator(reason)),
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self) -> Window {
+        let mut window = Window::default();
+        for (worker, arrived) in self.workers.iter().zip(&mut self.arrived) {
+            let Some(mut recorder) = arrived.pop_front() else {
+                continue;
+            };
+            recorder.add_to(&mut window);
+            recorder.clear();
+            worker.send_quietly(Command::Cleared(recorder));
+        }
+        for recorder in self.stale.drain(..) {
+            recorder.add_as_carried_to(&mut window);
+        }
+        window
+    }
+}
+
+impl StepRunner for EngineRunner {
+    fn play(&mut self, step: &Step, judge: &mut dyn FnMut(&Window) -> Go) -> Result<(), StepError> {
+        for queue in &mut self.arrived {
+            self.stale.extend(queue.drain(..).map(|recorder| *recorder));
+        }
+        let start = self.clock.now() + LEAD;
+        for worker in &self.workers {
+            worker.send(Command::Level {
+                level: step.level,
+                load: step.load,
+                start,
+            });
+        }
+        for _ in 0..step.windows_max {
+            let window = self.next_window(step.level)?;
+            let go = judge(&window);
+            if go == Go::Stop || self.is_exhausted() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for EngineRunner {
+    fn drop(&mut self) {
+        for worker in &self.workers {
+            worker.send(Command::Stop);
+        }
+        for worker in &mut self.workers {
+            if let Some(thread) = worker.thread.take() {
+                // A worker's panic has been printed by the panic hook already.
+                let _panicked = thread.join();
+            }
+        }
+    }
+}
