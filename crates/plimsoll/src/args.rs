@@ -1,0 +1,136 @@
+//! Every command and flag with its unit and help: the one table behind parser, help and docs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::exit::Exit;
+
+/// Finds the load a service can carry, proves that the number is honest, and says what gives way first.
+#[derive(Debug, Parser)]
+#[command(name = "plimsoll", version, after_help = Exit::help(), max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Put a load on a URL and measure it honestly
+    Run(RunArgs),
+}
+
+/// What is requested, and how.
+#[derive(Debug, Args)]
+pub(crate) struct RequestArgs {
+    /// The target, with scheme: http://127.0.0.1:3000/cart
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+
+    /// Request method
+    #[arg(short = 'm', long, default_value = "GET", value_name = "METHOD")]
+    pub(crate) method: String,
+
+    /// Header to send, repeatable: -H 'Accept: text/html'
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
+    pub(crate) headers: Vec<String>,
+
+    /// Body to send; @FILE reads a file. With a body the method becomes POST unless -m says otherwise
+    #[arg(short = 'd', long, value_name = "BODY")]
+    pub(crate) data: Option<String>,
+
+    /// Do not verify the server's certificate
+    #[arg(short = 'k', long)]
+    pub(crate) insecure: bool,
+
+    /// A new connection for every request
+    #[arg(long)]
+    pub(crate) no_keepalive: bool,
+
+    /// Load threads; default: half of the cores for a target on this host, else all
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) workers: Option<String>,
+
+    /// Seed of all randomness; kept in the record
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Write the record here; default: plimsoll-DATE-TIME/run.plimsoll.jsonl
+    #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "no_record")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Keep no record and write no report
+    #[arg(long)]
+    pub(crate) no_record: bool,
+
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    pub(crate) format: Format,
+
+    /// No progress on stderr
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    /// The summary as one JSON document
+    Json,
+    /// A summary for a pull request
+    Markdown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalsArg {
+    /// Equal gaps
+    Uniform,
+    /// Exponential gaps, as independent people make them
+    Poisson,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+
+    /// Connections; without a rate each sends its next request when the last is answered [default:
+    /// 16; with -q or --ramp as many as needed, up to 10,000]
+    #[arg(short = 'c', long, value_name = "COUNT")]
+    pub(crate) connections: Option<String>,
+
+    /// How long: 30s, 5m [default: 10s without -n]
+    #[arg(short = 'z', long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+
+    /// How many requests: 5000, 10k
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub(crate) requests: Option<String>,
+
+    /// Arrival rate, independent of the answers: 200, 200/s, 6000/m
+    #[arg(short = 'q', long, value_name = "RATE", conflicts_with = "ramp")]
+    pub(crate) rate: Option<String>,
+
+    /// Spacing of arrivals with -q or --ramp
+    #[arg(long, value_enum, value_name = "PROCESS", default_value_t = ArrivalsArg::Poisson)]
+    pub(crate) arrivals: ArrivalsArg,
+
+    /// Arrival rate that rises or falls evenly over -z: 100/s..2000/s
+    #[arg(long, value_name = "FROM..TO")]
+    pub(crate) ramp: Option<String>,
+
+    /// Longest wait for a complete answer, from the intended start
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) timeout: String,
+
+    /// Objectives for a pass or fail: 'p99<250ms,errors<0.1%'
+    #[arg(long, value_name = "OBJECTIVES")]
+    pub(crate) slo: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}

@@ -1,0 +1,99 @@
+//! The one table of exit codes.
+
+use std::process::ExitCode;
+
+use thiserror::Error;
+
+/// How a command ended, for scripts. Codes from 97 on are k6's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Passed,
+    /// A gate failed: the numbers carry no verdict.
+    RunInvalid,
+    NotConverged,
+    Unreachable,
+    ObjectiveMissed,
+    BadUsage,
+    Interrupted,
+    InternalPanic,
+}
+
+impl Exit {
+    pub(crate) const TABLE: [(Self, u8, &'static str); 8] = [
+        (Self::Passed, 0, "passed, or nothing was asked"),
+        (
+            Self::RunInvalid,
+            3,
+            "run invalid: a gate failed, so there is no verdict",
+        ),
+        (Self::NotConverged, 6, "the search did not converge"),
+        (Self::Unreachable, 7, "target unreachable"),
+        (Self::ObjectiveMissed, 99, "objective missed"),
+        (
+            Self::BadUsage,
+            104,
+            "bad usage, plan, option, file or output",
+        ),
+        (
+            Self::Interrupted,
+            105,
+            "interrupted; the record up to then is valid",
+        ),
+        (Self::InternalPanic, 109, "internal fault of plimsoll"),
+    ];
+
+    pub(crate) fn code(self) -> u8 {
+        let row = Self::TABLE.iter().find(|(exit, _, _)| *exit == self);
+        row.map_or(109, |(_, code, _)| *code)
+    }
+
+    /// The table as shown at the end of `--help`.
+    pub(crate) fn help() -> String {
+        let rows = Self::TABLE
+            .iter()
+            .map(|(_, code, text)| format!("  {code:>3}  {text}\n"));
+        format!("Exit codes:\n{}", rows.collect::<String>())
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// An error that knows its exit code; everything else that fails is bad usage or environment.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            message: message.into(),
+        }
+    }
+}
+
+pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
+    error
+        .downcast_ref::<Failure>()
+        .map_or(Exit::BadUsage, |failure| failure.exit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_never_rusts_own() {
+        let mut codes: Vec<u8> = Exit::TABLE.iter().map(|row| row.1).collect();
+        codes.dedup();
+        assert_eq!(codes.len(), Exit::TABLE.len());
+        assert!(!codes.contains(&101));
+    }
+}

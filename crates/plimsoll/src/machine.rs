@@ -1,0 +1,66 @@
+//! Facts about this host and the wall clock, read once for the record's header.
+
+use std::time::SystemTime;
+
+use plimsoll_core::record::Machine;
+
+pub(crate) fn this_machine() -> Machine {
+    let name = rustix::system::uname();
+    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let cpu = field(&text("/proc/cpuinfo"), "model name");
+    let memory = field(&text("/proc/meminfo"), "MemTotal");
+    let kib: u64 = memory
+        .split_whitespace()
+        .next()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(0);
+    Machine {
+        host: name.nodename().to_string_lossy().into_owned(),
+        kernel: name.release().to_string_lossy().into_owned(),
+        cpu,
+        cores_count: cores() as u32,
+        memory_bytes: kib * 1024,
+    }
+}
+
+/// Processors this process may use.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Now, as RFC 3339 in UTC.
+pub(crate) fn wall_time() -> String {
+    humantime::format_rfc3339_seconds(now()).to_string()
+}
+
+/// Now, as `20261121-101233` in UTC: sorts, and fits into a file name.
+pub(crate) fn wall_time_compact() -> String {
+    let text = wall_time();
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let (date, time) = digits.split_at(8.min(digits.len()));
+    format!("{date}-{time}")
+}
+
+/// A seed for runs that were given none; it is kept in the record.
+pub(crate) fn fresh_seed() -> u64 {
+    let since = now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    // Nanoseconds within fifty days: enough to differ, short enough to type again.
+    (since.as_nanos() % (1 << 52)) as u64
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the wall clock"
+)]
+fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+fn field(text: &str, name: &str) -> String {
+    text.lines()
+        .find_map(|line| line.strip_prefix(name))
+        .map(|rest| rest.trim_start_matches([':', ' ', '\t']).trim().to_owned())
+        .unwrap_or_default()
+}

@@ -1,0 +1,45 @@
+//! Plimsoll's command line: parses intent, wires the crates together, sets the exit code.
+
+mod args;
+mod commands;
+mod exit;
+mod machine;
+mod output;
+mod plan;
+mod session;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use crate::args::Cli;
+use crate::exit::Exit;
+
+fn main() -> ExitCode {
+    let outcome = std::panic::catch_unwind(run);
+    // The panic hook has printed what happened and where.
+    outcome.unwrap_or(Exit::InternalPanic).into()
+}
+
+fn run() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe while printing help is nobody's failure.
+            let _closed_pipe = error.print();
+            let asked = matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+            );
+            return if asked { Exit::Passed } else { Exit::BadUsage };
+        }
+    };
+    match commands::execute(cli.command) {
+        Ok(exit) => exit,
+        Err(error) => {
+            output::error(&error);
+            exit::of_error(&error)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! One run in progress: the record being written, what is shown meanwhile, Ctrl-C.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result};
+use plimsoll_core::plan::Plan;
+use plimsoll_core::record::{Event, Header, LevelStart, Line, Record, SCHEMA, Writer};
+use plimsoll_core::step::Step;
+use plimsoll_core::{Nanos, Window};
+use plimsoll_net::Target;
+use plimsoll_net::clock::Clock;
+
+use crate::args::OutputArgs;
+use crate::machine;
+
+/// Everything a running command shares: clock, record on disk and in memory.
+pub(crate) struct Session {
+    pub(crate) clock: Clock,
+    pub(crate) record: Record,
+    pub(crate) path: Option<PathBuf>,
+    writer: Option<Writer<BufWriter<File>>>,
+}
+
+impl Session {
+    /// Creates the record before anything is sent, so that an unwritable place costs nothing.
+    pub(crate) fn start(command: &str, plan: Plan, output: &OutputArgs) -> Result<Self> {
+        let title = Target::parse(&plan.request.url)
+            .map(|target| target.host_header())
+            .unwrap_or_default();
+        let header = Header {
+            schema: SCHEMA.to_owned(),
+            command: command.to_owned(),
+            plan,
+            started_at: machine::wall_time(),
+            machine: machine::this_machine(),
+            plimsoll_version: env!("CARGO_PKG_VERSION").to_owned(),
+            title,
+        };
+        let path = record_path(output);
+        let writer = path
+            .as_deref()
+            .map(|path| create(path, &header))
+            .transpose()?;
+        let clock = Clock::start();
+        Ok(Self {
+            clock,
+            record: Record::new(header),
+            path,
+            writer,
+        })
+    }
+
+    pub(crate) fn append(&mut self, line: Line) -> std::io::Result<()> {
+        if let Some(writer) = &mut self.writer {
+            writer.append(&line)?;
+        }
+        self.record.push(line);
+        Ok(())
+    }
+
+    pub(crate) fn level(&mut self, step: &Step) -> std::io::Result<()> {
+        let start_ns = self.clock.now();
+        self.append(Line::Level(LevelStart {
+            start_ns,
+            step: step.clone(),
+        }))
+    }
+
+    pub(crate) fn window(&mut self, window: &Window) -> std::io::Result<()> {
+        self.append(Line::Window(window.clone()))
+    }
+
+    pub(crate) fn event(&mut self, event: &str, detail: impl Into<String>) -> std::io::Result<()> {
+        let at_ns = self.clock.now();
+        self.append(Line::Event(Event {
+            at_ns,
+            event: event.to_owned(),
+            detail: detail.into(),
+        }))
+    }
+
+    /// Where a file beside the record goes: `report.html` in the same folder.
+    pub(crate) fn beside(&self, name: &str) -> Option<PathBuf> {
+        self.path.as_deref().map(|path| path.with_file_name(name))
+    }
+}
+
+fn record_path(output: &OutputArgs) -> Option<PathBuf> {
+    if output.no_record {
+        return None;
+    }
+    let default = || {
+        let folder = format!("plimsoll-{}", machine::wall_time_compact());
+        Path::new(&folder).join("run.plimsoll.jsonl")
+    };
+    Some(output.out.clone().unwrap_or_else(default))
+}
+
+fn create(path: &Path, header: &Header) -> Result<Writer<BufWriter<File>>> {
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("create folder {}", folder.display()))?;
+    }
+    let file = File::create(path).with_context(|| format!("write record {}", path.display()))?;
+    Writer::start(BufWriter::new(file), header.clone())
+        .with_context(|| format!("write record {}", path.display()))
+}
+
+/// Set by Ctrl-C and SIGTERM; a second one ends the process at once.
+pub(crate) fn interrupt_flag() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let code = i32::from(crate::exit::Exit::Interrupted.code());
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&flag))?;
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    Ok(flag)
+}
+
+/// How long attempts in flight may take to end after the last level.
+pub(crate) fn drain_limit(plan: &Plan, interrupted: bool) -> Nanos {
+    if interrupted {
+        plan.timeout_ns.min(Nanos::from_millis(500))
+    } else {
+        plan.timeout_ns
+    }
+}
