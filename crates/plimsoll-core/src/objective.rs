@@ -205,6 +205,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_printed_can_be_typed() {
+        for text in ["p99<250ms,errors<0.1%", "p95<1m30s", "p99.9<250us"] {
+            let objectives = Objectives::parse(text).unwrap();
+            assert_eq!(Objectives::parse(&objectives.to_string()), Ok(objectives));
+        }
+    }
+
+    #[test]
     fn what_is_refused_says_why() {
         for (text, fragment) in [
             ("", "empty"),

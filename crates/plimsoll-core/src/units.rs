@@ -120,7 +120,7 @@ pub enum UnitError {
     Ratio(String),
 }
 
-/// Parses `500ms`, `10s`, `1m30s`, `1h`, `1.5s`; a bare number is seconds only for zero.
+/// Parses `500ms`, `10s`, `1m30s`, `1h`, `1.5s`, and what [`Nanos`] prints, such as `3 min 20 s`.
 pub fn parse_duration(text: &str) -> Result<Nanos, UnitError> {
     let bad = || UnitError::Duration(text.to_owned());
     let mut rest = text.trim();
@@ -130,6 +130,7 @@ pub fn parse_duration(text: &str) -> Result<Nanos, UnitError> {
     let mut seconds = 0.0;
     while !rest.is_empty() {
         let (number, tail) = split_number(rest).ok_or_else(bad)?;
+        let tail = tail.trim_start();
         let unit_length = tail
             .find(|c: char| !c.is_alphabetic())
             .unwrap_or(tail.len());
@@ -145,7 +146,7 @@ pub fn parse_duration(text: &str) -> Result<Nanos, UnitError> {
             _ => return Err(bad()),
         };
         seconds += number * scale;
-        rest = next;
+        rest = next.trim_start();
     }
     // A hundred years: beyond it nanoseconds no longer fit and nobody means it.
     if !(seconds.is_finite() && seconds <= 3.2e9) {
@@ -230,6 +231,8 @@ mod tests {
             ("1.5s", 1_500_000_000),
             ("1h", 3_600_000_000_000),
             ("250us", 250_000),
+            ("250 ms", 250_000_000),
+            ("3 min 20 s", 200_000_000_000),
         ] {
             assert_eq!(parse_duration(text), Ok(Nanos(nanos)), "{text}");
         }

@@ -1,0 +1,65 @@
+//! What is fuzzed: for each reader of foreign input one function that must never panic.
+
+mod numbers;
+mod record;
+mod response;
+mod slo;
+mod url;
+
+/// What became of an input, as coarse as the reader's own error variants; new ones are interesting.
+pub type Outcome = String;
+
+/// One reader under test.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Its name on the command line, and its folder in `corpus/`.
+    pub name: &'static str,
+    /// Reads the input, checks what must hold, and says what became of it.
+    pub body: fn(&[u8]) -> Outcome,
+    /// Words of the grammar that chance would not find.
+    pub words: &'static [&'static str],
+}
+
+pub const TARGETS: [Target; 6] = [
+    Target {
+        name: "response",
+        body: response::read,
+        words: response::WORDS,
+    },
+    Target {
+        name: "record",
+        body: record::read,
+        words: record::WORDS,
+    },
+    Target {
+        name: "slo",
+        body: slo::read,
+        words: slo::WORDS,
+    },
+    Target {
+        name: "url",
+        body: url::read_url,
+        words: url::WORDS,
+    },
+    Target {
+        name: "header",
+        body: url::read_header,
+        words: url::WORDS,
+    },
+    Target {
+        name: "numbers",
+        body: numbers::read,
+        words: numbers::WORDS,
+    },
+];
+
+pub fn find(name: &str) -> Option<Target> {
+    TARGETS.into_iter().find(|target| target.name == name)
+}
+
+/// The variant of an error: its debug text up to the first operand.
+fn variant(error: &impl std::fmt::Debug) -> Outcome {
+    let text = format!("{error:?}");
+    let end = text.find(['(', '{', ' ']).unwrap_or(text.len());
+    text.get(..end).unwrap_or_default().to_owned()
+}
