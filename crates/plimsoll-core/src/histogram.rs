@@ -8,6 +8,7 @@
 mod hdr_v2;
 
 pub use hdr_v2::DecodeError;
+pub(crate) use hdr_v2::WINDOW_COUNT_MAX;
 
 use crate::units::Nanos;
 

@@ -200,9 +200,13 @@ fn quantile_over(attempts: u64, succeeded: [&Histogram; 2], q: f64) -> Option<Qu
 mod wire {
     use std::collections::BTreeMap;
 
+    use serde::de::Error as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::{ClassTally, Outcome, Tally};
+
+    /// A petabyte in one window: no network carries it, and sums of it fit in 64 bits.
+    const WINDOW_BYTES_MAX: u64 = 1 << 50;
 
     #[derive(Serialize)]
     struct Out<'a> {
@@ -216,6 +220,30 @@ mod wire {
         #[serde(default)]
         within: Vec<u64>,
         classes: BTreeMap<Outcome, ClassTally>,
+    }
+
+    impl In {
+        /// What cannot be true of attempts that were counted one by one.
+        fn contradiction(&self) -> Option<&'static str> {
+            let ok = self
+                .classes
+                .get(&Outcome::Ok)
+                .map_or(0, |class| class.count);
+            if self.within.iter().any(|&within| within > ok) {
+                return Some("more attempts within a bound than ok attempts");
+            }
+            self.classes.values().find_map(|class| {
+                if class.response.count() != class.count {
+                    Some("count and response histogram of a class differ")
+                } else if class.service.count() > class.count {
+                    Some("more service times than attempts in a class")
+                } else if class.bytes > WINDOW_BYTES_MAX {
+                    Some("more bytes in a window than any network carries")
+                } else {
+                    None
+                }
+            })
+        }
     }
 
     impl Serialize for Tally {
@@ -232,6 +260,9 @@ mod wire {
     impl<'de> Deserialize<'de> for Tally {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let read = In::deserialize(deserializer)?;
+            if let Some(contradiction) = read.contradiction() {
+                return Err(D::Error::custom(contradiction));
+            }
             let mut tally = Self {
                 within: read.within,
                 ..Self::default()
@@ -264,6 +295,25 @@ mod tests {
         );
         tally.record(Outcome::Dropped, Nanos::from_millis(9), None, 0, &bounds);
         tally
+    }
+
+    #[test]
+    fn a_tally_that_contradicts_itself_is_refused() {
+        let good = serde_json::to_string(&sample()).unwrap();
+        assert_eq!(serde_json::from_str::<Tally>(&good).unwrap(), sample());
+        for (from, to, reason) in [
+            ("\"within\":[83]", "\"within\":[99]", "within a bound"),
+            (
+                "{\"count\":98,\"bytes\"",
+                "{\"count\":97,\"bytes\"",
+                "differ",
+            ),
+            ("\"bytes\":9800", "\"bytes\":18446744073709551615", "bytes"),
+        ] {
+            assert!(good.contains(from), "{from} is not in {good}");
+            let error = serde_json::from_str::<Tally>(&good.replace(from, to)).unwrap_err();
+            assert!(error.to_string().contains(reason), "{to}: {error}");
+        }
     }
 
     #[test]

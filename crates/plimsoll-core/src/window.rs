@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, WINDOW_COUNT_MAX};
 use crate::tally::Tally;
 use crate::units::Nanos;
 
@@ -67,6 +67,26 @@ impl Window {
         self.start_ns + self.length_ns
     }
 
+    /// Every plain counter is one that a second can hold, so that sums over a record cannot overflow.
+    pub(crate) fn is_plausible(&self) -> bool {
+        let health = &self.health;
+        let counts = [
+            self.due_count,
+            self.sent_count,
+            self.in_flight_max,
+            self.in_flight_end,
+            self.wire_max,
+            health.dropped_ours_count,
+            health.dropped_target_count,
+            health.connects_count,
+        ];
+        let carried = self.carried.iter().map(|carried| carried.due_count);
+        counts
+            .into_iter()
+            .chain(carried)
+            .all(|count| count <= WINDOW_COUNT_MAX)
+    }
+
     /// All operations merged.
     pub fn total(&self) -> Tally {
         let mut total = Tally::default();
@@ -74,5 +94,24 @@ impl Window {
             total.merge(tally);
         }
         total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_no_second_can_hold_is_implausible() {
+        let window = Window {
+            due_count: 5_000,
+            ..Window::default()
+        };
+        assert!(window.is_plausible());
+        let hostile = Window {
+            sent_count: u64::MAX,
+            ..window
+        };
+        assert!(!hostile.is_plausible());
     }
 }

@@ -288,6 +288,7 @@ impl AnswerParser {
         };
         let status = head.code.ok_or(ProtocolError::Head)?;
         match status {
+            ..100 => return Err(ProtocolError::Head),
             101 => return Err(ProtocolError::Switched),
             100..200 => {
                 return Ok(Some(Head {

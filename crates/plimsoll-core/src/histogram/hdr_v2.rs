@@ -14,6 +14,9 @@ const COOKIE: u32 = 0x1c84_9313;
 const WORD_SIZE_NIBBLE: u32 = 0xf0;
 const HEADER_BYTES: usize = 40;
 const SIGNIFICANT_DIGITS: u32 = 3;
+/// No window counts more, and sums over sixteen million such windows still fit in 64 bits, so
+/// nothing that reads a record needs to fear an overflow.
+pub(crate) const WINDOW_COUNT_MAX: u64 = 1 << 40;
 
 /// Why a payload is not a histogram of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -32,7 +35,7 @@ pub enum DecodeError {
     Truncated,
     #[error("histogram has more counters than its range holds")]
     TooLong,
-    #[error("histogram total does not fit in 64 bits")]
+    #[error("histogram counts more than a window can hold (2^40)")]
     Overflow,
     #[error("histogram minimum, maximum or sum contradict its counts")]
     Contradiction,
@@ -90,7 +93,7 @@ impl Histogram {
                     return Err(DecodeError::TooLong);
                 }
                 let total = histogram.count.checked_add(n as u64);
-                if total.is_none_or(|total| total > i64::MAX as u64) {
+                if total.is_none_or(|total| total > WINDOW_COUNT_MAX) {
                     return Err(DecodeError::Overflow);
                 }
                 let middle = super::middle_of(index);
@@ -198,7 +201,8 @@ fn from_wire(wire: &Wire) -> Result<Histogram, DecodeError> {
     }
     // The exact extremes must fall into the outermost occupied counters.
     let same = |exact: u64, counted: u64| index_of(exact) == index_of(counted);
-    let plausible_sum = wire.sum_ns.is_finite() && wire.sum_ns >= wire.max_ns as f64 * 0.999;
+    let (longest, count) = (wire.max_ns as f64, wire.count as f64);
+    let plausible_sum = (longest * 0.999..=longest * count * 1.001).contains(&wire.sum_ns);
     if !same(wire.min_ns, histogram.min) || !same(wire.max_ns, histogram.max) || !plausible_sum {
         return Err(DecodeError::Contradiction);
     }

@@ -84,6 +84,13 @@ impl Record {
             }
             let torn = bytes.last() != Some(&b'\n');
             match serde_json::from_slice::<Line>(&bytes) {
+                Ok(Line::Window(window)) if !window.is_plausible() => {
+                    let reason = "a count is larger than a window can hold".to_owned();
+                    return Err(ReadError::Line {
+                        line: number,
+                        reason,
+                    });
+                }
                 Ok(line) => record.push(line),
                 Err(_) if torn => record.remarks.push(Remark::TornLastLine { line: number }),
                 Err(error) => record.remarks.push(unknown_kind(&bytes, number, &error)?),
