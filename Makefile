@@ -1,6 +1,6 @@
 # Two commands matter: `make test` checks everything, `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help test tidy
+.PHONY: help test tidy soak bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' \
@@ -12,3 +12,12 @@ test: ## format, lints, unit and end-to-end tests, tidy; installs what it needs
 
 tidy: ## the house rules alone: layers, lengths, words, leftovers
 	@cargo run --quiet --locked -p xtask -- tidy
+
+bench: ## CPU per request beside wrk, ab, h2load and a bare loop; saved in bench/results (SECTION=name for one)
+	@scripts/need.sh rust cc nginx openssl
+	@cargo build --release --locked -p plimsoll
+	@python3 bench/generators/run.py $(SECTION)
+
+soak: ## every seed, every fixture live, minutes of fuzzing; takes long, run by hand
+	@scripts/need.sh rust cc nginx node
+	@scripts/soak.sh

@@ -21,6 +21,7 @@ step "format" cargo fmt --all --check
 step "lints" cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 step "build" cargo test --quiet --locked --workspace --no-run
 step "tests, tidy among them" cargo test --locked --workspace --no-fail-fast
+step "fuzz, 5 s a target" cargo run --quiet --locked -p plimsoll-fuzz -- all --seconds 5
 
 echo
 echo "all passed in $((SECONDS - started)) s:"

@@ -60,5 +60,5 @@ fn encode(target: &Target, headers: Vec<(String, String)>) -> Option<usize> {
         body: Vec::new(),
     };
     let bytes = encode_request(&request, target, true).ok()?;
-    Some(bytes.iter().filter(|byte| **byte == b'\n').count())
+    Some(bytes.split(|byte| *byte == b'\n').count() - 1)
 }
