@@ -1,0 +1,282 @@
+//! Gates 1 to 4: do the flows close? Little's law, accounting, work per success, the wire.
+
+use plimsoll_core::record::Seen;
+use plimsoll_core::step::{Phase, StepLoad};
+use plimsoll_core::units::three_digits;
+use plimsoll_core::verdict::{Gate, GateState};
+use plimsoll_core::{Outcome, Tally};
+
+use super::{Case, deviation, gate, levels_of, with_figures, with_note};
+
+/// Little's law and work per success agree within this (capacity-science D.3, gate 0).
+const TOLERANCE: f64 = 0.05;
+const TOLERANCE_TEXT: &str = "5 %";
+
+/// Gate 1: X·R against the measured mean in flight, over everything the record holds: what ended
+/// brought its residence, what ran was counted by the in-flight integral, independently.
+pub(super) fn little(case: Case<'_>) -> Gate {
+    let compared = "X·R against the mean number in flight";
+    let mut residence = 0.0;
+    let mut in_flight = 0.0;
+    let mut seconds = 0.0;
+    for window in &case.record.windows {
+        let length = window.length_ns.as_secs_f64();
+        seconds += length;
+        in_flight += window.in_flight_mean * length;
+        let carried = window.carried.iter().map(|carried| &carried.tally);
+        residence += window
+            .operations
+            .iter()
+            .chain(carried)
+            .map(residence_seconds)
+            .sum::<f64>();
+    }
+    let unfinished = case
+        .record
+        .windows
+        .last()
+        .map_or(0, |window| window.in_flight_end);
+    if seconds == 0.0 || (in_flight == 0.0 && residence == 0.0) {
+        return gate(1, "Little's law", GateState::Unknown, compared);
+    }
+    let (left, right) = (residence / seconds, in_flight / seconds);
+    let off = deviation(left, right);
+    // What never ended has residence that no outcome carries; an interrupted run has such attempts.
+    let excused = unfinished > 0 && left < right;
+    let state = match off < TOLERANCE {
+        true => GateState::Pass,
+        false if excused => GateState::Warning,
+        false => GateState::Fail,
+    };
+    let result = gate(1, "Little's law", state, compared);
+    let result = with_figures(
+        result,
+        three_digits(left),
+        three_digits(right),
+        TOLERANCE_TEXT,
+    );
+    match state {
+        GateState::Fail => with_note(
+            result,
+            "attempts or their times were lost: report this as a fault of plimsoll",
+        ),
+        GateState::Warning => with_note(
+            result,
+            format!("{unfinished} attempts had not ended when the run was stopped"),
+        ),
+        _ => result,
+    }
+}
+
+fn residence_seconds(tally: &Tally) -> f64 {
+    tally.residence_ns() as f64 / 1e9
+}
+
+/// Gate 2: Attempts that fell due against outcomes, exactly.
+pub(super) fn accounting(case: Case<'_>) -> Gate {
+    let mut due = 0;
+    let mut ended = 0;
+    for window in &case.record.windows {
+        due += window.due_count + window.carried.iter().map(|c| c.due_count).sum::<u64>();
+        ended += window.total().attempts();
+        ended += window
+            .carried
+            .iter()
+            .map(|carried| carried.tally.attempts())
+            .sum::<u64>();
+    }
+    let unfinished = case
+        .record
+        .windows
+        .last()
+        .map_or(0, |window| window.in_flight_end);
+    let state = if due == ended + unfinished {
+        GateState::Pass
+    } else {
+        GateState::Fail
+    };
+    let result = gate(
+        2,
+        "Accounting",
+        state,
+        "attempts against the sum of outcome classes",
+    );
+    let result = with_figures(
+        result,
+        due.to_string(),
+        (ended + unfinished).to_string(),
+        "0",
+    );
+    match (state, unfinished) {
+        (GateState::Fail, _) => with_note(result, "the record lacks lines; was it cut or edited?"),
+        (_, 0) => result,
+        _ => with_note(
+            result,
+            format!("{unfinished} of them were still in flight when the run ended"),
+        ),
+    }
+}
+
+/// Gate 3: Bytes per success at the quoted level against the lowest load of the same record.
+pub(super) fn work(case: Case<'_>) -> Gate {
+    let compared = "bytes per success, quoted level against the lowest load";
+    let name = "Work per success";
+    let here = bytes_per_success(&case.tally());
+    let (reference, where_from) = match reference_level(case) {
+        Some(level) => (
+            bytes_per_success(&case.record.tally_of(level)),
+            "lowest load",
+        ),
+        None => (first_half(case), "first half of the run"),
+    };
+    let (Some(here), Some(reference)) = (here, reference) else {
+        let result = gate(3, name, GateState::Unknown, compared);
+        return with_note(
+            result,
+            "no successes to compare; a level that succeeds would decide",
+        );
+    };
+    let state = if deviation(here, reference) < TOLERANCE {
+        GateState::Pass
+    } else {
+        GateState::Fail
+    };
+    let compared = format!("bytes per success, quoted level against the {where_from}");
+    let result = gate(3, name, state, &compared);
+    let result = with_figures(
+        result,
+        format!("{here:.0} B"),
+        format!("{reference:.0} B"),
+        TOLERANCE_TEXT,
+    );
+    if state == GateState::Fail {
+        return with_note(
+            result,
+            "answers under load differ from answers at rest: look at one with curl -i under load; an error page with status 200, or truncated work?",
+        );
+    }
+    result
+}
+
+fn bytes_per_success(tally: &Tally) -> Option<f64> {
+    let ok = tally.class(Outcome::Ok);
+    (ok.count > 0).then(|| ok.bytes as f64 / ok.count as f64)
+}
+
+/// The open-loop level with the lowest rate, if there is one besides the quoted level.
+fn reference_level(case: Case<'_>) -> Option<u32> {
+    let rate_of = |level: u32| match case.record.level(level)?.step.load {
+        StepLoad::Open { profile, .. } => profile.constant_rate(),
+        StepLoad::Closed { .. } => None,
+    };
+    levels_of(case.record, Phase::Bracket)
+        .filter(|&level| level != case.level)
+        .filter_map(|level| Some((level, rate_of(level)?)))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(level, _)| level)
+}
+
+fn first_half(case: Case<'_>) -> Option<f64> {
+    let count = case.windows().count();
+    let mut tally = Tally::default();
+    for window in case.windows().take(count.div_ceil(2)) {
+        tally.merge(&window.total());
+    }
+    bytes_per_success(&tally)
+}
+
+/// Gate 4: Concurrency on the wire against what was configured, and against what the target's listener saw.
+pub(super) fn wire(case: Case<'_>) -> Gate {
+    match case.load() {
+        Some(StepLoad::Closed { in_flight }) => closed_wire(case, f64::from(in_flight)),
+        _ => open_wire(case),
+    }
+}
+
+fn closed_wire(case: Case<'_>, configured: f64) -> Gate {
+    let compared = "mean in flight against the configured connections";
+    let name = "Concurrency on the wire";
+    let seconds = case.seconds();
+    let weighted: f64 = case
+        .windows()
+        .map(|window| window.in_flight_mean * window.length_ns.as_secs_f64())
+        .sum();
+    if seconds == 0.0 {
+        return gate(4, name, GateState::Unknown, compared);
+    }
+    let mean = weighted / seconds;
+    let failing = case.tally().failures() > 0;
+    // Slots whose connection failed pause before they try again: fewer in flight, and known why.
+    let state = match deviation(mean, configured) < TOLERANCE {
+        true => GateState::Pass,
+        false if failing || seconds < 2.0 => GateState::Warning,
+        false => GateState::Fail,
+    };
+    let result = gate(4, name, state, compared);
+    let result = with_figures(
+        result,
+        three_digits(mean),
+        three_digits(configured),
+        TOLERANCE_TEXT,
+    );
+    match state {
+        GateState::Warning => with_note(
+            result,
+            "slots paused after failures, or the run was too short to fill them",
+        ),
+        GateState::Fail => with_note(
+            result,
+            "requests did not overlap as configured; use fewer connections or more --workers",
+        ),
+        _ => result,
+    }
+}
+
+fn open_wire(case: Case<'_>) -> Gate {
+    let name = "Concurrency on the wire";
+    let compared = "connections we hold open against those the target's listener sees";
+    let ours = case
+        .windows()
+        .map(|window| window.health.connections_open)
+        .max()
+        .unwrap_or(0);
+    let seen = listener_connections(case);
+    let Some(seen) = seen else {
+        let result = gate(4, name, GateState::NotApplicable, compared);
+        return with_note(
+            result,
+            "an open model configures no concurrency; the target's listener was not observed",
+        );
+    };
+    // Opened and closed between two samples: a few more or less is the sampling, not the topology.
+    let close = f64::from(seen.abs_diff(ours)) <= 2.0 + 0.05 * f64::from(ours);
+    let state = if close {
+        GateState::Pass
+    } else {
+        GateState::Warning
+    };
+    let result = gate(4, name, state, compared);
+    let result = with_figures(result, ours.to_string(), seen.to_string(), "5 % + 2");
+    if close {
+        return result;
+    }
+    with_note(
+        result,
+        "other clients use the target too, or something between closes connections",
+    )
+}
+
+fn listener_connections(case: Case<'_>) -> Option<u32> {
+    let start = case.windows().next()?.start_ns;
+    let end = case.windows().last()?.end_ns();
+    case.record
+        .observations
+        .iter()
+        .filter(|observation| observation.at_ns >= start && observation.at_ns <= end)
+        .filter(|observation| observation.tier == "target")
+        .filter_map(|observation| match &observation.seen {
+            Seen::Listener(listener) => Some(listener.established),
+            _ => None,
+        })
+        .max()
+}

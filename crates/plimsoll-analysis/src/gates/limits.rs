@@ -1,0 +1,158 @@
+//! Gates 10 and 13: limits on the path against what was in flight; one target, unchanged.
+
+use plimsoll_core::record::Seen;
+use plimsoll_core::verdict::{Gate, GateState};
+
+use super::{Case, gate, with_figures, with_note};
+
+/// Share of a limit from which it may have shaped the result (capacity-science B.6).
+const NEAR: f64 = 0.8;
+/// Ports of one address pair by default, and how long each rests after a close (Linux defaults).
+const PORTS: f64 = 28_232.0;
+const TIME_WAIT_SECONDS: f64 = 60.0;
+
+/// Gate 10: Limits on the path that are known, against the most that was in flight.
+pub(super) fn path(case: Case<'_>) -> Gate {
+    let name = "Limits on the path";
+    let open = case
+        .windows()
+        .map(|w| u64::from(w.health.connections_open))
+        .max()
+        .unwrap_or(0);
+    let limit = u64::from(case.record.header.plan.connections_max.get());
+    let open_model = case
+        .load()
+        .is_some_and(|load| matches!(load, plimsoll_core::step::StepLoad::Open { .. }));
+    let mut notes = Vec::new();
+    if open_model && open as f64 >= NEAR * limit as f64 {
+        let dropped: u64 = case.windows().map(|w| w.health.dropped_target_count).sum();
+        notes.push(format!(
+            "{open} of the generator's {limit} connections were open, {dropped} arrivals were dropped: waiting for one is part of the response time; allow more with -c"
+        ));
+    }
+    notes.extend(ports(case));
+    notes.extend(listeners(case));
+    let state = if notes.is_empty() {
+        GateState::Pass
+    } else {
+        GateState::Warning
+    };
+    let result = gate(
+        10,
+        name,
+        state,
+        "connections open against the generator's limit",
+    );
+    let result = with_figures(result, open.to_string(), limit.to_string(), "80 %");
+    if notes.is_empty() {
+        let timeout = case.record.header.plan.timeout_ns;
+        return with_note(
+            result,
+            format!("client timeout {timeout}; keep the server's own timeouts below it"),
+        );
+    }
+    with_note(result, notes.join("; "))
+}
+
+/// Connections per second that leave a port resting for a minute each.
+fn ports(case: Case<'_>) -> Option<String> {
+    let seconds = case.seconds();
+    let connects: u64 = case.windows().map(|w| w.health.connects_count).sum();
+    let resting = connects as f64 / seconds.max(1.0) * TIME_WAIT_SECONDS.min(seconds);
+    (resting > NEAR * PORTS).then(|| {
+        format!(
+            "{connects} connections in {seconds:.0} s use most of the {PORTS:.0} local ports; keep connections alive or use several source addresses"
+        )
+    })
+}
+
+/// Accept queues that were full, or overflowed.
+fn listeners(case: Case<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut overflows = 0;
+    for observation in &case.record.observations {
+        match &observation.seen {
+            Seen::Listener(l) if l.accept_queue_max > 0 && l.accept_queue >= l.accept_queue_max => {
+                let text = format!(
+                    "the accept queue of port {} ({}) was full at {}",
+                    l.port, observation.tier, l.accept_queue_max
+                );
+                if !notes.contains(&text) {
+                    notes.push(text);
+                }
+            }
+            Seen::Host(host) => overflows += host.listen_overflows,
+            _ => {}
+        }
+    }
+    if overflows > 0 {
+        notes.push(format!(
+            "{overflows} connections overflowed an accept queue of this host"
+        ));
+    }
+    notes
+}
+
+/// Gate 13: One change at a time, clean state: within one record, the target stays the same process.
+pub(super) fn one_change(case: Case<'_>) -> Gate {
+    let name = "Same target throughout";
+    let compared = "processes of the target at the beginning and at the end";
+    let mut pids: Vec<Vec<u32>> = Vec::new();
+    let mut at = None;
+    for observation in case
+        .record
+        .observations
+        .iter()
+        .filter(|o| o.tier == "target")
+    {
+        if let Seen::Process(process) = &observation.seen {
+            if at != Some(observation.at_ns) {
+                at = Some(observation.at_ns);
+                pids.push(Vec::new());
+            }
+            if let Some(last) = pids.last_mut() {
+                last.push(process.pid);
+            }
+        }
+    }
+    let (Some(first), Some(last)) = (pids.first(), pids.last()) else {
+        let result = gate(13, name, GateState::Unknown, compared);
+        return with_note(
+            result,
+            "the target's process was not observed; --watch pid:N would decide",
+        );
+    };
+    // A server may add workers; losing one of the first means that something restarted.
+    let lost: Vec<String> = first
+        .iter()
+        .filter(|pid| !last.contains(pid))
+        .map(u32::to_string)
+        .collect();
+    let state = if lost.is_empty() {
+        GateState::Pass
+    } else {
+        GateState::Fail
+    };
+    let text = |pids: &[u32]| {
+        pids.iter()
+            .map(u32::to_string)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let result = with_figures(
+        gate(13, name, state, compared),
+        text(first),
+        text(last),
+        "same",
+    );
+    if lost.is_empty() {
+        return result;
+    }
+    with_note(
+        result,
+        format!(
+            "process {} ended during the run: find out why, then run again",
+            lost.join(", ")
+        ),
+    )
+}

@@ -1,0 +1,262 @@
+//! Gates 5 to 8: is the quoted level steady, ours clean, its failures named, its figures fit to quote?
+
+use plimsoll_core::health::{self, Condition, Loop};
+use plimsoll_core::step::{Phase, StepLoad};
+use plimsoll_core::tally::Quantile;
+use plimsoll_core::units::three_digits;
+use plimsoll_core::verdict::{Gate, GateState};
+use plimsoll_core::window::Window;
+use plimsoll_core::{Nanos, Outcome};
+
+use super::{Case, deviation, gate, levels_of, with_figures, with_note};
+
+/// Growth of in-flight that makes a level unstable, as a share of its arrivals (B.3).
+const GROWTH_RATIO: f64 = 0.03;
+/// Drift of the repeated first level that is noted, and that voids the order of levels (B.3).
+const DRIFT_NOTED: f64 = 0.05;
+const DRIFT_VOIDS: f64 = 0.25;
+
+/// Gate 5: Steady state: in-flight does not grow, and the first level repeated gives the first answer.
+pub(super) fn steady(case: Case<'_>) -> Gate {
+    let name = "Steady state";
+    if case.is_ramp() {
+        let result = gate(5, name, GateState::NotApplicable, "trend of in-flight");
+        return with_note(result, "the rate changes on purpose");
+    }
+    if let Some(drift) = drift(case) {
+        return drift;
+    }
+    let compared = "growth of in-flight against arrivals";
+    let windows: Vec<&Window> = case.windows().collect();
+    if windows.len() < 4 {
+        let result = gate(5, name, GateState::Unknown, compared);
+        return with_note(result, "fewer than 4 s: run longer to see a trend");
+    }
+    let arrivals: u64 = windows.iter().map(|window| window.due_count).sum();
+    let growth = slope(&windows) * windows.len() as f64;
+    let ratio = growth / arrivals.max(1) as f64;
+    let open = matches!(case.load(), Some(StepLoad::Open { .. }));
+    let state = if open && ratio > GROWTH_RATIO {
+        GateState::Warning
+    } else {
+        GateState::Pass
+    };
+    let result = gate(5, name, state, compared);
+    let result = with_figures(
+        result,
+        three_digits(growth.max(0.0)),
+        arrivals.to_string(),
+        "3 %",
+    );
+    if state == GateState::Pass {
+        return result;
+    }
+    with_note(
+        result,
+        "more arrives than is answered: the percentiles depend on how long the run is; lower the rate, or use find",
+    )
+}
+
+/// Least-squares slope of in-flight at the window ends, per window.
+fn slope(windows: &[&Window]) -> f64 {
+    let n = windows.len() as f64;
+    let mean_x = (n - 1.0) / 2.0;
+    let mean_y = windows
+        .iter()
+        .map(|window| window.in_flight_end as f64)
+        .sum::<f64>()
+        / n;
+    let (mut above, mut below) = (0.0, 0.0);
+    for (index, window) in windows.iter().enumerate() {
+        let x = index as f64 - mean_x;
+        above += x * (window.in_flight_end as f64 - mean_y);
+        below += x * x;
+    }
+    above / below
+}
+
+/// The median service time of the first level against its repetition at the end of a search.
+fn drift(case: Case<'_>) -> Option<Gate> {
+    let repeated = levels_of(case.record, Phase::Repeat).last()?;
+    let load = case.record.level(repeated)?.step.load;
+    let first = case
+        .record
+        .levels
+        .iter()
+        .find(|start| start.step.load == load && start.step.level != repeated)?
+        .step
+        .level;
+    let median = |level| {
+        let time = case
+            .record
+            .tally_of(level)
+            .service_quantile(0.5)?
+            .finite()?;
+        Some(time.as_millis_f64())
+    };
+    let (before, after) = (median(first)?, median(repeated)?);
+    let off = deviation(after, before);
+    // A tenth of a millisecond is the scheduler's, whatever share of the median it is.
+    let state = if off < DRIFT_NOTED || (after - before).abs() < 0.1 {
+        GateState::Pass
+    } else if off < DRIFT_VOIDS {
+        GateState::Warning
+    } else {
+        GateState::Fail
+    };
+    let compared = "median service time of the first level and of its repetition at the end";
+    let result = gate(5, "Steady state", state, compared);
+    let figures = [before, after].map(|ms| format!("{} ms", three_digits(ms)));
+    let [before, after] = figures;
+    let result = with_figures(result, before, after, "5 %, void from 25 %");
+    Some(match state {
+        GateState::Pass => result,
+        _ => with_note(
+            result,
+            "the target changed during the search (warm-up, cache, data growth, a neighbour): run it again, warm",
+        ),
+    })
+}
+
+/// Gate 6: The generator was clean at the quoted level; levels that were not are void and named.
+pub(super) fn generator(case: Case<'_>) -> Gate {
+    let model = match case.load() {
+        Some(StepLoad::Closed { .. }) => Loop::Closed,
+        _ => Loop::Open,
+    };
+    let assessment = health::assess(model, case.windows());
+    let state = match assessment.condition {
+        Condition::Clean => GateState::Pass,
+        Condition::GeneratorBound => GateState::Warning,
+        Condition::Breached => GateState::Fail,
+        Condition::Unknown => GateState::Unknown,
+    };
+    let result = gate(
+        6,
+        "Generator clean",
+        state,
+        "the generator's own figures against their bounds",
+    );
+    let Some(worst) = assessment.worst() else {
+        return with_note(result, "no window was recorded");
+    };
+    let result = Gate {
+        compared: format!(
+            "worst of the generator's own figures: {}",
+            worst.figure.name()
+        ),
+        ..with_figures(
+            result,
+            shown(worst.figure, worst.measured),
+            "0",
+            &shown(worst.figure, worst.tolerance),
+        )
+    };
+    let result = Gate {
+        right: None,
+        ..result
+    };
+    match state {
+        GateState::Warning => with_note(
+            result,
+            "generator-bound: our own thread is full, so the throughput is a lower bound; use more --workers or another host",
+        ),
+        GateState::Fail => with_note(
+            result,
+            format!(
+                "{worst}: the load was not what was asked for; use fewer connections, more --workers, or an idle host (plimsoll doctor says what this one can do)"
+            ),
+        ),
+        _ => result,
+    }
+}
+
+fn shown(figure: health::Figure, value: f64) -> String {
+    match figure {
+        health::Figure::LagP99 => Nanos(value as u64).to_string(),
+        _ => format!("{} %", three_digits(value * 100.0)),
+    }
+}
+
+/// Gate 7: Every failure has a kind, and the survivors' percentiles are not the result.
+pub(super) fn failures_by_kind(case: Case<'_>) -> Gate {
+    let tally = case.tally();
+    let kinds: Vec<String> = tally
+        .occurred()
+        .filter(|(outcome, _)| outcome.is_failure())
+        .map(|(outcome, class)| format!("{} {}", class.count, outcome.name()))
+        .collect();
+    let failures = tally.failures();
+    let counted: u64 = Outcome::ALL
+        .into_iter()
+        .filter(|outcome| outcome.is_failure())
+        .map(|outcome| tally.class(outcome).response.count())
+        .sum();
+    let state = if counted == failures {
+        GateState::Pass
+    } else {
+        GateState::Fail
+    };
+    let result = gate(
+        7,
+        "Failures by kind",
+        state,
+        "failures against those with a kind and a time",
+    );
+    let result = with_figures(result, failures.to_string(), counted.to_string(), "0");
+    if kinds.is_empty() {
+        return result;
+    }
+    let never = tally.response_quantile(0.99) == Some(Quantile::Never);
+    let tail = if never {
+        "; the p99 over attempts is never, whatever the survivors say"
+    } else {
+        ""
+    };
+    with_note(result, format!("{}{tail}", kinds.join(", ")))
+}
+
+/// Gate 8: The mean below the p95, and no percentile of a ramp quoted as steady.
+pub(super) fn mean_and_ramps(case: Case<'_>) -> Gate {
+    let name = "Mean below p95";
+    let compared = "mean response time of ok answers against the p95 over attempts";
+    let tally = case.tally();
+    if case.is_ramp() {
+        let judged = case.record.header.plan.objectives.is_some();
+        let state = if judged {
+            GateState::Fail
+        } else {
+            GateState::Warning
+        };
+        let result = gate(8, name, state, "percentiles of a ramp");
+        return with_note(
+            result,
+            "percentiles mix all rates of the ramp and belong to none; for an objective use -q at one rate, or find",
+        );
+    }
+    let (Some(mean), Some(p95)) = (tally.answers_only().mean(), tally.response_quantile(0.95))
+    else {
+        return with_note(
+            gate(8, name, GateState::Unknown, compared),
+            "nothing succeeded",
+        );
+    };
+    let (state, right) = match p95 {
+        Quantile::Never => (GateState::Pass, "never".to_owned()),
+        Quantile::At(p95) if mean <= p95 => (GateState::Pass, p95.to_string()),
+        Quantile::At(p95) => (GateState::Warning, p95.to_string()),
+    };
+    let result = with_figures(
+        gate(8, name, state, compared),
+        mean.to_string(),
+        right,
+        "below",
+    );
+    match state {
+        GateState::Warning => with_note(
+            result,
+            "a few attempts waited very long: percentiles below p99 hide a starved part; look at p99.9 and the maximum",
+        ),
+        _ => result,
+    }
+}

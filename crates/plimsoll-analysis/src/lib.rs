@@ -1,0 +1,6 @@
+//! Says what a record means: gates, fits, attribution, comparison, advice.
+//!
+//! Pure: nothing here reads a clock, a file, a socket or the environment.
+
+pub mod gates;
+pub mod summary;

@@ -1,0 +1,210 @@
+//! From a record to its verdict: the figures of the quoted level, the objectives, the gates.
+
+use std::collections::BTreeMap;
+
+use plimsoll_core::Tally;
+use plimsoll_core::histogram::Histogram;
+use plimsoll_core::objective::{Clause, percentile_name};
+use plimsoll_core::record::Record;
+use plimsoll_core::tally::Quantile;
+use plimsoll_core::units::three_digits;
+use plimsoll_core::verdict::{Found, GateState, Judgement, ObjectiveResult, Times, Verdict};
+
+use crate::gates;
+
+/// A clause is decided only with this many times the attempts that its budget allows to be bad
+/// (DESIGN section 7).
+const ATTEMPTS_PER_BUDGET: f64 = 3.0;
+
+/// Judges a plain run: the figures of its only level against its objectives.
+pub fn of_run(record: &Record) -> Verdict {
+    let level = record.levels.first().map_or(0, |start| start.step.level);
+    let mut verdict = figures(record, level);
+    verdict.gates = gates::evaluate(record, level);
+    verdict.valid = gates::passed(&verdict.gates);
+    verdict.objectives = objectives(record, &record.tally_of(level));
+    verdict.verdict = judge_run(&verdict);
+    verdict
+}
+
+/// Judges a search: the figures of the level that carries the capacity.
+pub fn of_search(record: &Record, found: Found) -> Verdict {
+    let level = found
+        .capacity_level
+        .unwrap_or_else(|| last_judged_level(record));
+    let mut verdict = figures(record, level);
+    verdict.gates = gates::evaluate(record, level);
+    verdict.valid = gates::passed(&verdict.gates);
+    verdict.objectives = objectives(record, &record.tally_of(level));
+    let carried = found
+        .capacity_per_s
+        .is_some_and(|bounds| bounds.lower.is_some());
+    verdict.verdict = match (verdict.valid, found.converged && carried) {
+        (false, _) => Judgement::Invalid,
+        (true, true) => Judgement::Pass,
+        (true, false) => Judgement::Inconclusive,
+    };
+    verdict.found = found;
+    verdict
+}
+
+fn last_judged_level(record: &Record) -> u32 {
+    record.level_results.last().map_or(0, |result| result.level)
+}
+
+fn judge_run(verdict: &Verdict) -> Judgement {
+    if !verdict.valid {
+        return Judgement::Invalid;
+    }
+    let all = |judgement| verdict.objectives.iter().all(|o| o.judgement == judgement);
+    let any = |judgement| verdict.objectives.iter().any(|o| o.judgement == judgement);
+    if verdict.objectives.is_empty() {
+        Judgement::None
+    } else if any(Judgement::Fail) {
+        Judgement::Fail
+    } else if all(Judgement::Pass) {
+        // Growing in-flight: it passes now, and would not in a longer run.
+        let unsteady = verdict
+            .gates
+            .iter()
+            .any(|gate| gate.number == 5 && gate.state == GateState::Warning);
+        if unsteady {
+            Judgement::Inconclusive
+        } else {
+            Judgement::Pass
+        }
+    } else {
+        Judgement::Inconclusive
+    }
+}
+
+/// Rates over the windows of the level; outcomes and times of every attempt that fell due in it.
+fn figures(record: &Record, level: u32) -> Verdict {
+    let tally = record.tally_of(level);
+    let mut inside = Tally::default();
+    let (mut seconds, mut due, mut in_flight) = (0.0, 0, 0.0);
+    for window in record.windows_of(level) {
+        let length = window.length_ns.as_secs_f64();
+        seconds += length;
+        due += window.due_count;
+        in_flight += window.in_flight_mean * length;
+        inside.merge(&window.total());
+    }
+    let per_second = |count: u64| {
+        if seconds > 0.0 {
+            count as f64 / seconds
+        } else {
+            0.0
+        }
+    };
+    let outcomes: BTreeMap<_, _> = tally
+        .occurred()
+        .map(|(outcome, class)| (outcome, class.count))
+        .collect();
+    Verdict {
+        valid: false,
+        verdict: Judgement::None,
+        level,
+        duration_seconds: seconds,
+        attempts_count: tally.attempts(),
+        offered_per_s: per_second(due),
+        throughput_per_s: per_second(inside.answers()),
+        goodput_per_s: per_second(inside.good()),
+        outcomes,
+        response_time_ns: times(
+            &tally,
+            Tally::response_quantile,
+            &tally.class(plimsoll_core::Outcome::Ok).response,
+        ),
+        service_time_ns: times(
+            &tally,
+            Tally::service_quantile,
+            &tally.class(plimsoll_core::Outcome::Ok).service,
+        ),
+        in_flight_mean: if seconds > 0.0 {
+            in_flight / seconds
+        } else {
+            0.0
+        },
+        bytes_received: tally.bytes(),
+        objectives: Vec::new(),
+        found: Found::default(),
+        limit: None,
+        next_limit: None,
+        resources: Vec::new(),
+        advice: Vec::new(),
+        gates: Vec::new(),
+    }
+}
+
+fn times(
+    tally: &Tally,
+    quantile: fn(&Tally, f64) -> Option<Quantile>,
+    answers: &Histogram,
+) -> Times {
+    Times {
+        mean: answers.mean(),
+        p50: quantile(tally, 0.5),
+        p90: quantile(tally, 0.9),
+        p95: quantile(tally, 0.95),
+        p99: quantile(tally, 0.99),
+        p99_9: quantile(tally, 0.999),
+        max: answers.max(),
+    }
+}
+
+/// Each clause with what was measured over attempts.
+fn objectives(record: &Record, tally: &Tally) -> Vec<ObjectiveResult> {
+    let Some(objectives) = &record.header.plan.objectives else {
+        return Vec::new();
+    };
+    let clauses = objectives.clauses();
+    let mut bound_index = 0;
+    clauses
+        .iter()
+        .map(|&clause| {
+            let bad = match clause {
+                Clause::ResponseTime { .. } => {
+                    bound_index += 1;
+                    tally.attempts() - tally.within(bound_index - 1)
+                }
+                Clause::Errors { .. } => tally.failures(),
+            };
+            judge_clause(clause, bad, tally)
+        })
+        .collect()
+}
+
+fn judge_clause(clause: Clause, bad: u64, tally: &Tally) -> ObjectiveResult {
+    let attempts = tally.attempts();
+    let measured = match clause {
+        Clause::ResponseTime { quantile, .. } => match tally.response_quantile(quantile) {
+            None => "nothing".to_owned(),
+            Some(Quantile::Never) => "never".to_owned(),
+            Some(Quantile::At(time)) => format!("{} {time}", percentile_name(quantile)),
+        },
+        Clause::Errors { .. } => {
+            let ratio = if attempts == 0 {
+                0.0
+            } else {
+                bad as f64 / attempts as f64
+            };
+            format!("{} %", three_digits(ratio * 100.0))
+        }
+    };
+    let budget = clause.budget();
+    let missed = bad as f64 > budget * attempts as f64;
+    let enough = attempts as f64 >= ATTEMPTS_PER_BUDGET / budget;
+    let judgement = match (missed, enough) {
+        // More bad attempts than three budgets' worth of attempts would allow: no more are needed.
+        (true, _) if bad as f64 > ATTEMPTS_PER_BUDGET => Judgement::Fail,
+        (_, false) => Judgement::Inconclusive,
+        (true, true) => Judgement::Fail,
+        (false, true) => Judgement::Pass,
+    };
+    ObjectiveResult {
+        clause: clause.to_string(),
+        judgement,
+        measured,
+    }
+}
