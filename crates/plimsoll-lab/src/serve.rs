@@ -1,0 +1,221 @@
+//! `plimsoll serve NAME`: one embedded service in this process, its helpers as children of it.
+
+pub mod catalogue;
+mod children;
+mod clock;
+mod cores;
+mod disk;
+mod fixture;
+mod http;
+mod listener;
+mod listing;
+mod metrics;
+mod proxy;
+mod quota;
+mod shop;
+mod stop;
+mod threads;
+mod upstream;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+pub use cores::Cores;
+
+use crate::LabError;
+use catalogue::{Service, Values};
+
+/// What `plimsoll serve` accepts.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// The service; `--list` shows them all
+    #[arg(value_name = "NAME", required_unless_present = "list")]
+    pub name: Option<String>,
+
+    /// Show every service with its parameters and the verdict it should get
+    #[arg(long)]
+    pub list: bool,
+
+    /// With `--list`: as the page in the documentation
+    #[arg(long, requires = "list")]
+    pub markdown: bool,
+
+    /// Start the healthy twin, whose limit lies elsewhere or is lifted
+    #[arg(long)]
+    pub healthy: bool,
+
+    /// Draw the parameters from this number: each seed is another instance
+    #[arg(long, default_value_t = 1, value_name = "NUMBER")]
+    pub seed: u64,
+
+    /// Give a parameter this value instead
+    #[arg(long, value_name = "PARAMETER=VALUE")]
+    pub set: Vec<Setting>,
+
+    /// Listen on this port; 0 takes a free one
+    #[arg(long, default_value_t = 8080)]
+    pub port: u16,
+
+    /// Listen on this address
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    pub host: IpAddr,
+
+    /// Confine the service and its helpers to these cores: 1, 0,2 or 0-3
+    #[arg(long, value_name = "CORES")]
+    pub cores: Option<Cores>,
+
+    /// Where a proxy or the shop alone forwards to
+    #[arg(long, value_name = "HOST:PORT")]
+    pub upstream: Option<SocketAddr>,
+
+    /// Write a proxy's timing log here
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+
+    /// Keep files in this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub dir: Option<PathBuf>,
+
+    /// Name of the process as the kernel shows it
+    #[arg(long, hide = true)]
+    pub process_name: Option<String>,
+
+    /// End when this process ends
+    #[arg(long, hide = true)]
+    pub parent: Option<u32>,
+}
+
+/// One `--set`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    pub name: String,
+    pub value: f64,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| format!("{text:?} has no value; write PARAMETER=VALUE"))?;
+        let number: Result<f64, _> = value.trim().parse();
+        let value = number.map_err(|_| format!("{value:?} is no number"))?;
+        Ok(Self {
+            name: name.trim().to_owned(),
+            value,
+        })
+    }
+}
+
+/// What a service is started with.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) service: &'static Service,
+    pub(crate) values: Values,
+    pub(crate) listener: TcpListener,
+    pub(crate) address: SocketAddr,
+    pub(crate) upstream: Option<SocketAddr>,
+    pub(crate) log: Option<PathBuf>,
+    pub(crate) dir: Option<PathBuf>,
+    /// Started by another service: it speaks to its parent only.
+    helper: bool,
+    healthy: bool,
+}
+
+/// A further source for an observer, as `--watch` takes it.
+#[derive(Debug, Clone)]
+pub(crate) enum Watch {
+    Port(SocketAddr),
+    Log(PathBuf),
+    Metrics(SocketAddr),
+}
+
+impl fmt::Display for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Port(address) => write!(f, "--watch port:{}", address.port()),
+            Self::Log(file) => write!(f, "--watch nginx-log:{}", file.display()),
+            Self::Metrics(address) => write!(f, "--watch metrics:http://{address}/metrics"),
+        }
+    }
+}
+
+/// Runs the service until SIGTERM or SIGINT, or prints the list.
+pub fn run(args: Args) -> Result<(), LabError> {
+    let Some(name) = args.name.as_deref().filter(|_| !args.list) else {
+        return listing::print(args.markdown);
+    };
+    let service = catalogue::service(name)?;
+    let mut values = Values::draw(service, args.seed, args.healthy);
+    for setting in &args.set {
+        values.set(service, &setting.name, setting.value)?;
+    }
+    if let Some(parent) = args.parent
+        && !children::end_with_parent(parent)?
+    {
+        return Ok(());
+    }
+    if let Some(name) = &args.process_name {
+        name_process(name);
+    }
+    if let Some(cores) = &args.cores {
+        cores.confine()?;
+    }
+    let listener = listener::open(SocketAddr::new(args.host, args.port))?;
+    let address = listener
+        .local_addr()
+        .map_err(LabError::io("read the address listened on"))?;
+    (service.start)(Context {
+        service,
+        values,
+        listener,
+        address,
+        upstream: args.upstream,
+        log: args.log,
+        dir: args.dir,
+        helper: args.parent.is_some(),
+        healthy: args.healthy,
+    })
+}
+
+impl Context {
+    /// Announces the service: the address and what to watch on stdout, one line each; what it is
+    /// for a person on stderr.
+    pub(crate) fn ready(&self, watch: &[Watch]) -> Result<(), LabError> {
+        let mut out = io::stdout().lock();
+        let mut print = || {
+            writeln!(out, "{}{}", children::READY, self.address)?;
+            if !watch.is_empty() {
+                let watch: Vec<String> = watch.iter().map(Watch::to_string).collect();
+                writeln!(out, "{}", watch.join(" "))?;
+            }
+            out.flush()
+        };
+        print().map_err(LabError::io("print the address"))?;
+        if !self.helper {
+            listing::introduce(self.service, &self.values, self.healthy);
+        }
+        Ok(())
+    }
+
+    /// The service to forward to, for those that cannot do without.
+    pub(crate) fn upstream(&self) -> Result<SocketAddr, LabError> {
+        self.upstream.ok_or(LabError::UpstreamMissing {
+            service: self.service.name,
+        })
+    }
+}
+
+/// Names the process for `ps` and reports; the kernel keeps fifteen bytes.
+fn name_process(name: &str) {
+    let mut bytes: Vec<u8> = name.bytes().filter(|byte| *byte != 0).take(15).collect();
+    bytes.push(0);
+    if let Ok(name) = std::ffi::CString::from_vec_with_nul(bytes) {
+        // A process without the name works as well.
+        rustix::thread::set_name(&name).ok();
+    }
+}

@@ -1,0 +1,122 @@
+//! The demo's shop, the plain services, and the parts that others start.
+
+use super::{Group, Parameter, Service, Twin, Unit};
+use crate::serve::{fixture, proxy, shop};
+
+/// A parameter that every seed gives the same value.
+const fn fixed(
+    name: &'static str,
+    unit: Unit,
+    value: f64,
+    twin: Twin,
+    about: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        unit,
+        low: value,
+        high: value,
+        step: 1.0,
+        twin,
+        about,
+    }
+}
+
+const SHOP_CPU: Parameter = fixed(
+    "cpu",
+    Unit::Milliseconds,
+    2.5,
+    Twin::Same,
+    "processor time that the shop's single thread spends on a page",
+);
+
+const SHOP_STOCK: Parameter = fixed(
+    "stock",
+    Unit::Milliseconds,
+    80.0,
+    Twin::Same,
+    "answer of the stock service that a page awaits",
+);
+
+const SLOTS: Parameter = fixed(
+    "slots",
+    Unit::Count,
+    56.0,
+    Twin::Set(8192.0),
+    "connection slots of the proxy, two per request",
+);
+
+pub(super) const PARTS: &[Service] = &[
+    Service {
+        name: "shop",
+        group: Group::Shop,
+        about: "the demo: a proxy with few slots before a shop that reads a store and awaits stock",
+        expected: None,
+        parameters: &[SLOTS, SHOP_CPU, SHOP_STOCK],
+        start: shop::start,
+    },
+    Service {
+        name: "shop-app",
+        group: Group::Part,
+        about: "the shop alone: GET /items/ID, GET /cart, POST /orders; --upstream is the stock",
+        expected: None,
+        parameters: &[SHOP_CPU],
+        start: shop::app::start,
+    },
+    Service {
+        name: "proxy",
+        group: Group::Part,
+        about: "a one-worker reverse proxy with connection slots and an nginx-style timing log",
+        expected: None,
+        parameters: &[SLOTS],
+        start: proxy::start,
+    },
+    Service {
+        name: "downstream",
+        group: Group::Part,
+        about: "one thread that burns `cpu`, then answers after `answer` without holding a core",
+        expected: None,
+        parameters: &[
+            fixed(
+                "answer",
+                Unit::Milliseconds,
+                20.0,
+                Twin::Same,
+                "time without CPU",
+            ),
+            fixed("cpu", Unit::Milliseconds, 0.0, Twin::Same, "processor time"),
+        ],
+        start: fixture::downstream::start,
+    },
+    Service {
+        name: "freeze",
+        group: Group::Part,
+        about: "answers at once, but stands still for 200 ms every 2 s",
+        expected: None,
+        parameters: &[
+            fixed(
+                "freeze",
+                Unit::Milliseconds,
+                200.0,
+                Twin::Set(0.0),
+                "length of a stall",
+            ),
+            fixed(
+                "every",
+                Unit::Seconds,
+                2.0,
+                Twin::Same,
+                "from one stall to the next",
+            ),
+        ],
+        start: fixture::freeze::start,
+    },
+    Service {
+        name: "echo",
+        group: Group::Part,
+        about: "a plain 200 as fast as one thread can give it",
+        expected: None,
+        parameters: &[],
+        start: fixture::echo::start,
+    },
+];

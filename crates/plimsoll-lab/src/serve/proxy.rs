@@ -1,0 +1,121 @@
+//! A one-worker reverse proxy with connection slots and nginx's behaviour when they run out.
+//!
+//! Two slots per request in flight: one for the client's connection, one for the upstream's, which
+//! is opened for the request and closed after it, as nginx does by default.
+
+mod forward;
+mod log;
+mod slots;
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use crate::LabError;
+use crate::serve::{Context, Watch, stop};
+use forward::Forwarder;
+use log::Log;
+use slots::{Guest, Slots};
+
+pub(crate) fn start(context: Context) -> Result<(), LabError> {
+    let upstream = context.upstream()?;
+    let log = log_file(&context)?;
+    let watch = [Watch::Port(upstream), Watch::Log(log.path.clone())];
+    serve(context, upstream, &log, &watch)
+}
+
+/// The timing log that was asked for, or one of our own that goes with the process.
+pub(crate) fn log_file(context: &Context) -> Result<LogFile, LabError> {
+    let own = context.log.is_none();
+    let path = context.log.clone().unwrap_or_else(|| {
+        std::env::temp_dir().join(format!("plimsoll-proxy-{}.log", std::process::id()))
+    });
+    let file = File::create(&path).map_err(LabError::io(format!("create {}", path.display())))?;
+    Ok(LogFile { path, file, own })
+}
+
+/// An open log; removed in the end if nobody asked for it.
+#[derive(Debug)]
+pub(crate) struct LogFile {
+    pub(crate) path: PathBuf,
+    file: File,
+    own: bool,
+}
+
+impl Drop for LogFile {
+    fn drop(&mut self) {
+        if self.own {
+            // It may have been removed already.
+            drop(std::fs::remove_file(&self.path));
+        }
+    }
+}
+
+/// Forwards to `upstream` on the calling thread until asked to stop.
+pub(crate) fn serve(
+    context: Context,
+    upstream: SocketAddr,
+    log: &LogFile,
+    watch: &[Watch],
+) -> Result<(), LabError> {
+    let file = log.file.try_clone();
+    let log_lines = Log::new(file.map_err(LabError::io("share the log"))?);
+    let slots = Slots::new(context.values.count("slots"));
+    let forwarder = Arc::new(Forwarder::new(upstream, slots, log_lines));
+    stop::one_thread()?.block_on(async {
+        let stop = stop::requested()?;
+        context.ready(watch)?;
+        let listener = tokio::net::TcpListener::from_std(context.listener)
+            .map_err(LabError::io("watch the listening socket"))?;
+        tokio::select! {
+            () = stop => Ok(()),
+            () = accept(&listener, &forwarder) => Ok(()),
+        }
+    })
+}
+
+async fn accept(listener: &tokio::net::TcpListener, forwarder: &Arc<Forwarder>) {
+    loop {
+        let Ok((stream, client)) = listener.accept().await else {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            continue;
+        };
+        // Without a slot the connection is closed at once: the client gets no answer, only an end
+        // of file, or a reset if its request was on the way.
+        if let Some(guest) = forwarder.slots.enter() {
+            tokio::spawn(connection(stream, client, guest, Arc::clone(forwarder)));
+        }
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    client: SocketAddr,
+    guest: Arc<Guest>,
+    forwarder: Arc<Forwarder>,
+) {
+    drop(stream.set_nodelay(true));
+    let service = service_fn(|request| {
+        let forwarder = Arc::clone(&forwarder);
+        forward::forward(forwarder, request, client, Arc::clone(&guest))
+    });
+    let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        // How a client ends its connection is its own affair.
+        ended = connection.as_mut() => drop(ended),
+        () = guest.told_to_close() => {
+            // Closes at once unless a request has begun to arrive, whose slot is gone: it is then
+            // refused in `forward`.
+            connection.as_mut().graceful_shutdown();
+            drop(connection.await);
+        }
+    }
+    forwarder.slots.leave(&guest);
+}

@@ -1,0 +1,272 @@
+//! One request through the proxy: a slot, a connection of its own, the answer streamed back.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{Either, Full};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::client::conn::http1::handshake;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Request, Response, StatusCode, Uri, Version};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::log::{Line, Log, UpstreamTimes};
+use super::slots::{Guest, Slots, UpstreamSlot};
+use crate::serve::clock::now;
+
+/// nginx's defaults for `proxy_connect_timeout` and `proxy_read_timeout`.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Headers that concern one connection only (RFC 9110 section 7.6.1, and two of old habit).
+const HOP_BY_HOP: [HeaderName; 6] = [
+    header::CONNECTION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    HeaderName::from_static("keep-alive"),
+];
+
+#[derive(Debug)]
+pub(super) struct Forwarder {
+    upstream: SocketAddr,
+    pub(super) slots: Arc<Slots>,
+    log: Arc<Log>,
+}
+
+/// The connection lost its slot before its request was begun: it is closed without an answer.
+#[derive(Debug)]
+pub(super) struct NoSlot;
+
+impl fmt::Display for NoSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the connection's slot was given to another")
+    }
+}
+
+impl std::error::Error for NoSlot {}
+
+impl Forwarder {
+    pub(super) fn new(upstream: SocketAddr, slots: Slots, log: Arc<Log>) -> Self {
+        Self {
+            upstream,
+            slots: Arc::new(slots),
+            log,
+        }
+    }
+}
+
+/// Forwards one request of `guest`.
+pub(super) async fn forward(
+    forwarder: Arc<Forwarder>,
+    request: Request<Incoming>,
+    client: SocketAddr,
+    guest: Arc<Guest>,
+) -> Result<Response<Answer>, NoSlot> {
+    if !forwarder.slots.begin(&guest) {
+        return Err(NoSlot);
+    }
+    let mut entry = Entry::new(&forwarder, &request, client, guest);
+    entry.slot = forwarder.slots.upstream();
+    if entry.slot.is_none() {
+        return Ok(entry.refuse(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "no connection slot is free\n",
+        ));
+    }
+    let answer = timeout(TIMEOUT, exchange(request, &mut entry, forwarder.upstream)).await;
+    match answer {
+        Ok(Ok(answer)) => Ok(entry.pass(answer)),
+        Ok(Err(failure)) => {
+            let text = format!("upstream {}: {failure}\n", forwarder.upstream);
+            Ok(entry.refuse(StatusCode::BAD_GATEWAY, text))
+        }
+        Err(_) => Ok(entry.refuse(StatusCode::GATEWAY_TIMEOUT, "the upstream took too long\n")),
+    }
+}
+
+/// Sends the request on a connection of its own and waits for the head of the answer.
+async fn exchange(
+    request: Request<Incoming>,
+    entry: &mut Entry,
+    upstream: SocketAddr,
+) -> Result<Response<Incoming>, Box<dyn std::error::Error + Send + Sync>> {
+    let start = now();
+    let times = entry.line.upstream.insert(UpstreamTimes {
+        connected: None,
+        answered: None,
+        ended: None,
+        status: 502,
+    });
+    entry.upstream_start = start;
+    let stream = TcpStream::connect(upstream).await?;
+    times.connected = Some(start.elapsed());
+    stream.set_nodelay(true)?;
+    let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
+    // Its end is seen in the answer's body.
+    tokio::spawn(async move { drop(connection.await) });
+    let answer = sender
+        .send_request(outgoing(request, entry.line.client, upstream))
+        .await?;
+    if let Some(times) = &mut entry.line.upstream {
+        times.answered = Some(start.elapsed());
+        times.status = answer.status().as_u16();
+    }
+    Ok(answer)
+}
+
+fn outgoing(
+    request: Request<Incoming>,
+    client: SocketAddr,
+    upstream: SocketAddr,
+) -> Request<Incoming> {
+    let (mut head, body) = request.into_parts();
+    // The origin form; a client that took us for a forward proxy sends the absolute one.
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    head.uri = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
+    head.version = Version::HTTP_11;
+    remove_hop_by_hop(&mut head.headers);
+    let text = |text: String| HeaderValue::from_str(&text).ok();
+    if !head.headers.contains_key(header::HOST)
+        && let Some(host) = text(upstream.to_string())
+    {
+        head.headers.insert(header::HOST, host);
+    }
+    if let Some(address) = text(client.ip().to_string()) {
+        head.headers.append("x-forwarded-for", address);
+    }
+    head.headers
+        .insert(header::CONNECTION, HeaderValue::from_static("close"));
+    Request::from_parts(head, body)
+}
+
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
+
+/// A request from its arrival to the last byte of its answer: logged, and its slots freed, when
+/// dropped, however it ends.
+#[derive(Debug)]
+struct Entry {
+    line: Line,
+    start: Instant,
+    upstream_start: Instant,
+    slot: Option<UpstreamSlot>,
+    guest: Arc<Guest>,
+    slots: Arc<Slots>,
+    log: Arc<Log>,
+}
+
+impl Entry {
+    fn new(
+        forwarder: &Forwarder,
+        request: &Request<Incoming>,
+        client: SocketAddr,
+        guest: Arc<Guest>,
+    ) -> Self {
+        let start = now();
+        let line = Line {
+            client,
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            // nginx's number for a client that left before its answer.
+            status: 499,
+            bytes: 0,
+            request_time: Duration::ZERO,
+            upstream: None,
+        };
+        Self {
+            line,
+            start,
+            upstream_start: start,
+            slot: None,
+            guest,
+            slots: Arc::clone(&forwarder.slots),
+            log: Arc::clone(&forwarder.log),
+        }
+    }
+
+    fn pass(mut self, answer: Response<Incoming>) -> Response<Answer> {
+        let (mut head, body) = answer.into_parts();
+        self.line.status = head.status.as_u16();
+        head.version = Version::HTTP_11;
+        remove_hop_by_hop(&mut head.headers);
+        let body = Answer {
+            body: Either::Left(body),
+            entry: self,
+        };
+        Response::from_parts(head, body)
+    }
+
+    fn refuse(mut self, status: StatusCode, text: impl Into<Bytes>) -> Response<Answer> {
+        self.line.status = status.as_u16();
+        let body = Answer {
+            body: Either::Right(Full::new(text.into())),
+            entry: self,
+        };
+        let mut answer = Response::new(body);
+        *answer.status_mut() = status;
+        answer
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.line.request_time = self.start.elapsed();
+        if let Some(times) = &mut self.line.upstream {
+            times.ended = Some(self.upstream_start.elapsed());
+        }
+        self.slot = None;
+        self.slots.rest(&self.guest);
+        self.log.write(&self.line);
+    }
+}
+
+/// The body of an answer, with its log entry.
+#[derive(Debug)]
+pub(super) struct Answer {
+    body: Either<Incoming, Full<Bytes>>,
+    entry: Entry,
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &frame
+            && let Some(data) = frame.data_ref()
+        {
+            self.entry.line.bytes += data.len() as u64;
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
