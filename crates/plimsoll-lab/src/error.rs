@@ -7,19 +7,19 @@ use thiserror::Error;
 
 #[derive(Debug, Error)]
 pub enum LabError {
-    #[error("no service is called {name:?}{hint}; `--list` shows them all", hint = suggestion(*.nearest))]
+    #[error("no service is called {name:?}{hint} `--list` shows them all", hint = suggestion(*.nearest))]
     UnknownService {
         name: String,
         nearest: Option<&'static str>,
     },
-    #[error("{service} has no parameter {name:?}{hint}; it has {known}", hint = suggestion(*.nearest))]
+    #[error("{service} has no parameter {name:?}{hint} it has {known}", hint = suggestion(*.nearest))]
     UnknownParameter {
         service: &'static str,
         name: String,
         nearest: Option<&'static str>,
         known: String,
     },
-    #[error("{name}={value} is outside {low} to {high} {unit}")]
+    #[error("{name}={value} is outside {low} to {high}{unit}")]
     ParameterRange {
         name: &'static str,
         value: f64,
@@ -80,7 +80,10 @@ impl LabError {
 }
 
 fn suggestion(name: Option<&'static str>) -> String {
-    name.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
+    name.map_or_else(
+        || ";".to_owned(),
+        |name| format!("; did you mean {name:?}?"),
+    )
 }
 
 fn listen_hint(source: &io::Error) -> &'static str {
