@@ -1,0 +1,52 @@
+//! The summary as one JSON document, in the stable keys of the verdict.
+
+use plimsoll_core::record::Record;
+use serde_json::{Map, Value, json};
+
+use crate::view::View;
+
+/// The document of `--format json`: the verdict's own keys, and beside them what names the run.
+/// Without a verdict it holds `valid: false`, the reason, and no figure.
+pub fn summary(record: &Record) -> String {
+    let mut text = serde_json::to_string_pretty(&document(record)).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// The same as a value, for callers that add to it.
+pub fn document(record: &Record) -> Value {
+    let view = View::of(record);
+    let mut document = Map::new();
+    let header = &record.header;
+    for (key, value) in [
+        ("schema", json!("plimsoll.summary/1")),
+        ("command", json!(header.command)),
+        ("title", json!(header.title)),
+        ("started_at", json!(header.started_at)),
+        ("plimsoll_version", json!(header.plimsoll_version)),
+        (
+            "headline",
+            json!(view.headline.replace(crate::format::NBSP, " ")),
+        ),
+    ] {
+        document.insert(key.to_owned(), value);
+    }
+    if let Some(objectives) = &header.plan.objectives {
+        document.insert("objective".to_owned(), json!(objectives.to_string()));
+    }
+    if let Some(Ok(Value::Object(keys))) = record.verdict.as_ref().map(serde_json::to_value) {
+        document.extend(keys);
+    } else {
+        document.insert("valid".to_owned(), json!(false));
+        document.insert("interrupted".to_owned(), json!(true));
+    }
+    if !view.warnings.is_empty() {
+        let plain: Vec<String> = view
+            .warnings
+            .iter()
+            .map(|text| text.replace(crate::format::NBSP, " "))
+            .collect();
+        document.insert("warnings".to_owned(), json!(plain));
+    }
+    Value::Object(document)
+}

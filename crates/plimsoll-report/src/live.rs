@@ -1,0 +1,298 @@
+//! The run while it runs: a frame of text made from the windows so far.
+
+mod spark;
+mod writer;
+
+pub use writer::{LiveWriter, Mode};
+
+use std::collections::VecDeque;
+
+use plimsoll_core::health::{Condition, Loop, Meter};
+use plimsoll_core::record::Header;
+use plimsoll_core::step::{Step, StepLoad};
+use plimsoll_core::tally::{Quantile, Tally};
+use plimsoll_core::{Nanos, Window};
+
+use crate::format;
+use crate::format::clean;
+use crate::terminal::{Ink, Role};
+use crate::view::{Lane, load_words, phase_word};
+
+/// Windows kept for the sparklines; wider terminals show no more.
+const HISTORY: usize = 60;
+const LABEL: usize = 11;
+
+/// What the live view knows. Windows and levels go in; frames come out; no clock, no terminal.
+#[derive(Debug, Clone)]
+pub struct Live {
+    command: String,
+    title: String,
+    request: String,
+    step: Option<Step>,
+    /// Time left as told when the level began, and the elapsed time then.
+    left: Option<(Nanos, Nanos)>,
+    elapsed: Nanos,
+    last: Option<Window>,
+    level_tally: Tally,
+    meter: Meter,
+    history: VecDeque<Point>,
+}
+
+/// One window of the sparklines.
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    goodput_per_s: f64,
+    /// `None` for never and for a window without attempts.
+    p99: Option<Nanos>,
+}
+
+impl Live {
+    pub fn new(header: &Header) -> Self {
+        let request = &header.plan.request;
+        Self {
+            command: header.command.clone(),
+            title: clean(&header.title),
+            request: clean(&format!("{} {}", request.method, request.url)),
+            step: None,
+            left: None,
+            elapsed: Nanos::ZERO,
+            last: None,
+            level_tally: Tally::default(),
+            meter: Meter::default(),
+            history: VecDeque::with_capacity(HISTORY),
+        }
+    }
+
+    /// A level begins. `time_left` is the time the whole run still needs, where that is known.
+    pub fn level(&mut self, step: &Step, time_left: Option<Nanos>) {
+        self.step = Some(step.clone());
+        self.left = time_left.map(|left| (left, self.elapsed));
+        self.level_tally = Tally::default();
+        self.meter = Meter::default();
+        self.last = None;
+    }
+
+    /// A window ended.
+    pub fn window(&mut self, window: &Window) {
+        self.elapsed = window.end_ns();
+        let tally = window.total();
+        let seconds = window.length_ns.as_secs_f64().max(1e-9);
+        if self.history.len() == HISTORY {
+            self.history.pop_front();
+        }
+        self.history.push_back(Point {
+            goodput_per_s: tally.good() as f64 / seconds,
+            p99: tally.response_quantile(0.99).and_then(Quantile::finite),
+        });
+        self.level_tally.merge(&tally);
+        self.meter.add(window);
+        self.last = Some(window.clone());
+    }
+
+    /// Elapsed time as far as windows tell.
+    pub fn elapsed(&self) -> Nanos {
+        self.elapsed
+    }
+
+    pub fn time_left(&self) -> Option<Nanos> {
+        self.left
+            .map(|(left, since)| left.saturating_sub(self.elapsed.saturating_sub(since)))
+    }
+
+    /// A frame for a terminal of `width` columns; no line is longer. Lines end in `\n`.
+    pub fn frame(&self, width: usize, colour: bool) -> String {
+        let mut lines = vec![self.head(width), self.level_line()];
+        if let Some(window) = &self.last {
+            lines.push(self.goodput_line(window, width));
+            lines.push(self.response_line(width));
+            lines.push(in_flight_line(window));
+            lines.push(self.outcome_line());
+            lines.push(self.generator_line(window));
+        } else {
+            lines.push(Ink::of(
+                Role::Dim,
+                format!("{:LABEL$}first window comes after a second", ""),
+            ));
+        }
+        let mut frame = String::new();
+        for line in lines {
+            frame.push_str(line.line(colour, width).trim_end());
+            frame.push('\n');
+        }
+        frame
+    }
+
+    /// The same in one line without colour, for logs.
+    pub fn line(&self) -> String {
+        let mut parts = vec![format::clock(self.elapsed)];
+        parts.extend(
+            self.time_left()
+                .map(|left| format!("{} left", format::clock(left))),
+        );
+        if let Some(step) = &self.step {
+            parts.push(format!(
+                "{} {}",
+                phase_word(step.phase),
+                load_words(&step.load)
+            ));
+        }
+        if let (Some(window), Some(point)) = (&self.last, self.history.back()) {
+            parts.push(format!("goodput {}", format::rate(point.goodput_per_s)));
+            parts.push(format!(
+                "p50 {}",
+                format::quantile(self.level_tally.response_quantile(0.5))
+            ));
+            parts.push(format!(
+                "p99 {}",
+                format::quantile(self.level_tally.response_quantile(0.99))
+            ));
+            parts.push(format!(
+                "in flight {}",
+                format::number(window.in_flight_mean)
+            ));
+            parts.push(format!(
+                "failed {}",
+                format::count(self.level_tally.failures())
+            ));
+        }
+        parts.join("  ").replace(format::NBSP, " ")
+    }
+
+    fn head(&self, width: usize) -> Ink {
+        let mut clock = format::clock(self.elapsed);
+        if let Some(left) = self.time_left() {
+            put!(clock, "  {} left", format::clock(left));
+        }
+        let room = width.saturating_sub(clock.chars().count() + 2);
+        let name = format!("plimsoll {}", self.command);
+        let place = format!("  {}  {}", self.title, self.request);
+        let place: String = place
+            .chars()
+            .take(room.saturating_sub(name.chars().count()))
+            .collect();
+        let used = name.chars().count() + place.chars().count();
+        let gap = " ".repeat(width.saturating_sub(used + clock.chars().count()));
+        Ink::of(Role::Bold, name)
+            .and(Role::Plain, place)
+            .and(Role::Plain, gap)
+            .and(Role::Bold, clock)
+    }
+
+    fn level_line(&self) -> Ink {
+        let Some(step) = &self.step else {
+            return labelled("level").and(Role::Dim, "none yet");
+        };
+        labelled(phase_word(step.phase)).and(Role::Plain, load_words(&step.load))
+    }
+
+    fn goodput_line(&self, window: &Window, width: usize) -> Ink {
+        let seconds = window.length_ns.as_secs_f64().max(1e-9);
+        let good = self.history.back().map_or(0.0, |point| point.goodput_per_s);
+        let offered = format!(
+            "of {} offered",
+            format::rate(window.due_count as f64 / seconds)
+        );
+        let values: Vec<Option<f64>> = self.history.iter().map(|p| Some(p.goodput_per_s)).collect();
+        labelled("goodput")
+            .and(Role::Bold, format!("{:<12}", format::rate(good)))
+            .and(Role::Plain, format!("{offered:<22}"))
+            .and(
+                Role::Good,
+                spark::line(&values, width.saturating_sub(LABEL + 34)),
+            )
+    }
+
+    fn response_line(&self, width: usize) -> Ink {
+        let of = |q| format::quantile(self.level_tally.response_quantile(q));
+        let values: Vec<Option<f64>> = self
+            .history
+            .iter()
+            .map(|p| p.p99.map(Nanos::as_millis_f64))
+            .collect();
+        labelled("response")
+            .and(Role::Plain, format!("{:<16}", format!("p50 {}", of(0.5))))
+            .and(Role::Bold, format!("{:<18}", format!("p99 {}", of(0.99))))
+            .and(
+                Role::Plain,
+                spark::line(&values, width.saturating_sub(LABEL + 34)),
+            )
+    }
+
+    /// This level by class; late answers are told apart from good ones.
+    fn outcome_line(&self) -> Ink {
+        let mut ink = labelled("outcomes");
+        let mut first = true;
+        for lane in Lane::all() {
+            let n = lane.of(&self.level_tally);
+            if n == 0 && lane != Lane::Good {
+                continue;
+            }
+            let role = match lane {
+                Lane::Good => Role::Good,
+                Lane::Late => Role::Warn,
+                Lane::Class(outcome) if !outcome.is_failure() => Role::Plain,
+                Lane::Class(_) => Role::Fail,
+            };
+            if !first {
+                ink = ink.and(Role::Dim, " · ");
+            }
+            ink = ink.and(role, format!("{} {}", lane.name(), format::count(n)));
+            first = false;
+        }
+        ink
+    }
+
+    /// This level so far, by the judgement that the gate and the search use too.
+    fn generator_line(&self, window: &Window) -> Ink {
+        let closed =
+            matches!(&self.step, Some(step) if matches!(step.load, StepLoad::Closed { .. }));
+        let model = if closed { Loop::Closed } else { Loop::Open };
+        let assessment = self.meter.assess(model);
+        let (role, word) = match assessment.condition {
+            Condition::Clean => (Role::Good, "clean"),
+            Condition::GeneratorBound => (Role::Warn, "its own thread is full"),
+            Condition::Breached => (Role::Fail, "behind"),
+            Condition::Unknown => (Role::Dim, "no figure yet"),
+        };
+        let mut parts = Vec::new();
+        if assessment.condition == Condition::Breached {
+            parts.extend(assessment.worst().map(ToString::to_string));
+        } else {
+            let lag = window.health.lag.quantile(0.99);
+            parts.extend(lag.map(|lag| format!("lag p99 {}", format::time(lag))));
+            parts.extend(
+                busiest_worker(window).map(|busy| format!("worker {} busy", format::percent(busy))),
+            );
+        }
+        let open = window.health.connections_open.into();
+        parts.push(format::plural(open, "connection", "connections"));
+        labelled("generator")
+            .and(role, word)
+            .and(Role::Plain, format!(" · {}", parts.join(" · ")))
+    }
+}
+
+fn labelled(label: &str) -> Ink {
+    Ink::of(Role::Dim, format!("{label:LABEL$}"))
+}
+
+fn in_flight_line(window: &Window) -> Ink {
+    labelled("in flight")
+        .and(
+            Role::Plain,
+            format!("{:<12}", format::number(window.in_flight_mean)),
+        )
+        .and(
+            Role::Dim,
+            format!(
+                "at most {}, {} at the end",
+                format::count(window.in_flight_max),
+                format::count(window.in_flight_end)
+            ),
+        )
+}
+
+fn busiest_worker(window: &Window) -> Option<f64> {
+    let run = window.health.worker_run_ns.iter().max()?;
+    (window.length_ns > Nanos::ZERO).then(|| run.0 as f64 / window.length_ns.0 as f64)
+}

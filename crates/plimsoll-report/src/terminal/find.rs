@@ -1,0 +1,114 @@
+//! The block of a search: load line, knee, peak, collapse, recovery, each with bounds.
+
+use super::ink::{Ink, Page, Role, right_aligned};
+use crate::format;
+use crate::view::{FigureKind, LevelView, View, unbroken};
+
+pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
+    let objective = view.objective().map(|text| text.replace(", ", " and "));
+    for figure in &view.figures {
+        let leads = figure.kind == FigureKind::LoadLine;
+        let mut note = figure.note.clone();
+        if let (true, Some(objective)) = (leads, &objective) {
+            let held = std::mem::take(&mut note);
+            note.push_str(objective);
+            if !held.is_empty() {
+                put!(note, ", {held}");
+            }
+        }
+        let role = if leads { Role::Bold } else { Role::Plain };
+        let probed = !figure.unit.is_empty() || !figure.note.is_empty();
+        let role = if probed { role } else { Role::Dim };
+        // No-break spaces keep the three columns in place when the note wraps.
+        let columns = format!("{:<9}{:<12}", figure.text(), figure.bounds);
+        let columns = columns.trim_end().replace(' ', &format::NBSP.to_string());
+        let pad = 21usize.saturating_sub(columns.chars().count());
+        let gap = if note.is_empty() {
+            String::new()
+        } else {
+            format::NBSP.to_string().repeat(pad)
+        };
+        page.row(
+            short(figure.name),
+            &Ink::of(role, columns + &gap).and(Role::Plain, note),
+        );
+    }
+    if quiet {
+        return;
+    }
+    let found = view
+        .verdict()
+        .filter(|verdict| verdict.valid)
+        .map(|verdict| &verdict.found);
+    if let Some(clause) = found.and_then(|found| found.binding_clause.as_deref()) {
+        page.row("binding", &Ink::plain(unbroken(clause)));
+    }
+    levels(page, view);
+}
+
+fn short(name: &'static str) -> &'static str {
+    match name {
+        "load line (capacity)" => "load line",
+        "peak goodput" => "peak",
+        other => other,
+    }
+}
+
+/// The levels in the order of the rate, as a table that fits 80 columns.
+fn levels(page: &mut Page, view: &View) {
+    let points = view.load_line();
+    if points.is_empty() {
+        return;
+    }
+    page.blank();
+    // Below 80 columns the result would be cut off: two columns make room.
+    let wide = page.width() >= 80;
+    let mut head = vec!["offered", "goodput", "not good", "p50", "p99", "in flight"];
+    if !wide {
+        head.retain(|name| !matches!(*name, "p50" | "in flight"));
+    }
+    let head = right_aligned(&head);
+    page.line(&Ink::of(Role::Dim, format!("{head}  result")));
+    for level in points {
+        page.line(&row(level, wide));
+    }
+}
+
+fn row(level: &LevelView, wide: bool) -> Ink {
+    let not_good = level
+        .not_good_ratio()
+        .map_or_else(|| format::ABSENT.to_owned(), format::percent);
+    let mut cells = vec![
+        format::rate(level.offered_per_s),
+        format::rate(level.goodput_per_s),
+        not_good,
+    ];
+    if wide {
+        cells.push(format::quantile(level.tally.response_quantile(0.5)));
+    }
+    cells.push(format::quantile(level.tally.response_quantile(0.99)));
+    if wide {
+        cells.push(format::number(level.in_flight_mean));
+    }
+    let cells = right_aligned(&cells);
+    let (sign, word) = level.result();
+    let role = match sign {
+        "✓" => Role::Good,
+        "✕" => Role::Fail,
+        "?" => Role::Warn,
+        _ => Role::Dim,
+    };
+    let cells_role = if level.is_void() {
+        Role::Dim
+    } else {
+        Role::Plain
+    };
+    let reason = if level.is_void() && !level.reason.is_empty() {
+        format!(": {}", level.reason)
+    } else {
+        String::new()
+    };
+    Ink::of(cells_role, cells)
+        .and(Role::Plain, "  ")
+        .and(role, format!("{sign} {word}{reason}"))
+}

@@ -1,0 +1,199 @@
+//! Words with a role, wrapped to the width and painted; no control character of a target gets through.
+
+use crate::format::{NBSP, clean};
+
+/// What a piece of text is; the colour follows from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Plain,
+    Bold,
+    Dim,
+    Good,
+    Warn,
+    Fail,
+}
+
+impl Role {
+    const fn codes(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Bold => "1",
+            Self::Dim => "2",
+            Self::Good => "32",
+            Self::Warn => "33",
+            Self::Fail => "1;31",
+        }
+    }
+}
+
+/// Text with roles, in one paragraph.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ink {
+    spans: Vec<(Role, String)>,
+}
+
+impl Ink {
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::default().and(Role::Plain, text)
+    }
+
+    pub fn of(role: Role, text: impl Into<String>) -> Self {
+        Self::default().and(role, text)
+    }
+
+    /// Adds text; the caller puts spaces where they belong.
+    #[must_use]
+    pub fn and(mut self, role: Role, text: impl Into<String>) -> Self {
+        self.spans.push((role, clean(&text.into())));
+        self
+    }
+
+    /// Columns it takes on one line.
+    pub fn width(&self) -> usize {
+        self.spans
+            .iter()
+            .map(|(_, text)| text.chars().count())
+            .sum()
+    }
+
+    /// On one line, cut at `width` columns.
+    pub fn line(&self, colour: bool, width: usize) -> String {
+        let mut left = width;
+        let mut out = String::new();
+        for (role, text) in &self.spans {
+            let cut: String = text.chars().take(left).collect();
+            left -= cut.chars().count();
+            paint(&mut out, colour, *role, &cut);
+        }
+        out
+    }
+
+    /// Pieces between breakable spaces, each a run of spans.
+    fn words(&self) -> Vec<Vec<(Role, String)>> {
+        let mut words: Vec<Vec<(Role, String)>> = vec![Vec::new()];
+        for (role, text) in &self.spans {
+            for (index, piece) in text.split(' ').enumerate() {
+                if index > 0 {
+                    words.push(Vec::new());
+                }
+                if let Some(word) = words.last_mut().filter(|_| !piece.is_empty()) {
+                    word.push((*role, piece.to_owned()));
+                }
+            }
+        }
+        words
+    }
+}
+
+fn paint(out: &mut String, colour: bool, role: Role, text: &str) {
+    let text = text.replace(NBSP, " ");
+    if colour && role != Role::Plain && !text.is_empty() {
+        put!(out, "\x1b[{}m{text}\x1b[0m", role.codes());
+    } else {
+        out.push_str(&text);
+    }
+}
+
+/// Cells of ten columns, numbers under each other.
+pub(super) fn right_aligned<T: AsRef<str>>(cells: &[T]) -> String {
+    let mut row = String::new();
+    for cell in cells {
+        put!(row, "{:>10}", cell.as_ref());
+    }
+    row
+}
+
+/// Rows of a label and wrapped text.
+#[derive(Debug)]
+pub(super) struct Page {
+    out: String,
+    colour: bool,
+    width: usize,
+    /// Column where text begins behind a label.
+    column: usize,
+}
+
+/// Left margin, and the column of text behind most labels.
+const MARGIN: usize = 2;
+const TEXT_COLUMN: usize = 15;
+
+impl Page {
+    pub(super) fn new(colour: bool, width: usize) -> Self {
+        // Below 40 columns every line would be a word.
+        Self {
+            out: String::new(),
+            colour,
+            width: width.max(40),
+            column: TEXT_COLUMN,
+        }
+    }
+
+    pub(super) fn blank(&mut self) {
+        if !self.out.ends_with("\n\n") {
+            self.out.push('\n');
+        }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(super) fn indent(&mut self, column: usize) {
+        self.column = column;
+    }
+
+    pub(super) fn indent_as_usual(&mut self) {
+        self.column = TEXT_COLUMN;
+    }
+
+    /// A label in its column and text behind it.
+    pub(super) fn row(&mut self, label: &str, ink: &Ink) {
+        let label = format!("{:MARGIN$}{label}", "");
+        let column = self.column.max(label.chars().count() + 2);
+        self.wrapped(&format!("{label:column$}"), Role::Dim, column, ink);
+    }
+
+    /// Text over the whole width.
+    pub(super) fn paragraph(&mut self, ink: &Ink) {
+        self.wrapped(&" ".repeat(MARGIN), Role::Plain, MARGIN, ink);
+    }
+
+    /// Text as it is, painted, behind the margin; cut at the width.
+    pub(super) fn line(&mut self, ink: &Ink) {
+        let line = ink.line(self.colour, self.width - MARGIN);
+        putln!(self.out, "{:MARGIN$}{}", "", line.trim_end());
+    }
+
+    fn wrapped(&mut self, first: &str, role: Role, indent: usize, ink: &Ink) {
+        let mut column = first.chars().count();
+        paint(&mut self.out, self.colour, role, first);
+        let mut begun = false;
+        for word in ink.words() {
+            let width: usize = word.iter().map(|(_, text)| text.chars().count()).sum();
+            if begun && column + 1 + width > self.width {
+                self.end_line();
+                self.out.push_str(&" ".repeat(indent));
+                column = indent;
+            } else if begun {
+                self.out.push(' ');
+                column += 1;
+            }
+            for (role, text) in &word {
+                paint(&mut self.out, self.colour, *role, text);
+            }
+            column += width;
+            begun = true;
+        }
+        self.end_line();
+    }
+
+    fn end_line(&mut self) {
+        let kept = self.out.trim_end_matches(' ').len();
+        self.out.truncate(kept);
+        self.out.push('\n');
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+}

@@ -1,0 +1,242 @@
+//! The one reading of a record that every rendering shares.
+
+mod figures;
+mod gates;
+mod level;
+mod limit;
+mod spectrum;
+mod timeline;
+mod words;
+
+pub use figures::{Figure, FigureKind};
+pub use gates::{GateTally, state_sign, state_word};
+pub use level::{LevelView, load_words, phase_word};
+pub use limit::{
+    TierRow, cause_words, confidence_sentence, confidence_word, limit_sentence, signals,
+};
+pub use spectrum::{Spectrum, SpectrumPoint};
+pub use timeline::{Bin, Lane, Span, Timeline};
+
+use plimsoll_core::Nanos;
+use plimsoll_core::record::{Record, Remark};
+use plimsoll_core::verdict::{Judgement, Verdict};
+
+use crate::format;
+
+/// What kind of question the run asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A search for the load line.
+    Find,
+    /// One load, played once.
+    Run,
+}
+
+/// What can be said of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// A search with both bounds, or a run whose objective was held.
+    Held,
+    /// A run whose objective was missed, or a search in which no rate held it.
+    Missed,
+    /// A search that held the highest rate it was allowed to offer.
+    NotReached,
+    /// The evidence does not decide.
+    Undecided,
+    /// A run without objectives.
+    Measured,
+    /// A gate failed.
+    Invalid,
+    /// The record ends without a verdict.
+    Interrupted,
+}
+
+/// A record, read for showing. Numbers stay numbers; [`mod@format`] makes them text.
+#[derive(Debug)]
+pub struct View<'a> {
+    pub record: &'a Record,
+    pub kind: Kind,
+    pub state: State,
+    /// The verdict as one sentence.
+    pub headline: String,
+    /// At most four sentences below it.
+    pub lede: Vec<String>,
+    pub figures: Vec<Figure>,
+    /// Levels against the target in the order they were played.
+    pub levels: Vec<LevelView>,
+    /// Index in `levels` of the level that the summary describes.
+    pub deciding: Option<usize>,
+    pub gates: GateTally,
+    /// From the start of the run to the end of its last window.
+    pub elapsed: Nanos,
+    /// What a reader has to know before believing anything else.
+    pub warnings: Vec<String>,
+}
+
+impl<'a> View<'a> {
+    /// Reads a record for showing. A record without a verdict, or without a single window, has a
+    /// view too: it says so.
+    pub fn of(record: &'a Record) -> Self {
+        let kind = kind_of(record);
+        let state = state_of(record, kind);
+        let levels = level::all(record);
+        let deciding = deciding_level(record, &levels);
+        let gates = GateTally::of(record.verdict.as_ref().map_or(&[], |v| &v.gates));
+        let elapsed = record
+            .windows
+            .iter()
+            .map(plimsoll_core::Window::end_ns)
+            .max();
+        let mut view = Self {
+            record,
+            kind,
+            state,
+            headline: String::new(),
+            lede: Vec::new(),
+            figures: Vec::new(),
+            levels,
+            deciding,
+            gates,
+            elapsed: elapsed.unwrap_or_default(),
+            warnings: warnings(record),
+        };
+        view.headline = words::headline(&view);
+        view.lede = words::lede(&view);
+        view.figures = figures::all(&view);
+        view
+    }
+
+    pub fn verdict(&self) -> Option<&'a Verdict> {
+        self.record.verdict.as_ref()
+    }
+
+    pub fn title(&self) -> &'a str {
+        &self.record.header.title
+    }
+
+    pub fn deciding_level(&self) -> Option<&LevelView> {
+        self.deciding.and_then(|index| self.levels.get(index))
+    }
+
+    /// The objectives as written: `p99 < 250 ms, errors < 0.1 %`.
+    pub fn objective(&self) -> Option<String> {
+        let objectives = self.record.header.plan.objectives.as_ref()?;
+        Some(unbroken(&objectives.to_string()))
+    }
+
+    /// Why the numbers carry no verdict, if they do not.
+    pub fn invalid_because(&self) -> Option<String> {
+        (self.state == State::Invalid).then(|| words::invalid_because(self))
+    }
+
+    /// Levels that count as points of the load line: a constant rate, played to be judged.
+    pub fn load_line(&self) -> Vec<&LevelView> {
+        let mut points: Vec<&LevelView> = self
+            .levels
+            .iter()
+            .filter(|level| level.is_point())
+            .collect();
+        points.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
+        points
+    }
+
+    pub fn voids(&self) -> usize {
+        self.levels.iter().filter(|level| level.is_void()).count()
+    }
+}
+
+/// Keeps every number of an objective on a line with its unit.
+pub fn unbroken(text: &str) -> String {
+    let space = format::NBSP.to_string();
+    let text = text.replace(" < ", &format!("{space}<{space}"));
+    ["ms", "s", "µs", "ns", "%"]
+        .into_iter()
+        .fold(text, |text, unit| {
+            text.replace(&format!(" {unit}"), &format!("{space}{unit}"))
+        })
+}
+
+fn kind_of(record: &Record) -> Kind {
+    let found = record
+        .verdict
+        .as_ref()
+        .is_some_and(|verdict| verdict.found.capacity_per_s.is_some() || verdict.found.converged);
+    if record.header.command == "find" || found {
+        Kind::Find
+    } else {
+        Kind::Run
+    }
+}
+
+fn state_of(record: &Record, kind: Kind) -> State {
+    let Some(verdict) = &record.verdict else {
+        return State::Interrupted;
+    };
+    if !verdict.valid || verdict.verdict == Judgement::Invalid {
+        return State::Invalid;
+    }
+    if kind == Kind::Find {
+        return match verdict.found.capacity_per_s {
+            None if verdict.verdict == Judgement::Fail => State::Missed,
+            None => State::Undecided,
+            Some(bounds) if bounds.upper.is_none() => State::NotReached,
+            Some(_) if !verdict.found.converged => State::Undecided,
+            Some(_) => State::Held,
+        };
+    }
+    match verdict.verdict {
+        Judgement::Pass => State::Held,
+        Judgement::Fail => State::Missed,
+        Judgement::None => State::Measured,
+        Judgement::Inconclusive | Judgement::Invalid => State::Undecided,
+    }
+}
+
+fn deciding_level(record: &Record, levels: &[LevelView]) -> Option<usize> {
+    let wanted = record.verdict.as_ref().map(|verdict| verdict.level);
+    match wanted {
+        Some(wanted) => levels.iter().position(|level| level.level == wanted),
+        None => levels.len().checked_sub(1),
+    }
+}
+
+fn warnings(record: &Record) -> Vec<String> {
+    let mut warnings: Vec<String> = record
+        .remarks
+        .iter()
+        .filter_map(|remark| match remark {
+            Remark::TornLastLine { line } => Some(format!(
+                "Line {} of the record was cut off while it was written; it is left out.",
+                format::count(*line as u64)
+            )),
+            Remark::UnknownKind { line, kind } => Some(format!(
+                "Line {} of the record is of a kind this version does not know (`{kind}`); it is left out.",
+                format::count(*line as u64)
+            )),
+            // The headline says it.
+            Remark::NoVerdict => None,
+        })
+        .collect();
+    if let Some(verdict) = &record.verdict {
+        warnings.extend(verdict.found.remarks.iter().map(|remark| sentence(remark)));
+    }
+    if record.windows.is_empty() {
+        warnings.push("The record holds no window: nothing was measured.".to_owned());
+    }
+    warnings
+}
+
+/// Starts with a capital and ends with a stop, as the sentences around it do.
+pub fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else {
+        return String::new();
+    };
+    let stop = if text.ends_with(['.', '!', '?', ':']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{}{}{stop}", first.to_uppercase(), letters.as_str())
+}

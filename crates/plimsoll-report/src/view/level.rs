@@ -1,0 +1,312 @@
+//! One level with everything that is shown of it.
+
+use plimsoll_core::Nanos;
+use plimsoll_core::histogram::{Histogram, rank_of};
+use plimsoll_core::record::{LevelStart, Record};
+use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::step::{Phase, StepLoad};
+use plimsoll_core::tally::{Quantile, Tally};
+use plimsoll_core::verdict::{Bounds, LevelResult, LevelState};
+
+use crate::format;
+
+/// A level as played. Rates are over its judged windows; outcomes and percentiles count every
+/// attempt that was due in those windows or ended in them, late ends in the next level included.
+#[derive(Debug, Clone)]
+pub struct LevelView {
+    pub level: u32,
+    pub phase: Phase,
+    pub load: StepLoad,
+    pub state: LevelState,
+    pub clause: Option<String>,
+    pub reason: String,
+    /// Bad attempts of the deciding clause as a share of attempts.
+    pub bad_ratio: Option<Bounds>,
+    pub start: Nanos,
+    /// Length of all its windows, and of the judged ones.
+    pub played: Nanos,
+    pub judged: Nanos,
+    /// The constant rate if there is one, else attempts due per second.
+    pub offered_per_s: f64,
+    pub achieved_per_s: f64,
+    pub throughput_per_s: f64,
+    pub goodput_per_s: f64,
+    /// 95 % interval of the goodput from the spread of the windows; absent below five windows.
+    pub goodput_interval: Option<(f64, f64)>,
+    pub tally: Tally,
+    pub in_flight_mean: f64,
+    pub in_flight_max: u64,
+    pub wire_max: u64,
+    pub lag_p99: Option<Nanos>,
+    pub dropped_ours: u64,
+    pub dropped_target: u64,
+}
+
+impl LevelView {
+    /// Correct but later than a bound of the objective.
+    pub fn late(&self) -> u64 {
+        self.tally.ok().saturating_sub(self.tally.good())
+    }
+
+    /// Failures as a share of attempts; `None` without attempts.
+    pub fn failed_ratio(&self) -> Option<f64> {
+        let attempts = self.tally.attempts();
+        (attempts > 0).then(|| self.tally.failures() as f64 / attempts as f64)
+    }
+
+    /// Attempts that were not good as a share of attempts; `None` without attempts.
+    pub fn not_good_ratio(&self) -> Option<f64> {
+        let attempts = self.tally.attempts();
+        (attempts > 0).then(|| 1.0 - self.tally.good() as f64 / attempts as f64)
+    }
+
+    pub fn is_void(&self) -> bool {
+        self.state == LevelState::Void
+    }
+
+    /// A point of the load line: open, at one rate, with attempts, and played to be looked at.
+    pub fn is_point(&self) -> bool {
+        let constant = matches!(self.load, StepLoad::Open { profile, .. } if profile.constant_rate().is_some());
+        let shown = matches!(
+            self.phase,
+            Phase::Run
+                | Phase::Bracket
+                | Phase::Bisect
+                | Phase::Soak
+                | Phase::Overshoot
+                | Phase::Repeat
+        );
+        constant && shown && self.tally.attempts() > 0
+    }
+
+    /// The interval of a response-time percentile by order statistics: the ranks 1.96 standard
+    /// deviations of the binomial count away. Attempts are taken as independent.
+    pub fn quantile_interval(&self, q: f64) -> Option<(Quantile, Quantile)> {
+        let attempts = self.tally.attempts();
+        if attempts < 20 {
+            return None;
+        }
+        let n = attempts as f64;
+        let spread = 1.96 * (q * (1.0 - q) / n).sqrt();
+        let low = self.tally.response_quantile((q - spread).max(1.0 / n))?;
+        let high = self.tally.response_quantile((q + spread).min(1.0))?;
+        Some((low, high))
+    }
+
+    /// `412/s`, `64 in flight`
+    pub fn name(&self) -> String {
+        match self.load {
+            StepLoad::Open { .. } => format::rate(self.offered_per_s),
+            StepLoad::Closed { in_flight } => {
+                format!(
+                    "{}{}in flight",
+                    format::count(in_flight.into()),
+                    format::NBSP
+                )
+            }
+        }
+    }
+
+    /// The result in one word with its sign: `✓ holds`, `✕ p99`, `○ void`.
+    pub fn result(&self) -> (&'static str, String) {
+        match self.state {
+            LevelState::Pass if self.phase == Phase::Soak => (
+                "✓",
+                format!(
+                    "soak {}",
+                    format::seconds(self.played.as_secs_f64().round())
+                ),
+            ),
+            LevelState::Pass => ("✓", "holds".to_owned()),
+            LevelState::Fail => ("✕", self.clause_subject()),
+            LevelState::Undecided => ("?", "undecided".to_owned()),
+            LevelState::Void => ("○", "void".to_owned()),
+            LevelState::Observed => ("·", phase_word(self.phase).to_owned()),
+        }
+    }
+
+    fn clause_subject(&self) -> String {
+        let clause = self.clause.as_deref().unwrap_or("fails");
+        clause.split('<').next().unwrap_or(clause).trim().to_owned()
+    }
+}
+
+/// Every level against the target that has windows, in the order played.
+pub(super) fn all(record: &Record) -> Vec<LevelView> {
+    record
+        .levels
+        .iter()
+        .filter(|start| !matches!(start.step.phase, Phase::SelfCheck | Phase::Drain))
+        .filter_map(|start| one(record, start))
+        .collect()
+}
+
+fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
+    let level = start.step.level;
+    let result = record.level_result(level);
+    let sums = Sums::of(record, level, result)?;
+    let (state, clause, reason, bad_ratio) = match result {
+        Some(result) => (
+            result.state,
+            result.clause.clone(),
+            result.reason.clone(),
+            result.bad_ratio,
+        ),
+        None => (LevelState::Observed, None, String::new(), None),
+    };
+    let seconds = sums.length.as_secs_f64();
+    let constant = match start.step.load {
+        StepLoad::Open { profile, .. } => profile.constant_rate(),
+        StepLoad::Closed { .. } => None,
+    };
+    Some(LevelView {
+        level,
+        phase: start.step.phase,
+        load: start.step.load,
+        state,
+        clause,
+        reason,
+        bad_ratio,
+        start: start.start_ns,
+        played: sums.played,
+        judged: sums.length,
+        offered_per_s: constant.unwrap_or(sums.due as f64 / seconds),
+        achieved_per_s: sums.sent as f64 / seconds,
+        throughput_per_s: sums.answers as f64 / seconds,
+        goodput_per_s: sums.good as f64 / seconds,
+        goodput_interval: interval(&sums.goodputs),
+        tally: sums.tally,
+        in_flight_mean: sums.in_flight_ns / sums.length.0 as f64,
+        in_flight_max: sums.in_flight_max,
+        wire_max: sums.wire_max,
+        lag_p99: sums.lag.quantile(0.99),
+        dropped_ours: sums.dropped_ours,
+        dropped_target: sums.dropped_target,
+    })
+}
+
+/// What the judged windows of a level add up to.
+#[derive(Default)]
+struct Sums {
+    played: Nanos,
+    length: Nanos,
+    due: u64,
+    sent: u64,
+    answers: u64,
+    good: u64,
+    goodputs: Vec<f64>,
+    tally: Tally,
+    in_flight_ns: f64,
+    in_flight_max: u64,
+    wire_max: u64,
+    lag: Histogram,
+    dropped_ours: u64,
+    dropped_target: u64,
+}
+
+impl Sums {
+    fn of(record: &Record, level: u32, result: Option<&LevelResult>) -> Option<Self> {
+        let discarded = result.map_or(0, |result| result.discarded_windows as usize);
+        // A level cut short within its discarded windows is shown with what there is.
+        let skip = if record.windows_of(level).count() > discarded {
+            discarded
+        } else {
+            0
+        };
+        let mut sums = Self::default();
+        for window in record.windows_of(level) {
+            sums.played += window.length_ns;
+        }
+        for window in record.windows_of(level).skip(skip) {
+            let total = window.total();
+            sums.length += window.length_ns;
+            sums.due += window.due_count;
+            sums.sent += window.sent_count;
+            sums.answers += total.answers();
+            sums.good += total.good();
+            if window.length_ns > Nanos::ZERO {
+                sums.goodputs
+                    .push(total.good() as f64 / window.length_ns.as_secs_f64());
+            }
+            sums.tally.merge(&total);
+            sums.in_flight_ns += window.in_flight_mean * window.length_ns.0 as f64;
+            sums.in_flight_max = sums.in_flight_max.max(window.in_flight_max);
+            sums.wire_max = sums.wire_max.max(window.wire_max);
+            sums.lag.merge(&window.health.lag);
+            sums.dropped_ours += window.health.dropped_ours_count;
+            sums.dropped_target += window.health.dropped_target_count;
+        }
+        let carried = record.windows.iter().flat_map(|window| &window.carried);
+        for carried in carried.filter(|carried| carried.level == level) {
+            sums.tally.merge(&carried.tally);
+        }
+        (sums.length > Nanos::ZERO).then_some(sums)
+    }
+}
+
+/// Mean ± 1.96 standard errors of the windows; five windows are the fewest that show a spread.
+fn interval(values: &[f64]) -> Option<(f64, f64)> {
+    if values.len() < 5 {
+        return None;
+    }
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values
+        .iter()
+        .map(|value| (value - mean).powi(2))
+        .sum::<f64>()
+        / (n - 1.0);
+    let half = 1.96 * (variance / n).sqrt();
+    Some(((mean - half).max(0.0), mean + half))
+}
+
+/// Attempts beyond the percentile that keep it from being one man's luck.
+pub(super) fn tail_rank(q: f64, attempts: u64) -> u64 {
+    attempts - rank_of(q, attempts)
+}
+
+pub const fn phase_word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Run => "run",
+        Phase::SelfCheck => "self-check",
+        Phase::WarmUp => "warm-up",
+        Phase::Anchor => "anchor",
+        Phase::Bracket => "bracket",
+        Phase::Bisect => "bisect",
+        Phase::Soak => "soak",
+        Phase::Overshoot => "overshoot",
+        Phase::RecoveryBefore => "recovery: before",
+        Phase::RecoveryPulse => "recovery: pulse",
+        Phase::RecoveryAfter => "recovery: after",
+        Phase::Repeat => "repeated",
+        Phase::Settle => "settle",
+        Phase::Drain => "drain",
+    }
+}
+
+/// `open, 412/s, Poisson arrivals` · `closed, 64 in flight`
+pub fn load_words(load: &StepLoad) -> String {
+    match load {
+        StepLoad::Closed { in_flight } => {
+            format!(
+                "closed, {}{}in flight",
+                format::count((*in_flight).into()),
+                format::NBSP
+            )
+        }
+        StepLoad::Open { profile, arrivals } => {
+            let kind = match arrivals {
+                Arrivals::Poisson => "Poisson",
+                Arrivals::Uniform => "uniform",
+            };
+            let rate = profile.constant_rate().map_or_else(
+                || {
+                    let (from, to) = (profile.rate_at(Nanos::ZERO), profile.rate_at(Nanos::MAX));
+                    format!("{} to {}", format::rate(from), format::rate(to))
+                },
+                format::rate,
+            );
+            format!("open, {rate}, {kind} arrivals")
+        }
+    }
+}

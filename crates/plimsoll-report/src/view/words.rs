@@ -1,0 +1,256 @@
+//! The sentences: subject, verb, number, unit, in the present tense.
+
+use plimsoll_core::Outcome;
+use plimsoll_core::verdict::{Cause, Confidence, GateState, Judgement, Verdict};
+
+use super::{Kind, State, View, cause_words, sentence, unbroken};
+use crate::format;
+
+pub(super) fn headline(view: &View) -> String {
+    let title = view.title();
+    let Some(verdict) = view.verdict() else {
+        return "No verdict: the run was interrupted.".to_owned();
+    };
+    match (view.kind, view.state) {
+        (_, State::Interrupted) => "No verdict: the run was interrupted.".to_owned(),
+        (_, State::Invalid) => format!("No verdict: {}.", invalid_because(view)),
+        (Kind::Find, state) => find_headline(title, state, verdict),
+        (Kind::Run, State::Held) => format!(
+            "{title} holds its objective at {} requests per second.",
+            format::number(verdict.offered_per_s)
+        ),
+        (Kind::Run, State::Missed) => run_missed(title, verdict),
+        (Kind::Run, State::Undecided) => {
+            format!(
+                "Not decided: {} attempts are too few.",
+                format::count(verdict.attempts_count)
+            )
+        }
+        (Kind::Run, _) => format!(
+            "{title} answered {} requests per second, {} of attempts correctly.",
+            format::number(verdict.throughput_per_s),
+            format::percent(share(verdict, Outcome::Ok))
+        ),
+    }
+}
+
+fn find_headline(title: &str, state: State, verdict: &Verdict) -> String {
+    let capacity = verdict.found.capacity_per_s;
+    let lower = capacity.map(|bounds| bounds.lower.unwrap_or(bounds.estimate));
+    match (state, lower) {
+        (State::NotReached, Some(lower)) => format!(
+            "{title} carries at least {} requests per second; the limit was not reached.",
+            format::number(lower)
+        ),
+        (State::Undecided, Some(lower)) => match capacity.and_then(|bounds| bounds.upper) {
+            Some(upper) => format!(
+                "The limit of {title} lies between {} and {} requests per second; closer was not decided.",
+                format::number(lower),
+                format::number(upper)
+            ),
+            None => format!(
+                "{title} carries at least {} requests per second.",
+                format::number(lower)
+            ),
+        },
+        (_, Some(_)) => format!(
+            "{title} carries {} requests per second.",
+            format::number(capacity.map_or(0.0, |bounds| bounds.estimate))
+        ),
+        (State::Missed, None) => {
+            format!("{title} does not hold the objective at any rate offered.")
+        }
+        (_, None) => "No load line found: the search did not decide.".to_owned(),
+    }
+}
+
+fn run_missed(title: &str, verdict: &Verdict) -> String {
+    let missed: Vec<String> = verdict
+        .objectives
+        .iter()
+        .filter(|objective| objective.judgement == Judgement::Fail)
+        .map(|objective| {
+            format!(
+                "{} (measured {})",
+                unbroken(&objective.clause),
+                unbroken(&objective.measured)
+            )
+        })
+        .collect();
+    if missed.is_empty() {
+        return format!("{title} misses its objective.");
+    }
+    format!("{title} misses its objective: {}.", format::list(&missed))
+}
+
+/// The first failed gate in the words of its effect.
+pub(super) fn invalid_because(view: &View) -> String {
+    let gates = view.verdict().map_or(&[][..], |verdict| &verdict.gates);
+    let Some(gate) = gates.iter().find(|gate| gate.state == GateState::Fail) else {
+        return "the run is not valid".to_owned();
+    };
+    match gate.number {
+        1 => "the figures contradict Little's law".to_owned(),
+        2 => "attempts and outcomes do not add up".to_owned(),
+        3 => "the work per request changed with the load".to_owned(),
+        4 => "the concurrency on the wire was not the configured one".to_owned(),
+        5 => "the run was not steady".to_owned(),
+        6 => "the generator fell behind".to_owned(),
+        7 => "failures are not told apart by kind".to_owned(),
+        10 => "a limit on the path bound that is not the service's".to_owned(),
+        11 => "accepted is counted as done".to_owned(),
+        12 => "stored and acknowledged differ".to_owned(),
+        _ => format!("gate {} failed ({})", gate.number, gate.name),
+    }
+}
+
+pub(super) fn lede(view: &View) -> Vec<String> {
+    let Some(verdict) = view.verdict() else {
+        return interrupted(view);
+    };
+    if view.state == State::Invalid {
+        return invalid(verdict);
+    }
+    let mut sentences = Vec::new();
+    if view.kind == Kind::Find {
+        sentences.extend(between(verdict));
+        sentences.extend(held(view, verdict));
+        sentences.extend(gives_way(verdict));
+        sentences.extend(stalls(verdict));
+    } else {
+        sentences.push(run_in_numbers(view, verdict));
+        sentences.extend(kinds_of_failure(verdict));
+        sentences.extend(gives_way(verdict));
+    }
+    sentences
+}
+
+fn interrupted(view: &View) -> Vec<String> {
+    let attempts: u64 = view.levels.iter().map(|level| level.tally.attempts()).sum();
+    vec![format!(
+        "What was measured until then is shown: {} and {} over {}.",
+        format::plural(view.levels.len() as u64, "level", "levels"),
+        format::plural(attempts, "attempt", "attempts"),
+        format::duration(view.elapsed)
+    )]
+}
+
+fn invalid(verdict: &Verdict) -> Vec<String> {
+    let mut sentences = vec![
+        "The numbers below are shown so that the cause can be found; they carry no verdict."
+            .to_owned(),
+    ];
+    let failed = verdict
+        .gates
+        .iter()
+        .filter(|gate| gate.state == GateState::Fail);
+    sentences.extend(failed.map(|gate| {
+        let note = if gate.note.is_empty() {
+            &gate.compared
+        } else {
+            &gate.note
+        };
+        format!("Gate {}: {}", gate.number, sentence(note))
+    }));
+    sentences.truncate(4);
+    sentences
+}
+
+fn between(verdict: &Verdict) -> Option<String> {
+    let capacity = verdict.found.capacity_per_s?;
+    match (capacity.lower, capacity.upper) {
+        (Some(lower), Some(upper)) => Some(format!(
+            "The limit lies between {} and {}/s.",
+            format::number(lower),
+            format::number(upper)
+        )),
+        (Some(lower), None) => Some(format!(
+            "{} is the highest rate that was offered; every level up to it held.",
+            format::rate(lower)
+        )),
+        _ => None,
+    }
+}
+
+fn held(view: &View, verdict: &Verdict) -> Option<String> {
+    let level = view.deciding_level()?;
+    verdict.found.capacity_per_s?;
+    let good = 1.0 - level.not_good_ratio()?;
+    let bound = view.record.header.plan.objectives.as_ref()?.longest_bound();
+    let within = bound.map_or(String::new(), |bound| {
+        format!(" within {}", format::bound(bound))
+    });
+    Some(format!(
+        "At {}, {} of attempts were correct{within} and {} failed, for {}.",
+        level.name(),
+        format::percent(good),
+        format::percent(level.failed_ratio()?),
+        format::seconds(
+            verdict
+                .found
+                .soak_seconds
+                .unwrap_or_else(|| level.judged.as_secs_f64().round())
+        )
+    ))
+}
+
+fn gives_way(verdict: &Verdict) -> Option<String> {
+    let limit = verdict.limit.as_ref()?;
+    let sure = match limit.confidence {
+        Confidence::Unknown => return Some("What gives way first is unknown.".to_owned()),
+        Confidence::Suspected => " (suspected)",
+        Confidence::Supported | Confidence::Confirmed => "",
+    };
+    match limit.cause {
+        Cause::Unknown => Some("What gives way first is unknown.".to_owned()),
+        Cause::NotReached => None,
+        cause => {
+            let place = limit.process.as_deref().or(limit.tier.as_deref());
+            let place = place.map_or(String::new(), |place| format!(", {place}"));
+            Some(format!(
+                "What gives way first is {}{place}{sure}.",
+                cause_words(cause)
+            ))
+        }
+    }
+}
+
+fn stalls(verdict: &Verdict) -> Option<String> {
+    let stalls = verdict.found.rare_stalls?;
+    Some(format!(
+        "The boundary is set by rare stalls, about one in {}; it is a share of stalls, not a speed.",
+        format::seconds(stalls.interval_seconds)
+    ))
+}
+
+fn run_in_numbers(view: &View, verdict: &Verdict) -> String {
+    let within = if view.objective().is_some() {
+        "good"
+    } else {
+        "correct"
+    };
+    format!(
+        "{} over {}: {} {within}, {} in flight on average; the p50 is {} and the p99 {}.",
+        format::plural(verdict.attempts_count, "attempt", "attempts"),
+        format::seconds(verdict.duration_seconds),
+        format::rate(verdict.goodput_per_s),
+        format::number(verdict.in_flight_mean),
+        format::quantile(verdict.response_time_ns.p50),
+        format::quantile(verdict.response_time_ns.p99)
+    )
+}
+
+fn kinds_of_failure(verdict: &Verdict) -> Option<String> {
+    let kinds: Vec<String> = verdict
+        .outcomes
+        .iter()
+        .filter(|(outcome, n)| outcome.is_failure() && **n > 0)
+        .map(|(outcome, n)| format!("{}{}{}", format::count(*n), format::NBSP, outcome.name()))
+        .collect();
+    (!kinds.is_empty()).then(|| format!("Failed: {}.", format::list(&kinds)))
+}
+
+fn share(verdict: &Verdict, outcome: Outcome) -> f64 {
+    let n = verdict.outcomes.get(&outcome).copied().unwrap_or(0);
+    n as f64 / verdict.attempts_count.max(1) as f64
+}

@@ -1,0 +1,8 @@
+//! Renderings of records from end to end: terminal, live, Markdown, JSON and HTML.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails here")]
+
+mod live;
+mod sample;
+mod terminal;
+mod text;

@@ -1,0 +1,141 @@
+//! The summary as people see it, for every way in which a run can end.
+
+use plimsoll_core::record::Record;
+use plimsoll_report::terminal::{Style, summary};
+
+use crate::sample;
+
+fn style(width: usize) -> Style {
+    Style {
+        width,
+        record: Some("plimsoll-1012/run.plimsoll.jsonl".to_owned()),
+        report: Some("plimsoll-1012/report.html".to_owned()),
+        ..Style::default()
+    }
+}
+
+fn plain(record: &Record, width: usize) -> String {
+    summary(record, &style(width))
+}
+
+#[test]
+fn find_ends_with_the_load_line_and_what_gives_way() {
+    insta::assert_snapshot!(plain(&sample::find(), 100));
+}
+
+#[test]
+fn run_within_its_objective() {
+    insta::assert_snapshot!(plain(&sample::run(400.0, 30), 100));
+}
+
+#[test]
+fn run_beyond_its_objective_says_never() {
+    insta::assert_snapshot!(plain(&sample::run(520.0, 30), 100));
+}
+
+#[test]
+fn invalid_has_no_verdict() {
+    insta::assert_snapshot!(plain(&sample::invalid(), 100));
+}
+
+#[test]
+fn not_reached_is_a_lower_bound() {
+    insta::assert_snapshot!(plain(&sample::not_reached(), 100));
+}
+
+#[test]
+fn undecided_keeps_both_bounds() {
+    insta::assert_snapshot!(plain(&sample::undecided(), 100));
+}
+
+#[test]
+fn interrupted_shows_what_was_measured() {
+    insta::assert_snapshot!(plain(&sample::interrupted(), 100));
+}
+
+#[test]
+fn narrow_terminals_wrap_between_words() {
+    let text = plain(&sample::find(), 64);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal_except_for_one_long_word() {
+    for width in [60, 80, 100, 140] {
+        for record in [sample::find(), sample::run(520.0, 10), sample::invalid()] {
+            for line in plain(&record, width).lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_adds_only_escapes() {
+    let record = sample::find();
+    let coloured = summary(
+        &record,
+        &Style {
+            colour: true,
+            ..style(100)
+        },
+    );
+    assert!(coloured.contains("\u{1b}[32m"), "passes are green");
+    let mut stripped = String::new();
+    let mut escape = false;
+    for letter in coloured.chars() {
+        match letter {
+            '\u{1b}' => escape = true,
+            'm' if escape => escape = false,
+            _ if escape => {}
+            other => stripped.push(other),
+        }
+    }
+    let without_trailing = |text: &str| {
+        text.lines()
+            .map(str::trim_end)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(
+        without_trailing(&stripped),
+        without_trailing(&plain(&record, 100))
+    );
+}
+
+#[test]
+fn quiet_keeps_verdict_figures_and_gates() {
+    let text = summary(
+        &sample::find(),
+        &Style {
+            quiet: true,
+            ..style(100)
+        },
+    );
+    assert!(text.contains("carries") && text.contains("load line") && text.contains("run valid"));
+    assert!(
+        !text.contains("offered   goodput") && !text.contains("advice"),
+        "{text}"
+    );
+}
+
+#[test]
+fn hostile_text_cannot_steer_the_terminal() {
+    let text = plain(&sample::hostile(), 100);
+    assert!(
+        !text.contains('\u{1b}') && !text.contains('\u{202e}'),
+        "{text}"
+    );
+    assert!(text.contains("\\u{1b}"), "what was there is shown");
+}
+
+#[test]
+fn a_record_with_nothing_in_it_says_so() {
+    let record = Record::new(sample::find().header);
+    let text = plain(&record, 100);
+    assert!(
+        text.contains("No verdict: the run was interrupted."),
+        "{text}"
+    );
+    assert!(text.contains("nothing was measured"), "{text}");
+}
