@@ -16,10 +16,7 @@ const PARK: Nanos = Nanos::from_millis(500);
 impl Worker {
     /// An attempt is due: it takes an idle connection, or waits while one opens.
     pub(crate) fn dispatch(&mut self, arrival: Arrival, now: Nanos) {
-        self.recorder.advance(now, self.in_flight);
-        self.in_flight += 1;
-        self.recorder.in_flight_max = self.recorder.in_flight_max.max(self.in_flight);
-        self.recorder.due += 1;
+        self.count_start(arrival.intended, now);
         if self.waiting.is_empty()
             && let Some(token) = self.slots.pop_idle()
         {
@@ -29,6 +26,16 @@ impl Worker {
         }
         self.waiting.push_back(arrival);
         self.open_for_waiting(now);
+    }
+
+    /// An attempt exists from its intended start, however late the loop came round to it.
+    #[inline]
+    fn count_start(&mut self, intended: Nanos, now: Nanos) {
+        self.recorder.advance(now, self.in_flight);
+        self.recorder.add_late(now - intended);
+        self.in_flight += 1;
+        self.recorder.in_flight_max = self.recorder.in_flight_max.max(self.in_flight);
+        self.recorder.due += 1;
     }
 
     /// Opens as many connections as attempts wait, within the bound.
@@ -97,9 +104,9 @@ impl Worker {
             }
             return;
         }
-        let progress = slot
-            .connection
-            .ready(&self.options.request, &mut self.scratch);
+        let progress =
+            slot.connection
+                .ready(&self.options.request, ready.hung_up, &mut self.scratch);
         if progress == Progress::Pending {
             return;
         }
@@ -165,10 +172,7 @@ impl Worker {
     /// The closed loop's fast path: the same connection carries the next request.
     #[inline]
     fn restart_on(&mut self, token: Token, now: Nanos) {
-        self.recorder.advance(now, self.in_flight);
-        self.in_flight += 1;
-        self.recorder.in_flight_max = self.recorder.in_flight_max.max(self.in_flight);
-        self.recorder.due += 1;
+        self.count_start(now, now);
         self.closed_running += 1;
         self.use_up();
         let arrival = Arrival {

@@ -41,8 +41,8 @@ fn attempt(options: &Options) -> Result<Answer, Failure> {
     while clock.now() < patience {
         poll.wait(patience.saturating_sub(clock.now()), &mut ready)
             .map_err(of_io)?;
-        for _ in ready.drain(..) {
-            match connection.ready(&options.request, &mut scratch) {
+        for event in ready.drain(..) {
+            match connection.ready(&options.request, event.hung_up, &mut scratch) {
                 Progress::Pending => {}
                 Progress::Connected => connection.send(&options.request)?,
                 Progress::Answered(answer) => return Ok(answer),

@@ -81,6 +81,12 @@ impl Recorder {
         self.last_change = self.last_change.max(now);
     }
 
+    /// Time that one attempt was in flight before it was noticed.
+    #[inline]
+    pub(crate) fn add_late(&mut self, late: Nanos) {
+        self.in_flight_ns += u128::from(late.0);
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, ending: &Ending, bounds: &[Nanos]) {
         let Ending {

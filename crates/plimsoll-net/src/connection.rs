@@ -78,6 +78,7 @@ pub struct Connection {
     phase: Phase,
     /// Bytes of the request already taken by the socket.
     written: usize,
+    hung_up: bool,
 }
 
 impl Connection {
@@ -99,6 +100,7 @@ impl Connection {
             parser,
             phase: Phase::Connecting,
             written: 0,
+            hung_up: false,
         })
     }
 
@@ -145,8 +147,12 @@ impl Connection {
     }
 
     /// Handles readiness. `request` is what [`Self::send`] was given; `scratch` is reading space.
+    ///
+    /// `hung_up`: the peer's close came with this event and will raise no edge of its own, so the
+    /// socket is read to its end.
     #[inline]
-    pub fn ready(&mut self, request: &[u8], scratch: &mut [u8]) -> Progress {
+    pub fn ready(&mut self, request: &[u8], hung_up: bool, scratch: &mut [u8]) -> Progress {
+        self.hung_up = hung_up;
         let progress = match self.phase {
             Phase::Connecting => self.finish_connect(scratch),
             Phase::Handshaking => self.handshake(scratch),
@@ -209,7 +215,7 @@ impl Connection {
             if let Some(answer) = self.parse(bytes)? {
                 return Ok(Progress::Answered(answer));
             }
-            if read < scratch.len() {
+            if read < scratch.len() && !self.hung_up {
                 // A short read emptied the socket; the next bytes raise a new edge.
                 return Ok(Progress::Pending);
             }
@@ -297,7 +303,7 @@ impl Connection {
                 self.decrypt(&mut bytes)?;
                 self.drain_plain(plain, &mut pumped)?;
             }
-            if read < cipher.len() {
+            if read < cipher.len() && !self.hung_up {
                 return Ok(pumped);
             }
         }

@@ -1,0 +1,331 @@
+//! The engine against real sockets: every attempt has one outcome, however the server behaves.
+
+mod server;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use plimsoll_core::objective::Objectives;
+use plimsoll_core::plan::{Load, Plan, Request};
+use plimsoll_core::schedule::{Arrivals, RateProfile};
+use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner as _};
+use plimsoll_core::{Nanos, Outcome, Tally, Window};
+use plimsoll_engine::preflight::preflight;
+use plimsoll_engine::{EngineRunner, Options};
+use plimsoll_net::clock::Clock;
+
+use server::{Manner, Server};
+
+fn plan(port: u16, workers: u32) -> Plan {
+    Plan {
+        request: Request {
+            method: "GET".into(),
+            url: format!("http://127.0.0.1:{port}/"),
+            headers: vec![],
+            body: vec![],
+        },
+        load: Load::Search,
+        until: None,
+        connections_max: NonZeroU32::new(200).unwrap(),
+        workers: NonZeroU32::new(workers).unwrap(),
+        timeout_ns: Nanos::from_millis(400),
+        keepalive: true,
+        insecure: false,
+        objectives: Some(Objectives::parse("p99<100ms").unwrap()),
+        seed: 7,
+    }
+}
+
+fn closed(in_flight: u32) -> StepLoad {
+    StepLoad::Closed { in_flight }
+}
+
+fn open(rate: f64, arrivals: Arrivals) -> StepLoad {
+    StepLoad::Open {
+        profile: RateProfile::constant(rate).unwrap(),
+        arrivals,
+    }
+}
+
+/// Everything a run of several levels left behind.
+struct Played {
+    windows: Vec<Window>,
+}
+
+impl Played {
+    fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        for window in &self.windows {
+            tally.merge(&window.total());
+            window
+                .carried
+                .iter()
+                .for_each(|carried| tally.merge(&carried.tally));
+        }
+        tally
+    }
+
+    fn due(&self) -> u64 {
+        let carried = |w: &Window| w.carried.iter().map(|c| c.due_count).sum::<u64>();
+        self.windows
+            .iter()
+            .map(|window| window.due_count + carried(window))
+            .sum()
+    }
+
+    /// The law of every run: what was due has ended, exactly, and time in flight is accounted for.
+    fn check_flows(&self) {
+        let tally = self.tally();
+        let unfinished = self.windows.last().unwrap().in_flight_end;
+        assert_eq!(
+            self.due(),
+            tally.attempts() + unfinished,
+            "every attempt has one outcome"
+        );
+        let residence = tally.residence_ns() as f64 / 1e9;
+        let in_flight: f64 = self
+            .windows
+            .iter()
+            .map(|w| w.in_flight_mean * w.length_ns.as_secs_f64())
+            .sum();
+        // The few milliseconds while levels change belong to no window.
+        let off = (residence - in_flight).abs();
+        assert!(
+            off <= 0.03 * residence.max(in_flight) + 0.01,
+            "{residence} s against {in_flight} s"
+        );
+    }
+}
+
+fn play(plan: &Plan, attempts_max: Option<u64>, loads: &[(StepLoad, u32)]) -> Played {
+    let options = Options::new(plan, attempts_max).unwrap();
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let mut runner = EngineRunner::start(&options, Clock::start(), interrupt).unwrap();
+    let mut windows = Vec::new();
+    for (level, &(load, windows_max)) in loads.iter().enumerate() {
+        let step = Step {
+            level: level as u32,
+            phase: Phase::Run,
+            load,
+            windows_max,
+        };
+        runner
+            .play(&step, &mut |window| {
+                windows.push(window.clone());
+                Go::On
+            })
+            .unwrap();
+    }
+    windows.push(runner.drain(loads.len() as u32, plan.timeout_ns).unwrap());
+    Played { windows }
+}
+
+#[test]
+fn a_count_is_kept_exactly_by_any_number_of_workers() {
+    let server = Server::start(Manner::Answer);
+    for workers in [1, 3] {
+        let played = play(&plan(server.port, workers), Some(1001), &[(closed(8), 60)]);
+        assert_eq!(played.tally().ok(), 1001);
+        assert_eq!(played.due(), 1001);
+        played.check_flows();
+    }
+}
+
+#[test]
+fn arrivals_follow_the_schedule_whatever_the_answers_do() {
+    let server = Server::start(Manner::Answer);
+    for arrivals in [Arrivals::Uniform, Arrivals::Poisson] {
+        let played = play(&plan(server.port, 2), None, &[(open(400.0, arrivals), 2)]);
+        let due = played.due();
+        assert!(
+            (700..=900).contains(&due),
+            "{due} of about 800 in two seconds"
+        );
+        assert_eq!(played.tally().ok(), due);
+        played.check_flows();
+    }
+}
+
+#[test]
+fn levels_follow_each_other_and_keep_their_attempts_apart() {
+    let server = Server::start(Manner::Delay(30));
+    let loads = [
+        (closed(4), 1),
+        (open(200.0, Arrivals::Poisson), 1),
+        (closed(2), 1),
+        (open(50.0, Arrivals::Uniform), 1),
+    ];
+    let played = play(&plan(server.port, 1), None, &loads);
+    played.check_flows();
+    assert_eq!(played.tally().failures(), 0);
+    let closed_again = played
+        .windows
+        .iter()
+        .find(|window| window.level == 2)
+        .unwrap();
+    assert!(
+        closed_again.in_flight_end <= 2,
+        "{} in flight",
+        closed_again.in_flight_end
+    );
+    let late: Vec<u32> = played
+        .windows
+        .iter()
+        .flat_map(|w| w.carried.iter().map(|c| c.level))
+        .collect();
+    assert!(
+        late.contains(&0) && late.contains(&1),
+        "late ends are carried: {late:?}"
+    );
+}
+
+#[test]
+fn every_misbehaviour_has_its_outcome() {
+    let cases = [
+        (Manner::CloseAtOnce, Outcome::Eof),
+        (Manner::CloseMidway, Outcome::Eof),
+        (Manner::Reset, Outcome::Reset),
+        (Manner::Garbage, Outcome::Protocol),
+        (Manner::EndlessHead, Outcome::Protocol),
+        (Manner::EndlessBody, Outcome::Timeout),
+        (Manner::BrokenChunk, Outcome::Protocol),
+        (Manner::TooShortLength, Outcome::Protocol),
+        (Manner::TooLongLength, Outcome::Timeout),
+        (Manner::Silent, Outcome::Timeout),
+        (Manner::Status(500), Outcome::Http5xx),
+        (Manner::Status(503), Outcome::Shed),
+        (Manner::Status(404), Outcome::Http4xx),
+        (Manner::Status(202), Outcome::Accepted),
+    ];
+    std::thread::scope(|scope| {
+        for (manner, outcome) in cases {
+            scope.spawn(move || misbehave(manner, outcome));
+        }
+    });
+}
+
+fn misbehave(manner: Manner, outcome: Outcome) {
+    let server = Server::start(manner);
+    let loads = [(closed(3), 1), (open(40.0, Arrivals::Uniform), 1)];
+    let played = play(&plan(server.port, 1), None, &loads);
+    played.check_flows();
+    let tally = played.tally();
+    assert!(tally.attempts() > 0, "{manner:?}");
+    let got: Vec<_> = tally
+        .occurred()
+        .map(|(outcome, class)| (outcome, class.count))
+        .collect();
+    assert_eq!(got, [(outcome, tally.attempts())], "{manner:?}");
+}
+
+#[test]
+fn nobody_listens() {
+    let port = Server::start(Manner::Answer).port;
+    let played = play(
+        &plan(port, 1),
+        None,
+        &[(closed(2), 1), (open(50.0, Arrivals::Uniform), 1)],
+    );
+    played.check_flows();
+    let tally = played.tally();
+    assert_eq!(tally.class(Outcome::Refused).count, tally.attempts());
+    let options = Options::new(&plan(port, 1), None).unwrap();
+    assert_eq!(preflight(&options).unwrap_err().outcome, Outcome::Refused);
+}
+
+#[test]
+fn a_connection_per_request_opens_as_many_and_loses_none() {
+    let server = Server::start(Manner::AnswerAndClose);
+    for keepalive in [true, false] {
+        let plan = Plan {
+            keepalive,
+            ..plan(server.port, 1)
+        };
+        let played = play(&plan, Some(300), &[(closed(8), 60)]);
+        played.check_flows();
+        assert_eq!(played.tally().ok(), 300);
+        let connects: u64 = played.windows.iter().map(|w| w.health.connects_count).sum();
+        assert!(connects >= 300, "{connects}");
+    }
+}
+
+#[test]
+fn waiting_for_a_connection_is_response_time_and_not_service_time() {
+    let server = Server::start(Manner::Delay(50));
+    // Two connections carry 40/s at most; 80/s are due, so half of the time is spent waiting.
+    let plan = Plan {
+        connections_max: NonZeroU32::new(2).unwrap(),
+        ..plan(server.port, 1)
+    };
+    let played = play(&plan, None, &[(open(80.0, Arrivals::Uniform), 2)]);
+    played.check_flows();
+    let tally = played.tally();
+    let ok = tally.class(Outcome::Ok);
+    let (response, service) = (ok.response.mean().unwrap(), ok.service.mean().unwrap());
+    assert!(
+        response.0 > 2 * service.0,
+        "response {response}, service {service}"
+    );
+}
+
+#[test]
+fn drops_while_all_connections_wait_are_charged_to_the_target() {
+    let server = Server::start(Manner::Silent);
+    let plan = Plan {
+        connections_max: NonZeroU32::new(2).unwrap(),
+        ..plan(server.port, 1)
+    };
+    let played = play(&plan, None, &[(open(3000.0, Arrivals::Uniform), 2)]);
+    played.check_flows();
+    let dropped = played.tally().class(Outcome::Dropped).count;
+    assert!(dropped > 0, "no connection became free within the bound");
+    let charged: u64 = played
+        .windows
+        .iter()
+        .map(|w| w.health.dropped_target_count)
+        .sum();
+    assert_eq!(charged, dropped);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_schedule_and_another_level_another() {
+    let server = Server::start(Manner::Answer);
+    let run = || {
+        let played = play(
+            &plan(server.port, 1),
+            None,
+            &[(open(300.0, Arrivals::Poisson), 1)],
+        );
+        played.windows[0].due_count
+    };
+    // A window ends a few microseconds late, so an arrival at its very edge may move.
+    assert!(run().abs_diff(run()) <= 2);
+}
+
+#[test]
+fn an_interruption_ends_a_level_and_keeps_the_flows() {
+    let server = Server::start(Manner::Answer);
+    let plan = plan(server.port, 1);
+    let options = Options::new(&plan, None).unwrap();
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let mut runner = EngineRunner::start(&options, Clock::start(), Arc::clone(&interrupt)).unwrap();
+    let mut windows = Vec::new();
+    let step = Step {
+        level: 0,
+        phase: Phase::Run,
+        load: closed(4),
+        windows_max: 60,
+    };
+    let played = runner.play(&step, &mut |window| {
+        windows.push(window.clone());
+        interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
+        Go::On
+    });
+    assert!(matches!(
+        played,
+        Err(plimsoll_core::step::StepError::Interrupted)
+    ));
+    windows.push(runner.drain(1, plan.timeout_ns).unwrap());
+    Played { windows }.check_flows();
+}

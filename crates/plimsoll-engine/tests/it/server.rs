@@ -1,0 +1,132 @@
+//! A server of threads that answers well or misbehaves in one way.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Manner {
+    Answer,
+    AnswerAndClose,
+    /// Answers after so many milliseconds.
+    Delay(u64),
+    Status(u16),
+    CloseAtOnce,
+    CloseMidway,
+    Reset,
+    Garbage,
+    EndlessHead,
+    EndlessBody,
+    BrokenChunk,
+    TooShortLength,
+    TooLongLength,
+    Silent,
+}
+
+pub(crate) struct Server {
+    pub(crate) port: u16,
+    stop: Arc<AtomicBool>,
+}
+
+impl Server {
+    pub(crate) fn start(manner: Manner) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                let Ok(stream) = stream else { continue };
+                let stopped = Arc::clone(&stopped);
+                std::thread::spawn(move || serve(stream, manner, &stopped));
+            }
+        });
+        Self { port, stop }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Wakes the accepting thread, which then closes the listener.
+        drop(TcpStream::connect(("127.0.0.1", self.port)));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn serve(mut stream: TcpStream, manner: Manner, stopped: &AtomicBool) {
+    stream.set_nodelay(true).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_millis(200)))
+        .unwrap();
+    let mut buffer = [0; 4096];
+    while !stopped.load(Ordering::Relaxed) {
+        match stream.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
+            Err(_) => return,
+        }
+        if !answer(&mut stream, manner, stopped) {
+            return;
+        }
+    }
+}
+
+/// False when the connection is over.
+fn answer(stream: &mut TcpStream, manner: Manner, stopped: &AtomicBool) -> bool {
+    let head = "HTTP/1.1 200 OK\r\n";
+    let ok = format!("{head}Content-Length: 2\r\n\r\nok");
+    let mut say = |text: &str| stream.write_all(text.as_bytes()).is_ok();
+    match manner {
+        Manner::Answer => say(&ok),
+        Manner::Delay(milliseconds) => {
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            say(&ok)
+        }
+        Manner::AnswerAndClose => {
+            say(&format!(
+                "{head}Connection: close\r\nContent-Length: 2\r\n\r\nok"
+            ));
+            false
+        }
+        Manner::Status(status) => say(&format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n")),
+        Manner::CloseAtOnce => false,
+        Manner::CloseMidway => {
+            say(&format!("{head}Content-Length: 100\r\n\r\npart"));
+            false
+        }
+        Manner::Reset => {
+            // Unread bytes in the socket make the close a reset.
+            say("");
+            reset(stream);
+            false
+        }
+        Manner::Garbage => say("220 mail.example ESMTP\r\n\r\n"),
+        Manner::EndlessHead => {
+            say(head);
+            while !stopped.load(Ordering::Relaxed) && stream.write_all(&[b'x'; 8192]).is_ok() {}
+            false
+        }
+        Manner::EndlessBody => {
+            say(&format!("{head}\r\n"));
+            while !stopped.load(Ordering::Relaxed) && stream.write_all(&[b'x'; 512]).is_ok() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            false
+        }
+        Manner::BrokenChunk => say(&format!("{head}Transfer-Encoding: chunked\r\n\r\nzz\r\n")),
+        Manner::TooShortLength => say(&format!("{head}Content-Length: 2\r\n\r\nok and more")),
+        Manner::TooLongLength => say(&format!("{head}Content-Length: 50\r\n\r\nok")),
+        Manner::Silent => true,
+    }
+}
+
+fn reset(stream: &TcpStream) {
+    rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO)).unwrap();
+}
