@@ -1,0 +1,3 @@
+//! Decides what to do next from what was just observed. Pure: time and randomness are passed in.
+
+pub mod search;

@@ -1,0 +1,222 @@
+//! Finds the load a service can carry: a pure state machine that says what to play next.
+//!
+//! ```text
+//! warm-up ─▶ anchor ─▶ bracket ─▶ bisect ─▶ soak ─▶ overshoot ─▶ recovery ─▶ repeat ─▶ done
+//!  closed    closed    open, ×2   open,     120 s   1.2 1.5 2×   0.7×, 2×,   first
+//!                                 geometric ×0.95                0.7×        level
+//! ```
+//! A failed level is followed by low load until its backlog is gone. A level that the generator
+//! could not sustain is repeated once and then ends the search with the reason. The whole is
+//! DESIGN section 7; the reasons for its numbers are in capacity-science B.3 to B.6.
+
+mod anchor;
+mod boundary;
+mod clock;
+mod config;
+mod drive;
+mod found;
+mod judge;
+mod level;
+mod overload;
+mod shared;
+mod soak;
+mod stage;
+mod stalls;
+mod stats;
+
+use plimsoll_core::schedule::RateProfile;
+use plimsoll_core::step::{Go, Phase, Step, StepLoad};
+use plimsoll_core::verdict::{Found, LevelResult, LevelState};
+use plimsoll_core::{Nanos, Window};
+
+pub use config::{Abort, Anchor, Config, GOAL_WIDTH, SearchError, WITHIN, client_timeout};
+pub use drive::{Observer, drive};
+
+use level::{Ask, Level, Load, Rule};
+use shared::{Played, Shared};
+use stage::Stage;
+
+/// The least load that keeps a target measured while its backlog drains, as a share of the rate of
+/// the level before.
+const SETTLE_SHARE: f64 = 0.1;
+
+/// A search under way. Ask for a step, hand in its windows, finish it, ask again.
+#[derive(Debug)]
+pub struct Search {
+    shared: Shared,
+    stage: Stage,
+    running: Option<Level>,
+    /// The target has a backlog of a failed level: the rate that caused it.
+    backlog_of: Option<f64>,
+    voided: u32,
+    next_level: u32,
+}
+
+impl Search {
+    pub fn new(config: Config) -> Result<Self, SearchError> {
+        config.check()?;
+        Ok(Self {
+            next_level: config.first_level,
+            stage: Stage::first(),
+            shared: Shared::new(config),
+            running: None,
+            backlog_of: None,
+            voided: 0,
+        })
+    }
+
+    /// The time that is never exceeded, self-check included.
+    pub fn plan_seconds(&self) -> f64 {
+        self.shared.clock.total()
+    }
+
+    /// Seconds until that time is over.
+    pub fn time_left(&self) -> Nanos {
+        Nanos::from_secs_f64(self.shared.clock.left())
+    }
+
+    /// The highest arrival rate that this search can offer, where something limits it.
+    pub fn rate_max_per_s(&self) -> Option<f64> {
+        self.shared.config.ceiling().map(config::Ceiling::rate)
+    }
+
+    /// What the closed loop found, for a later search of the same target.
+    pub fn anchor(&self) -> Option<Anchor> {
+        self.shared.anchor
+    }
+
+    /// The next level to play; `None` when the search is over.
+    pub fn next_step(&mut self) -> Option<Step> {
+        if let Some(running) = &self.running {
+            return Some(running.step.clone());
+        }
+        let ask = self
+            .settling()
+            .or_else(|| self.stage.ask(&mut self.shared))?;
+        let ask = self.within_limits(ask)?;
+        let step = Step {
+            level: self.next_level,
+            phase: ask.phase,
+            load: self.step_load(ask.load)?,
+            windows_max: ask.windows_max,
+        };
+        self.next_level += 1;
+        let config = &self.shared.config;
+        let level = Level::new(step.clone(), ask, &config.objectives, config.abort);
+        self.running = Some(level);
+        Some(step)
+    }
+
+    /// Whether the level has shown enough. Windows of another level are not counted.
+    pub fn observe(&mut self, window: &Window) -> Go {
+        self.shared.clock.observe(window);
+        let Some(level) = &mut self.running else {
+            return Go::Stop;
+        };
+        if window.level != level.step.level {
+            return Go::On;
+        }
+        let go = level.observe(window);
+        if self.shared.clock.left() < 1.0 {
+            return Go::Stop;
+        }
+        go
+    }
+
+    /// Ends the level that was played; `None` when none was.
+    pub fn finish_step(&mut self) -> Option<LevelResult> {
+        let level = self.running.take()?;
+        let played = Played::of(&level, &self.shared.config);
+        let result = played.result();
+        if level.ask.phase == Phase::Settle {
+            self.backlog_of = None;
+            if !played.settled {
+                self.shared.remark_once(
+                    "the target did not settle within 15 s after a failed level".into(),
+                );
+            }
+            return Some(result);
+        }
+        if played.leaves_backlog {
+            self.backlog_of = level.rate();
+        }
+        let void = played.state == LevelState::Void;
+        self.shared.history.push(played);
+        if void {
+            self.void(&level);
+        } else {
+            self.voided = 0;
+            self.stage.ended(&level, &mut self.shared);
+        }
+        Some(result)
+    }
+
+    /// Ends a level that was cut short by an error: it decides nothing.
+    pub fn interrupt_step(&mut self) -> Option<LevelResult> {
+        let level = self.running.take()?;
+        let mut result = Played::of(&level, &self.shared.config).result();
+        result.state = LevelState::Undecided;
+        result.clause = None;
+        result.reason = "interrupted".into();
+        Some(result)
+    }
+
+    /// What was found so far; the end result when [`Self::next_step`] has returned `None`.
+    pub fn found(&self) -> Found {
+        found::compose(&self.shared)
+    }
+
+    /// A void level is played once more; then whatever needed it is given up.
+    fn void(&mut self, level: &Level) {
+        self.voided += 1;
+        if self.voided < 2 {
+            return;
+        }
+        self.voided = 0;
+        let health = level.health();
+        let reason = health.worst().map(ToString::to_string).unwrap_or_default();
+        let rate = level
+            .rate()
+            .map_or_else(String::new, |rate| format!(" at {rate:.0}/s"));
+        let text = format!("the generator could not sustain the load{rate} twice: {reason}");
+        self.shared.remark_once(text);
+        self.stage.give_up(&mut self.shared);
+    }
+
+    fn settling(&self) -> Option<Ask> {
+        let rate = self.backlog_of?;
+        let rate = rate * SETTLE_SHARE;
+        let windows_max = self.shared.clock.windows(clock::SETTLE, 0.0);
+        Some(Ask {
+            phase: Phase::Settle,
+            load: Load::Open(rate),
+            windows_max,
+            discard: 0,
+            rule: Rule::Settled {
+                in_flight_max: self.shared.calm_in_flight(rate),
+            },
+        })
+    }
+
+    /// No level without time for it, none above the ceiling.
+    fn within_limits(&self, mut ask: Ask) -> Option<Ask> {
+        ask.windows_max = ask
+            .windows_max
+            .min(self.shared.clock.windows(f64::MAX, 0.0));
+        if let (Load::Open(rate), Some(ceiling)) = (ask.load, self.shared.config.ceiling()) {
+            ask.load = Load::Open(rate.min(ceiling.rate()));
+        }
+        (ask.windows_max > 0).then_some(ask)
+    }
+
+    fn step_load(&self, load: Load) -> Option<StepLoad> {
+        match load {
+            Load::Closed(in_flight) => Some(StepLoad::Closed { in_flight }),
+            Load::Open(rate) => {
+                let profile = RateProfile::constant(rate).ok()?;
+                let arrivals = self.shared.config.arrivals;
+                Some(StepLoad::Open { profile, arrivals })
+            }
+        }
+    }
+}

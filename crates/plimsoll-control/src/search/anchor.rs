@@ -1,0 +1,155 @@
+//! Warm-up by count, then a closed loop with doubling in-flight: where an open loop should look.
+
+use plimsoll_core::Nanos;
+use plimsoll_core::step::Phase;
+
+use super::boundary::Bracket;
+use super::config::Anchor;
+use super::level::{Ask, Level, Load, Rule};
+use super::shared::Shared;
+use super::stage::Stage;
+
+/// Attempts that warm a target up, or ten seconds (DESIGN section 7).
+const WARM_UP_ATTEMPTS: u64 = 3_000;
+const WARM_UP_SECONDS: f64 = 10.0;
+/// In flight during the warm-up: a few connections, far from a load test.
+const WARM_UP_IN_FLIGHT: u32 = 4;
+/// Goodput must gain this much per doubling; twice less ends the anchor (B.4).
+const GAIN: f64 = 1.05;
+const FLAT_LEVELS: u32 = 2;
+/// A throughput this far below the best ends the anchor at once: the target is going backwards.
+const RETROGRADE: f64 = 0.5;
+/// Longest anchor in seconds (B.4).
+const SECONDS_MAX: f64 = 60.0;
+/// Share of `max_rate` at which a search without a closed loop starts (B.4: 5 % of the anchor).
+const OPEN_START: f64 = 0.05;
+
+pub(crate) fn warm_up_ask(shared: &Shared) -> Option<Ask> {
+    if shared
+        .history
+        .iter()
+        .any(|played| played.phase == Phase::WarmUp)
+    {
+        return None;
+    }
+    let config = &shared.config;
+    let load = match config.max_rate_per_s {
+        Some(most) => Load::Open((most * OPEN_START).max(most.min(1.0))),
+        None => Load::Closed(WARM_UP_IN_FLIGHT.min(config.connections_max.get())),
+    };
+    let seconds = if config.is_brief() {
+        WARM_UP_SECONDS / 2.0
+    } else {
+        WARM_UP_SECONDS
+    };
+    Some(Ask {
+        phase: Phase::WarmUp,
+        load,
+        windows_max: shared.clock.windows(seconds, 0.0),
+        discard: 0,
+        rule: Rule::Attempts(WARM_UP_ATTEMPTS),
+    })
+}
+
+/// What follows the warm-up: nothing, when not one attempt succeeded.
+pub(crate) fn warm_up_ended(level: &Level, shared: &mut Shared) -> Stage {
+    let ok: u64 = level.seconds.iter().map(|second| second.ok).sum();
+    let failures: u64 = level.seconds.iter().map(|second| second.failures).sum();
+    if ok == 0 && failures > 0 {
+        shared.remark_once(format!(
+            "no attempt succeeded during the warm-up, {failures} failed; check the target first"
+        ));
+        return Stage::Done;
+    }
+    Stage::after_warm_up(shared)
+}
+
+/// Closed loop with 1, 2, 4, 8 … in flight.
+#[derive(Debug)]
+pub(crate) struct AnchorStage {
+    in_flight: u32,
+    flat: u32,
+    best: f64,
+    response: Option<Nanos>,
+    seconds: f64,
+    finished: bool,
+}
+
+impl AnchorStage {
+    pub(crate) fn new() -> Self {
+        Self {
+            in_flight: 1,
+            flat: 0,
+            best: 0.0,
+            response: None,
+            seconds: 0.0,
+            finished: false,
+        }
+    }
+
+    pub(crate) fn ask(&self, shared: &Shared) -> Option<Ask> {
+        let brief = shared.config.is_brief();
+        let judged = if brief { 2 } else { 3 };
+        let seconds_max = if brief {
+            SECONDS_MAX / 3.0
+        } else {
+            SECONDS_MAX
+        };
+        let over = self.seconds + f64::from(judged + 1) > seconds_max;
+        if self.finished || over || self.in_flight > shared.config.connections_max.get() {
+            return None;
+        }
+        Some(Ask {
+            phase: Phase::Anchor,
+            load: Load::Closed(self.in_flight),
+            windows_max: judged + 1,
+            discard: 1,
+            rule: Rule::Fixed,
+        })
+    }
+
+    pub(crate) fn ended(&mut self, level: &Level, shared: &mut Shared) {
+        let throughput = level.mean(|s| s.ok as f64 / s.length.max(f64::MIN_POSITIVE));
+        let failures = level.mean(|second| second.failures as f64);
+        let attempts = level.mean(|second| second.attempts as f64);
+        self.seconds += level.seconds_played();
+        if self.response.is_none() {
+            self.response = level.answers.mean();
+        }
+        self.flat = if throughput < self.best * GAIN {
+            self.flat + 1
+        } else {
+            0
+        };
+        // Without any answer yet (a very slow target) nothing is flat.
+        if throughput == 0.0 && failures == 0.0 {
+            self.flat = 0;
+        }
+        let failing = attempts > 0.0 && failures > 0.5 * attempts;
+        self.finished = self.flat >= FLAT_LEVELS || throughput < self.best * RETROGRADE || failing;
+        self.best = self.best.max(throughput);
+        self.in_flight = self.in_flight.saturating_mul(2);
+        if level.health().condition == plimsoll_core::health::Condition::GeneratorBound {
+            shared.remark_once(
+                "the closed loop filled a thread of the generator: its throughput is a lower bound"
+                    .into(),
+            );
+        }
+    }
+
+    pub(crate) fn finish(&self, shared: &mut Shared) -> Stage {
+        match self.response {
+            Some(response_ns) if self.best > 0.0 => {
+                shared.anchor = Some(Anchor {
+                    response_ns,
+                    throughput_max_per_s: self.best,
+                });
+                Stage::Bracket(Bracket::new(shared))
+            }
+            _ => {
+                shared.remark_once("no attempt succeeded in the closed loop".into());
+                Stage::Done
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What a search is asked, what is refused, and what follows from it before the first request.
+
+use std::num::NonZeroU32;
+
+use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::{Nanos, Objectives};
+use thiserror::Error;
+
+/// The default time for everything, self-check included (DESIGN section 7).
+pub const WITHIN: Nanos = Nanos::from_secs(720);
+/// The default distance of upper and lower bound (DESIGN section 7).
+pub const GOAL_WIDTH: f64 = 0.05;
+
+/// Below this the recovery probe is dropped (DESIGN section 7).
+const RECOVERY_FROM: Nanos = Nanos::from_secs(480);
+/// Below this overshoot is dropped (DESIGN section 7).
+const OVERSHOOT_FROM: Nanos = Nanos::from_secs(240);
+/// Below this a search only says whether one rate passes (DESIGN section 7).
+const SEARCH_FROM: Nanos = Nanos::from_secs(150);
+/// A soak is never shorter than this (DESIGN section 7).
+pub(crate) const SOAK_LEAST: f64 = 60.0;
+/// A soak with enough time (DESIGN section 7).
+pub(crate) const SOAK_FULL: f64 = 120.0;
+/// Warm-up, its last window and the change of level before a soak in the shortest check.
+const CHECK_LEAD: f64 = 12.0;
+
+/// Everything a search needs to know. Rates are per second.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    pub objectives: Objectives,
+    /// Time for everything, `spent` included.
+    pub within: Nanos,
+    /// Time already used, by the self-check.
+    pub spent: Nanos,
+    /// Upper over lower bound minus 1 at which bisection ends.
+    pub goal_width: f64,
+    /// Never offer more. Closed loops, whose rate the target decides, are then left out.
+    pub max_rate_per_s: Option<f64>,
+    /// What the self-check said this generator can send; levels are never offered above it.
+    pub generator_max_per_s: Option<f64>,
+    pub overshoot: bool,
+    /// Only say whether this rate passes.
+    pub check_rate_per_s: Option<f64>,
+    /// From an earlier search of a similar target.
+    pub anchor: Option<Anchor>,
+    /// Most connections the generator may open: the most a closed loop keeps in flight.
+    pub connections_max: NonZeroU32,
+    pub abort: Abort,
+    pub arrivals: Arrivals,
+    /// Number of the first level; a record may already hold levels.
+    pub first_level: u32,
+}
+
+/// What the closed loop found: where an open loop starts to look.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Anchor {
+    /// Mean response time with one request in flight.
+    pub response_ns: Nanos,
+    /// Most ok answers per second at any number in flight.
+    pub throughput_max_per_s: f64,
+}
+
+impl Anchor {
+    /// The knee by the operational bounds, N* = Xmax · R₀: with 800/s and 5 ms, 4 in flight.
+    pub fn knee_in_flight(&self) -> f64 {
+        self.throughput_max_per_s * self.response_ns.as_secs_f64()
+    }
+}
+
+/// When a level is stopped to spare the target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Abort {
+    /// Share of attempts that failed.
+    pub error_ratio: f64,
+    /// For so many seconds in a row.
+    pub seconds: u32,
+}
+
+impl Default for Abort {
+    /// More than half of the attempts failing for 5 s (capacity-science B.4).
+    fn default() -> Self {
+        Self {
+            error_ratio: 0.5,
+            seconds: 5,
+        }
+    }
+}
+
+/// A search that cannot be run as asked.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum SearchError {
+    #[error(
+        "{within} leaves {left} after the self-check, a check of one rate needs {needed}; allow more time"
+    )]
+    TooShort {
+        within: Nanos,
+        left: Nanos,
+        needed: Nanos,
+    },
+    #[error(
+        "{within} is too short for a search ({needed}); allow more time, or name a rate to check"
+    )]
+    NoRate { within: Nanos, needed: Nanos },
+    #[error("goal width {0} is not between 0.01 and 1; write for example 5%")]
+    GoalWidth(f64),
+    #[error("{what} {rate} is not a positive number")]
+    Rate { what: &'static str, rate: f64 },
+    #[error("rate {rate}/s to check is above the highest rate allowed, {most}/s")]
+    AboveMost { rate: f64, most: f64 },
+}
+
+impl Config {
+    pub fn new(objectives: Objectives, connections_max: NonZeroU32) -> Self {
+        Self {
+            objectives,
+            within: WITHIN,
+            spent: Nanos::ZERO,
+            goal_width: GOAL_WIDTH,
+            max_rate_per_s: None,
+            generator_max_per_s: None,
+            overshoot: true,
+            check_rate_per_s: None,
+            anchor: None,
+            connections_max,
+            abort: Abort::default(),
+            arrivals: Arrivals::default(),
+            first_level: 1,
+        }
+    }
+
+    /// The highest rate that may be offered, and whether the generator is the reason.
+    pub(crate) fn ceiling(&self) -> Option<Ceiling> {
+        let asked = self.max_rate_per_s.map(Ceiling::MaxRate);
+        let generator = self.generator_max_per_s.map(Ceiling::Generator);
+        match (asked, generator) {
+            (Some(a), Some(b)) if b.rate() < a.rate() => Some(b),
+            (Some(a), _) => Some(a),
+            (None, b) => b,
+        }
+    }
+
+    /// The rate to check, when that is all there is time for or all that was asked.
+    pub(crate) fn only_check(&self) -> Option<f64> {
+        let short = self.within < SEARCH_FROM;
+        self.check_rate_per_s
+            .or(if short { self.max_rate_per_s } else { None })
+    }
+
+    pub(crate) fn wants_overshoot(&self) -> bool {
+        self.overshoot && self.within >= OVERSHOOT_FROM
+    }
+
+    pub(crate) fn wants_recovery(&self) -> bool {
+        self.overshoot && self.within >= RECOVERY_FROM
+    }
+
+    /// Little time: fewer and shorter levels before the soak.
+    pub(crate) fn is_brief(&self) -> bool {
+        self.within < OVERSHOOT_FROM
+    }
+
+    /// Seconds of a soak: a third of the time, between 60 and 120.
+    pub(crate) fn soak_seconds(&self) -> f64 {
+        (self.within.as_secs_f64() / 3.0).clamp(SOAK_LEAST, SOAK_FULL)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), SearchError> {
+        for (what, rate) in [
+            ("the highest rate", self.max_rate_per_s),
+            ("the generator's rate", self.generator_max_per_s),
+            ("the rate to check", self.check_rate_per_s),
+            (
+                "the anchor's rate",
+                self.anchor.map(|a| a.throughput_max_per_s),
+            ),
+        ] {
+            if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+                return Err(SearchError::Rate { what, rate });
+            }
+        }
+        if !(0.01..=1.0).contains(&self.goal_width) {
+            return Err(SearchError::GoalWidth(self.goal_width));
+        }
+        let most = self.ceiling().map_or(f64::INFINITY, Ceiling::rate);
+        if let Some(rate) = self.only_check().filter(|&rate| rate > most) {
+            return Err(SearchError::AboveMost { rate, most });
+        }
+        self.check_time()
+    }
+
+    fn check_time(&self) -> Result<(), SearchError> {
+        let left = self.within - self.spent;
+        if self.only_check().is_none() && self.within < SEARCH_FROM {
+            return Err(SearchError::NoRate {
+                within: self.within,
+                needed: SEARCH_FROM,
+            });
+        }
+        let least = Nanos::from_secs_f64(SOAK_LEAST + CHECK_LEAD);
+        if left < least {
+            return Err(SearchError::TooShort {
+                within: self.within,
+                left,
+                needed: least,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Why no higher rate may be offered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Ceiling {
+    MaxRate(f64),
+    Generator(f64),
+}
+
+impl Ceiling {
+    pub(crate) fn rate(self) -> f64 {
+        match self {
+            Self::MaxRate(rate) | Self::Generator(rate) => rate,
+        }
+    }
+
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::MaxRate(_) => "the highest rate allowed",
+            Self::Generator(_) => "the generator",
+        }
+    }
+}
+
+/// Four times the longest bound, within 1 and 10 s (DESIGN section 7); 10 s without a bound.
+/// With p99 < 250 ms: 1 s.
+pub fn client_timeout(objectives: &Objectives) -> Nanos {
+    const LEAST: Nanos = Nanos::from_secs(1);
+    const MOST: Nanos = Nanos::from_secs(10);
+    objectives
+        .longest_bound()
+        .map_or(MOST, |bound| bound.saturating_mul(4).clamp(LEAST, MOST))
+}

@@ -1,0 +1,203 @@
+//! Puts together what the levels say: capacity, knee, peak, collapse, and what could not be decided.
+
+use plimsoll_core::step::Phase;
+use plimsoll_core::verdict::{Bounds, Collapse, Found, LevelState, RareStalls};
+
+use super::config::Ceiling;
+use super::overload::{COLLAPSE, late_goodput};
+use super::shared::{Played, Shared};
+
+/// A soak that failed is followed by one 5 % lower: that distance counts as converged too.
+const WIDTH_SLACK: f64 = 0.005;
+/// Soak needed to place a boundary set by stalls, in intervals between them (B.4).
+const STALL_INTERVALS: f64 = 50.0;
+
+pub(crate) fn compose(shared: &Shared) -> Found {
+    let capacity = capacity(shared);
+    let knee = knee(shared);
+    let mut found = Found {
+        capacity_per_s: capacity,
+        knee_per_s: knee.map(|knee| knee.rate),
+        knee_in_flight: knee.map(|knee| knee.in_flight),
+        peak_goodput_per_s: shared.peak(),
+        collapse_per_s: collapse(shared),
+        recovery_seconds: shared.recovery,
+        binding_clause: binding_clause(shared),
+        soak_seconds: shared.held.map(|held| held.seconds),
+        capacity_level: capacity_level(shared),
+        rare_stalls: shared.stalls,
+        converged: converged(shared),
+        remarks: shared.remarks.clone(),
+    };
+    if let Some(stalls) = &shared.stalls {
+        found.remarks.push(about_stalls(stalls, capacity));
+    }
+    if let Some(text) = about_ceiling(shared) {
+        found.remarks.push(text);
+    }
+    found
+}
+
+/// Lower: the highest rate that held a soak. Upper: the lowest rate that failed. The estimate is
+/// the rate that held; without one, the highest that passed shorter levels.
+fn capacity(shared: &Shared) -> Option<Bounds> {
+    let upper = shared.high().map(|edge| edge.rate);
+    if let Some(held) = shared
+        .held
+        .filter(|held| upper.is_none_or(|upper| held.rate < upper))
+    {
+        return Some(Bounds {
+            estimate: held.rate,
+            lower: Some(held.rate),
+            upper,
+        });
+    }
+    if shared.config.only_check().is_some() {
+        return upper.map(|rate| Bounds {
+            estimate: rate,
+            lower: None,
+            upper: Some(rate),
+        });
+    }
+    shared.low().map(|low| Bounds {
+        estimate: low.rate,
+        lower: None,
+        upper,
+    })
+}
+
+fn converged(shared: &Shared) -> bool {
+    if shared.config.only_check().is_some() {
+        return shared.held.is_some() || shared.high().is_some();
+    }
+    let Some(held) = shared.held else {
+        return false;
+    };
+    let width = shared.config.goal_width.max(1.0 / 0.95 - 1.0) + WIDTH_SLACK;
+    match (shared.high(), shared.config.ceiling()) {
+        _ if shared.stalls.is_some() => false,
+        (Some(high), _) => held.rate < high.rate && high.rate <= held.rate * (1.0 + width),
+        (None, Some(ceiling)) => held.rate >= ceiling.rate(),
+        (None, None) => false,
+    }
+}
+
+/// The clause that failed at the upper bound; without a failure the one that came nearest.
+fn binding_clause(shared: &Shared) -> Option<String> {
+    let edge = shared.high()?;
+    Some(shared.config.objectives.clauses()[edge.clause].to_string())
+}
+
+/// The level that carries the key figures: the soak that held, else the highest that passed.
+fn capacity_level(shared: &Shared) -> Option<u32> {
+    let low = shared.low().map(|edge| edge.rate);
+    shared.held.map(|held| held.level).or_else(|| {
+        let at = |played: &&Played| played.rate().is_some() && played.rate() == low;
+        shared.history.iter().rfind(at).map(|played| played.level)
+    })
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Knee {
+    rate: Bounds,
+    in_flight: f64,
+}
+
+/// The rate at which as many are in flight as the operational bounds meet at, N* = Xmax · R₀:
+/// below it response time is flat, above it attempts wait. Interpolated on a logarithmic scale
+/// between the two open levels around it, whose rates are the bounds.
+fn knee(shared: &Shared) -> Option<Knee> {
+    let anchor = shared.anchor?;
+    let in_flight = anchor.knee_in_flight();
+    let mut levels: Vec<(f64, f64)> = shared
+        .history
+        .iter()
+        .filter(|p| matches!(p.phase, Phase::Bracket | Phase::Bisect | Phase::Soak))
+        .filter(|p| p.state != LevelState::Void && p.in_flight_mean > 0.0)
+        .filter_map(|played| Some((played.rate()?, played.in_flight_mean)))
+        .collect();
+    levels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let above = levels.iter().position(|&(_, n)| n >= in_flight)?;
+    let (high, n_high) = levels[above];
+    let (low, n_low) = *levels.get(above.checked_sub(1)?)?;
+    let share = libm::log(in_flight / n_low) / libm::log(n_high / n_low);
+    let estimate = low * libm::pow(high / low, share.clamp(0.0, 1.0));
+    Some(Knee {
+        rate: Bounds {
+            estimate,
+            lower: Some(low),
+            upper: Some(high),
+        },
+        in_flight,
+    })
+}
+
+/// From the overshoot levels: where goodput falls more than 10 % below the peak.
+fn collapse(shared: &Shared) -> Option<Collapse> {
+    let peak = shared.peak()?.estimate;
+    let mut levels: Vec<(f64, f64)> = shared
+        .history
+        .iter()
+        .filter(|p| p.phase == Phase::Overshoot && p.state != LevelState::Void)
+        .filter_map(|p| Some((p.rate()?, late_goodput(p.judged_seconds()))))
+        .collect();
+    levels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let lost = levels
+        .iter()
+        .position(|&(_, goodput)| goodput < COLLAPSE * peak);
+    match lost {
+        Some(index) => {
+            let kept = match index.checked_sub(1) {
+                Some(before) => levels[before].0,
+                // Below the overshoot: the highest rate that met the objective.
+                None => shared.low()?.rate,
+            };
+            let upper = levels[index].0;
+            Some(Collapse::At(Bounds {
+                estimate: f64::midpoint(kept, upper),
+                lower: Some(kept),
+                upper: Some(upper),
+            }))
+        }
+        None => levels
+            .last()
+            .map(|&(rate_per_s, goodput)| Collapse::NoneUpTo {
+                rate_per_s,
+                goodput_ratio: goodput / peak,
+            }),
+    }
+}
+
+fn about_stalls(stalls: &RareStalls, capacity: Option<Bounds>) -> String {
+    let interval = stalls.interval_seconds;
+    let bounds = match capacity {
+        Some(Bounds {
+            lower: Some(lower),
+            upper: Some(upper),
+            ..
+        }) => format!("capacity between {lower:.0} and {upper:.0}/s; "),
+        _ => String::new(),
+    };
+    format!(
+        "boundary set by stalls about every {interval:.0} s; {bounds}a soak of at least 50 stall \
+         intervals ({:.0} min) is needed to place it",
+        (interval * STALL_INTERVALS / 60.0).ceil()
+    )
+}
+
+fn about_ceiling(shared: &Shared) -> Option<String> {
+    let ceiling = shared.config.ceiling()?;
+    let held = shared.held?;
+    let at_ceiling = shared.high().is_none() && held.rate >= ceiling.rate() * 0.999;
+    let fix = match ceiling {
+        Ceiling::MaxRate(_) => "allow more to find the bound",
+        Ceiling::Generator(_) => "use more cores or agents to find the bound",
+    };
+    at_ceiling.then(|| {
+        format!(
+            "carries at least {:.0}/s, limited by {}; {fix}",
+            held.rate,
+            ceiling.reason()
+        )
+    })
+}

@@ -1,0 +1,166 @@
+//! Holds a rate for two minutes: only a rate that held is a capacity.
+
+use plimsoll_core::step::Phase;
+
+use super::boundary::discard;
+use super::config::SOAK_LEAST;
+use super::level::{Ask, Level, Load, Rule};
+use super::shared::{Held, Shared};
+use super::stalls;
+
+/// A soak that failed is repeated at this share of its rate (B.4).
+const STEP_DOWN: f64 = 0.95;
+/// Soaks at most (DESIGN section 7).
+const SOAKS_MAX: u32 = 2;
+/// Where stalls are watched for, as a share of the lowest failed rate: at half of it queueing
+/// alone makes hardly any attempt late, so what is late there is late for another reason.
+const WATCH_SHARE: f64 = 0.5;
+
+/// What a soak is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// The lower bound of the capacity.
+    Hold,
+    /// One rate, asked for by name.
+    Check,
+    /// Whether rare stalls, not the load, make attempts late.
+    Watch,
+}
+
+#[derive(Debug)]
+pub(crate) struct Soak {
+    rate: Option<f64>,
+    purpose: Purpose,
+    soaks: u32,
+    watched: bool,
+    /// The rate of the last soak that failed.
+    failed: Option<f64>,
+}
+
+impl Soak {
+    pub(crate) fn at_low(shared: &Shared) -> Self {
+        let low = shared.low().map(|edge| edge.rate);
+        let suspected = stalls::suspected(shared);
+        let mut soak = Self {
+            rate: low,
+            purpose: Purpose::Hold,
+            soaks: 0,
+            watched: false,
+            failed: None,
+        };
+        if suspected && low.is_some() {
+            soak.watch(shared);
+        }
+        soak
+    }
+
+    pub(crate) fn check(rate: f64) -> Self {
+        Self {
+            rate: Some(rate),
+            purpose: Purpose::Check,
+            soaks: SOAKS_MAX - 1,
+            watched: true,
+            failed: None,
+        }
+    }
+
+    fn watch(&mut self, shared: &Shared) {
+        self.purpose = Purpose::Watch;
+        self.watched = true;
+        let low = shared.low().map(|edge| edge.rate);
+        let half = shared.high().map(|edge| edge.rate * WATCH_SHARE);
+        self.rate = half.or(low);
+    }
+
+    pub(crate) fn ask(&self, shared: &mut Shared) -> Option<Ask> {
+        let rate = self.rate?;
+        let discard = discard(shared);
+        let seconds = match self.purpose {
+            Purpose::Watch => SOAK_LEAST,
+            Purpose::Hold | Purpose::Check => shared.config.soak_seconds(),
+        };
+        let windows_max = shared.clock.windows(seconds + f64::from(discard), 0.0);
+        if f64::from(windows_max) < SOAK_LEAST + f64::from(discard) {
+            shared.remark_once("no time was left for a soak of 60 s".into());
+            return None;
+        }
+        Some(Ask {
+            phase: Phase::Soak,
+            load: Load::Open(rate),
+            windows_max,
+            discard,
+            rule: Rule::Soak {
+                seconds: f64::from(windows_max - discard),
+            },
+        })
+    }
+
+    pub(crate) fn ended(&mut self, level: &Level, shared: &mut Shared) {
+        let (Some(judged), Some(rate)) = (level.verdict(), level.rate()) else {
+            return;
+        };
+        let seconds = level
+            .judged()
+            .iter()
+            .map(|second| second.length)
+            .sum::<f64>();
+        let holds = judged.leans_to_pass() && seconds >= SOAK_LEAST - 1.0;
+        if holds {
+            shared.pass_at(rate, &judged);
+            if shared.held.is_none_or(|held| rate > held.rate) {
+                shared.held = Some(Held {
+                    rate,
+                    level: level.step.level,
+                    seconds,
+                });
+            }
+        } else {
+            shared.fail_at(rate, &judged);
+        }
+        self.rate = match self.purpose {
+            Purpose::Watch => self.after_watch(shared, holds, rate),
+            Purpose::Hold | Purpose::Check => self.after_soak(shared, holds, rate),
+        };
+    }
+
+    /// The rate of the next soak, if there is one.
+    fn after_soak(&mut self, shared: &mut Shared, holds: bool, rate: f64) -> Option<f64> {
+        self.soaks += 1;
+        self.failed = (!holds).then_some(rate);
+        if self.purpose == Purpose::Check {
+            shared.converged = holds;
+            return None;
+        }
+        if !self.watched && stalls::in_last_level(shared) {
+            self.watch(shared);
+            return self.rate;
+        }
+        if holds {
+            return None;
+        }
+        if self.soaks >= SOAKS_MAX {
+            shared.remark_once(format!(
+                "{SOAKS_MAX} soaks failed, the last at {rate:.1}/s; the capacity lies below it"
+            ));
+            return None;
+        }
+        Some(rate * STEP_DOWN)
+    }
+
+    fn after_watch(&mut self, shared: &mut Shared, holds: bool, rate: f64) -> Option<f64> {
+        shared.stalls = stalls::seen(shared);
+        if shared.stalls.is_some() {
+            // More soaks would only roll the dice again.
+            return (!holds && self.soaks < SOAKS_MAX).then(|| {
+                self.soaks = SOAKS_MAX;
+                rate * WATCH_SHARE
+            });
+        }
+        self.purpose = Purpose::Hold;
+        match self.failed {
+            Some(failed) => (self.soaks < SOAKS_MAX).then_some(failed * STEP_DOWN),
+            None if self.soaks == 0 => shared.low().map(|edge| edge.rate),
+            None => None,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Tells a boundary that is set by events rarer than a level from one that is set by the load.
+//!
+//! Near its capacity a queue also makes attempts late in bursts, so bursts alone prove nothing. At
+//! half of the boundary a queue is short: what comes in bursts there does not come from the load.
+
+use plimsoll_core::step::Phase;
+use plimsoll_core::verdict::{LevelState, RareStalls};
+
+use super::level::Second;
+use super::shared::{Played, Shared};
+use super::stats;
+
+/// Levels at up to this share of the lowest failed rate are calm: queueing explains nothing there.
+const CALM_SHARE: f64 = 0.6;
+/// A burst: at least this share of a second's attempts bad, and this multiple of the budget.
+const BURST_SHARE: f64 = 0.03;
+const BURST_BUDGETS: f64 = 5.0;
+/// And at least so many attempts.
+const BURST_LEAST: u64 = 2;
+/// Bad attempts in so small a share of the seconds are bursts (B.4)…
+const CARRYING_SHARE: f64 = 0.2;
+/// …when their counts per second vary far more than chance does (B.4: ≫ 1).
+const VARIANCE_TO_MEAN: f64 = 10.0;
+/// Bursts that make a pattern.
+const BURSTS_LEAST: usize = 2;
+
+/// A calm level has seen a burst.
+pub(crate) fn suspected(shared: &Shared) -> bool {
+    calm(shared).any(|played| {
+        let seconds = played.judged_seconds();
+        seconds.iter().any(|second| is_burst(shared, second))
+    })
+}
+
+/// The last level's bad attempts came in bursts, as stalls make them, or a queue near its limit.
+pub(crate) fn in_last_level(shared: &Shared) -> bool {
+    let Some(played) = shared.history.last() else {
+        return false;
+    };
+    let counts = bad_counts(played.judged_seconds());
+    let bursts = played
+        .judged_seconds()
+        .iter()
+        .any(|second| is_burst(shared, second));
+    bursts
+        && stats::carrying_share(&counts) < CARRYING_SHARE
+        && stats::variance_to_mean(&counts) > VARIANCE_TO_MEAN
+}
+
+/// Stalls as the calm levels show them: at least two bursts that carry what was bad.
+pub(crate) fn seen(shared: &Shared) -> Option<RareStalls> {
+    let seconds: Vec<Second> = calm(shared)
+        .flat_map(|played| played.judged_seconds().iter().copied())
+        .collect();
+    let bursts = groups(shared, &seconds);
+    let counts = bad_counts(&seconds);
+    let carrying = stats::carrying_share(&counts);
+    if bursts < BURSTS_LEAST || carrying >= CARRYING_SHARE {
+        return None;
+    }
+    let length: f64 = seconds.iter().map(|second| second.length).sum();
+    Some(RareStalls {
+        interval_seconds: length / bursts as f64,
+        variance_to_mean: stats::variance_to_mean(&counts),
+        bad_seconds_ratio: carrying,
+    })
+}
+
+fn calm(shared: &Shared) -> impl Iterator<Item = &Played> {
+    let limit = shared
+        .high()
+        .map_or(f64::INFINITY, |high| high.rate * CALM_SHARE);
+    shared.history.iter().filter(move |played| {
+        let judged = matches!(played.phase, Phase::Bracket | Phase::Bisect | Phase::Soak);
+        let open = played.rate().is_some_and(|rate| rate <= limit);
+        judged && open && played.state != LevelState::Void
+    })
+}
+
+fn is_burst(shared: &Shared, second: &Second) -> bool {
+    let clauses = shared.config.objectives.clauses();
+    clauses.iter().zip(second.bad).any(|(clause, bad)| {
+        let share = BURST_SHARE.max(BURST_BUDGETS * clause.budget());
+        bad >= BURST_LEAST && bad as f64 >= share * second.attempts as f64
+    })
+}
+
+/// Runs of burst seconds; a stall may straddle two windows.
+fn groups(shared: &Shared, seconds: &[Second]) -> usize {
+    let bursts: Vec<bool> = seconds
+        .iter()
+        .map(|second| is_burst(shared, second))
+        .collect();
+    let starts = bursts.windows(2).filter(|pair| !pair[0] && pair[1]).count();
+    starts + usize::from(bursts.first() == Some(&true))
+}
+
+fn bad_counts(seconds: &[Second]) -> Vec<u64> {
+    seconds
+        .iter()
+        .map(|second| second.bad.iter().copied().max().unwrap_or(0))
+        .collect()
+}

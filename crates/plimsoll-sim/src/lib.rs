@@ -1,0 +1,14 @@
+//! Plays a system of queues on a virtual clock and writes the same windows as a real run.
+//!
+//! Deterministic: integer nanoseconds, ties broken by sequence number, one random stream per
+//! entity. The same model and seed give the same windows on every platform.
+
+mod calendar;
+mod jobs;
+mod meter;
+pub mod model;
+mod simulator;
+mod station;
+
+pub use model::{Model, ModelError, ServiceTime};
+pub use simulator::Simulator;
