@@ -5,8 +5,8 @@ cd "$(dirname "$0")/.."
 export PATH="$PWD/.tools/node/node_modules/.bin:$PATH:/usr/sbin"
 
 # Tests that have a short and a long form read PLIMSOLL_SOAK.
-PLIMSOLL_SOAK=1 cargo test --release --locked --workspace --no-fail-fast
-for target in $(cargo run --quiet --release --locked -p plimsoll-fuzz -- --list); do
-  cargo run --quiet --release --locked -p plimsoll-fuzz -- "$target" \
+PLIMSOLL_SOAK=1 cargo test --locked --workspace --no-fail-fast
+for target in $(cargo run --quiet --locked -p plimsoll-fuzz -- --list); do
+  cargo run --quiet --locked -p plimsoll-fuzz -- "$target" \
     --seconds "${FUZZ_SECONDS:-120}" --seed "${SEED:-$RANDOM}"
 done
