@@ -96,4 +96,16 @@ mod tests {
         assert_eq!(codes.len(), Exit::TABLE.len());
         assert!(!codes.contains(&101));
     }
+
+    #[test]
+    fn the_page_says_what_the_table_says() {
+        let page = include_str!("../../../docs/exit-codes.md");
+        let rows = page.lines().filter(|line| line.starts_with("| "));
+        let said: Vec<Vec<&str>> = rows
+            .map(|row| row.split('|').map(str::trim).skip(1).take(2).collect())
+            .skip(1)
+            .collect();
+        let meant = Exit::TABLE.map(|(_, code, text)| vec![code.to_string(), text.to_owned()]);
+        assert_eq!(said, meant, "docs/exit-codes.md and Exit::TABLE differ");
+    }
 }
