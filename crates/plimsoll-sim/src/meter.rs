@@ -111,7 +111,7 @@ fn carried_of(carried: &mut Vec<Carried>, level: u32) -> &mut Tally {
         .unwrap_or_else(|| {
             carried.push(Carried {
                 level,
-                tally: Tally::default(),
+                ..Carried::default()
             });
             carried.len() - 1
         });
