@@ -2,5 +2,6 @@
 //!
 //! Pure: nothing here reads a clock, a file, a socket or the environment.
 
+pub mod explain;
 pub mod gates;
 pub mod summary;

@@ -1,0 +1,1 @@
+//! Names what gives way first, from the record alone.

@@ -1,0 +1,159 @@
+//! The sampler on this process and its own sockets.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use plimsoll_core::record::{ListenerSample, ProcessSample};
+
+use super::*;
+
+fn watch(text: &str) -> Watch {
+    Watch::parse(text).unwrap()
+}
+
+fn processes(observations: &[Observation]) -> Vec<(&str, &ProcessSample)> {
+    observations
+        .iter()
+        .filter_map(|observation| match &observation.seen {
+            Seen::Process(sample) => Some((observation.tier.as_str(), sample)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn listener_of(observations: &[Observation], tier: &str, port: u16) -> ListenerSample {
+    let found = observations
+        .iter()
+        .find_map(|observation| match &observation.seen {
+            Seen::Listener(sample) if observation.tier == tier && sample.port == port => {
+                Some(sample.clone())
+            }
+            _ => None,
+        });
+    found.unwrap_or_else(|| panic!("no listener {port} of {tier} in {observations:?}"))
+}
+
+#[test]
+fn a_local_target_is_found_with_its_queue_and_connections() {
+    let front = TcpListener::bind("127.0.0.1:0").unwrap();
+    let back = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = front.local_addr().unwrap();
+    let back_port = back.local_addr().unwrap().port();
+    let _client = TcpStream::connect(address).unwrap();
+    let _accepted = front.accept().unwrap();
+    let _waiting = TcpStream::connect(address).unwrap();
+    let _outgoing = TcpStream::connect(("127.0.0.1", back_port)).unwrap();
+
+    let mut sampler = Sampler::new(Some(address), &[]).unwrap();
+    let first = sampler.sample(Nanos::from_millis(10));
+    assert!(processes(&first).is_empty(), "no interval yet");
+    std::thread::sleep(Duration::from_millis(20));
+    let second = sampler.sample(Nanos::from_millis(30));
+    let own = std::process::id();
+    let (tier, sample) = processes(&second)
+        .into_iter()
+        .find(|(_, s)| s.pid == own)
+        .unwrap();
+    assert_eq!(tier, TARGET_TIER);
+    assert!(sample.threads_count >= 1 && !sample.threads_by_state.is_empty());
+    let out = sample.connections_out.as_ref().unwrap();
+    assert_eq!(out.get(&back_port), Some(&1), "{out:?}");
+    let listener = listener_of(&second, TARGET_TIER, address.port());
+    assert_eq!((listener.accept_queue, listener.established), (1, 1));
+    assert!(listener.accept_queue_max > 0);
+    assert!(
+        second
+            .iter()
+            .all(|seen| seen.length_ns == Nanos::from_millis(20))
+    );
+    assert!(
+        second
+            .iter()
+            .any(|o| matches!(&o.seen, Seen::Host(host) if host.cores > 0))
+    );
+}
+
+#[test]
+fn a_watch_renames_the_target_and_metrics_join_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let port = address.port();
+    let answers = std::thread::spawn(move || {
+        for value in [5, 8] {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 512];
+            let _read = stream.read(&mut request).unwrap();
+            let text = format!("HTTP/1.0 200 OK\r\n\r\npool_in_use {value}\nwaits_total {value}\n");
+            stream.write_all(text.as_bytes()).unwrap();
+        }
+    });
+    let watches = [
+        watch(&format!("app=port:{port}")),
+        watch(&format!("metrics:http://127.0.0.1:{port}/metrics")),
+    ];
+    let mut sampler = Sampler::new(Some(address), &watches).unwrap();
+    let mut found = None;
+    for step in 1..200_u64 {
+        let seen = sampler.sample(Nanos::from_millis(step * 10));
+        found = seen
+            .into_iter()
+            .find(|o| matches!(o.seen, Seen::Metrics(_)));
+        if found.is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let found = found.expect("metrics within two seconds");
+    let Seen::Metrics(metrics) = &found.seen else {
+        unreachable!()
+    };
+    assert_eq!(found.tier, "app");
+    assert!((metrics.values["pool_in_use"] - 8.0).abs() < 1e-9);
+    assert!((metrics.values["waits_total"] - 3.0).abs() < 1e-9);
+    answers.join().unwrap();
+}
+
+#[test]
+fn a_process_that_ends_is_told_once() {
+    let mut child = std::process::Command::new("sleep")
+        .arg("30")
+        .spawn()
+        .unwrap();
+    let watches = [watch(&format!("worker=pid:{}", child.id()))];
+    let mut sampler = Sampler::new(None, &watches).unwrap();
+    sampler.sample(Nanos(1));
+    assert_eq!(processes(&sampler.sample(Nanos(2))).len(), 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let after: Vec<_> = (3..6).flat_map(|at| sampler.sample(Nanos(at))).collect();
+    assert!(processes(&after).is_empty());
+    let ended = |o: &&Observation| matches!(&o.seen, Seen::Absent(a) if a.reason == "it ended");
+    assert_eq!(after.iter().filter(ended).count(), 1);
+}
+
+#[test]
+fn what_cannot_be_watched_is_an_error_with_the_fix() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    for (text, fragment) in [
+        (format!("port:{}", free.port()), "nothing listens"),
+        ("pid:4194303".to_owned(), "does not exist"),
+        ("name:no-such-name".to_owned(), "no process is named"),
+        ("nginx-log:/nonexistent/x".to_owned(), "log_format plimsoll"),
+    ] {
+        let error = Sampler::new(None, &[watch(&text)]).unwrap_err().to_string();
+        assert!(error.contains(fragment), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_remote_target_has_no_process() {
+    let remote: SocketAddr = "192.0.2.1:80".parse().unwrap();
+    let mut sampler = Sampler::new(Some(remote), &[]).unwrap();
+    sampler.sample(Nanos(1));
+    let seen = sampler.sample(Nanos(2));
+    assert!(processes(&seen).is_empty());
+}

@@ -1,0 +1,209 @@
+//! TCP sockets of this network namespace: listeners with their accept queues, established connections.
+//!
+//! Asked by `sock_diag` over netlink, which also tells the bound of the accept queue; where that is
+//! refused, `/proc/net/tcp` tells all but the bound.
+
+use std::io;
+
+use rustix::fd::OwnedFd;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
+};
+
+use crate::parse::tcp_line;
+use crate::procfs::ProcFs;
+
+pub(crate) const ESTABLISHED: u8 = 1;
+pub(crate) const LISTEN: u8 = 10;
+
+/// One socket, as far as both sources agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Socket {
+    pub(crate) state: u8,
+    pub(crate) local_port: u16,
+    pub(crate) remote_port: u16,
+    /// Of a listener: connections waiting to be accepted, and their bound (0 when not known).
+    pub(crate) queue: u32,
+    pub(crate) queue_max: u32,
+    pub(crate) user: u32,
+    /// Zero while a connection waits to be accepted: no process has it yet.
+    pub(crate) inode: u64,
+}
+
+/// Sockets in `state`, of one local port or (port 0) of all.
+pub(crate) fn sockets(proc: &ProcFs, state: u8, port: u16) -> io::Result<Vec<Socket>> {
+    match by_netlink(state, port) {
+        Ok(sockets) => Ok(sockets),
+        Err(_) => by_files(proc, state, port),
+    }
+}
+
+fn by_files(proc: &ProcFs, state: u8, port: u16) -> io::Result<Vec<Socket>> {
+    let mut text = proc.read("net/tcp")?;
+    text.push_str(&proc.read("net/tcp6").unwrap_or_default());
+    let lines = text.lines().filter_map(tcp_line);
+    Ok(lines
+        .filter(|line| line.state == state && (port == 0 || line.local_port == port))
+        .map(|line| Socket {
+            state,
+            local_port: line.local_port,
+            remote_port: line.remote_port,
+            queue: line.receive_queue,
+            queue_max: 0,
+            user: line.user,
+            inode: line.inode,
+        })
+        .collect())
+}
+
+fn by_netlink(state: u8, port: u16) -> io::Result<Vec<Socket>> {
+    let mut sockets = Vec::new();
+    for family in [AddressFamily::INET, AddressFamily::INET6] {
+        let socket = socket_with(
+            AddressFamily::NETLINK,
+            SocketType::DGRAM,
+            SocketFlags::CLOEXEC,
+            Some(netlink::SOCK_DIAG),
+        )?;
+        let request = request(family.as_raw() as u8, state, port);
+        send(&socket, &request, SendFlags::empty())?;
+        receive_all(&socket, &mut sockets)?;
+    }
+    Ok(sockets)
+}
+
+/// `SOCK_DIAG_BY_FAMILY`, `NLM_F_REQUEST | NLM_F_DUMP` (`linux/netlink.h`, `linux/sock_diag.h`).
+const BY_FAMILY: u16 = 20;
+const REQUEST_DUMP: u16 = 0x301;
+const HEADER: usize = 16;
+/// `nlmsgerr` and `NLMSG_DONE`.
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+const REQUEST: usize = HEADER + 56;
+
+/// `inet_diag_req_v2` in a netlink header. The kernel filters by local port in a dump.
+#[expect(
+    clippy::host_endian_bytes,
+    reason = "netlink speaks the host's byte order"
+)]
+fn request(family: u8, state: u8, port: u16) -> [u8; REQUEST] {
+    const TCP: u8 = 6;
+    let mut bytes = [0; REQUEST];
+    let mut put = |at: usize, field: &[u8]| {
+        for (byte, value) in bytes.iter_mut().skip(at).zip(field) {
+            *byte = *value;
+        }
+    };
+    put(0, &(REQUEST as u32).to_ne_bytes());
+    put(4, &BY_FAMILY.to_ne_bytes());
+    put(6, &REQUEST_DUMP.to_ne_bytes());
+    put(8, &1u32.to_ne_bytes());
+    put(HEADER, &[family, TCP, 0, 0]);
+    put(HEADER + 4, &(1u32 << state).to_ne_bytes());
+    put(HEADER + 8, &port.to_be_bytes());
+    // No particular socket: both cookie words all ones.
+    put(HEADER + 48, &[0xFF; 8]);
+    bytes
+}
+
+fn receive_all(from: &OwnedFd, into: &mut Vec<Socket>) -> io::Result<()> {
+    let mut buffer = vec![0_u8; 64 << 10];
+    loop {
+        let (read, _) = recv(from, buffer.as_mut_slice(), RecvFlags::empty())?;
+        let mut rest = buffer.get(..read).unwrap_or_default();
+        if rest.is_empty() {
+            return Ok(());
+        }
+        while let Some((kind, body, next)) = message(rest) {
+            match kind {
+                DONE => return Ok(()),
+                ERROR => return Err(io::Error::from(io::ErrorKind::PermissionDenied)),
+                _ => into.extend(diag(body)),
+            }
+            rest = next;
+        }
+    }
+}
+
+/// Splits off one netlink message: kind, body, what follows.
+fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+    let length = word(bytes, 0)? as usize;
+    let kind = half_word(bytes, 4)?;
+    let body = bytes.get(HEADER..length)?;
+    let next = length.next_multiple_of(4).min(bytes.len());
+    Some((kind, body, bytes.get(next..)?))
+}
+
+/// `inet_diag_msg`: state, ports in network order, queues, user, inode.
+fn diag(body: &[u8]) -> Option<Socket> {
+    let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
+    Some(Socket {
+        state: *body.get(1)?,
+        local_port: port(4)?,
+        remote_port: port(6)?,
+        queue: word(body, 56)?,
+        queue_max: word(body, 60)?,
+        user: word(body, 64)?,
+        inode: u64::from(word(body, 68)?),
+    })
+}
+
+#[expect(
+    clippy::host_endian_bytes,
+    reason = "netlink speaks the host's byte order"
+)]
+fn half_word(bytes: &[u8], at: usize) -> Option<u16> {
+    let bytes = bytes.get(at..at + 2)?.try_into().ok()?;
+    Some(u16::from_ne_bytes(bytes))
+}
+
+#[expect(
+    clippy::host_endian_bytes,
+    reason = "netlink speaks the host's byte order"
+)]
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at + 4)?.try_into().ok()?;
+    Some(u32::from_ne_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn both_sources_see_the_queue_of_a_listener_that_does_not_accept() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let _waiting = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let proc = ProcFs::at("/proc");
+        for (found, has_bound) in [
+            (by_netlink(LISTEN, port).unwrap(), true),
+            (by_files(&proc, LISTEN, port).unwrap(), false),
+        ] {
+            assert_eq!(found.len(), 1);
+            assert_eq!((found[0].local_port, found[0].queue), (port, 1));
+            assert_eq!(found[0].queue_max > 0, has_bound);
+            assert!(found[0].inode > 0);
+        }
+        let established = by_netlink(ESTABLISHED, port).unwrap();
+        assert_eq!(established.len(), 1);
+        assert_eq!(established[0].inode, 0, "not accepted: nobody's yet");
+        let (accepted, _) = listener.accept().unwrap();
+        let established = sockets(&proc, ESTABLISHED, port).unwrap();
+        assert!(established[0].inode > 0);
+        drop(accepted);
+    }
+
+    #[test]
+    fn a_cut_message_ends_the_reading() {
+        assert!(message(&[]).is_none());
+        assert!(message(&[255, 255, 255, 255, 3, 0]).is_none());
+        let mut short = [0_u8; 16];
+        short[0] = 3;
+        assert!(message(&short).is_none(), "shorter than its own header");
+        assert!(diag(&[0; 71]).is_none());
+        assert!(diag(&[0; 72]).is_some());
+    }
+}

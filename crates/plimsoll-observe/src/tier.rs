@@ -1,0 +1,274 @@
+//! The processes, listeners and control groups of one tier, followed through restarts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_core::record::{ListenerSample, Seen};
+
+use crate::cgroup::CgroupCounters;
+use crate::discover::{listeners, named, with_descendants};
+use crate::process::{Looks, ProcessCounters};
+use crate::procfs::ProcFs;
+use crate::sampler::Batch;
+use crate::socket::{ESTABLISHED, LISTEN, Socket, sockets};
+
+/// Looking for new processes reads every process's descriptors: not in every sample.
+const SEARCH_EVERY: u32 = 10;
+const PROCESSES_MAX: usize = 64;
+/// Listening ports shown of a tier that was not named by its port.
+const PORTS_MAX: usize = 4;
+
+/// Where a tier's processes descend from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Roots {
+    Pid(u32),
+    Port(u16),
+    Name(String),
+}
+
+#[derive(Debug, Default)]
+struct Tracked {
+    earlier: Option<ProcessCounters>,
+    looks: Looks,
+}
+
+#[derive(Debug)]
+pub(crate) struct Tier {
+    name: String,
+    roots: Vec<Roots>,
+    processes: BTreeMap<u32, Tracked>,
+    cgroups: BTreeMap<String, CgroupCounters>,
+    until_search: u32,
+}
+
+impl Tier {
+    pub(crate) fn new(name: String, roots: Roots) -> Self {
+        Self {
+            name,
+            roots: vec![roots],
+            processes: BTreeMap::new(),
+            cgroups: BTreeMap::new(),
+            until_search: 0,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn has(&self, roots: &Roots) -> bool {
+        self.roots.contains(roots)
+    }
+
+    pub(crate) fn add(&mut self, roots: Roots) {
+        self.roots.push(roots);
+    }
+
+    pub(crate) fn look(&mut self, proc: &ProcFs) {
+        for (pid, tracked) in &mut self.processes {
+            tracked.looks.look(proc, *pid);
+        }
+    }
+
+    pub(crate) fn sample(&mut self, proc: &ProcFs, cores: u32, batch: &mut Batch) {
+        if self.until_search == 0 || self.processes.is_empty() {
+            self.search(proc, batch);
+            self.until_search = SEARCH_EVERY;
+        }
+        self.until_search -= 1;
+        let sockets = Sockets::read(proc, self);
+        let mut inodes = BTreeSet::new();
+        let pids: Vec<u32> = self.processes.keys().copied().collect();
+        for pid in pids {
+            if let Some(now) = self.read_process(proc, pid, batch) {
+                inodes.extend(now.inodes.iter().flatten());
+                self.see_process(pid, now, cores, &sockets, batch);
+            }
+        }
+        self.sample_cgroups(proc, batch);
+        self.sample_listeners(&sockets, &inodes, batch);
+    }
+
+    fn search(&mut self, proc: &ProcFs, batch: &mut Batch) {
+        let mut roots = BTreeSet::new();
+        for root in self.roots.clone() {
+            match root {
+                Roots::Pid(pid) => roots.extend([pid]),
+                Roots::Name(name) => roots.extend(named(proc, &name)),
+                Roots::Port(port) => roots.extend(self.behind_port(proc, port, batch)),
+            }
+        }
+        let family = with_descendants(proc, &roots);
+        if family.len() > PROCESSES_MAX {
+            let reason = format!("{} processes; {PROCESSES_MAX} are sampled", family.len());
+            batch.absent(&self.name, "some processes", reason);
+        }
+        for pid in family.into_iter().take(PROCESSES_MAX) {
+            self.processes.entry(pid).or_default();
+        }
+    }
+
+    fn behind_port(&self, proc: &ProcFs, port: u16, batch: &mut Batch) -> BTreeSet<u32> {
+        let found = listeners(proc, port).unwrap_or_default();
+        if let Some(user) = found.hidden_user {
+            let reason = format!(
+                "a listener on port {port} belongs to user {user}, whose descriptors are hidden; \
+                 name its process with --watch pid:N or name:STR, or run as that user"
+            );
+            batch.absent(&self.name, "process", reason);
+        } else if found.sockets == 0 {
+            let reason = format!(
+                "nothing in this network namespace listens on port {port}; \
+                 name its process with --watch pid:N"
+            );
+            batch.absent(&self.name, "listener", reason);
+        }
+        found.pids
+    }
+
+    fn read_process(
+        &mut self,
+        proc: &ProcFs,
+        pid: u32,
+        batch: &mut Batch,
+    ) -> Option<ProcessCounters> {
+        let Some(now) = ProcessCounters::read(proc, pid) else {
+            self.processes.remove(&pid);
+            self.until_search = 0;
+            batch.absent(&self.name, &format!("process {pid}"), "it ended".to_owned());
+            return None;
+        };
+        if now.without_schedstat {
+            let reason = "the kernel has no schedstat: waiting for a processor is not seen";
+            batch.absent(&self.name, "run-queue wait", reason.to_owned());
+        }
+        if now.inodes.is_none() {
+            let reason = format!(
+                "process {pid} belongs to another user: its open files and outgoing connections \
+                 are not seen"
+            );
+            batch.absent(&self.name, "descriptors", reason);
+        }
+        Some(now)
+    }
+
+    fn see_process(
+        &mut self,
+        pid: u32,
+        now: ProcessCounters,
+        cores: u32,
+        sockets: &Sockets,
+        batch: &mut Batch,
+    ) {
+        let tracked = self.processes.entry(pid).or_default();
+        let states = tracked.looks.take();
+        let earlier = tracked.earlier.take().filter(|e| now.continues(e));
+        if let Some(earlier) = earlier {
+            let mut sample = now.since(&earlier, pid, cores);
+            sample.threads_by_state = states;
+            sample.connections_out = now.inodes.as_ref().map(|mine| sockets.out_of(mine));
+            batch.see(&self.name, Seen::Process(sample));
+        }
+        tracked.earlier = Some(now);
+    }
+
+    /// One sample per distinct group: workers of a tier usually share theirs.
+    fn sample_cgroups(&mut self, proc: &ProcFs, batch: &mut Batch) {
+        let mut seen = BTreeMap::new();
+        for pid in self.processes.keys() {
+            if let Some(now) = CgroupCounters::read(proc, *pid) {
+                seen.entry(now.path.clone()).or_insert(now);
+            }
+        }
+        if seen.is_empty() && !self.processes.is_empty() {
+            let reason = "no control group of the processes can be read".to_owned();
+            batch.absent(&self.name, "control group", reason);
+        }
+        for (path, now) in &seen {
+            if let Some(earlier) = self.cgroups.get(path) {
+                batch.see(&self.name, Seen::Cgroup(now.since(earlier)));
+            }
+        }
+        self.cgroups = seen;
+    }
+
+    fn sample_listeners(&self, sockets: &Sockets, inodes: &BTreeSet<u64>, batch: &mut Batch) {
+        let named: BTreeSet<u16> = self.ports();
+        let mut ports = named.clone();
+        let own = sockets
+            .listening
+            .iter()
+            .filter(|s| inodes.contains(&s.inode));
+        ports.extend(own.map(|socket| socket.local_port).take(PORTS_MAX));
+        for port in ports {
+            let queues: Vec<&Socket> = sockets.listening_on(port).collect();
+            if queues.is_empty() {
+                continue;
+            }
+            let sample = ListenerSample {
+                port,
+                accept_queue: queues.iter().map(|socket| socket.queue).sum(),
+                accept_queue_max: queues.iter().map(|socket| socket.queue_max).sum(),
+                // Connections without an owner wait in the accept queue and are counted there.
+                established: sockets.accepted_on(port),
+            };
+            batch.see(&self.name, Seen::Listener(sample));
+        }
+    }
+
+    fn ports(&self) -> BTreeSet<u16> {
+        let port = |root: &Roots| match root {
+            Roots::Port(port) => Some(*port),
+            Roots::Pid(_) | Roots::Name(_) => None,
+        };
+        self.roots.iter().filter_map(port).collect()
+    }
+}
+
+/// The sockets that a sample of one tier needs.
+#[derive(Debug, Default)]
+struct Sockets {
+    listening: Vec<Socket>,
+    established: Vec<Socket>,
+}
+
+impl Sockets {
+    fn read(proc: &ProcFs, tier: &Tier) -> Self {
+        let listening = sockets(proc, LISTEN, 0).unwrap_or_default();
+        // All are needed only to find outgoing connections, which takes the tier's descriptors.
+        let readable = tier.processes.keys().any(|pid| proc.links(*pid, 0).is_ok());
+        let established = if readable {
+            sockets(proc, ESTABLISHED, 0).unwrap_or_default()
+        } else {
+            let ports = tier.ports().into_iter();
+            ports
+                .flat_map(|port| sockets(proc, ESTABLISHED, port).unwrap_or_default())
+                .collect()
+        };
+        Self {
+            listening,
+            established,
+        }
+    }
+
+    fn listening_on(&self, port: u16) -> impl Iterator<Item = &Socket> {
+        let listening = self.listening.iter();
+        listening.filter(move |socket| socket.local_port == port)
+    }
+
+    fn accepted_on(&self, port: u16) -> u32 {
+        let accepted = |socket: &&Socket| socket.local_port == port && socket.inode != 0;
+        self.established.iter().filter(accepted).count() as u32
+    }
+
+    /// Connections of these descriptors that were not accepted on a listening port, by remote port.
+    fn out_of(&self, inodes: &BTreeSet<u64>) -> BTreeMap<u16, u32> {
+        let listening: BTreeSet<u16> = self.listening.iter().map(|s| s.local_port).collect();
+        let mut out = BTreeMap::new();
+        for socket in &self.established {
+            if inodes.contains(&socket.inode) && !listening.contains(&socket.local_port) {
+                *out.entry(socket.remote_port).or_default() += 1;
+            }
+        }
+        out
+    }
+}
