@@ -15,6 +15,7 @@ mod procfs;
 mod sampler;
 mod scrape;
 mod socket;
+mod table;
 mod tier;
 mod watch;
 

@@ -14,11 +14,14 @@ use crate::metrics::since as metrics_since;
 use crate::nginx::{LOG_FORMAT, LogTail};
 use crate::procfs::ProcFs;
 use crate::scrape::{Answer, Scraper};
+use crate::table::Sockets;
 use crate::tier::{Roots, Tier};
 use crate::watch::{Subject, Watch};
 
 /// The tier of the address that the load goes to, unless a watch on its port renames it.
 pub const TARGET_TIER: &str = "target";
+/// Tiers found by following connections end here; named ones are always sampled.
+const TIERS_MAX: usize = 8;
 const HOST_TIER: &str = "host";
 
 /// Why something that was asked for cannot be watched.
@@ -93,6 +96,14 @@ impl Sampler {
         for watch in watches {
             sampler.add(watch)?;
         }
+        for watch in watches {
+            if let Subject::Pid(pid) = watch.subject {
+                sampler
+                    .tiers
+                    .iter_mut()
+                    .for_each(|tier| tier.leave_out(pid));
+            }
+        }
         Ok(sampler)
     }
 
@@ -146,6 +157,13 @@ impl Sampler {
         }
     }
 
+    /// A local port that a tier calls is a tier too, also when nobody named it.
+    fn add_behind(&mut self, port: u16) {
+        if self.tiers.len() < TIERS_MAX {
+            self.add_tier(format!("port-{port}"), Roots::Port(port));
+        }
+    }
+
     /// Logs and gauges without a tier of their own belong to what the load goes to.
     fn target_name(&self) -> String {
         let first = self.tiers.first().map(Tier::name);
@@ -179,8 +197,13 @@ impl Sampler {
         self.last = now;
         self.sample_host(&mut batch);
         let cores = self.host.as_ref().map_or(1, HostCounters::cores).max(1);
+        let sockets = Sockets::read(&self.proc);
+        let mut behind = BTreeSet::new();
         for tier in &mut self.tiers {
-            tier.sample(&self.proc, cores, &mut batch);
+            behind.extend(tier.sample(&self.proc, cores, &sockets, &mut batch));
+        }
+        for port in behind {
+            self.add_behind(port);
         }
         self.sample_logs(&mut batch);
         self.sample_metrics(&mut batch);

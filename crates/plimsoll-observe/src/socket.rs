@@ -23,6 +23,7 @@ pub(crate) struct Socket {
     pub(crate) local_port: u16,
     pub(crate) remote_port: u16,
     /// Of a listener: connections waiting to be accepted, and their bound (0 when not known).
+    /// Of a connection: received bytes that nobody has read.
     pub(crate) queue: u32,
     pub(crate) queue_max: u32,
     pub(crate) user: u32,

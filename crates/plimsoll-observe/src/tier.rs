@@ -6,14 +6,18 @@ use plimsoll_core::record::{ListenerSample, Seen};
 
 use crate::cgroup::CgroupCounters;
 use crate::discover::{listeners, named, with_descendants};
+use crate::parse::socket_inode;
 use crate::process::{Looks, ProcessCounters};
 use crate::procfs::ProcFs;
 use crate::sampler::Batch;
-use crate::socket::{ESTABLISHED, LISTEN, Socket, sockets};
+use crate::socket::Socket;
+use crate::table::Sockets;
 
 /// Looking for new processes reads every process's descriptors: not in every sample.
 const SEARCH_EVERY: u32 = 10;
 const PROCESSES_MAX: usize = 64;
+/// A listener is opened early and has a low number.
+const LINKS_MAX: usize = 4096;
 /// Listening ports shown of a tier that was not named by its port.
 const PORTS_MAX: usize = 4;
 
@@ -37,6 +41,8 @@ pub(crate) struct Tier {
     roots: Vec<Roots>,
     processes: BTreeMap<u32, Tracked>,
     cgroups: BTreeMap<String, CgroupCounters>,
+    /// Processes that a watch gave to another tier.
+    foreign: BTreeSet<u32>,
     until_search: u32,
 }
 
@@ -47,6 +53,7 @@ impl Tier {
             roots: vec![roots],
             processes: BTreeMap::new(),
             cgroups: BTreeMap::new(),
+            foreign: BTreeSet::new(),
             until_search: 0,
         }
     }
@@ -63,32 +70,48 @@ impl Tier {
         self.roots.push(roots);
     }
 
+    pub(crate) fn leave_out(&mut self, pid: u32) {
+        if !self.has(&Roots::Pid(pid)) {
+            self.foreign.insert(pid);
+        }
+    }
+
     pub(crate) fn look(&mut self, proc: &ProcFs) {
         for (pid, tracked) in &mut self.processes {
             tracked.looks.look(proc, *pid);
         }
     }
 
-    pub(crate) fn sample(&mut self, proc: &ProcFs, cores: u32, batch: &mut Batch) {
+    /// Samples the tier and returns the local ports that it calls: tiers behind this one.
+    pub(crate) fn sample(
+        &mut self,
+        proc: &ProcFs,
+        cores: u32,
+        sockets: &Sockets,
+        batch: &mut Batch,
+    ) -> BTreeSet<u16> {
+        let mut behind = BTreeSet::new();
         if self.until_search == 0 || self.processes.is_empty() {
-            self.search(proc, batch);
+            behind = self.search(proc, sockets, batch);
             self.until_search = SEARCH_EVERY;
         }
         self.until_search -= 1;
-        let sockets = Sockets::read(proc, self);
         let mut inodes = BTreeSet::new();
         let pids: Vec<u32> = self.processes.keys().copied().collect();
         for pid in pids {
             if let Some(now) = self.read_process(proc, pid, batch) {
                 inodes.extend(now.inodes.iter().flatten());
-                self.see_process(pid, now, cores, &sockets, batch);
+                self.see_process(pid, now, cores, sockets, batch);
             }
         }
         self.sample_cgroups(proc, batch);
-        self.sample_listeners(&sockets, &inodes, batch);
+        self.sample_listeners(sockets, &inodes, batch);
+        behind.extend(sockets.local_ports_of(&inodes));
+        behind
     }
 
-    fn search(&mut self, proc: &ProcFs, batch: &mut Batch) {
+    /// Finds new processes. A descendant that listens elsewhere is a tier of its own.
+    fn search(&mut self, proc: &ProcFs, sockets: &Sockets, batch: &mut Batch) -> BTreeSet<u16> {
         let mut roots = BTreeSet::new();
         for root in self.roots.clone() {
             match root {
@@ -97,7 +120,7 @@ impl Tier {
                 Roots::Port(port) => roots.extend(self.behind_port(proc, port, batch)),
             }
         }
-        let family = with_descendants(proc, &roots);
+        let (family, behind) = self.without_other_tiers(proc, sockets, &roots);
         if family.len() > PROCESSES_MAX {
             let reason = format!("{} processes; {PROCESSES_MAX} are sampled", family.len());
             batch.absent(&self.name, "some processes", reason);
@@ -105,6 +128,31 @@ impl Tier {
         for pid in family.into_iter().take(PROCESSES_MAX) {
             self.processes.entry(pid).or_default();
         }
+        behind
+    }
+
+    fn without_other_tiers(
+        &self,
+        proc: &ProcFs,
+        sockets: &Sockets,
+        roots: &BTreeSet<u32>,
+    ) -> (BTreeSet<u32>, BTreeSet<u16>) {
+        let held = |pid: u32| sockets.held_ports(&inodes_of(proc, pid));
+        let mut own = self.ports();
+        own.extend(roots.iter().flat_map(|pid| held(*pid)));
+        let mut family = with_descendants(proc, roots);
+        let mut behind = BTreeSet::new();
+        for pid in family.clone() {
+            let ports = held(pid);
+            let elsewhere = !ports.is_empty() && ports.is_disjoint(&own);
+            if !roots.contains(&pid) && (elsewhere || self.foreign.contains(&pid)) {
+                behind.extend(ports);
+                for below in with_descendants(proc, &BTreeSet::from([pid])) {
+                    family.remove(&below);
+                }
+            }
+        }
+        (family, behind)
     }
 
     fn behind_port(&self, proc: &ProcFs, port: u16, batch: &mut Batch) -> BTreeSet<u32> {
@@ -192,13 +240,8 @@ impl Tier {
     }
 
     fn sample_listeners(&self, sockets: &Sockets, inodes: &BTreeSet<u64>, batch: &mut Batch) {
-        let named: BTreeSet<u16> = self.ports();
-        let mut ports = named.clone();
-        let own = sockets
-            .listening
-            .iter()
-            .filter(|s| inodes.contains(&s.inode));
-        ports.extend(own.map(|socket| socket.local_port).take(PORTS_MAX));
+        let mut ports = self.ports();
+        ports.extend(sockets.held_ports(inodes).into_iter().take(PORTS_MAX));
         for port in ports {
             let queues: Vec<&Socket> = sockets.listening_on(port).collect();
             if queues.is_empty() {
@@ -209,7 +252,8 @@ impl Tier {
                 accept_queue: queues.iter().map(|socket| socket.queue).sum(),
                 accept_queue_max: queues.iter().map(|socket| socket.queue_max).sum(),
                 // Connections without an owner wait in the accept queue and are counted there.
-                established: sockets.accepted_on(port),
+                established: sockets.accepted_on(port).count() as u32,
+                unread: sockets.accepted_on(port).filter(|s| s.queue > 0).count() as u32,
             };
             batch.see(&self.name, Seen::Listener(sample));
         }
@@ -224,51 +268,8 @@ impl Tier {
     }
 }
 
-/// The sockets that a sample of one tier needs.
-#[derive(Debug, Default)]
-struct Sockets {
-    listening: Vec<Socket>,
-    established: Vec<Socket>,
-}
-
-impl Sockets {
-    fn read(proc: &ProcFs, tier: &Tier) -> Self {
-        let listening = sockets(proc, LISTEN, 0).unwrap_or_default();
-        // All are needed only to find outgoing connections, which takes the tier's descriptors.
-        let readable = tier.processes.keys().any(|pid| proc.links(*pid, 0).is_ok());
-        let established = if readable {
-            sockets(proc, ESTABLISHED, 0).unwrap_or_default()
-        } else {
-            let ports = tier.ports().into_iter();
-            ports
-                .flat_map(|port| sockets(proc, ESTABLISHED, port).unwrap_or_default())
-                .collect()
-        };
-        Self {
-            listening,
-            established,
-        }
-    }
-
-    fn listening_on(&self, port: u16) -> impl Iterator<Item = &Socket> {
-        let listening = self.listening.iter();
-        listening.filter(move |socket| socket.local_port == port)
-    }
-
-    fn accepted_on(&self, port: u16) -> u32 {
-        let accepted = |socket: &&Socket| socket.local_port == port && socket.inode != 0;
-        self.established.iter().filter(accepted).count() as u32
-    }
-
-    /// Connections of these descriptors that were not accepted on a listening port, by remote port.
-    fn out_of(&self, inodes: &BTreeSet<u64>) -> BTreeMap<u16, u32> {
-        let listening: BTreeSet<u16> = self.listening.iter().map(|s| s.local_port).collect();
-        let mut out = BTreeMap::new();
-        for socket in &self.established {
-            if inodes.contains(&socket.inode) && !listening.contains(&socket.local_port) {
-                *out.entry(socket.remote_port).or_default() += 1;
-            }
-        }
-        out
-    }
+fn inodes_of(proc: &ProcFs, pid: u32) -> BTreeSet<u64> {
+    let links = proc.links(pid, LINKS_MAX).map(|(links, _)| links);
+    let links = links.unwrap_or_default();
+    links.iter().filter_map(|link| socket_inode(link)).collect()
 }

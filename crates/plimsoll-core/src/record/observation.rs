@@ -136,6 +136,9 @@ pub struct ListenerSample {
     /// Zero where only the length can be read.
     pub accept_queue_max: u32,
     pub established: u32,
+    /// Of these, connections whose received bytes the process has not read yet.
+    #[serde(default)]
+    pub unread: u32,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
