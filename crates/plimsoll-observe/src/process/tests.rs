@@ -82,7 +82,8 @@ fn a_reused_process_number_is_another_process() {
     assert!(!with_start(6).continues(&with_start(5)));
 }
 
-/// A busy thread demands one core and a sleeping one none, whatever else the machine does.
+/// A busy thread demands one core and a sleeping one none. The kernel adds a wait only when it is
+/// over, so on a crowded machine a short interval may hold more or less of it than it should.
 #[test]
 fn a_busy_and_a_sleeping_thread_of_this_process() {
     let proc = ProcFs::at("/proc");
@@ -97,10 +98,10 @@ fn a_busy_and_a_sleeping_thread_of_this_process() {
                 }
             })
             .unwrap();
-        named("obs-asleep")
+        let asleep = named("obs-asleep")
             .spawn_scoped(scope, || {
                 while !stop.load(Ordering::Relaxed) {
-                    std::thread::park_timeout(Duration::from_millis(50));
+                    std::thread::park();
                 }
             })
             .unwrap();
@@ -115,6 +116,7 @@ fn a_busy_and_a_sleeping_thread_of_this_process() {
         let now = ProcessCounters::read(&proc, pid).unwrap();
         let end = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         stop.store(true, Ordering::Relaxed);
+        asleep.thread().unpark();
         let seconds =
             (end.tv_sec - begin.tv_sec) as f64 + (end.tv_nsec - begin.tv_nsec) as f64 / 1e9;
         (now.since(&earlier, pid, 2), looks.take(), seconds)
@@ -124,12 +126,12 @@ fn a_busy_and_a_sleeping_thread_of_this_process() {
         thread.map_or(0.0, |t| (t.run_ns + t.wait_ns).as_secs_f64() / seconds)
     };
     assert!(
-        (0.9..1.1).contains(&demand("obs-busy")),
+        (0.6..1.5).contains(&demand("obs-busy")),
         "{}",
         demand("obs-busy")
     );
     assert!(demand("obs-asleep") < 0.05, "{}", demand("obs-asleep"));
-    assert!(states.get(&ThreadState::Running).copied().unwrap_or(0.0) >= 0.9);
+    assert!(states.get(&ThreadState::Running).copied().unwrap_or(0.0) >= 0.6);
     assert!(
         sample.open_files.unwrap() > 2,
         "our own descriptors are ours to read"
