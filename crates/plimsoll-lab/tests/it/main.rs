@@ -1,0 +1,11 @@
+//! Starts the services as processes of their own and looks at them from outside.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod ceilings;
+mod lifecycle;
+mod page;
+mod proxy;
+mod shop;
+mod support;
+mod usage;
