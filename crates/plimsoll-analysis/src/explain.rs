@@ -1,1 +1,235 @@
-//! Names what gives way first, from the record alone.
+//! Names what gives way first, from the record alone, and says how sure that is.
+//!
+//! The order of the argument: did the system give way at all, at which levels, which discriminators
+//! hold there and not at low load, what would be full next, what to change. A cause is `supported`
+//! by two independent signals and `suspected` by one; only an experiment makes it `confirmed`.
+//! Names of tiers, processes and threads are shown and never weighed.
+
+mod advice;
+mod case;
+mod cause;
+mod gauges;
+mod level;
+mod resource;
+mod saturation;
+mod tick;
+
+use plimsoll_core::record::Record;
+use plimsoll_core::units::three_digits;
+use plimsoll_core::verdict::{
+    Advice, Cause, Confidence, Evidence, Found, Limit, NextLimit, Resource,
+};
+
+use case::{Case, Finding};
+use level::{Level, levels};
+use saturation::{Saturation, Sign, saturation};
+use tick::{Tick, ticks};
+
+/// What gives way first, what next, how full everything is, and what to change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    pub limit: Limit,
+    pub next_limit: Option<NextLimit>,
+    pub resources: Vec<Resource>,
+    pub advice: Vec<Advice>,
+}
+
+/// A prediction that an experiment meets within this share confirms the cause (D.3 step 6).
+const CONFIRMED_WITHIN: f64 = 0.15;
+
+/// Reads levels, windows, observations and objectives of `record`; `found` is what the search knows
+/// so far (empty after a plain run). Never fails: what the figures do not carry is `unknown`.
+pub fn explain(record: &Record, found: &Found) -> Explanation {
+    let levels = levels(record);
+    let ticks = ticks(record, &levels);
+    let (saturated, held) = saturation(&levels);
+    let Some(saturated) = saturated else {
+        return not_reached(record, &levels, &ticks, found, held);
+    };
+    let case = Case::new(record, &levels, &ticks, &saturated, found);
+    let findings = cause::findings(&case);
+    let limit = choose(&case, findings);
+    let resources = resource::resources(&case);
+    let next_limit = resource::next_limit(&limit, &resources, saturated.peak);
+    let advice = advice::advice(&case, record, &limit, next_limit.as_ref());
+    Explanation {
+        limit,
+        next_limit,
+        resources,
+        advice,
+    }
+}
+
+/// The limit, confirmed if lifting it moved the measured capacity to what was predicted.
+#[must_use]
+pub fn confirm(limit: Limit, predicted_per_s: f64, measured_per_s: f64) -> Limit {
+    let named = !matches!(limit.cause, Cause::Unknown | Cause::NotReached);
+    let meets = (measured_per_s / predicted_per_s - 1.0).abs() <= CONFIRMED_WITHIN;
+    if !(named && meets) {
+        return limit;
+    }
+    let mut confirmed = limit;
+    confirmed.confidence = Confidence::Confirmed;
+    confirmed.evidence.push(Evidence {
+        signal: "experiment".to_owned(),
+        text: format!(
+            "lifted: {}/s measured, {}/s predicted",
+            three_digits(measured_per_s),
+            three_digits(predicted_per_s)
+        ),
+    });
+    confirmed
+}
+
+/// Without saturation there is no limit to name, but demand per request and where it would end.
+fn not_reached(
+    record: &Record,
+    levels: &[Level],
+    ticks: &[Tick],
+    found: &Found,
+    held: f64,
+) -> Explanation {
+    let by_rate = |index: &usize| levels.get(*index).map_or(0.0, |level| level.ok);
+    let highest = (0..levels.len()).max_by(|a, b| by_rate(a).total_cmp(&by_rate(b)));
+    // The highest level plays the saturated one's part: shares are taken there.
+    let pretended = Saturation {
+        sign: Sign::Throughput,
+        high: highest.into_iter().collect(),
+        low: (0..levels.len()).filter(|i| Some(*i) != highest).collect(),
+        peak: held,
+    };
+    let case = Case::new(record, levels, ticks, &pretended, found);
+    let resources = resource::resources(&case);
+    let limit = Limit {
+        cause: Cause::NotReached,
+        tier: None,
+        process: None,
+        confidence: Confidence::Unknown,
+        ceiling_per_s: None,
+        evidence: vec![Evidence {
+            signal: "throughput".to_owned(),
+            text: if levels.is_empty() {
+                "no level was measured".to_owned()
+            } else {
+                format!(
+                    "held up to {}/s; no level beyond it gave way",
+                    three_digits(held)
+                )
+            },
+        }],
+        ruled_out: Vec::new(),
+    };
+    Explanation {
+        next_limit: resource::next_limit(&limit, &resources, held),
+        limit,
+        resources,
+        advice: Vec::new(),
+    }
+}
+
+fn choose(case: &Case, findings: Vec<Finding>) -> Limit {
+    let mut ranked: Vec<(Confidence, Finding)> = findings
+        .into_iter()
+        .map(|finding| (confidence(case, &finding), finding))
+        .collect();
+    // Stable: within one confidence the order of the procedure stays.
+    ranked.sort_by_key(|(confidence, _)| std::cmp::Reverse(*confidence));
+    let mut ranked = ranked.into_iter();
+    let Some((mut sure, first)) = ranked.next() else {
+        return unknown(case);
+    };
+    let mut ruled_out = resource::ruled_out(case, first.cause);
+    for (rival_sure, rival) in ranked {
+        if rival_sure == sure && !covers(&first, &rival) {
+            sure = Confidence::Suspected;
+            ruled_out.push(format!(
+                "not ruled out: {} {}",
+                cause_name(rival.cause),
+                rival.evidence.first().map_or("", |e| e.text.as_str())
+            ));
+        }
+    }
+    Limit {
+        cause: first.cause,
+        tier: first.tier,
+        process: first.process,
+        confidence: sure,
+        ceiling_per_s: first.ceiling,
+        evidence: first.evidence,
+        ruled_out,
+    }
+}
+
+/// Words of D.3 step 6. What the client alone sees is never more than a suspicion, and where a
+/// tier's descriptors are hidden a lock cannot be told from waiting for somebody else.
+fn confidence(case: &Case, finding: &Finding) -> Confidence {
+    let entry = case.entry();
+    let observed = case.tiers.iter().any(|tier| tier.high.ticks >= 2);
+    let hidden = finding.cause == Cause::Lock && entry.high.out.is_none();
+    if observed && !hidden && finding.signals() >= 2 {
+        Confidence::Supported
+    } else {
+        Confidence::Suspected
+    }
+}
+
+/// Does the first finding explain the second too, or contradict it by a stronger discriminator?
+fn covers(first: &Finding, second: &Finding) -> bool {
+    let same_tier = first.tier == second.tier;
+    match (first.cause, second.cause) {
+        (a, b) if a == b && same_tier => true,
+        // A pool answers when nothing becomes free; ends without an answer come from slots.
+        (Cause::ConnectionSlots | Cause::Rule, Cause::Pool | Cause::Downstream | Cause::Lock)
+        | (Cause::Downstream, Cause::Downstream) => true,
+        (Cause::Memory | Cause::CpuQuota, Cause::PinnedThread | Cause::Cpu)
+        | (Cause::PinnedThread | Cause::EventLoop, Cause::Cpu | Cause::Lock)
+        | (Cause::Cpu | Cause::Disk | Cause::Pool, Cause::Lock) => same_tier,
+        _ => false,
+    }
+}
+
+fn unknown(case: &Case) -> Limit {
+    let observed = case.tiers.iter().any(|tier| tier.high.ticks >= 2);
+    let text = if observed {
+        "the system gave way, and no figure of the tiers that were seen says why; \
+         watch the tier behind (--watch port:N) or its gauges (--watch metrics:URL)"
+    } else {
+        "the system gave way, and no tier could be seen; run on its host, or name its process \
+         (--watch pid:N)"
+    };
+    Limit {
+        cause: Cause::Unknown,
+        tier: None,
+        process: None,
+        confidence: Confidence::Unknown,
+        ceiling_per_s: None,
+        evidence: vec![Evidence {
+            signal: "none".to_owned(),
+            text: text.to_owned(),
+        }],
+        ruled_out: resource::ruled_out(case, Cause::Unknown),
+    }
+}
+
+/// The cause in words.
+pub fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::PinnedThread => "one thread",
+        Cause::Cpu => "processors",
+        Cause::CpuQuota => "CPU quota",
+        Cause::ConnectionSlots => "connection slots",
+        Cause::Pool => "connection pool",
+        Cause::Downstream => "downstream",
+        Cause::Lock => "lock or serialised section",
+        Cause::Disk => "disk",
+        Cause::EventLoop => "event loop",
+        Cause::Memory => "memory or garbage collection",
+        Cause::Stalls => "stalls",
+        Cause::Rule => "configured rate rule",
+        Cause::NotReached => "limit not reached",
+        Cause::Unknown => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! What to change, with the inputs, the margin and the precondition of each rule (research G).
+//!
+//! Rules without their evidence are silent: an in-flight cap needs saturation and an idle response
+//! time, a pool size needs a pool that was the limit.
+
+use plimsoll_core::Nanos;
+use plimsoll_core::record::Record;
+use plimsoll_core::units::three_digits;
+use plimsoll_core::verdict::{Advice, Cause, Confidence, Limit, NextLimit};
+
+use super::case::Case;
+use super::cause::base_response;
+use super::level::Level;
+use super::saturation::Sign;
+
+/// Retries may add this share to the load (G.5).
+const RETRY_BUDGET: f64 = 0.1;
+
+pub(super) fn advice(
+    case: &Case,
+    record: &Record,
+    limit: &Limit,
+    next: Option<&NextLimit>,
+) -> Vec<Advice> {
+    let mut advice = Vec::new();
+    if limit.confidence >= Confidence::Supported {
+        advice.extend(lift(case, limit, next));
+    }
+    advice.extend(operating_point(case));
+    // A service that is full benefits from a cap; one that stands still or refuses does not.
+    if case.saturation.sign == Sign::Throughput
+        && !matches!(limit.cause, Cause::Rule | Cause::Stalls)
+    {
+        advice.extend(in_flight_cap(case));
+        advice.extend(queue_bound(case, record));
+    }
+    advice.extend(client_timeout(case));
+    advice
+}
+
+fn up_to(next: Option<&NextLimit>, peak: f64, factor: f64) -> String {
+    let wanted = factor * peak;
+    match next {
+        Some(next) if next.full_at_per_s < wanted => format!(
+            "up to {}/s, where {} of {} is full",
+            three_digits(next.full_at_per_s),
+            next.resource,
+            next.tier
+        ),
+        _ => format!("towards {}/s", three_digits(wanted)),
+    }
+}
+
+/// Moves the limit itself.
+fn lift(case: &Case, limit: &Limit, next: Option<&NextLimit>) -> Option<Advice> {
+    let peak = limit.ceiling_per_s.unwrap_or(case.saturation.peak);
+    let (action, because) = match limit.cause {
+        Cause::PinnedThread => (
+            "run a second process of it behind the same port".to_owned(),
+            format!(
+                "one thread is full at {}/s; two carry {}, less what they share; needs a free core",
+                three_digits(peak),
+                up_to(next, peak, 2.0)
+            ),
+        ),
+        Cause::EventLoop => (
+            format!("refuse before work starts above {}/s", three_digits(peak)),
+            "work begun and not finished starves work that is nearly done; goodput holds its peak \
+             when the excess is refused at once"
+                .to_owned(),
+        ),
+        Cause::CpuQuota => (
+            "raise the CPU quota".to_owned(),
+            format!(
+                "it is used up at {}/s; doubled it carries {}",
+                three_digits(peak),
+                up_to(next, peak, 2.0)
+            ),
+        ),
+        Cause::Cpu => (
+            "add cores or take work off each request".to_owned(),
+            format!("all cores are taken at {}/s", three_digits(peak)),
+        ),
+        Cause::Pool => return pool_size(case, peak),
+        Cause::ConnectionSlots => return slots(case, peak),
+        Cause::Rule => (
+            "raise the rule or slow the callers".to_owned(),
+            format!(
+                "{}/s pass and the service behind the rule is idle; it carries {}",
+                three_digits(peak),
+                up_to(next, peak, 2.0)
+            ),
+        ),
+        _ => return None,
+    };
+    Some(Advice { action, because })
+}
+
+/// G.2: a + β√a connections for a = λ·S, with β = 1 about a fifth of the requests wait.
+fn pool_size(case: &Case, peak: f64) -> Option<Advice> {
+    let held = case.base_service()?;
+    let wanted = 1.5 * peak;
+    let busy = wanted * held;
+    let size = (busy + busy.sqrt()).ceil();
+    Some(Advice {
+        action: format!("make the pool {size:.0} for {}/s", three_digits(wanted)),
+        because: format!(
+            "{}/s × {} = {} in use, plus its root, so that about a fifth wait; only as far as the \
+             tier behind it stays idle, and not above its connection maximum",
+            three_digits(wanted),
+            Nanos::from_secs_f64(held),
+            three_digits(busy)
+        ),
+    })
+}
+
+/// G.8: two slots per request in flight, on both sides of a proxy.
+fn slots(case: &Case, peak: f64) -> Option<Advice> {
+    let most = case.high().map(|level| level.in_flight).fold(0.0, f64::max);
+    let base = case.base_service()?;
+    let wanted = (2.0 * most.max(2.0 * peak * base)).ceil();
+    Some(Advice {
+        action: format!(
+            "give it at least {wanted:.0} connection slots and keep upstream connections"
+        ),
+        because: format!(
+            "two per request in flight, {} were in flight; check the descriptor limit",
+            three_digits(most)
+        ),
+    })
+}
+
+/// G.1: Xmax × R₀ in flight fill the system; twice that leaves room for variance.
+fn in_flight_cap(case: &Case) -> Option<Advice> {
+    let response = base_response(case)?;
+    let knee = (case.saturation.peak * response).ceil().max(1.0);
+    Some(Advice {
+        action: format!("in-flight limit {knee:.0} to {:.0}", 2.0 * knee),
+        because: format!(
+            "{}/s × {} without load fill the system; beyond it only the wait grows; divide it \
+             among clients",
+            three_digits(case.saturation.peak),
+            Nanos::from_secs_f64(response)
+        ),
+    })
+}
+
+/// G.3: what is queued must still be answered within the bound: K ≤ 0.8·X·T.
+fn queue_bound(case: &Case, record: &Record) -> Option<Advice> {
+    let bound = record.header.plan.objectives.as_ref()?.longest_bound()?;
+    let length = (0.8 * case.saturation.peak * bound.as_secs_f64()).floor();
+    (length >= 1.0).then(|| Advice {
+        action: format!("bound the queue at {length:.0} and refuse above it at once"),
+        because: format!(
+            "0.8 × {}/s × {bound}: a later place in the queue misses the objective",
+            three_digits(case.saturation.peak)
+        ),
+    })
+}
+
+/// G.4: at least p99.9 at about four fifths of the capacity.
+fn client_timeout(case: &Case) -> Option<Advice> {
+    let capacity = case.found.capacity_per_s?.estimate;
+    let wanted = 0.8 * capacity;
+    let far = |level: &Level| (level.offered - wanted).abs();
+    let level = case
+        .levels
+        .iter()
+        .filter(|level| level.closed.is_none() && level.failed_share() < 0.001)
+        .filter(|level| far(level) <= 0.25 * capacity && level.tally.attempts() >= 1000)
+        .min_by(|a, b| far(a).total_cmp(&far(b)))?;
+    let slowest = level.tally.answers_only().quantile(0.999)?;
+    Some(Advice {
+        action: format!("client timeout of at least {slowest}"),
+        because: format!(
+            "p99.9 at {}/s, near four fifths of the capacity; add the time to connect, and stay \
+             above the service's own timeout",
+            three_digits(level.offered)
+        ),
+    })
+}
+
+/// G.7: room for variance and for retries within their budget.
+fn operating_point(case: &Case) -> Option<Advice> {
+    let capacity = case.found.capacity_per_s?.lower?;
+    let with_retries = 0.9 * capacity / (1.0 + RETRY_BUDGET);
+    let point = (0.8 * capacity).min(with_retries);
+    Some(Advice {
+        action: format!("plan for at most {}/s", three_digits(point)),
+        because: format!(
+            "0.8 × the capacity of {}/s binds before retries do (budget {:.0} %, then {}/s)",
+            three_digits(capacity),
+            RETRY_BUDGET * 100.0,
+            three_digits(with_retries)
+        ),
+    })
+}

@@ -1,0 +1,264 @@
+//! Everything that the tests for single causes look at, gathered once.
+
+use std::collections::BTreeSet;
+
+use plimsoll_core::Nanos;
+use plimsoll_core::record::{HostSample, Record};
+use plimsoll_core::verdict::{Cause, Evidence, Found};
+
+use super::gauges::{Gauges, gauges};
+use super::level::{Level, ratio};
+use super::saturation::Saturation;
+use super::tick::{Tick, TierFacts, median, tier_facts};
+
+/// A tier where the system had given way, and where it had room.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tier {
+    pub(super) name: String,
+    pub(super) high: TierFacts,
+    pub(super) low: TierFacts,
+    pub(super) gauges: Gauges,
+    /// The ports it listens on.
+    pub(super) ports: Vec<u16>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct HostFacts {
+    pub(super) cores: f64,
+    pub(super) busy: f64,
+    pub(super) psi_io: f64,
+    pub(super) psi_memory: f64,
+    pub(super) steal: f64,
+    pub(super) drops_per_s: f64,
+    pub(super) retransmits_per_answer: f64,
+}
+
+#[derive(Debug)]
+pub(super) struct Case<'a> {
+    pub(super) levels: &'a [Level],
+    pub(super) ticks: &'a [Tick<'a>],
+    pub(super) saturation: &'a Saturation,
+    pub(super) found: &'a Found,
+    /// The tier that the load goes to first.
+    pub(super) tiers: Vec<Tier>,
+    pub(super) host_high: HostFacts,
+    pub(super) host_low: HostFacts,
+}
+
+/// A cause with what speaks for it.
+#[derive(Debug, Clone)]
+pub(super) struct Finding {
+    pub(super) cause: Cause,
+    pub(super) tier: Option<String>,
+    pub(super) process: Option<String>,
+    pub(super) ceiling: Option<f64>,
+    pub(super) evidence: Vec<Evidence>,
+}
+
+impl Finding {
+    pub(super) fn of(cause: Cause, tier: &Tier) -> Self {
+        let thread = tier.high.thread.as_ref();
+        Self {
+            cause,
+            tier: (!tier.name.is_empty()).then(|| tier.name.clone()),
+            process: thread.map(|t| format!("{} (pid {})", t.process, t.pid)),
+            ceiling: None,
+            evidence: Vec::new(),
+        }
+    }
+
+    /// Adds a figure; lines of the same signal count once.
+    pub(super) fn signal(&mut self, signal: &str, text: String) {
+        self.evidence.push(Evidence {
+            signal: signal.to_owned(),
+            text,
+        });
+    }
+
+    pub(super) fn signals(&self) -> usize {
+        let names: BTreeSet<&str> = self.evidence.iter().map(|e| e.signal.as_str()).collect();
+        names.len()
+    }
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn new(
+        record: &'a Record,
+        levels: &'a [Level],
+        ticks: &'a [Tick<'a>],
+        saturation: &'a Saturation,
+        found: &'a Found,
+    ) -> Self {
+        let of = |indexes: &[usize]| -> Vec<&Tick> {
+            let inside = ticks.iter().filter(|tick| indexes.contains(&tick.level));
+            inside.collect()
+        };
+        let (high, low) = (of(&saturation.high), of(&saturation.low));
+        let names = tier_names(record, ticks);
+        let tiers = names.iter().map(|name| Tier {
+            name: name.clone(),
+            high: tier_facts(&high, name),
+            low: tier_facts(&low, name),
+            gauges: gauges(&high, name),
+            ports: ports_of(ticks, name),
+        });
+        Self {
+            levels,
+            ticks,
+            saturation,
+            found,
+            tiers: tiers.collect(),
+            host_high: host_facts(&high),
+            host_low: host_facts(&low),
+        }
+    }
+
+    /// The tier that the load goes to; one without any figure where nothing was observed.
+    pub(super) fn entry(&self) -> Tier {
+        self.tiers.first().cloned().unwrap_or_default()
+    }
+
+    pub(super) fn behind(&self) -> &[Tier] {
+        self.tiers.get(1..).unwrap_or_default()
+    }
+
+    pub(super) fn high(&self) -> impl Iterator<Item = &Level> {
+        self.saturation
+            .high
+            .iter()
+            .filter_map(|i| self.levels.get(*i))
+    }
+
+    pub(super) fn low(&self) -> impl Iterator<Item = &Level> {
+        self.saturation
+            .low
+            .iter()
+            .filter_map(|i| self.levels.get(*i))
+    }
+
+    pub(super) fn in_flight(&self) -> (f64, f64) {
+        let middle = |levels: Vec<f64>| median(levels).unwrap_or(0.0);
+        (
+            middle(self.low().map(|level| level.in_flight).collect()),
+            middle(self.high().map(|level| level.in_flight).collect()),
+        )
+    }
+
+    /// Seconds of a resource per answer by the utilisation law: the slope over levels that kept up
+    /// (an idle floor such as a timer is no demand), or the plain ratio at the highest of them.
+    ///
+    /// U = D·X + c by least squares over the levels; worked number in the tests.
+    pub(super) fn demand(&self, busy: &dyn Fn(&Tick) -> Option<f64>) -> Option<f64> {
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for (index, level) in self.levels.iter().enumerate() {
+            if self.saturation.high.contains(&index) || level.answered < 0.05 * self.saturation.peak
+            {
+                continue;
+            }
+            let inside = self.ticks.iter().filter(|tick| tick.level == index);
+            let shares: Vec<f64> = inside.filter_map(|t| Some(busy(t)? / t.seconds)).collect();
+            if shares.len() < 2 {
+                continue;
+            }
+            let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+            points.push((level.answered, mean));
+        }
+        slope(&points)
+    }
+
+    /// A closed loop below its knee measures the pure service time; else the lowest level does.
+    pub(super) fn base_service(&self) -> Option<f64> {
+        let times = self.low().filter_map(Level::ok_service);
+        times.map(Nanos::as_secs_f64).reduce(f64::min)
+    }
+}
+
+/// Slope of a line through the points where their rates differ enough, else the ratio of the last.
+fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    let highest = points.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let lowest = points.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
+    let plain = ratio(highest.1, highest.0);
+    if points.len() < 3 || lowest > 0.6 * highest.0 {
+        return (plain > 0.0).then_some(plain);
+    }
+    let count = points.len() as f64;
+    let (mean_x, mean_y) = points
+        .iter()
+        .fold((0.0, 0.0), |(x, y), p| (x + p.0 / count, y + p.1 / count));
+    let (mut covariance, mut variance) = (0.0, 0.0);
+    for (x, y) in points {
+        covariance += (x - mean_x) * (y - mean_y);
+        variance += (x - mean_x) * (x - mean_x);
+    }
+    let slope = ratio(covariance, variance);
+    // An intercept explains an idle floor, not half of the work.
+    let sane = slope > 0.5 * plain && slope < 1.5 * plain;
+    let best = if sane { slope } else { plain };
+    (best > 0.0).then_some(best)
+}
+
+fn tier_names(record: &Record, ticks: &[Tick]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let has_tick: BTreeSet<&str> = ticks
+        .iter()
+        .flat_map(|tick| tick.tiers.keys().copied())
+        .collect();
+    // In the order first recorded: the sampler puts the address under test first.
+    for observation in &record.observations {
+        let name = observation.tier.as_str();
+        if has_tick.contains(name) && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+fn ports_of(ticks: &[Tick], tier: &str) -> Vec<u16> {
+    let at = ticks.iter().filter_map(|tick| tick.tiers.get(tier));
+    let mut ports: Vec<u16> = at
+        .flat_map(|at| at.listeners.iter().map(|listener| listener.port))
+        .collect();
+    ports.sort_unstable();
+    ports.dedup();
+    ports
+}
+
+fn host_facts(ticks: &[&Tick]) -> HostFacts {
+    let hosts: Vec<(&&Tick, &HostSample)> = ticks
+        .iter()
+        .filter_map(|tick| Some((tick, tick.host?)))
+        .collect();
+    let middle = |of: &dyn Fn(&Tick, &HostSample) -> Option<f64>| {
+        let each = hosts.iter().filter_map(|(tick, host)| of(tick, host));
+        median(each.collect()).unwrap_or(0.0)
+    };
+    HostFacts {
+        cores: middle(&|_, host| Some(f64::from(host.cores))),
+        busy: middle(&|_, host| Some(host.core_busy_ratio.iter().sum())),
+        psi_io: middle(&|_, host| host.psi_io_some_ratio.or(host.psi_io_full_ratio)),
+        psi_memory: middle(&|_, host| host.psi_memory_some_ratio),
+        steal: middle(&|_, host| Some(host.steal_ratio)),
+        drops_per_s: middle(&|tick, host| {
+            Some((host.listen_drops + host.listen_overflows) as f64 / tick.seconds)
+        }),
+        retransmits_per_answer: middle(&|tick, host| {
+            (tick.answers >= 1.0).then(|| host.retransmits as f64 / tick.answers)
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slope;
+
+    #[test]
+    fn demand_is_the_slope_over_levels() {
+        // 2 ms per request above an idle floor of 4 %: 0.24, 0.44, 0.84 at 100, 200, 400 per second.
+        let points = [(100.0, 0.24), (200.0, 0.44), (400.0, 0.84)];
+        assert!((slope(&points).unwrap() - 0.002).abs() < 1e-9);
+        // Two levels: the plain ratio at the higher one.
+        assert!((slope(&points[1..]).unwrap() - 0.0021).abs() < 1e-9);
+        assert_eq!(slope(&[]), None);
+        assert_eq!(slope(&[(100.0, 0.0)]), None);
+    }
+}

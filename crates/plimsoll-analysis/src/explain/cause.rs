@@ -1,0 +1,45 @@
+//! The discriminators of D.3 step 4, one function per cause, each with the figures it rests on.
+
+mod backlog;
+mod processor;
+mod refusal;
+mod waiting;
+
+pub(super) use processor::{base_response, processor_demand};
+
+use super::case::{Case, Finding, Tier};
+
+/// Findings in the order of the decision procedure. More specific discriminators come first: a full
+/// processor under a quota is the quota, a thread that collects garbage is memory.
+pub(super) fn findings(case: &Case) -> Vec<Finding> {
+    let entry = case.entry();
+    let mut found = Vec::new();
+    found.extend(refusal::rule(case, &entry));
+    found.extend(refusal::slots(case, &entry));
+    found.extend(of_tier(case, &entry));
+    found.extend(waiting::pool(case, &entry));
+    for tier in case.behind() {
+        let theirs = of_tier(case, tier);
+        found.extend(theirs.into_iter().map(|f| waiting::behind(case, &entry, f)));
+    }
+    found.extend(waiting::lock(case, &entry));
+    found.extend(waiting::downstream(case, &entry));
+    found.extend(refusal::stalls(case, &entry));
+    found
+}
+
+/// Causes whose figures lie within one tier.
+fn of_tier(case: &Case, tier: &Tier) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(backlog::memory(case, tier));
+    found.extend(processor::quota(case, tier));
+    found.extend(processor::thread(case, tier));
+    found.extend(processor::cpu(case, tier));
+    found.extend(backlog::disk(case, tier));
+    found
+}
+
+/// `97 %`.
+pub(in crate::explain) fn percent(ratio: f64) -> String {
+    format!("{:.0} %", ratio * 100.0)
+}

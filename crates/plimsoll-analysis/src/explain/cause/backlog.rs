@@ -1,0 +1,101 @@
+//! Memory and disk: what a processor's idleness hides.
+
+use plimsoll_core::record::ThreadState;
+use plimsoll_core::units::three_digits;
+use plimsoll_core::verdict::Cause;
+
+use super::percent;
+use crate::explain::case::{Case, Finding, Tier};
+use crate::explain::gauges::Gauge;
+
+/// Collecting for this share of the time is more than any service needs.
+const GC_SHARE: f64 = 0.25;
+/// Threads found waiting for a disk, on average: one that always does is a full disk queue of one.
+const DISK_THREADS: f64 = 0.6;
+const FSYNC_SHARE: f64 = 0.75;
+
+/// D.3 4g.
+pub(super) fn memory(case: &Case, tier: &Tier) -> Option<Finding> {
+    let mut finding = Finding::of(Cause::Memory, tier);
+    let gc = tier.gauges.value(Gauge::GcSeconds);
+    if let Some(share) = gc.filter(|share| *share >= GC_SHARE) {
+        finding.signal(
+            "collector",
+            format!("garbage collection takes {} of the time", percent(share)),
+        );
+        let per_answer = share / case.saturation.peak.max(1.0);
+        let turns = tier.high.run;
+        let thread = tier.high.thread.as_ref();
+        // While the world stands still the working threads do not run: they take turns.
+        if thread.is_some_and(|t| t.demand() < 0.95) && (0.8..1.2).contains(&turns) {
+            finding.signal(
+                "turns",
+                format!(
+                    "threads take turns: {} cores in all, none above {}",
+                    three_digits(turns),
+                    percent(tier.high.busiest())
+                ),
+            );
+        }
+        finding.ceiling = (per_answer > 0.0).then_some(case.saturation.peak);
+    }
+    let (high, low) = (&case.host_high, &case.host_low);
+    let faults = tier.high.major_faults_per_s;
+    let presses = high.psi_memory >= 0.1 && high.psi_memory >= 2.0 * low.psi_memory;
+    let rises = faults >= 20.0 && faults >= 2.0 * tier.low.major_faults_per_s;
+    if presses && rises {
+        let text = format!("memory pressure {} of the time", percent(high.psi_memory));
+        finding.signal("pressure", text);
+        let text = format!("{} major faults per second", three_digits(faults));
+        finding.signal("faults", text);
+    }
+    if finding.evidence.is_empty() {
+        return None;
+    }
+    if let Some(share) = tier.high.memory_share.filter(|share| *share >= 0.95) {
+        let text = format!("{} of the group's memory bound in use", percent(share));
+        finding.signal("bound", text);
+    }
+    Some(finding)
+}
+
+/// D.3 4f.
+pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
+    let mut finding = Finding::of(Cause::Disk, tier);
+    let waiting = tier.high.state(ThreadState::Disk);
+    let waits = waiting >= DISK_THREADS && waiting >= 1.3 * tier.low.state(ThreadState::Disk);
+    if waits && tier.high.has_idle_processor() {
+        finding.signal(
+            "disk state",
+            format!(
+                "{} threads wait for the disk at any time ({} at low load)",
+                three_digits(waiting),
+                three_digits(tier.low.state(ThreadState::Disk))
+            ),
+        );
+    }
+    let fsync = tier.gauges.value(Gauge::FsyncSeconds);
+    if let Some(share) = fsync.filter(|share| *share >= FSYNC_SHARE) {
+        let text = format!("fsync takes {} of the time", percent(share));
+        finding.signal("fsync", text);
+    }
+    if finding.evidence.is_empty() {
+        return None;
+    }
+    let (high, low) = (case.host_high.psi_io, case.host_low.psi_io);
+    if high >= 0.2 && high >= 1.3 * low {
+        finding.signal(
+            "pressure",
+            format!(
+                "disk pressure {} of the time ({} at low load)",
+                percent(high),
+                percent(low)
+            ),
+        );
+    }
+    if let Some(written) = tier.high.written_per_answer.filter(|bytes| *bytes >= 1.0) {
+        let text = format!("{} bytes written per answer", three_digits(written));
+        finding.signal("writes", text);
+    }
+    Some(finding)
+}

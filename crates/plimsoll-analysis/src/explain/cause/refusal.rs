@@ -1,0 +1,247 @@
+//! Refusals and interruptions: rules, connection slots, and services that stand still.
+
+use plimsoll_core::Nanos;
+use plimsoll_core::outcome::Outcome;
+use plimsoll_core::units::three_digits;
+use plimsoll_core::verdict::Cause;
+
+use super::percent;
+use crate::explain::case::{Case, Finding, Tier};
+use crate::explain::level::{Level, ratio};
+use crate::explain::saturation::Sign;
+use crate::explain::tick::median;
+
+const NO_ANSWER: [Outcome; 4] = [
+    Outcome::Eof,
+    Outcome::Reset,
+    Outcome::Refused,
+    Outcome::ConnectTimeout,
+];
+
+/// A configured refusal: answers at once, at a rate that does not move, from an idle service.
+pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
+    let shedding: Vec<&Level> = case
+        .high()
+        .filter(|level| level.share(&[Outcome::Shed]) >= 0.03)
+        .collect();
+    let most = shedding
+        .iter()
+        .max_by(|a, b| a.offered.total_cmp(&b.offered))?;
+    let others = most.failed_share() - most.share(&[Outcome::Shed]);
+    if others > 0.3 * most.failed_share() {
+        return None;
+    }
+    // A refusal by need makes clients wait first: in a pool's queue or behind other work.
+    let time = |level: &Level, outcome| level.tally.class(outcome).service.quantile(0.5);
+    let refused_in = time(most, Outcome::Shed)?.as_secs_f64();
+    let base = case.base_service();
+    let at_once = base.is_none_or(|base| refused_in <= 3.0 * base + 0.002);
+    let ok_now = most.ok_service().map(Nanos::as_secs_f64);
+    let still_fast = base
+        .zip(ok_now)
+        .is_none_or(|(base, now)| now <= 3.0 * base + 0.005);
+    let busy = tier.high.ticks > 0 && !tier.high.has_idle_processor();
+    if !at_once || !still_fast || busy {
+        return None;
+    }
+    let mut finding = Finding::of(Cause::Rule, tier);
+    finding.signal(
+        "refusals",
+        format!(
+            "{} of attempts refused with 429 or 503 within {}",
+            percent(most.share(&[Outcome::Shed])),
+            Nanos::from_secs_f64(refused_in)
+        ),
+    );
+    let passed: Vec<f64> = shedding.iter().map(|level| level.ok).collect();
+    let middle = median(passed.clone())?;
+    let steady = passed
+        .iter()
+        .filter(|ok| (ratio(**ok, middle) - 1.0).abs() <= 0.15);
+    if passed.len() >= 2 && steady.count() * 4 >= passed.len() * 3 {
+        finding.signal(
+            "constant rate",
+            format!("{}/s pass whatever is offered", three_digits(middle)),
+        );
+        finding.ceiling = Some(middle);
+    }
+    if let Some((base, now)) = base.zip(ok_now) {
+        let text = format!(
+            "what passes is as fast as ever: {}, {} at low load",
+            Nanos::from_secs_f64(now),
+            Nanos::from_secs_f64(base)
+        );
+        finding.signal("no queue", text);
+    }
+    if tier.high.ticks > 0 {
+        finding.signal("idle", idle_line(tier));
+    }
+    Some(finding)
+}
+
+fn idle_line(tier: &Tier) -> String {
+    let thread = tier.high.busiest();
+    format!(
+        "the busiest thread is {} busy, all together {} of {} cores",
+        percent(thread),
+        three_digits(tier.high.run),
+        three_digits(tier.high.capacity())
+    )
+}
+
+/// D.3 4a: attempts end without an answer while the processor is idle.
+pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
+    if tier.high.ticks > 0 && !tier.high.has_idle_processor() {
+        return None;
+    }
+    let mut finding = Finding::of(Cause::ConnectionSlots, tier);
+    let worst = case
+        .high()
+        .max_by(|a, b| a.share(&NO_ANSWER).total_cmp(&b.share(&NO_ANSWER)))?;
+    let share = worst.share(&NO_ANSWER);
+    let low = median(case.low().map(|level| level.share(&NO_ANSWER)).collect()).unwrap_or(0.0);
+    if share >= 0.01 && low < 0.2 * share && share >= 0.4 * worst.failed_share() {
+        finding.signal(
+            "no answer",
+            format!(
+                "{} of attempts end without an answer ({})",
+                percent(share),
+                kinds(worst)
+            ),
+        );
+    }
+    if let Some(proxy) = &tier.high.proxy {
+        let unreached = ratio(proxy.upstream_unreached as f64, proxy.requests as f64);
+        if unreached >= 0.01 {
+            let text = format!(
+                "{} of logged requests never reached the upstream",
+                percent(unreached)
+            );
+            finding.signal("upstream not reached", text);
+        }
+    }
+    if finding.evidence.is_empty() {
+        return None;
+    }
+    plateau(case, tier, &mut finding);
+    if let Some(share) = tier.high.files_share.filter(|share| *share >= 0.95) {
+        let text = format!("{} of the descriptor limit in use", percent(share));
+        finding.signal("descriptors", text);
+    }
+    if tier.high.accept_full >= 0.3 {
+        let text = format!(
+            "the accept queue is full in {} of samples",
+            percent(tier.high.accept_full)
+        );
+        finding.signal("accept queue", text);
+    }
+    let (high, low) = (case.host_high.drops_per_s, case.host_low.drops_per_s);
+    if high >= 1.0 && high >= 3.0 * low {
+        let text = format!(
+            "the listener drops {} connections per second",
+            three_digits(high)
+        );
+        finding.signal("listener drops", text);
+    }
+    Some(finding)
+}
+
+fn kinds(level: &Level) -> String {
+    let named: Vec<String> = NO_ANSWER
+        .iter()
+        .filter(|outcome| level.tally.class(**outcome).count > 0)
+        .map(|outcome| format!("{} {}", outcome.name(), level.tally.class(*outcome).count))
+        .collect();
+    named.join(", ")
+}
+
+/// Requests in service stop rising while more are offered: by Little's law N = X·S of the answered.
+fn plateau(case: &Case, tier: &Tier, finding: &mut Finding) {
+    let inside = |level: &Level| Some(level.ok * level.ok_service()?.as_secs_f64());
+    let levels: Vec<&Level> = case.high().filter(|level| level.closed.is_none()).collect();
+    let served: Vec<f64> = levels.iter().filter_map(|level| inside(level)).collect();
+    let offered = levels.iter().map(|level| level.offered);
+    let (least, most) = offered.fold((f64::INFINITY, 0.0), |(a, b), x| (x.min(a), x.max(b)));
+    let Some(middle) = median(served.clone()) else {
+        return;
+    };
+    let near = served
+        .iter()
+        .filter(|n| (ratio(**n, middle) - 1.0).abs() <= 0.15)
+        .count();
+    if served.len() >= 2 && near * 4 >= served.len() * 3 && most >= 1.25 * least && middle >= 4.0 {
+        finding.signal(
+            "plateau",
+            format!(
+                "{} requests in service at {} as at {} per second; processor idle ({})",
+                three_digits(middle),
+                three_digits(least),
+                three_digits(most),
+                idle_line(tier)
+            ),
+        );
+        if let Some(base) = case.base_service().filter(|base| *base > 0.0) {
+            finding.ceiling = Some(middle / base);
+        }
+    }
+}
+
+/// Late attempts come in bursts at rates that are otherwise carried with ease.
+pub(super) fn stalls(case: &Case, tier: &Tier) -> Option<Finding> {
+    if case.saturation.sign != Sign::ResponseTime {
+        return None;
+    }
+    let windows: Vec<_> = case.high().flat_map(|level| &level.windows).collect();
+    let bad: u64 = windows.iter().map(|window| window.bad).sum();
+    let mut counts: Vec<u64> = windows.iter().map(|window| window.bad).collect();
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    // The smallest share of seconds that carries four fifths of what was bad.
+    let mut carried = 0;
+    let seconds = counts
+        .iter()
+        .take_while(|count| {
+            let before = carried;
+            carried += **count;
+            before * 5 < bad * 4
+        })
+        .count();
+    let share = ratio(seconds as f64, windows.len() as f64);
+    let calm: Vec<f64> = windows
+        .iter()
+        .filter(|window| window.bad == 0)
+        .map(|window| window.median.as_secs_f64())
+        .collect();
+    let usual = median(calm)?;
+    let bursts: Vec<_> = windows
+        .iter()
+        .filter(|w| w.bad * 50 >= w.attempts && w.bad > 0)
+        .collect();
+    let longest = median(bursts.iter().map(|w| w.longest.as_secs_f64()).collect())?;
+    let bursty = share <= 0.5 && bursts.len() >= 2 && longest >= 10.0 * usual;
+    if bad < 20 || !bursty {
+        return None;
+    }
+    let mut finding = Finding::of(Cause::Stalls, tier);
+    finding.signal(
+        "bursts",
+        format!(
+            "four fifths of the late attempts fall into {} of the seconds; the longest there takes \
+             {}, the median elsewhere {}",
+            percent(share),
+            Nanos::from_secs_f64(longest),
+            Nanos::from_secs_f64(usual)
+        ),
+    );
+    let spikes = bursts
+        .iter()
+        .filter(|w| w.in_flight_max >= 4.0 * w.in_flight_mean + 4.0);
+    let kept_up = case.high().all(|level| level.ok >= 0.93 * level.offered);
+    if spikes.count() * 2 >= bursts.len() && kept_up {
+        let text = "throughput follows the arrivals; in-flight leaps and falls back".to_owned();
+        finding.signal("bursts", text);
+    }
+    if tier.high.ticks > 0 && tier.high.has_idle_processor() {
+        finding.signal("idle", idle_line(tier));
+    }
+    Some(finding)
+}

@@ -1,0 +1,274 @@
+//! Waiting for others: a pool, a tier behind, a lock.
+
+use std::collections::BTreeMap;
+
+use plimsoll_core::Nanos;
+use plimsoll_core::outcome::Outcome;
+use plimsoll_core::record::ThreadState;
+use plimsoll_core::units::three_digits;
+use plimsoll_core::verdict::Cause;
+
+use super::percent;
+use crate::explain::case::{Case, Finding, Tier};
+use crate::explain::gauges::Gauge;
+use crate::explain::level::{Level, ratio};
+
+/// D.3 4d: every connection of the pool taken, somebody waiting, and nobody behind it busy.
+pub(super) fn pool(case: &Case, tier: &Tier) -> Option<Finding> {
+    if busy_behind(case) || (tier.high.ticks > 0 && !tier.high.has_idle_processor()) {
+        return None;
+    }
+    let mut finding = Finding::of(Cause::Pool, tier);
+    let gauges = &tier.gauges;
+    let size = gauges.value(Gauge::PoolMax);
+    if gauges.ticks >= 2 && gauges.pool_full >= 0.8 && gauges.pool_waited >= 0.8 {
+        finding.signal(
+            "pool gauges",
+            format!(
+                "pool in use {} of {} in {} of samples, {} waiting",
+                three_digits(gauges.value(Gauge::PoolInUse).unwrap_or(0.0)),
+                three_digits(size.unwrap_or(0.0)),
+                percent(gauges.pool_full),
+                three_digits(gauges.value(Gauge::PoolWaiters).unwrap_or(0.0)),
+            ),
+        );
+    } else if gauges.ticks >= 2 && gauges.value(Gauge::PoolInUse).is_some() {
+        // The gauges are there and say that the pool has room.
+        return None;
+    }
+    let flat = flat_outgoing(tier);
+    if let Some((port, count)) = flat {
+        finding.signal(
+            "connections",
+            format!("{count:.0} connections to port {port}, no more under any load"),
+        );
+    }
+    if finding.evidence.is_empty() {
+        return None;
+    }
+    let size = size.or(flat.map(|(_, count)| count));
+    add_pool_ceiling(case, size, &mut finding);
+    add_wait_timeout(case, &mut finding);
+    add_idle_behind(case, &mut finding);
+    Some(finding)
+}
+
+/// Little's law for the pool itself: size ÷ time that a request holds a connection = ceiling.
+fn add_pool_ceiling(case: &Case, size: Option<f64>, finding: &mut Finding) {
+    let Some((size, held)) = size.zip(case.base_service()) else {
+        return;
+    };
+    let ceiling = ratio(size, held);
+    if ceiling > 0.0 && (case.saturation.peak / ceiling - 1.0).abs() <= 0.2 {
+        finding.ceiling = Some(ceiling);
+        finding.signal(
+            "little",
+            format!(
+                "{size:.0} ÷ {} per request = {}/s; measured peak {}/s",
+                Nanos::from_secs_f64(held),
+                three_digits(ceiling),
+                three_digits(case.saturation.peak)
+            ),
+        );
+    }
+}
+
+/// Failures that all take the same long time are a wait that was given up.
+fn add_wait_timeout(case: &Case, finding: &mut Finding) {
+    let mut given_up = plimsoll_core::Histogram::new();
+    for level in case.high() {
+        given_up.merge(&level.tally.class(Outcome::Shed).service);
+        given_up.merge(&level.tally.class(Outcome::Http5xx).service);
+    }
+    let at = |q| given_up.quantile(q).unwrap_or_default().as_secs_f64();
+    let (early, middle, late) = (at(0.1), at(0.5), at(0.9));
+    if given_up.count() >= 20 && middle >= 0.05 && late - early <= 0.1 * middle {
+        let text = format!(
+            "failures end together at {} with an answer of the service's own",
+            Nanos::from_secs_f64(middle)
+        );
+        finding.signal("wait timeout", text);
+    }
+}
+
+fn add_idle_behind(case: &Case, finding: &mut Finding) {
+    for tier in case.behind().iter().filter(|tier| tier.high.ticks > 0) {
+        let thread = tier.high.busiest();
+        let busy = thread.max(tier.high.cpu_share());
+        finding.signal(
+            "idle behind",
+            format!("{} behind it is {} busy", tier.name, percent(busy)),
+        );
+    }
+}
+
+fn busy_behind(case: &Case) -> bool {
+    case.behind().iter().any(|tier| {
+        let thread = tier.high.busiest();
+        thread >= 0.7 || tier.high.cpu_share() >= 0.7 || tier.high.throttled >= 0.5
+    })
+}
+
+/// The busiest outgoing port, if its connections stopped growing while requests went on piling up.
+fn flat_outgoing(tier: &Tier) -> Option<(u16, f64)> {
+    let (high, low) = (tier.high.out.as_ref()?, tier.low.out.as_ref()?);
+    let (port, count) = most(high)?;
+    let before = low.get(&port).copied().unwrap_or(0.0);
+    let inside = tier.high.established.unwrap_or(0.0);
+    (count >= 2.0 && inside >= 3.0 * count && count <= 1.1 * before.max(1.0))
+        .then_some((port, count))
+}
+
+fn most(out: &BTreeMap<u16, f64>) -> Option<(u16, f64)> {
+    let each = out.iter().map(|(port, count)| (*port, *count));
+    each.max_by(|a, b| a.1.total_cmp(&b.1))
+        .filter(|(_, n)| *n >= 1.0)
+}
+
+/// A tier behind that is full: the cause of its own where a proxy only hands requests on, and the
+/// downstream of a service that has work of its own.
+pub(super) fn behind(case: &Case, entry: &Tier, mut finding: Finding) -> Finding {
+    if entry.high.ticks > 0 && entry.high.has_idle_processor() {
+        let thread = entry.high.busiest();
+        finding.signal(
+            "idle before",
+            format!("{} in front of it is {} busy", entry.name, percent(thread)),
+        );
+    }
+    match &entry.high.proxy {
+        Some(proxy) if proxy.requests > 0 => {
+            add_share_of_upstream(entry, &mut finding);
+        }
+        _ => {
+            finding.cause = Cause::Downstream;
+            let (port, rises) = outgoing_growth(case, entry).unwrap_or((0, 0.0));
+            if rises >= 1.5 {
+                let text = format!("connections to port {port} rose {}×", three_digits(rises));
+                finding.signal("connections", text);
+            }
+        }
+    }
+    finding
+}
+
+/// D.3 step 3 with a proxy's log: which side absorbed the growth of requests in flight?
+fn add_share_of_upstream(entry: &Tier, finding: &mut Finding) {
+    let (Some(high), Some(low)) = (&entry.high.proxy, &entry.low.proxy) else {
+        return;
+    };
+    let mean = |h: &plimsoll_core::Histogram| h.mean().unwrap_or_default().as_secs_f64();
+    let all = mean(&high.request_time) - mean(&low.request_time);
+    let upstream = mean(&high.upstream_time) - mean(&low.upstream_time);
+    if all > 0.001 && upstream >= 0.7 * all {
+        let text = format!(
+            "{} of the growth in time per request lies behind the proxy",
+            percent((upstream / all).min(1.0))
+        );
+        finding.signal("proxy log", text);
+    }
+}
+
+/// How many times more connections to the busiest remote port at saturation than at low load.
+fn outgoing_growth(case: &Case, tier: &Tier) -> Option<(u16, f64)> {
+    let (port, count) = most(tier.high.out.as_ref()?)?;
+    let before = tier.low.out.as_ref()?.get(&port).copied().unwrap_or(0.0);
+    let (_, in_flight) = case.in_flight();
+    (count >= 0.5 * in_flight).then(|| (port, count / before.max(1.0)))
+}
+
+/// Requests wait for something that the tier calls, and that is not seen itself.
+pub(super) fn downstream(case: &Case, tier: &Tier) -> Option<Finding> {
+    let observed = |port: u16| case.behind().iter().any(|tier| tier.ports.contains(&port));
+    if tier.high.ticks == 0 || !tier.high.has_idle_processor() {
+        return None;
+    }
+    let (port, rises) = outgoing_growth(case, tier)?;
+    if rises < 2.0 || observed(port) {
+        return None;
+    }
+    let mut finding = Finding::of(Cause::Downstream, tier);
+    finding.process = None;
+    finding.signal(
+        "connections",
+        format!(
+            "connections to port {port} rose {}× with the requests in flight",
+            three_digits(rises)
+        ),
+    );
+    Some(finding)
+}
+
+/// D.3 4e: no more throughput with more in flight, processors idle, threads waiting for each other.
+pub(super) fn lock(case: &Case, tier: &Tier) -> Option<Finding> {
+    let calls_out = tier
+        .high
+        .out
+        .as_ref()
+        .is_some_and(|out| most(out).is_some());
+    let disk = tier.high.state(ThreadState::Disk);
+    let idle = tier.high.has_idle_processor() && tier.high.cpu_share() < 0.7;
+    if !idle || disk >= 0.3 || calls_out || busy_behind(case) {
+        return None;
+    }
+    let mut finding = Finding::of(Cause::Lock, tier);
+    let (high, low) = (
+        tier.high.state(ThreadState::Futex),
+        tier.low.state(ThreadState::Futex),
+    );
+    // Idle workers of a pool wait at the same place, but fewer of them under load.
+    if high >= 3.0 && high >= 1.5 * low + 1.0 {
+        finding.signal(
+            "futex",
+            format!(
+                "{} threads wait for a lock at any time, {} at low load",
+                three_digits(high),
+                three_digits(low)
+            ),
+        );
+    }
+    let switches = tier.high.switches.zip(tier.low.switches);
+    if let Some((high, low)) = switches.filter(|(high, low)| *high >= 1.3 * low && *low > 0.0) {
+        finding.signal(
+            "switches",
+            format!(
+                "{} voluntary switches per request, {} at low load",
+                three_digits(high),
+                three_digits(low)
+            ),
+        );
+    }
+    if finding.evidence.is_empty() {
+        return None;
+    }
+    add_flat(case, &mut finding);
+    Some(finding)
+}
+
+fn add_flat(case: &Case, finding: &mut Finding) {
+    let served: Vec<(f64, f64)> = case
+        .high()
+        .filter(|level| level.seconds() >= 2.0)
+        .map(|level: &Level| (level.in_flight, level.ok))
+        .collect();
+    let span = |of: fn(&(f64, f64)) -> f64| {
+        let each = served.iter().map(of);
+        each.fold((f64::INFINITY, 0.0), |(a, b): (f64, f64), x| {
+            (a.min(x), b.max(x))
+        })
+    };
+    let (fewest, most) = span(|level| level.0);
+    let (slowest, fastest) = span(|level| level.1);
+    if served.len() >= 2 && most >= 1.5 * fewest && fastest <= 1.2 * slowest {
+        finding.ceiling = Some(case.saturation.peak);
+        finding.signal(
+            "flat",
+            format!(
+                "{} to {}/s with {} to {} in flight, and processors idle",
+                three_digits(slowest),
+                three_digits(fastest),
+                three_digits(fewest),
+                three_digits(most)
+            ),
+        );
+    }
+}

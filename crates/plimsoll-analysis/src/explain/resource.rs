@@ -1,0 +1,205 @@
+//! How full every resource of every tier is, where it would be full, and which it is not.
+
+use plimsoll_core::outcome::Outcome;
+use plimsoll_core::record::ThreadState;
+use plimsoll_core::units::three_digits;
+use plimsoll_core::verdict::{Cause, Limit, NextLimit, Resource};
+
+use super::case::{Case, Tier};
+use super::cause::percent;
+use super::gauges::Gauge;
+use super::level::ratio;
+use super::tick::Tick;
+
+/// A resource used less than this says nothing about where it would be full.
+const NOTICEABLE: f64 = 0.02;
+
+/// Every resource with its share in use where the system had given way.
+pub(super) fn resources(case: &Case) -> Vec<Resource> {
+    case.tiers
+        .iter()
+        .flat_map(|tier| of_tier(case, tier))
+        .collect()
+}
+
+fn of_tier(case: &Case, tier: &Tier) -> Vec<Resource> {
+    let mut found = Vec::new();
+    if let Some(thread) = &tier.high.thread {
+        let demand = case.demand(&|tick: &Tick| {
+            let at = tick.tiers.get(tier.name.as_str())?;
+            let process = at.processes.iter().find(|p| p.pid == thread.pid)?;
+            let same = process.threads.iter().filter(|t| t.name == thread.thread);
+            same.map(|t| t.run_ns.as_secs_f64()).reduce(f64::max)
+        });
+        found.push(Resource {
+            tier: tier.name.clone(),
+            resource: format!("thread {}", thread.thread),
+            run_ratio: thread.run.min(1.0),
+            wait_ratio: thread.wait.min(1.0),
+            demand_seconds: demand,
+            full_at_per_s: demand.map(|demand| 1.0 / demand),
+        });
+    }
+    if tier.high.ticks > 0 && tier.high.capacity() > 0.0 {
+        let capacity = tier.high.capacity();
+        let demand = super::cause::processor_demand(case, tier);
+        found.push(Resource {
+            tier: tier.name.clone(),
+            resource: if tier.high.quota.is_some() {
+                "processor quota".to_owned()
+            } else {
+                "processors".to_owned()
+            },
+            run_ratio: ratio(tier.high.run, capacity),
+            wait_ratio: ratio(tier.high.wait, capacity),
+            demand_seconds: demand,
+            full_at_per_s: demand.map(|demand| capacity / demand),
+        });
+    }
+    found.extend(pool(case, tier));
+    found.extend(disk(case, tier));
+    found
+}
+
+fn pool(case: &Case, tier: &Tier) -> Option<Resource> {
+    let size = tier.gauges.value(Gauge::PoolMax)?;
+    let used = tier.gauges.value(Gauge::PoolInUse)?;
+    // Held seconds per request from the levels below, by Little's law.
+    let demand = case.demand(&|tick| {
+        let at = tick.tiers.get(tier.name.as_str())?;
+        let values = at.metrics.iter().flat_map(|sample| &sample.values);
+        let in_use = values
+            .filter(|(name, _)| {
+                super::gauges::recognise(name).is_some_and(|(gauge, _)| gauge == Gauge::PoolInUse)
+            })
+            .map(|(_, value)| value * tick.seconds);
+        in_use.reduce(|a, b| a + b)
+    });
+    Some(Resource {
+        tier: tier.name.clone(),
+        resource: format!("pool of {}", three_digits(size)),
+        run_ratio: ratio(used, size).min(1.0),
+        wait_ratio: 0.0,
+        demand_seconds: demand,
+        full_at_per_s: demand.map(|demand| size / demand),
+    })
+}
+
+fn disk(case: &Case, tier: &Tier) -> Option<Resource> {
+    let waiting = tier.high.state(ThreadState::Disk);
+    if waiting < NOTICEABLE {
+        return None;
+    }
+    let demand = case.demand(&|tick| {
+        let at = tick.tiers.get(tier.name.as_str())?;
+        let states = at
+            .processes
+            .iter()
+            .filter_map(|p| p.threads_by_state.get(&ThreadState::Disk));
+        Some(states.sum::<f64>() * tick.seconds)
+    });
+    Some(Resource {
+        tier: tier.name.clone(),
+        resource: "disk".to_owned(),
+        run_ratio: waiting.min(1.0),
+        wait_ratio: 0.0,
+        demand_seconds: demand,
+        // One queue: how many writes a disk takes at once cannot be seen from here.
+        full_at_per_s: None,
+    })
+}
+
+/// The resource that would be full at the lowest rate above what was measured.
+pub(super) fn next_limit(limit: &Limit, resources: &[Resource], peak: f64) -> Option<NextLimit> {
+    let reached = limit.ceiling_per_s.unwrap_or(peak).max(peak);
+    resources
+        .iter()
+        .filter(|resource| resource.run_ratio >= NOTICEABLE)
+        .filter_map(|resource| {
+            Some(NextLimit {
+                tier: resource.tier.clone(),
+                resource: resource.resource.clone(),
+                full_at_per_s: resource.full_at_per_s?,
+            })
+        })
+        // Within a tenth of the peak it is the same limit seen twice.
+        .filter(|next| next.full_at_per_s > 1.1 * reached)
+        .min_by(|a, b| a.full_at_per_s.total_cmp(&b.full_at_per_s))
+}
+
+/// Resources of the first tier that are not the limit, each with the figure that says so.
+pub(super) fn ruled_out(case: &Case, cause: Cause) -> Vec<String> {
+    let tier = case.entry();
+    let mut lines = Vec::new();
+    if tier.high.ticks > 0 {
+        let demand = tier.high.busiest();
+        if demand < 0.8 {
+            lines.push(format!(
+                "one thread: the busiest is {} busy",
+                percent(demand)
+            ));
+        }
+        if tier.high.cpu_share() < 0.75 {
+            lines.push(format!(
+                "processors: {} of {} cores used",
+                three_digits(tier.high.run),
+                three_digits(tier.high.capacity())
+            ));
+        }
+        if tier.high.quota.is_none() {
+            lines.push("CPU quota: none is set".to_owned());
+        } else if tier.high.throttled < 0.1 {
+            let text = format!(
+                "CPU quota: throttled in {} of periods",
+                percent(tier.high.throttled)
+            );
+            lines.push(text);
+        }
+        if tier.high.state(ThreadState::Disk) < 0.2 && cause != Cause::Disk {
+            lines.push(format!(
+                "disk: {} threads wait for it, pressure {}",
+                three_digits(tier.high.state(ThreadState::Disk)),
+                percent(case.host_high.psi_io)
+            ));
+        }
+        if tier.high.major_faults_per_s < 5.0 && cause != Cause::Memory {
+            lines.push(format!(
+                "memory: {} major faults per second, pressure {}",
+                three_digits(tier.high.major_faults_per_s),
+                percent(case.host_high.psi_memory)
+            ));
+        }
+    }
+    lines.extend(ruled_out_by_sockets(case, &tier, cause));
+    lines
+}
+
+fn ruled_out_by_sockets(case: &Case, tier: &Tier, cause: Cause) -> Vec<String> {
+    let mut lines = Vec::new();
+    let no_answer = [Outcome::Eof, Outcome::Reset, Outcome::Refused];
+    let worst = case
+        .high()
+        .map(|level| level.share(&no_answer))
+        .fold(0.0, f64::max);
+    if worst < 0.005 && cause != Cause::ConnectionSlots {
+        let queue = three_digits(tier.high.accept_queue);
+        lines.push(format!(
+            "connection slots: {} of attempts ended without an answer, accept queue {queue}",
+            percent(worst)
+        ));
+    }
+    let shed = case
+        .high()
+        .map(|level| level.share(&[Outcome::Shed]))
+        .fold(0.0, f64::max);
+    if shed < 0.005 {
+        lines.push("rate rule: no 429 or 503".to_owned());
+    }
+    if case.host_high.cores > 0.0 && case.host_high.retransmits_per_answer < 0.01 {
+        let share = percent(case.host_high.retransmits_per_answer);
+        lines.push(format!(
+            "network: {share} retransmitted segments per answer"
+        ));
+    }
+    lines
+}

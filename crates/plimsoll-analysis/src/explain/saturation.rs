@@ -1,0 +1,183 @@
+//! Did the system give way at all, and at which levels? Without that there is nothing to explain.
+
+use plimsoll_core::outcome::Outcome;
+use plimsoll_core::verdict::LevelState;
+
+use super::level::Level;
+
+/// An open level keeps up when this share of what was due came back ok within its time.
+const KEEPS_UP: f64 = 0.93;
+/// Doubling the in-flight of a closed loop below the knee nearly doubles its rate.
+const GAIN_BELOW_KNEE: f64 = 1.15;
+/// In-flight that grows by more than this share of the arrivals is a queue without end
+/// (capacity-science B.3).
+const GROWTH: f64 = 0.03;
+const FAILED: f64 = 0.01;
+const FAILED_COUNT: u64 = 20;
+/// A level this clean is not failing.
+const CLEAN: f64 = 0.002;
+
+/// In what way the limit showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// Throughput stayed behind at two levels or more: the hinge was passed.
+    Throughput,
+    /// Attempts failed that did not fail below.
+    Errors,
+    /// Only the response time broke the objective.
+    ResponseTime,
+    /// One closed loop whose answers take at least twice the fastest ones.
+    Queueing,
+}
+
+/// Indexes of levels by their part in the argument.
+#[derive(Debug, Clone)]
+pub(super) struct Saturation {
+    pub(super) sign: Sign,
+    /// Levels at which the system had given way.
+    pub(super) high: Vec<usize>,
+    /// Levels well below.
+    pub(super) low: Vec<usize>,
+    /// The highest rate of ok answers at any level, per second.
+    pub(super) peak: f64,
+}
+
+/// `None` when the limit was not reached. The second value is the highest clean rate.
+pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
+    let clean_rate = levels
+        .iter()
+        .filter(|level| level.closed.is_none() && is_clean(level))
+        .map(|level| level.offered)
+        .fold(0.0, f64::max);
+    let peak = peak(levels);
+    let open = levels_where(levels, |level| level.closed.is_none());
+    let beyond_closed: Vec<usize> = levels_where(levels, |level| level.closed.is_some())
+        .into_iter()
+        .filter(|index| gains_nothing(levels, *index))
+        .collect();
+    // A disturbance below a rate that was held later is not the limit.
+    let counts = |level: &Level| level.closed.is_none() && level.offered > clean_rate;
+    let beyond = levels_where(levels, |level| counts(level) && falls_behind(level));
+    let failing = levels_where(levels, |level| {
+        (counts(level) || (open.is_empty() && level.closed.is_some())) && has_failures(level)
+    });
+    let late = levels_where(levels, |level| {
+        counts(level) && level.state == LevelState::Fail
+    });
+    let with = |sign, high: Vec<usize>| {
+        let low = low(levels, &high, peak);
+        Some(Saturation {
+            sign,
+            high,
+            low,
+            peak,
+        })
+    };
+    let union = |a: &[usize], b: &[usize]| {
+        let mut all: Vec<usize> = a.iter().chain(b).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let seen_open = open.is_empty() || !beyond.is_empty();
+    let found = if seen_open && beyond.len() + beyond_closed.len() >= 2 {
+        with(Sign::Throughput, union(&beyond, &beyond_closed))
+    } else if !failing.is_empty() {
+        with(Sign::Errors, union(&failing, &beyond))
+    } else if late.len() >= 2 {
+        with(Sign::ResponseTime, late)
+    } else if open.is_empty() && levels.len() == 1 && queues(levels) {
+        with(Sign::Queueing, vec![0])
+    } else {
+        None
+    };
+    let held = levels.iter().filter(|level| is_clean(level));
+    let held = held.map(|level| level.ok).fold(clean_rate, f64::max);
+    (found, if open.is_empty() { held } else { clean_rate })
+}
+
+fn levels_where(levels: &[Level], keep: impl Fn(&Level) -> bool) -> Vec<usize> {
+    let indexed = levels.iter().enumerate();
+    indexed
+        .filter(|(_, level)| keep(level))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// The best level that is long enough not to be a burst out of a backlog.
+fn peak(levels: &[Level]) -> f64 {
+    let best = |shortest: f64| {
+        levels
+            .iter()
+            .filter(|level| level.seconds() >= shortest)
+            .map(|level| level.ok)
+            .fold(0.0, f64::max)
+    };
+    let long = best(2.5);
+    if long > 0.0 { long } else { best(0.0) }
+}
+
+fn is_clean(level: &Level) -> bool {
+    level.state != LevelState::Fail
+        && level.failed_share() < CLEAN
+        && level.share(&[Outcome::Dropped]) < CLEAN
+        && !falls_behind(level)
+}
+
+fn falls_behind(level: &Level) -> bool {
+    let missing = level.offered - level.ok;
+    let queue = level.growth / level.seconds().max(1.0);
+    level.closed.is_none()
+        && level.tally.attempts() >= FAILED_COUNT
+        && (missing > (1.0 - KEEPS_UP) * level.offered
+            || (queue > GROWTH * level.offered && level.growth > 10.0))
+}
+
+fn has_failures(level: &Level) -> bool {
+    level.failed_share() >= FAILED && level.tally.failures() >= FAILED_COUNT
+}
+
+/// A closed loop that gained hardly anything over one with at most two thirds of its in-flight.
+fn gains_nothing(levels: &[Level], index: usize) -> bool {
+    let Some(level) = levels.get(index) else {
+        return false;
+    };
+    let Some(in_flight) = level.closed else {
+        return false;
+    };
+    levels
+        .iter()
+        .filter(|other| other.closed.is_some_and(|n| n * 3 <= in_flight * 2))
+        .any(|smaller| smaller.ok > 0.0 && level.ok < GAIN_BELOW_KNEE * smaller.ok)
+}
+
+/// Levels with clear room: open ones that kept up below 0.7 of the peak, small closed ones.
+fn low(levels: &[Level], high: &[usize], peak: f64) -> Vec<usize> {
+    let candidates: Vec<(usize, &Level)> = levels
+        .iter()
+        .enumerate()
+        .filter(|(index, level)| !high.contains(index) && !has_failures(level))
+        .collect();
+    let room: Vec<usize> = candidates
+        .iter()
+        .filter(|(_, level)| level.ok <= 0.7 * peak && !falls_behind(level))
+        .map(|(index, _)| *index)
+        .collect();
+    if !room.is_empty() {
+        return room;
+    }
+    let lowest = candidates
+        .iter()
+        .min_by(|(_, a), (_, b)| a.ok.total_cmp(&b.ok));
+    lowest.map(|(index, _)| vec![*index]).unwrap_or_default()
+}
+
+/// A closed loop of at least four whose mean is at least twice its fastest hundredth.
+fn queues(levels: &[Level]) -> bool {
+    levels.first().is_some_and(|level| {
+        let answers = level.tally.answers_only();
+        let fast = answers.quantile(0.01).unwrap_or_default();
+        let mean = answers.mean().unwrap_or_default();
+        level.closed.is_some_and(|n| n >= 4) && mean.0 >= 2 * fast.0
+    })
+}

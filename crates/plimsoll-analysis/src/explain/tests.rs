@@ -1,0 +1,533 @@
+//! One synthetic service per cause and its healthy twin, and what must not be said.
+
+mod build;
+
+use std::collections::BTreeMap;
+
+use build::{OkTime, Service, ThreadLoad, search};
+use plimsoll_core::Nanos;
+use plimsoll_core::outcome::Outcome;
+use plimsoll_core::record::{
+    AbsentSample, CgroupSample, MetricsSample, ProxySample, Record, Seen, ThreadState,
+};
+use plimsoll_core::verdict::{Bounds, Cause, Confidence, Found};
+
+use super::{Explanation, confirm, explain};
+
+fn explained(record: &Record) -> Explanation {
+    explain(record, &Found::default())
+}
+
+fn is(record: &Record, cause: Cause, confidence: Confidence) -> Explanation {
+    let explanation = explained(record);
+    assert_eq!(
+        (explanation.limit.cause, explanation.limit.confidence),
+        (cause, confidence),
+        "{:#?}",
+        explanation.limit
+    );
+    explanation
+}
+
+/// The same service, offered only what it carries: nothing gave way, whatever the figures look like.
+fn twin_is_not_reached(service: &Service) {
+    let record = search(service, &[0.1, 0.2, 0.4, 0.6], false);
+    let explanation = explained(&record);
+    assert_eq!(
+        explanation.limit.cause,
+        Cause::NotReached,
+        "{:#?}",
+        explanation.limit
+    );
+}
+
+fn sick(service: &Service) -> Record {
+    search(service, &[0.1, 0.2, 0.4, 0.8, 1.6, 1.2, 1.5], true)
+}
+
+/// A service of 400 per second whose threads follow `threads` of the answered rate.
+fn service(threads: fn(f64) -> Vec<ThreadLoad>) -> Service {
+    Service {
+        capacity: 400.0,
+        base: Nanos::from_micros(2500),
+        threads,
+        ..Service::default()
+    }
+}
+
+fn pinned(rate: f64) -> Vec<ThreadLoad> {
+    vec![
+        ThreadLoad::new("main", rate * 0.0025, 0.01),
+        ThreadLoad::new("helper", 0.02, 0.0),
+    ]
+}
+
+fn idle(rate: f64) -> Vec<ThreadLoad> {
+    vec![ThreadLoad::new("main", rate * 0.0002, 0.01)]
+}
+
+#[test]
+fn a_pinned_thread_and_its_twin() {
+    let service = service(pinned);
+    let explanation = is(&sick(&service), Cause::PinnedThread, Confidence::Supported);
+    let ceiling = explanation.limit.ceiling_per_s.unwrap();
+    assert!((ceiling / 400.0 - 1.0).abs() < 0.05, "{ceiling}");
+    assert_eq!(explanation.limit.tier.as_deref(), Some("target"));
+    assert_eq!(explanation.limit.process.as_deref(), Some("app (pid 10)"));
+    let thread = &explanation.resources[0];
+    assert!((thread.demand_seconds.unwrap() - 0.0025).abs() < 1e-4);
+    let next = explanation.next_limit.unwrap();
+    assert_eq!(next.resource, "processors", "both cores of it come next");
+    assert!((700.0..900.0).contains(&next.full_at_per_s));
+    let advice: Vec<_> = explanation
+        .advice
+        .iter()
+        .map(|a| a.action.as_str())
+        .collect();
+    assert!(advice[0].contains("second process"), "{advice:?}");
+    assert!(
+        advice
+            .iter()
+            .any(|a| a.starts_with("in-flight limit 1 to 2")),
+        "{advice:?}"
+    );
+    twin_is_not_reached(&service);
+}
+
+#[test]
+fn a_thread_robbed_by_neighbours_is_not_its_own_limit() {
+    let robbed = |rate: f64| vec![ThreadLoad::new("main", rate * 0.0012, rate * 0.0012)];
+    let explanation = explained(&sick(&service(robbed)));
+    assert_ne!(explanation.limit.cause, Cause::PinnedThread);
+}
+
+#[test]
+fn a_processor_quota_and_its_twin() {
+    let worker = |rate: f64| {
+        let each = rate * 0.000_5;
+        vec![
+            ThreadLoad::new("w1", each, 0.3),
+            ThreadLoad::new("w2", each, 0.3),
+        ]
+    };
+    let mut service = service(worker);
+    service.extra = |share, _| {
+        vec![Seen::Cgroup(CgroupSample {
+            path: "/x".to_owned(),
+            quota_cores: Some(0.4),
+            periods: 50,
+            throttled_periods: if share >= 1.0 { 48 } else { 2 },
+            ..CgroupSample::default()
+        })]
+    };
+    let explanation = is(&sick(&service), Cause::CpuQuota, Confidence::Supported);
+    assert!((explanation.limit.ceiling_per_s.unwrap() / 400.0 - 1.0).abs() < 0.1);
+    twin_is_not_reached(&service);
+}
+
+#[test]
+fn all_cores_and_its_twin() {
+    let workers = |rate: f64| {
+        let each = rate * 0.0025;
+        vec![
+            ThreadLoad::new("w1", each, 0.3),
+            ThreadLoad::new("w2", each, 0.3),
+        ]
+    };
+    let service = service(workers);
+    is(&sick(&service), Cause::Cpu, Confidence::Supported);
+    twin_is_not_reached(&service);
+}
+
+#[test]
+fn connection_slots_and_their_twin() {
+    let service = Service {
+        capacity: 400.0,
+        base: Nanos::from_millis(80),
+        threads: idle,
+        excess: Outcome::Eof,
+        ok_time: OkTime::Unchanged,
+        ..Service::default()
+    };
+    is(
+        &sick(&service),
+        Cause::ConnectionSlots,
+        Confidence::Supported,
+    );
+    twin_is_not_reached(&service);
+}
+
+#[test]
+fn connection_slots_seen_in_the_proxys_log() {
+    let mut service = Service {
+        capacity: 400.0,
+        base: Nanos::from_millis(80),
+        threads: idle,
+        excess: Outcome::Http5xx,
+        ok_time: OkTime::Unchanged,
+        ..Service::default()
+    };
+    service.extra = |share, rate| {
+        let requests = rate as u64;
+        vec![Seen::Proxy(ProxySample {
+            requests,
+            upstream_unreached: if share > 1.0 { requests / 5 } else { 0 },
+            ..ProxySample::default()
+        })]
+    };
+    let explanation = explained(&sick(&service));
+    assert_eq!(explanation.limit.cause, Cause::ConnectionSlots);
+}
+
+#[test]
+fn resets_of_a_full_processor_are_not_slots() {
+    let mut service = service(pinned);
+    service.excess = Outcome::Reset;
+    is(&sick(&service), Cause::PinnedThread, Confidence::Supported);
+}
+
+fn pool_service() -> Service {
+    let mut service = Service {
+        capacity: 500.0,
+        base: Nanos::from_millis(20),
+        threads: idle,
+        excess: Outcome::Shed,
+        excess_time: Nanos::from_millis(500),
+        ..Service::default()
+    };
+    service.extra = |share, _| {
+        let used = (share * 10.0).min(10.0);
+        let values = [
+            ("pool_in_use", used.floor()),
+            ("pool_max", 10.0),
+            ("pool_waiters", if share >= 1.0 { 40.0 } else { 0.0 }),
+            (
+                "pool_wait_seconds_sum_total",
+                if share >= 1.0 { 40.0 } else { 0.0 },
+            ),
+        ];
+        vec![metrics(&values)]
+    };
+    service
+}
+
+fn metrics(values: &[(&str, f64)]) -> Seen {
+    let named = values
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), *value));
+    Seen::Metrics(MetricsSample {
+        values: named.collect(),
+    })
+}
+
+#[test]
+fn a_small_pool_and_its_twin() {
+    let service = pool_service();
+    let explanation = is(&sick(&service), Cause::Pool, Confidence::Supported);
+    assert!((explanation.limit.ceiling_per_s.unwrap() / 500.0 - 1.0).abs() < 0.1);
+    let signals: Vec<_> = explanation
+        .limit
+        .evidence
+        .iter()
+        .map(|e| e.signal.as_str())
+        .collect();
+    assert!(
+        signals.contains(&"wait timeout") && signals.contains(&"little"),
+        "{signals:?}"
+    );
+    // 1.5 × 500/s × 20 ms = 15 in use, plus √15.
+    assert!(
+        explanation.advice[0].action.contains("pool 19"),
+        "{:?}",
+        explanation.advice
+    );
+    twin_is_not_reached(&service);
+}
+
+#[test]
+fn a_full_pool_before_a_full_downstream_is_the_downstream() {
+    let mut service = pool_service();
+    service.behind = Some(|rate| vec![ThreadLoad::new("db", rate * 0.002, 0.01)]);
+    let explanation = is(&sick(&service), Cause::Downstream, Confidence::Supported);
+    assert_eq!(explanation.limit.tier.as_deref(), Some("behind"));
+}
+
+#[test]
+fn a_slow_downstream_and_its_twin() {
+    let mut service = service(idle);
+    service.behind = Some(|rate| vec![ThreadLoad::new("worker", rate * 0.0025, 0.01)]);
+    let explanation = is(&sick(&service), Cause::Downstream, Confidence::Supported);
+    assert_eq!(explanation.limit.tier.as_deref(), Some("behind"));
+    assert!((explanation.limit.ceiling_per_s.unwrap() / 400.0 - 1.0).abs() < 0.05);
+    twin_is_not_reached(&service);
+}
+
+#[test]
+fn behind_a_proxy_the_cause_keeps_its_own_name() {
+    let mut service = service(idle);
+    service.behind = Some(|rate| vec![ThreadLoad::new("worker", rate * 0.0025, 0.01)]);
+    service.extra = |share, rate| {
+        let mut proxy = ProxySample {
+            requests: rate as u64,
+            ..ProxySample::default()
+        };
+        let time = Nanos::from_millis(if share > 1.0 { 500 } else { 3 });
+        proxy.request_time.record_n(time, 10);
+        proxy.upstream_time.record_n(time, 10);
+        vec![Seen::Proxy(proxy)]
+    };
+    let explanation = is(&sick(&service), Cause::PinnedThread, Confidence::Supported);
+    assert_eq!(explanation.limit.tier.as_deref(), Some("behind"));
+    assert!(
+        explanation
+            .limit
+            .evidence
+            .iter()
+            .any(|e| e.signal == "proxy log")
+    );
+}
+
+#[test]
+fn a_lock_and_its_twin() {
+    let mut service = service(idle);
+    service.states = |share| {
+        let waiting = if share >= 1.0 { 30.0 } else { share };
+        BTreeMap::from([
+            (ThreadState::Futex, waiting),
+            (ThreadState::Timer, share.min(1.0)),
+        ])
+    };
+    service.switches = |share| if share >= 1.0 { 3.0 } else { 2.0 };
+    is(&sick(&service), Cause::Lock, Confidence::Supported);
+    twin_is_not_reached(&service);
+}
+
+#[test]
+fn idle_workers_in_a_futex_are_no_lock() {
+    let mut service = service(idle);
+    service.states = |share| BTreeMap::from([(ThreadState::Futex, (8.0 - 4.0 * share).max(0.0))]);
+    is(&sick(&service), Cause::Unknown, Confidence::Unknown);
+}
+
+#[test]
+fn a_lock_is_only_suspected_where_descriptors_are_hidden() {
+    let mut service = service(idle);
+    service.switches = |share| if share >= 1.0 { 3.0 } else { 2.0 };
+    service.descriptors = false;
+    is(&sick(&service), Cause::Lock, Confidence::Suspected);
+}
+
+#[test]
+fn a_disk_and_its_twin() {
+    let mut service = service(idle);
+    service.states = |share| {
+        BTreeMap::from([
+            (ThreadState::Disk, share.min(1.0) * 0.95),
+            (ThreadState::Futex, 20.0 * share),
+        ])
+    };
+    service.disk_pressure = |share| share.min(0.9);
+    is(&sick(&service), Cause::Disk, Confidence::Supported);
+    twin_is_not_reached(&service);
+}
+
+#[test]
+fn a_neighbours_disk_pressure_is_not_ours() {
+    let mut service = service(idle);
+    service.disk_pressure = |share| share.min(0.9);
+    is(&sick(&service), Cause::Unknown, Confidence::Unknown);
+}
+
+#[test]
+fn an_event_loop_that_takes_in_everything() {
+    let mut service = service(pinned);
+    service.overload_ok = |share| if share > 1.0 { 0.4 } else { 1.0 };
+    service.unread = 0;
+    let explanation = is(&sick(&service), Cause::EventLoop, Confidence::Supported);
+    assert!(
+        explanation.advice[0].action.contains("refuse"),
+        "{:?}",
+        explanation.advice
+    );
+    twin_is_not_reached(&service);
+}
+
+#[test]
+fn a_full_thread_with_its_queue_in_the_sockets_is_a_pinned_thread() {
+    let mut service = service(pinned);
+    service.overload_ok = |share| if share > 1.0 { 0.4 } else { 1.0 };
+    service.unread = 10_000;
+    is(&sick(&service), Cause::PinnedThread, Confidence::Supported);
+}
+
+#[test]
+fn garbage_collection_and_its_twin() {
+    let threads = |rate: f64| {
+        vec![
+            ThreadLoad::new("main", rate * 0.0005, 0.0),
+            ThreadLoad::new("collector", rate * 0.002, 0.0),
+        ]
+    };
+    let mut service = service(threads);
+    service.extra = |share, _| vec![metrics(&[("gc_seconds_total", share.min(1.0) * 0.8)])];
+    is(&sick(&service), Cause::Memory, Confidence::Supported);
+    twin_is_not_reached(&service);
+}
+
+#[test]
+fn a_rate_rule_and_its_twin() {
+    let service = Service {
+        capacity: 400.0,
+        base: Nanos::from_millis(1),
+        threads: idle,
+        excess: Outcome::Shed,
+        excess_time: Nanos::from_micros(500),
+        ok_time: OkTime::Unchanged,
+        ..Service::default()
+    };
+    let explanation = is(&sick(&service), Cause::Rule, Confidence::Supported);
+    assert!((explanation.limit.ceiling_per_s.unwrap() / 400.0 - 1.0).abs() < 0.05);
+    assert!(
+        explanation
+            .advice
+            .iter()
+            .all(|a| !a.action.contains("in-flight"))
+    );
+    twin_is_not_reached(&service);
+}
+
+#[test]
+fn shedding_by_a_full_processor_is_no_rule() {
+    let mut service = service(pinned);
+    service.excess = Outcome::Shed;
+    service.excess_time = Nanos::from_micros(500);
+    service.ok_time = OkTime::Unchanged;
+    is(&sick(&service), Cause::PinnedThread, Confidence::Supported);
+}
+
+#[test]
+fn stalls_and_their_twin() {
+    let service = Service {
+        capacity: 5000.0,
+        base: Nanos::from_millis(1),
+        threads: |_| vec![ThreadLoad::new("main", 0.1, 0.0)],
+        stalls: true,
+        ..Service::default()
+    };
+    let record = search(&service, &[0.02, 0.05, 0.1, 0.2], true);
+    is(&record, Cause::Stalls, Confidence::Supported);
+    let calm = Service {
+        stalls: false,
+        ..service
+    };
+    twin_is_not_reached(&calm);
+}
+
+#[test]
+fn a_remote_target_is_suspected_at_most() {
+    for excess in [Outcome::Eof, Outcome::Shed] {
+        let service = Service {
+            capacity: 400.0,
+            base: Nanos::from_millis(1),
+            excess,
+            excess_time: Nanos::from_micros(500),
+            ok_time: OkTime::Unchanged,
+            observed: false,
+            ..Service::default()
+        };
+        let limit = explained(&sick(&service)).limit;
+        assert_eq!(limit.confidence, Confidence::Suspected, "{limit:#?}");
+    }
+    let mut silent = service(idle);
+    silent.observed = false;
+    let explanation = is(&sick(&silent), Cause::Unknown, Confidence::Unknown);
+    assert!(explanation.limit.evidence[0].text.contains("--watch"));
+}
+
+#[test]
+fn names_are_never_evidence() {
+    let mut service = service(idle);
+    service.process = "postgres lock fsync pinned";
+    let explanation = is(&sick(&service), Cause::Unknown, Confidence::Unknown);
+    let shown = format!("{:?}", explanation.limit);
+    assert!(!shown.contains("postgres"), "{shown}");
+}
+
+#[test]
+fn one_level_of_failures_is_an_onset_and_an_empty_record_is_nothing() {
+    let service = Service {
+        excess: Outcome::Eof,
+        ok_time: OkTime::Unchanged,
+        threads: idle,
+        capacity: 400.0,
+        base: Nanos::from_millis(80),
+        ..Service::default()
+    };
+    let record = search(&service, &[0.5, 1.3], false);
+    assert_eq!(explained(&record).limit.cause, Cause::ConnectionSlots);
+    let empty = search(&service, &[], false);
+    let explanation = explained(&empty);
+    assert_eq!(explanation.limit.cause, Cause::NotReached);
+    assert!(explanation.resources.is_empty() && explanation.next_limit.is_none());
+}
+
+#[test]
+fn a_disturbance_below_a_rate_that_held_is_forgotten() {
+    let mut record = search(&service(pinned), &[0.1, 0.2, 0.5], false);
+    let other = search(&service(pinned), &[2.0, 2.0], false);
+    // A neighbour disturbed two low levels: their windows look like saturation at a low rate.
+    for (index, window) in other.windows.iter().enumerate() {
+        let mut window = window.clone();
+        window.level = 100;
+        window.due_count = 30 + index as u64;
+        record.windows.push(window);
+    }
+    let mut level = record.levels[0].clone();
+    level.step.level = 100;
+    record.levels.push(level);
+    assert_eq!(explained(&record).limit.cause, Cause::NotReached);
+}
+
+#[test]
+fn absent_sources_are_no_figures() {
+    let mut service = service(|_| Vec::new());
+    service.extra = |_, _| {
+        vec![Seen::Absent(AbsentSample {
+            what: "process".to_owned(),
+            reason: "belongs to another user".to_owned(),
+        })]
+    };
+    service.observed = false;
+    is(&sick(&service), Cause::Unknown, Confidence::Unknown);
+}
+
+#[test]
+fn advice_needs_a_capacity() {
+    let record = sick(&service(pinned));
+    let found = Found {
+        capacity_per_s: Some(Bounds {
+            estimate: 380.0,
+            lower: Some(370.0),
+            upper: Some(390.0),
+        }),
+        ..Found::default()
+    };
+    let advice = explain(&record, &found).advice;
+    let has = |text: &str| advice.iter().any(|a| a.action.contains(text));
+    assert!(has("plan for at most 296/s"), "{advice:?}");
+    assert!(
+        !explained(&record)
+            .advice
+            .iter()
+            .any(|a| a.action.contains("plan for"))
+    );
+}
+
+#[test]
+fn only_an_experiment_confirms() {
+    let limit = explained(&sick(&service(pinned))).limit;
+    let lifted = confirm(limit.clone(), 780.0, 720.0);
+    assert_eq!(lifted.confidence, Confidence::Confirmed);
+    let missed = confirm(limit, 780.0, 500.0);
+    assert_eq!(missed.confidence, Confidence::Supported);
+}
