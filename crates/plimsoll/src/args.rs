@@ -18,12 +18,20 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Put a load on a URL and measure it honestly
     Run(RunArgs),
+    /// Find the highest rate that meets an objective, and what gives way first
+    Find(FindArgs),
+    /// Evaluate the validity gates over a record again
+    Audit(RecordArgs),
+    /// Check this host as a load generator
+    Doctor(DoctorArgs),
+    /// Start an embedded service: a fixture with one injected cause, the shop, a proxy
+    Serve(plimsoll_lab::serve::Args),
 }
 
 /// What is requested, and how.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArgs {
-    /// The target, with scheme: http://127.0.0.1:3000/cart
+    /// The target, with its scheme, such as `http://127.0.0.1:3000/cart`
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
@@ -54,6 +62,15 @@ pub(crate) struct RequestArgs {
     /// Seed of all randomness; kept in the record
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
+}
+
+/// Which tiers are sampled besides the process behind a local target port.
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// Sample a tier too, repeatable: pid:N, port:N, name:TEXT, nginx-log:FILE or metrics:URL, with
+    /// TIER= in front to name it
+    #[arg(long, value_name = "[TIER=]WHAT")]
+    pub(crate) watch: Vec<String>,
 }
 
 /// Where results go.
@@ -132,5 +149,79 @@ pub(crate) struct RunArgs {
     pub(crate) slo: Option<String>,
 
     #[command(flatten)]
+    pub(crate) watch: WatchArgs,
+
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FindArgs {
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+
+    /// What the service must keep: 'p99<250ms,errors<0.1%'
+    #[arg(long, value_name = "OBJECTIVES")]
+    pub(crate) slo: String,
+
+    /// Time for everything. Below 8m without the recovery probe, below 4m without overshoot; below
+    /// 150s only whether -q passes
+    #[arg(long, value_name = "TIME", default_value = "12m")]
+    pub(crate) within: String,
+
+    /// How close the bounds must come: 5%
+    #[arg(long, value_name = "RATIO", default_value = "5%")]
+    pub(crate) goal_width: String,
+
+    /// Only say whether this arrival rate passes
+    #[arg(short = 'q', long, value_name = "RATE")]
+    pub(crate) rate: Option<String>,
+
+    /// Never offer more than this rate
+    #[arg(long, value_name = "RATE")]
+    pub(crate) max_rate: Option<String>,
+
+    /// Do not go beyond the capacity: no collapse, no recovery probe
+    #[arg(long)]
+    pub(crate) no_overshoot: bool,
+
+    /// Most connections to open
+    #[arg(short = 'c', long, value_name = "COUNT")]
+    pub(crate) connections: Option<String>,
+
+    /// Spacing of arrivals
+    #[arg(long, value_enum, value_name = "PROCESS", default_value_t = ArrivalsArg::Poisson)]
+    pub(crate) arrivals: ArrivalsArg,
+
+    /// Take self-check and anchor from an earlier search on this host
+    #[arg(long, value_name = "RECORD")]
+    pub(crate) reuse: Option<PathBuf>,
+
+    /// Do not ask before loading a target that is not on this host
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// A record: run.plimsoll.jsonl
+    #[arg(value_name = "RECORD")]
+    pub(crate) record: PathBuf,
+
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    pub(crate) format: Format,
 }

@@ -1,6 +1,10 @@
 //! One file per command.
 
+mod audit;
+mod doctor;
+mod find;
 mod run;
+mod serve;
 
 use anyhow::Result;
 
@@ -10,5 +14,9 @@ use crate::exit::Exit;
 pub(crate) fn execute(command: Command) -> Result<Exit> {
     match command {
         Command::Run(args) => run::execute(&args),
+        Command::Find(args) => find::execute(&args),
+        Command::Audit(args) => audit::execute(&args),
+        Command::Doctor(args) => doctor::execute(&args),
+        Command::Serve(args) => serve::execute(args),
     }
 }

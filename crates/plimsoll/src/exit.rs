@@ -10,6 +10,7 @@ pub(crate) enum Exit {
     Passed,
     /// A gate failed: the numbers carry no verdict.
     RunInvalid,
+    Inconclusive,
     NotConverged,
     Unreachable,
     ObjectiveMissed,
@@ -19,12 +20,17 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    pub(crate) const TABLE: [(Self, u8, &'static str); 8] = [
+    pub(crate) const TABLE: [(Self, u8, &'static str); 9] = [
         (Self::Passed, 0, "passed, or nothing was asked"),
         (
             Self::RunInvalid,
             3,
             "run invalid: a gate failed, so there is no verdict",
+        ),
+        (
+            Self::Inconclusive,
+            5,
+            "inconclusive: too little was seen to say pass or fail",
         ),
         (Self::NotConverged, 6, "the search did not converge"),
         (Self::Unreachable, 7, "target unreachable"),

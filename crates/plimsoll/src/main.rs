@@ -6,7 +6,13 @@ mod exit;
 mod machine;
 mod output;
 mod plan;
+mod reach;
+mod records;
+mod reuse;
+mod selfcheck;
 mod session;
+mod verdicts;
+mod watching;
 
 use std::process::ExitCode;
 

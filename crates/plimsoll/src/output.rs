@@ -2,6 +2,34 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
+use plimsoll_core::record::Record;
+use plimsoll_report::terminal::{self, Style};
+
+use crate::args::{Format, OutputArgs};
+
+/// Prints the summary of a record in the format asked for.
+pub(crate) fn summary(
+    record: &Record,
+    output: &OutputArgs,
+    record_path: Option<String>,
+    report_path: Option<String>,
+) {
+    data(&match output.format {
+        Format::Json => plimsoll_report::json::summary(record),
+        Format::Markdown => plimsoll_report::markdown::summary(std::slice::from_ref(record)),
+        Format::Text => {
+            let style = Style {
+                colour: colour_on_stdout(),
+                width: terminal_columns().min(120),
+                quiet: output.quiet,
+                record: record_path,
+                report: report_path,
+            };
+            terminal::summary(record, &style)
+        }
+    });
+}
+
 /// Prints data. A reader that went away is not an error (`plimsoll run … | head -1`).
 pub(crate) fn data(text: &str) {
     let mut stdout = std::io::stdout().lock();
@@ -44,11 +72,11 @@ pub(crate) fn colour_allowed() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Columns of the terminal behind stderr, 80 when it does not say.
+/// Columns of the terminal behind stderr, 100 when it does not say.
 pub(crate) fn terminal_columns() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stderr());
     size.ok()
         .map(|size| usize::from(size.ws_col))
         .filter(|&columns| columns > 0)
-        .unwrap_or(80)
+        .unwrap_or(100)
 }

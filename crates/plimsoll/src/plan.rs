@@ -10,7 +10,7 @@ use plimsoll_core::units::{Nanos, parse_count, parse_duration, parse_rate};
 use plimsoll_net::Target;
 use plimsoll_net::h1::parse_header;
 
-use crate::args::{ArrivalsArg, RequestArgs, RunArgs};
+use crate::args::{ArrivalsArg, FindArgs, RequestArgs, RunArgs};
 use crate::machine;
 
 /// Connections of an open loop unless -c says otherwise. Below the 15,000 that one address pair
@@ -36,10 +36,7 @@ pub(crate) fn of_run(args: &RunArgs) -> Result<Plan> {
         .transpose()
         .context("-n")?;
     let connections = args.connections.as_deref().map(connections).transpose()?;
-    let arrivals = match args.arrivals {
-        ArrivalsArg::Uniform => Arrivals::Uniform,
-        ArrivalsArg::Poisson => Arrivals::Poisson,
-    };
+    let arrivals = arrivals(args.arrivals);
     let until = match (duration, count) {
         (Some(_), Some(_)) => bail!("-n and -z together: give one of them"),
         (Some(Nanos::ZERO), _) => bail!("-z is zero: give a time such as 30s"),
@@ -51,15 +48,12 @@ pub(crate) fn of_run(args: &RunArgs) -> Result<Plan> {
         (None, Some(ramp)) => Some(parse_ramp(ramp, until)?),
         (None, None) => None,
     };
-    let (load, connections_max) = match profile {
-        Some(profile) => (
-            Load::Open { profile, arrivals },
-            connections.unwrap_or(of(OPEN_CONNECTIONS)),
-        ),
-        None => {
-            let in_flight = connections.unwrap_or(of(CLOSED_CONNECTIONS));
-            (Load::Closed { in_flight }, in_flight)
-        }
+    let (load, connections_max) = if let Some(profile) = profile {
+        let load = Load::Open { profile, arrivals };
+        (load, connections.unwrap_or(of(OPEN_CONNECTIONS)))
+    } else {
+        let in_flight = connections.unwrap_or(of(CLOSED_CONNECTIONS));
+        (Load::Closed { in_flight }, in_flight)
     };
     let objectives = args
         .slo
@@ -79,6 +73,33 @@ pub(crate) fn of_run(args: &RunArgs) -> Result<Plan> {
         objectives,
         seed: args.request.seed.unwrap_or_else(machine::fresh_seed),
     })
+}
+
+/// The plan of a search: its loads are the search's, its timeout follows from the objectives.
+pub(crate) fn of_find(args: &FindArgs) -> Result<Plan> {
+    let request = request(&args.request)?;
+    let objectives = Objectives::parse(&args.slo).context("--slo")?;
+    let connections = args.connections.as_deref().map(connections).transpose()?;
+    let connections_max = connections.unwrap_or(of(OPEN_CONNECTIONS));
+    Ok(Plan {
+        workers: workers(&args.request, connections_max)?,
+        request,
+        load: Load::Search,
+        until: None,
+        connections_max: within_descriptors(connections_max)?,
+        timeout_ns: plimsoll_control::search::client_timeout(&objectives),
+        keepalive: !args.request.no_keepalive,
+        insecure: args.request.insecure,
+        objectives: Some(objectives),
+        seed: args.request.seed.unwrap_or_else(machine::fresh_seed),
+    })
+}
+
+pub(crate) fn arrivals(arg: ArrivalsArg) -> Arrivals {
+    match arg {
+        ArrivalsArg::Uniform => Arrivals::Uniform,
+        ArrivalsArg::Poisson => Arrivals::Poisson,
+    }
 }
 
 pub(crate) fn request(args: &RequestArgs) -> Result<Request> {
@@ -140,16 +161,13 @@ pub(crate) fn connections(text: &str) -> Result<NonZeroU32> {
 
 /// Half of the cores for a target on this host, so that it is not starved; else all.
 pub(crate) fn workers(args: &RequestArgs, connections: NonZeroU32) -> Result<NonZeroU32> {
-    let count = match args.workers.as_deref() {
-        Some(text) => parse_count(text).context("--workers")?,
-        None => {
-            let cores = machine::cores() as u64;
-            let loopback = Target::parse(&args.url)?
-                .resolve()?
-                .iter()
-                .any(|address| address.ip().is_loopback());
-            if loopback { (cores / 2).max(1) } else { cores }
-        }
+    let count = if let Some(text) = args.workers.as_deref() {
+        parse_count(text).context("--workers")?
+    } else {
+        let cores = machine::cores() as u64;
+        let addresses = Target::parse(&args.url)?.resolve()?;
+        let loopback = addresses.iter().any(|address| address.ip().is_loopback());
+        if loopback { (cores / 2).max(1) } else { cores }
     };
     if count > WORKERS_MAX {
         bail!("--workers {count} is more than {WORKERS_MAX}");

@@ -1,7 +1,8 @@
 //! One run in progress: the record being written, what is shown meanwhile, Ctrl-C.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Stderr, stderr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,19 +11,32 @@ use anyhow::{Context as _, Result};
 use plimsoll_core::plan::Plan;
 use plimsoll_core::record::{Event, Header, LevelStart, Line, Record, SCHEMA, Writer};
 use plimsoll_core::step::Step;
+use plimsoll_core::verdict::Verdict;
 use plimsoll_core::{Nanos, Window};
 use plimsoll_net::Target;
 use plimsoll_net::clock::Clock;
+use plimsoll_report::live::{Live, LiveWriter, Mode};
 
 use crate::args::OutputArgs;
-use crate::machine;
+use crate::watching::Watcher;
+use crate::{machine, output};
 
-/// Everything a running command shares: clock, record on disk and in memory.
+const DEFAULT_NAME: &str = "run.plimsoll.jsonl";
+
+/// Everything a running command shares: clock, record on disk and in memory, progress.
 pub(crate) struct Session {
     pub(crate) clock: Clock,
     pub(crate) record: Record,
     pub(crate) path: Option<PathBuf>,
     writer: Option<Writer<BufWriter<File>>>,
+    progress: Option<Progress>,
+    watcher: Option<Watcher>,
+}
+
+/// The live view and where it goes.
+struct Progress {
+    live: Live,
+    writer: LiveWriter<Stderr>,
 }
 
 impl Session {
@@ -45,13 +59,22 @@ impl Session {
             .as_deref()
             .map(|path| create(path, &header))
             .transpose()?;
-        let clock = Clock::start();
+        let progress = (!output.quiet).then(|| Progress::new(&header));
+        let record = Record::new(header);
         Ok(Self {
-            clock,
-            record: Record::new(header),
+            clock: Clock::start(),
+            record,
             path,
             writer,
+            progress,
+            watcher: None,
         })
+    }
+
+    /// Samples the tiers from now on.
+    pub(crate) fn watch(&mut self, target: SocketAddr, watches: &[String]) -> Result<()> {
+        self.watcher = Some(Watcher::start(Some(target), watches, self.clock)?);
+        Ok(())
     }
 
     pub(crate) fn append(&mut self, line: Line) -> std::io::Result<()> {
@@ -62,7 +85,11 @@ impl Session {
         Ok(())
     }
 
-    pub(crate) fn level(&mut self, step: &Step) -> std::io::Result<()> {
+    pub(crate) fn level(&mut self, step: &Step, time_left: Option<Nanos>) -> std::io::Result<()> {
+        if let Some(progress) = &mut self.progress {
+            progress.live.level(step, time_left);
+            progress.draw();
+        }
         let start_ns = self.clock.now();
         self.append(Line::Level(LevelStart {
             start_ns,
@@ -71,7 +98,16 @@ impl Session {
     }
 
     pub(crate) fn window(&mut self, window: &Window) -> std::io::Result<()> {
-        self.append(Line::Window(window.clone()))
+        self.append(Line::Window(window.clone()))?;
+        let seen: Vec<_> = self.watcher.iter().flat_map(Watcher::take).collect();
+        for observation in seen {
+            self.append(Line::Observation(observation))?;
+        }
+        if let Some(progress) = &mut self.progress {
+            progress.live.window(window);
+            progress.draw();
+        }
+        Ok(())
     }
 
     pub(crate) fn event(&mut self, event: &str, detail: impl Into<String>) -> std::io::Result<()> {
@@ -83,9 +119,59 @@ impl Session {
         }))
     }
 
-    /// Where a file beside the record goes: `report.html` in the same folder.
-    pub(crate) fn beside(&self, name: &str) -> Option<PathBuf> {
-        self.path.as_deref().map(|path| path.with_file_name(name))
+    /// A line on stderr that stays above the live view.
+    pub(crate) fn say(&mut self, text: &str) {
+        if let Some(progress) = &mut self.progress {
+            let _closed_pipe = progress.writer.keep(text);
+        }
+    }
+
+    /// Ends sampling and progress; the record stays open for the verdict.
+    pub(crate) fn settle(&mut self) -> std::io::Result<()> {
+        let seen: Vec<_> = self.watcher.iter().flat_map(Watcher::take).collect();
+        self.watcher = None;
+        for observation in seen {
+            self.append(Line::Observation(observation))?;
+        }
+        if let Some(mut progress) = self.progress.take() {
+            let _closed_pipe = progress.writer.finish();
+        }
+        Ok(())
+    }
+
+    /// Writes the verdict, the HTML report beside the record, and the summary to stdout.
+    pub(crate) fn conclude(mut self, verdict: Verdict, output: &OutputArgs) -> Result<()> {
+        self.append(Line::Verdict(verdict))?;
+        let report: Option<PathBuf> = None;
+        let shown = |path: Option<&Path>| path.map(|path| path.display().to_string());
+        output::summary(
+            &self.record,
+            output,
+            shown(self.path.as_deref()),
+            shown(report.as_deref()),
+        );
+        Ok(())
+    }
+}
+
+impl Progress {
+    fn new(header: &Header) -> Self {
+        let mode = if output::stderr_is_terminal() {
+            Mode::Redraw {
+                colour: output::colour_allowed(),
+            }
+        } else {
+            Mode::Lines
+        };
+        Self {
+            live: Live::new(header),
+            writer: LiveWriter::new(stderr(), mode),
+        }
+    }
+
+    fn draw(&mut self) {
+        // A terminal that went away is no reason to end a measurement.
+        let _closed_pipe = self.writer.draw(&self.live, output::terminal_columns());
     }
 }
 
@@ -95,7 +181,7 @@ fn record_path(output: &OutputArgs) -> Option<PathBuf> {
     }
     let default = || {
         let folder = format!("plimsoll-{}", machine::wall_time_compact());
-        Path::new(&folder).join("run.plimsoll.jsonl")
+        Path::new(&folder).join(DEFAULT_NAME)
     };
     Some(output.out.clone().unwrap_or_else(default))
 }

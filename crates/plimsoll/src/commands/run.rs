@@ -1,16 +1,17 @@
 //! `plimsoll run URL`: preflight, one level, drain, verdict.
 
 use anyhow::Result;
+use plimsoll_analysis::summary;
 use plimsoll_core::Nanos;
 use plimsoll_core::plan::{Load, Plan, Until};
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner as _};
-use plimsoll_engine::preflight::preflight;
+use plimsoll_core::verdict::{Judgement, Verdict};
 use plimsoll_engine::{EngineRunner, Options};
 
 use crate::args::RunArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
 use crate::session::{Session, drain_limit, interrupt_flag};
-use crate::{output, plan};
+use crate::{plan, reach};
 
 /// Longest a run may take without -z: a count at a rate that never ends would otherwise never end.
 const WINDOWS_MAX: u32 = 7 * 24 * 3600;
@@ -22,55 +23,58 @@ pub(crate) fn execute(args: &RunArgs) -> Result<Exit> {
         _ => None,
     };
     let options = Options::new(&plan, attempts_max)?;
-    preflight(&options).map_err(|failure| {
-        let url = &plan.request.url;
-        Failure::new(
-            Exit::Unreachable,
-            format!("{url}: {} ({})", failure.reason, failure.outcome.name()),
-        )
-    })?;
+    reach::check(&plan, &options)?;
     let interrupt = interrupt_flag()?;
     let mut session = Session::start("run", plan.clone(), &args.output)?;
+    session.watch(options.setup.address, &args.watch.watch)?;
     let mut runner = EngineRunner::start(&options, session.clock, interrupt)?;
-    let step = step_of(&plan);
-    session.level(&step)?;
-    let mut io_error = None;
+    let interrupted = play(&mut session, &mut runner, &plan)?;
+    drop(runner);
+    session.settle()?;
+    let verdict = summary::of_run(&session.record);
+    let exit = if interrupted {
+        Exit::Interrupted
+    } else {
+        exit_of(&verdict)
+    };
+    session.conclude(verdict, &args.output)?;
+    Ok(exit)
+}
+
+/// Plays the level and the drain; true when it was interrupted.
+fn play(session: &mut Session, runner: &mut EngineRunner, plan: &Plan) -> Result<bool> {
+    let step = step_of(plan);
+    let time_left = match plan.until {
+        Some(Until::DurationNs(duration)) => Some(duration),
+        _ => None,
+    };
+    session.level(&step, time_left)?;
+    let mut failed = None;
     let played = runner.play(&step, &mut |window| match session.window(window) {
         Ok(()) => Go::On,
         Err(error) => {
-            io_error = Some(error);
+            failed = Some(error);
             Go::Stop
         }
     });
-    if let Some(error) = io_error {
+    if let Some(error) = failed {
         return Err(StepError::Record(error).into());
     }
-    let interrupted = match played {
-        Ok(()) => false,
-        Err(StepError::Interrupted) => true,
-        Err(error) => return Err(error.into()),
-    };
+    let interrupted = matches!(played, Err(StepError::Interrupted));
+    if interrupted {
+        session.event("interrupted", "by a signal")?;
+    } else {
+        played?;
+    }
     let drain = Step {
-        level: 1,
+        level: step.level + 1,
         phase: Phase::Drain,
         ..step
     };
-    session.level(&drain)?;
-    let window = runner.drain(1, drain_limit(&plan, interrupted))?;
+    session.level(&drain, None)?;
+    let window = runner.drain(drain.level, drain_limit(plan, interrupted))?;
     session.window(&window)?;
-    let total = session.record.tally_of(0);
-    output::data(&format!(
-        "{} attempts, {} ok, p50 {:?} p99 {:?}\n",
-        total.attempts(),
-        total.ok(),
-        total.response_quantile(0.5),
-        total.response_quantile(0.99)
-    ));
-    Ok(if interrupted {
-        Exit::Interrupted
-    } else {
-        Exit::Passed
-    })
+    Ok(interrupted)
 }
 
 fn step_of(plan: &Plan) -> Step {
@@ -90,5 +94,14 @@ fn step_of(plan: &Plan) -> Step {
         phase: Phase::Run,
         load,
         windows_max,
+    }
+}
+
+fn exit_of(verdict: &Verdict) -> Exit {
+    match verdict.verdict {
+        Judgement::Pass | Judgement::None => Exit::Passed,
+        Judgement::Fail => Exit::ObjectiveMissed,
+        Judgement::Inconclusive => Exit::Inconclusive,
+        Judgement::Invalid => Exit::RunInvalid,
     }
 }

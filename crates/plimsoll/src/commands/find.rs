@@ -1,0 +1,192 @@
+//! `plimsoll find URL --slo …`: self-check, search, drain, verdict.
+
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use plimsoll_analysis::summary;
+use plimsoll_control::search::{self, Config, Search};
+use plimsoll_core::record::{Line, Record};
+use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
+use plimsoll_core::units::{parse_duration, parse_rate, parse_ratio};
+use plimsoll_core::verdict::{Judgement, LevelResult, Verdict};
+use plimsoll_core::{Nanos, Window};
+use plimsoll_engine::{EngineRunner, Options};
+
+use crate::args::FindArgs;
+use crate::exit::{Exit, Failure};
+use crate::reuse::{self, Reused};
+use crate::selfcheck::{self, SelfCheck};
+use crate::session::{Session, drain_limit, interrupt_flag};
+use crate::{output, plan, reach, records};
+
+pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
+    let plan = plan::of_find(args)?;
+    let mut config = config(args, &plan)?;
+    let reused = match args.reuse.as_deref() {
+        None => Reused::default(),
+        Some(path) => reuse::of_record(&records::read(path)?)
+            .with_context(|| format!("--reuse {}", path.display()))?,
+    };
+    let options = Options::new(&plan, None)?;
+    ask_for_remote(args, &options)?;
+    reach::check(&plan, &options)?;
+    let interrupt = interrupt_flag()?;
+    let mut session = Session::start("find", plan.clone(), &args.output)?;
+    let check = if let Some(check) = reused.self_check {
+        check
+    } else {
+        session.say("self-check: the generator against its own echo, 6 s");
+        selfcheck::measure(plan.workers, &interrupt)?
+    };
+    session.event(reuse::SELF_CHECK, serde_json::to_string(&check)?)?;
+    session.watch(options.setup.address, &args.watch.watch)?;
+    config.spent = session.clock.now();
+    config.generator_max_per_s = Some(check.max_per_s);
+    config.anchor = reused.anchor;
+    let mut search = Search::new(config)?;
+    announce(&mut session, &search, &check);
+    let mut runner = EngineRunner::start(&options, session.clock, Arc::clone(&interrupt))?;
+    let driven = search::drive(&mut search, &mut runner, &mut Recording(&mut session));
+    let interrupted = end_levels(&mut session, &mut runner, driven.err())?;
+    drop(runner);
+    if let Some(anchor) = search.anchor() {
+        session.event(reuse::ANCHOR, reuse::anchor_text(anchor))?;
+    }
+    session.settle()?;
+    let verdict = summary::of_search(&session.record, search.found());
+    let exit = if interrupted {
+        Exit::Interrupted
+    } else {
+        exit_of(&verdict, &session.record)
+    };
+    session.conclude(verdict, &args.output)?;
+    Ok(exit)
+}
+
+fn config(args: &FindArgs, plan: &plimsoll_core::plan::Plan) -> Result<Config> {
+    let objectives = plan.objectives.clone().context("--slo")?;
+    let mut config = Config::new(objectives, plan.connections_max);
+    config.within = parse_duration(&args.within).context("--within")?;
+    config.goal_width = parse_ratio(&args.goal_width).context("--goal-width")?;
+    config.max_rate_per_s = args
+        .max_rate
+        .as_deref()
+        .map(parse_rate)
+        .transpose()
+        .context("--max-rate")?;
+    config.check_rate_per_s = args
+        .rate
+        .as_deref()
+        .map(parse_rate)
+        .transpose()
+        .context("-q")?;
+    config.overshoot = !args.no_overshoot;
+    config.arrivals = plan::arrivals(args.arrivals);
+    // Refused now rather than after the self-check; what it measures only narrows the search.
+    Search::new(config.clone())?;
+    Ok(config)
+}
+
+/// A target that is not on this host is loaded only after a yes.
+fn ask_for_remote(args: &FindArgs, options: &Options) -> Result<()> {
+    let address = options.setup.address;
+    if address.ip().is_loopback() || args.yes {
+        return Ok(());
+    }
+    let most = args
+        .max_rate
+        .as_deref()
+        .unwrap_or("as much as this generator can send");
+    let question = format!(
+        "{address} is not this host. The search may offer up to {most}, beyond what the target carries."
+    );
+    if !std::io::stdin().is_terminal() {
+        bail!("{question} Say --yes if you may do that, and --max-rate to bound it");
+    }
+    output::progress(&format!("{question} Go on? [y/N]"));
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    if matches!(answer.trim(), "y" | "Y" | "yes") {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Interrupted, "not started").into())
+}
+
+fn announce(session: &mut Session, search: &Search, check: &SelfCheck) {
+    session.say(&format!(
+        "generator: up to {:.0}/s, lag p99 {} at {:.0}/s",
+        check.max_per_s, check.lag_p99_ns, check.open_rate_per_s
+    ));
+    let plan = Nanos::from_secs_f64(search.plan_seconds());
+    session.say(&format!(
+        "search: at most {plan} from now; Ctrl-C keeps what is known by then"
+    ));
+}
+
+/// Drains after the last level; true when the search was interrupted.
+fn end_levels(
+    session: &mut Session,
+    runner: &mut EngineRunner,
+    error: Option<StepError>,
+) -> Result<bool> {
+    let interrupted = match error {
+        None => false,
+        Some(StepError::Interrupted) => true,
+        Some(error) => return Err(error.into()),
+    };
+    if interrupted {
+        session.event("interrupted", "by a signal")?;
+    }
+    let level = session
+        .record
+        .levels
+        .iter()
+        .map(|start| start.step.level)
+        .max()
+        .unwrap_or(0)
+        + 1;
+    let load = StepLoad::Closed { in_flight: 0 };
+    let drain = Step {
+        level,
+        phase: Phase::Drain,
+        load,
+        windows_max: 1,
+    };
+    session.level(&drain, None)?;
+    let limit = drain_limit(&session.record.header.plan, interrupted);
+    let window = runner.drain(level, limit)?;
+    session.window(&window)?;
+    Ok(interrupted)
+}
+
+/// Writes every level and window of a search as it happens.
+struct Recording<'a>(&'a mut Session);
+
+impl search::Observer for Recording<'_> {
+    fn level_start(&mut self, step: &Step, time_left: Nanos) -> Result<(), StepError> {
+        Ok(self.0.level(step, Some(time_left))?)
+    }
+
+    fn window(&mut self, window: &Window) -> Result<(), StepError> {
+        Ok(self.0.window(window)?)
+    }
+
+    fn level_end(&mut self, result: &LevelResult) -> Result<(), StepError> {
+        Ok(self.0.append(Line::LevelEnd(result.clone()))?)
+    }
+}
+
+fn exit_of(verdict: &Verdict, record: &Record) -> Exit {
+    let answered = record
+        .windows
+        .iter()
+        .any(|window| window.total().answers() > 0);
+    match verdict.verdict {
+        _ if !answered => Exit::Unreachable,
+        Judgement::Pass | Judgement::None => Exit::Passed,
+        Judgement::Fail => Exit::ObjectiveMissed,
+        Judgement::Inconclusive => Exit::NotConverged,
+        Judgement::Invalid => Exit::RunInvalid,
+    }
+}

@@ -1,0 +1,15 @@
+//! The verdict of a record: as recorded, or computed when the run was interrupted before it.
+
+use plimsoll_analysis::summary;
+use plimsoll_core::record::Record;
+use plimsoll_core::verdict::{Found, Verdict};
+
+pub(crate) fn of(record: &Record) -> Verdict {
+    if let Some(verdict) = &record.verdict {
+        return verdict.clone();
+    }
+    match record.header.command.as_str() {
+        "find" => summary::of_search(record, Found::default()),
+        _ => summary::of_run(record),
+    }
+}
