@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::histogram::Histogram;
 use crate::units::Nanos;
@@ -59,7 +60,11 @@ pub struct ProcessSample {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub threads_by_state: BTreeMap<ThreadState, f64>,
     /// Established connections that the process opened, by remote port; needs its descriptors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "some_by_number"
+    )]
     pub connections_out: Option<BTreeMap<u16, u32>>,
 }
 
@@ -145,6 +150,7 @@ pub struct ListenerSample {
 pub struct ProxySample {
     pub requests: u64,
     /// Answers by status class digit: 2, 4, 5.
+    #[serde(deserialize_with = "by_number")]
     pub status: BTreeMap<u16, u64>,
     /// Requests whose upstream was never reached (`upstream_status` is `-`).
     pub upstream_unreached: u64,
@@ -165,4 +171,55 @@ pub struct AbsentSample {
     pub what: String,
     /// Why, and what would make it readable.
     pub reason: String,
+}
+
+/// A map by number. JSON keys are text, and behind a flattened tag serde no longer turns them into
+/// numbers by itself.
+fn by_number<'de, D, V>(deserializer: D) -> Result<BTreeMap<u16, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+{
+    let named = BTreeMap::<String, V>::deserialize(deserializer)?;
+    let numbered = named.into_iter().map(|(key, value)| {
+        let number = key
+            .parse()
+            .map_err(|_| D::Error::custom(format!("`{key}` is not a number")))?;
+        Ok((number, value))
+    });
+    numbered.collect()
+}
+
+fn some_by_number<'de, D, V>(deserializer: D) -> Result<Option<BTreeMap<u16, V>>, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+{
+    by_number(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_by_number_survive_writing_and_reading() {
+        let mut proxy = ProxySample::default();
+        proxy.status.insert(2, 7);
+        let process = ProcessSample {
+            connections_out: Some(BTreeMap::from([(5432, 8)])),
+            ..ProcessSample::default()
+        };
+        for seen in [Seen::Proxy(proxy), Seen::Process(process)] {
+            let observation = Observation {
+                at_ns: Nanos(1),
+                length_ns: Nanos(1),
+                tier: "target".to_owned(),
+                seen,
+            };
+            let written = serde_json::to_string(&observation).unwrap();
+            let read: Observation = serde_json::from_str(&written).unwrap();
+            assert_eq!(read, observation);
+        }
+    }
 }
