@@ -23,11 +23,17 @@ const NUMBERS: [&str; 14] = [
     "00000000000000000000000000001",
 ];
 
-/// One to eight changes to `input`, some with parts of `other`.
+/// One to eight changes to `input`, some with parts of `other`; one input in three keeps its form
+/// and gets other numbers, because a broken form is refused before anything believes the numbers.
 pub fn mutate(input: &[u8], other: &[u8], words: &[&str], rng: &mut Rng) -> Vec<u8> {
     let mut bytes = input.to_vec();
+    let keeps_form = rng.below(3) == 0;
     for _ in 0..=rng.below(3) + rng.below(6) {
-        change(&mut bytes, other, words, rng);
+        if keeps_form {
+            edit_number(&mut bytes, rng);
+        } else {
+            change(&mut bytes, other, words, rng);
+        }
     }
     bytes.truncate(BYTES_MAX);
     bytes
@@ -98,8 +104,14 @@ fn insert_word(bytes: &mut Vec<u8>, at: usize, words: &[&str], rng: &mut Rng) {
 
 /// Replaces one run of digits by a number at an edge.
 fn edit_number(bytes: &mut Vec<u8>, rng: &mut Rng) {
+    // Half of the time digits inside a word, as in base64, are left alone.
+    let inside_words = rng.below(2) == 0;
+    let joins = |byte: u8| {
+        let in_word = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+        byte.is_ascii_digit() || (in_word && !inside_words)
+    };
     let starts_number =
-        |at: &usize| bytes[*at].is_ascii_digit() && (*at == 0 || !bytes[*at - 1].is_ascii_digit());
+        |at: &usize| bytes[*at].is_ascii_digit() && (*at == 0 || !joins(bytes[*at - 1]));
     let starts: Vec<usize> = (0..bytes.len()).filter(starts_number).collect();
     if starts.is_empty() {
         return;

@@ -1,5 +1,6 @@
 //! What is fuzzed: for each reader of foreign input one function that must never panic.
 
+mod audit;
 mod numbers;
 mod record;
 mod response;
@@ -20,7 +21,7 @@ pub struct Target {
     pub words: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target {
         name: "response",
         body: response::read,
@@ -29,6 +30,11 @@ pub const TARGETS: [Target; 6] = [
     Target {
         name: "record",
         body: record::read,
+        words: record::WORDS,
+    },
+    Target {
+        name: "audit",
+        body: audit::read,
         words: record::WORDS,
     },
     Target {
