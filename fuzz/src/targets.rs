@@ -6,6 +6,7 @@ mod record;
 mod response;
 mod slo;
 mod url;
+mod watch;
 
 /// What became of an input, as coarse as the reader's own error variants; new ones are interesting.
 pub type Outcome = String;
@@ -21,7 +22,7 @@ pub struct Target {
     pub words: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 10] = [
     Target {
         name: "response",
         body: response::read,
@@ -56,6 +57,21 @@ pub const TARGETS: [Target; 7] = [
         name: "numbers",
         body: numbers::read,
         words: numbers::WORDS,
+    },
+    Target {
+        name: "watch",
+        body: watch::read,
+        words: watch::WORDS,
+    },
+    Target {
+        name: "nginx-log",
+        body: watch::read_log,
+        words: watch::LOG_WORDS,
+    },
+    Target {
+        name: "metrics",
+        body: watch::read_metrics,
+        words: watch::METRICS_WORDS,
     },
 ];
 
