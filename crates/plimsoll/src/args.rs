@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Find the highest rate that meets an objective, and what gives way first
     Find(FindArgs),
+    /// Say again what gave way first in a record
+    Explain(RecordArgs),
     /// Evaluate the validity gates over a record again
     Audit(RecordArgs),
     /// Check this host as a load generator

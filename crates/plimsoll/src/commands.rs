@@ -2,6 +2,7 @@
 
 mod audit;
 mod doctor;
+mod explain;
 mod find;
 mod run;
 mod serve;
@@ -14,6 +15,7 @@ use crate::exit::Exit;
 pub(crate) fn execute(command: Command) -> Result<Exit> {
     match command {
         Command::Run(args) => run::execute(&args),
+        Command::Explain(args) => explain::execute(&args),
         Command::Find(args) => find::execute(&args),
         Command::Audit(args) => audit::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod exit;
+mod explained;
 mod machine;
 mod output;
 mod plan;

@@ -15,6 +15,7 @@ use plimsoll_core::verdict::Verdict;
 use plimsoll_core::{Nanos, Window};
 use plimsoll_net::Target;
 use plimsoll_net::clock::Clock;
+use plimsoll_observe::Watch;
 use plimsoll_report::live::{Live, LiveWriter, Mode};
 
 use crate::args::OutputArgs;
@@ -72,7 +73,7 @@ impl Session {
     }
 
     /// Samples the tiers from now on.
-    pub(crate) fn watch(&mut self, target: SocketAddr, watches: &[String]) -> Result<()> {
+    pub(crate) fn watch(&mut self, target: SocketAddr, watches: &[Watch]) -> Result<()> {
         self.watcher = Some(Watcher::start(Some(target), watches, self.clock)?);
         Ok(())
     }

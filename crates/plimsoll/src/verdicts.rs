@@ -4,12 +4,16 @@ use plimsoll_analysis::summary;
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::{Found, Verdict};
 
+use crate::explained;
+
 pub(crate) fn of(record: &Record) -> Verdict {
     if let Some(verdict) = &record.verdict {
         return verdict.clone();
     }
-    match record.header.command.as_str() {
+    let mut verdict = match record.header.command.as_str() {
         "find" => summary::of_search(record, Found::default()),
         _ => summary::of_run(record),
-    }
+    };
+    explained::add(record, &mut verdict);
+    verdict
 }

@@ -12,6 +12,8 @@ use plimsoll_core::record::Observation;
 use plimsoll_net::clock::Clock;
 use plimsoll_observe::{Sampler, Watch};
 
+use crate::args::WatchArgs;
+
 /// Between two looks at what changes faster than a sample tells: queues, thread states.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Between two samples.
@@ -23,19 +25,20 @@ pub(crate) struct Watcher {
     thread: Option<JoinHandle<()>>,
 }
 
+/// What `--watch` was given; looked at before anything is sent.
+pub(crate) fn parse(args: &WatchArgs) -> Result<Vec<Watch>> {
+    let watches: Result<_, _> = args.watch.iter().map(|text| Watch::parse(text)).collect();
+    watches.context("--watch")
+}
+
 impl Watcher {
     /// Samples `target` and everything watched, on the run's clock, until dropped.
     pub(crate) fn start(
         target: Option<std::net::SocketAddr>,
-        watches: &[String],
+        watches: &[Watch],
         clock: Clock,
     ) -> Result<Self> {
-        let watches: Vec<Watch> = watches
-            .iter()
-            .map(|text| Watch::parse(text))
-            .collect::<Result<_, _>>()
-            .context("--watch")?;
-        let sampler = Sampler::new(target, &watches).context("--watch")?;
+        let sampler = Sampler::new(target, watches).context("--watch")?;
         let (sender, observations) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);

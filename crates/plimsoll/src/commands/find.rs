@@ -18,10 +18,11 @@ use crate::exit::{Exit, Failure};
 use crate::reuse::{self, Reused};
 use crate::selfcheck::{self, SelfCheck};
 use crate::session::{Session, drain_limit, interrupt_flag};
-use crate::{output, plan, reach, records};
+use crate::{explained, output, plan, reach, records, watching};
 
 pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
     let plan = plan::of_find(args)?;
+    let watches = watching::parse(&args.watch)?;
     let mut config = config(args, &plan)?;
     let reused = match args.reuse.as_deref() {
         None => Reused::default(),
@@ -40,7 +41,7 @@ pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
         selfcheck::measure(plan.workers, &interrupt)?
     };
     session.event(reuse::SELF_CHECK, serde_json::to_string(&check)?)?;
-    session.watch(options.setup.address, &args.watch.watch)?;
+    session.watch(options.setup.address, &watches)?;
     config.spent = session.clock.now();
     config.generator_max_per_s = Some(check.max_per_s);
     config.anchor = reused.anchor;
@@ -54,7 +55,8 @@ pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
         session.event(reuse::ANCHOR, reuse::anchor_text(anchor))?;
     }
     session.settle()?;
-    let verdict = summary::of_search(&session.record, search.found());
+    let mut verdict = summary::of_search(&session.record, search.found());
+    explained::add(&session.record, &mut verdict);
     let exit = if interrupted {
         Exit::Interrupted
     } else {

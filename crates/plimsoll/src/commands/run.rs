@@ -11,13 +11,14 @@ use plimsoll_engine::{EngineRunner, Options};
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::session::{Session, drain_limit, interrupt_flag};
-use crate::{plan, reach};
+use crate::{explained, plan, reach, watching};
 
 /// Longest a run may take without -z: a count at a rate that never ends would otherwise never end.
 const WINDOWS_MAX: u32 = 7 * 24 * 3600;
 
 pub(crate) fn execute(args: &RunArgs) -> Result<Exit> {
     let plan = plan::of_run(args)?;
+    let watches = watching::parse(&args.watch)?;
     let attempts_max = match plan.until {
         Some(Until::AttemptsCount(count)) => Some(count.get()),
         _ => None,
@@ -26,12 +27,13 @@ pub(crate) fn execute(args: &RunArgs) -> Result<Exit> {
     reach::check(&plan, &options)?;
     let interrupt = interrupt_flag()?;
     let mut session = Session::start("run", plan.clone(), &args.output)?;
-    session.watch(options.setup.address, &args.watch.watch)?;
+    session.watch(options.setup.address, &watches)?;
     let mut runner = EngineRunner::start(&options, session.clock, interrupt)?;
     let interrupted = play(&mut session, &mut runner, &plan)?;
     drop(runner);
     session.settle()?;
-    let verdict = summary::of_run(&session.record);
+    let mut verdict = summary::of_run(&session.record);
+    explained::add(&session.record, &mut verdict);
     let exit = if interrupted {
         Exit::Interrupted
     } else {

@@ -1,0 +1,46 @@
+//! Records that come back: cut, newer, or not records at all.
+
+use crate::support::{Folder, Service, plimsoll};
+
+#[test]
+fn broken_records_are_refused_or_read_as_far_as_they_go() {
+    let folder = Folder::new();
+    let service = Service::start(&["echo"]);
+    let (code, _, stderr) = plimsoll(
+        &folder,
+        &[
+            "run",
+            &service.url,
+            "-n",
+            "500",
+            "-o",
+            "whole.jsonl",
+            "--quiet",
+        ],
+    );
+    assert_eq!(code, 0, "{stderr}");
+    let text = std::fs::read_to_string(folder.0.join("whole.jsonl")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.0.join(name), text).unwrap();
+    write(
+        "newer.jsonl",
+        &text.replacen("plimsoll.record/1", "plimsoll.record/2", 1),
+    );
+    write("cut.jsonl", &text[..text.len() - 40]);
+    write("empty.jsonl", "");
+    write("other.jsonl", "{\"a\":1}\n");
+    write(
+        "middle.jsonl",
+        &text.replacen("\"due_count\":", "\"due_count\":x", 1),
+    );
+    for (name, code, fragment) in [
+        ("newer.jsonl", 104, "use a newer plimsoll"),
+        ("empty.jsonl", 104, "is empty"),
+        ("other.jsonl", 104, "not a record header"),
+        ("middle.jsonl", 104, "line 3 is not readable"),
+        ("cut.jsonl", 0, "is cut off and was skipped"),
+    ] {
+        let (got, stdout, stderr) = plimsoll(&folder, &["audit", &folder.file(name)]);
+        assert!(stderr.contains(fragment), "{name}: {stderr}");
+        assert_eq!(got, code, "{name}: {stdout}{stderr}");
+    }
+}

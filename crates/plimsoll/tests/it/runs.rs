@@ -1,0 +1,138 @@
+//! Runs over real sockets: verdicts, formats, interruption.
+
+use std::time::Duration;
+
+use plimsoll_core::record::Record;
+
+use crate::support::{Folder, Service, command, finished, plimsoll};
+
+fn read(folder: &Folder, name: &str) -> Record {
+    let file = std::fs::File::open(folder.0.join(name)).unwrap();
+    Record::read(std::io::BufReader::new(file)).unwrap()
+}
+
+#[test]
+fn objectives_decide_the_exit_code() {
+    let folder = Folder::new();
+    let service = Service::start(&["echo"]);
+    for (slo, code, verdict) in [
+        ("p90<2s,errors<10%", 0, "pass"),
+        ("p50<1us", 99, "fail"),
+        ("p99.99<5s", 5, "inconclusive"),
+    ] {
+        // A closed loop: a busy machine then makes it slow, not invalid.
+        let args = ["run", &service.url, "-c", "2", "-n", "2000", "--slo", slo];
+        let args = [&args[..], &["--format", "json", "--quiet"]].concat();
+        let (got, stdout, stderr) = plimsoll(&folder, &args);
+        let summary: serde_json::Value = serde_json::from_str(&stdout).expect("one document");
+        assert_eq!(
+            (got, summary["verdict"].as_str()),
+            (code, Some(verdict)),
+            "{slo}: {stderr}{stdout}"
+        );
+        assert_eq!(summary["valid"], true, "{stdout}");
+        for key in [
+            "throughput_per_s",
+            "goodput_per_s",
+            "attempts_count",
+            "outcomes",
+            "gates",
+        ] {
+            assert!(!summary[key].is_null(), "{key} is missing");
+        }
+        assert!(summary["response_time_ns"]["p99"].is_object(), "{stdout}");
+        assert!(
+            summary["knee_per_s"].is_null(),
+            "what was not measured is absent"
+        );
+    }
+}
+
+#[test]
+fn a_count_of_requests_is_sent_and_recorded_exactly() {
+    let folder = Folder::new();
+    let service = Service::start(&["echo"]);
+    let (code, stdout, _) = plimsoll(
+        &folder,
+        &[
+            "run",
+            &service.url,
+            "-n",
+            "1234",
+            "-c",
+            "7",
+            "-o",
+            "a.jsonl",
+        ],
+    );
+    assert_eq!(code, 0, "{stdout}");
+    assert!(stdout.contains("1,234"), "{stdout}");
+    let record = read(&folder, "a.jsonl");
+    assert_eq!(record.tally_of(0).ok(), 1234);
+    assert!(record.remarks.is_empty(), "{:?}", record.remarks);
+    let (code, stdout, _) = plimsoll(&folder, &["audit", "a.jsonl"]);
+    assert_eq!(code, 0, "{stdout}");
+    assert!(stdout.contains("1234 against 1234"), "{stdout}");
+}
+
+#[test]
+fn an_interruption_leaves_a_valid_record_and_a_summary() {
+    let folder = Folder::new();
+    let service = Service::start(&["echo"]);
+    let mut child = command(
+        &folder,
+        &[
+            "run",
+            &service.url,
+            "-q",
+            "500",
+            "-z",
+            "60s",
+            "-o",
+            "i.jsonl",
+        ],
+    )
+    .stdout(std::process::Stdio::piped())
+    .stderr(std::process::Stdio::piped())
+    .spawn()
+    .unwrap();
+    let path = folder.0.join("i.jsonl");
+    for _ in 0..200 {
+        std::thread::sleep(Duration::from_millis(50));
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if text
+            .lines()
+            .filter(|line| line.contains(r#""kind":"window""#))
+            .count()
+            >= 2
+        {
+            break;
+        }
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let status = child.wait().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let (_, stdout, stderr) = finished(&output);
+    assert_eq!(status.code(), Some(105), "{stderr}");
+    assert!(stdout.contains("goodput"), "{stdout}");
+    let record = read(&folder, "i.jsonl");
+    assert!(
+        record
+            .events
+            .iter()
+            .any(|event| event.event == "interrupted")
+    );
+    assert!(record.verdict.is_some());
+    assert!(record.tally_of(0).ok() >= 500);
+}
+
+#[test]
+fn help_is_data_and_names_every_exit_code() {
+    let folder = Folder::new();
+    let (code, stdout, _) = plimsoll(&folder, &["--help"]);
+    assert_eq!(code, 0);
+    for text in ["find", "doctor", "  7  target unreachable", "105", "109"] {
+        assert!(stdout.contains(text), "{text} is missing in {stdout}");
+    }
+}
