@@ -6,6 +6,7 @@
 //! significant digits, so its tools read our payloads.
 
 mod hdr_v2;
+mod packed;
 
 pub use hdr_v2::DecodeError;
 pub(crate) use hdr_v2::WINDOW_COUNT_MAX;
@@ -21,7 +22,9 @@ const COUNTERS: usize = (42 - HALF_BITS as usize + 1) * HALF;
 /// Counts of durations. Merging two equals recording both streams into one, in any order.
 #[derive(Clone, Default)]
 pub struct Histogram {
+    /// Empty while `packed` holds the counts.
     counts: Vec<u64>,
+    packed: Option<Box<[u8]>>,
     count: u64,
     sum: u128,
     min: u64,
@@ -32,6 +35,7 @@ impl Histogram {
     pub const fn new() -> Self {
         Self {
             counts: Vec::new(),
+            packed: None,
             count: 0,
             sum: 0,
             min: u64::MAX,
@@ -67,7 +71,14 @@ impl Histogram {
 
     #[cold]
     fn grow(&mut self, index: usize) {
-        self.counts.resize((index + 1).next_multiple_of(HALF), 0);
+        self.unpack();
+        self.make_room(index);
+    }
+
+    fn make_room(&mut self, index: usize) {
+        if index >= self.counts.len() {
+            self.counts.resize((index + 1).next_multiple_of(HALF), 0);
+        }
     }
 
     /// Adds every count of `other`. Associative and commutative; the empty histogram is its identity.
@@ -75,11 +86,16 @@ impl Histogram {
         if other.count == 0 {
             return;
         }
-        if other.counts.len() > self.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
-        }
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            *mine += theirs;
+        self.unpack();
+        self.make_room(index_of(other.max));
+        if other.packed.is_some() {
+            for (index, n) in other.occupied() {
+                self.counts[index] += n;
+            }
+        } else {
+            for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+                *mine += theirs;
+            }
         }
         self.min = if self.count == 0 {
             other.min
@@ -96,6 +112,7 @@ impl Histogram {
         if self.count > 0 {
             let used = (index_of(self.max) + 1).min(self.counts.len());
             self.counts[..used].fill(0);
+            self.packed = None;
         }
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
@@ -131,7 +148,7 @@ impl Histogram {
             return None;
         }
         let mut seen = 0;
-        for (index, &n) in self.counts.iter().enumerate() {
+        for (index, n) in self.occupied() {
             seen += n;
             if seen >= rank {
                 return Some(Nanos(middle_of(index).clamp(self.min, self.max)));
@@ -147,17 +164,15 @@ impl Histogram {
 
     /// Durations whose counter lies at or below `bound`.
     pub fn count_at_most(&self, bound: Nanos) -> u64 {
-        let end = (index_of(bound.0) + 1).min(self.counts.len());
-        self.counts[..end].iter().sum()
+        let last = index_of(bound.0);
+        let below = self.occupied().take_while(|&(index, _)| index <= last);
+        below.map(|(_, n)| n).sum()
     }
 
     /// Occupied counters as (middle of the counter, count), smallest first.
     pub fn iter(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
-        self.counts
-            .iter()
-            .enumerate()
-            .filter(|&(_, &n)| n > 0)
-            .map(|(index, &n)| (Nanos(middle_of(index)), n))
+        self.occupied()
+            .map(|(index, n)| (Nanos(middle_of(index)), n))
     }
 }
 

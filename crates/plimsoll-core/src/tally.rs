@@ -87,6 +87,14 @@ impl Tally {
         }
     }
 
+    /// Gives the memory of empty counters back; for tallies that are kept and no longer counted into.
+    pub fn pack(&mut self) {
+        for class in &mut self.classes {
+            class.response.pack();
+            class.service.pack();
+        }
+    }
+
     /// Forgets the counts and keeps the memory.
     pub fn clear(&mut self) {
         for class in &mut self.classes {

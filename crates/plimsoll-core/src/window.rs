@@ -87,6 +87,16 @@ impl Window {
             .all(|count| count <= WINDOW_COUNT_MAX)
     }
 
+    /// Gives the memory of empty counters back; for windows that are kept.
+    pub fn pack(&mut self) {
+        self.health.lag.pack();
+        let carried = self.carried.iter_mut().map(|carried| &mut carried.tally);
+        self.operations
+            .iter_mut()
+            .chain(carried)
+            .for_each(Tally::pack);
+    }
+
     /// All operations merged.
     pub fn total(&self) -> Tally {
         let mut total = Tally::default();

@@ -45,25 +45,13 @@ impl Histogram {
     /// The uncompressed HDR V2 payload.
     pub fn to_hdr_v2(&self) -> Vec<u8> {
         let mut counts = Vec::with_capacity(256);
-        let used = if self.count == 0 {
-            0
-        } else {
-            index_of(self.max) + 1
-        };
-        let mut index = 0;
-        while index < used {
-            let n = self.counts[index];
-            if n > 0 {
-                write_zigzag(&mut counts, n.cast_signed());
-                index += 1;
-            } else {
-                let run = self.counts[index..used]
-                    .iter()
-                    .take_while(|&&n| n == 0)
-                    .count();
-                write_zigzag(&mut counts, -(run as u64).cast_signed());
-                index += run;
+        let mut next = 0;
+        for (index, n) in self.occupied() {
+            if index > next {
+                write_zigzag(&mut counts, -((index - next) as u64).cast_signed());
             }
+            write_zigzag(&mut counts, n.cast_signed());
+            next = index + 1;
         }
         let mut bytes = Vec::with_capacity(HEADER_BYTES + counts.len());
         bytes.extend(COOKIE.to_be_bytes());
@@ -128,7 +116,7 @@ fn check_header(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     }
 }
 
-fn write_zigzag(out: &mut Vec<u8>, value: i64) {
+pub(super) fn write_zigzag(out: &mut Vec<u8>, value: i64) {
     let mut rest = ((value << 1) ^ (value >> 63)) as u64;
     // The ninth byte carries eight bits, so nine bytes hold any 64-bit value.
     for _ in 0..8 {
@@ -142,7 +130,7 @@ fn write_zigzag(out: &mut Vec<u8>, value: i64) {
     out.push(rest as u8);
 }
 
-fn read_zigzag(rest: &mut &[u8]) -> Option<i64> {
+pub(super) fn read_zigzag(rest: &mut &[u8]) -> Option<i64> {
     let mut value = 0u64;
     for position in 0..9 {
         let (&byte, tail) = rest.split_first()?;

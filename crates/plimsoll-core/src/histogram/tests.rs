@@ -78,6 +78,27 @@ proptest! {
     }
 
     #[test]
+    fn packing_changes_nothing_but_the_memory(a in durations(), b in durations()) {
+        let plain = of(&a);
+        let mut packed = plain.clone();
+        packed.pack();
+        prop_assert_eq!(&packed, &plain);
+        prop_assert_eq!(packed.to_hdr_v2(), plain.to_hdr_v2());
+        prop_assert_eq!(packed.quantile(0.9), plain.quantile(0.9));
+        let bound = Nanos(a.first().copied().unwrap_or(7));
+        prop_assert_eq!(packed.count_at_most(bound), plain.count_at_most(bound));
+        let mut whole = of(&b);
+        whole.merge(&packed);
+        for &value in &b {
+            packed.record(Nanos(value));
+        }
+        prop_assert_eq!(&packed, &whole);
+        packed.pack();
+        packed.clear();
+        prop_assert_eq!(&packed, &Histogram::new());
+    }
+
+    #[test]
     fn hostile_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut framed = of(&[1, 5]).to_hdr_v2();
         framed.truncate(40);

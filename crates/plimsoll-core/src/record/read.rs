@@ -107,7 +107,10 @@ impl Record {
         match line {
             Line::Header(header) => self.header = header,
             Line::Level(level) => self.levels.push(level),
-            Line::Window(window) => self.windows.push(window),
+            Line::Window(mut window) => {
+                window.pack();
+                self.windows.push(window);
+            }
             Line::Observation(observation) => self.observations.push(observation),
             Line::LevelEnd(result) => self.level_results.push(result),
             Line::Event(event) => self.events.push(event),

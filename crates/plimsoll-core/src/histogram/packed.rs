@@ -1,0 +1,76 @@
+//! Counts at rest: the occupied counters alone, for histograms that are kept but rarely read.
+//!
+//! A window of 5,000 requests/s needs about 300 KiB while it is counted and about 15 KiB packed; a
+//! record in memory holds one window per second of the run.
+
+use super::Histogram;
+use super::hdr_v2::{read_zigzag, write_zigzag};
+
+impl Histogram {
+    /// Gives the memory of empty counters back. Reading stays possible; recording unpacks.
+    pub fn pack(&mut self) {
+        if self.packed.is_some() || self.counts.is_empty() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        let mut next = 0;
+        for (index, n) in self.occupied() {
+            write_zigzag(&mut bytes, ((index - next) as u64).cast_signed());
+            write_zigzag(&mut bytes, n.cast_signed());
+            next = index + 1;
+        }
+        self.packed = Some(bytes.into_boxed_slice());
+        self.counts = Vec::new();
+    }
+
+    pub(super) fn unpack(&mut self) {
+        let Some(packed) = self.packed.take() else {
+            return;
+        };
+        let occupied = Occupied {
+            dense: &[],
+            packed: &packed,
+            next: 0,
+        };
+        for (index, n) in occupied {
+            self.make_room(index);
+            self.counts[index] = n;
+        }
+    }
+
+    /// Index and count of every counter that is not zero, smallest first.
+    pub(super) fn occupied(&self) -> Occupied<'_> {
+        Occupied {
+            dense: &self.counts,
+            packed: self.packed.as_deref().unwrap_or_default(),
+            next: 0,
+        }
+    }
+}
+
+/// Walks either form; one of the two slices is empty.
+#[derive(Debug)]
+pub(super) struct Occupied<'a> {
+    dense: &'a [u64],
+    packed: &'a [u8],
+    /// The first index not yet looked at.
+    next: usize,
+}
+
+impl Iterator for Occupied<'_> {
+    type Item = (usize, u64);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(gap) = read_zigzag(&mut self.packed) {
+            let index = self.next + gap.unsigned_abs() as usize;
+            let n = read_zigzag(&mut self.packed)?;
+            self.next = index + 1;
+            return Some((index, n.unsigned_abs()));
+        }
+        let rest = self.dense.get(self.next..)?;
+        let skipped = rest.iter().position(|&n| n > 0)?;
+        let index = self.next + skipped;
+        self.next = index + 1;
+        Some((index, self.dense[index]))
+    }
+}
