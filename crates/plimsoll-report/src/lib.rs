@@ -21,6 +21,7 @@ macro_rules! putln {
 
 pub mod colour;
 pub mod format;
+pub mod html;
 pub mod json;
 pub mod live;
 pub mod markdown;

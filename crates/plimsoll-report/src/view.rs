@@ -1,5 +1,6 @@
 //! The one reading of a record that every rendering shares.
 
+mod curve;
 mod figures;
 mod gates;
 mod level;
@@ -8,6 +9,7 @@ mod spectrum;
 mod timeline;
 mod words;
 
+pub use curve::CurvePoint;
 pub use figures::{Figure, FigureKind};
 pub use gates::{GateTally, state_sign, state_word};
 pub use level::{LevelView, load_words, phase_word};
@@ -19,6 +21,7 @@ pub use timeline::{Bin, Lane, Span, Timeline};
 
 use plimsoll_core::Nanos;
 use plimsoll_core::record::{Record, Remark};
+use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Judgement, Verdict};
 
 use crate::format;
@@ -138,6 +141,13 @@ impl<'a> View<'a> {
             .collect();
         points.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
         points
+    }
+
+    /// The load line with trials of one rate merged; the repeated first level is left out.
+    pub fn curve(&self) -> Vec<CurvePoint> {
+        let mut levels = self.load_line();
+        levels.retain(|level| level.phase != Phase::Repeat);
+        curve::of(&levels)
     }
 
     pub fn voids(&self) -> usize {

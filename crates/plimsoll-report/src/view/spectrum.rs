@@ -5,7 +5,7 @@ use plimsoll_core::tally::{Quantile, Tally};
 use super::level::tail_rank;
 
 /// Values between two decades of rarity; finer than a pixel of the wide chart is wasted.
-const STEPS_PER_DECADE: u32 = 30;
+const STEPS_PER_DECADE: u32 = 24;
 /// Attempts that must lie beyond the last percentile drawn.
 const TAIL_ATTEMPTS: u64 = 3;
 

@@ -1,0 +1,314 @@
+//! The load line: goodput and response time against arrival rate, with what was found marked.
+
+mod goodput;
+mod response;
+
+use plimsoll_core::objective::{Clause, percentile_name};
+use plimsoll_core::tally::Quantile;
+use plimsoll_core::verdict::{Bounds, Collapse, LevelState};
+
+use super::escape;
+use super::scale::{Scale, room_above};
+use super::svg::{Anchor, Size, Svg, text_width};
+use crate::format;
+use crate::view::{CurvePoint, State, View, unbroken};
+
+/// What both panels share.
+struct Hero<'a> {
+    view: &'a View<'a>,
+    points: Vec<CurvePoint>,
+    size: Size,
+    x: Scale,
+    left: f64,
+    right: f64,
+    /// The percentile of the objective, p99 without one.
+    quantile: f64,
+}
+
+const GOODPUT_TOP: f64 = 46.0;
+const GOODPUT_BOTTOM: f64 = 246.0;
+const LANE: f64 = 296.0;
+const RESPONSE_TOP: f64 = 316.0;
+const RESPONSE_BOTTOM: f64 = 466.0;
+const HEIGHT: f64 = 508.0;
+
+pub(super) fn section(out: &mut String, view: &View, id: &str) {
+    let points = view.curve();
+    if points.len() < 2 {
+        return;
+    }
+    put!(
+        out,
+        "<section><h2>{}</h2><p class=\"t\">Each point is one arrival rate; grey bands are bounds. A failure counts as infinitely late, so a percentile with too many failures is <b>never</b>.</p><figure>",
+        escape(&heading(view))
+    );
+    for size in Size::BOTH {
+        out.push_str(&chart(view, points.clone(), size, &format!("{id}h")));
+    }
+    out.push_str("<figcaption>Whiskers: 95&nbsp;% interval of the percentile by order statistics, attempts taken as independent. Tint: 95&nbsp;% interval of the goodput over its seconds.</figcaption></figure></section>");
+}
+
+/// The finding as a sentence.
+fn heading(view: &View) -> String {
+    let capacity = view
+        .verdict()
+        .and_then(|verdict| verdict.found.capacity_per_s);
+    let fails = view
+        .load_line()
+        .into_iter()
+        .filter(|level| level.state == LevelState::Fail)
+        .min_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
+    match (view.state, capacity, fails) {
+        (State::Invalid | State::Interrupted, ..) | (_, None, None) => {
+            "What was measured at each rate".to_owned()
+        }
+        (_, Some(capacity), Some(level)) => {
+            let clause = level.clause.clone().unwrap_or_default();
+            let subject = clause.split('<').next().unwrap_or("").trim().to_owned();
+            let crosses = if subject.starts_with('p') {
+                format!("the {subject} crosses it")
+            } else {
+                "errors do".to_owned()
+            };
+            let held = format::rate(capacity.lower.unwrap_or(capacity.estimate));
+            format!(
+                "Up to {held} the objective holds; at {} {crosses}",
+                level.name()
+            )
+        }
+        (_, Some(capacity), None) => {
+            let held = format::rate(capacity.lower.unwrap_or(capacity.estimate));
+            format!("The objective holds at every rate offered, up to {held}")
+        }
+        (_, None, Some(level)) => format!("The objective fails already at {}", level.name()),
+    }
+}
+
+fn chart(view: &View, points: Vec<CurvePoint>, size: Size, id: &str) -> String {
+    let highest = points
+        .iter()
+        .map(|point| point.offered_per_s)
+        .fold(0.0, f64::max);
+    let (left, right) = size.pick((58.0, 910.0), (46.0, 346.0));
+    let hero = Hero {
+        view,
+        points,
+        size,
+        x: Scale::linear(highest * 1.06, left, right),
+        left,
+        right,
+        quantile: quantile_of(view),
+    };
+    let title = format!(
+        "Load line of {}: goodput and response time against arrival rate",
+        view.title()
+    );
+    let mut svg = Svg::new(size, HEIGHT, id, &title, &hero.described());
+    hero.bands(&mut svg);
+    hero.marks(&mut svg);
+    goodput::panel(&hero, &mut svg);
+    response::panel(&hero, &mut svg);
+    hero.axis(&mut svg);
+    hero.hits(&mut svg);
+    svg.finish()
+}
+
+fn quantile_of(view: &View) -> f64 {
+    let clauses = view
+        .record
+        .header
+        .plan
+        .objectives
+        .as_ref()
+        .map_or(&[][..], |o| o.clauses());
+    clauses
+        .iter()
+        .find_map(|clause| match clause {
+            Clause::ResponseTime { quantile, .. } => Some(*quantile),
+            Clause::Errors { .. } => None,
+        })
+        .unwrap_or(0.99)
+}
+
+impl Hero<'_> {
+    fn found(&self) -> Option<&plimsoll_core::verdict::Found> {
+        let verdict = self
+            .view
+            .verdict()
+            .filter(|_| self.view.state != State::Invalid);
+        verdict.map(|verdict| &verdict.found)
+    }
+
+    /// Points of the curve: what was measured and is not void.
+    fn valid(&self) -> impl Iterator<Item = &CurvePoint> {
+        self.points.iter().filter(|point| !point.void)
+    }
+
+    fn described(&self) -> String {
+        let parts: Vec<String> = self
+            .valid()
+            .map(|point| {
+                format!(
+                    "{} offered: goodput {}, {} {}",
+                    format::rate(point.offered_per_s),
+                    format::rate(point.goodput_per_s),
+                    percentile_name(self.quantile),
+                    format::quantile(point.tally.response_quantile(self.quantile))
+                )
+            })
+            .collect();
+        format!("{} {}.", self.view.headline, parts.join("; "))
+    }
+
+    /// Grey grounds of knee and load line through both panels.
+    fn bands(&self, svg: &mut Svg) {
+        let Some(found) = self.found() else { return };
+        for bounds in [found.knee_per_s, found.capacity_per_s]
+            .into_iter()
+            .flatten()
+        {
+            if let (Some(lower), Some(upper)) = (bounds.lower, bounds.upper) {
+                let (from, to) = (self.x.clamped(lower), self.x.clamped(upper));
+                let width = (to - from).max(1.0);
+                svg.rect(
+                    "band",
+                    from,
+                    GOODPUT_TOP,
+                    width,
+                    GOODPUT_BOTTOM - GOODPUT_TOP,
+                );
+                svg.rect(
+                    "band",
+                    from,
+                    RESPONSE_TOP - 34.0,
+                    width,
+                    RESPONSE_BOTTOM - RESPONSE_TOP + 34.0,
+                );
+            }
+        }
+    }
+
+    /// Knee and load line as upright lines, each with its label in a row of its own.
+    fn marks(&self, svg: &mut Svg) {
+        let Some(found) = self.found() else { return };
+        if let Some(knee) = &found.knee_per_s {
+            let x = self.x.clamped(knee.estimate);
+            svg.line("knee", (x, GOODPUT_TOP - 8.0), (x, RESPONSE_BOTTOM));
+            let text = format!("knee {}", self.marked(knee));
+            self.label(svg, "", (x, GOODPUT_TOP - 14.0), Anchor::End, &text);
+        }
+        if let Some(capacity) = &found.capacity_per_s {
+            let x = self.x.clamped(capacity.estimate);
+            svg.line("cap", (x, 20.0), (x, RESPONSE_BOTTOM));
+            svg.load_sign((x, 14.0));
+            let text = format!("load line {}", self.marked(capacity));
+            self.label(svg, "b", (x, 18.0), Anchor::Start, &text);
+        }
+    }
+
+    /// Beside `x` on the wanted side if it fits there, else on the other.
+    fn label(&self, svg: &mut Svg, class: &str, (x, y): (f64, f64), side: Anchor, text: &str) {
+        let gap = if class.is_empty() { 6.0 } else { 16.0 };
+        // Bold text is about a fourteenth wider.
+        let bold = if class.is_empty() { 1.0 } else { 1.07 };
+        let (width, end) = (text_width(text) * bold, self.size.width() - 2.0);
+        let fits_right = x + gap + width <= end;
+        let fits_left = x - gap - width >= 0.0;
+        let class = format!("{class} halo");
+        if fits_left && (side == Anchor::End || !fits_right) {
+            svg.text(&class, (x - gap, y), Anchor::End, text);
+        } else {
+            svg.text(
+                &class,
+                ((x + gap).min(end - width).max(0.0), y),
+                Anchor::Start,
+                text,
+            );
+        }
+    }
+
+    /// The bounds too where there is room; they also stand among the key figures.
+    fn marked(&self, bounds: &Bounds) -> String {
+        let rate = format::rate(bounds.estimate);
+        match self.size {
+            Size::Wide => format!("{rate} ({})", format::bounds(bounds)),
+            Size::Narrow => rate,
+        }
+    }
+
+    fn axis(&self, svg: &mut Svg) {
+        for tick in self.x.ticks(self.size.pick(10, 6)) {
+            let x = self.x.at(tick);
+            svg.line("axis", (x, RESPONSE_BOTTOM), (x, RESPONSE_BOTTOM + 4.0));
+            svg.text(
+                "m",
+                (x, RESPONSE_BOTTOM + 18.0),
+                Anchor::Middle,
+                &format::number(tick),
+            );
+        }
+        let words = "arrival rate: requests offered per second";
+        svg.text(
+            "m",
+            (f64::midpoint(self.left, self.right), HEIGHT - 6.0),
+            Anchor::Middle,
+            words,
+        );
+    }
+
+    fn hits(&self, svg: &mut Svg) {
+        let at = |index: usize| self.x.at(self.points[index].offered_per_s);
+        for (index, point) in self.points.iter().enumerate() {
+            let from = if index == 0 {
+                self.left
+            } else {
+                f64::midpoint(at(index - 1), at(index))
+            };
+            let to = if index + 1 == self.points.len() {
+                self.right
+            } else {
+                f64::midpoint(at(index), at(index + 1))
+            };
+            svg.hit(
+                from,
+                GOODPUT_TOP,
+                to - from,
+                RESPONSE_BOTTOM - GOODPUT_TOP,
+                &read_out(point),
+            );
+        }
+    }
+}
+
+fn read_out(point: &CurvePoint) -> String {
+    let tally = &point.tally;
+    let void = if point.void {
+        format!(" (void: {})", point.first.reason)
+    } else {
+        String::new()
+    };
+    let trials = if point.trials > 1 {
+        format!(", {} trials", point.trials)
+    } else {
+        String::new()
+    };
+    let attempts = tally.attempts().max(1) as f64;
+    format!(
+        "{} offered{trials}{void}\ngoodput {}\np50 {}, p95 {}, p99 {}\nfailed {}, late {}\nin flight {}",
+        format::rate(point.offered_per_s),
+        format::rate(point.goodput_per_s),
+        format::quantile(tally.response_quantile(0.5)),
+        format::quantile(tally.response_quantile(0.95)),
+        format::quantile(tally.response_quantile(0.99)),
+        format::percent(tally.failures() as f64 / attempts),
+        format::percent(tally.ok().saturating_sub(tally.good()) as f64 / attempts),
+        format::number(point.in_flight_mean)
+    )
+}
+
+/// Milliseconds of a percentile that was reached.
+fn finite_ms(value: Option<Quantile>) -> Option<f64> {
+    value
+        .and_then(Quantile::finite)
+        .map(plimsoll_core::Nanos::as_millis_f64)
+}

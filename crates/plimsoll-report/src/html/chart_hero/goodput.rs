@@ -1,0 +1,193 @@
+//! The upper panel: goodput against arrival rate, its peak and where it collapses.
+
+use super::{
+    Anchor, Collapse, CurvePoint, GOODPUT_BOTTOM, GOODPUT_TOP, Hero, Scale, Size, Svg, format,
+    room_above, text_width,
+};
+use crate::view::View;
+
+pub(super) fn panel(hero: &Hero, svg: &mut Svg) {
+    let top = |point: &CurvePoint| {
+        point
+            .goodput_interval
+            .map_or(point.goodput_per_s, |(_, high)| high)
+    };
+    let highest = hero.points.iter().map(top).fold(0.0, f64::max);
+    let y = Scale::linear(room_above(highest), GOODPUT_BOTTOM, GOODPUT_TOP + 4.0);
+    for tick in y.ticks(7) {
+        svg.line("grid", (hero.left, y.at(tick)), (hero.right, y.at(tick)));
+        svg.text(
+            "m",
+            (hero.left - 6.0, y.at(tick) + 4.0),
+            Anchor::End,
+            &format::number(tick),
+        );
+    }
+    svg.line(
+        "axis",
+        (hero.left, GOODPUT_BOTTOM),
+        (hero.right, GOODPUT_BOTTOM),
+    );
+    caption(hero, svg);
+    peak(hero, svg, &y);
+    all_good(hero, svg, &y);
+    curve(hero, svg, &y);
+    collapse(hero, svg, &y);
+}
+
+/// The panel's name stands inside, at the lower right, where no goodput is.
+fn caption(hero: &Hero, svg: &mut Svg) {
+    let words = caption_words(hero.view);
+    match hero.size {
+        Size::Wide => svg.text(
+            "b",
+            (hero.right + 10.0, GOODPUT_TOP + 12.0),
+            Anchor::Start,
+            "goodput per second",
+        ),
+        Size::Narrow => svg.text(
+            "b halo",
+            (hero.left + 4.0, GOODPUT_TOP + 14.0),
+            Anchor::Start,
+            "goodput per second",
+        ),
+    }
+    if hero.size == Size::Wide {
+        svg.text(
+            "m",
+            (hero.right + 10.0, GOODPUT_TOP + 28.0),
+            Anchor::Start,
+            &words,
+        );
+    }
+}
+
+fn caption_words(view: &View) -> String {
+    let bound = view
+        .record
+        .header
+        .plan
+        .objectives
+        .as_ref()
+        .and_then(plimsoll_core::Objectives::longest_bound);
+    bound.map_or("correct".to_owned(), |bound| {
+        format!("correct within {}", format::bound(bound))
+    })
+}
+
+fn peak(hero: &Hero, svg: &mut Svg, y: &Scale) {
+    let Some(peak) = hero.found().and_then(|found| found.peak_goodput_per_s) else {
+        return;
+    };
+    if let (Some(lower), Some(upper)) = (peak.lower, peak.upper) {
+        let (from, to) = (y.clamped(upper), y.clamped(lower));
+        svg.rect(
+            "band",
+            hero.left,
+            from,
+            hero.right - hero.left,
+            (to - from).max(1.0),
+        );
+    }
+    let at = y.clamped(peak.estimate);
+    let text = format!("peak {}", format::rate(peak.estimate));
+    if hero.size == Size::Wide {
+        let at = at.max(GOODPUT_TOP + 50.0);
+        svg.text("b", (hero.right + 10.0, at), Anchor::Start, &text);
+        svg.text(
+            "m",
+            (hero.right + 10.0, at + 15.0),
+            Anchor::Start,
+            &format::bounds(&peak),
+        );
+    } else {
+        svg.text("halo", (hero.right, at + 18.0), Anchor::End, &text);
+    }
+}
+
+/// Where every request offered would be good.
+fn all_good(hero: &Hero, svg: &mut Svg, y: &Scale) {
+    let end = y.to().min(hero.x.to());
+    svg.line(
+        "all",
+        (hero.x.at(0.0), y.at(0.0)),
+        (hero.x.at(end), y.at(end)),
+    );
+}
+
+fn curve(hero: &Hero, svg: &mut Svg, y: &Scale) {
+    let at = |point: &CurvePoint| (hero.x.at(point.offered_per_s), y.at(point.goodput_per_s));
+    let with: Vec<_> = hero
+        .valid()
+        .filter_map(|point| Some((point, point.goodput_interval?)))
+        .collect();
+    let mut tint: Vec<(f64, f64)> = with
+        .iter()
+        .map(|(point, (_, high))| (at(point).0, y.clamped(*high)))
+        .collect();
+    tint.extend(
+        with.iter()
+            .rev()
+            .map(|(point, (low, _))| (at(point).0, y.clamped(*low))),
+    );
+    svg.polygon("tint", &tint);
+    let line: Vec<(f64, f64)> = hero.valid().map(at).collect();
+    svg.polyline("good", &line);
+    for point in &hero.points {
+        svg.circle(if point.void { "dvoid" } else { "dgood" }, at(point), 4.0);
+    }
+    if let Some(void) = hero.points.iter().find(|point| point.void) {
+        let (x, y) = at(void);
+        let text = "void";
+        let x = x.min(hero.right - text_width(text));
+        svg.text("m halo", (x, y + 20.0), Anchor::Middle, text);
+    }
+}
+
+/// The stretch in which goodput falls away, or the words that it does not.
+fn collapse(hero: &Hero, svg: &mut Svg, y: &Scale) {
+    match hero.found().and_then(|found| found.collapse_per_s) {
+        Some(Collapse::At(bounds)) => {
+            let from = hero.x.clamped(bounds.lower.unwrap_or(bounds.estimate));
+            let to = hero.x.clamped(bounds.upper.unwrap_or(bounds.estimate));
+            svg.rect(
+                "void",
+                from,
+                GOODPUT_BOTTOM - 10.0,
+                (to - from).max(2.0),
+                10.0,
+            );
+            let text = format!("collapse between {}/s", format::bounds(&bounds));
+            let half = text_width(&text) / 2.0;
+            let middle = f64::midpoint(from, to)
+                .clamp(hero.left + half, (hero.right - half).max(hero.left + half));
+            svg.text(
+                "halo",
+                (middle, GOODPUT_BOTTOM - 16.0),
+                Anchor::Middle,
+                &text,
+            );
+        }
+        Some(Collapse::NoneUpTo {
+            rate_per_s,
+            goodput_ratio,
+        }) => {
+            let text = format!(
+                "no collapse up to {}: {} of the peak",
+                format::rate(rate_per_s),
+                format::percent(goodput_ratio)
+            );
+            let last = hero
+                .valid()
+                .last()
+                .map_or(y.at(0.0), |point| y.at(point.goodput_per_s));
+            svg.text(
+                "halo",
+                (hero.right, (last + 44.0).min(GOODPUT_BOTTOM - 8.0)),
+                Anchor::End,
+                &text,
+            );
+        }
+        None => {}
+    }
+}

@@ -1,0 +1,317 @@
+//! What became of every attempt over time: stacked, and one lane per class that is not good.
+
+use super::scale::{Scale, room_above};
+use super::svg::{Anchor, Size, Svg, text_width};
+use super::{escape, paint};
+use crate::format;
+use crate::view::{Bin, Lane, Span, Timeline, View};
+
+const TOP: f64 = 34.0;
+const STACK: f64 = 160.0;
+
+pub(super) fn section(out: &mut String, view: &View, id: &str) {
+    let wide = Timeline::of(view.record, &view.levels, 110);
+    if wide.bins.is_empty() {
+        return;
+    }
+    let attempts = wide.total.attempts();
+    let phases = match wide.spans.len() {
+        0 | 1 => String::new(),
+        n => format!(" in {} phases", format::count(n as u64)),
+    };
+    put!(
+        out,
+        "<section><h2>Every attempt has an outcome: {}{phases}</h2><p class=\"t\">Failures get lanes of their own below, so that one reset is as easy to find as ten thousand refusals.{}</p>",
+        format::count(attempts),
+        if wide.spans.len() > 1 {
+            " Numbers above the phases are the rate offered."
+        } else {
+            ""
+        }
+    );
+    legend(out, &wide, attempts);
+    out.push_str("<figure>");
+    let narrow = Timeline::of(view.record, &view.levels, 44);
+    for (size, timeline) in [(Size::Wide, &wide), (Size::Narrow, &narrow)] {
+        out.push_str(&chart(timeline, size, &format!("{id}o")));
+    }
+    caption(out, &wide);
+    out.push_str("</figure></section>");
+}
+
+fn legend(out: &mut String, timeline: &Timeline, attempts: u64) {
+    out.push_str("<ul class=\"lg\">");
+    for lane in timeline.lanes() {
+        let mut svg = Svg::inline(22.0, 11.0);
+        svg.bars(&paint::stacked(lane), &[(0.5, 0.5, 21.0, 10.0)]);
+        let n = lane.of(&timeline.total);
+        let share = format::percent(n as f64 / attempts.max(1) as f64);
+        put!(
+            out,
+            "<li>{}{} {} ({})</li>",
+            svg.finish(),
+            lane.name(),
+            format::count(n),
+            escape(&share)
+        );
+    }
+    out.push_str("</ul>");
+}
+
+fn caption(out: &mut String, timeline: &Timeline) {
+    let absent: Vec<String> = Lane::all()
+        .filter(|lane| lane.of(&timeline.total) == 0)
+        .map(|lane| lane.name().to_owned())
+        .collect();
+    let absent = if absent.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " No attempt was {}.",
+            format::list(&absent).replace(" and ", " or ")
+        )
+    };
+    put!(
+        out,
+        "<figcaption>Bars of {} (wider on a narrow screen); a bar in a lane is never lower than 2.5 px. An attempt is shown when it ended.{}</figcaption>",
+        escape(&format::seconds(timeline.bin_seconds)),
+        escape(&absent)
+    );
+}
+
+struct Chart<'a> {
+    timeline: &'a Timeline,
+    size: Size,
+    x: Scale,
+    left: f64,
+    right: f64,
+    /// Height of a lane, its label's line included.
+    lane: f64,
+    bottom: f64,
+}
+
+fn chart(timeline: &Timeline, size: Size, id: &str) -> String {
+    let lanes: Vec<Lane> = timeline
+        .lanes()
+        .into_iter()
+        .filter(|lane| *lane != Lane::Good)
+        .collect();
+    let (left, right) = size.pick((58.0, 910.0), (46.0, 350.0));
+    let lane = size.pick(38.0, 50.0);
+    let bottom = TOP + STACK + 26.0 + lanes.len() as f64 * lane;
+    let chart = Chart {
+        timeline,
+        size,
+        x: Scale::linear(timeline.end_seconds(), left, right),
+        left,
+        right,
+        lane,
+        bottom,
+    };
+    let described: Vec<String> = timeline
+        .lanes()
+        .into_iter()
+        .map(|lane| {
+            format!(
+                "{} {}",
+                lane.name(),
+                format::count(lane.of(&timeline.total))
+            )
+        })
+        .collect();
+    let desc = format!("Attempts by outcome: {}.", described.join(", "));
+    let mut svg = Svg::new(size, bottom + 26.0, id, "Outcome classes over time", &desc);
+    chart.grounds(&mut svg);
+    chart.stack(&mut svg);
+    for (index, lane) in lanes.iter().enumerate() {
+        let base = TOP + STACK + 26.0 + (index + 1) as f64 * chart.lane - 6.0;
+        chart.own_lane(&mut svg, *lane, base);
+    }
+    chart.time_axis(&mut svg);
+    // Nothing hovers on a phone, and the read-outs are half of the drawing.
+    if size == Size::Wide {
+        chart.hits(&mut svg);
+    }
+    svg.finish()
+}
+
+impl Chart<'_> {
+    /// Soak and void stretches, borders of phases, and their names where they fit.
+    fn grounds(&self, svg: &mut Svg) {
+        let mut free_from = 0.0;
+        for span in &self.timeline.spans {
+            let (from, to) = (self.x.at(span.start_seconds), self.x.at(span.end_seconds));
+            if span.phase == plimsoll_core::step::Phase::Soak {
+                svg.rect("soak", from, TOP, to - from, self.bottom - TOP);
+            }
+            if span.void {
+                svg.rect("void", from, TOP, to - from, self.bottom - TOP);
+            }
+            if self.timeline.spans.len() > 1 {
+                svg.line("grid", (from, TOP - 4.0), (from, self.bottom));
+                free_from = self.span_label(svg, span, (from, to), free_from);
+            }
+        }
+    }
+
+    /// Above its phase, if no earlier label is in the way; returns where the next may begin.
+    fn span_label(
+        &self,
+        svg: &mut Svg,
+        span: &Span,
+        (from, to): (f64, f64),
+        free_from: f64,
+    ) -> f64 {
+        let text = if span.void {
+            format!("{} void", span.label)
+        } else {
+            span.label.clone()
+        };
+        let half = text_width(&text) / 2.0;
+        let limit = self.size.width() - half;
+        let middle = f64::midpoint(from, to).clamp(half, limit.max(half));
+        if middle - half < free_from || half * 2.0 > (to - from) * 2.2 + 8.0 {
+            return free_from;
+        }
+        let class = if span.phase == plimsoll_core::step::Phase::Soak {
+            "b"
+        } else {
+            ""
+        };
+        svg.text(class, (middle, TOP - 10.0), Anchor::Middle, &text);
+        middle + half + 6.0
+    }
+
+    fn bar(&self, bin: &Bin) -> (f64, f64) {
+        let from = self.x.at(bin.start_seconds);
+        let to = self.x.at(bin.start_seconds + self.timeline.bin_seconds);
+        let gap = if to - from > 4.0 { 0.8 } else { 0.0 };
+        (from, (to - from - gap).max(0.6))
+    }
+
+    fn stack(&self, svg: &mut Svg) {
+        let y = Scale::linear(room_above(self.timeline.highest_per_s()), TOP + STACK, TOP);
+        for tick in y.ticks(5) {
+            svg.line("grid", (self.left, y.at(tick)), (self.right, y.at(tick)));
+            svg.text(
+                "m",
+                (self.left - 6.0, y.at(tick) + 4.0),
+                Anchor::End,
+                &format::number(tick),
+            );
+        }
+        let mut below = vec![0.0; self.timeline.bins.len()];
+        for lane in self.timeline.lanes() {
+            let mut bars = Vec::new();
+            for (bin, below) in self.timeline.bins.iter().zip(&mut below) {
+                let value = bin.per_s(lane);
+                if value > 0.0 {
+                    let (x, width) = self.bar(bin);
+                    let (top, base) = (y.at(*below + value), y.at(*below));
+                    bars.push((x, top, width, base - top));
+                    *below += value;
+                }
+            }
+            svg.bars(&paint::stacked(lane), &bars);
+        }
+        svg.line("axis", (self.left, TOP + STACK), (self.right, TOP + STACK));
+        let words = "attempts per second, stacked";
+        match self.size {
+            Size::Wide => svg.text(
+                "b",
+                (self.right + 10.0, TOP + 12.0),
+                Anchor::Start,
+                words.split(',').next().unwrap_or(words),
+            ),
+            Size::Narrow => svg.text(
+                "b",
+                (self.left, TOP + STACK + 18.0),
+                Anchor::Start,
+                "above: per second, stacked",
+            ),
+        }
+    }
+
+    /// A class on a scale of its own, so that few are seen beside many.
+    fn own_lane(&self, svg: &mut Svg, lane: Lane, base: f64) {
+        let bins = &self.timeline.bins;
+        let highest = bins.iter().map(|bin| bin.per_s(lane)).fold(0.0, f64::max);
+        let y = Scale::linear(highest, base, base - 26.0);
+        let bars: Vec<_> = bins
+            .iter()
+            .filter(|bin| bin.per_s(lane) > 0.0)
+            .map(|bin| {
+                let (x, width) = self.bar(bin);
+                let height = (base - y.at(bin.per_s(lane))).max(2.5);
+                (x, base - height, width.max(2.5), height)
+            })
+            .collect();
+        svg.line("rule", (self.left, base), (self.right, base));
+        svg.bars(&paint::own_lane(lane), &bars);
+        let n = lane.of(&self.timeline.total);
+        let attempts = self.timeline.total.attempts().max(1);
+        let numbers = format!(
+            "{} · {}",
+            format::count(n),
+            format::percent(n as f64 / attempts as f64)
+        );
+        svg.text(
+            "m",
+            (self.left - 6.0, base - 18.0),
+            Anchor::End,
+            &format::number(highest),
+        );
+        match self.size {
+            Size::Wide => {
+                svg.text(
+                    "b",
+                    (self.right + 10.0, base - 14.0),
+                    Anchor::Start,
+                    lane.name(),
+                );
+                svg.text(
+                    "m",
+                    (self.right + 10.0, base + 1.0),
+                    Anchor::Start,
+                    &numbers,
+                );
+            }
+            Size::Narrow => {
+                let text = format!("{} {numbers}", lane.name());
+                svg.text("halo", (self.left, base - 31.0), Anchor::Start, &text);
+            }
+        }
+    }
+
+    fn time_axis(&self, svg: &mut Svg) {
+        let end = self.timeline.end_seconds();
+        let minutes = end > 150.0;
+        let scale = if minutes { 60.0 } else { 1.0 };
+        let ticks = Scale::linear(end / scale, 0.0, 1.0).ticks(self.size.pick(10, 5));
+        for tick in ticks {
+            let x = self.x.at(tick * scale);
+            let unit = if minutes { "min" } else { "s" };
+            let text = format!("{}{}{unit}", format::number(tick), format::NBSP);
+            svg.text("m", (x, self.bottom + 14.0), Anchor::Middle, &text);
+        }
+    }
+
+    fn hits(&self, svg: &mut Svg) {
+        for bin in &self.timeline.bins {
+            let (x, width) = self.bar(bin);
+            let end = bin.start_seconds + self.timeline.bin_seconds;
+            let mut text = format!(
+                "{}–{} s",
+                format::number(bin.start_seconds),
+                format::number(end)
+            );
+            for lane in self.timeline.lanes() {
+                let value = bin.per_s(lane);
+                if value > 0.0 {
+                    put!(text, "\n{} {}", lane.name(), format::rate(value));
+                }
+            }
+            svg.hit(x, TOP, width + 0.8, self.bottom - TOP, &text);
+        }
+    }
+}

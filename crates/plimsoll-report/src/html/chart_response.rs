@@ -1,0 +1,144 @@
+//! Response time over the time of a plain run: the median, the p99 and when it is never reached.
+
+use plimsoll_core::objective::percentile_name;
+
+use super::scale::{Scale, room_above};
+use super::svg::{Anchor, Size, Svg};
+use crate::format;
+use crate::view::{Timeline, View};
+
+const TOP: f64 = 40.0;
+const LANE: f64 = 20.0;
+const BOTTOM: f64 = 210.0;
+const HIGH: f64 = 0.99;
+
+pub(super) fn section(out: &mut String, view: &View, id: &str) {
+    let wide = Timeline::of(view.record, &view.levels, 220);
+    if wide.bins.len() < 3 {
+        return;
+    }
+    out.push_str("<section><h2>Response time over the run</h2><p class=\"t\">From the moment each request was due. ▲ marks seconds in which more attempts failed than the percentile leaves room for.</p><figure>");
+    let narrow = Timeline::of(view.record, &view.levels, 80);
+    for (size, timeline) in [(Size::Wide, &wide), (Size::Narrow, &narrow)] {
+        out.push_str(&chart(timeline, size, &format!("{id}t")));
+    }
+    out.push_str("</figure></section>");
+}
+
+fn chart(timeline: &Timeline, size: Size, id: &str) -> String {
+    let (left, right) = size.pick((58.0, 910.0), (46.0, 350.0));
+    let x = Scale::linear(timeline.end_seconds(), left, right);
+    let values = |q: f64| {
+        timeline
+            .bins
+            .iter()
+            .filter_map(move |bin| bin.response_ms(q))
+    };
+    let longest = values(HIGH).chain(values(0.5)).fold(0.0, f64::max);
+    let y = Scale::linear(room_above(longest), BOTTOM, TOP);
+    let never = timeline
+        .bins
+        .iter()
+        .filter(|bin| bin.tally.attempts() > 0 && bin.response_ms(HIGH).is_none())
+        .count();
+    let desc = format!(
+        "The longest p99 of a bar is {} ms; in {} of {} the p99 is never reached.",
+        format::number(longest),
+        format::count(never as u64),
+        format::plural(timeline.bins.len() as u64, "bar", "bars")
+    );
+    let mut svg = Svg::new(size, BOTTOM + 30.0, id, "Response time over the run", &desc);
+    for tick in y.ticks(5) {
+        svg.line("grid", (left, y.at(tick)), (right, y.at(tick)));
+        svg.text(
+            "m",
+            (left - 6.0, y.at(tick) + 4.0),
+            Anchor::End,
+            &format::number(tick),
+        );
+    }
+    svg.line("axis", (left, BOTTOM), (right, BOTTOM));
+    svg.text(
+        "b",
+        (left - 6.0, LANE + 4.0),
+        Anchor::End,
+        if never > 0 { "never" } else { "ms" },
+    );
+    let half = timeline.bin_seconds / 2.0;
+    for (q, class) in [(0.5, "p50"), (HIGH, "p99")] {
+        // A line ends where the value is never: there is nothing to join.
+        for run in timeline.bins.split(|bin| bin.response_ms(q).is_none()) {
+            let points: Vec<_> = run
+                .iter()
+                .filter_map(|bin| Some((x.at(bin.start_seconds + half), y.at(bin.response_ms(q)?))))
+                .collect();
+            svg.polyline(class, &points);
+            if let [only] = points.as_slice() {
+                svg.circle(if q > 0.5 { "d99" } else { "d50" }, *only, 2.5);
+            }
+        }
+    }
+    for bin in timeline
+        .bins
+        .iter()
+        .filter(|bin| bin.tally.attempts() > 0 && bin.response_ms(HIGH).is_none())
+    {
+        svg.triangle("d99", (x.at(bin.start_seconds + half), LANE));
+    }
+    names(&mut svg, timeline, size, (right, &y));
+    ticks(&mut svg, timeline, size, &x);
+    svg.finish()
+}
+
+fn names(svg: &mut Svg, timeline: &Timeline, size: Size, (right, y): (f64, &Scale)) {
+    let last = |q: f64| {
+        timeline
+            .bins
+            .iter()
+            .rev()
+            .find(|bin| bin.tally.attempts() > 0)?
+            .response_ms(q)
+    };
+    let high = last(HIGH).map_or(LANE + 4.0, |value| y.at(value) + 4.0);
+    let low = last(0.5)
+        .map_or(LANE + 4.0, |value| y.at(value) + 4.0)
+        .max(high + 16.0);
+    let name = percentile_name(HIGH);
+    match size {
+        Size::Wide => {
+            svg.text(
+                "b",
+                (right + 10.0, high),
+                Anchor::Start,
+                &format!("{name} of attempts"),
+            );
+            svg.text("", (right + 10.0, low), Anchor::Start, "p50 of attempts");
+        }
+        Size::Narrow => {
+            svg.text(
+                "b halo",
+                (right, 12.0),
+                Anchor::End,
+                &format!("thick {name}, thin p50"),
+            );
+        }
+    }
+}
+
+fn ticks(svg: &mut Svg, timeline: &Timeline, size: Size, x: &Scale) {
+    let end = timeline.end_seconds();
+    let (scale, unit) = if end > 150.0 {
+        (60.0, "min")
+    } else {
+        (1.0, "s")
+    };
+    for tick in Scale::linear(end / scale, 0.0, 1.0).ticks(size.pick(10, 5)) {
+        let text = format!("{}{}{unit}", format::number(tick), format::NBSP);
+        svg.text(
+            "m",
+            (x.at(tick * scale), BOTTOM + 17.0),
+            Anchor::Middle,
+            &text,
+        );
+    }
+}

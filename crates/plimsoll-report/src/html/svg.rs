@@ -1,0 +1,245 @@
+//! Writes one chart as SVG text: coordinates in, escaped and rounded text out.
+
+use super::escape;
+
+/// The two drawings of every chart; the style sheet shows one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Size {
+    Wide,
+    Narrow,
+}
+
+impl Size {
+    pub(super) const BOTH: [Self; 2] = [Self::Wide, Self::Narrow];
+
+    pub(super) const fn width(self) -> f64 {
+        match self {
+            Self::Wide => 1080.0,
+            Self::Narrow => 358.0,
+        }
+    }
+
+    pub(super) fn pick<T>(self, wide: T, narrow: T) -> T {
+        match self {
+            Self::Wide => wide,
+            Self::Narrow => narrow,
+        }
+    }
+
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Wide => "wide",
+            Self::Narrow => "nar",
+        }
+    }
+}
+
+/// Where a text is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// Width of a text in a chart, in units: the widest usual system font at 12.5 units.
+pub(super) fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * 7.4
+}
+
+#[derive(Debug)]
+pub(super) struct Svg {
+    out: String,
+}
+
+impl Svg {
+    /// `title` and `desc` state the result for those who do not see it.
+    pub(super) fn new(size: Size, height: f64, id: &str, title: &str, desc: &str) -> Self {
+        Self::sized(size, (size.width(), height), id, title, desc)
+    }
+
+    /// For a drawing that shares its row with something else.
+    pub(super) fn sized(
+        size: Size,
+        dimensions: (f64, f64),
+        id: &str,
+        title: &str,
+        desc: &str,
+    ) -> Self {
+        Self::open(size.class(), dimensions, id, title, desc)
+    }
+
+    /// For a drawing that is the same at every width.
+    pub(super) fn small(dimensions: (f64, f64), id: &str, title: &str, desc: &str) -> Self {
+        Self::open("small", dimensions, id, title, desc)
+    }
+
+    fn open(class: &str, (width, height): (f64, f64), id: &str, title: &str, desc: &str) -> Self {
+        let mut out = String::new();
+        put!(
+            out,
+            "<svg class=\"{class}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}{class}t {id}{class}d\"><title id=\"{id}{class}t\">{}</title><desc id=\"{id}{class}d\">{}</desc>",
+            n(width),
+            n(height),
+            escape(title),
+            escape(desc)
+        );
+        Self { out }
+    }
+
+    /// A drawing inside a line of text or a table cell, without a title of its own.
+    pub(super) fn inline(width: f64, height: f64) -> Self {
+        let mut out = String::new();
+        put!(
+            out,
+            "<svg class=\"in\" viewBox=\"0 0 {} {}\" style=\"width:{}px\" aria-hidden=\"true\">",
+            n(width),
+            n(height),
+            n(width)
+        );
+        Self { out }
+    }
+
+    pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+        put!(
+            self.out,
+            "<path class=\"{class}\" d=\"M{} {}L{} {}\"/>",
+            n(from.0),
+            n(from.1),
+            n(to.0),
+            n(to.1)
+        );
+    }
+
+    pub(super) fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
+        if points.len() < 2 {
+            return;
+        }
+        put!(self.out, "<path class=\"{class}\" d=\"{}\"/>", path(points));
+    }
+
+    pub(super) fn polygon(&mut self, class: &str, points: &[(f64, f64)]) {
+        if points.len() < 3 {
+            return;
+        }
+        put!(
+            self.out,
+            "<path class=\"{class}\" d=\"{}z\"/>",
+            path(points)
+        );
+    }
+
+    pub(super) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
+        put!(
+            self.out,
+            "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
+            n(x),
+            n(y),
+            n(width.max(0.0)),
+            n(height.max(0.0))
+        );
+    }
+
+    /// Many bars as one path: (x, y, width, height).
+    pub(super) fn bars(&mut self, style: &str, bars: &[(f64, f64, f64, f64)]) {
+        if bars.is_empty() {
+            return;
+        }
+        put!(self.out, "<path style=\"{style}\" d=\"");
+        for (x, y, width, height) in bars {
+            put!(
+                self.out,
+                "M{} {}h{}v{}h-{}z",
+                n(*x),
+                n(*y),
+                n(*width),
+                n(*height),
+                n(*width)
+            );
+        }
+        self.out.push_str("\"/>");
+    }
+
+    pub(super) fn circle(&mut self, class: &str, at: (f64, f64), radius: f64) {
+        put!(
+            self.out,
+            "<circle class=\"{class}\" cx=\"{}\" cy=\"{}\" r=\"{}\"/>",
+            n(at.0),
+            n(at.1),
+            n(radius)
+        );
+    }
+
+    /// ▲ for a percentile that is never reached.
+    pub(super) fn triangle(&mut self, class: &str, at: (f64, f64)) {
+        let (x, y) = at;
+        self.polygon(
+            class,
+            &[(x - 5.0, y + 4.0), (x, y - 5.0), (x + 5.0, y + 4.0)],
+        );
+    }
+
+    /// The sign of the load line: a circle and a line through it.
+    pub(super) fn load_sign(&mut self, at: (f64, f64)) {
+        self.line("sign", (at.0 - 10.0, at.1), (at.0 + 10.0, at.1));
+        self.circle("sign", at, 6.0);
+        self.line("sign", (at.0 - 6.0, at.1), (at.0 + 6.0, at.1));
+    }
+
+    pub(super) fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
+        let class = match (anchor, class) {
+            (Anchor::Start, class) => class.to_owned(),
+            (Anchor::Middle, class) => format!("c {class}"),
+            (Anchor::End, class) => format!("e {class}"),
+        };
+        put!(
+            self.out,
+            "<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>",
+            class.trim(),
+            n(at.0),
+            n(at.1),
+            escape(text)
+        );
+    }
+
+    /// An invisible area that says more when pointed at.
+    pub(super) fn hit(&mut self, x: f64, y: f64, width: f64, height: f64, text: &str) {
+        put!(
+            self.out,
+            "<rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
+            n(x),
+            n(y),
+            n(width.max(0.0)),
+            n(height),
+            escape(text)
+        );
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        self.out.push_str("</svg>");
+        self.out
+    }
+}
+
+fn path(points: &[(f64, f64)]) -> String {
+    let mut text = String::new();
+    for (index, (x, y)) in points.iter().enumerate() {
+        put!(
+            text,
+            "{}{} {}",
+            if index == 0 { 'M' } else { 'L' },
+            n(*x),
+            n(*y)
+        );
+    }
+    text
+}
+
+/// A coordinate with at most one decimal; what is not a number is zero.
+pub(super) fn n(value: f64) -> String {
+    if !value.is_finite() {
+        return "0".to_owned();
+    }
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}

@@ -1,0 +1,63 @@
+//! The load line as a curve: one point per rate, trials at the same rate merged.
+
+use plimsoll_core::Tally;
+
+use super::LevelView;
+
+/// Rates closer than this are trials of one rate; a search never bisects finer.
+const SAME_RATE: f64 = 0.002;
+
+/// Everything measured at one arrival rate.
+#[derive(Debug, Clone)]
+pub struct CurvePoint {
+    pub offered_per_s: f64,
+    pub goodput_per_s: f64,
+    pub goodput_interval: Option<(f64, f64)>,
+    pub in_flight_mean: f64,
+    pub tally: Tally,
+    /// A level that carries all of it, or the first of its trials.
+    pub first: LevelView,
+    pub trials: usize,
+    pub void: bool,
+}
+
+/// Points in the order of the rate; voids are points of their own.
+pub(super) fn of(levels: &[&LevelView]) -> Vec<CurvePoint> {
+    let mut points: Vec<CurvePoint> = Vec::new();
+    for level in levels {
+        let known = points.iter_mut().find(|point| {
+            let distance = (point.offered_per_s - level.offered_per_s).abs();
+            point.void == level.is_void() && distance <= SAME_RATE * point.offered_per_s
+        });
+        match known {
+            Some(point) => merge(point, level),
+            None => points.push(point(level)),
+        }
+    }
+    points
+}
+
+fn point(level: &LevelView) -> CurvePoint {
+    CurvePoint {
+        offered_per_s: level.offered_per_s,
+        goodput_per_s: level.goodput_per_s,
+        goodput_interval: level.goodput_interval,
+        in_flight_mean: level.in_flight_mean,
+        tally: level.tally.clone(),
+        first: level.clone(),
+        trials: 1,
+        void: level.is_void(),
+    }
+}
+
+/// Counts add up; rates are weighted by the time they were measured for.
+fn merge(point: &mut CurvePoint, level: &LevelView) {
+    let (before, now) = (point.first.judged.as_secs_f64(), level.judged.as_secs_f64());
+    let of = |a: f64, b: f64| (a * before + b * now) / (before + now);
+    point.goodput_per_s = of(point.goodput_per_s, level.goodput_per_s);
+    point.in_flight_mean = of(point.in_flight_mean, level.in_flight_mean);
+    point.goodput_interval = None;
+    point.tally.merge(&level.tally);
+    point.first.judged += level.judged;
+    point.trials += 1;
+}
