@@ -1,6 +1,6 @@
 # Two commands matter: `make test` checks everything, `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help test tidy soak bench
+.PHONY: help test tidy demo soak bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' \
@@ -12,6 +12,12 @@ test: ## format, lints, unit and end-to-end tests, tidy; installs what it needs
 
 tidy: ## the house rules alone: layers, lengths, words, leftovers
 	@cargo run --quiet --locked -p xtask -- tidy
+
+demo: ## a shop's load line, what gives way first and what next, in under 6 minutes (REAL=1: Express behind nginx)
+	@scripts/need.sh rust cc $(if $(REAL),nginx node npm)
+	@cargo build --release --locked -p plimsoll
+	@$(if $(REAL),npm ci --silent --no-audit --no-fund --prefix experiments/demo/real)
+	@experiments/demo/run.sh $(if $(REAL),--real)
 
 bench: ## CPU per request beside wrk, ab, h2load and a bare loop; saved in bench/results (SECTION=name for one)
 	@scripts/need.sh rust cc nginx openssl

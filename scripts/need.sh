@@ -94,6 +94,7 @@ for wanted in "$@"; do
     nginx) need_program nginx nginx-light ;;
     openssl) need_program openssl openssl ;;
     node) need_node ;;
+    npm) need_program npm npm ;;
     *) echo "scripts/need.sh: unknown part $wanted" >&2; exit 2 ;;
   esac
 done

@@ -129,7 +129,8 @@ pub(crate) struct Context {
 /// A further source for an observer, as `--watch` takes it.
 #[derive(Debug, Clone)]
 pub(crate) enum Watch {
-    Port(SocketAddr),
+    /// The name of a tier, and where it listens.
+    Port(&'static str, SocketAddr),
     Log(PathBuf),
     Metrics(SocketAddr),
 }
@@ -137,7 +138,7 @@ pub(crate) enum Watch {
 impl fmt::Display for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Port(address) => write!(f, "--watch port:{}", address.port()),
+            Self::Port(tier, address) => write!(f, "--watch {tier}=port:{}", address.port()),
             Self::Log(file) => write!(f, "--watch nginx-log:{}", file.display()),
             Self::Metrics(address) => write!(f, "--watch metrics:http://{address}/metrics"),
         }

@@ -23,8 +23,8 @@ pub(crate) fn start(context: Context) -> Result<(), LabError> {
     let app = children.start("shop-app", &arguments)?;
     let log = proxy::log_file(&context)?;
     let watch = [
-        Watch::Port(app),
-        Watch::Port(stock),
+        Watch::Port("shop-app", app),
+        Watch::Port("stock", stock),
         Watch::Log(log.path.clone()),
     ];
     proxy::serve(context, app, &log, &watch)

@@ -6,7 +6,7 @@ use crate::support::{Connection, Served, get};
 fn the_shop_reads_its_store_and_stores_orders() {
     let mut shop = Served::start("shop", &["--set", "stock=5"]);
     let watch = shop.watch_line();
-    assert_eq!(watch.matches("--watch port:").count(), 2, "{watch}");
+    assert_eq!(watch.matches("=port:").count(), 2, "{watch}");
     assert_eq!(watch.matches("--watch nginx-log:").count(), 1, "{watch}");
 
     let page = get(shop.address, "/items/7");
