@@ -6,9 +6,10 @@ use plimsoll_net::connection::{Failure, Progress};
 use plimsoll_net::h1::Answer;
 use plimsoll_net::poll::Ready;
 
+use crate::arrival::{Arrival, Attempt};
 use crate::recorder::Ending;
-use crate::slots::{Attempt, State, Token};
-use crate::worker::{Arrival, Worker};
+use crate::slots::{State, Token};
+use crate::worker::Worker;
 
 /// How long a finished connection waits for the peer to close first.
 const PARK: Nanos = Nanos::from_millis(500);

@@ -4,6 +4,7 @@
 //! `attempts.rs` starts and ends attempts; `recorder.rs` counts them. Workers share nothing but two
 //! mailboxes.
 
+mod arrival;
 mod attempts;
 pub mod echo;
 mod message;

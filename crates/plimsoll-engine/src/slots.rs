@@ -3,14 +3,7 @@
 use plimsoll_core::Nanos;
 use plimsoll_net::Connection;
 
-use crate::worker::Arrival;
-
-/// An attempt on the wire.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Attempt {
-    pub(crate) arrival: Arrival,
-    pub(crate) sent: Nanos,
-}
+use crate::arrival::Attempt;
 
 #[derive(Debug)]
 pub(crate) enum State {

@@ -11,6 +11,7 @@ use plimsoll_net::clock::{Clock, thread_run_time};
 use plimsoll_net::connection::SCRATCH_BYTES;
 use plimsoll_net::poll::Poll;
 
+use crate::arrival::Arrival;
 use crate::message::{Body, Command, Report};
 use crate::options::Options;
 use crate::recorder::Recorder;
@@ -21,15 +22,6 @@ pub(crate) const WINDOW: Nanos = Nanos::from_secs(1);
 /// A slot of a closed loop whose connection failed waits this long, so that a dead target is not
 /// hammered and its failures do not crowd out everything else.
 const PAUSE: Nanos = Nanos::from_millis(20);
-
-/// An attempt that is due, not yet on a connection.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Arrival {
-    pub(crate) intended: Nanos,
-    pub(crate) level: u32,
-    /// Started by a closed loop, which owes another when this one ends.
-    pub(crate) closed: bool,
-}
 
 /// Where new attempts come from.
 #[derive(Debug)]

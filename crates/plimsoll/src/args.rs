@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Explain(RecordArgs),
     /// Evaluate the validity gates over a record again
     Audit(RecordArgs),
+    /// Render records as one self-contained HTML file
+    Report(ReportArgs),
     /// Check this host as a load generator
     Doctor(DoctorArgs),
     /// Start an embedded service: a fixture with one injected cause, the shop, a proxy
@@ -219,6 +221,17 @@ pub(crate) struct RecordArgs {
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Records to show side by side, in this order
+    #[arg(value_name = "RECORD", required = true)]
+    pub(crate) records: Vec<PathBuf>,
+
+    /// Write the page here
+    #[arg(short = 'o', long, value_name = "FILE", default_value = "report.html")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ mod audit;
 mod doctor;
 mod explain;
 mod find;
+mod report;
 mod run;
 mod serve;
 
@@ -18,6 +19,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Explain(args) => explain::execute(&args),
         Command::Find(args) => find::execute(&args),
         Command::Audit(args) => audit::execute(&args),
+        Command::Report(args) => report::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Serve(args) => serve::execute(args),
     }

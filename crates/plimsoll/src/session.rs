@@ -143,7 +143,12 @@ impl Session {
     /// Writes the verdict, the HTML report beside the record, and the summary to stdout.
     pub(crate) fn conclude(mut self, verdict: Verdict, output: &OutputArgs) -> Result<()> {
         self.append(Line::Verdict(verdict))?;
-        let report: Option<PathBuf> = None;
+        let report = self.path.as_deref().map(report_path);
+        if let Some(report) = &report {
+            let html = plimsoll_report::html::render(std::slice::from_ref(&self.record));
+            std::fs::write(report, html)
+                .with_context(|| format!("write report {}", report.display()))?;
+        }
         let shown = |path: Option<&Path>| path.map(|path| path.display().to_string());
         output::summary(
             &self.record,
@@ -174,6 +179,18 @@ impl Progress {
         // A terminal that went away is no reason to end a measurement.
         let _closed_pipe = self.writer.draw(&self.live, output::terminal_columns());
     }
+}
+
+/// `run.plimsoll.jsonl` gets `report.html` beside it; another name `x.jsonl` gets `x.html`.
+fn report_path(record: &Path) -> PathBuf {
+    let name = record.file_name().unwrap_or_default().to_string_lossy();
+    if name == DEFAULT_NAME {
+        return record.with_file_name("report.html");
+    }
+    let stem = name
+        .strip_suffix(".plimsoll.jsonl")
+        .or(name.strip_suffix(".jsonl"));
+    record.with_file_name(format!("{}.html", stem.unwrap_or(&name)))
 }
 
 fn record_path(output: &OutputArgs) -> Option<PathBuf> {

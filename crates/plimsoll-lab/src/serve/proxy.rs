@@ -26,7 +26,10 @@ use slots::{Guest, Slots};
 pub(crate) fn start(context: Context) -> Result<(), LabError> {
     let upstream = context.upstream()?;
     let log = log_file(&context)?;
-    let watch = [Watch::Port("upstream", upstream), Watch::Log(log.path.clone())];
+    let watch = [
+        Watch::Port("upstream", upstream),
+        Watch::Log(log.path.clone()),
+    ];
     serve(context, upstream, &log, &watch)
 }
 
