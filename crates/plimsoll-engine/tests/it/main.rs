@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod server;
+mod tls;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
