@@ -6,6 +6,7 @@ import sys
 import measure
 import memory
 import results
+import search
 import stall
 import target as targets
 
@@ -31,7 +32,7 @@ SECTIONS = {
         "bars": [("wrk", 0.5)],
     },
 }
-OWN_SECTIONS = {"stall": stall.run, "memory": memory.run}
+OWN_SECTIONS = {"stall": stall.run, "search": search.run, "memory": memory.run}
 
 
 def main():
