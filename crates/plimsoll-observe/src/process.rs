@@ -12,8 +12,8 @@ use crate::procfs::ProcFs;
 
 /// Threads read one by one; of a process with more, the oldest.
 const THREADS_MAX: usize = 512;
-/// Threads whose state is looked at between samples.
-const LOOKED_AT_MAX: usize = 256;
+/// Threads whose state is looked at; of more, every n-th counts for n.
+const LOOKED_AT_MAX: usize = 128;
 const SHOWN_MAX: usize = 16;
 /// Descriptors resolved to sockets; above, only their number is kept.
 const LINKS_MAX: usize = 8192;
@@ -185,7 +185,7 @@ fn thread(proc: &ProcFs, pid: u32, tid: u32) -> Option<(ThreadCounters, bool)> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Looks {
     count: u32,
-    found: BTreeMap<ThreadState, u32>,
+    found: BTreeMap<ThreadState, usize>,
 }
 
 impl Looks {
@@ -194,7 +194,8 @@ impl Looks {
             return;
         };
         self.count += 1;
-        for tid in tids.into_iter().take(LOOKED_AT_MAX) {
+        let each_counts = tids.len().div_ceil(LOOKED_AT_MAX).max(1);
+        for tid in tids.into_iter().step_by(each_counts) {
             let Ok(text) = proc.of(pid, &format!("task/{tid}/stat")) else {
                 continue;
             };
@@ -205,7 +206,7 @@ impl Looks {
             *self
                 .found
                 .entry(thread_state(read.state, &wchan))
-                .or_default() += 1;
+                .or_default() += each_counts;
         }
     }
 
@@ -216,7 +217,7 @@ impl Looks {
         self.count = 0;
         found
             .into_iter()
-            .map(|(state, count)| (state, f64::from(count) / looks))
+            .map(|(state, count)| (state, count as f64 / looks))
             .collect()
     }
 }

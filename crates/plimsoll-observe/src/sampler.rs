@@ -49,6 +49,8 @@ struct Log {
 /// Reads all sources once per call. Differences are between two calls.
 pub struct Sampler {
     proc: ProcFs,
+    /// The port under test, where it is this host's.
+    target: Option<u16>,
     tiers: Vec<Tier>,
     logs: Vec<Log>,
     scrapers: Vec<(String, Scraper)>,
@@ -76,6 +78,7 @@ impl Sampler {
         let proc = ProcFs::at("/proc");
         let mut sampler = Self {
             proc,
+            target: None,
             tiers: Vec::new(),
             logs: Vec::new(),
             scrapers: Vec::new(),
@@ -86,6 +89,7 @@ impl Sampler {
         let local = target.filter(|address| is_local(address.ip()));
         if let Some(address) = local {
             let port = address.port();
+            sampler.target = Some(port);
             let renamed = watches
                 .iter()
                 .find(|watch| watch.subject == Subject::Port(port))
@@ -114,7 +118,8 @@ impl Sampler {
                 if self.proc.of(*pid, "stat").is_err() {
                     return Err(ObserveError::NoProcess(*pid));
                 }
-                self.add_tier(named(format!("pid-{pid}")), Roots::Pid(*pid));
+                let name = named(self.name_of_process(format!("pid-{pid}")));
+                self.add_tier(name, Roots::Pid(*pid));
             }
             Subject::Port(port) => {
                 let found = listeners(&self.proc, *port).unwrap_or_default();
@@ -127,7 +132,8 @@ impl Sampler {
                 if crate::discover::named(&self.proc, name).is_empty() {
                     return Err(ObserveError::NoName(name.clone()));
                 }
-                self.add_tier(named(name.clone()), Roots::Name(name.clone()));
+                let tier = named(self.name_of_process(name.clone()));
+                self.add_tier(tier, Roots::Name(name.clone()));
             }
             Subject::NginxLog(path) => {
                 let tail = LogTail::open_at_end(path).map_err(|source| ObserveError::Log {
@@ -168,6 +174,19 @@ impl Sampler {
     fn target_name(&self) -> String {
         let first = self.tiers.first().map(Tier::name);
         first.unwrap_or(TARGET_TIER).to_owned()
+    }
+
+    /// A process named without a tier is the target's where that could not be found by its port:
+    /// this is what the `absent` observation tells to do.
+    fn name_of_process(&self, own: String) -> String {
+        match self.target {
+            Some(port) if self.target_is_hidden(port) => self.target_name(),
+            _ => own,
+        }
+    }
+
+    fn target_is_hidden(&self, port: u16) -> bool {
+        listeners(&self.proc, port).is_ok_and(|found| found.pids.is_empty())
     }
 
     fn name_of_port(&self, port: u16) -> String {

@@ -78,6 +78,7 @@ pub(super) fn levels(record: &Record) -> Vec<Level> {
             Phase::SelfCheck
                 | Phase::WarmUp
                 | Phase::Settle
+                | Phase::Drain
                 | Phase::RecoveryBefore
                 | Phase::RecoveryPulse
                 | Phase::RecoveryAfter

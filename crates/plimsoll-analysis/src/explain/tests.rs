@@ -99,6 +99,8 @@ fn a_thread_robbed_by_neighbours_is_not_its_own_limit() {
     let robbed = |rate: f64| vec![ThreadLoad::new("main", rate * 0.0012, rate * 0.0012)];
     let explanation = explained(&sick(&service(robbed)));
     assert_ne!(explanation.limit.cause, Cause::PinnedThread);
+    let crowded = |rate: f64| vec![ThreadLoad::new("main", rate * 0.0008, 2.0 - rate * 0.0008)];
+    is(&sick(&service(crowded)), Cause::Cpu, Confidence::Suspected);
 }
 
 #[test]

@@ -133,6 +133,29 @@ fn a_process_that_ends_is_told_once() {
 }
 
 #[test]
+fn a_process_named_for_a_hidden_target_is_the_target() {
+    // A port without a listener hides its process just as another user's does.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let own = std::process::id();
+    let watches = [watch(&format!("pid:{own}"))];
+    let mut sampler = Sampler::new(Some(address), &watches).unwrap();
+    let first = sampler.sample(Nanos(1));
+    let told = |o: &Observation| match &o.seen {
+        Seen::Absent(absent) => absent.reason.contains("--watch pid:N"),
+        _ => false,
+    };
+    assert!(first.iter().any(told), "{first:?}");
+    let second = sampler.sample(Nanos(2));
+    assert!(
+        processes(&second)
+            .iter()
+            .any(|(tier, process)| *tier == TARGET_TIER && process.pid == own)
+    );
+}
+
+#[test]
 fn what_cannot_be_watched_is_an_error_with_the_fix() {
     let free = TcpListener::bind("127.0.0.1:0")
         .unwrap()
