@@ -9,6 +9,7 @@
 //! could not sustain is repeated once and then ends the search with the reason. The whole is
 //! DESIGN section 7; the reasons for its numbers are in capacity-science B.3 to B.6.
 
+mod aim;
 mod anchor;
 mod boundary;
 mod clock;

@@ -17,6 +17,16 @@ fn main() {
     let number = |word: Option<String>, or: u64| word.and_then(|w| w.parse().ok()).unwrap_or(or);
     match command.as_str() {
         "truth" => truth(number(words.next(), 20_000_000)),
+        "trace" => {
+            let name = words.next().unwrap_or_default();
+            let family = four()
+                .into_iter()
+                .find(|family| family.name == name)
+                .unwrap();
+            for seed in 0..40 {
+                trace(&family, 1000 + seed);
+            }
+        }
         "one" => {
             let name = words.next().unwrap_or_default();
             let family = four()
@@ -104,5 +114,38 @@ fn many(family: &Family, first: u64, count: u64) {
         at(&errors, 0.95) * 100.0,
         at(&seconds, 0.5),
         at(&seconds, 1.0),
+    );
+}
+
+fn trace(family: &Family, seed: u64) {
+    let played = play(&family.model, config(family.slo), seed);
+    let cap = family.capacity_per_s.unwrap_or(660.0);
+    let mut line = String::new();
+    for (step, result) in &played.levels {
+        if let plimsoll_core::step::StepLoad::Open { profile, .. } = step.load {
+            use plimsoll_core::step::Phase::{Bisect, Bracket, Soak};
+            if matches!(step.phase, Bracket | Bisect | Soak) {
+                let rate = profile.constant_rate().unwrap();
+                let p = result.bad_ratio.map_or(0.0, |b| b.estimate) * 100.0;
+                line += &format!(
+                    " {:?}{:+.1}:{:.2}{}",
+                    step.phase,
+                    (rate / cap - 1.0) * 100.0,
+                    p,
+                    format!("{:?}", result.state).chars().next().unwrap()
+                )
+                .replace("Bracket", "b")
+                .replace("Bisect", "i")
+                .replace("Soak", "S");
+            }
+        }
+    }
+    println!(
+        "{seed} {} {:?} |{line}",
+        played.seconds,
+        played
+            .found
+            .capacity_per_s
+            .map(|c| ((c.estimate / cap - 1.0) * 1000.0).round() / 10.0)
     );
 }

@@ -48,7 +48,7 @@ pub(crate) enum Rule {
     /// Only the abort rule.
     Fixed,
     /// As soon as every clause is decided, at the earliest after so many judged windows.
-    Sequential { windows_min: u32 },
+    Sequential { fail_min: u32, pass_min: u32 },
     /// When the budget of the whole soak of so many seconds is used up.
     Soak { seconds: f64 },
     /// When the target answers as it did before.
@@ -168,9 +168,11 @@ impl Level {
         let stop = match self.ask.rule {
             Rule::Attempts(count) => self.ended >= count,
             Rule::Fixed | Rule::Pulse => false,
-            Rule::Sequential { windows_min } => {
-                let judged = judge::sequential(self, windows_min);
+            Rule::Sequential { fail_min, pass_min } => {
+                let judged = judge::sequential(self, fail_min);
+                let passes = matches!(judged.call, Call::Pass | Call::PassProvisionally);
                 judged.call != Call::Undecided
+                    && (!passes || self.judged().len() >= pass_min as usize)
             }
             Rule::Soak { seconds } => judge::soak_is_lost(self, seconds),
             Rule::Settled { in_flight_max } => self.settled(in_flight_max),
@@ -210,7 +212,7 @@ impl Level {
     /// The level's verdict by its rule; `None` where it was only observed.
     pub(crate) fn verdict(&self) -> Option<Judged> {
         match self.ask.rule {
-            Rule::Sequential { windows_min } => Some(judge::sequential(self, windows_min)),
+            Rule::Sequential { fail_min, .. } => Some(judge::sequential(self, fail_min)),
             Rule::Soak { .. } => Some(judge::soak(self)),
             _ => None,
         }

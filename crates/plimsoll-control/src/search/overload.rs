@@ -10,6 +10,7 @@ use super::clock::REPEAT;
 use super::config::{Ceiling, client_timeout};
 use super::level::{Ask, Level, Load, Rule, Second, recovered_at};
 use super::shared::Shared;
+use super::stalls;
 
 /// Overshoot levels as shares of the peak; the last is what "none up to" refers to (B.1, B.4).
 const OVERSHOOT: [f64; 3] = [1.2, 1.5, 2.0];
@@ -185,6 +186,9 @@ impl Recovery {
     pub(crate) fn ended(&mut self, level: &Level, shared: &mut Shared) {
         *self = match *self {
             Self::Before { base, pulse } => {
+                if shared.stalls.is_none() {
+                    shared.stalls = stalls::seen(shared);
+                }
                 if let Some(normal) = normal_of(level, base) {
                     Self::Pulse { normal, pulse }
                 } else {

@@ -30,6 +30,18 @@ pub(crate) struct Shared {
 pub(crate) struct Edge {
     pub(crate) rate: f64,
     pub(crate) clause: usize,
+    /// By its interval or at once, not by a majority of undecided levels.
+    pub(crate) decided: bool,
+}
+
+impl Edge {
+    fn of(rate: f64, judged: &Judged) -> Self {
+        Self {
+            rate,
+            clause: judged.clause,
+            decided: judged.call != Call::Undecided,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -184,17 +196,11 @@ impl Shared {
     }
 
     pub(crate) fn pass_at(&mut self, rate: f64, judged: &Judged) {
-        self.passes.push(Edge {
-            rate,
-            clause: judged.clause,
-        });
+        self.passes.push(Edge::of(rate, judged));
     }
 
     pub(crate) fn fail_at(&mut self, rate: f64, judged: &Judged) {
-        self.fails.push(Edge {
-            rate,
-            clause: judged.clause,
-        });
+        self.fails.push(Edge::of(rate, judged));
     }
 
     /// The lowest rate that failed.
@@ -203,6 +209,12 @@ impl Shared {
             .iter()
             .copied()
             .min_by(|a, b| a.rate.total_cmp(&b.rate))
+    }
+
+    /// The lowest rate that failed beyond doubt.
+    pub(crate) fn plainly_failed(&self) -> Option<f64> {
+        let decided = self.fails.iter().filter(|edge| edge.decided);
+        decided.map(|edge| edge.rate).min_by(f64::total_cmp)
     }
 
     /// The highest rate that passed below every rate that failed.

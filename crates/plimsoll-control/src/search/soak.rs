@@ -2,7 +2,9 @@
 
 use plimsoll_core::step::Phase;
 
+use super::aim::{self, Target};
 use super::boundary::discard;
+use super::clock;
 use super::config::SOAK_LEAST;
 use super::level::{Ask, Level, Load, Rule};
 use super::shared::{Held, Shared};
@@ -10,11 +12,19 @@ use super::stalls;
 
 /// A soak that failed is repeated at this share of its rate (B.4).
 const STEP_DOWN: f64 = 0.95;
+/// And at least at this one, when it failed clearly.
+const STEP_DOWN_MOST: f64 = 0.93;
 /// Soaks at most (DESIGN section 7).
 const SOAKS_MAX: u32 = 2;
 /// Where stalls are watched for, as a share of the lowest failed rate: at half of it queueing
 /// alone makes hardly any attempt late, so what is late there is late for another reason.
 const WATCH_SHARE: f64 = 0.5;
+
+/// A soak this many times over its budget was not just a little too high: is it stalls?
+const FAR_OVER: f64 = 2.0;
+
+/// The least gain that is worth another soak.
+const WORTH_IT: f64 = 1.01;
 
 /// What a soak is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +49,7 @@ pub(crate) struct Soak {
 
 impl Soak {
     pub(crate) fn at_low(shared: &Shared) -> Self {
-        let low = shared.low().map(|edge| edge.rate);
+        let low = shared.low().map(|edge| first_rate(shared, edge.rate));
         let suspected = stalls::suspected(shared);
         let mut soak = Self {
             rate: low,
@@ -119,23 +129,35 @@ impl Soak {
         }
         self.rate = match self.purpose {
             Purpose::Watch => self.after_watch(shared, holds, rate),
-            Purpose::Hold | Purpose::Check => self.after_soak(shared, holds, rate),
+            Purpose::Hold | Purpose::Check => {
+                self.after_soak(shared, holds, rate, judged.share.estimate / judged.budget)
+            }
         };
     }
 
     /// The rate of the next soak, if there is one.
-    fn after_soak(&mut self, shared: &mut Shared, holds: bool, rate: f64) -> Option<f64> {
+    fn after_soak(
+        &mut self,
+        shared: &mut Shared,
+        holds: bool,
+        rate: f64,
+        level_share: f64,
+    ) -> Option<f64> {
         self.soaks += 1;
         self.failed = (!holds).then_some(rate);
         if self.purpose == Purpose::Check {
             shared.converged = holds;
             return None;
         }
-        if !self.watched && stalls::in_last_level(shared) {
+        let far_over = level_share > FAR_OVER;
+        if !self.watched && far_over && stalls::in_last_level(shared) {
             self.watch(shared);
             return self.rate;
         }
         if holds {
+            return self.higher(shared, rate);
+        }
+        if shared.held.is_some_and(|held| held.rate < rate) {
             return None;
         }
         if self.soaks >= SOAKS_MAX {
@@ -144,7 +166,19 @@ impl Soak {
             ));
             return None;
         }
-        Some(rate * STEP_DOWN)
+        Some(second_rate(shared, rate))
+    }
+
+    /// A soak that held leaves room up to the rate that failed: one more, where even odds are
+    /// expected, when there is time. If it is lost, the first one still holds.
+    fn higher(&self, shared: &Shared, held: f64) -> Option<f64> {
+        let high = shared.high()?.rate;
+        let seconds = shared.config.soak_seconds() + 4.0;
+        let reserve = clock::reserve_for_soak(&shared.config) - seconds;
+        let time = f64::from(shared.clock.windows(seconds, reserve)) >= seconds;
+        let middle = libm::sqrt(held * high);
+        let rate = aim::below(shared, middle, held, Target::Even);
+        (time && self.soaks < SOAKS_MAX && rate > held * WORTH_IT).then_some(rate)
     }
 
     fn after_watch(&mut self, shared: &mut Shared, holds: bool, rate: f64) -> Option<f64> {
@@ -158,9 +192,24 @@ impl Soak {
         }
         self.purpose = Purpose::Hold;
         match self.failed {
-            Some(failed) => (self.soaks < SOAKS_MAX).then_some(failed * STEP_DOWN),
-            None if self.soaks == 0 => shared.low().map(|edge| edge.rate),
+            Some(failed) => (self.soaks < SOAKS_MAX).then(|| second_rate(shared, failed)),
+            None if self.soaks == 0 => shared.low().map(|edge| first_rate(shared, edge.rate)),
             None => None,
         }
     }
+}
+
+/// The lower bound, or a little less when the levels around it say that it would be lost.
+fn first_rate(shared: &Shared, low: f64) -> f64 {
+    aim::below(shared, low, low * STEP_DOWN, Target::Safe)
+}
+
+/// 5 % below the soak that was lost, or a little more when it was lost clearly.
+fn second_rate(shared: &Shared, failed: f64) -> f64 {
+    aim::below(
+        shared,
+        failed * STEP_DOWN,
+        failed * STEP_DOWN_MOST,
+        Target::Even,
+    )
 }

@@ -10,7 +10,8 @@ use super::level::Second;
 use super::shared::{Played, Shared};
 use super::stats;
 
-/// Levels at up to this share of the lowest failed rate are calm: queueing explains nothing there.
+/// Levels at up to this share of the lowest rate that failed beyond doubt, and of the anchor, are
+/// calm: queueing explains nothing there.
 const CALM_SHARE: f64 = 0.6;
 /// A burst: at least this share of a second's attempts bad, and this multiple of the budget.
 const BURST_SHARE: f64 = 0.03;
@@ -20,7 +21,7 @@ const BURST_LEAST: u64 = 2;
 /// Bad attempts in so small a share of the seconds are bursts (B.4)…
 const CARRYING_SHARE: f64 = 0.2;
 /// …when their counts per second vary far more than chance does (B.4: ≫ 1).
-const VARIANCE_TO_MEAN: f64 = 10.0;
+const VARIANCE_TO_MEAN: f64 = 4.0;
 /// Bursts that make a pattern.
 const BURSTS_LEAST: usize = 2;
 
@@ -67,13 +68,21 @@ pub(crate) fn seen(shared: &Shared) -> Option<RareStalls> {
 }
 
 fn calm(shared: &Shared) -> impl Iterator<Item = &Played> {
-    let limit = shared
-        .high()
-        .map_or(f64::INFINITY, |high| high.rate * CALM_SHARE);
+    let failed = shared.plainly_failed().unwrap_or(f64::INFINITY);
+    let anchor = shared
+        .anchor
+        .map_or(f64::INFINITY, |anchor| anchor.throughput_max_per_s);
+    let limit = failed.min(anchor) * CALM_SHARE;
     shared.history.iter().filter(move |played| {
-        let judged = matches!(played.phase, Phase::Bracket | Phase::Bisect | Phase::Soak);
-        let open = played.rate().is_some_and(|rate| rate <= limit);
-        judged && open && played.state != LevelState::Void
+        let calm = match played.phase {
+            Phase::Bracket | Phase::Bisect | Phase::Soak => {
+                played.rate().is_some_and(|rate| rate <= limit)
+            }
+            // 0.7 of the capacity by construction, and a minute long.
+            Phase::RecoveryBefore => true,
+            _ => false,
+        };
+        calm && played.state != LevelState::Void
     })
 }
 

@@ -1,5 +1,4 @@
 //! Simulated services whose capacity is known, and a search played on one of them.
-#![expect(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use std::num::NonZeroU32;
 

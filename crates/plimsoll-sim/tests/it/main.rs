@@ -1,4 +1,7 @@
 //! The simulator against closed forms, and the search against simulated services.
+#![expect(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
+mod behaviour;
+mod closed_forms;
 mod families;
 mod searches;
