@@ -130,11 +130,15 @@ impl Search {
         let played = Played::of(&level, &self.shared.config);
         let result = played.result();
         if level.ask.phase == Phase::Settle {
-            self.backlog_of = None;
+            let rate = self.backlog_of.take().unwrap_or_default();
             if !played.settled {
-                self.shared.remark_once(
-                    "the target did not settle within 15 s after a failed level".into(),
-                );
+                // Whatever is played now would be judged by the wreck of an earlier level.
+                let seconds = level.seconds_played();
+                self.shared.remark_once(format!(
+                    "after {rate:.0}/s the target did not come back within {seconds:.0} s at a tenth \
+                     of that rate; the search ended there"
+                ));
+                self.stage = Stage::Done;
             }
             return Some(result);
         }

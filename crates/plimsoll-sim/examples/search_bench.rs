@@ -141,7 +141,12 @@ fn trace(family: &Family, seed: u64) {
         }
     }
     println!(
-        "{seed} {} {:?} |{line}",
+        "{seed} {} {} {:?} |{line}",
+        if played.found.rare_stalls.is_some() {
+            "stalls"
+        } else {
+            "-"
+        },
         played.seconds,
         played
             .found

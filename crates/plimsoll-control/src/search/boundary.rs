@@ -9,6 +9,7 @@ use super::level::{Ask, Level, Load, Rule};
 use super::shared::Shared;
 use super::soak::Soak;
 use super::stage::Stage;
+use super::stalls;
 
 /// First level as a share of the anchor's throughput (B.4), and with little time.
 const START_SHARE: f64 = 0.05;
@@ -172,7 +173,9 @@ pub(crate) struct Bisect {
 impl Bisect {
     pub(crate) fn ask(shared: &mut Shared) -> Option<Ask> {
         let (low, high) = (shared.low()?.rate, shared.high()?.rate);
-        if high <= low * (1.0 + shared.config.goal_width) {
+        // With stalls in sight more short levels would only roll dice; the soak stage looks closer.
+        let near = high <= low * (1.0 + shared.config.goal_width);
+        if near || stalls::seen(shared).is_some() {
             return None;
         }
         let discard = discard(shared);

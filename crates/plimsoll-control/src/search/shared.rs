@@ -203,6 +203,14 @@ impl Shared {
         self.fails.push(Edge::of(rate, judged));
     }
 
+    /// A soak that was lost: by its share, and perhaps for stalls, so not beyond doubt.
+    pub(crate) fn lost_soak_at(&mut self, rate: f64, judged: &Judged) {
+        self.fails.push(Edge {
+            decided: false,
+            ..Edge::of(rate, judged)
+        });
+    }
+
     /// The lowest rate that failed.
     pub(crate) fn high(&self) -> Option<Edge> {
         self.fails

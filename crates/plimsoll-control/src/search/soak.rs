@@ -125,7 +125,7 @@ impl Soak {
                 });
             }
         } else {
-            shared.fail_at(rate, &judged);
+            shared.lost_soak_at(rate, &judged);
         }
         self.rate = match self.purpose {
             Purpose::Watch => self.after_watch(shared, holds, rate),

@@ -4,4 +4,5 @@
 mod behaviour;
 mod closed_forms;
 mod families;
+mod reference;
 mod searches;
