@@ -10,6 +10,10 @@ use crate::exit::Exit;
 #[derive(Debug, Parser)]
 #[command(name = "plimsoll", version, after_help = Exit::help(), max_term_width = 100)]
 pub(crate) struct Cli {
+    /// Print every value of the command with its origin, and do nothing else
+    #[arg(long, global = true)]
+    pub(crate) explain_config: bool,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }

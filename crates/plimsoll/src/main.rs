@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod config;
 mod exit;
 mod explained;
 mod machine;
@@ -17,10 +18,8 @@ mod watching;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use crate::args::Cli;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
@@ -30,8 +29,12 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Exit {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let command = match config::parse(std::env::args_os()) {
+        Ok(config::Parsed::Command(command)) => command,
+        Ok(config::Parsed::Explained(table)) => {
+            output::data(&table);
+            return Exit::Passed;
+        }
         Err(error) => {
             // A closed pipe while printing help is nobody's failure.
             let _closed_pipe = error.print();
@@ -42,7 +45,7 @@ fn run() -> Exit {
             return if asked { Exit::Passed } else { Exit::BadUsage };
         }
     };
-    match commands::execute(cli.command) {
+    match commands::execute(*command) {
         Ok(exit) => exit,
         Err(error) => {
             output::error(&error);

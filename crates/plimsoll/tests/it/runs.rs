@@ -136,3 +136,28 @@ fn help_is_data_and_names_every_exit_code() {
         assert!(stdout.contains(text), "{text} is missing in {stdout}");
     }
 }
+
+#[test]
+fn flags_win_over_the_environment_and_both_over_defaults() {
+    let folder = Folder::new();
+    let explain = |args: &[&str]| {
+        let mut command = command(&folder, args);
+        command
+            .env("PLIMSOLL_TIMEOUT", "3s")
+            .env("PLIMSOLL_NO_RECORD", "true");
+        let (code, stdout, stderr) = finished(&command.output().unwrap());
+        assert_eq!(code, 0, "{stderr}");
+        stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let table = explain(&["run", "http://a.test/", "--explain-config"]);
+    assert!(table.contains("--timeout 3s environment"), "{table}");
+    assert!(table.contains("--no-record true environment"), "{table}");
+    let table = explain(&[
+        "run",
+        "http://a.test/",
+        "--timeout",
+        "7s",
+        "--explain-config",
+    ]);
+    assert!(table.contains("--timeout 7s flag"), "{table}");
+}
