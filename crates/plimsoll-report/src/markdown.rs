@@ -5,8 +5,8 @@ use plimsoll_core::verdict::GateState;
 
 use crate::format::{self, NBSP};
 use crate::view::{
-    Kind, LevelView, View, confidence_sentence, limit_sentence, sentence, state_sign, state_word,
-    unbroken,
+    Kind, LevelView, View, confidence_sentence, figure, limit_sentence, sentence, state_sign,
+    state_word, unbroken,
 };
 
 /// One section per record, each with a heading of the third level.
@@ -152,7 +152,7 @@ fn gates(out: &mut String, view: &View) {
         let number = |value: &Option<String>| {
             value
                 .as_deref()
-                .map_or(format::ABSENT.to_owned(), |text| escape(&unbroken(text)))
+                .map_or(format::ABSENT.to_owned(), |text| escape(&figure(text)))
         };
         let note = if gate.note.is_empty() || gate.state == GateState::Pass {
             String::new()

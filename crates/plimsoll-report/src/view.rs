@@ -155,6 +155,11 @@ impl<'a> View<'a> {
     }
 }
 
+/// A figure that came as text: whole numbers get their thousands, units stay on the line.
+pub fn figure(text: &str) -> String {
+    text.parse().map_or_else(|_| unbroken(text), format::count)
+}
+
 /// Keeps every number of an objective on a line with its unit.
 pub fn unbroken(text: &str) -> String {
     let space = format::NBSP.to_string();

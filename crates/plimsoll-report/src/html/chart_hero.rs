@@ -78,7 +78,13 @@ fn heading(view: &View) -> String {
         }
         (_, Some(capacity), None) => {
             let held = format::rate(capacity.lower.unwrap_or(capacity.estimate));
-            format!("The objective holds at every rate offered, up to {held}")
+            match capacity.upper {
+                Some(upper) => format!(
+                    "Up to {held} the objective holds; {} was not decided",
+                    format::rate(upper)
+                ),
+                None => format!("The objective holds at every rate offered, up to {held}"),
+            }
         }
         (_, None, Some(level)) => format!("The objective fails already at {}", level.name()),
     }

@@ -4,7 +4,7 @@ use plimsoll_core::verdict::{Gate, GateState};
 
 use super::escape;
 use crate::format;
-use crate::view::{View, sentence, state_sign, state_word, unbroken};
+use crate::view::{View, figure, sentence, state_sign, state_word, unbroken};
 
 pub(super) fn section(out: &mut String, view: &View) {
     let Some(verdict) = view.verdict() else {
@@ -44,7 +44,7 @@ fn row(out: &mut String, gate: &Gate) {
     let number = |value: &Option<String>| {
         value
             .as_deref()
-            .map_or(format::ABSENT.to_owned(), |text| escape(&unbroken(text)))
+            .map_or(format::ABSENT.to_owned(), |text| escape(&figure(text)))
     };
     put!(
         out,

@@ -1,6 +1,7 @@
 //! Every level in a row: what was offered, what came of it, and the result.
 
 use plimsoll_core::Outcome;
+use plimsoll_core::step::Phase;
 
 use super::{escape, head};
 use crate::format;
@@ -11,27 +12,16 @@ pub(super) fn section(out: &mut String, view: &View) {
         return;
     }
     let lanes = bad_lanes(view);
-    out.push_str("<section><h2>Levels</h2><div class=\"scroll\"><table class=\"d\"><thead><tr><th>offered</th><th class=\"l\">phase</th><th class=\"l\">result</th><th>sent/s</th><th>goodput/s</th>");
-    for lane in &lanes {
-        put!(out, "<th>{}</th>", lane.name());
+    let (mut judged, others): (Vec<&LevelView>, Vec<&LevelView>) = view
+        .levels
+        .iter()
+        .partition(|level| level.is_point() || level.phase == Phase::Run);
+    judged.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
+    out.push_str("<section><h2>Levels</h2>");
+    if !judged.is_empty() {
+        table(out, view, &judged, &lanes);
     }
-    out.push_str("<th>not good</th><th>p50</th><th>p95</th><th>p99</th><th>p99, answers</th><th>service p99</th><th>in flight</th><th>lag p99</th></tr></thead><tbody>");
-    let mut levels: Vec<&LevelView> = view.levels.iter().collect();
-    levels.sort_by_key(|level| !level.is_point());
-    let points = view.load_line().len();
-    if let Some(points) = levels.get_mut(..points) {
-        points.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
-    }
-    let deciding = view.deciding_level().map(|level| level.level);
-    for level in levels {
-        row(
-            out,
-            level,
-            &lanes,
-            deciding == Some(level.level) && view.levels.len() > 1,
-        );
-    }
-    out.push_str("</tbody></table></div><p class=\"s\" style=\"margin-top:6px\">");
+    out.push_str("<p class=\"s\" style=\"margin-top:6px\">");
     if view.levels.len() > 1 {
         put!(
             out,
@@ -39,7 +29,35 @@ pub(super) fn section(out: &mut String, view: &View) {
             head::load_sign()
         );
     }
-    out.push_str("Percentiles are over all attempts, a failure counts as infinitely late: <b>never</b> means that more attempts failed than the percentile leaves room for. “Answers” is the p99 of the survivors, for reference only. Lag is the generator’s own lateness.</p></section>");
+    out.push_str("Percentiles are over all attempts, a failure counts as infinitely late: <b>never</b> means that more attempts failed than the percentile leaves room for. “Answers” is the p99 of the survivors, for reference only. Lag is the generator’s own lateness.</p>");
+    if !others.is_empty() {
+        let n = format::plural(others.len() as u64, "level", "levels");
+        put!(
+            out,
+            "<details><summary>Warm-up, anchor, settling and recovery: {n}</summary>"
+        );
+        table(out, view, &others, &lanes);
+        out.push_str("</details>");
+    }
+    out.push_str("</section>");
+}
+
+fn table(out: &mut String, view: &View, levels: &[&LevelView], lanes: &[Lane]) {
+    out.push_str("<div class=\"scroll\"><table class=\"d\"><thead><tr><th>offered</th><th class=\"l\">phase</th><th class=\"l\">result</th><th>sent/s</th><th>goodput/s</th>");
+    for lane in lanes {
+        put!(out, "<th>{}</th>", lane.name());
+    }
+    out.push_str("<th>not good</th><th>p50</th><th>p95</th><th>p99</th><th>p99, answers</th><th>service p99</th><th>in flight</th><th>lag p99</th></tr></thead><tbody>");
+    let deciding = view.deciding_level().map(|level| level.level);
+    for level in levels {
+        row(
+            out,
+            level,
+            lanes,
+            deciding == Some(level.level) && view.levels.len() > 1,
+        );
+    }
+    out.push_str("</tbody></table></div>");
 }
 
 /// Lanes that are not good and occurred in any level.
@@ -80,7 +98,7 @@ fn row(out: &mut String, level: &LevelView, lanes: &[Lane], line: bool) {
     };
     put!(
         out,
-        "<tr{class}><td>{mark} {}</td><td class=\"l\">{}</td><td class=\"l\"><span class=\"{result}\">{sign} {}</span>{reason}</td><td>{}</td><td>{}</td>",
+        "<tr{class}><td>{mark} {}</td><td class=\"l\">{}</td><td class=\"l r\"><span class=\"{result}\">{sign} {}</span>{reason}</td><td>{}</td><td>{}</td>",
         escape(&level.name()),
         phase_word(level.phase),
         escape(&word),

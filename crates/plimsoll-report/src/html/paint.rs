@@ -57,7 +57,7 @@ pub(super) const PATTERNS: &str = concat!(
     "<svg width=\"0\" height=\"0\" style=\"position:absolute\" aria-hidden=\"true\"><defs>",
     "<pattern id=\"p-shed\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"5\" height=\"5\" fill=\"var(--shed)\" fill-opacity=\".3\"/><rect width=\"2.5\" height=\"5\" fill=\"var(--shed)\"/></pattern>",
     "<pattern id=\"p-reset\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\"><rect width=\"5\" height=\"5\" fill=\"var(--wire)\" fill-opacity=\".35\"/><rect width=\"2.5\" height=\"5\" fill=\"var(--wire)\"/></pattern>",
-    "<pattern id=\"p-refused\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><rect width=\"5\" height=\"5\" fill=\"var(--wire)\" fill-opacity=\".25\"/><circle cx=\"2.5\" cy=\"2.5\" r=\"1.5\" fill=\"var(--wire)\"/></pattern>",
+    "<pattern id=\"p-refused\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><rect width=\"5\" height=\"5\" fill=\"var(--wire)\" fill-opacity=\".5\"/><circle cx=\"2.5\" cy=\"2.5\" r=\"1.7\" fill=\"var(--wire)\"/></pattern>",
     "<pattern id=\"p-drop\" width=\"4\" height=\"4\" patternUnits=\"userSpaceOnUse\"><rect width=\"4\" height=\"4\" fill=\"var(--drop)\" fill-opacity=\".2\"/><circle cx=\"2\" cy=\"2\" r=\"1.2\" fill=\"var(--drop)\"/></pattern>",
     "<pattern id=\"p-void\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"1.2\" height=\"7\" fill=\"var(--ink3)\" fill-opacity=\".55\"/></pattern>",
     "<pattern id=\"p-wait\" width=\"4\" height=\"4\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"1.6\" height=\"4\" fill=\"var(--ink)\"/></pattern>",

@@ -6,7 +6,7 @@ use super::escape;
 use super::scale::Scale;
 use super::svg::Svg;
 use crate::format;
-use crate::view::{TierRow, View, cause_words, confidence_sentence, unbroken};
+use crate::view::{TierRow, View, cause_words, confidence_sentence, sentence, unbroken};
 
 const BAR: f64 = 220.0;
 const PLOT: f64 = 150.0;
@@ -210,8 +210,8 @@ fn advice(out: &mut String, verdict: &Verdict) {
         put!(
             out,
             "<li><b>{}</b><span>{}</span></li>",
-            escape(&unbroken(&advice.action)),
-            escape(&unbroken(&advice.because))
+            escape(&sentence(&unbroken(&advice.action))),
+            escape(&sentence(&unbroken(&advice.because)))
         );
     }
     out.push_str("</ol>");

@@ -20,9 +20,9 @@ pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
         let probed = !figure.unit.is_empty() || !figure.note.is_empty();
         let role = if probed { role } else { Role::Dim };
         // No-break spaces keep the three columns in place when the note wraps.
-        let columns = format!("{:<9}{:<12}", figure.text(), figure.bounds);
+        let columns = format!("{:<9}{:<13}", figure.text(), figure.bounds);
         let columns = columns.trim_end().replace(' ', &format::NBSP.to_string());
-        let pad = 21usize.saturating_sub(columns.chars().count());
+        let pad = 22usize.saturating_sub(columns.chars().count());
         let gap = if note.is_empty() {
             String::new()
         } else {

@@ -6,7 +6,8 @@ use super::Style;
 use super::ink::{Ink, Page, Role};
 use crate::format;
 use crate::view::{
-    State, View, confidence_word, limit_sentence, sentence, state_sign, state_word, unbroken,
+    State, View, confidence_word, figure, limit_sentence, sentence, state_sign, state_word,
+    unbroken,
 };
 
 pub(super) fn headline(page: &mut Page, view: &View) {
@@ -117,7 +118,7 @@ pub(super) fn gates(page: &mut Page, view: &View) {
         );
         let mut text = format!("gate {} {}", gate.number, gate.name);
         if let (Some(left), Some(right)) = (&gate.left, &gate.right) {
-            put!(text, ": {} against {}", unbroken(left), unbroken(right));
+            put!(text, ": {} against {}", figure(left), figure(right));
         }
         if let Some(tolerance) = &gate.tolerance {
             put!(text, " (tolerance {})", unbroken(tolerance));

@@ -3,6 +3,7 @@
 use plimsoll_core::Tally;
 
 use super::LevelView;
+use super::level::interval;
 
 /// Rates closer than this are trials of one rate; a search never bisects finer.
 const SAME_RATE: f64 = 0.002;
@@ -41,7 +42,7 @@ fn point(level: &LevelView) -> CurvePoint {
     CurvePoint {
         offered_per_s: level.offered_per_s,
         goodput_per_s: level.goodput_per_s,
-        goodput_interval: level.goodput_interval,
+        goodput_interval: interval(&level.goodput_windows),
         in_flight_mean: level.in_flight_mean,
         tally: level.tally.clone(),
         first: level.clone(),
@@ -56,7 +57,8 @@ fn merge(point: &mut CurvePoint, level: &LevelView) {
     let of = |a: f64, b: f64| (a * before + b * now) / (before + now);
     point.goodput_per_s = of(point.goodput_per_s, level.goodput_per_s);
     point.in_flight_mean = of(point.in_flight_mean, level.in_flight_mean);
-    point.goodput_interval = None;
+    point.first.goodput_windows.extend(&level.goodput_windows);
+    point.goodput_interval = interval(&point.first.goodput_windows);
     point.tally.merge(&level.tally);
     point.first.judged += level.judged;
     point.trials += 1;

@@ -31,8 +31,8 @@ pub struct LevelView {
     pub achieved_per_s: f64,
     pub throughput_per_s: f64,
     pub goodput_per_s: f64,
-    /// 95 % interval of the goodput from the spread of the windows; absent below five windows.
-    pub goodput_interval: Option<(f64, f64)>,
+    /// Goodput of each judged window, per second.
+    pub goodput_windows: Vec<f64>,
     pub tally: Tally,
     pub in_flight_mean: f64,
     pub in_flight_max: u64,
@@ -174,7 +174,7 @@ fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
         achieved_per_s: sums.sent as f64 / seconds,
         throughput_per_s: sums.answers as f64 / seconds,
         goodput_per_s: sums.good as f64 / seconds,
-        goodput_interval: interval(&sums.goodputs),
+        goodput_windows: sums.goodputs,
         tally: sums.tally,
         in_flight_mean: sums.in_flight_ns / sums.length.0 as f64,
         in_flight_max: sums.in_flight_max,
@@ -244,8 +244,8 @@ impl Sums {
     }
 }
 
-/// Mean ± 1.96 standard errors of the windows; five windows are the fewest that show a spread.
-fn interval(values: &[f64]) -> Option<(f64, f64)> {
+/// 95 % interval of the goodput from the spread of its windows: mean ± 1.96 standard errors of the windows; five windows are the fewest that show a spread.
+pub(super) fn interval(values: &[f64]) -> Option<(f64, f64)> {
     if values.len() < 5 {
         return None;
     }

@@ -113,7 +113,9 @@ pub(super) fn lede(view: &View) -> Vec<String> {
     }
     let mut sentences = Vec::new();
     if view.kind == Kind::Find {
-        sentences.extend(between(verdict));
+        if view.state != State::Undecided {
+            sentences.extend(between(verdict));
+        }
         sentences.extend(held(view, verdict));
         sentences.extend(gives_way(verdict));
         sentences.extend(stalls(verdict));
@@ -176,10 +178,12 @@ fn held(view: &View, verdict: &Verdict) -> Option<String> {
     let level = view.deciding_level()?;
     verdict.found.capacity_per_s?;
     let good = 1.0 - level.not_good_ratio()?;
-    let bound = view.record.header.plan.objectives.as_ref()?.longest_bound();
-    let within = bound.map_or(String::new(), |bound| {
-        format!(" within {}", format::bound(bound))
-    });
+    let bounds = view.record.header.plan.objectives.as_ref()?.bounds();
+    let within = match bounds.as_slice() {
+        [] => String::new(),
+        [bound] => format!(" within {}", format::bound(*bound)),
+        _ => " within every bound".to_owned(),
+    };
     Some(format!(
         "At {}, {} of attempts were correct{within} and {} failed, for {}.",
         level.name(),

@@ -117,20 +117,16 @@ fn all_good(hero: &Hero, svg: &mut Svg, y: &Scale) {
 
 fn curve(hero: &Hero, svg: &mut Svg, y: &Scale) {
     let at = |point: &CurvePoint| (hero.x.at(point.offered_per_s), y.at(point.goodput_per_s));
-    let with: Vec<_> = hero
-        .valid()
-        .filter_map(|point| Some((point, point.goodput_interval?)))
-        .collect();
-    let mut tint: Vec<(f64, f64)> = with
-        .iter()
-        .map(|(point, (_, high))| (at(point).0, y.clamped(*high)))
-        .collect();
-    tint.extend(
-        with.iter()
-            .rev()
-            .map(|(point, (low, _))| (at(point).0, y.clamped(*low))),
-    );
-    svg.polygon("tint", &tint);
+    let valid: Vec<&CurvePoint> = hero.valid().collect();
+    for pair in valid.windows(2) {
+        let (Some(a), Some(b)) = (pair[0].goodput_interval, pair[1].goodput_interval) else {
+            continue;
+        };
+        let (from, to) = (at(pair[0]).0, at(pair[1]).0);
+        let high = [(from, y.clamped(a.1)), (to, y.clamped(b.1))];
+        let low = [(to, y.clamped(b.0)), (from, y.clamped(a.0))];
+        svg.polygon("tint", &[high, low].concat());
+    }
     let line: Vec<(f64, f64)> = hero.valid().map(at).collect();
     svg.polyline("good", &line);
     for point in &hero.points {

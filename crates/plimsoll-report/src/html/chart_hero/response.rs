@@ -251,5 +251,16 @@ fn name(hero: &Hero, svg: &mut Svg, y: &Scale, q: f64, (class, text): (&str, &st
             pair[0].1 + (pair[1].1 - pair[0].1) * share
         })
         .fold(first.1, f64::min);
-    svg.text(class, (first.0 + 6.0, highest - 8.0), Anchor::Start, text);
+    // Below the line where the objective is in the way above it.
+    let crossed = |at: f64| {
+        bounds_ms(hero)
+            .iter()
+            .any(|(bound, _)| (y.clamped(*bound) - at + 4.0).abs() < 9.0)
+    };
+    let at = if crossed(highest - 8.0) {
+        first.1 + 19.0
+    } else {
+        highest - 8.0
+    };
+    svg.text(class, (first.0 + 6.0, at), Anchor::Start, text);
 }
