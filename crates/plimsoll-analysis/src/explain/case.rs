@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plimsoll_core::Nanos;
-use plimsoll_core::record::{HostSample, Record};
+use plimsoll_core::record::{HostSample, Observation, Record, Seen};
 use plimsoll_core::verdict::{Cause, Evidence, Found};
 
 use super::gauges::{Gauges, gauges};
@@ -39,6 +39,8 @@ pub(super) struct Case<'a> {
     pub(super) ticks: &'a [Tick<'a>],
     pub(super) saturation: &'a Saturation,
     pub(super) found: &'a Found,
+    /// A watched process was gone at some time.
+    pub(super) process_ended: bool,
     /// The tier that the load goes to first.
     pub(super) tiers: Vec<Tier>,
     pub(super) host_high: HostFacts,
@@ -107,6 +109,7 @@ impl<'a> Case<'a> {
             ticks,
             saturation,
             found,
+            process_ended: record.observations.iter().any(is_end),
             tiers: tiers.collect(),
             host_high: host_facts(&high),
             host_low: host_facts(&low),
@@ -195,6 +198,14 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let sane = slope > 0.5 * plain && slope < 1.5 * plain;
     let best = if sane { slope } else { plain };
     (best > 0.0).then_some(best)
+}
+
+/// The sampler's words for it are `process N`.
+fn is_end(observation: &Observation) -> bool {
+    match &observation.seen {
+        Seen::Absent(absent) => absent.what.starts_with("process "),
+        _ => false,
+    }
 }
 
 fn tier_names(record: &Record, ticks: &[Tick]) -> Vec<String> {

@@ -115,6 +115,10 @@ pub(super) fn next_limit(limit: &Limit, resources: &[Resource], peak: f64) -> Op
     resources
         .iter()
         .filter(|resource| resource.run_ratio >= NOTICEABLE)
+        // What collects garbage also fills a thread and the processors: lifted with it.
+        .filter(|resource| {
+            limit.cause != Cause::Memory || limit.tier.as_ref() != Some(&resource.tier)
+        })
         .filter_map(|resource| {
             Some(NextLimit {
                 tier: resource.tier.clone(),

@@ -91,7 +91,8 @@ fn idle_line(tier: &Tier) -> String {
 
 /// D.3 4a: attempts end without an answer while the processor is idle.
 pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
-    if tier.high.ticks > 0 && !tier.high.has_idle_processor() {
+    // A process that died takes its connections with it.
+    if case.process_ended || (tier.high.ticks > 0 && !tier.high.has_idle_processor()) {
         return None;
     }
     let mut finding = Finding::of(Cause::ConnectionSlots, tier);
@@ -124,6 +125,7 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
         return None;
     }
     plateau(case, tier, &mut finding);
+    still_fast(case, worst, &mut finding);
     if let Some(share) = tier.high.files_share.filter(|share| *share >= 0.95) {
         let text = format!("{} of the descriptor limit in use", percent(share));
         finding.signal("descriptors", text);
@@ -144,6 +146,20 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
         finding.signal("listener drops", text);
     }
     Some(finding)
+}
+
+/// A queue would slow down what is answered; a limit on connections does not.
+fn still_fast(case: &Case, worst: &Level, finding: &mut Finding) {
+    let times = case.base_service().zip(worst.ok_service());
+    if let Some((base, now)) = times
+        && now.as_secs_f64() <= 1.5 * base
+    {
+        let text = format!(
+            "what is answered is as fast as ever: {now}, {} at low load",
+            Nanos::from_secs_f64(base)
+        );
+        finding.signal("no queue", text);
+    }
 }
 
 fn kinds(level: &Level) -> String {
@@ -169,7 +185,7 @@ fn plateau(case: &Case, tier: &Tier, finding: &mut Finding) {
         .iter()
         .filter(|n| (ratio(**n, middle) - 1.0).abs() <= 0.15)
         .count();
-    if served.len() >= 2 && near * 4 >= served.len() * 3 && most >= 1.25 * least && middle >= 4.0 {
+    if served.len() >= 2 && near * 4 >= served.len() * 3 && most >= 1.15 * least && middle >= 4.0 {
         finding.signal(
             "plateau",
             format!(

@@ -247,7 +247,8 @@ pub(super) fn lock(case: &Case, tier: &Tier) -> Option<Finding> {
 fn add_flat(case: &Case, finding: &mut Finding) {
     let served: Vec<(f64, f64)> = case
         .high()
-        .filter(|level| level.seconds() >= 2.0)
+        // Far beyond, answers come too late and say nothing of the rate.
+        .filter(|level| level.seconds() >= 2.0 && level.ok >= 0.8 * case.saturation.peak)
         .map(|level: &Level| (level.in_flight, level.ok))
         .collect();
     let span = |of: fn(&(f64, f64)) -> f64| {

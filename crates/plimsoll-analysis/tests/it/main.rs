@@ -1,0 +1,3 @@
+//! Replays recorded searches of services with one known cause each.
+
+mod replay;

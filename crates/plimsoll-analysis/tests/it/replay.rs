@@ -1,0 +1,100 @@
+//! What was recorded live must be explained as what it is known to be.
+//!
+//! Each file is a shortened record of one embedded service (`plimsoll serve`), driven through closed
+//! and open levels with the sampler beside it. The healthy twin got the same load.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+
+use plimsoll_analysis::explain::{Explanation, explain};
+use plimsoll_core::record::Record;
+use plimsoll_core::verdict::{Cause, Confidence, Found};
+
+/// File, the cause that was built in, and the tier that has it.
+const RECORDED: [(&str, Cause, &str); 11] = [
+    ("pinned-loop", Cause::PinnedThread, "target"),
+    ("cpu-quota", Cause::CpuQuota, "target"),
+    ("small-pool", Cause::Pool, "target"),
+    ("proxy-slots", Cause::ConnectionSlots, "target"),
+    ("lock", Cause::Lock, "target"),
+    ("event-loop", Cause::EventLoop, "target"),
+    ("fsync", Cause::Disk, "target"),
+    ("slow-downstream", Cause::Downstream, "port-"),
+    ("stalls", Cause::Stalls, "target"),
+    ("memory-gc", Cause::Memory, "target"),
+    ("rate-rule", Cause::Rule, "target"),
+];
+
+fn recorded(name: &str) -> Record {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let path = folder.join(format!("{name}.plimsoll.jsonl"));
+    let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Record::read(BufReader::new(file)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn replayed(name: &str) -> Explanation {
+    explain(&recorded(name), &Found::default())
+}
+
+#[test]
+fn every_cause_is_found_with_two_signals_and_in_its_tier() {
+    for (name, cause, tier) in RECORDED {
+        let limit = replayed(name).limit;
+        assert_eq!(limit.cause, cause, "{name}: {limit:#?}");
+        assert_eq!(
+            limit.confidence,
+            Confidence::Supported,
+            "{name}: {limit:#?}"
+        );
+        assert!(
+            limit.tier.as_deref().unwrap_or("").starts_with(tier),
+            "{name}: {limit:#?}"
+        );
+        assert!(!limit.ruled_out.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_healthy_twin_has_no_limit_within_reach() {
+    for (name, _, _) in RECORDED {
+        let limit = replayed(&format!("{name}-healthy")).limit;
+        assert_eq!(limit.cause, Cause::NotReached, "{name}: {limit:#?}");
+    }
+}
+
+/// A name must never be evidence: with every name taken away the verdict stays.
+#[test]
+fn the_verdict_survives_without_names() {
+    for (name, cause, _) in RECORDED {
+        let mut record = recorded(name);
+        for observation in &mut record.observations {
+            if let plimsoll_core::record::Seen::Process(process) = &mut observation.seen {
+                process.name = "x".to_owned();
+                for thread in &mut process.threads {
+                    thread.name = "x".to_owned();
+                }
+            }
+        }
+        let limit = explain(&record, &Found::default()).limit;
+        assert_eq!(limit.cause, cause, "{name}: {limit:#?}");
+    }
+}
+
+/// Without observations the same loads are suspected at most, and never wrongly.
+#[test]
+fn without_a_sampler_nothing_is_more_than_suspected() {
+    for (name, cause, _) in RECORDED {
+        let mut record = recorded(name);
+        record.observations.clear();
+        let limit = explain(&record, &Found::default()).limit;
+        assert!(
+            limit.confidence <= Confidence::Suspected,
+            "{name}: {limit:#?}"
+        );
+        assert!(
+            limit.cause == cause || limit.cause == Cause::Unknown,
+            "{name}: {limit:#?}"
+        );
+    }
+}
