@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Plays the demo: find a shop's load line, see what gives way, lift it, see what gives way next.
-# usage: experiments/demo/run.sh [--real]     (`make demo` and `make demo REAL=1` build first)
+# usage: experiments/demo/run.sh [--real] [--check]     (`make demo` and `make demo REAL=1` build first)
+#        --real: Express behind nginx    --check: only start the tiers, ask for a page, and end them
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PATH="$PWD/.tools/node/node_modules/.bin:$PATH:/usr/sbin"
@@ -17,15 +18,18 @@ FEW=56
 MANY=8192
 LIMIT_PATH=/items/7
 
-usage() { sed -n '2,3s/^# //p' "$0"; }
+usage() { sed -n '2,4s/^# //p' "$0"; }
 
 real=
-case "${1:-}" in
-  "") ;;
-  --real) real=yes ;;
-  -h | --help) usage; exit 0 ;;
-  *) usage >&2; exit 104 ;;
-esac
+check=
+for argument in "$@"; do
+  case $argument in
+    --real) real=yes ;;
+    --check) check=yes ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 104 ;;
+  esac
+done
 
 begun=$SECONDS
 total=$((FIRST + SECOND + SLACK))
@@ -116,7 +120,8 @@ free_port() {
 
 # real SLOTS: Debian's nginx before Express before a stock service in Node.
 real_tiers() {
-  local here=experiments/demo/real folder="$PWD/$OUT/nginx" app stock
+  local here=experiments/demo/real folder app stock
+  folder=$(cd "$OUT" && pwd)/nginx
   app=$(free_port)
   stock=$(free_port)
   ((port)) || port=$(free_port)
@@ -154,6 +159,14 @@ find_load() {
   [ "$code" -eq 0 ] || echo "   the search ended with exit code $code; its record says why"
 }
 
+# ask PATH: the status line of one request, without any client installed.
+ask() {
+  exec 3<>"/dev/tcp/127.0.0.1/$port"
+  printf 'GET %s HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n' "$1" >&3
+  head -n 1 <&3 | tr -d '\r'
+  exec 3>&-
+}
+
 # --- the demo ------------------------------------------------------------------------------------
 
 [ -x "$PLIMSOLL" ] || fail "$PLIMSOLL is missing; build it with: cargo build --release -p plimsoll"
@@ -165,6 +178,17 @@ if [ "$real" ]; then
   what="Express behind nginx"
 else
   what="an embedded shop behind our one-worker proxy"
+fi
+
+if [ "$check" ]; then
+  for slots in $FEW $MANY; do
+    start_tiers "$slots"
+    answer=$(ask "$LIMIT_PATH")
+    echo "   $answer"
+    [[ $answer == 'HTTP/1.1 200'* ]] || fail "the shop did not answer with a page"
+    stop_tiers
+  done
+  exit 0
 fi
 
 say "1 of 5 · start $what: generator on core $generator, tiers on core $tiers"
@@ -187,5 +211,5 @@ show "$PLIMSOLL report $OUT/first.plimsoll.jsonl $OUT/second.plimsoll.jsonl -o $
 "$PLIMSOLL" report "$OUT/first.plimsoll.jsonl" "$OUT/second.plimsoll.jsonl" -o "$OUT/report.html"
 
 printf '\nthe demo took %d s\n' $((SECONDS - begun))
-echo "report    $PWD/$OUT/report.html"
+echo "report    $(cd "$OUT" && pwd)/report.html"
 echo "records   $OUT/first.plimsoll.jsonl $OUT/second.plimsoll.jsonl"

@@ -6,6 +6,7 @@ mod ceilings;
 mod lifecycle;
 mod page;
 mod proxy;
+mod real;
 mod shop;
 mod support;
 mod usage;

@@ -10,6 +10,11 @@ use std::time::{Duration, Instant};
 /// Tests that load the loopback run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
+/// Keeps the other tests waiting.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// No answer takes this long on any machine that is still alive.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -68,7 +73,7 @@ pub(crate) struct Served {
 impl Served {
     /// Starts a service, alone among the tests.
     pub(crate) fn start(name: &str, arguments: &[&str]) -> Self {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = alone();
         let mut served = Self::beside(name, arguments);
         served.alone = Some(alone);
         served
@@ -81,7 +86,7 @@ impl Served {
 
     /// As `start`, but a service that ends by itself gives what it said.
     pub(crate) fn try_start(name: &str, arguments: &[&str]) -> Result<Self, String> {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = alone();
         let mut served = Self::try_beside(name, arguments)?;
         served.alone = Some(alone);
         Ok(served)
@@ -164,6 +169,18 @@ pub(crate) fn children_of(parent: u32) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|pid| parent_of(*pid) == Some(parent)).collect()
+}
+
+/// Processor time that a process has used: nanoseconds, the first field of each thread's schedstat.
+pub(crate) fn cpu_seconds_of(pid: u32) -> f64 {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"))
+        .unwrap()
+        .flatten();
+    let nanos = threads.filter_map(|thread| {
+        let schedstat = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        schedstat.split(' ').next()?.parse::<f64>().ok()
+    });
+    nanos.sum::<f64>() / 1e9
 }
 
 fn parent_of(pid: u32) -> Option<u32> {

@@ -10,7 +10,7 @@ fn mistakes_are_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let occupied = format!("cannot listen on 127.0.0.1:{port}: ");
-    let cases: [(&[&str], i32, &[&str]); 13] = [
+    let cases: [(&[&str], i32, &[&str]); 14] = [
         (
             &["smal-pool"],
             104,
@@ -23,6 +23,11 @@ fn mistakes_are_named() {
             &["has no value; write PARAMETER=VALUE"],
         ),
         (&["lock", "--set", "section=x"], 2, &["\"x\" is no number"]),
+        (
+            &["echo", "--set", "x=1"],
+            104,
+            &["echo has no parameter \"x\"; it has none"],
+        ),
         (
             &["lock", "--set", "secton=1"],
             104,
@@ -66,14 +71,18 @@ fn mistakes_are_named() {
         ),
     ];
     for (arguments, code, words) in cases {
-        let ended = serve_to_end(arguments);
-        let said = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(code), "{arguments:?}: {said}");
-        for word in words {
-            assert!(said.contains(word), "{arguments:?}: {said}");
-        }
-        assert!(ended.stdout.is_empty());
+        named(arguments, code, words);
     }
+}
+
+fn named(arguments: &[&str], code: i32, words: &[&str]) {
+    let ended = serve_to_end(arguments);
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(code), "{arguments:?}: {said}");
+    for word in words {
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+    assert!(ended.stdout.is_empty());
 }
 
 #[test]

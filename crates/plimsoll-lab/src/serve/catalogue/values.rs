@@ -38,11 +38,16 @@ impl Values {
         let found = self.parameters.iter().position(|known| known.name == name);
         let Some(index) = found else {
             let names = || self.parameters.iter().map(|parameter| parameter.name);
+            let known = names().collect::<Vec<_>>().join(", ");
             return Err(LabError::UnknownParameter {
                 service: service.name,
                 name: name.to_owned(),
                 nearest: nearest(name, names()),
-                known: names().collect::<Vec<_>>().join(", "),
+                known: if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known
+                },
             });
         };
         let Parameter { name, unit, .. } = self.parameters[index];
