@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use plimsoll_net::TargetError;
 use thiserror::Error;
 
 /// How a command ended, for scripts. Codes from 97 on are k6's.
@@ -86,9 +87,17 @@ impl Failure {
 }
 
 pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
-    error
-        .downcast_ref::<Failure>()
-        .map_or(Exit::BadUsage, |failure| failure.exit)
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        return failure.exit;
+    }
+    let unresolved = |cause: &(dyn std::error::Error + 'static)| {
+        matches!(cause.downcast_ref(), Some(TargetError::Dns { .. }))
+    };
+    if error.chain().any(unresolved) {
+        Exit::Unreachable
+    } else {
+        Exit::BadUsage
+    }
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ fn targets_that_cannot_be_loaded_are_described() {
         ),
         (
             "http://no-such-name.invalid/".to_owned(),
-            USAGE,
+            UNREACHABLE,
             "does not resolve",
         ),
         (
