@@ -265,6 +265,17 @@ fn a_slow_downstream_and_its_twin() {
 }
 
 #[test]
+fn a_full_tier_behind_an_unseen_one_may_be_the_service_itself() {
+    let mut service = service(idle);
+    service.behind = Some(|rate| vec![ThreadLoad::new("worker", rate * 0.0025, 0.01)]);
+    let mut record = sick(&service);
+    record.observations.retain(|observation| {
+        observation.tier != "target" || matches!(observation.seen, Seen::Listener(_))
+    });
+    is(&record, Cause::PinnedThread, Confidence::Supported);
+}
+
+#[test]
 fn behind_a_proxy_the_cause_keeps_its_own_name() {
     let mut service = service(idle);
     service.behind = Some(|rate| vec![ThreadLoad::new("worker", rate * 0.0025, 0.01)]);

@@ -139,6 +139,8 @@ pub(super) fn behind(case: &Case, entry: &Tier, mut finding: Finding) -> Finding
         Some(proxy) if proxy.requests > 0 => {
             add_share_of_upstream(entry, &mut finding);
         }
+        // Without a look at the process in front, this one may well be the service itself.
+        _ if entry.high.ticks == 0 => {}
         _ => {
             finding.cause = Cause::Downstream;
             let (port, rises) = outgoing_growth(case, entry).unwrap_or((0, 0.0));
