@@ -248,10 +248,17 @@ pub fn sentence(text: &str) -> String {
     let Some(first) = letters.next() else {
         return String::new();
     };
+    // A name such as p99 keeps its case.
+    let word = letters.as_str().starts_with(char::is_lowercase);
     let stop = if text.ends_with(['.', '!', '?', ':']) {
         ""
     } else {
         "."
     };
-    format!("{}{}{stop}", first.to_uppercase(), letters.as_str())
+    let first = if word {
+        first.to_uppercase().to_string()
+    } else {
+        first.to_string()
+    };
+    format!("{first}{}{stop}", letters.as_str())
 }

@@ -3,7 +3,7 @@
 use plimsoll_analysis::{gates, summary};
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::{Found, GateState};
-use plimsoll_report::{json, markdown, terminal};
+use plimsoll_report::{html, json, markdown, terminal};
 
 use super::{Outcome, variant};
 
@@ -49,6 +49,7 @@ fn render(record: &Record) -> usize {
         terminal::summary(record, &style),
         json::summary(record),
         markdown::summary(std::slice::from_ref(record)),
+        html::render(std::slice::from_ref(record)),
     ];
     texts.iter().filter(|text| !text.trim().is_empty()).count()
 }

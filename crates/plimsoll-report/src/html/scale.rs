@@ -77,7 +77,8 @@ fn round_up(value: f64) -> f64 {
 
 fn linear_ticks(to: f64, wanted: usize) -> Vec<f64> {
     let step = round_up(to / wanted.max(1) as f64);
-    let last = (to / step + 1e-9) as usize;
+    // Figures beyond all measure (a hostile record) must not become endless ticks.
+    let last = (to / step + 1e-9).min(100.0) as usize;
     (0..=last).map(|index| index as f64 * step).collect()
 }
 
@@ -125,7 +126,10 @@ mod tests {
             Scale::log(0.1, 5000.0, 0.0, 1.0).ticks(8),
             [0.1, 1.0, 10.0, 100.0, 1000.0]
         );
-        assert_eq!(Scale::linear(0.0, 0.0, 100.0).ticks(3).first(), Some(&0.0));
+        for odd in [0.0, 1e-320, 1e308, f64::INFINITY, f64::NAN] {
+            assert!(Scale::linear(odd, 0.0, 100.0).ticks(3).len() < 102, "{odd}");
+            assert!(Scale::log(odd, 1e308, 0.0, 1.0).ticks(3).len() < 5_000, "{odd}");
+        }
     }
 
     #[test]

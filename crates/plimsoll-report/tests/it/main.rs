@@ -4,6 +4,7 @@
 
 mod html;
 mod live;
+mod record_format;
 mod sample;
 mod terminal;
 mod text;

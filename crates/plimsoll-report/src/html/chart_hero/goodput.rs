@@ -177,12 +177,12 @@ fn collapse(hero: &Hero, svg: &mut Svg, y: &Scale) {
                 .valid()
                 .last()
                 .map_or(y.at(0.0), |point| y.at(point.goodput_per_s));
-            svg.text(
-                "halo",
-                (hero.right, (last + 44.0).min(GOODPUT_BOTTOM - 8.0)),
-                Anchor::End,
-                &text,
+            // On a phone the curve's rise leaves no room but at the foot.
+            let at = hero.size.pick(
+                (last + 44.0).min(GOODPUT_BOTTOM - 8.0),
+                GOODPUT_BOTTOM - 8.0,
             );
+            svg.text("halo", (hero.right, at), Anchor::End, &text);
         }
         None => {}
     }

@@ -1,0 +1,194 @@
+//! Lines of every kind in which every optional field is present.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
+
+use plimsoll_core::plan::{Load, Until};
+use plimsoll_core::record::{
+    AbsentSample, CgroupSample, Event, HostSample, LevelStart, Line, ListenerSample, MetricsSample,
+    Observation, ProcessSample, ProxySample, Seen, ThreadSample, ThreadState,
+};
+use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::step::{Phase, Step, StepLoad};
+use plimsoll_core::verdict::{
+    Bounds, Cause, Collapse, Confidence, GateState, Judgement, LevelState, RareStalls,
+};
+use plimsoll_core::window::Carried;
+use plimsoll_core::{Nanos, Outcome, Tally, Window};
+use serde_json::Value;
+
+use crate::sample;
+
+/// One line per kind and variant.
+pub(super) fn lines() -> Vec<Line> {
+    let mut lines = headers();
+    let find = sample::find();
+    lines.push(Line::Level(find.levels[0].clone()));
+    let closed = StepLoad::Closed { in_flight: 8 };
+    let step = Step {
+        level: 2,
+        phase: Phase::Anchor,
+        load: closed,
+        windows_max: 3,
+    };
+    lines.push(Line::Level(LevelStart {
+        start_ns: Nanos(1),
+        step,
+    }));
+    lines.push(Line::Window(window()));
+    lines.extend(observations().map(Line::Observation));
+    let mut result = find.level_results[2].clone();
+    "a reason".clone_into(&mut result.reason);
+    assert!(result.clause.is_some() && result.bad_ratio.is_some());
+    lines.push(Line::LevelEnd(result));
+    lines.push(Line::Event(Event {
+        at_ns: Nanos(5),
+        event: "interrupted".to_owned(),
+        detail: "by a signal".to_owned(),
+    }));
+    lines.extend(verdicts());
+    lines
+}
+
+fn headers() -> Vec<Line> {
+    let mut open = sample::run(100.0, 1).header;
+    open.plan.request.body = b"x".to_vec();
+    let mut closed = open.clone();
+    closed.plan.load = Load::Closed {
+        in_flight: NonZeroU32::new(4).unwrap(),
+    };
+    closed.plan.until = NonZeroU64::new(10).map(Until::AttemptsCount);
+    vec![
+        Line::Header(open),
+        Line::Header(closed),
+        Line::Header(sample::find().header),
+    ]
+}
+
+fn window() -> Window {
+    let mut tally = Tally::default();
+    tally.record(Outcome::Ok, Nanos(7), Some(Nanos(5)), 100, &[sample::BOUND]);
+    Window {
+        operations: vec![tally.clone()],
+        carried: vec![Carried {
+            level: 1,
+            due_count: 0,
+            tally,
+        }],
+        ..Window::default()
+    }
+}
+
+fn observations() -> impl Iterator<Item = Observation> {
+    let process = ProcessSample {
+        threads: vec![ThreadSample::default()],
+        open_files: Some(1),
+        open_files_max: Some(2),
+        written_bytes: Some(3),
+        threads_by_state: BTreeMap::from([(ThreadState::Poll, 1.0)]),
+        connections_out: Some(BTreeMap::from([(5432, 8)])),
+        ..ProcessSample::default()
+    };
+    let host = HostSample {
+        psi_cpu_some_ratio: Some(0.1),
+        psi_io_full_ratio: Some(0.1),
+        psi_memory_some_ratio: Some(0.1),
+        psi_io_some_ratio: Some(0.1),
+        ..HostSample::default()
+    };
+    let cgroup = CgroupSample {
+        quota_cores: Some(1.0),
+        memory_bytes: Some(1),
+        memory_max_bytes: Some(2),
+        ..CgroupSample::default()
+    };
+    [
+        Seen::Process(process),
+        Seen::Host(host),
+        Seen::Cgroup(cgroup),
+        Seen::Listener(ListenerSample::default()),
+        Seen::Proxy(ProxySample::default()),
+        Seen::Metrics(MetricsSample::default()),
+        Seen::Absent(AbsentSample::default()),
+    ]
+    .into_iter()
+    .map(|seen| Observation {
+        at_ns: Nanos(9),
+        length_ns: Nanos(9),
+        tier: "target".to_owned(),
+        seen,
+    })
+}
+
+fn verdicts() -> Vec<Line> {
+    let mut verdict = sample::find().verdict.unwrap();
+    verdict.found.remarks.push("a remark".to_owned());
+    verdict.found.rare_stalls = Some(RareStalls {
+        interval_seconds: 20.0,
+        variance_to_mean: 9.0,
+        bad_seconds_ratio: 0.02,
+    });
+    let mut other = verdict.clone();
+    let bounds = Bounds {
+        estimate: 1.0,
+        lower: Some(1.0),
+        upper: Some(2.0),
+    };
+    verdict.found.collapse_per_s = Some(Collapse::At(bounds));
+    other.found.collapse_per_s = Some(Collapse::NoneUpTo {
+        rate_per_s: 1.0,
+        goodput_ratio: 1.0,
+    });
+    vec![Line::Verdict(verdict), Line::Verdict(other)]
+}
+
+/// Words that enumerated fields hold, as they are written.
+pub(super) fn words() -> Vec<String> {
+    let lists = levels_and_gates().into_iter().chain(causes_and_sources());
+    let words = lists.flat_map(|list| list.as_array().unwrap().clone());
+    words
+        .map(|word| word.as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[rustfmt::skip]
+fn levels_and_gates() -> [Value; 4] {
+    [
+        serde_json::to_value([
+            Phase::Run, Phase::SelfCheck, Phase::WarmUp, Phase::Anchor, Phase::Bracket,
+            Phase::Bisect, Phase::Soak, Phase::Overshoot, Phase::RecoveryBefore,
+            Phase::RecoveryPulse, Phase::RecoveryAfter, Phase::Repeat, Phase::Settle, Phase::Drain,
+        ]).unwrap(),
+        serde_json::to_value([
+            LevelState::Pass, LevelState::Fail, LevelState::Undecided, LevelState::Void,
+            LevelState::Observed,
+        ]).unwrap(),
+        serde_json::to_value([
+            Judgement::Pass, Judgement::Fail, Judgement::Inconclusive, Judgement::Invalid,
+            Judgement::None,
+        ]).unwrap(),
+        serde_json::to_value([
+            GateState::Pass, GateState::Warning, GateState::Fail, GateState::Unknown,
+            GateState::NotApplicable,
+        ]).unwrap(),
+    ]
+}
+
+#[rustfmt::skip]
+fn causes_and_sources() -> [Value; 4] {
+    [
+        serde_json::to_value([
+            Cause::PinnedThread, Cause::Cpu, Cause::CpuQuota, Cause::ConnectionSlots, Cause::Pool,
+            Cause::Downstream, Cause::Lock, Cause::Disk, Cause::EventLoop, Cause::Memory,
+            Cause::Stalls, Cause::Rule, Cause::NotReached, Cause::Unknown,
+        ]).unwrap(),
+        serde_json::to_value([
+            Confidence::Unknown, Confidence::Suspected, Confidence::Supported, Confidence::Confirmed,
+        ]).unwrap(),
+        serde_json::to_value([Arrivals::Poisson, Arrivals::Uniform]).unwrap(),
+        serde_json::to_value([
+            ThreadState::Running, ThreadState::Disk, ThreadState::Futex, ThreadState::Socket,
+            ThreadState::Poll, ThreadState::Timer, ThreadState::Asleep,
+        ]).unwrap(),
+    ]
+}
