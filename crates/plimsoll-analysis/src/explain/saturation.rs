@@ -20,7 +20,7 @@ const CLEAN: f64 = 0.002;
 /// In what way the limit showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
-    /// Throughput stayed behind at two levels or more: the hinge was passed.
+    /// Throughput stayed behind at two levels, or at one that a search judged: the hinge was passed.
     Throughput,
     /// Attempts failed that did not fail below.
     Errors,
@@ -80,7 +80,12 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         all
     };
     let seen_open = open.is_empty() || !beyond.is_empty();
-    let found = if seen_open && beyond.len() + beyond_closed.len() >= 2 {
+    // A search stops a level at once that is far beyond: it then has only that one, judged.
+    let judged = beyond
+        .iter()
+        .filter_map(|index| levels.get(*index))
+        .any(|level| level.state == LevelState::Fail && level.seconds() >= 2.5 && clean_rate > 0.0);
+    let found = if judged || (seen_open && beyond.len() + beyond_closed.len() >= 2) {
         with(Sign::Throughput, union(&beyond, &beyond_closed))
     } else if !failing.is_empty() {
         with(Sign::Errors, union(&failing, &beyond))

@@ -544,3 +544,11 @@ fn only_an_experiment_confirms() {
     let missed = confirm(limit, 780.0, 500.0);
     assert_eq!(missed.confidence, Confidence::Supported);
 }
+
+#[test]
+fn one_level_that_a_search_judged_is_beyond_the_hinge() {
+    let mut record = sick(&service(pinned));
+    let judged = |level: &u32| [1, 2, 8, 9, 10, 11, 12].contains(level);
+    record.levels.retain(|level| judged(&level.step.level));
+    is(&record, Cause::PinnedThread, Confidence::Supported);
+}
