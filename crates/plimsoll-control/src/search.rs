@@ -225,3 +225,6 @@ impl Search {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
