@@ -140,11 +140,12 @@ fn played(config: Config, target: &mut Ideal) -> (Found, Log) {
 
 #[test]
 fn the_phases_follow_each_other() {
-    let (found, log) = played(config(), &mut Ideal::new(640.0));
     use Phase::{
         Anchor, Bisect, Bracket, Overshoot, RecoveryAfter, RecoveryBefore, RecoveryPulse, Repeat,
         Settle, Soak, WarmUp,
     };
+
+    let (found, log) = played(config(), &mut Ideal::new(640.0));
     let phases: Vec<_> = log
         .phases()
         .into_iter()

@@ -10,8 +10,15 @@ use crate::families::{Family, Played, config, four, play};
 use crate::reference;
 
 const MEAN: Nanos = Nanos::from_millis(5);
-/// Searches per family here; `cargo run --release --example search_bench` plays 200.
-const SEEDS: u64 = 25;
+/// Searches per family: 25, or the 200 that the bars of DESIGN section 7 are stated for.
+fn seeds() -> u64 {
+    if full() { 200 } else { 25 }
+}
+
+/// `make soak` asks for everything.
+fn full() -> bool {
+    std::env::var_os("PLIMSOLL_SOAK").is_some()
+}
 
 fn family(name: &str) -> Family {
     four()
@@ -23,7 +30,7 @@ fn family(name: &str) -> Family {
 /// Relative errors of the rates that held a soak, sorted, and how many searches held none.
 fn errors(family: &Family) -> (Vec<f64>, usize) {
     let mut errors = Vec::new();
-    for seed in 0..SEEDS {
+    for seed in 0..seeds() {
         let played = play(&family.model, config(family.slo), seed);
         inside_the_printed_time(&played, &format!("{} seed {seed}", family.name));
         if let Some(lower) = played.found.capacity_per_s.and_then(|bounds| bounds.lower) {
@@ -31,7 +38,7 @@ fn errors(family: &Family) -> (Vec<f64>, usize) {
         }
     }
     errors.sort_by(f64::total_cmp);
-    let none = SEEDS as usize - errors.len();
+    let none = seeds() as usize - errors.len();
     (errors, none)
 }
 
@@ -57,7 +64,10 @@ fn plain_and_heavy_tailed_services_are_not_overstated() {
             errors.iter().all(|&error| error <= 0.05),
             "{name}: {errors:?}"
         );
-        assert!(none <= 2, "{name}: {none} held no soak");
+        assert!(
+            none as u64 * 20 <= seeds() + 20,
+            "{name}: {none} held no soak"
+        );
         // 200 seeds have a median of about −1 and −1.5 %; 25 of them scatter around it.
         assert!(median(&errors).abs() < 0.03, "{name}: {errors:?}");
     }
@@ -67,8 +77,9 @@ fn plain_and_heavy_tailed_services_are_not_overstated() {
 fn speed_noise_is_survived() {
     let (errors, none) = errors(&family("noise"));
     let over = errors.iter().filter(|&&error| error > 0.05).count();
+    let allowed = seeds() as usize * 8 / 100;
     assert!(
-        over <= 2 && none <= 2,
+        over <= allowed && none <= allowed,
         "{over} over, {none} held no soak: {errors:?}"
     );
     assert!(median(&errors).abs() < 0.04, "{errors:?}");
@@ -78,7 +89,7 @@ fn speed_noise_is_survived() {
 fn rare_stalls_are_reported_and_not_guessed_at() {
     let family = family("stalls");
     let mut reported = 0;
-    for seed in 0..SEEDS {
+    for seed in 0..seeds() {
         let played = play(&family.model, config(family.slo), seed);
         inside_the_printed_time(&played, &format!("stalls seed {seed}"));
         if let Some(stalls) = played.found.rare_stalls {
@@ -89,7 +100,7 @@ fn rare_stalls_are_reported_and_not_guessed_at() {
             assert!((8.0..50.0).contains(&stalls.interval_seconds), "{stalls:?}");
         }
     }
-    assert!(reported + 1 >= SEEDS, "{reported} of {SEEDS}");
+    assert!(reported * 100 >= seeds() * 95, "{reported} of {}", seeds());
 }
 
 #[test]
