@@ -1,4 +1,7 @@
 //! Plays many searches on simulated services of known capacity and prints how far off they were.
+//!
+//! `search_bench [all|FAMILY] [FIRST_SEED] [COUNT]` · `search_bench one FAMILY SEED` shows the levels ·
+//! `search_bench truth` works out the capacities by another method.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 #![expect(clippy::unwrap_used, reason = "a program for developers of the search")]
 
@@ -9,7 +12,7 @@ mod reference;
 
 use std::env;
 
-use families::{Family, config, four, play};
+use families::{Family, Played, config, four, play};
 
 fn main() {
     let mut words = env::args().skip(1);
@@ -17,16 +20,6 @@ fn main() {
     let number = |word: Option<String>, or: u64| word.and_then(|w| w.parse().ok()).unwrap_or(or);
     match command.as_str() {
         "truth" => truth(number(words.next(), 20_000_000)),
-        "trace" => {
-            let name = words.next().unwrap_or_default();
-            let family = four()
-                .into_iter()
-                .find(|family| family.name == name)
-                .unwrap();
-            for seed in 0..40 {
-                trace(&family, 1000 + seed);
-            }
-        }
         "one" => {
             let name = words.next().unwrap_or_default();
             let family = four()
@@ -78,79 +71,71 @@ fn one(family: &Family, seed: u64) {
     );
 }
 
+/// One line: how many claims were more than 5 % too high, how far off the rest, how long it took.
 fn many(family: &Family, first: u64, count: u64) {
-    let (mut errors, mut seconds, mut stalls, mut late, mut none) = (vec![], vec![], 0, 0, 0);
-    let mut converged = 0;
-    let mut events = 0;
+    let mut seen = Seen::default();
     for seed in first..first + count {
-        let played = play(&family.model, config(family.slo), seed);
-        events += played.events;
-        seconds.push(played.seconds + 20.0);
-        late += u32::from(played.seconds + 20.0 > played.plan_seconds);
-        stalls += u32::from(played.found.rare_stalls.is_some());
-        converged += u32::from(played.found.converged);
-        match played.found.capacity_per_s.and_then(|c| c.lower) {
-            Some(lower) => errors.push(lower / family.capacity_per_s.unwrap_or(lower) - 1.0),
-            None => none += 1,
-        }
+        seen.add(family, &play(&family.model, config(family.slo), seed));
     }
-    errors.sort_by(f64::total_cmp);
-    seconds.sort_by(f64::total_cmp);
-    let mut absolute: Vec<_> = errors.iter().map(|e| e.abs()).collect();
-    absolute.sort_by(f64::total_cmp);
-    let at = |v: &[f64], q: f64| {
-        v.get(((v.len() as f64 * q) as usize).min(v.len().saturating_sub(1)))
-            .copied()
-            .unwrap_or(f64::NAN)
-    };
-    let over = errors.iter().filter(|&&e| e > 0.05).count() as f64 / count as f64;
-    println!(
-        "{:8} over {:.1} % median {:+.2} % |median| {:.2} % p5 {:+.2} p95 {:+.2} none {none} converged {converged} stalls {stalls} late {late} time median {:.0} max {:.0} events {events}",
-        family.name,
-        over * 100.0,
-        at(&errors, 0.5) * 100.0,
-        at(&absolute, 0.5) * 100.0,
-        at(&errors, 0.05) * 100.0,
-        at(&errors, 0.95) * 100.0,
-        at(&seconds, 0.5),
-        at(&seconds, 1.0),
-    );
+    seen.print(family.name, count as f64);
 }
 
-fn trace(family: &Family, seed: u64) {
-    let played = play(&family.model, config(family.slo), seed);
-    let cap = family.capacity_per_s.unwrap_or(660.0);
-    let mut line = String::new();
-    for (step, result) in &played.levels {
-        if let plimsoll_core::step::StepLoad::Open { profile, .. } = step.load {
-            use plimsoll_core::step::Phase::{Bisect, Bracket, Soak};
-            if matches!(step.phase, Bracket | Bisect | Soak) {
-                let rate = profile.constant_rate().unwrap();
-                let p = result.bad_ratio.map_or(0.0, |b| b.estimate) * 100.0;
-                line += &format!(
-                    " {:?}{:+.1}:{:.2}{}",
-                    step.phase,
-                    (rate / cap - 1.0) * 100.0,
-                    p,
-                    format!("{:?}", result.state).chars().next().unwrap()
-                )
-                .replace("Bracket", "b")
-                .replace("Bisect", "i")
-                .replace("Soak", "S");
-            }
+#[derive(Default)]
+struct Seen {
+    errors: Vec<f64>,
+    seconds: Vec<f64>,
+    converged: u64,
+    stalls: u64,
+    late: u64,
+    events: u64,
+}
+
+impl Seen {
+    fn add(&mut self, family: &Family, played: &Played) {
+        let found = &played.found;
+        let seconds = played.seconds + 20.0;
+        self.seconds.push(seconds);
+        self.events += played.events;
+        self.late += u64::from(seconds > played.plan_seconds);
+        self.stalls += u64::from(found.rare_stalls.is_some());
+        self.converged += u64::from(found.converged);
+        let held = found.capacity_per_s.and_then(|bounds| bounds.lower);
+        if let (Some(held), Some(truth)) = (held, family.capacity_per_s) {
+            self.errors.push(held / truth - 1.0);
         }
     }
-    println!(
-        "{seed} {} {} {:?} |{line}",
-        if played.found.rare_stalls.is_some() {
-            "stalls"
-        } else {
-            "-"
-        },
-        played.seconds,
-        played
-            .found
-            .capacity_per_s
-            .map(|c| ((c.estimate / cap - 1.0) * 1000.0).round() / 10.0)
-    );
+
+    fn print(mut self, name: &str, count: f64) {
+        self.errors.sort_by(f64::total_cmp);
+        self.seconds.sort_by(f64::total_cmp);
+        let over = self.errors.iter().filter(|&&error| error > 0.05).count() as f64 / count;
+        let mut sizes: Vec<f64> = self.errors.iter().map(|error| error.abs()).collect();
+        sizes.sort_by(f64::total_cmp);
+        println!(
+            "{name:6} {:3.0} % held a soak, {:.1} % of all claim > 5 % too much; error: median \
+             {:+.2} %, median size {:.2} %, 5 to 95 % {:+.2} to {:+.2} %",
+            self.errors.len() as f64 / count * 100.0,
+            over * 100.0,
+            at(&self.errors, 0.5) * 100.0,
+            at(&sizes, 0.5) * 100.0,
+            at(&self.errors, 0.05) * 100.0,
+            at(&self.errors, 0.95) * 100.0,
+        );
+        println!(
+            "       {} converged, {} report stalls, {} over the printed time; median {:.0} s, \
+             longest {:.0} s; {} million events",
+            self.converged,
+            self.stalls,
+            self.late,
+            at(&self.seconds, 0.5),
+            at(&self.seconds, 1.0),
+            self.events / 1_000_000,
+        );
+    }
+}
+
+fn at(sorted: &[f64], quantile: f64) -> f64 {
+    let index = (sorted.len() as f64 * quantile) as usize;
+    let last = sorted.len().saturating_sub(1);
+    sorted.get(index.min(last)).copied().unwrap_or(f64::NAN)
 }

@@ -355,7 +355,8 @@ fn the_plan_is_what_was_given_or_less() {
 
 #[test]
 fn what_cannot_be_asked_is_refused_with_the_fix() {
-    let cases: [(fn(&mut Config), &str); 7] = [
+    type Change = fn(&mut Config);
+    let cases: [(Change, &str); 7] = [
         (|c| c.within = Nanos::from_secs(140), "name a rate to check"),
         (|c| c.spent = Nanos::from_secs(700), "allow more time"),
         (|c| c.goal_width = 0.001, "goal width 0.001"),
