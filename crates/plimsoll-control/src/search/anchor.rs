@@ -19,6 +19,9 @@ const GAIN: f64 = 1.05;
 const FLAT_LEVELS: u32 = 2;
 /// A throughput this far below the best ends the anchor at once: the target is going backwards.
 const RETROGRADE: f64 = 0.5;
+/// A level of a slow target goes on until each user has had so many answers, or this many seconds.
+const ANSWERS_LEAST: u64 = 3;
+const SLOW_LEVEL: f64 = 15.0;
 /// Longest anchor in seconds (B.4).
 const SECONDS_MAX: f64 = 60.0;
 /// Share of `max_rate` at which a search without a closed loop starts (B.4: 5 % of the anchor).
@@ -47,7 +50,10 @@ pub(crate) fn warm_up_ask(shared: &Shared) -> Option<Ask> {
         load,
         windows_max: shared.clock.windows(seconds, 0.0),
         discard: 0,
-        rule: Rule::Attempts(WARM_UP_ATTEMPTS),
+        rule: Rule::Attempts {
+            count: WARM_UP_ATTEMPTS,
+            windows_min: 1,
+        },
     })
 }
 
@@ -102,9 +108,12 @@ impl AnchorStage {
         Some(Ask {
             phase: Phase::Anchor,
             load: Load::Closed(self.in_flight),
-            windows_max: judged + 1,
+            windows_max: shared.clock.windows(SLOW_LEVEL, 0.0),
             discard: 1,
-            rule: Rule::Fixed,
+            rule: Rule::Attempts {
+                count: ANSWERS_LEAST * u64::from(self.in_flight),
+                windows_min: judged + 1,
+            },
         })
     }
 

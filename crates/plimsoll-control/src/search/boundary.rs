@@ -1,5 +1,6 @@
 //! Open loop: doubling until a rate fails, then geometric bisection of what is between.
 
+use plimsoll_core::Nanos;
 use plimsoll_core::step::Phase;
 
 use super::clock;
@@ -33,9 +34,13 @@ const BISECT_PASS_LEAST: u32 = 20;
 /// Repetitions of an undecided level: best of three (B.4).
 const VOTES_TO_WIN: u32 = 2;
 
-/// Seconds at the start of a level that are not judged (B.3).
+/// Seconds at the start of a level that are not judged (B.3): two, and for a slow target as long as
+/// two answers take, because the first to end are the fast ones.
 pub(crate) fn discard(shared: &Shared) -> u32 {
-    if shared.config.is_brief() { 1 } else { 2 }
+    const MOST: f64 = 10.0;
+    let least = if shared.config.is_brief() { 1.0 } else { 2.0 };
+    let response = shared.response_at_rest().map_or(0.0, Nanos::as_secs_f64);
+    (2.0 * response).ceil().clamp(least, MOST) as u32
 }
 
 #[derive(Debug, Clone, Copy, Default)]

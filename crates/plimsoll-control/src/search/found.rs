@@ -107,8 +107,14 @@ struct Knee {
 /// below it response time is flat, above it attempts wait. Interpolated on a logarithmic scale
 /// between the two open levels around it, whose rates are the bounds.
 fn knee(shared: &Shared) -> Option<Knee> {
-    let anchor = shared.anchor?;
-    let in_flight = anchor.knee_in_flight();
+    // An anchor from an earlier search may be outdated by now; what was served since is not.
+    let served = shared.anchor.map(|anchor| anchor.throughput_max_per_s);
+    let peak = shared.high().and(shared.peak()).map(|peak| peak.estimate);
+    let most = served.into_iter().chain(peak).fold(0.0, f64::max);
+    let in_flight = most * shared.response_at_rest()?.as_secs_f64();
+    if in_flight <= 0.0 {
+        return None;
+    }
     let mut levels: Vec<(f64, f64)> = shared
         .history
         .iter()

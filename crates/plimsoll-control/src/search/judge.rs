@@ -177,7 +177,8 @@ fn decide(level: &Level, clause: usize, share: Bounds) -> Judged {
         let known = enough(clause.budget());
         let under = share.upper.unwrap_or(1.0) < clause.budget();
         if !under && (known || share.estimate > 0.0) {
-            return judged(Call::Undecided, String::new());
+            let count = level.judged().len();
+            return judged(Call::Undecided, format!("undecided after {count} s"));
         }
         provisional |= !known;
     }

@@ -43,8 +43,8 @@ impl Load {
 /// When a level ends before its last window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Rule {
-    /// After so many attempts.
-    Attempts(u64),
+    /// After so many attempts, and so many windows.
+    Attempts { count: u64, windows_min: u32 },
     /// Only the abort rule.
     Fixed,
     /// As soon as every clause is decided, at the earliest after so many judged windows.
@@ -166,7 +166,9 @@ impl Level {
             return Go::Stop;
         }
         let stop = match self.ask.rule {
-            Rule::Attempts(count) => self.ended >= count,
+            Rule::Attempts { count, windows_min } => {
+                self.ended >= count && self.seconds.len() >= windows_min as usize
+            }
             Rule::Fixed | Rule::Pulse => false,
             Rule::Sequential { fail_min, pass_min } => {
                 let judged = judge::sequential(self, fail_min);

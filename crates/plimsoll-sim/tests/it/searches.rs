@@ -254,6 +254,23 @@ fn a_service_that_slows_down_under_its_backlog_does_not_come_back() {
 }
 
 #[test]
+fn a_service_that_takes_seconds_is_not_judged_by_its_fastest_answers() {
+    let model = Model::station(
+        64,
+        ServiceTime::Erlang {
+            mean: Nanos::from_secs(2),
+            shape: 8,
+        },
+    );
+    let found = play(&model, config("p90<5s,errors<1%"), 3).found;
+    let capacity = found.capacity_per_s.unwrap();
+    assert!(
+        (22.0..33.0).contains(&capacity.lower.unwrap()),
+        "64 servers of 2 s: {found:?}"
+    );
+}
+
+#[test]
 fn less_time_drops_recovery_then_overshoot_then_precision_then_all_but_one_rate() {
     let family = family("plain");
     for (minutes, recovery, overshoot) in [(12, true, true), (6, false, true), (3, false, false)] {
