@@ -140,3 +140,32 @@ fn nothing_measured_is_unknown_and_the_worst_reading_is_found() {
         "worker thread waiting for a processor 20.0 %, tolerated 5.00 %, worst second 20.0 %"
     );
 }
+
+#[test]
+fn at_a_low_rate_one_hiccup_does_not_void_a_short_level() {
+    let quiet = |hiccups: &[usize]| -> Vec<Window> {
+        let window = |index| {
+            let mut window = Window {
+                length_ns: SECOND,
+                due_count: 60,
+                ..Window::default()
+            };
+            window.health.lag.record_n(Nanos::from_micros(20), 56);
+            let lag = if hiccups.contains(&index) { 60_000 } else { 20 };
+            window.health.lag.record_n(Nanos::from_micros(lag), 4);
+            window
+        };
+        (0..7).map(window).collect()
+    };
+    let once = assess(Loop::Open, &quiet(&[0]));
+    assert_eq!(once.condition, Condition::Clean, "{once:?}");
+    assert!(
+        (once.readings[0].worst_window - 6e7).abs() < 1e5,
+        "stated all the same: {once:?}"
+    );
+    assert!(assess(Loop::Open, &quiet(&[2, 5])).breached());
+    assert!(
+        assess(Loop::Open, quiet(&[0]).iter().take(3)).breached(),
+        "too short to forgive"
+    );
+}
