@@ -26,6 +26,13 @@ const RECORDED: [(&str, Cause, &str); 11] = [
     ("rate-rule", Cause::Rule, "target"),
 ];
 
+/// Debian's nginx with 96 connection slots before an idle upstream, and a Node process that burns
+/// 4 ms per request.
+const REAL: [(&str, Cause, f64); 2] = [
+    ("real-nginx-slots", Cause::ConnectionSlots, 544.0),
+    ("real-node-pinned", Cause::PinnedThread, 250.0),
+];
+
 fn recorded(name: &str) -> Record {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let path = folder.join(format!("{name}.plimsoll.jsonl"));
@@ -60,6 +67,17 @@ fn a_healthy_twin_has_no_limit_within_reach() {
     for (name, _, _) in RECORDED {
         let limit = replayed(&format!("{name}-healthy")).limit;
         assert_eq!(limit.cause, Cause::NotReached, "{name}: {limit:#?}");
+    }
+}
+
+#[test]
+fn real_servers_are_explained_like_the_embedded_ones() {
+    for (name, cause, ceiling) in REAL {
+        let limit = replayed(name).limit;
+        assert_eq!(limit.cause, cause, "{name}: {limit:#?}");
+        assert_eq!(limit.confidence, Confidence::Supported, "{name}");
+        let said = limit.ceiling_per_s.unwrap_or(0.0);
+        assert!((said / ceiling - 1.0).abs() < 0.1, "{name}: {said}");
     }
 }
 

@@ -128,7 +128,10 @@ mod tests {
         );
         for odd in [0.0, 1e-320, 1e308, f64::INFINITY, f64::NAN] {
             assert!(Scale::linear(odd, 0.0, 100.0).ticks(3).len() < 102, "{odd}");
-            assert!(Scale::log(odd, 1e308, 0.0, 1.0).ticks(3).len() < 5_000, "{odd}");
+            assert!(
+                Scale::log(odd, 1e308, 0.0, 1.0).ticks(3).len() < 5_000,
+                "{odd}"
+            );
         }
     }
 
