@@ -33,6 +33,16 @@ const REAL: [(&str, Cause, f64); 2] = [
     ("real-node-pinned", Cause::PinnedThread, 250.0),
 ];
 
+/// Sampled as a user who may not read the service's descriptors, its process named by number.
+const OTHER_USER: [(&str, Cause, Confidence); 2] = [
+    (
+        "other-user-pinned-loop",
+        Cause::PinnedThread,
+        Confidence::Supported,
+    ),
+    ("other-user-lock", Cause::Lock, Confidence::Suspected),
+];
+
 fn recorded(name: &str) -> Record {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let path = folder.join(format!("{name}.plimsoll.jsonl"));
@@ -78,6 +88,24 @@ fn real_servers_are_explained_like_the_embedded_ones() {
         assert_eq!(limit.confidence, Confidence::Supported, "{name}");
         let said = limit.ceiling_per_s.unwrap_or(0.0);
         assert!((said / ceiling - 1.0).abs() < 0.1, "{name}: {said}");
+    }
+}
+
+#[test]
+fn another_users_process_is_explained_as_far_as_it_can_be_seen() {
+    for (name, cause, confidence) in OTHER_USER {
+        let limit = replayed(name).limit;
+        assert_eq!(
+            (limit.cause, limit.confidence),
+            (cause, confidence),
+            "{name}: {limit:#?}"
+        );
+        let record = recorded(name);
+        let hidden = record
+            .observations
+            .iter()
+            .any(|observation| matches!(&observation.seen, plimsoll_core::record::Seen::Absent(_)));
+        assert!(hidden, "{name}: the record says what could not be read");
     }
 }
 
