@@ -32,6 +32,8 @@ pub struct Live {
     /// Time left as told when the level began, and the elapsed time then.
     left: Option<(Nanos, Nanos)>,
     elapsed: Nanos,
+    /// The level has no window yet; what is shown below its name is the level before.
+    begins: bool,
     last: Option<Window>,
     level_tally: Tally,
     meter: Meter,
@@ -56,6 +58,7 @@ impl Live {
             step: None,
             left: None,
             elapsed: Nanos::ZERO,
+            begins: true,
             last: None,
             level_tally: Tally::default(),
             meter: Meter::default(),
@@ -67,13 +70,15 @@ impl Live {
     pub fn level(&mut self, step: &Step, time_left: Option<Nanos>) {
         self.step = Some(step.clone());
         self.left = time_left.map(|left| (left, self.elapsed));
-        self.level_tally = Tally::default();
-        self.meter = Meter::default();
-        self.last = None;
+        self.begins = true;
     }
 
     /// A window ended.
     pub fn window(&mut self, window: &Window) {
+        if std::mem::take(&mut self.begins) {
+            self.level_tally = Tally::default();
+            self.meter = Meter::default();
+        }
         self.elapsed = window.end_ns();
         let tally = window.total();
         let seconds = window.length_ns.as_secs_f64().max(1e-9);
@@ -182,7 +187,12 @@ impl Live {
         let Some(step) = &self.step else {
             return labelled("level").and(Role::Dim, "none yet");
         };
-        labelled(phase_word(step.phase)).and(Role::Plain, load_words(&step.load))
+        let ink = labelled(phase_word(step.phase)).and(Role::Plain, load_words(&step.load));
+        // The lines below stay until the first window, so that the frame keeps its height.
+        if self.begins && self.last.is_some() {
+            return ink.and(Role::Dim, ", begins; below, the level before");
+        }
+        ink
     }
 
     fn goodput_line(&self, window: &Window, width: usize) -> Ink {

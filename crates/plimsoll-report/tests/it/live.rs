@@ -60,6 +60,27 @@ fn the_first_second_has_no_window_yet() {
 }
 
 #[test]
+fn a_new_level_keeps_the_height_of_the_frame() {
+    let record = sample::find();
+    let mut live = after(&record, 30);
+    let before = live.frame(80, false);
+    live.level(&record.levels[1].step, None);
+    let between = live.frame(80, false);
+    assert_eq!(between.lines().count(), before.lines().count());
+    assert!(
+        between.contains("240/s, Poisson arrivals, begins"),
+        "{between}"
+    );
+    live.window(&record.windows[30]);
+    let n = record.windows[30].total().good();
+    let after = live.frame(80, false);
+    assert!(
+        after.contains(&format!("good {n}")),
+        "only the new level counts: {after}"
+    );
+}
+
+#[test]
 fn every_frame_fits_its_width() {
     let record = sample::find();
     for width in [20, 40, 60, 80, 200] {
