@@ -77,7 +77,7 @@ table.d{font-size:13px}table.d td,table.d th{padding-left:6px;padding-right:6px}
 .adv li{display:grid;grid-template-columns:minmax(0,22em) minmax(0,1fr);gap:4px 24px;padding:9px 0;border-bottom:1px solid var(--grid)}.adv span{color:var(--ink2)}\
 details{border-bottom:1px solid var(--rule)}summary{padding:9px 0;font-weight:600;cursor:pointer}\
 .facts{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:3px 20px;margin:0 0 12px;font-size:14px}.facts dt{color:var(--ink2)}.facts dd{margin:0;overflow-wrap:anywhere}\
-.multi{display:grid;grid-template-columns:repeat(auto-fit,minmax(300px,1fr));gap:20px 32px}.multi svg{max-width:440px}article header{padding-left:0;padding-right:0}\
+.multi{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(300px,100%),1fr));gap:20px 32px}.multi svg{max-width:440px}article header{padding-left:0;padding-right:0}\
 code{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}\
 footer{margin-top:46px;padding-bottom:28px;font-size:13px;color:var(--ink3)}\
 #tip{position:fixed;z-index:9;pointer-events:none;white-space:pre;background:var(--ink);color:var(--bg);font-size:13px;line-height:1.4;padding:5px 9px;border-radius:3px;display:none}\
