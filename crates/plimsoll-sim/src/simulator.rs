@@ -126,7 +126,6 @@ impl Simulator {
     }
 
     fn begin_level(&mut self, step: &Step) {
-        self.meter.begin_level(step.level);
         let level = u64::from(step.level);
         if self.model.speed_noise > 0.0 {
             let noise = Rng::new(self.seed, stream::SLOWNESS + level).normal();
@@ -313,9 +312,13 @@ impl Simulator {
 
 impl StepRunner for Simulator {
     fn play(&mut self, step: &Step, judge: &mut dyn FnMut(&Window) -> Go) -> Result<(), StepError> {
-        self.begin_level(step);
-        for _ in 0..step.windows_max {
+        self.meter.begin_level(step.level);
+        for index in 0..step.windows_max {
             self.meter.begin_window(self.now, WINDOW);
+            if index == 0 {
+                // Within the window, so that the first requests of closed-loop users are due in it.
+                self.begin_level(step);
+            }
             self.run_until(self.now + WINDOW.0);
             if judge(self.meter.end_window(self.now)) == Go::Stop {
                 break;

@@ -5,4 +5,5 @@ mod behaviour;
 mod closed_forms;
 mod families;
 mod reference;
+mod rendered;
 mod searches;

@@ -1,0 +1,160 @@
+//! A simulated search from its windows to the pages that people read: one record, one set of numbers.
+
+use std::num::NonZeroU32;
+
+use plimsoll_analysis::summary;
+use plimsoll_control::search::{Observer, Search, client_timeout, drive};
+use plimsoll_core::plan::{Load, Plan, Request};
+use plimsoll_core::record::{Header, LevelStart, Line, Machine, Record, SCHEMA};
+use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner};
+use plimsoll_core::verdict::LevelResult;
+use plimsoll_core::{Nanos, Objectives, Window};
+use plimsoll_report::view::View;
+use plimsoll_report::{format, html, markdown, terminal};
+use plimsoll_sim::Simulator;
+use plimsoll_sim::model::Model;
+
+use crate::families;
+
+struct Recorder<'a> {
+    record: &'a mut Record,
+    now: Nanos,
+}
+
+impl Observer for Recorder<'_> {
+    fn level_start(&mut self, step: &Step, _left: Nanos) -> Result<(), StepError> {
+        let start = LevelStart {
+            start_ns: self.now,
+            step: step.clone(),
+        };
+        self.record.push(Line::Level(start));
+        Ok(())
+    }
+
+    fn window(&mut self, window: &Window) -> Result<(), StepError> {
+        self.now = window.end_ns();
+        self.record.push(Line::Window(window.clone()));
+        Ok(())
+    }
+
+    fn level_end(&mut self, result: &LevelResult) -> Result<(), StepError> {
+        self.record.push(Line::LevelEnd(result.clone()));
+        Ok(())
+    }
+}
+
+fn header(objectives: Objectives) -> Header {
+    Header {
+        schema: SCHEMA.to_owned(),
+        command: "find".to_owned(),
+        plan: Plan {
+            request: Request {
+                method: "GET".to_owned(),
+                url: "http://simulated/".to_owned(),
+                headers: Vec::new(),
+                body: Vec::new(),
+            },
+            load: Load::Search,
+            until: None,
+            connections_max: NonZeroU32::new(4096).unwrap(),
+            workers: NonZeroU32::new(1).unwrap(),
+            timeout_ns: client_timeout(&objectives),
+            keepalive: true,
+            insecure: false,
+            objectives: Some(objectives),
+            seed: 1,
+        },
+        started_at: "2026-03-12T10:12:09Z".to_owned(),
+        machine: Machine::default(),
+        plimsoll_version: "0.1.0".to_owned(),
+        title: "simulated".to_owned(),
+    }
+}
+
+/// A whole search of the plain family, drained at the end as a real one is.
+fn searched() -> Record {
+    let [plain, ..] = families::four();
+    let config = families::config(plain.slo);
+    let mut record = Record::new(header(config.objectives.clone()));
+    let model = Model {
+        client_timeout: Some(client_timeout(&config.objectives)),
+        ..plain.model
+    };
+    let mut simulator = Simulator::new(model, config.objectives.bounds(), 3).unwrap();
+    let mut search = Search::new(config).unwrap();
+    let mut recorder = Recorder {
+        record: &mut record,
+        now: Nanos::ZERO,
+    };
+    drive(&mut search, &mut simulator, &mut recorder).unwrap();
+    let drain = Step {
+        level: 1_000,
+        phase: Phase::Drain,
+        load: StepLoad::Closed { in_flight: 0 },
+        windows_max: 3,
+    };
+    recorder.level_start(&drain, Nanos::ZERO).unwrap();
+    simulator
+        .play(&drain, &mut |window| {
+            recorder.window(window).unwrap();
+            Go::On
+        })
+        .unwrap();
+    record.verdict = Some(summary::of_search(&record, search.found()));
+    record
+}
+
+#[test]
+fn a_simulated_search_reads_the_same_in_every_rendering() {
+    let record = searched();
+    let verdict = record.verdict.as_ref().unwrap();
+    let accounting = verdict.gates.iter().find(|gate| gate.number == 2).unwrap();
+    assert_eq!(
+        accounting.left, accounting.right,
+        "every attempt due has an outcome"
+    );
+    let capacity = verdict.found.capacity_per_s.expect("a capacity");
+    let view = View::of(&record);
+    let page = html::render(std::slice::from_ref(&record));
+    let text = terminal::summary(&record, &terminal::Style::default());
+    let short = markdown::summary(std::slice::from_ref(&record));
+    assert!(page.len() < 150_000, "{} bytes", page.len());
+    let carried = format::number(capacity.estimate);
+    for (name, rendering) in [("html", &page), ("terminal", &text), ("markdown", &short)] {
+        assert_eq!(
+            verdict.valid,
+            rendering.contains(&carried),
+            "{name} on {carried}"
+        );
+        assert_eq!(verdict.valid, !rendering.contains("No verdict"), "{name}");
+    }
+    let points = view.load_line();
+    assert!(points.len() >= 6, "{}", points.len());
+    for level in points {
+        let goodput = format::number(level.goodput_per_s);
+        assert!(
+            page.contains(&format!("<td>{goodput}</td>")),
+            "{goodput} in the page"
+        );
+        assert!(
+            text.contains(&format!("{goodput}/s")),
+            "{goodput} in the terminal"
+        );
+    }
+    // The figures of the deciding level are those of the verdict.
+    let deciding = view.deciding_level().unwrap();
+    let alike = |a: f64, b: f64| (a / b - 1.0).abs() < 0.01;
+    assert!(
+        alike(deciding.goodput_per_s, verdict.goodput_per_s),
+        "{deciding:?}"
+    );
+    assert!(
+        alike(deciding.throughput_per_s, verdict.throughput_per_s),
+        "{deciding:?}"
+    );
+    assert_eq!(deciding.tally.attempts(), verdict.attempts_count);
+    assert_eq!(
+        deciding.tally.response_quantile(0.99),
+        verdict.response_time_ns.p99
+    );
+}
