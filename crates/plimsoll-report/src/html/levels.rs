@@ -25,7 +25,7 @@ pub(super) fn section(out: &mut String, view: &View) {
     if view.levels.len() > 1 {
         put!(
             out,
-            "{} marks the level of the key figures. ",
+            "{} marks the level of the key figures, shown whole; the first windows of the others are not judged and left out. ",
             head::load_sign()
         );
     }

@@ -10,8 +10,9 @@ use plimsoll_core::verdict::{Bounds, LevelResult, LevelState};
 
 use crate::format;
 
-/// A level as played. Rates are over its judged windows; outcomes and percentiles count every
-/// attempt that was due in those windows or ended in them, late ends in the next level included.
+/// A level as played. Rates are over its judged windows (over all of them for the level that the
+/// summary describes); outcomes and percentiles count every attempt that was due in those windows or
+/// ended in them, late ends in the next level included.
 #[derive(Debug, Clone)]
 pub struct LevelView {
     pub level: u32,
@@ -23,8 +24,7 @@ pub struct LevelView {
     /// Bad attempts of the deciding clause as a share of attempts.
     pub bad_ratio: Option<Bounds>,
     pub start: Nanos,
-    /// Length of all its windows, and of the judged ones.
-    pub played: Nanos,
+    /// Length of the judged windows.
     pub judged: Nanos,
     /// The constant rate if there is one, else attempts due per second.
     pub offered_per_s: f64,
@@ -110,13 +110,7 @@ impl LevelView {
     /// The result in one word with its sign: `✓ holds`, `✕ p99`, `○ void`.
     pub fn result(&self) -> (&'static str, String) {
         match self.state {
-            LevelState::Pass if self.phase == Phase::Soak => (
-                "✓",
-                format!(
-                    "soak {}",
-                    format::seconds(self.played.as_secs_f64().round())
-                ),
-            ),
+            LevelState::Pass if self.phase == Phase::Soak => ("✓", "soak".to_owned()),
             LevelState::Pass => ("✓", "holds".to_owned()),
             LevelState::Fail => ("✕", self.clause_subject()),
             LevelState::Undecided => ("?", "undecided".to_owned()),
@@ -168,7 +162,6 @@ fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
         reason,
         bad_ratio,
         start: start.start_ns,
-        played: sums.played,
         judged: sums.length,
         offered_per_s: constant.unwrap_or(sums.due as f64 / seconds),
         achieved_per_s: sums.sent as f64 / seconds,
@@ -188,7 +181,6 @@ fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
 /// What the judged windows of a level add up to.
 #[derive(Default)]
 struct Sums {
-    played: Nanos,
     length: Nanos,
     due: u64,
     sent: u64,
@@ -206,7 +198,12 @@ struct Sums {
 
 impl Sums {
     fn of(record: &Record, level: u32, result: Option<&LevelResult>) -> Option<Self> {
-        let discarded = result.map_or(0, |result| result.discarded_windows as usize);
+        let described = record.verdict.as_ref().map(|verdict| verdict.level);
+        // The level of the summary is shown as the summary counts it: whole.
+        let discarded = match result {
+            Some(result) if described != Some(level) => result.discarded_windows as usize,
+            _ => 0,
+        };
         // A level cut short within its discarded windows is shown with what there is.
         let skip = if record.windows_of(level).count() > discarded {
             discarded
@@ -214,9 +211,6 @@ impl Sums {
             0
         };
         let mut sums = Self::default();
-        for window in record.windows_of(level) {
-            sums.played += window.length_ns;
-        }
         for window in record.windows_of(level).skip(skip) {
             let total = window.total();
             sums.length += window.length_ns;

@@ -78,7 +78,7 @@ pub(super) fn find_verdict(record: &Record) -> Verdict {
         good as f64 / windows.len() as f64
     };
     let peak = [3, 5, 6, 7].map(goodput).into_iter().fold(0.0, f64::max);
-    let mut verdict = verdict_of(record, super::SOAK, 2);
+    let mut verdict = verdict_of(record, super::SOAK, 0);
     verdict.verdict = Judgement::Pass;
     verdict.found = Found {
         capacity_per_s: Some(Bounds {
