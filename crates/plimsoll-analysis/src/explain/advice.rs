@@ -27,10 +27,13 @@ pub(super) fn advice(
         advice.extend(lift(case, limit, next));
     }
     advice.extend(operating_point(case));
-    // A service that is full benefits from a cap; one that stands still or refuses does not.
-    if case.saturation.sign == Sign::Throughput
-        && !matches!(limit.cause, Cause::Rule | Cause::Stalls)
-    {
+    // What is full benefits from a cap. What refuses, stands still or has no room for connections
+    // is not full, and nothing is advised for what is not understood (G.10).
+    let full = !matches!(
+        limit.cause,
+        Cause::Rule | Cause::Stalls | Cause::ConnectionSlots | Cause::Unknown
+    );
+    if full && case.saturation.sign == Sign::Throughput {
         advice.extend(in_flight_cap(case));
         advice.extend(queue_bound(case, record));
     }

@@ -454,6 +454,7 @@ fn a_remote_target_is_suspected_at_most() {
     let mut silent = service(idle);
     silent.observed = false;
     let explanation = is(&sick(&silent), Cause::Unknown, Confidence::Unknown);
+    assert!(explanation.advice.is_empty(), "no advice without evidence");
     assert!(explanation.limit.evidence[0].text.contains("--watch"));
 }
 
