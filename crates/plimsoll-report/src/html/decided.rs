@@ -101,7 +101,9 @@ fn chart(levels: &[&LevelView], budget: f64, size: Size, id: &str) -> String {
         .map(|bad| bad.estimate)
         .filter(|bad| *bad > budget)
         .fold(f64::MAX, f64::min);
-    let top = (budget * 2.2).max((first_above * 1.25).min(budget * 6.0));
+    let top = (budget * 2.2)
+        .max((first_above * 1.25).min(budget * 6.0))
+        .min(1.0);
     let y = Scale::linear(top, height - 44.0, 26.0);
     let step = (width - left - 8.0) / levels.len() as f64;
     let described: Vec<String> = levels

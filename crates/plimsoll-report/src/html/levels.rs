@@ -91,14 +91,9 @@ fn row(out: &mut String, level: &LevelView, lanes: &[Lane], line: bool) {
         "?" => "warn",
         _ => "off",
     };
-    let reason = if level.reason.is_empty() {
-        String::new()
-    } else {
-        format!("<br><span class=\"s\">{}</span>", escape(&level.reason))
-    };
     put!(
         out,
-        "<tr{class}><td>{mark} {}</td><td class=\"l\">{}</td><td class=\"l r\"><span class=\"{result}\">{sign} {}</span>{reason}</td><td>{}</td><td>{}</td>",
+        "<tr{class}><td>{mark} {}</td><td class=\"l\">{}</td><td class=\"l\"><span class=\"{result}\">{sign} {}</span></td><td>{}</td><td>{}</td>",
         escape(&level.name()),
         phase_word(level.phase),
         escape(&word),
@@ -128,4 +123,13 @@ fn row(out: &mut String, level: &LevelView, lanes: &[Lane], line: bool) {
         put!(out, "<td>{}</td>", escape(&cell));
     }
     out.push_str("</tr>");
+    if !level.reason.is_empty() {
+        // A row of its own: beside the figures a sentence makes the table as wide as itself.
+        put!(
+            out,
+            "<tr class=\"why\"><td></td><td class=\"l s\" colspan=\"{}\">{}</td></tr>",
+            lanes.len() + 12,
+            escape(&level.reason)
+        );
+    }
 }
