@@ -89,6 +89,7 @@ fn speed_noise_is_survived() {
 fn rare_stalls_are_reported_and_not_guessed_at() {
     let family = family("stalls");
     let mut reported = 0;
+    let mut intervals = Vec::new();
     for seed in 0..seeds() {
         let played = play(&family.model, config(family.slo), seed);
         inside_the_printed_time(&played, &format!("stalls seed {seed}"));
@@ -97,9 +98,13 @@ fn rare_stalls_are_reported_and_not_guessed_at() {
             assert!(!played.found.converged);
             let text = played.found.remarks.join("; ");
             assert!(text.contains("boundary set by stalls"), "{text}");
-            assert!((8.0..50.0).contains(&stalls.interval_seconds), "{stalls:?}");
+            intervals.push(stalls.interval_seconds);
         }
     }
+    // One search sees two to fifteen of them, some at a load too low to notice: a rough figure.
+    intervals.sort_by(f64::total_cmp);
+    let typical = median(&intervals);
+    assert!((10.0..35.0).contains(&typical), "every 20 s: {intervals:?}");
     assert!(reported * 100 >= seeds() * 95, "{reported} of {}", seeds());
 }
 
