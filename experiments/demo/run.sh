@@ -151,7 +151,7 @@ find_load() {
   local within=$1 record=$2 code=0
   shift 2
   local command=("$PLIMSOLL" find "http://127.0.0.1:$port$LIMIT_PATH" --slo "$SLO" --within "${within}s"
-    --workers 1 --yes -o "$record" "${watch[@]}" "$@")
+    --workers 1 --yes --note "$NOTE" -o "$record" "${watch[@]}" "$@")
   show "taskset -c $generator ${command[*]}"
   taskset -c "$generator" "${command[@]}" || code=$?
   [ "$code" -ne 105 ] || exit 105
@@ -191,14 +191,16 @@ if [ "$check" ]; then
   exit 0
 fi
 
+NOTE="the proxy's connection slots are scaled down to $FEW (two per request), so that they give way first"
 say "1 of 5 · start $what: generator on core $generator, tiers on core $tiers"
-echo "   the proxy's connection slots are scaled down to $FEW (two per request), so that they give way first"
+echo "   $NOTE"
 start_tiers $FEW
 
 say "2 of 5 · find the load line ($FIRST s)"
 find_load $FIRST "$OUT/first.plimsoll.jsonl"
 
 say "3 of 5 · lift that limit: the same tiers with $MANY slots"
+NOTE="the same tiers with $MANY connection slots in the proxy"
 stop_tiers
 start_tiers $MANY
 

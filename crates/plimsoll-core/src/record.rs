@@ -34,6 +34,9 @@ pub struct Header {
     pub plimsoll_version: String,
     /// A name for the target in titles; the host of the URL unless given.
     pub title: String,
+    /// What a reader must know of the set-up, in the words of who started the run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
 }
 
 /// The host that generated the load.

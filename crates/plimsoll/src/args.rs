@@ -88,6 +88,15 @@ pub(crate) struct OutputArgs {
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "no_record")]
     pub(crate) out: Option<PathBuf>,
 
+    /// What the report says of the set-up: 'proxy slots scaled down to 56'
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) note: String,
+
     /// Keep no record and write no report
     #[arg(long)]
     pub(crate) no_record: bool,

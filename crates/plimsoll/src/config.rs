@@ -119,10 +119,20 @@ mod tests {
                 .map(str::trim_end)
                 .collect::<Vec<_>>()
                 .join("\n");
-            page += &format!(
-                "\n## plimsoll {}\n\n```text\n{lines}\n```\n",
-                sub.get_name()
-            );
+            let name = sub.get_name();
+            page.extend([
+                "
+## plimsoll ",
+                name,
+                "
+
+```text
+",
+                &lines,
+                "
+```
+",
+            ]);
         }
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md");
         if std::env::var_os("UPDATE_DOCS").is_some() {

@@ -6,8 +6,12 @@ use plimsoll_core::verdict::Verdict;
 
 pub(crate) fn add(record: &Record, verdict: &mut Verdict) {
     let explanation = explain(record, &verdict.found);
+    verdict.resources = explanation.resources;
+    if !verdict.valid {
+        // Gate 0: figures that carry no verdict carry no cause either. What was measured stays.
+        return;
+    }
     verdict.limit = Some(explanation.limit);
     verdict.next_limit = explanation.next_limit;
-    verdict.resources = explanation.resources;
     verdict.advice = explanation.advice;
 }

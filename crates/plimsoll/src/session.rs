@@ -54,6 +54,7 @@ impl Session {
             machine: machine::this_machine(),
             plimsoll_version: env!("CARGO_PKG_VERSION").to_owned(),
             title,
+            note: output.note.clone(),
         };
         let path = record_path(output);
         let writer = path

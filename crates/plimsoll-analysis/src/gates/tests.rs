@@ -49,6 +49,7 @@ fn record_with(profile: RateProfile) -> Record {
         machine: Machine::default(),
         plimsoll_version: String::new(),
         title: String::new(),
+        note: String::new(),
     };
     let mut record = Record::new(header);
     let load = StepLoad::Open {

@@ -29,6 +29,10 @@ pub(super) fn answer(out: &mut String, view: &View, open: &str, close: &str) {
         "<p class=\"lede\">{}</p>",
         escape(&view.lede.join(" "))
     );
+    if !view.record.header.note.is_empty() {
+        let note = escape(&view.record.header.note);
+        put!(out, "<p class=\"t\"><b>Set-up:</b> {note}</p>");
+    }
     for warning in &view.warnings {
         put!(out, "<p class=\"note\"><b>!</b> {}</p>", escape(warning));
     }

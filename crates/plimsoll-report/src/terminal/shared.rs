@@ -22,6 +22,10 @@ pub(super) fn headline(page: &mut Page, view: &View) {
             page.paragraph(&Ink::plain(sentence.as_str()));
         }
     }
+    let note = &view.record.header.note;
+    if !note.is_empty() {
+        page.paragraph(&Ink::of(Role::Dim, "set-up: ").and(Role::Plain, note.as_str()));
+    }
     for warning in &view.warnings {
         page.paragraph(&Ink::of(Role::Warn, "! ").and(Role::Plain, warning.as_str()));
     }

@@ -68,6 +68,7 @@ fn header(objectives: Objectives) -> Header {
         machine: Machine::default(),
         plimsoll_version: "0.1.0".to_owned(),
         title: "simulated".to_owned(),
+        note: String::new(),
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) fn execute(args: &RecordArgs) -> Result<Exit> {
     let mut record = records::read(&args.record)?;
     let mut verdict = verdicts::of(&record);
     explained::add(&record, &mut verdict);
+    let valid = verdict.valid;
     let known = verdict
         .limit
         .as_ref()
@@ -28,6 +29,7 @@ pub(crate) fn execute(args: &RecordArgs) -> Result<Exit> {
         let output = OutputArgs {
             out: None,
             no_record: true,
+            note: String::new(),
             format: args.format,
             quiet: false,
         };
@@ -38,9 +40,9 @@ pub(crate) fn execute(args: &RecordArgs) -> Result<Exit> {
             None,
         );
     }
-    Ok(if known {
-        Exit::Passed
-    } else {
-        Exit::Inconclusive
+    Ok(match (valid, known) {
+        (false, _) => Exit::RunInvalid,
+        (true, true) => Exit::Passed,
+        (true, false) => Exit::Inconclusive,
     })
 }

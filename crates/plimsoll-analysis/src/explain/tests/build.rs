@@ -313,5 +313,6 @@ fn header(service: &Service) -> Header {
         machine: Machine::default(),
         plimsoll_version: "0.0.0".to_owned(),
         title: "synthetic".to_owned(),
+        note: String::new(),
     }
 }
