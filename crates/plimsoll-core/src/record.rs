@@ -2,6 +2,7 @@
 //!
 //! `docs/formats/record-1.md` describes every line kind field by field.
 
+mod fold;
 mod observation;
 mod read;
 

@@ -25,6 +25,25 @@ pub struct Health {
     pub connects_count: u64,
 }
 
+impl Health {
+    /// Adds the health of the window that follows.
+    fn fold(&mut self, next: &Self) {
+        self.lag.merge(&next.lag);
+        self.dropped_ours_count += next.dropped_ours_count;
+        self.dropped_target_count += next.dropped_target_count;
+        self.connections_open = self.connections_open.max(next.connections_open);
+        self.connects_count += next.connects_count;
+        let add = |mine: &mut Vec<Nanos>, theirs: &[Nanos]| {
+            mine.resize(mine.len().max(theirs.len()), Nanos::ZERO);
+            mine.iter_mut()
+                .zip(theirs)
+                .for_each(|(mine, &theirs)| *mine += theirs);
+        };
+        add(&mut self.worker_run_ns, &next.worker_run_ns);
+        add(&mut self.worker_wait_ns, &next.worker_wait_ns);
+    }
+}
+
 /// A window of about one second of one level. `start_ns` counts from the start of the run.
 ///
 /// An attempt belongs to the level in which it was due and to the window in which it ended.
@@ -63,6 +82,44 @@ pub struct Carried {
 }
 
 impl Window {
+    /// Adds the window that follows: counts and histograms add up, means weigh by length, what was
+    /// seen at an end is the later end's, and what was highest stays highest.
+    pub fn fold(&mut self, next: &Self) {
+        let (mine, theirs) = (self.length_ns.as_secs_f64(), next.length_ns.as_secs_f64());
+        let together = mine + theirs;
+        if together > 0.0 {
+            let weighed = self.in_flight_mean * mine + next.in_flight_mean * theirs;
+            self.in_flight_mean = weighed / together;
+        }
+        // Lengths add up and gaps do not: rates are per second that was watched.
+        self.length_ns += next.length_ns;
+        self.due_count += next.due_count;
+        self.sent_count += next.sent_count;
+        self.in_flight_max = self.in_flight_max.max(next.in_flight_max);
+        self.in_flight_end = next.in_flight_end;
+        self.wire_max = self.wire_max.max(next.wire_max);
+        for (index, tally) in next.operations.iter().enumerate() {
+            match self.operations.get_mut(index) {
+                Some(mine) => mine.merge(tally),
+                None => self.operations.push(tally.clone()),
+            }
+        }
+        for carried in &next.carried {
+            match self
+                .carried
+                .iter_mut()
+                .find(|mine| mine.level == carried.level)
+            {
+                Some(mine) => {
+                    mine.due_count += carried.due_count;
+                    mine.tally.merge(&carried.tally);
+                }
+                None => self.carried.push(carried.clone()),
+            }
+        }
+        self.health.fold(&next.health);
+    }
+
     pub fn end_ns(&self) -> Nanos {
         self.start_ns + self.length_ns
     }

@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use thiserror::Error;
 
+use super::fold::Folding;
 use super::{Event, Header, LevelStart, Line, Observation, SCHEMA};
 use crate::tally::Tally;
 use crate::verdict::{LevelResult, Verdict};
@@ -52,6 +53,8 @@ pub struct Record {
     /// The last verdict line, if the run came to one.
     pub verdict: Option<Verdict>,
     pub remarks: Vec<Remark>,
+    /// How far the level of the last window has been folded.
+    pub(super) folding: Option<Folding>,
 }
 
 impl Record {
@@ -65,6 +68,7 @@ impl Record {
             events: Vec::new(),
             verdict: None,
             remarks: Vec::new(),
+            folding: None,
         }
     }
 
@@ -107,11 +111,8 @@ impl Record {
         match line {
             Line::Header(header) => self.header = header,
             Line::Level(level) => self.levels.push(level),
-            Line::Window(mut window) => {
-                window.pack();
-                self.windows.push(window);
-            }
-            Line::Observation(observation) => self.observations.push(observation),
+            Line::Window(window) => self.push_window(window),
+            Line::Observation(observation) => self.push_observation(observation),
             Line::LevelEnd(result) => self.level_results.push(result),
             Line::Event(event) => self.events.push(event),
             Line::Verdict(verdict) => self.verdict = Some(verdict),

@@ -1,0 +1,104 @@
+//! Keeps the record of a long run small in memory: neighbouring windows of its level become one.
+//!
+//! The file keeps every second. What is read from it is folded by the same rule, so that a report
+//! made later says what the report at the end said. Sums, histograms and counts stay exact; only the
+//! resolution in time is halved, again and again.
+
+use super::{Observation, Record, Seen};
+use crate::step::Phase;
+use crate::window::Window;
+
+/// Windows kept apart in a level that no search bounds: between half of these and all.
+/// 80 windows of 5,000 requests each are about 1.5 MiB.
+const WINDOWS_MAX: usize = 80;
+
+/// How far the last level has been folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Folding {
+    level: u32,
+    /// Windows of the file that make one in memory.
+    stride: u32,
+    /// How many of them the last one in memory holds.
+    in_last: u32,
+    /// Windows of the level in memory.
+    count: usize,
+}
+
+impl Folding {
+    fn of(level: u32) -> Self {
+        Self {
+            level,
+            stride: 1,
+            in_last: 0,
+            count: 0,
+        }
+    }
+}
+
+impl Record {
+    pub(super) fn push_window(&mut self, mut window: Window) {
+        let level = window.level;
+        let mut folding = self
+            .folding
+            .filter(|folding| folding.level == level)
+            .unwrap_or(Folding::of(level));
+        match self.windows.last_mut() {
+            Some(last) if folding.in_last > 0 && folding.in_last < folding.stride => {
+                last.fold(&window);
+                last.pack();
+                folding.in_last += 1;
+            }
+            _ => {
+                window.pack();
+                self.windows.push(window);
+                folding.in_last = 1;
+                folding.count += 1;
+            }
+        }
+        let endless = self
+            .level(level)
+            .is_some_and(|start| start.step.phase == Phase::Run);
+        if endless && folding.count >= WINDOWS_MAX && folding.in_last == folding.stride {
+            self.halve(&mut folding);
+        }
+        self.folding = Some(folding);
+    }
+
+    /// Every two windows of the level become one; every second instant of sampling is let go.
+    fn halve(&mut self, folding: &mut Folding) {
+        let first = self.windows.len() - folding.count;
+        let fine = self.windows.split_off(first);
+        for pair in fine.chunks(2) {
+            let mut coarse = pair[0].clone();
+            if let Some(next) = pair.get(1) {
+                coarse.fold(next);
+            }
+            coarse.pack();
+            self.windows.push(coarse);
+        }
+        folding.count = self.windows.len() - first;
+        folding.stride *= 2;
+        folding.in_last = folding.stride;
+        let stride = u64::from(folding.stride);
+        self.observations
+            .retain(|observation| is_kept(observation, stride));
+        self.observations.shrink_to_fit();
+        self.windows.shrink_to_fit();
+    }
+
+    pub(super) fn push_observation(&mut self, observation: Observation) {
+        let stride = self.folding.map_or(1, |folding| u64::from(folding.stride));
+        if is_kept(&observation, stride) {
+            self.observations.push(observation);
+        }
+    }
+}
+
+/// One second of `stride`, and every word on what could not be seen.
+fn is_kept(observation: &Observation, stride: u64) -> bool {
+    let second = (observation.at_ns.as_secs_f64()).round() as u64;
+    second.is_multiple_of(stride) || matches!(observation.seen, Seen::Absent(_))
+}
+
+#[cfg(test)]
+mod tests;

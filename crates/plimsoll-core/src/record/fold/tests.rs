@@ -1,0 +1,162 @@
+//! A long run stays small in memory and loses nothing but resolution in time.
+
+use std::num::NonZeroU32;
+
+use super::*;
+use crate::plan::{Load, Plan, Request};
+use crate::record::{AbsentSample, Header, LevelStart, Line, Machine, SCHEMA, Writer};
+use crate::step::{Step, StepLoad};
+use crate::{Nanos, Outcome, Tally};
+
+fn record(phase: Phase) -> Record {
+    let plan = Plan {
+        request: Request {
+            method: "GET".into(),
+            url: "http://127.0.0.1:1/".into(),
+            headers: vec![],
+            body: vec![],
+        },
+        load: Load::Search,
+        until: None,
+        connections_max: NonZeroU32::MIN,
+        workers: NonZeroU32::MIN,
+        timeout_ns: Nanos::from_secs(1),
+        keepalive: true,
+        insecure: false,
+        objectives: None,
+        seed: 1,
+    };
+    let header = Header {
+        schema: SCHEMA.into(),
+        command: "run".into(),
+        plan,
+        started_at: String::new(),
+        machine: Machine::default(),
+        plimsoll_version: String::new(),
+        title: String::new(),
+        note: String::new(),
+    };
+    let mut record = Record::new(header);
+    let load = StepLoad::Closed { in_flight: 1 };
+    let step = Step {
+        level: 0,
+        phase,
+        load,
+        windows_max: 10_000,
+    };
+    record.push(Line::Level(LevelStart {
+        start_ns: Nanos::ZERO,
+        step,
+    }));
+    record
+}
+
+fn window(second: u64) -> Window {
+    let mut tally = Tally::default();
+    for n in 0..10 + second % 7 {
+        let time = Nanos::from_micros(100 + 37 * (second + n));
+        tally.record(Outcome::Ok, time, Some(time), 10, &[]);
+    }
+    Window {
+        start_ns: Nanos::from_secs(second),
+        length_ns: Nanos::from_secs(1),
+        due_count: tally.attempts(),
+        in_flight_mean: second as f64,
+        in_flight_end: second,
+        operations: vec![tally],
+        ..Window::default()
+    }
+}
+
+fn lines(seconds: u64) -> Vec<Line> {
+    let observed = |second| Observation {
+        at_ns: Nanos::from_secs(second),
+        length_ns: Nanos::from_secs(1),
+        tier: "target".into(),
+        seen: if second == 7 {
+            Seen::Absent(AbsentSample::default())
+        } else {
+            Seen::Host(crate::record::HostSample::default())
+        },
+    };
+    (0..seconds)
+        .flat_map(|second| {
+            [
+                Line::Window(window(second)),
+                Line::Observation(observed(second)),
+            ]
+        })
+        .collect()
+}
+
+#[test]
+fn a_long_run_is_bounded_and_its_sums_are_exact() {
+    for seconds in [1, 79, 80, 81, 159, 160, 161, 600, 3601] {
+        let mut folded = record(Phase::Run);
+        let mut whole = Tally::default();
+        for line in lines(seconds) {
+            if let Line::Window(window) = &line {
+                whole.merge(&window.total());
+            }
+            folded.push(line);
+        }
+        assert!(
+            folded.windows.len() <= WINDOWS_MAX,
+            "{seconds}: {}",
+            folded.windows.len()
+        );
+        assert!(
+            folded.observations.len() <= 2 * WINDOWS_MAX + 1,
+            "{seconds}"
+        );
+        assert_eq!(folded.tally_of(0), whole, "{seconds}");
+        let length: u64 = folded.windows.iter().map(|window| window.length_ns.0).sum();
+        assert_eq!(length, Nanos::from_secs(seconds).0);
+        let in_flight: f64 = folded
+            .windows
+            .iter()
+            .map(|w| w.in_flight_mean * w.length_ns.as_secs_f64())
+            .sum();
+        let expected: f64 = (0..seconds).map(|second| second as f64).sum();
+        assert!(
+            (in_flight - expected).abs() <= 1e-6 * expected.max(1.0),
+            "{seconds}"
+        );
+        assert_eq!(folded.windows.last().unwrap().in_flight_end, seconds - 1);
+        assert!(folded.windows.is_sorted_by_key(|window| window.start_ns));
+        let absences = folded
+            .observations
+            .iter()
+            .filter(|o| matches!(o.seen, Seen::Absent(_)));
+        assert_eq!(
+            absences.count(),
+            usize::from(seconds > 7),
+            "absences are never let go"
+        );
+    }
+}
+
+#[test]
+fn the_file_keeps_every_second_and_reads_back_as_it_was_kept() {
+    let mut kept = record(Phase::Run);
+    let mut file = Vec::new();
+    let mut writer = Writer::start(&mut file, kept.header.clone()).unwrap();
+    writer.append(&Line::Level(kept.levels[0].clone())).unwrap();
+    for line in lines(300) {
+        writer.append(&line).unwrap();
+        kept.push(line);
+    }
+    let text = String::from_utf8(file.clone()).unwrap();
+    assert_eq!(text.matches(r#""kind":"window""#).count(), 300);
+    let read = Record::read(file.as_slice()).unwrap();
+    assert_eq!(read.windows, kept.windows);
+    assert_eq!(read.observations, kept.observations);
+}
+
+#[test]
+fn levels_of_a_search_are_never_folded() {
+    let mut soak = record(Phase::Soak);
+    lines(200).into_iter().for_each(|line| soak.push(line));
+    assert_eq!(soak.windows.len(), 200);
+    assert_eq!(soak.observations.len(), 200);
+}
