@@ -156,7 +156,9 @@ fn the_file_keeps_every_second_and_reads_back_as_it_was_kept() {
 #[test]
 fn levels_of_a_search_are_never_folded() {
     let mut soak = record(Phase::Soak);
-    lines(200).into_iter().for_each(|line| soak.push(line));
+    for line in lines(200) {
+        soak.push(line);
+    }
     assert_eq!(soak.windows.len(), 200);
     assert_eq!(soak.observations.len(), 200);
 }
