@@ -26,6 +26,10 @@ const FAR_OVER: f64 = 2.0;
 /// The least gain that is worth another soak.
 const WORTH_IT: f64 = 1.01;
 
+/// A soak that there is no time to repeat is taken this far below: lost, it would leave no capacity
+/// at all (two of four three-minute searches of the demo's slots ended so).
+const ONLY_SOAK: f64 = 0.9;
+
 /// What a soak is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
@@ -201,7 +205,13 @@ impl Soak {
 
 /// The lower bound, or a little less when the levels around it say that it would be lost.
 fn first_rate(shared: &Shared, low: f64) -> f64 {
-    aim::below(shared, low, low * STEP_DOWN, Target::Safe)
+    let rate = aim::below(shared, low, low * STEP_DOWN, Target::Safe);
+    let again = 2.0 * (shared.config.soak_seconds() + f64::from(discard(shared)));
+    if shared.clock.left() < again {
+        rate * ONLY_SOAK
+    } else {
+        rate
+    }
 }
 
 /// 5 % below the soak that was lost, or a little more when it was lost clearly.

@@ -53,7 +53,7 @@ pub(super) fn lines() -> Vec<Line> {
 fn headers() -> Vec<Line> {
     let mut open = sample::run(100.0, 1).header;
     open.plan.request.body = b"x".to_vec();
-    open.note = "proxy slots scaled down".to_owned();
+    open.note.push_str("proxy slots scaled down");
     let mut closed = open.clone();
     closed.plan.load = Load::Closed {
         in_flight: NonZeroU32::new(4).unwrap(),
