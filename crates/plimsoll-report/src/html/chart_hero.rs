@@ -119,15 +119,14 @@ fn chart(view: &View, points: Vec<CurvePoint>, size: Size, id: &str) -> String {
     svg.finish()
 }
 
+/// What the record's plan demands; empty when nothing was asked.
+fn clauses<'a>(view: &View<'a>) -> &'a [Clause] {
+    let objectives = view.record.header.plan.objectives.as_ref();
+    objectives.map_or(&[][..], |objectives| objectives.clauses())
+}
+
 fn quantile_of(view: &View) -> f64 {
-    let clauses = view
-        .record
-        .header
-        .plan
-        .objectives
-        .as_ref()
-        .map_or(&[][..], |o| o.clauses());
-    clauses
+    clauses(view)
         .iter()
         .find_map(|clause| match clause {
             Clause::ResponseTime { quantile, .. } => Some(*quantile),
@@ -148,6 +147,16 @@ impl Hero<'_> {
     /// Points of the curve: what was measured and is not void.
     fn valid(&self) -> impl Iterator<Item = &CurvePoint> {
         self.points.iter().filter(|point| !point.void)
+    }
+
+    /// The grid of a panel with a number at every line, and its axis at `bottom`.
+    fn rungs(&self, svg: &mut Svg, y: &Scale, count: usize, bottom: f64) {
+        for tick in y.ticks(count) {
+            svg.line("grid", (self.left, y.at(tick)), (self.right, y.at(tick)));
+            let place = (self.left - 6.0, y.at(tick) + 4.0);
+            svg.text("m", place, Anchor::End, &format::number(tick));
+        }
+        svg.line("axis", (self.left, bottom), (self.right, bottom));
     }
 
     fn described(&self) -> String {

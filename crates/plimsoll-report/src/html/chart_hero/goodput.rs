@@ -14,20 +14,7 @@ pub(super) fn panel(hero: &Hero, svg: &mut Svg) {
     };
     let highest = hero.points.iter().map(top).fold(0.0, f64::max);
     let y = Scale::linear(room_above(highest), GOODPUT_BOTTOM, GOODPUT_TOP + 4.0);
-    for tick in y.ticks(7) {
-        svg.line("grid", (hero.left, y.at(tick)), (hero.right, y.at(tick)));
-        svg.text(
-            "m",
-            (hero.left - 6.0, y.at(tick) + 4.0),
-            Anchor::End,
-            &format::number(tick),
-        );
-    }
-    svg.line(
-        "axis",
-        (hero.left, GOODPUT_BOTTOM),
-        (hero.right, GOODPUT_BOTTOM),
-    );
+    hero.rungs(svg, &y, 7, GOODPUT_BOTTOM);
     caption(hero, svg);
     peak(hero, svg, &y);
     all_good(hero, svg, &y);

@@ -5,26 +5,13 @@ use plimsoll_core::tally::Quantile;
 use plimsoll_core::{Nanos, Outcome};
 
 use super::{
-    Anchor, CurvePoint, Hero, LANE, RESPONSE_BOTTOM, RESPONSE_TOP, Scale, Size, Svg, finite_ms,
-    format, text_width, unbroken,
+    Anchor, CurvePoint, Hero, LANE, RESPONSE_BOTTOM, RESPONSE_TOP, Scale, Size, Svg, clauses,
+    finite_ms, format, text_width, unbroken,
 };
 
 pub(super) fn panel(hero: &Hero, svg: &mut Svg) {
     let Some(y) = scale(hero) else { return };
-    for tick in y.ticks(8) {
-        svg.line("grid", (hero.left, y.at(tick)), (hero.right, y.at(tick)));
-        svg.text(
-            "m",
-            (hero.left - 6.0, y.at(tick) + 4.0),
-            Anchor::End,
-            &format::number(tick),
-        );
-    }
-    svg.line(
-        "axis",
-        (hero.left, RESPONSE_BOTTOM),
-        (hero.right, RESPONSE_BOTTOM),
-    );
+    hero.rungs(svg, &y, 8, RESPONSE_BOTTOM);
     svg.line("rule", (hero.left, LANE + 12.0), (hero.right, LANE + 12.0));
     svg.text("b", (hero.left - 6.0, LANE + 4.0), Anchor::End, "never");
     if hero.size == Size::Wide {
@@ -88,15 +75,7 @@ fn answers_ms(hero: &Hero, point: &CurvePoint) -> Option<f64> {
 }
 
 fn bounds_ms(hero: &Hero) -> Vec<(f64, String)> {
-    let clauses = hero
-        .view
-        .record
-        .header
-        .plan
-        .objectives
-        .as_ref()
-        .map_or(&[][..], |o| o.clauses());
-    clauses
+    clauses(hero.view)
         .iter()
         .filter_map(|clause| match clause {
             Clause::ResponseTime { bound_ns, .. } => {
