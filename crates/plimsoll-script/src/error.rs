@@ -1,0 +1,73 @@
+//! Why a script cannot run, with the place and the fix.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// Where in which file; lines and columns count from 1, and 0 means unknown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Place {
+    pub file: Box<str>,
+    pub line: u32,
+    pub column: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.file)?;
+        if self.line > 0 {
+            write!(out, ":{}", self.line)?;
+        }
+        if self.column > 0 {
+            write!(out, ":{}", self.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// A script that cannot be loaded or started.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ScriptError {
+    #[error("{path}: cannot read the script: {why}")]
+    NotFound { path: Box<str>, why: Box<str> },
+    #[error("{place}: {message}")]
+    Syntax { place: Place, message: Box<str> },
+    /// An import that leads nowhere; `message` ends with the fix.
+    #[error("{place}: {message}")]
+    Import { place: Place, message: Box<str> },
+    /// The init code threw.
+    #[error("{place}: {message}")]
+    Exception {
+        place: Place,
+        message: Box<str>,
+        stack: Box<str>,
+    },
+    #[error("{file} exports no function {name:?} (it exports: {known}); add `export {fix}`")]
+    MissingFunction {
+        file: Box<str>,
+        name: Box<str>,
+        known: Box<str>,
+        fix: Box<str>,
+    },
+    /// `exec.test.abort` in the init code.
+    #[error("the script aborted the test in its init code: {0}")]
+    Aborted(Box<str>),
+    /// The init code ran into the budget, the stop flag or the memory limit.
+    #[error("{0}")]
+    Limit(Box<str>),
+    /// The JavaScript engine could not be set up.
+    #[error("cannot set up the JavaScript engine: {0}")]
+    Engine(Box<str>),
+}
+
+impl ScriptError {
+    /// The exit code that k6 gives the same mistake.
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotFound { .. } => 255,
+            Self::MissingFunction { .. } => 104,
+            Self::Aborted(_) => 108,
+            _ => 107,
+        }
+    }
+}

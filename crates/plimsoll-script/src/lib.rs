@@ -1,0 +1,20 @@
+//! Runs k6-style JavaScript whose calls suspend the virtual user.
+//!
+//! No socket is opened and no clock is read here: a [`Want`] goes out, a [`Got`] comes back, and a [`Host`] takes
+//! samples and log lines. Files are read through [`Sources`], only while a program is loaded.
+
+mod error;
+mod headers;
+pub mod host;
+pub mod http;
+mod metric;
+mod sources;
+pub mod tags;
+mod turn;
+
+pub use error::{Place, ScriptError};
+pub use host::Host;
+pub use metric::{BUILT_IN, Contains, Metric, MetricId, MetricKind};
+pub use sources::{Disk, Memory, Sources};
+pub use tags::{TagSetId, TagTable};
+pub use turn::{End, Got, Iteration, Scenario, Thrown, Want};

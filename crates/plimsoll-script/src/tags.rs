@@ -1,0 +1,104 @@
+//! Tag sets, each kept once and named by a number, so that a sample costs no allocation.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Names one tag set of a [`TagTable`]. Zero is the empty set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TagSetId(pub u32);
+
+impl TagSetId {
+    pub const EMPTY: Self = Self(0);
+}
+
+/// Names and values, sorted by name, each name once.
+pub type TagSet = [(Rc<str>, Rc<str>)];
+
+/// More sets than this would mean values that never repeat (an identifier in a URL): from there on such values
+/// become [`OVERFLOW`], so that a long run stays flat in memory.
+const SETS_MAX: usize = 50_000;
+/// Stands for every value beyond [`SETS_MAX`].
+pub const OVERFLOW: &str = "(too many values)";
+
+/// Where each value of one tag leads to.
+type Values = BTreeMap<Rc<str>, TagSetId>;
+
+/// Every tag set of one worker, in the order in which they appeared.
+#[derive(Debug)]
+pub struct TagTable {
+    sets: Vec<Rc<TagSet>>,
+    ids: BTreeMap<Rc<TagSet>, TagSetId>,
+    /// What adding one tag to a set gave before.
+    steps: BTreeMap<TagSetId, BTreeMap<Rc<str>, Values>>,
+    step_count: usize,
+}
+
+impl Default for TagTable {
+    fn default() -> Self {
+        let empty: Rc<TagSet> = Rc::new([]);
+        Self {
+            ids: BTreeMap::from([(Rc::clone(&empty), TagSetId::EMPTY)]),
+            sets: vec![empty],
+            steps: BTreeMap::new(),
+            step_count: 0,
+        }
+    }
+}
+
+impl TagTable {
+    /// The tags of a set that this table made.
+    pub fn tags(&self, id: TagSetId) -> &Rc<TagSet> {
+        &self.sets[id.0 as usize]
+    }
+
+    /// How many sets there are; ids are below.
+    pub fn set_count(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// Whether values have been replaced by [`OVERFLOW`].
+    pub fn is_full(&self) -> bool {
+        self.sets.len() >= SETS_MAX || self.step_count >= SETS_MAX
+    }
+
+    /// The set with one tag added, or its value replaced.
+    pub fn with(&mut self, base: TagSetId, name: &str, value: &str) -> TagSetId {
+        let known = self.steps.get(&base).and_then(|names| names.get(name));
+        if let Some(id) = known.and_then(|values| values.get(value)) {
+            return *id;
+        }
+        let value = if self.is_full() { OVERFLOW } else { value };
+        let (name, value): (Rc<str>, Rc<str>) = (name.into(), value.into());
+        let mut tags = self.tags(base).to_vec();
+        match tags.binary_search_by(|(known, _)| known.cmp(&name)) {
+            Ok(at) => tags[at].1 = Rc::clone(&value),
+            Err(at) => tags.insert(at, (Rc::clone(&name), Rc::clone(&value))),
+        }
+        let id = self.intern(tags);
+        let names = self.steps.entry(base).or_default();
+        names.entry(name).or_default().insert(value, id);
+        self.step_count += 1;
+        id
+    }
+
+    /// The set without one tag.
+    pub fn without(&mut self, base: TagSetId, name: &str) -> TagSetId {
+        let mut tags = self.tags(base).to_vec();
+        tags.retain(|(known, _)| &**known != name);
+        self.intern(tags)
+    }
+
+    fn intern(&mut self, tags: Vec<(Rc<str>, Rc<str>)>) -> TagSetId {
+        let tags: Rc<TagSet> = tags.into();
+        if let Some(id) = self.ids.get(&tags) {
+            return *id;
+        }
+        let id = TagSetId(self.sets.len() as u32);
+        self.ids.insert(Rc::clone(&tags), id);
+        self.sets.push(tags);
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests;

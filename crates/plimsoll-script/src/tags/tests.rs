@@ -1,0 +1,37 @@
+//! Tag sets are found again, whatever the order in which they were built.
+
+use super::*;
+
+fn shown(table: &TagTable, id: TagSetId) -> String {
+    let tags = table.tags(id).iter();
+    let shown: Vec<String> = tags
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    shown.join(" ")
+}
+
+#[test]
+fn the_same_tags_in_another_order_are_the_same_set() {
+    let mut table = TagTable::default();
+    let a = table.with(TagSetId::EMPTY, "a", "1");
+    let ab = table.with(a, "b", "2");
+    let b = table.with(TagSetId::EMPTY, "b", "2");
+    assert_eq!(table.with(b, "a", "1"), ab);
+    assert_eq!(shown(&table, ab), "a=1 b=2");
+    assert_eq!(table.with(ab, "a", "9"), table.with(b, "a", "9"));
+    assert_eq!(table.without(ab, "b"), a);
+    assert_eq!(table.without(a, "a"), TagSetId::EMPTY);
+}
+
+#[test]
+fn values_that_never_repeat_end_in_one_set_and_known_ones_stay() {
+    let mut table = TagTable::default();
+    let first = table.with(TagSetId::EMPTY, "url", "0");
+    for index in 1..SETS_MAX * 2 {
+        table.with(TagSetId::EMPTY, "url", &index.to_string());
+    }
+    let late = table.with(TagSetId::EMPTY, "url", "never seen");
+    assert_eq!(shown(&table, late), format!("url={OVERFLOW}"));
+    assert!(table.is_full() && table.set_count() <= SETS_MAX + 1);
+    assert_eq!(table.with(TagSetId::EMPTY, "url", "0"), first);
+}
