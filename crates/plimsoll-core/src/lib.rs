@@ -2,16 +2,21 @@
 //!
 //! Nothing here reads a clock, opens a file or socket, starts a thread or looks at the environment.
 
+pub mod ending;
 pub mod health;
 pub mod histogram;
+pub mod metrics;
+pub mod nearest;
 pub mod objective;
 pub mod outcome;
 pub mod plan;
 pub mod record;
 pub mod rng;
+pub mod scenario;
 pub mod schedule;
 pub mod step;
 pub mod tally;
+pub mod threshold;
 pub mod units;
 pub mod verdict;
 pub mod window;

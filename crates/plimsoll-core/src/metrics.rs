@@ -1,0 +1,14 @@
+//! The metrics of a scripted test: built-in and custom ones, their tags, and what was counted.
+
+mod registry;
+mod sink;
+mod store;
+mod sum;
+mod tags;
+mod trend;
+
+pub use registry::{BUILT_IN, BuiltIn, BuiltInSpec, Contains, Kind, Metric, MetricError, MetricId};
+pub use sink::{Counter, Gauge, Rate, Sink};
+pub use store::{Check, Conditions, Sample, Store, Submetric};
+pub use tags::{TagSetId, TagSets};
+pub use trend::Trend;
