@@ -1,3 +1,4 @@
 //! Decides what to do next from what was just observed. Pure: time and randomness are passed in.
 
+pub mod executor;
 pub mod search;
