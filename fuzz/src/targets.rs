@@ -4,6 +4,7 @@ mod audit;
 mod numbers;
 mod record;
 mod response;
+mod script;
 mod slo;
 mod url;
 mod watch;
@@ -22,7 +23,7 @@ pub struct Target {
     pub words: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 12] = [
     Target {
         name: "response",
         body: response::read,
@@ -72,6 +73,16 @@ pub const TARGETS: [Target; 10] = [
         name: "metrics",
         body: watch::read_metrics,
         words: watch::METRICS_WORDS,
+    },
+    Target {
+        name: "threshold",
+        body: script::read_threshold,
+        words: script::THRESHOLD_WORDS,
+    },
+    Target {
+        name: "options",
+        body: script::read_options,
+        words: script::OPTIONS_WORDS,
     },
 ];
 
