@@ -23,6 +23,7 @@ pub mod colour;
 pub mod format;
 pub mod html;
 pub mod json;
+pub mod k6;
 pub mod live;
 pub mod markdown;
 pub mod terminal;

@@ -6,6 +6,7 @@ mod ink;
 mod run;
 mod shared;
 
+pub(crate) use ink::paint;
 pub use ink::{Ink, Role};
 
 use plimsoll_core::record::Record;

@@ -85,7 +85,8 @@ impl Ink {
     }
 }
 
-fn paint(out: &mut String, colour: bool, role: Role, text: &str) {
+/// Appends text in the colour of its role.
+pub(crate) fn paint(out: &mut String, colour: bool, role: Role, text: &str) {
     let text = text.replace(NBSP, " ");
     if colour && role != Role::Plain && !text.is_empty() {
         put!(out, "\x1b[{}m{text}\x1b[0m", role.codes());

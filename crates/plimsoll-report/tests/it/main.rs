@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails here")]
 
 mod html;
+mod k6;
 mod live;
 mod record_format;
 mod sample;
