@@ -44,11 +44,11 @@ pub fn passed(gates: &[Gate]) -> bool {
 
 impl<'a> Case<'a> {
     pub(crate) fn windows(self) -> impl Iterator<Item = &'a Window> {
-        self.record.windows_of(self.level)
+        self.record.judged_windows(self.level)
     }
 
     pub(crate) fn tally(self) -> Tally {
-        self.record.tally_of(self.level)
+        self.record.judged_tally(self.level)
     }
 
     pub(crate) fn load(self) -> Option<StepLoad> {

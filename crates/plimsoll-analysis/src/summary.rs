@@ -22,7 +22,7 @@ pub fn of_run(record: &Record) -> Verdict {
     let mut verdict = figures(record, level);
     verdict.gates = gates::evaluate(record, level);
     verdict.valid = gates::passed(&verdict.gates);
-    verdict.objectives = objectives(record, &record.tally_of(level));
+    verdict.objectives = objectives(record, &record.judged_tally(level));
     verdict.verdict = judge_run(&verdict);
     verdict
 }
@@ -35,7 +35,7 @@ pub fn of_search(record: &Record, found: Found) -> Verdict {
     let mut verdict = figures(record, level);
     verdict.gates = gates::evaluate(record, level);
     verdict.valid = gates::passed(&verdict.gates);
-    verdict.objectives = objectives(record, &record.tally_of(level));
+    verdict.objectives = objectives(record, &record.judged_tally(level));
     let carried = found
         .capacity_per_s
         .is_some_and(|bounds| bounds.lower.is_some());
@@ -80,10 +80,10 @@ fn judge_run(verdict: &Verdict) -> Judgement {
 
 /// Rates over the windows of the level; outcomes and times of every attempt that fell due in it.
 fn figures(record: &Record, level: u32) -> Verdict {
-    let tally = record.tally_of(level);
+    let tally = record.judged_tally(level);
     let mut inside = Tally::default();
     let (mut seconds, mut due, mut in_flight) = (0.0, 0, 0.0);
-    for window in record.windows_of(level) {
+    for window in record.judged_windows(level) {
         let length = window.length_ns.as_secs_f64();
         seconds += length;
         due += window.due_count;

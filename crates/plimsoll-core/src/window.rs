@@ -9,7 +9,7 @@ use crate::units::Nanos;
 /// How the generator itself did during a window; merged over workers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Health {
-    /// Intended start to write, for attempts that found a free connection: our own lateness.
+    /// Intended start to the moment the generator took the attempt up: our own lateness.
     pub lag: Histogram,
     /// Dropped although a connection was free or could not be opened for want of a local resource.
     pub dropped_ours_count: u64,

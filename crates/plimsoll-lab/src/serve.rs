@@ -31,9 +31,9 @@ use catalogue::{Service, Values};
 /// What `plimsoll serve` accepts.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The service; `--list` shows them all
-    #[arg(value_name = "NAME", required_unless_present = "list")]
-    pub name: Option<String>,
+    /// The service, with or without the word `fixture` before it; `--list` shows them all
+    #[arg(value_name = "NAME", required_unless_present = "list", num_args = 1..=2)]
+    pub name: Vec<String>,
 
     /// Show every service with its parameters and the verdict it should get
     #[arg(long)]
@@ -147,10 +147,12 @@ impl fmt::Display for Watch {
 
 /// Runs the service until SIGTERM or SIGINT, or prints the list.
 pub fn run(args: Args) -> Result<(), LabError> {
-    let Some(name) = args.name.as_deref().filter(|_| !args.list) else {
-        return listing::print(args.markdown);
+    let name = match args.name.as_slice() {
+        _ if args.list => return listing::print(args.markdown),
+        [group, name] if group == "fixture" => name.clone(),
+        words => words.join(" "),
     };
-    let service = catalogue::service(name)?;
+    let service = catalogue::service(&name)?;
     let mut values = Values::draw(service, args.seed, args.healthy);
     for setting in &args.set {
         values.set(service, &setting.name, setting.value)?;

@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
-use crate::h1::{Answer, AnswerParser, ProtocolError};
+use crate::h1::{Answer, AnswerParser, ProtocolError, Sink};
 
 /// Bytes read at once; shared by all connections of a thread.
 pub const SCRATCH_BYTES: usize = 64 << 10;
@@ -37,7 +37,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    fn new(outcome: Outcome, reason: impl Into<String>) -> Self {
+    pub fn new(outcome: Outcome, reason: impl Into<String>) -> Self {
         Self {
             outcome,
             reason: reason.into(),
@@ -104,6 +104,26 @@ impl Connection {
         })
     }
 
+    /// The next request is HEAD, or not: an answer to HEAD has no body.
+    pub fn expect(&mut self, head_request: bool) {
+        self.parser.expect(head_request);
+    }
+
+    /// The socket, or TLS, has taken all of the request that [`Self::send`] was given.
+    pub fn has_written(&self, request: &[u8]) -> bool {
+        self.written >= request.len()
+    }
+
+    /// Some bytes of the current answer have come.
+    pub fn answer_started(&self) -> bool {
+        self.parser.started()
+    }
+
+    /// The socket is connected, though a TLS handshake may still be under way.
+    pub fn is_open(&self) -> bool {
+        self.phase != Phase::Connecting
+    }
+
     pub fn is_idle(&self) -> bool {
         self.phase == Phase::Idle
     }
@@ -152,11 +172,23 @@ impl Connection {
     /// socket is read to its end.
     #[inline]
     pub fn ready(&mut self, request: &[u8], hung_up: bool, scratch: &mut [u8]) -> Progress {
+        self.ready_into(request, hung_up, scratch, &mut ())
+    }
+
+    /// As [`Self::ready`], and hands what has come of the answer to `sink`.
+    #[inline]
+    pub fn ready_into(
+        &mut self,
+        request: &[u8],
+        hung_up: bool,
+        scratch: &mut [u8],
+        sink: &mut impl Sink,
+    ) -> Progress {
         self.hung_up = hung_up;
         let progress = match self.phase {
             Phase::Connecting => self.finish_connect(scratch),
             Phase::Handshaking => self.handshake(scratch),
-            Phase::Idle | Phase::Busy => self.exchange(request, scratch),
+            Phase::Idle | Phase::Busy => self.exchange(request, scratch, sink),
         };
         progress.unwrap_or_else(Progress::Failed)
     }
@@ -179,7 +211,8 @@ impl Connection {
 
     fn handshake(&mut self, scratch: &mut [u8]) -> Result<Progress, Failure> {
         self.flush_tls()?;
-        let pumped = self.pump_tls(scratch)?;
+        // An answer before the request is surplus: nobody waits for its bytes.
+        let pumped = self.pump_tls(scratch, &mut ())?;
         self.flush_tls()?;
         let done = self.tls.as_ref().is_some_and(|tls| !tls.is_handshaking());
         match (done, pumped.closed) {
@@ -196,9 +229,14 @@ impl Connection {
     }
 
     #[inline]
-    fn exchange(&mut self, request: &[u8], scratch: &mut [u8]) -> Result<Progress, Failure> {
+    fn exchange(
+        &mut self,
+        request: &[u8],
+        scratch: &mut [u8],
+        sink: &mut impl Sink,
+    ) -> Result<Progress, Failure> {
         if self.tls.is_some() {
-            return self.exchange_tls(request, scratch);
+            return self.exchange_tls(request, scratch, sink);
         }
         if self.phase == Phase::Busy && self.written < request.len() {
             self.write_plain(request)?;
@@ -212,7 +250,7 @@ impl Connection {
             let Some(bytes) = scratch.get(..read).filter(|bytes| !bytes.is_empty()) else {
                 return Ok(self.closed());
             };
-            if let Some(answer) = self.parse(bytes)? {
+            if let Some(answer) = self.parse(bytes, sink)? {
                 return Ok(Progress::Answered(answer));
             }
             if read < scratch.len() && !self.hung_up {
@@ -223,11 +261,11 @@ impl Connection {
     }
 
     #[inline]
-    fn parse(&mut self, bytes: &[u8]) -> Result<Option<Answer>, Failure> {
+    fn parse(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<Option<Answer>, Failure> {
         if self.phase == Phase::Idle {
             return Err(Failure::protocol(ProtocolError::Surplus));
         }
-        let answer = self.parser.feed(bytes).map_err(Failure::protocol)?;
+        let answer = self.parser.feed(bytes, sink).map_err(Failure::protocol)?;
         if answer.is_some() {
             self.phase = Phase::Idle;
         }
@@ -257,12 +295,17 @@ impl Connection {
         }
     }
 
-    fn exchange_tls(&mut self, request: &[u8], scratch: &mut [u8]) -> Result<Progress, Failure> {
+    fn exchange_tls(
+        &mut self,
+        request: &[u8],
+        scratch: &mut [u8],
+        sink: &mut impl Sink,
+    ) -> Result<Progress, Failure> {
         if self.phase == Phase::Busy && self.written < request.len() {
             self.write_rest_tls(request)?;
         }
         self.flush_tls()?;
-        let pumped = self.pump_tls(scratch)?;
+        let pumped = self.pump_tls(scratch, sink)?;
         match pumped.answer {
             Some(mut answer) => {
                 answer.keepalive &= !pumped.closed;
@@ -285,7 +328,7 @@ impl Connection {
 
     /// Moves everything the socket has through rustls into the parser. Plaintext is taken out after
     /// every few records, because rustls holds no more than 16 KiB of it.
-    fn pump_tls(&mut self, scratch: &mut [u8]) -> Result<Pumped, Failure> {
+    fn pump_tls(&mut self, scratch: &mut [u8], sink: &mut impl Sink) -> Result<Pumped, Failure> {
         let (cipher, plain) = scratch.split_at_mut(scratch.len() / 2);
         let mut pumped = Pumped::default();
         loop {
@@ -301,7 +344,7 @@ impl Connection {
             let mut bytes = cipher.get(..read).unwrap_or_default();
             while !bytes.is_empty() {
                 self.decrypt(&mut bytes)?;
-                self.drain_plain(plain, &mut pumped)?;
+                self.drain_plain(plain, &mut pumped, sink)?;
             }
             if read < cipher.len() && !self.hung_up {
                 return Ok(pumped);
@@ -320,7 +363,12 @@ impl Connection {
         Ok(())
     }
 
-    fn drain_plain(&mut self, plain: &mut [u8], pumped: &mut Pumped) -> Result<(), Failure> {
+    fn drain_plain(
+        &mut self,
+        plain: &mut [u8],
+        pumped: &mut Pumped,
+        sink: &mut impl Sink,
+    ) -> Result<(), Failure> {
         loop {
             let Some(tls) = &mut self.tls else {
                 return Ok(());
@@ -333,7 +381,7 @@ impl Connection {
                 }
                 Ok(read) => {
                     let bytes = plain.get(..read).unwrap_or_default();
-                    if let Some(answer) = self.parse(bytes)? {
+                    if let Some(answer) = self.parse(bytes, sink)? {
                         pumped.answer = Some(answer);
                     }
                 }

@@ -114,6 +114,16 @@ pub fn encode_request(
     Ok(bytes)
 }
 
+/// Where the bytes of an answer go as they come. `()` throws them away, at no cost.
+pub trait Sink {
+    /// The whole head of the final answer, status line and empty line included.
+    fn head(&mut self, _bytes: &[u8]) {}
+    /// Some of the body, without the transfer coding.
+    fn body(&mut self, _bytes: &[u8]) {}
+}
+
+impl Sink for () {}
+
 /// A complete answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
@@ -178,15 +188,24 @@ impl AnswerParser {
         self.bytes > 0
     }
 
+    /// The next answer belongs to a HEAD request, or not.
+    pub fn expect(&mut self, head_request: bool) {
+        self.head_request = head_request;
+    }
+
     /// Takes what was read. `None`: more is needed. Bytes after a complete answer are an error,
     /// because nothing more was asked for.
-    pub fn feed(&mut self, input: &[u8]) -> Result<Option<Answer>, ProtocolError> {
+    pub fn feed(
+        &mut self,
+        input: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<Option<Answer>, ProtocolError> {
         self.bytes += input.len() as u64;
         let mut rest = input;
         loop {
             match &mut self.state {
                 State::Head => {
-                    let Some(head) = self.feed_head(rest)? else {
+                    let Some(head) = self.feed_head(rest, sink)? else {
                         return Ok(None);
                     };
                     rest = rest.get(head.length..).unwrap_or_default();
@@ -201,6 +220,7 @@ impl AnswerParser {
                 State::Length(left) => {
                     let taken = (*left).min(rest.len() as u64);
                     *left -= taken;
+                    sink.body(rest.get(..taken as usize).unwrap_or_default());
                     if *left > 0 {
                         return Ok(None);
                     }
@@ -208,12 +228,15 @@ impl AnswerParser {
                     return self.finish(surplus).map(Some);
                 }
                 State::Chunked(chunked) => {
-                    return match chunked.feed(rest)? {
+                    return match chunked.feed(rest, sink)? {
                         None => Ok(None),
                         Some(taken) => self.finish(rest.get(taken..).unwrap_or_default()).map(Some),
                     };
                 }
-                State::UntilEof => return Ok(None),
+                State::UntilEof => {
+                    sink.body(rest);
+                    return Ok(None);
+                }
             }
         }
     }
@@ -242,9 +265,13 @@ impl AnswerParser {
     }
 
     /// Reads a head that may have begun in earlier input. `None`: more is needed.
-    fn feed_head(&mut self, input: &[u8]) -> Result<Option<Head>, ProtocolError> {
+    fn feed_head(
+        &mut self,
+        input: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<Option<Head>, ProtocolError> {
         if self.held.is_empty() {
-            let head = self.parse_head(input)?;
+            let head = self.parse_head(input, sink)?;
             if head.is_none() {
                 self.hold(input)?;
             }
@@ -252,8 +279,12 @@ impl AnswerParser {
         }
         let before = self.held.len();
         self.hold(input)?;
+        if !input.contains(&b'\n') {
+            // Only a line feed ends a head: one that drips in is not parsed anew for every byte.
+            return Ok(None);
+        }
         let held = std::mem::take(&mut self.held);
-        let head = self.parse_head(&held)?;
+        let head = self.parse_head(&held, sink)?;
         if head.is_none() {
             self.held = held;
         }
@@ -272,7 +303,11 @@ impl AnswerParser {
         Ok(())
     }
 
-    fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<Head>, ProtocolError> {
+    fn parse_head(
+        &mut self,
+        bytes: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<Option<Head>, ProtocolError> {
         let mut headers = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut []);
         let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
@@ -301,6 +336,7 @@ impl AnswerParser {
         self.status = status;
         self.keepalive = head.version == Some(1);
         let framing = self.read_headers(head.headers)?;
+        sink.head(bytes.get(..length).unwrap_or_default());
         let bodiless = self.head_request || matches!(status, 204 | 304);
         let framing = Some(if bodiless {
             Framing::Length(0)

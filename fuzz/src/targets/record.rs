@@ -26,7 +26,7 @@ pub(super) fn read(data: &[u8]) -> Outcome {
         Err(error) => return refusal(&error),
     };
     for level in &record.levels {
-        let tally = record.tally_of(level.step.level);
+        let tally = record.judged_tally(level.step.level);
         let parts: u64 = tally.occurred().map(|(_, class)| class.count).sum();
         assert_eq!(
             tally.attempts(),

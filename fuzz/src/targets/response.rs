@@ -26,7 +26,7 @@ pub(super) fn read(data: &[u8]) -> Outcome {
     // A head that comes in one read may be longer than one that has to be held.
     let bytes = bytes.get(..HEAD_BYTES_MAX).unwrap_or(bytes);
     let head_request = first & 1 == 1;
-    let whole = AnswerParser::new(head_request).feed(bytes);
+    let whole = AnswerParser::new(head_request).feed(bytes, &mut ());
     // A held head is parsed again with every read, so long inputs are cut into fewer pieces.
     let size = (1 + usize::from(first >> 1)).max(bytes.len() / 256);
     let pieces = in_pieces(bytes, head_request, size);
@@ -66,7 +66,7 @@ fn in_pieces(bytes: &[u8], head_request: bool, size: usize) -> Pieces {
     let mut read = 0;
     for piece in bytes.chunks(size) {
         read += piece.len();
-        match parser.feed(piece) {
+        match parser.feed(piece, &mut ()) {
             Ok(Some(answer)) => return Pieces::Answer(answer, read),
             Ok(None) => {}
             Err(error) => return Pieces::Error(error),

@@ -88,12 +88,8 @@ pub(super) fn levels(record: &Record) -> Vec<Level> {
         if skipped || state == LevelState::Void {
             continue;
         }
-        let windows: Vec<&Window> = record.windows_of(start.step.level).collect();
-        let discarded = result.map_or(0, |result| result.discarded_windows as usize);
-        // A level that ended early has at least its last window judged.
-        let discarded = discarded.min(windows.len().saturating_sub(1));
-        let judged = windows.get(discarded..).unwrap_or_default();
-        for part in parts(start.step.load, judged) {
+        let judged: Vec<&Window> = record.judged_windows(start.step.level).collect();
+        for part in parts(start.step.load, &judged) {
             levels.extend(level(record, start.step.load, state, part));
         }
     }

@@ -124,7 +124,7 @@ pub(super) fn work(case: Case<'_>) -> Gate {
     let here = bytes_per_success(&case.tally());
     let (reference, where_from) = match reference_level(case) {
         Some(level) => (
-            bytes_per_success(&case.record.tally_of(level)),
+            bytes_per_success(&case.record.judged_tally(level)),
             "lowest load",
         ),
         None => (first_half(case), "first half of the run"),

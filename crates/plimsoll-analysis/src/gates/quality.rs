@@ -89,7 +89,7 @@ fn drift(case: Case<'_>) -> Option<Gate> {
     let median = |level| {
         let time = case
             .record
-            .tally_of(level)
+            .judged_tally(level)
             .service_quantile(0.5)?
             .finite()?;
         Some(time.as_millis_f64())

@@ -93,9 +93,10 @@ pub(crate) fn reserve_for_soak(config: &Config) -> f64 {
     const OVERSHOOT_USUAL: f64 = 50.0;
     const RECOVERY_USUAL: f64 = 110.0;
     let mut seconds = config.soak_seconds() + 4.0;
-    if !config.is_brief() {
-        seconds += REPEAT + SETTLE;
+    if config.is_brief() {
+        return seconds;
     }
+    seconds += REPEAT + SETTLE;
     if config.wants_overshoot() {
         seconds += OVERSHOOT_USUAL;
     }

@@ -154,9 +154,11 @@ impl Config {
         self.overshoot && self.within >= RECOVERY_FROM
     }
 
-    /// Little time: fewer and shorter levels before the soak.
+    /// Little time: fewer and shorter levels before the soak, and none of it kept back for what
+    /// follows. A boundary comes first: four minutes on a real Node service once ended without one
+    /// because they were kept for the overshoot.
     pub(crate) fn is_brief(&self) -> bool {
-        self.within < OVERSHOOT_FROM
+        self.within < RECOVERY_FROM
     }
 
     /// Seconds of a soak: a third of the time, between 60 and 120.

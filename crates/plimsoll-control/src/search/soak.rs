@@ -154,7 +154,7 @@ impl Soak {
             return None;
         }
         let far_over = level_share > FAR_OVER;
-        if !self.watched && far_over && stalls::in_last_level(shared) {
+        if !self.watched && far_over && stalls::in_last_level(shared) && has_time_to_watch(shared) {
             self.watch(shared);
             return self.rate;
         }
@@ -201,6 +201,12 @@ impl Soak {
             None => None,
         }
     }
+}
+
+/// A watch that leaves no time for a soak would end the search at half of what the target carries,
+/// for one bad second of a neighbour.
+fn has_time_to_watch(shared: &Shared) -> bool {
+    shared.clock.left() > 2.0 * (SOAK_LEAST + f64::from(discard(shared)) + 1.0)
 }
 
 /// The lower bound, or a little less when the levels around it say that it would be lost.

@@ -9,8 +9,8 @@ use crate::step::Phase;
 use crate::window::Window;
 
 /// Windows kept apart in a level that no search bounds: between half of these and all.
-/// 80 windows of 5,000 requests each are about 1.5 MiB.
-const WINDOWS_MAX: usize = 80;
+/// 64 windows of 5,000 requests each are about 1.2 MiB, and are reached just after a minute.
+const WINDOWS_MAX: usize = 64;
 
 /// How far the last level has been folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,13 +67,13 @@ impl Record {
     /// Every two windows of the level become one; every second instant of sampling is let go.
     fn halve(&mut self, folding: &mut Folding) {
         let first = self.windows.len() - folding.count;
-        let fine = self.windows.split_off(first);
-        for pair in fine.chunks(2) {
-            let mut coarse = pair[0].clone();
-            if let Some(next) = pair.get(1) {
-                coarse.fold(next);
+        // One pair at a time, so that the fine and the coarse ones are never both in memory.
+        let mut fine = self.windows.split_off(first).into_iter();
+        while let Some(mut coarse) = fine.next() {
+            if let Some(next) = fine.next() {
+                coarse.fold(&next);
+                coarse.pack();
             }
-            coarse.pack();
             self.windows.push(coarse);
         }
         folding.count = self.windows.len() - first;

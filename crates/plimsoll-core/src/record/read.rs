@@ -136,20 +136,25 @@ impl Record {
             .filter(move |window| window.level == level)
     }
 
-    /// Everything that became of the attempts due in a level, late ends included.
-    pub fn tally_of(&self, level: u32) -> Tally {
+    /// The windows that speak for a level: without the first ones, which a search discards because
+    /// the level before them still shows. A level cut short within them speaks with what there is.
+    pub fn judged_windows(&self, level: u32) -> impl Iterator<Item = &Window> {
+        let result = self.level_result(level);
+        let discarded = result.map_or(0, |result| result.discarded_windows as usize);
+        let all = self.windows_of(level).count();
+        let skip = if all > discarded { discarded } else { 0 };
+        self.windows_of(level).skip(skip)
+    }
+
+    /// Everything that became of the attempts of the judged windows, ends after the level included.
+    pub fn judged_tally(&self, level: u32) -> Tally {
         let mut tally = Tally::default();
-        for window in &self.windows {
-            if window.level == level {
-                tally.merge(&window.total());
-            }
-            for carried in window
-                .carried
-                .iter()
-                .filter(|carried| carried.level == level)
-            {
-                tally.merge(&carried.tally);
-            }
+        for window in self.judged_windows(level) {
+            tally.merge(&window.total());
+        }
+        let carried = self.windows.iter().flat_map(|window| &window.carried);
+        for carried in carried.filter(|carried| carried.level == level) {
+            tally.merge(&carried.tally);
         }
         tally
     }

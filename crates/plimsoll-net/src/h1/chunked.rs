@@ -1,6 +1,6 @@
-//! The chunked transfer coding (RFC 9112 section 7.1), counted and thrown away.
+//! The chunked transfer coding (RFC 9112 section 7.1), read as it comes.
 
-use super::{HEAD_BYTES_MAX, ProtocolError};
+use super::{HEAD_BYTES_MAX, ProtocolError, Sink};
 
 /// Where in a chunked body the next byte belongs.
 #[derive(Debug)]
@@ -38,13 +38,19 @@ impl Chunked {
     }
 
     /// Returns how many bytes belonged to the body once its end has come.
-    pub(super) fn feed(&mut self, input: &[u8]) -> Result<Option<usize>, ProtocolError> {
+    pub(super) fn feed(
+        &mut self,
+        input: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<Option<usize>, ProtocolError> {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
             if self.state == State::Data {
                 let taken = self.left.min((input.len() - at) as u64);
                 self.left -= taken;
-                at += taken as usize;
+                let end = at + taken as usize;
+                sink.body(input.get(at..end).unwrap_or_default());
+                at = end;
                 if self.left == 0 {
                     self.state = State::DataReturn;
                 }

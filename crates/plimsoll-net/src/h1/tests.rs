@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn parse(bytes: &[u8]) -> Result<Option<Answer>, ProtocolError> {
-    AnswerParser::new(false).feed(bytes)
+    AnswerParser::new(false).feed(bytes, &mut ())
 }
 
 fn in_pieces(bytes: &[u8], size: usize) -> Result<Option<Answer>, ProtocolError> {
@@ -13,7 +13,7 @@ fn in_pieces(bytes: &[u8], size: usize) -> Result<Option<Answer>, ProtocolError>
     let mut answer = None;
     for piece in bytes.chunks(size) {
         assert_eq!(answer, None, "an answer ended before its last byte");
-        answer = parser.feed(piece)?;
+        answer = parser.feed(piece, &mut ())?;
     }
     Ok(answer)
 }
@@ -150,7 +150,7 @@ fn lies_and_nonsense_are_named() {
 fn the_end_of_the_connection_completes_only_what_it_frames() {
     let mut parser = AnswerParser::new(false);
     let head = b"HTTP/1.1 200 OK\r\n\r\nsome body";
-    assert_eq!(parser.feed(head), Ok(None));
+    assert_eq!(parser.feed(head, &mut ()), Ok(None));
     let answer = parser.end().expect("framed by the close");
     assert_eq!(
         (answer.status, answer.keepalive, answer.bytes),
@@ -158,7 +158,10 @@ fn the_end_of_the_connection_completes_only_what_it_frames() {
     );
     let mut parser = AnswerParser::new(false);
     assert_eq!(
-        parser.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"),
+        parser.feed(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+            &mut ()
+        ),
         Ok(None)
     );
     assert!(parser.started());
@@ -169,13 +172,16 @@ fn the_end_of_the_connection_completes_only_what_it_frames() {
 fn one_connection_carries_many_answers() {
     let mut parser = AnswerParser::new(false);
     for bytes in [PLAIN, CHUNKED, PLAIN] {
-        let answer = parser.feed(bytes).unwrap().unwrap();
+        let answer = parser.feed(bytes, &mut ()).unwrap().unwrap();
         assert_eq!(answer.bytes, bytes.len() as u64);
         assert!(!parser.started());
     }
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n";
     assert!(
-        AnswerParser::new(true).feed(head).unwrap().is_some(),
+        AnswerParser::new(true)
+            .feed(head, &mut ())
+            .unwrap()
+            .is_some(),
         "HEAD has no body"
     );
 }
@@ -209,7 +215,57 @@ fn requests_are_encoded_as_browsers_would() {
     );
 }
 
+/// Keeps what comes.
+#[derive(Default)]
+struct Kept {
+    head: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Sink for Kept {
+    fn head(&mut self, bytes: &[u8]) {
+        self.head.extend_from_slice(bytes);
+    }
+
+    fn body(&mut self, bytes: &[u8]) {
+        self.body.extend_from_slice(bytes);
+    }
+}
+
 proptest! {
+    #[test]
+    fn a_sink_gets_head_and_body_however_they_are_cut(
+        body in prop::collection::vec(any::<u8>(), 0..200),
+        framing in 0..3,
+        piece in 1usize..40,
+    ) {
+        let length = body.len();
+        let (coded, header) = match framing {
+            0 => (body.clone(), format!("Content-Length: {length}")),
+            1 => (body.clone(), "Connection: close".to_owned()),
+            _ => {
+                let mut coded = Vec::new();
+                for chunk in body.chunks(7) {
+                    coded.extend(format!("{:x}\r\n", chunk.len()).bytes());
+                    coded.extend(chunk);
+                    coded.extend(b"\r\n");
+                }
+                coded.extend(b"0\r\n\r\n");
+                (coded, "Transfer-Encoding: chunked".to_owned())
+            }
+        };
+        let head = format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\n");
+        let hint = "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n";
+        let bytes = [hint.as_bytes(), head.as_bytes(), &coded].concat();
+        let (mut parser, mut kept, mut answer) = (AnswerParser::new(false), Kept::default(), None);
+        for piece in bytes.chunks(piece) {
+            answer = parser.feed(piece, &mut kept).unwrap();
+        }
+        prop_assert!(answer.or_else(|| parser.end()).is_some());
+        prop_assert_eq!(kept.head, head.into_bytes());
+        prop_assert_eq!(kept.body, body);
+    }
+
     #[test]
     fn hostile_bytes_never_panic(
         pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..5),
@@ -217,9 +273,9 @@ proptest! {
         cut in 0usize..100,
     ) {
         let mut parser = AnswerParser::new(false);
-        if parser.feed(&prefix[..cut.min(prefix.len())]).is_ok() {
+        if parser.feed(&prefix[..cut.min(prefix.len())], &mut ()).is_ok() {
             for piece in &pieces {
-                if parser.feed(piece).is_err() { break; }
+                if parser.feed(piece, &mut ()).is_err() { break; }
             }
             let _either = parser.end();
         }

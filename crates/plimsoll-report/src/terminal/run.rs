@@ -1,6 +1,7 @@
 //! The block of a plain run, and of any record without a verdict.
 
 use plimsoll_core::Outcome;
+use plimsoll_core::step::StepLoad;
 use plimsoll_core::verdict::{Judgement, Times, Verdict};
 
 use super::distribution;
@@ -202,15 +203,17 @@ fn in_flight_and_health(page: &mut Page, view: &View, level: &LevelView) {
         "in flight",
         &Ink::plain(format::number(mean)).and(Role::Dim, most),
     );
-    let lag = level.lag_p99.map_or_else(
-        || "no lag measured".to_owned(),
-        |lag| {
+    let lag = match (level.load, level.lag_p99) {
+        (_, None) => "no lag measured".to_owned(),
+        // By definition: there is no time at which it should have been sent.
+        (StepLoad::Closed { .. }, _) => "each attempt is due when the last one ends".to_owned(),
+        (StepLoad::Open { .. }, Some(lag)) => {
             format!(
                 "99 % of attempts sent within {} of their time",
                 format::time(lag)
             )
-        },
-    );
+        }
+    };
     let ours = level.dropped_ours;
     let dropped = match (ours, level.dropped_target) {
         (0, 0) => "nothing dropped".to_owned(),

@@ -6,7 +6,7 @@ use plimsoll_core::record::{LevelStart, Record};
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::tally::{Quantile, Tally};
-use plimsoll_core::verdict::{Bounds, LevelResult, LevelState};
+use plimsoll_core::verdict::{Bounds, LevelState};
 
 use crate::format;
 
@@ -138,7 +138,7 @@ pub(super) fn all(record: &Record) -> Vec<LevelView> {
 fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
     let level = start.step.level;
     let result = record.level_result(level);
-    let sums = Sums::of(record, level, result)?;
+    let sums = Sums::of(record, level)?;
     let (state, clause, reason, bad_ratio) = match result {
         Some(result) => (
             result.state,
@@ -197,21 +197,12 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(record: &Record, level: u32, result: Option<&LevelResult>) -> Option<Self> {
-        let described = record.verdict.as_ref().map(|verdict| verdict.level);
-        // The level of the summary is shown as the summary counts it: whole.
-        let discarded = match result {
-            Some(result) if described != Some(level) => result.discarded_windows as usize,
-            _ => 0,
+    fn of(record: &Record, level: u32) -> Option<Self> {
+        let mut sums = Self {
+            tally: record.judged_tally(level),
+            ..Self::default()
         };
-        // A level cut short within its discarded windows is shown with what there is.
-        let skip = if record.windows_of(level).count() > discarded {
-            discarded
-        } else {
-            0
-        };
-        let mut sums = Self::default();
-        for window in record.windows_of(level).skip(skip) {
+        for window in record.judged_windows(level) {
             let total = window.total();
             sums.length += window.length_ns;
             sums.due += window.due_count;
@@ -222,17 +213,12 @@ impl Sums {
                 sums.goodputs
                     .push(total.good() as f64 / window.length_ns.as_secs_f64());
             }
-            sums.tally.merge(&total);
             sums.in_flight_ns += window.in_flight_mean * window.length_ns.0 as f64;
             sums.in_flight_max = sums.in_flight_max.max(window.in_flight_max);
             sums.wire_max = sums.wire_max.max(window.wire_max);
             sums.lag.merge(&window.health.lag);
             sums.dropped_ours += window.health.dropped_ours_count;
             sums.dropped_target += window.health.dropped_target_count;
-        }
-        let carried = record.windows.iter().flat_map(|window| &window.carried);
-        for carried in carried.filter(|carried| carried.level == level) {
-            sums.tally.merge(&carried.tally);
         }
         (sums.length > Nanos::ZERO).then_some(sums)
     }

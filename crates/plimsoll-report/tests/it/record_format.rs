@@ -208,7 +208,7 @@ fn the_fixture_of_schema_1_reads_as_it_was_written() {
         ),
         (1, 3, 7)
     );
-    let tally = record.tally_of(1);
+    let tally = record.judged_tally(1);
     assert_eq!(
         (tally.attempts(), tally.good(), tally.failures()),
         (331, 331, 0)

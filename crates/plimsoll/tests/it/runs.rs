@@ -68,7 +68,7 @@ fn a_count_of_requests_is_sent_and_recorded_exactly() {
     assert_eq!(code, 0, "{stdout}");
     assert!(stdout.contains("1,234"), "{stdout}");
     let record = read(&folder, "a.jsonl");
-    assert_eq!(record.tally_of(0).ok(), 1234);
+    assert_eq!(record.judged_tally(0).ok(), 1234);
     assert!(record.remarks.is_empty(), "{:?}", record.remarks);
     let (code, stdout, _) = plimsoll(&folder, &["audit", "a.jsonl"]);
     assert_eq!(code, 0, "{stdout}");
@@ -124,7 +124,7 @@ fn an_interruption_leaves_a_valid_record_and_a_summary() {
             .any(|event| event.event == "interrupted")
     );
     assert!(record.verdict.is_some());
-    assert!(record.tally_of(0).ok() >= 500);
+    assert!(record.judged_tally(0).ok() >= 500);
 }
 
 #[test]

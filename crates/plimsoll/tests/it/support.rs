@@ -65,6 +65,11 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) fn start(args: &[&str]) -> Self {
+        Self::try_start(args).expect("the service says where it listens")
+    }
+
+    /// None if the service cannot be had here; it has said why.
+    pub(crate) fn try_start(args: &[&str]) -> Option<Self> {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
             .arg("serve")
@@ -72,7 +77,7 @@ impl Service {
             .args(["--port", "0"])
             .current_dir(folder)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
         let mut line = String::new();
@@ -82,12 +87,12 @@ impl Service {
         let url = line
             .trim()
             .strip_prefix("listening on ")
-            .expect("the url comes first")
-            .to_owned();
-        Self {
+            .map(|url| format!("{url}/"));
+        let service = Self {
             child,
-            url: url + "/",
-        }
+            url: url.clone().unwrap_or_default(),
+        };
+        url.map(|_| service)
     }
 }
 

@@ -10,12 +10,16 @@ use plimsoll_core::{Nanos, Outcome, Tally};
 
 /// Every level judged by the share of attempts that were not good, against 1 %.
 pub(super) fn judge(record: &mut Record, void: u32) {
+    let discarded_windows = 2;
     let results = record
         .levels
         .iter()
         .map(|start| {
             let level = start.step.level;
-            let tally = judged(record, level, 2);
+            let mut tally = Tally::default();
+            for window in record.windows_of(level).skip(discarded_windows as usize) {
+                tally.merge(&window.total());
+            }
             let n = tally.attempts() as f64;
             let bad = 1.0 - tally.good() as f64 / n;
             let half = 1.96 * (bad * (1.0 - bad) / n).sqrt();
@@ -39,28 +43,11 @@ pub(super) fn judge(record: &mut Record, void: u32) {
                 } else {
                     String::new()
                 },
-                discarded_windows: 2,
+                discarded_windows,
             }
         })
         .collect();
     record.level_results = results;
-}
-
-/// What became of the attempts of the judged windows, late ends included.
-fn judged(record: &Record, level: u32, discarded: usize) -> Tally {
-    let mut tally = Tally::default();
-    for window in record.windows_of(level).skip(discarded) {
-        tally.merge(&window.total());
-    }
-    for carried in record
-        .windows
-        .iter()
-        .flat_map(|window| &window.carried)
-        .filter(|c| c.level == level)
-    {
-        tally.merge(&carried.tally);
-    }
-    tally
 }
 
 fn rate_of(record: &Record, level: u32) -> f64 {
@@ -78,7 +65,7 @@ pub(super) fn find_verdict(record: &Record) -> Verdict {
         good as f64 / windows.len() as f64
     };
     let peak = [3, 5, 6, 7].map(goodput).into_iter().fold(0.0, f64::max);
-    let mut verdict = verdict_of(record, super::SOAK, 0);
+    let mut verdict = verdict_of(record, super::SOAK);
     verdict.verdict = Judgement::Pass;
     verdict.found = Found {
         capacity_per_s: Some(Bounds {
@@ -220,7 +207,7 @@ fn resource(
 }
 
 pub(super) fn run_verdict(record: &Record) -> Verdict {
-    let mut verdict = verdict_of(record, 1, 0);
+    let mut verdict = verdict_of(record, 1);
     let failed = verdict
         .objectives
         .iter()
@@ -234,9 +221,9 @@ pub(super) fn run_verdict(record: &Record) -> Verdict {
 }
 
 /// The figures of one level, without what a search found.
-fn verdict_of(record: &Record, level: u32, discarded: usize) -> Verdict {
-    let windows: Vec<_> = record.windows_of(level).skip(discarded).collect();
-    let tally = judged(record, level, discarded);
+fn verdict_of(record: &Record, level: u32) -> Verdict {
+    let windows: Vec<_> = record.judged_windows(level).collect();
+    let tally = record.judged_tally(level);
     let mut answers = 0;
     let mut good = 0;
     for window in &windows {
