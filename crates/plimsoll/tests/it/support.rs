@@ -5,6 +5,8 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 /// A folder that is removed with the test.
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -61,6 +63,8 @@ pub(crate) fn finished(output: &Output) -> (i32, String, String) {
 pub(crate) struct Service {
     child: Child,
     pub(crate) url: String,
+    /// What it says to watch, as after `--watch`.
+    pub(crate) watches: Vec<String>,
 }
 
 impl Service {
@@ -80,17 +84,32 @@ impl Service {
             .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let url = line
-            .trim()
+        let (sender, lines) = channel();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                let _nobody_asks = sender.send(line);
+            }
+        });
+        let first = lines
+            .recv_timeout(Duration::from_secs(20))
+            .unwrap_or_default();
+        let url = first
             .strip_prefix("listening on ")
             .map(|url| format!("{url}/"));
+        // The second line, of those that have something to watch, comes at once or never.
+        let second = lines
+            .recv_timeout(Duration::from_millis(300))
+            .unwrap_or_default();
+        let words: Vec<&str> = second.split_whitespace().collect();
+        let watches = words.chunks(2).filter_map(|pair| match pair {
+            ["--watch", what] => Some((*what).to_owned()),
+            _ => None,
+        });
         let service = Self {
             child,
             url: url.clone().unwrap_or_default(),
+            watches: watches.collect(),
         };
         url.map(|_| service)
     }
