@@ -350,6 +350,17 @@ impl Store {
         &self.submetrics
     }
 
+    /// Memory of all counters, which stops growing once every magnitude was met.
+    pub fn memory_bytes(&self) -> usize {
+        let submetrics = self.submetrics.iter().map(|submetric| &submetric.sink);
+        let sinks = self.sinks.iter().chain(submetrics);
+        let trends = sinks.filter_map(|sink| match sink {
+            Sink::Trend(trend) => Some(trend.memory_bytes()),
+            _ => None,
+        });
+        trends.sum()
+    }
+
     /// Checks in the order in which they were first seen.
     pub fn checks(&self) -> &[Check] {
         &self.checks

@@ -177,6 +177,12 @@ impl Trend {
         self.count
     }
 
+    /// Memory of the counters: 16 KiB for every power of two that was met, at most a few hundred
+    /// KiB for anything measured.
+    pub fn memory_bytes(&self) -> usize {
+        (self.negative.0.len() + self.positive.0.len()) * PAGE * size_of::<u64>()
+    }
+
     /// Zero without values, as k6 shows it; so do the others.
     pub fn mean(&self) -> f64 {
         if self.count == 0 {

@@ -91,11 +91,13 @@ pub(super) fn duration(place: &str, value: &Value) -> Result<Nanos, OptionError>
     })
 }
 
-/// A whole number; JavaScript may hand it over as `10.0`.
+/// A whole number; JavaScript may hand it over as `10.0`, and `__ENV.VUS` as `"10"`.
 pub(super) fn count(place: &str, value: &Value) -> Result<u64, OptionError> {
-    let whole = value
-        .as_f64()
-        .filter(|n| n.fract() == 0.0 && (0.0..9e15).contains(n));
+    let number = match value {
+        Value::String(text) => text.trim().parse().ok(),
+        other => other.as_f64(),
+    };
+    let whole = number.filter(|n| n.fract() == 0.0 && (0.0..9e15).contains(n));
     let whole = whole.map(|n| n as u64);
     whole.ok_or_else(|| not(place, value, "a whole number, zero or more"))
 }

@@ -16,7 +16,10 @@ pub enum Origin {
     Default,
     ConfigFile,
     Script,
+    /// A `K6_` variable.
     Environment,
+    /// A `PLIMSOLL_` variable.
+    OwnEnvironment,
     CommandLine,
 }
 
@@ -32,7 +35,7 @@ impl Origin {
             Self::Default => "default",
             Self::ConfigFile => "file",
             Self::Script => "script",
-            Self::Environment => "environment",
+            Self::Environment | Self::OwnEnvironment => "environment",
             Self::CommandLine => "flag",
         }
     }
@@ -41,6 +44,7 @@ impl Origin {
     pub(super) fn place(self, spec: &OptionSpec) -> String {
         match self {
             Self::Environment => format!("K6_{}", spec.env.unwrap_or(spec.name)),
+            Self::OwnEnvironment => format!("PLIMSOLL_{}", spec.env.unwrap_or(spec.name)),
             Self::CommandLine => format!("--{}", spec.flag.unwrap_or(spec.name)),
             _ => format!("{}.{}", self.root(), spec.name),
         }
@@ -97,14 +101,20 @@ impl Layer {
         Ok(layer)
     }
 
-    /// `K6_*` variables; others, also unknown `K6_` ones that outputs read, are left alone.
+    /// The variables of one tier, `K6_*` or `PLIMSOLL_*`; others, also those with the prefix that no
+    /// option has, are left alone: outputs read them.
     pub fn of_environment<'a>(
+        origin: Origin,
         variables: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, OptionError> {
-        let mut layer = Self::empty(Origin::Environment);
+        let prefix = match origin {
+            Origin::OwnEnvironment => "PLIMSOLL_",
+            _ => "K6_",
+        };
+        let mut layer = Self::empty(origin);
         for (name, text) in variables {
             let spec = name
-                .strip_prefix("K6_")
+                .strip_prefix(prefix)
                 .and_then(|name| OPTIONS.iter().find(|spec| spec.env == Some(name)));
             if let Some(spec) = spec.filter(|_| !text.is_empty()) {
                 layer.add_text(spec, text)?;

@@ -61,7 +61,7 @@ fn shortcuts_stand_for_scenarios() {
             "10 iterations shared among 5 VUs, at most 1m0s",
         ),
         (
-            json!({ "vus": 10, "duration": "30s" }),
+            json!({ "vus": "10", "duration": "30s" }),
             "10 looping VUs for 30s",
         ),
         (
@@ -165,16 +165,19 @@ fn every_value_keeps_its_origin() {
         ("K6_WEB_DASHBOARD", "true"),
         ("HOME", "/"),
     ];
-    let environment = Layer::of_environment(environment).unwrap();
+    let environment = Layer::of_environment(Origin::Environment, environment).unwrap();
+    let own = [("PLIMSOLL_USER_AGENT", "ours"), ("PLIMSOLL_OUT", "x")];
+    let own = Layer::of_environment(Origin::OwnEnvironment, own).unwrap();
     let flags = Layer::of_flags([("tag", "a=1"), ("tag", "b=2=3"), ("throw", "")]).unwrap();
     let of_script = script(&json!({ "batch": 5, "duration": "1m30s" }));
-    let options = Options::of_layers(&[file, of_script, environment, flags]).unwrap();
+    let options = Options::of_layers(&[file, of_script, environment, own, flags]).unwrap();
     let explained: Vec<String> = options
         .explained()
         .map(|(spec, value, origin)| format!("{} {value} {origin}", spec.name))
         .collect();
     for line in [
         "batch 9 environment",
+        "userAgent ours environment",
         "rps 5 file",
         "duration 1m30s script",
         "tags {\"a\":\"1\",\"b\":\"2=3\"} flag",
@@ -447,4 +450,86 @@ fn names_in_the_table_are_unique() {
     unique(OPTIONS.iter().map(|spec| spec.name).collect());
     unique(OPTIONS.iter().filter_map(|spec| spec.env).collect());
     unique(OPTIONS.iter().filter_map(|spec| spec.flag).collect());
+}
+
+/// The manual page of options is the tables; `UPDATE_DOCS=1 cargo test -p plimsoll-core` writes it.
+#[test]
+fn the_page_of_options_is_the_tables() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/script-options.md");
+    let page = page();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, &page).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        committed == page,
+        "docs/script-options.md is not the tables; see this test's comment"
+    );
+}
+
+fn page() -> String {
+    use std::fmt::Write as _;
+    let mut page = String::from(
+        "# Options of scripts\n\nGenerated from the tables that also read them. A value on the command line wins over \
+         `PLIMSOLL_*`, that over `K6_*`,\nthe script, the configuration file and the default. What says by itself which \
+         iterations start (`duration`, `iterations`,\n`stages`, `scenarios`) replaces everything of the kind that stands \
+         below it. Durations are written `1d12h`, `1m30s`, `500ms`;\na bare number is milliseconds.\n\n\
+         | option | variable | flag | default | |\n|---|---|---|---|---|\n",
+    );
+    let code = |text: &str| {
+        if text.is_empty() {
+            String::new()
+        } else {
+            format!("`{text}`")
+        }
+    };
+    for spec in &OPTIONS {
+        let short = spec
+            .short
+            .map_or(String::new(), |letter| format!("`-{letter}`, "));
+        let help = match spec.kind {
+            Kind::NoEffect(why) => format!("accepted, without effect: {why}"),
+            _ => spec.help.to_owned(),
+        };
+        writeln!(
+            page,
+            "| `{}` | {} | {short}{} | {} | {help} |",
+            spec.name,
+            code(&spec.env.map_or(String::new(), |name| format!("K6_{name}"))),
+            code(&spec.flag.map_or(String::new(), |name| format!("--{name}"))),
+            code(spec.default),
+        )
+        .unwrap();
+    }
+    let mut fields = |title: &str, help: &str, fields: &[FieldSpec]| {
+        write!(
+            page,
+            "\n## {title}\n\n{help}.\n\n| field | default | |\n|---|---|---|\n"
+        )
+        .unwrap();
+        for field in fields {
+            let default = field.default.map_or("required".to_owned(), code);
+            writeln!(page, "| `{}` | {default} | {} |", field.name, field.help).unwrap();
+        }
+    };
+    fields(
+        "Every scenario",
+        "An unknown field is an error",
+        &COMMON_FIELDS,
+    );
+    for spec in &EXECUTORS {
+        fields(&format!("`{}`", spec.name), spec.help, spec.fields);
+    }
+    page.push_str("\n## Built-in metrics\n\n| metric | kind | |\n|---|---|---|\n");
+    for spec in crate::metrics::BUILT_IN {
+        writeln!(
+            page,
+            "| `{}` | {} | {} |",
+            spec.name,
+            spec.kind.name(),
+            spec.help
+        )
+        .unwrap();
+    }
+    page
 }

@@ -188,6 +188,35 @@ fn what_is_not_finite_is_left_out_and_said() {
     assert!(store.warning().unwrap().contains("1 samples"));
 }
 
+/// 50 tag sets, times between 0.1 ms and 60 s: after the first minute nothing grows any more.
+#[test]
+fn a_long_test_is_flat_in_memory() {
+    let mut store = Store::default();
+    for name in 0..50 {
+        let key = format!("http_req_duration{{name:page {name}}}");
+        store.submetric(&key).unwrap();
+    }
+    let mut rng = crate::rng::Rng::new(4, 0);
+    let mut minute = |store: &mut Store| {
+        for index in 0..120_000 {
+            let name = format!("page {}", index % 50);
+            let millis = 0.1 * libm::exp(rng.unit() * 13.3);
+            duration(
+                store,
+                &[("name", &name), ("expected_response", "true")],
+                millis,
+            );
+        }
+        (store.memory_bytes(), store.tags().len())
+    };
+    let after_one = minute(&mut store);
+    for _ in 0..4 {
+        assert_eq!(minute(&mut store), after_one);
+    }
+    assert!(after_one.0 < 20_000_000, "{} bytes", after_one.0);
+    assert_eq!(after_one.1, 50);
+}
+
 /// A sample: which metric, which tag set, when, and what.
 fn samples() -> impl Strategy<Value = Vec<(usize, usize, u64, f64)>> {
     prop::collection::vec((0..4usize, 0..3usize, 0..100u64, -50.0f64..1e4), 0..60)
