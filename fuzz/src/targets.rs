@@ -1,6 +1,7 @@
 //! What is fuzzed: for each reader of foreign input one function that must never panic.
 
 mod audit;
+mod import;
 mod numbers;
 mod record;
 mod response;
@@ -23,7 +24,7 @@ pub struct Target {
     pub words: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     Target {
         name: "response",
         body: response::read,
@@ -83,6 +84,11 @@ pub const TARGETS: [Target; 12] = [
         name: "options",
         body: script::read_options,
         words: script::OPTIONS_WORDS,
+    },
+    Target {
+        name: "import",
+        body: import::read,
+        words: import::WORDS,
     },
 ];
 

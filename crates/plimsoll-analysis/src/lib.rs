@@ -4,4 +4,5 @@
 
 pub mod explain;
 pub mod gates;
+pub mod import;
 pub mod summary;

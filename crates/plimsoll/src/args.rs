@@ -26,8 +26,8 @@ pub(crate) enum Command {
     Find(FindArgs),
     /// Say again what gave way first in a record
     Explain(RecordArgs),
-    /// Evaluate the validity gates over a record again
-    Audit(RecordArgs),
+    /// Evaluate the validity gates over a record, or over another tool's result
+    Audit(AuditArgs),
     /// Render records as one self-contained HTML file
     Report(ReportArgs),
     /// Check this host as a load generator
@@ -230,6 +230,30 @@ pub(crate) struct RecordArgs {
     /// A record: run.plimsoll.jsonl
     #[arg(value_name = "RECORD")]
     pub(crate) record: PathBuf,
+
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// A record, or a result of k6 (summary export, handleSummary data, --out json), oha, vegeta,
+    /// hey, wrk, latte or the load tool of `DocDB`
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Another tool's result of the same workload, to hold work per success and goodput against
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+
+    /// How many databases the test is said to have used
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) declared_databases: Option<u64>,
+
+    /// How many requests at once the test is said to have kept
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) declared_in_flight: Option<u64>,
 
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]

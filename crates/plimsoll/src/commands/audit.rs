@@ -1,23 +1,30 @@
-//! `plimsoll audit RECORD`: the validity gates again, from the recorded figures alone.
+//! `plimsoll audit FILE`: the validity gates again, from written figures alone, whoever wrote them.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use plimsoll_analysis::gates;
+use plimsoll_analysis::import::{self, Declared, Figures, ImportError};
 use plimsoll_core::verdict::{Gate, GateState};
 
-use crate::args::{Format, RecordArgs};
+use crate::args::{AuditArgs, Format};
 use crate::exit::Exit;
 use crate::{output, records, verdicts};
 
-pub(crate) fn execute(args: &RecordArgs) -> Result<Exit> {
-    let record = records::read(&args.record)?;
-    let level = verdicts::of(&record).level;
-    let gates = gates::evaluate(&record, level);
+/// Every record begins with this; see `docs/formats/record-1.md`.
+const RECORD_SCHEMA: &str = "\"plimsoll.record/";
+
+pub(crate) fn execute(args: &AuditArgs) -> Result<Exit> {
+    let foreign = foreign(&args.file)?;
+    let (gates, title) = match &foreign {
+        Some(figures) => of_result(args, figures)?,
+        None => of_record(&args.file)?,
+    };
     let text = match args.format {
         Format::Json => serde_json::to_string_pretty(&gates)? + "\n",
-        Format::Text => page(&gates, "", level),
-        Format::Markdown => page(&gates, "- ", level),
+        Format::Text => page(&gates, "", &title),
+        Format::Markdown => page(&gates, "- ", &title),
     };
     output::data(&text);
     Ok(if gates::passed(&gates) {
@@ -27,8 +34,52 @@ pub(crate) fn execute(args: &RecordArgs) -> Result<Exit> {
     })
 }
 
-fn page(gates: &[Gate], bullet: &str, level: u32) -> String {
-    let mut text = format!("gates over level {level}\n\n");
+fn of_record(path: &Path) -> Result<(Vec<Gate>, String)> {
+    let record = records::read(path).context(ImportError::Unknown)?;
+    let level = verdicts::of(&record).level;
+    Ok((
+        gates::evaluate(&record, level),
+        format!("gates over level {level}"),
+    ))
+}
+
+fn of_result(args: &AuditArgs, figures: &Figures) -> Result<(Vec<Gate>, String)> {
+    let baseline = match &args.baseline {
+        None => None,
+        Some(path) => {
+            let shown = path.display();
+            let found = foreign(path)?;
+            Some(found.with_context(|| format!("{shown} is a record, not another tool's result"))?)
+        }
+    };
+    let declared = Declared {
+        parts: args.declared_databases,
+        in_flight: args.declared_in_flight.map(|count| count as f64),
+    };
+    let audit = import::audit(figures, baseline.as_ref(), declared);
+    let title = format!("gates that a result of {} allows", figures.tool.name());
+    Ok((audit.gates, title))
+}
+
+/// Another tool's result; `None` for what nobody else wrote.
+fn foreign(path: &Path) -> Result<Option<Figures>> {
+    let shown = path.display();
+    let bytes = std::fs::read(path).with_context(|| format!("open {shown}"))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let first = text.lines().next().unwrap_or_default();
+    if first.contains(RECORD_SCHEMA) {
+        return Ok(None);
+    }
+    match import::read(&text) {
+        Ok(figures) => Ok(Some(figures)),
+        // The reader of records says what is wrong with it.
+        Err(ImportError::Unknown) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("read {shown}")),
+    }
+}
+
+fn page(gates: &[Gate], bullet: &str, title: &str) -> String {
+    let mut text = format!("{title}\n\n");
     for gate in gates {
         let (mark, word) = mark(gate.state);
         let mut line = format!(

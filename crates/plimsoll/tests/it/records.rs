@@ -45,3 +45,36 @@ fn broken_records_are_refused_or_read_as_far_as_they_go() {
         assert_eq!(got, code, "{name}: {stdout}{stderr}");
     }
 }
+
+#[test]
+fn another_tools_result_is_audited_by_the_gates_that_it_allows() {
+    let folder = Folder::new();
+    let write = |name: &str, text: &str| std::fs::write(folder.0.join(name), text).unwrap();
+    let export = |requests: u64, failed: u64| {
+        format!(
+            "{{\"root_group\":{{}},\"metrics\":{{\"http_reqs\":{{\"count\":{requests},\"rate\":100}},\
+             \"http_req_failed\":{{\"passes\":{failed}}},\"http_500s\":{{\"count\":1}}}}}}"
+        )
+    };
+    write("before.json", &export(10_000, 0));
+    write("after.json", &export(20_000, 2_000));
+    let (code, stdout, stderr) = plimsoll(
+        &folder,
+        &["audit", "after.json", "--baseline", "before.json"],
+    );
+    assert_eq!(code, 3, "{stdout}{stderr}");
+    for part in [
+        "gates that a result of k6 allows",
+        "1,999 of 2,000 failures without any HTTP response, 1 HTTP 500",
+        "goodput 90/s (-10.0 %)",
+    ] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    write("cut.json", "{\"conf\":{},\"result\":{}}");
+    let (code, _, stderr) = plimsoll(&folder, &["audit", "cut.json"]);
+    assert_eq!(code, 104);
+    assert!(
+        stderr.contains("latte: `request_count` is missing"),
+        "{stderr}"
+    );
+}

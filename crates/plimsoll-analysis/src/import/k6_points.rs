@@ -1,0 +1,180 @@
+//! k6's `--out json`: every sample on a line of its own, so that percentiles can be taken exactly.
+
+use serde_json::Value;
+
+use super::ImportError;
+use super::figures::{Figures, Times, Tool, number, whole};
+
+const TOOL: &str = "k6 --out json";
+const PERCENTS: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
+
+#[derive(Debug, Default)]
+struct Points {
+    all: Vec<f64>,
+    successes: Vec<f64>,
+    first: Option<f64>,
+    last: Option<f64>,
+    vus: Vec<f64>,
+    is_any: bool,
+}
+
+pub(super) fn read(text: &str) -> Result<Figures, ImportError> {
+    let mut figures = Figures {
+        tool: Tool::K6,
+        counts_failures: true,
+        ..Figures::default()
+    };
+    let mut points = Points::default();
+    let lines = text.lines().enumerate();
+    for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+        let value: Value = serde_json::from_str(line).map_err(|error| {
+            let first = index == 0;
+            let problem = error.to_string();
+            let line = index + 1;
+            let tool = TOOL;
+            if first {
+                ImportError::Unknown
+            } else {
+                ImportError::Line {
+                    tool,
+                    line,
+                    problem,
+                }
+            }
+        })?;
+        if value["type"] == "Point" {
+            add(&mut figures, &mut points, &value);
+        } else if value["type"] != "Metric" {
+            return Err(ImportError::Unknown);
+        }
+    }
+    if !points.is_any {
+        return Err(ImportError::Missing {
+            tool: TOOL,
+            field: "Point of http_reqs",
+        });
+    }
+    figures.seconds = points
+        .last
+        .zip(points.first)
+        .map(|(last, first)| last - first);
+    figures.reported_per_s = figures.attempts_per_s();
+    figures.all = times(&mut points.all);
+    figures.successes = times(&mut points.successes);
+    figures.in_flight = points.vus.iter().copied().reduce(f64::max);
+    figures.is_ramp = points.vus.iter().copied().reduce(f64::min) != figures.in_flight;
+    Ok(figures)
+}
+
+fn add(figures: &mut Figures, points: &mut Points, point: &Value) {
+    let data = &point["data"];
+    let Some(value) = number(data, &["value"]) else {
+        return;
+    };
+    if let Some(at) = data["time"].as_str().and_then(unix_seconds) {
+        points.first = Some(points.first.map_or(at, |first: f64| first.min(at)));
+        points.last = Some(points.last.map_or(at, |last: f64| last.max(at)));
+    }
+    let tags = &data["tags"];
+    match point["metric"].as_str().unwrap_or_default() {
+        "http_reqs" => {
+            points.is_any = true;
+            let requests = whole(value).unwrap_or(0);
+            figures.attempts = Some(figures.attempts.unwrap_or(0) + requests);
+        }
+        "http_req_failed" => {
+            let total = figures.failures.total.get_or_insert(0);
+            if value != 0.0 {
+                *total += 1;
+                count_failure(figures, tags);
+            }
+        }
+        "http_req_duration" => {
+            points.all.push(value);
+            if tags["expected_response"] == "true" {
+                points.successes.push(value);
+            }
+        }
+        "data_received" => {
+            figures.bytes_received = Some(figures.bytes_received.unwrap_or(0.0) + value);
+        }
+        "vus" => points.vus.push(value),
+        _ => {}
+    }
+}
+
+fn count_failure(figures: &mut Figures, tags: &Value) {
+    let status = tags["status"]
+        .as_str()
+        .and_then(|status| status.parse().ok());
+    if let Some(status) = status.filter(|status: &u16| *status > 0) {
+        *figures.failures.by_status.entry(status).or_default() += 1;
+        return;
+    }
+    let kind = tags["error"]
+        .as_str()
+        .or_else(|| tags["error_code"].as_str());
+    let kind = kind.unwrap_or("no answer").to_owned();
+    *figures.failures.unanswered.entry(kind).or_default() += 1;
+}
+
+/// Percentiles interpolated as k6 does.
+fn times(values: &mut [f64]) -> Times {
+    let mut times = Times::default();
+    values.sort_by(f64::total_cmp);
+    let (Some(first), Some(last)) = (values.first(), values.last()) else {
+        return times;
+    };
+    times.min = Some(*first);
+    times.max = Some(*last);
+    times.mean = Some(values.iter().sum::<f64>() / values.len() as f64);
+    for percent in PERCENTS {
+        let index = percent / 100.0 * (values.len() - 1) as f64;
+        let low = values[index.floor() as usize];
+        let high = values[index.ceil() as usize];
+        times.set(percent, Some(low + (high - low) * index.fract()));
+    }
+    times
+}
+
+/// Seconds since 1970 of `2026-11-21T16:05:16.414Z` or with an offset such as `+02:00`.
+fn unix_seconds(text: &str) -> Option<f64> {
+    let (date, clock) = text.split_once('T')?;
+    let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
+    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    let zone = clock.find(['Z', '+', '-'])?;
+    let (clock, zone) = clock.split_at(zone);
+    let mut clock = clock.split(':').map(|part| part.parse::<f64>().ok());
+    let (hours, minutes, seconds) = (clock.next()??, clock.next()??, clock.next()??);
+    // Days since 1970 by Howard Hinnant's `days_from_civil`.
+    let shifted = if month <= 2 { year - 1 } else { year };
+    let era = shifted.div_euclid(400);
+    let of_era = shifted - era * 400;
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    let offset = match zone.split_at(1) {
+        ("Z", _) => 0.0,
+        (sign, rest) => {
+            let (hours, minutes) = rest.split_once(':')?;
+            let seconds = hours.parse::<f64>().ok()? * 3600.0 + minutes.parse::<f64>().ok()? * 60.0;
+            if sign == "-" { -seconds } else { seconds }
+        }
+    };
+    Some(days as f64 * 86_400.0 + hours * 3600.0 + minutes * 60.0 + seconds - offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_with_and_without_an_offset() {
+        let at = |text| unix_seconds(text).unwrap();
+        assert!((at("1970-01-02T00:00:01.5Z") - 86_401.5).abs() < 1e-9);
+        assert!((at("2026-11-21T16:05:16Z") - 1_795_277_116.0).abs() < 1e-3);
+        assert!((at("2026-11-21T18:05:16+02:00") - 1_795_277_116.0).abs() < 1e-3);
+        for bad in ["", "T", "2026-11-21", "2026-11-21T1:2Z", "x-y-zT1:2:3Z"] {
+            assert_eq!(unix_seconds(bad), None, "{bad}");
+        }
+    }
+}
