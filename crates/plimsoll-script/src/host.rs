@@ -12,6 +12,9 @@ pub trait Host {
     /// Since the start of the test.
     fn now(&self) -> Nanos;
 
+    /// Wall clock, in milliseconds since 1970: cookies expire by it.
+    fn unix_ms(&self) -> i64;
+
     /// One value of a metric.
     fn sample(&self, metric: MetricId, value: f64, tags: TagSetId);
 

@@ -5,16 +5,33 @@
 
 mod error;
 mod headers;
+mod hex;
 pub mod host;
 pub mod http;
+mod init;
+mod iteration;
+mod libraries;
+mod loader;
 mod metric;
+mod natives;
+mod program;
+mod raw;
+mod resolve;
+mod settings;
+mod source;
 mod sources;
 pub mod tags;
+mod thrown;
 mod turn;
+mod vu;
+mod vu_state;
 
 pub use error::{Place, ScriptError};
 pub use host::Host;
 pub use metric::{BUILT_IN, Contains, Metric, MetricId, MetricKind};
+pub use program::{Load, Program};
+pub use settings::{Limits, Settings, SystemTags};
 pub use sources::{Disk, Memory, Sources};
 pub use tags::{TagSetId, TagTable};
 pub use turn::{End, Got, Iteration, Scenario, Thrown, Want};
+pub use vu::{Runtime, Vu};

@@ -1,0 +1,85 @@
+//! Runs the init code, and turns what it throws into an error with its place.
+
+use std::rc::Rc;
+
+use rquickjs::{Ctx, Persistent, Result};
+
+use crate::error::{Place, ScriptError};
+use crate::loader::declare_entry;
+use crate::natives::globals;
+use crate::thrown;
+use crate::turn::{End, Got, Thrown};
+use crate::vu_state::VuState;
+
+/// The body of the fiber in which a virtual user is born.
+pub(crate) fn run(ctx: &Ctx<'_>, vu: &Rc<VuState>, _got: Got) -> End {
+    match evaluate(ctx, vu) {
+        Ok(()) => End::Ok { returned: None },
+        Err(error) => thrown::end_of(ctx, vu, error),
+    }
+}
+
+fn evaluate(ctx: &Ctx<'_>, vu: &Rc<VuState>) -> Result<()> {
+    vu.slot.prepare(ctx)?;
+    globals::install(ctx)?;
+    let entry = vu.entry.borrow().clone();
+    let (module, promise) = declare_entry(ctx, &entry)?.eval()?;
+    promise.finish::<()>()?;
+    let exports = module.namespace()?;
+    *vu.exports.borrow_mut() = Some(Persistent::save(ctx, exports));
+    Ok(())
+}
+
+/// Why the init code did not end well.
+pub(crate) fn error_of(vu: &VuState, end: &End) -> ScriptError {
+    let loading = vu.worker.catalogue.loading();
+    if let Some(problem) = loading.and_then(|loading| loading.problem.borrow().clone()) {
+        return problem;
+    }
+    match end {
+        End::Exception(exception) => of_exception(exception),
+        End::Abort { message } => ScriptError::Aborted(message.clone()),
+        End::Interrupted | End::Ok { .. } => {
+            let why = vu
+                .worker
+                .interruption()
+                .unwrap_or("the init code was ended");
+            ScriptError::Limit(format!("in the init code: {why}").into())
+        }
+    }
+}
+
+fn of_exception(exception: &Thrown) -> ScriptError {
+    let place = place_of(&exception.stack);
+    let message = exception.message.clone();
+    match message.strip_prefix("SyntaxError: ") {
+        Some(text) => ScriptError::Syntax {
+            place,
+            message: text.into(),
+        },
+        None => ScriptError::Exception {
+            place,
+            message,
+            stack: exception.stack.clone(),
+        },
+    }
+}
+
+/// The innermost place in a file of the script.
+fn place_of(stack: &str) -> Place {
+    let mut places = stack.lines().filter_map(place_in_line);
+    places.next().unwrap_or_default()
+}
+
+/// `at name (file:///a/b.js:3:9)` or `at file:///a/b.js:3:9`.
+fn place_in_line(line: &str) -> Option<Place> {
+    let (_, rest) = line.split_once("file://")?;
+    let mut parts = rest.trim_end_matches(')').rsplitn(3, ':');
+    let column = parts.next()?.parse().ok()?;
+    let line = parts.next()?.parse().ok()?;
+    Some(Place {
+        file: parts.next()?.into(),
+        line,
+        column,
+    })
+}

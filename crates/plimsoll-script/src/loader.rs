@@ -1,0 +1,278 @@
+//! Finds, compiles and hands out the modules of a program.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rquickjs::loader::{ImportAttributes, Loader, Resolver};
+use rquickjs::module::{Declared, WriteOptions};
+use rquickjs::{Ctx, Exception, Module, Result};
+
+use crate::error::{Place, ScriptError};
+use crate::metric::Metric;
+use crate::natives::data::SharedData;
+use crate::raw::{load_module, state_of};
+use crate::resolve::{Target, file_id, resolve};
+use crate::sources::Sources;
+use crate::{libraries, natives, source};
+
+/// One module of the script, ready to be loaded into any context.
+#[derive(Debug, Clone)]
+pub(crate) enum Compiled {
+    /// Bytecode without source text, with line numbers.
+    Module(Arc<[u8]>),
+    /// The text of a module that uses `require` and `module.exports`.
+    Common(Arc<str>),
+}
+
+/// Everything that the first run of the init code found.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Found {
+    pub(crate) modules: BTreeMap<String, Compiled>,
+    pub(crate) files: BTreeMap<PathBuf, Arc<[u8]>>,
+    pub(crate) metrics: Vec<Metric>,
+    pub(crate) arrays: BTreeMap<String, Arc<SharedData>>,
+    pub(crate) uses_promises: bool,
+    /// What `__ENV` holds.
+    pub(crate) env: Vec<(String, String)>,
+}
+
+/// The first run of the init code: reads, compiles and remembers.
+pub(crate) struct Loading {
+    pub(crate) sources: Rc<dyn Sources>,
+    pub(crate) found: RefCell<Found>,
+    /// Texts by module, to find the line of an import.
+    texts: RefCell<BTreeMap<String, String>>,
+    /// The first thing that went wrong with a module, in its own words.
+    pub(crate) problem: RefCell<Option<ScriptError>>,
+}
+
+impl Loading {
+    pub(crate) fn new(sources: Rc<dyn Sources>) -> Self {
+        Self {
+            sources,
+            found: RefCell::default(),
+            texts: RefCell::default(),
+            problem: RefCell::default(),
+        }
+    }
+
+    fn refuse(&self, base: &str, specifier: &str, message: String) -> String {
+        let texts = self.texts.borrow();
+        let mut place = texts.get(base).map_or_else(Place::default, |text| {
+            source::place_of_import(text, specifier)
+        });
+        place.file = base.strip_prefix("file://").unwrap_or(base).into();
+        let problem = ScriptError::Import {
+            place,
+            message: message.clone().into(),
+        };
+        self.problem.borrow_mut().get_or_insert(problem);
+        message
+    }
+}
+
+/// Where a context gets its modules from.
+pub(crate) enum Catalogue {
+    Loading(Box<Loading>),
+    Ready(Arc<Found>),
+}
+
+impl Catalogue {
+    /// What has been found, while loading or after.
+    pub(crate) fn look<T>(&self, read: impl FnOnce(&Found) -> T) -> T {
+        match self {
+            Self::Loading(loading) => read(&loading.found.borrow()),
+            Self::Ready(found) => read(found),
+        }
+    }
+
+    /// The loading side, during the first run of the init code only.
+    pub(crate) fn loading(&self) -> Option<&Loading> {
+        match self {
+            Self::Loading(loading) => Some(loading),
+            Self::Ready(_) => None,
+        }
+    }
+
+    /// Resolves an import and, while loading, checks that the file exists.
+    pub(crate) fn resolve(
+        &self,
+        base: &str,
+        specifier: &str,
+    ) -> std::result::Result<Target, String> {
+        let target = resolve(base, specifier);
+        let Some(loading) = self.loading() else {
+            return target;
+        };
+        let target = target.map_err(|message| loading.refuse(base, specifier, message))?;
+        if let Target::File(path) = &target {
+            self.compiled(&target.id())
+                .map_or_else(|| loading.read_text(path).map(|_| ()), |_| Ok(()))
+                .map_err(|why| {
+                    let message = missing_file(specifier, path, &why, &*loading.sources);
+                    loading.refuse(base, specifier, message)
+                })?;
+        }
+        Ok(target)
+    }
+
+    fn compiled(&self, id: &str) -> Option<Compiled> {
+        self.look(|found| found.modules.get(id).cloned())
+    }
+
+    /// The text of a `require` module; none if it is an ES module.
+    pub(crate) fn common_text(&self, path: &Path) -> std::result::Result<Option<Arc<str>>, String> {
+        let id = file_id(path);
+        match (self.compiled(&id), self.loading()) {
+            (Some(Compiled::Common(text)), _) => Ok(Some(text)),
+            (Some(Compiled::Module(_)), _) => Ok(None),
+            (None, None) => Err(format!(
+                "{id} was not loaded by the first run of the init code"
+            )),
+            (None, Some(loading)) => {
+                let text = loading.read_text(path)?;
+                if !source::is_common(&text) {
+                    return Ok(None);
+                }
+                let text: Arc<str> = text.into();
+                let compiled = Compiled::Common(Arc::clone(&text));
+                loading.found.borrow_mut().modules.insert(id, compiled);
+                Ok(Some(text))
+            }
+        }
+    }
+
+    fn declare<'js>(&self, ctx: &Ctx<'js>, id: &str) -> Result<Module<'js, Declared>> {
+        match self.compiled(id) {
+            Some(Compiled::Module(bytecode)) => return load_module(ctx, &bytecode),
+            Some(Compiled::Common(text)) => {
+                return Module::declare(ctx.clone(), id, source::bridge_to_common(id, &text));
+            }
+            None => {}
+        }
+        let Some(loading) = self.loading() else {
+            let message = format!("{id} was not imported by the first run of the init code");
+            return Err(Exception::throw_reference(ctx, &message));
+        };
+        let text = match Target::of_id(id) {
+            Some(Target::Library(name)) => libraries::text(name).to_owned(),
+            Some(Target::File(path)) => {
+                let text = loading.read_text(&path);
+                text.map_err(|why| Exception::throw_reference(ctx, &why))?
+            }
+            _ => return Err(Exception::throw_reference(ctx, &format!("no module {id}"))),
+        };
+        if source::is_common(&text) {
+            let bridge = source::bridge_to_common(id, &text);
+            loading.common_module(id, text);
+            return Module::declare(ctx.clone(), id, bridge);
+        }
+        loading.compile(ctx, id, text)
+    }
+}
+
+impl Loading {
+    /// The text of a script file as JavaScript.
+    fn read_text(&self, path: &Path) -> std::result::Result<String, String> {
+        let id = file_id(path);
+        if let Some(text) = self.texts.borrow().get(&id) {
+            return Ok(text.clone());
+        }
+        let bytes = self.sources.read(path).map_err(|error| error.to_string())?;
+        let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
+        let text = source::to_javascript(path, text).map_err(|error| {
+            let message = error.to_string();
+            self.problem.borrow_mut().get_or_insert(error);
+            message
+        })?;
+        self.texts.borrow_mut().insert(id, text.clone());
+        Ok(text)
+    }
+
+    fn common_module(&self, id: &str, text: String) {
+        let mut found = self.found.borrow_mut();
+        found.uses_promises |= source::uses_promises(&text);
+        let compiled = Compiled::Common(text.into());
+        found.modules.insert(id.to_owned(), compiled);
+    }
+
+    fn compile<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        id: &str,
+        text: String,
+    ) -> Result<Module<'js, Declared>> {
+        // Of our libraries only k6-utils has an async function, and who awaits that says `await`.
+        let is_library = matches!(Target::of_id(id), Some(Target::Library(_)));
+        let uses_promises = !is_library && source::uses_promises(&text);
+        let module = Module::declare(ctx.clone(), id, text)?;
+        let bytecode = module.write(WriteOptions {
+            strip_source: true,
+            ..WriteOptions::default()
+        })?;
+        let mut found = self.found.borrow_mut();
+        found.uses_promises |= uses_promises;
+        let compiled = Compiled::Module(bytecode.into());
+        found.modules.insert(id.to_owned(), compiled);
+        Ok(module)
+    }
+}
+
+fn missing_file(specifier: &str, path: &Path, why: &str, sources: &dyn Sources) -> String {
+    let has_extension = path.extension().is_some();
+    for extension in ["js", "ts", "mjs"] {
+        let mut full = path.as_os_str().to_owned();
+        full.push(".");
+        full.push(extension);
+        if !has_extension && sources.read(Path::new(&full)).is_ok() {
+            return format!(
+                "cannot import {specifier:?}: imports need the full file name; write \"{specifier}.{extension}\""
+            );
+        }
+    }
+    format!(
+        "cannot import {specifier:?}: {}: {why}; paths start from the importing file",
+        path.display()
+    )
+}
+
+/// The engine's questions, answered from the catalogue of the context that asks.
+pub(crate) struct Modules;
+
+impl Resolver for Modules {
+    fn resolve<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        base: &str,
+        name: &str,
+        _attributes: Option<ImportAttributes<'js>>,
+    ) -> Result<String> {
+        let vu = state_of(ctx);
+        let target = vu.worker.catalogue.resolve(base, name);
+        target
+            .map(|target| target.id())
+            .map_err(|message| Exception::throw_reference(ctx, &message))
+    }
+}
+
+impl Loader for Modules {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        _attributes: Option<ImportAttributes<'js>>,
+    ) -> Result<Module<'js, Declared>> {
+        if let Some(Target::Native(native)) = Target::of_id(name) {
+            return natives::declare(ctx, native);
+        }
+        state_of(ctx).worker.catalogue.declare(ctx, name)
+    }
+}
+
+/// Declares the entry module.
+pub(crate) fn declare_entry<'js>(ctx: &Ctx<'js>, id: &str) -> Result<Module<'js, Declared>> {
+    state_of(ctx).worker.catalogue.declare(ctx, id)
+}

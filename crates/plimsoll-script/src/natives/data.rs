@@ -1,0 +1,146 @@
+//! The module `k6/data`: arrays whose text is kept once per process.
+
+use std::sync::Arc;
+
+use rquickjs::class::{JsClass, Readable, Trace};
+use rquickjs::function::Constructor;
+use rquickjs::{Array, Class, Coerced, Ctx, JsLifetime, Object, Result, Value};
+
+use super::set_functions;
+use crate::raw::{Call, Native};
+
+pub(crate) static CONSTRUCTORS: &[Native] = &[Native::constructor("SharedArray", 2, create)];
+
+/// The proxy's traps; `this` is the handler, which holds the data.
+pub(crate) static TRAPS: &[Native] = &[
+    Native::new("get", 3, trap_get),
+    Native::new("has", 2, trap_has),
+    Native::new("set", 4, read_only),
+    Native::new("deleteProperty", 2, read_only),
+    Native::new("defineProperty", 3, read_only),
+];
+
+/// The elements of a shared array, each as JSON.
+#[derive(Debug)]
+pub(crate) struct SharedData {
+    elements: Vec<Box<str>>,
+}
+
+#[derive(Trace, JsLifetime)]
+struct View {
+    #[qjs(skip_trace)]
+    data: Arc<SharedData>,
+}
+
+impl<'js> JsClass<'js> for View {
+    const NAME: &'static str = "SharedArrayHandler";
+    type Mutable = Readable;
+
+    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
+        let prototype = Object::new(ctx.clone())?;
+        set_functions(&prototype, TRAPS)?;
+        Ok(Some(prototype))
+    }
+
+    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
+        Ok(None)
+    }
+}
+
+fn create<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    if !call.vu.is_init() {
+        return call
+            .fail("a SharedArray must be made in the init code: move this outside of functions");
+    }
+    let name: Coerced<String> = call.arg(0).get()?;
+    if name.0.is_empty() {
+        return call.fail("a SharedArray needs a name: new SharedArray(\"users\", () => […])");
+    }
+    let catalogue = &call.vu.worker.catalogue;
+    let known = catalogue.look(|found| found.arrays.get(&name.0).cloned());
+    let data = match (known, catalogue.loading()) {
+        (Some(data), _) => data,
+        (None, Some(loading)) => {
+            let data = Arc::new(build(call)?);
+            let arrays = &mut loading.found.borrow_mut().arrays;
+            arrays.insert(name.0, Arc::clone(&data));
+            data
+        }
+        (None, None) => {
+            return call.fail(&format!(
+                "SharedArray {:?} was not made by the first run of the init code: make it whatever __VU is",
+                name.0
+            ));
+        }
+    };
+    view(&call.ctx, data)
+}
+
+fn build(call: &Call<'_, '_>) -> Result<SharedData> {
+    let Some(function) = call.arg(1).into_function() else {
+        return call.fail_type("a SharedArray needs a function that returns an array");
+    };
+    let made: Value<'_> = function.call(())?;
+    let Some(array) = made.as_array() else {
+        return call.fail_type("the function of a SharedArray must return an array");
+    };
+    let mut elements = Vec::with_capacity(array.len());
+    for element in array.iter::<Value<'_>>() {
+        let json = call.ctx.json_stringify(element?)?;
+        let json = json.map_or_else(|| Ok("null".to_owned()), |json| json.to_string())?;
+        elements.push(json.into_boxed_str());
+    }
+    Ok(SharedData { elements })
+}
+
+fn view<'js>(ctx: &Ctx<'js>, data: Arc<SharedData>) -> Result<Value<'js>> {
+    let handler = Class::instance(ctx.clone(), View { data })?;
+    let target = Array::new(ctx.clone())?;
+    let proxy: Constructor<'js> = ctx.globals().get("Proxy")?;
+    proxy.construct((target, handler))
+}
+
+/// `get(target, key)`: an element, the length, or a method of arrays.
+fn trap_get<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let handler = Class::<View>::from_value(&call.this)?;
+    let data = &handler.borrow().data;
+    let key = call.arg(1);
+    if let Some(index) = index_of(&key) {
+        return match data.elements.get(index) {
+            Some(json) => call.ctx.json_parse(json.as_bytes()),
+            None => Ok(call.undefined()),
+        };
+    }
+    if is_length(&key) {
+        return Ok(Value::new_number(
+            call.ctx.clone(),
+            data.elements.len() as f64,
+        ));
+    }
+    let target: Object<'js> = call.arg(0).get()?;
+    target.get(key)
+}
+
+fn trap_has<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let handler = Class::<View>::from_value(&call.this)?;
+    let key = call.arg(1);
+    let has = match index_of(&key) {
+        Some(index) => index < handler.borrow().data.elements.len(),
+        None => call.arg(0).get::<Object<'js>>()?.contains_key(key)?,
+    };
+    Ok(Value::new_bool(call.ctx.clone(), has))
+}
+
+fn read_only<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    call.fail_type("a SharedArray cannot be changed: copy what you need first")
+}
+
+fn index_of(key: &Value<'_>) -> Option<usize> {
+    let text = key.as_string()?.to_string().ok()?;
+    text.parse().ok()
+}
+
+fn is_length(key: &Value<'_>) -> bool {
+    let text = key.as_string().and_then(|key| key.to_string().ok());
+    text.is_some_and(|text| text == "length")
+}

@@ -1,0 +1,346 @@
+//! Requests until they are over: cookies, redirects, challenges, samples.
+
+use std::rc::Rc;
+
+use rquickjs::{Exception, Result};
+use url::Url;
+
+use super::cookies::parse_set_cookie;
+use super::digest::{Challenged, answer};
+use super::params::{Auth, GivenCookie, ResponseType};
+use super::prepare::{Prepared, cookies_of, request_tags, wire_call};
+use super::session::AnswerKey;
+use super::url::{Address, address};
+use crate::host::HttpSample;
+use crate::http::{Headers, HttpCall, HttpError, HttpResult};
+use crate::natives::k6::stop_if_asked;
+use crate::raw::{Call, suspend};
+use crate::tags::TagSetId;
+use crate::turn::{Got, Want};
+
+/// A request that is over, as its response object shows it.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) result: HttpResult,
+    /// Where the answer came from: the last hop.
+    pub(crate) url: Box<str>,
+    pub(crate) response_type: ResponseType,
+    pub(crate) error_code: u16,
+    pub(crate) request: Sent,
+}
+
+/// What was sent, for `res.request`.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) method: Rc<str>,
+    pub(crate) headers: Headers,
+    pub(crate) body: Option<Rc<[u8]>>,
+    pub(crate) cookies: Vec<GivenCookie>,
+}
+
+struct Flight {
+    prepared: Prepared,
+    hops: u32,
+    /// The answer to a challenge, once there was one.
+    authorization: Option<String>,
+    finished: Option<Finished>,
+}
+
+/// Sends requests together and follows each to its end.
+pub(crate) fn perform(call: &Call<'_, '_>, requests: Vec<Prepared>) -> Result<Vec<Finished>> {
+    let mut flights = Vec::with_capacity(requests.len());
+    for prepared in requests {
+        let mut flight = Flight {
+            prepared,
+            hops: 0,
+            authorization: None,
+            finished: None,
+        };
+        flight.refuse_bad_address(call)?;
+        flights.push(flight);
+    }
+    loop {
+        let mut pending: Vec<&mut Flight> = flights
+            .iter_mut()
+            .filter(|flight| flight.finished.is_none())
+            .collect();
+        if pending.is_empty() {
+            break;
+        }
+        let calls: Vec<HttpCall> = pending
+            .iter()
+            .filter_map(|flight| {
+                let address = flight.prepared.address.as_ref().ok()?;
+                let authorization = flight.authorization.as_deref();
+                Some(wire_call(call, &flight.prepared, address, authorization))
+            })
+            .collect();
+        let sent: Vec<Headers> = calls.iter().map(|call| call.headers.clone()).collect();
+        let got = suspend(&call.ctx, &call.vu, Want::Http(calls))?;
+        stop_if_asked(call, &got)?;
+        let Got::Http(results) = got else {
+            return call.fail("internal: the wrong answer came back for a request");
+        };
+        if results.len() != pending.len() {
+            return call.fail("internal: not every request came back");
+        }
+        for ((flight, result), headers) in pending.iter_mut().zip(results).zip(sent) {
+            flight.land(call, result, headers)?;
+        }
+    }
+    Ok(flights
+        .into_iter()
+        .filter_map(|flight| flight.finished)
+        .collect())
+}
+
+impl Flight {
+    /// A URL that leads nowhere is a failed request, not an exception.
+    fn refuse_bad_address(&mut self, call: &Call<'_, '_>) -> Result<()> {
+        let Err((refusal, url)) = &self.prepared.address else {
+            return Ok(());
+        };
+        let code = if refusal.contains("scheme") {
+            1_000
+        } else {
+            1_020
+        };
+        let url = url.clone();
+        let result = HttpResult {
+            error: Some(HttpError {
+                code,
+                message: refusal.as_str().into(),
+            }),
+            ..HttpResult::default()
+        };
+        emit(call, &self.prepared, &result, code);
+        self.finish(call, result, url, Headers::default(), code)
+    }
+
+    fn land(&mut self, call: &Call<'_, '_>, result: HttpResult, headers: Headers) -> Result<()> {
+        let Ok(address) = self.prepared.address.clone().map_err(|_| ()) else {
+            return Ok(());
+        };
+        self.keep_cookies(call, &address, &result);
+        let error_code = error_code(&result);
+        emit(call, &self.prepared, &result, error_code);
+        if self.answers_challenge(call, &address, &result) || self.follows(call, &address, &result)
+        {
+            return Ok(());
+        }
+        let url = address.request.text.clone();
+        self.finish(call, result, url, headers, error_code)
+    }
+
+    fn keep_cookies(&self, call: &Call<'_, '_>, address: &Address, result: &HttpResult) {
+        let Some(jar) = &self.prepared.params.jar else {
+            return;
+        };
+        for line in result.headers.all("set-cookie") {
+            let now = call.vu.worker.host.unix_ms();
+            if let Some(cookie) = parse_set_cookie(line, now) {
+                jar.borrow_mut().set(&address.parsed, cookie, now);
+            }
+        }
+    }
+
+    fn answers_challenge(
+        &mut self,
+        call: &Call<'_, '_>,
+        address: &Address,
+        result: &HttpResult,
+    ) -> bool {
+        let asks = result.status == 401 && self.prepared.params.auth == Auth::Digest;
+        let (true, None, Some((user, password))) = (asks, &self.authorization, &self.prepared.user)
+        else {
+            return false;
+        };
+        let client_nonce = format!("{:016x}", call.vu.rng.borrow_mut().next_u64());
+        let request = Challenged {
+            user,
+            password,
+            method: &self.prepared.method,
+            target: &address.request.target,
+            client_nonce: &client_nonce,
+        };
+        let mut challenges = result.headers.all("www-authenticate");
+        self.authorization = challenges.find_map(|line| answer(line, &request));
+        self.authorization.is_some()
+    }
+
+    /// Turns this flight into the next hop of a redirect, if there is one to follow.
+    fn follows(&mut self, call: &Call<'_, '_>, from: &Address, result: &HttpResult) -> bool {
+        let is_redirect = matches!(result.status, 301 | 302 | 303 | 307 | 308);
+        let Some(location) = result.headers.get("location").filter(|_| is_redirect) else {
+            return false;
+        };
+        let limit = self.prepared.params.redirects;
+        if self.hops >= limit {
+            if limit > 0 {
+                call.vu.worker.warn(&format!(
+                    "stopped after {limit} redirects at {}; raise `redirects` or `maxRedirects` to follow more",
+                    from.request.text
+                ));
+            }
+            return false;
+        }
+        let next = from
+            .parsed
+            .join(location)
+            .ok()
+            .and_then(|url: Url| address(url).ok());
+        let Some(next) = next else {
+            return false;
+        };
+        self.hops += 1;
+        self.redirect_to(call, from, next, result.status);
+        true
+    }
+
+    fn redirect_to(&mut self, call: &Call<'_, '_>, from: &Address, next: Address, status: u16) {
+        let prepared = &mut self.prepared;
+        let drops_body = status < 307 && !matches!(&*prepared.method, "GET" | "HEAD");
+        if drops_body {
+            prepared.method = "GET".into();
+            prepared.body = None;
+        }
+        let is_foreign = next.request.host != from.request.host;
+        let is_kept = |name: &str| {
+            let of_body = name.to_ascii_lowercase().starts_with("content-");
+            let is_secret = ["authorization", "cookie"]
+                .iter()
+                .any(|secret| name.eq_ignore_ascii_case(secret));
+            let is_host = name.eq_ignore_ascii_case("host");
+            !(drops_body && of_body || is_foreign && (is_secret || is_host))
+        };
+        prepared.headers = prepared
+            .headers
+            .iter()
+            .filter(|(name, _)| is_kept(name))
+            .collect();
+        if is_foreign {
+            prepared.user = None;
+            self.authorization = None;
+        }
+        if next.user.is_some() {
+            prepared.user.clone_from(&next.user);
+        }
+        prepared.tags = request_tags(call, &prepared.params, &prepared.method, &next.request.text);
+        prepared.address = Ok(Rc::new(next));
+    }
+
+    fn finish(
+        &mut self,
+        call: &Call<'_, '_>,
+        mut result: HttpResult,
+        url: Box<str>,
+        headers: Headers,
+        mut error_code: u16,
+    ) -> Result<()> {
+        if let Err(error) = super::response::decode_body(&mut result) {
+            error_code = 1_701;
+            result.error = Some(HttpError {
+                code: error_code,
+                message: format!("cannot decompress the body: {error}").into(),
+            });
+        }
+        if let Some(error) = &result.error {
+            let message = format!("{} {url:?}: {}", self.prepared.method, error.message);
+            if self.prepared.params.throw {
+                return Err(Exception::throw_message(&call.ctx, &message));
+            }
+            call.vu.worker.warn(&format!("Request Failed: {message}"));
+        }
+        let prepared = &self.prepared;
+        let address = prepared.address.as_ref().ok();
+        self.finished = Some(Finished {
+            result,
+            url,
+            response_type: prepared.params.response_type,
+            error_code,
+            request: Sent {
+                method: Rc::clone(&prepared.method),
+                headers,
+                body: prepared.body.clone(),
+                cookies: address
+                    .map_or_else(Vec::new, |address| cookies_of(call, prepared, address)),
+            },
+        });
+        Ok(())
+    }
+}
+
+/// k6's code: that of the error, or 1000 plus the status from 400 on.
+fn error_code(result: &HttpResult) -> u16 {
+    match &result.error {
+        Some(error) => error.code,
+        None if result.status >= 400 => 1_000 + result.status,
+        None => 0,
+    }
+}
+
+fn emit(call: &Call<'_, '_>, prepared: &Prepared, result: &HttpResult, error_code: u16) {
+    let judged = prepared.params.expected.judge(result.status);
+    let expected = judged.map(|expected| expected && result.error.is_none());
+    let key = AnswerKey {
+        call: prepared.tags,
+        status: result.status,
+        proto: result.proto,
+        expected,
+        tls: result.tls.map(|tls| tls.version),
+    };
+    let last = call.vu.http.last_answer.get();
+    let tags = match last {
+        Some((known, tags)) if known == key && result.error.is_none() => tags,
+        _ => answer_tags(call, prepared.tags, result, error_code, expected),
+    };
+    if result.error.is_none() {
+        call.vu.http.last_answer.set(Some((key, tags)));
+    }
+    call.vu.worker.host.http(&HttpSample {
+        tags,
+        expected,
+        result,
+    });
+}
+
+fn answer_tags(
+    call: &Call<'_, '_>,
+    base: TagSetId,
+    result: &HttpResult,
+    error_code: u16,
+    expected: Option<bool>,
+) -> TagSetId {
+    let worker = &call.vu.worker;
+    let system = &worker.settings.system_tags;
+    let mut tags = base;
+    let mut tag = |is_on: bool, name: &str, value: &str| {
+        if is_on {
+            tags = worker.tag(tags, name, value);
+        }
+    };
+    tag(system.status, "status", &result.status.to_string());
+    if result.status > 0 {
+        tag(system.proto, "proto", result.proto.name());
+    }
+    if let Some(expected) = expected {
+        tag(
+            system.expected_response,
+            "expected_response",
+            if expected { "true" } else { "false" },
+        );
+    }
+    if error_code > 0 {
+        tag(system.error_code, "error_code", &error_code.to_string());
+    }
+    if let Some(error) = &result.error {
+        tag(system.error, "error", &error.message);
+    }
+    if let Some(tls) = result.tls {
+        tag(system.tls_version, "tls_version", tls.version);
+    }
+    if let Some(remote) = result.remote {
+        tag(system.ip, "ip", &remote.ip().to_string());
+    }
+    tags
+}

@@ -1,0 +1,155 @@
+//! Addresses of requests: parsed once each, and `http.url` for those that vary.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rquickjs::class::{JsClass, Readable, Trace};
+use rquickjs::function::Constructor;
+use rquickjs::{Array, Class, Coerced, Ctx, JsLifetime, Object, Result, Value};
+use url::{Host, Url};
+
+use crate::http::RequestUrl;
+use crate::raw::Call;
+
+/// What a URL says besides where to go.
+#[derive(Debug)]
+pub(crate) struct Address {
+    pub(crate) request: Rc<RequestUrl>,
+    /// `user:password` before the host, percent-decoded.
+    pub(crate) user: Option<(String, String)>,
+    pub(crate) parsed: Url,
+}
+
+/// Why a URL cannot be requested; a bad URL is a failed request (`error_code` 1020), not an exception.
+pub(crate) type Refusal = String;
+
+/// Addresses seen before. When full it starts over: a script with ever new URLs must not grow it.
+#[derive(Debug, Default)]
+pub(crate) struct Addresses(RefCell<BTreeMap<Box<str>, Rc<Address>>>);
+
+const ADDRESSES_MAX: usize = 2_048;
+
+impl Addresses {
+    pub(crate) fn of(&self, text: &str) -> std::result::Result<Rc<Address>, Refusal> {
+        if let Some(known) = self.0.borrow().get(text) {
+            return Ok(Rc::clone(known));
+        }
+        let parsed = Url::parse(text).map_err(|error| format!("invalid URL {text:?}: {error}"))?;
+        let address = Rc::new(address(parsed)?);
+        let mut known = self.0.borrow_mut();
+        if known.len() >= ADDRESSES_MAX {
+            known.clear();
+        }
+        known.insert(text.into(), Rc::clone(&address));
+        Ok(address)
+    }
+}
+
+pub(crate) fn address(parsed: Url) -> std::result::Result<Address, Refusal> {
+    let is_tls = match parsed.scheme() {
+        "http" => false,
+        "https" => true,
+        other => {
+            return Err(format!(
+                "unsupported protocol scheme {other:?} in {parsed:?}"
+            ));
+        }
+    };
+    let host: Box<str> = match parsed.host() {
+        Some(Host::Ipv6(address)) => address.to_string().into(),
+        Some(host) => host.to_string().into(),
+        None => return Err(format!("no host in {:?}", parsed.as_str())),
+    };
+    let user = (!parsed.username().is_empty() || parsed.password().is_some()).then(|| {
+        let password = parsed.password().unwrap_or_default();
+        (decoded(parsed.username()), decoded(password))
+    });
+    let port = parsed.port_or_known_default().unwrap_or(80);
+    let host_text = parsed.host_str().unwrap_or_default();
+    let authority = match parsed.port() {
+        Some(port) => format!("{host_text}:{port}"),
+        None => host_text.to_owned(),
+    };
+    let target = match parsed.query() {
+        Some(query) => format!("{}?{query}", parsed.path()),
+        None => parsed.path().to_owned(),
+    };
+    let text = format!("{}://{authority}{target}", parsed.scheme());
+    let request = RequestUrl {
+        text: text.into(),
+        is_tls,
+        host,
+        port,
+        authority: authority.into(),
+        target: target.into(),
+    };
+    Ok(Address {
+        request: Rc::new(request),
+        user,
+        parsed,
+    })
+}
+
+fn decoded(text: &str) -> String {
+    percent_encoding::percent_decode_str(text)
+        .decode_utf8_lossy()
+        .into_owned()
+}
+
+/// What `http.url` makes: an address with the name under which its requests are counted together.
+#[derive(Trace, JsLifetime)]
+pub(crate) struct Template {
+    #[qjs(skip_trace)]
+    pub(crate) url: String,
+    #[qjs(skip_trace)]
+    pub(crate) name: String,
+}
+
+impl<'js> JsClass<'js> for Template {
+    const NAME: &'static str = "HttpURL";
+    type Mutable = Readable;
+
+    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
+        Object::new(ctx.clone()).map(Some)
+    }
+
+    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
+        Ok(None)
+    }
+}
+
+/// The template tag `http.url`: the name shows `${}` where values stood.
+pub(crate) fn template<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let (mut url, mut name) = (String::new(), String::new());
+    if let Some(parts) = call.arg(0).as_array() {
+        join(call, parts, &mut url, &mut name)?;
+    } else {
+        url = call.arg(0).get::<Coerced<String>>()?.0;
+        name.clone_from(&url);
+    }
+    let object = Class::instance(
+        call.ctx.clone(),
+        Template {
+            url: url.clone(),
+            name: name.clone(),
+        },
+    )?;
+    let object = object.into_inner();
+    object.set("url", url)?;
+    object.set("name", name)?;
+    Ok(object.into_value())
+}
+
+fn join(call: &Call<'_, '_>, parts: &Array<'_>, url: &mut String, name: &mut String) -> Result<()> {
+    for (index, part) in parts.iter::<String>().enumerate() {
+        let part = part?;
+        url.push_str(&part);
+        name.push_str(&part);
+        if let Some(value) = call.args.get(index + 1) {
+            url.push_str(&value.get::<Coerced<String>>()?.0);
+            name.push_str("${}");
+        }
+    }
+    Ok(())
+}

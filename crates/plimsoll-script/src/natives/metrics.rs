@@ -1,0 +1,155 @@
+//! The module `k6/metrics`.
+
+use rquickjs::class::{JsClass, Readable, Trace};
+use rquickjs::function::Constructor;
+use rquickjs::{Class, Coerced, Ctx, JsLifetime, Object, Result, Value};
+
+use super::k6::with_tags;
+use super::set_functions;
+use crate::iteration::is_truthy;
+use crate::metric::{BUILT_IN, Contains, Metric, MetricId, MetricKind};
+use crate::raw::{Call, Native};
+
+pub(crate) static CONSTRUCTORS: &[Native] = &[
+    Native::constructor("Counter", 2, |call| create(call, MetricKind::Counter)),
+    Native::constructor("Gauge", 2, |call| create(call, MetricKind::Gauge)),
+    Native::constructor("Rate", 2, |call| create(call, MetricKind::Rate)),
+    Native::constructor("Trend", 2, |call| create(call, MetricKind::Trend)),
+];
+
+pub(crate) static METHODS: &[Native] = &[Native::new("add", 2, add)];
+
+/// A metric that the script declared.
+#[derive(Trace, JsLifetime)]
+struct Declared {
+    #[qjs(skip_trace)]
+    id: u32,
+    is_rate: bool,
+}
+
+impl<'js> JsClass<'js> for Declared {
+    const NAME: &'static str = "Metric";
+    type Mutable = Readable;
+
+    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
+        let prototype = Object::new(ctx.clone())?;
+        set_functions(&prototype, METHODS)?;
+        Ok(Some(prototype))
+    }
+
+    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
+        Ok(None)
+    }
+}
+
+fn create<'js>(call: &Call<'_, 'js>, kind: MetricKind) -> Result<Value<'js>> {
+    if !call.vu.is_init() {
+        return call
+            .fail("metrics must be declared in the init code: move this outside of functions");
+    }
+    let name: Coerced<String> = call.arg(0).get()?;
+    let contains = if is_truthy(&call.arg(1)) {
+        Contains::Time
+    } else {
+        Contains::Default
+    };
+    let metric = Metric {
+        name: name.0.into(),
+        kind,
+        contains,
+    };
+    let id = match declare(call, metric) {
+        Ok(id) => id,
+        Err(message) => return call.fail(&message),
+    };
+    let declared = Declared {
+        id: id.0,
+        is_rate: kind == MetricKind::Rate,
+    };
+    let object = Class::instance(call.ctx.clone(), declared)?.into_inner();
+    object.set("name", call.arg(0))?;
+    Ok(object.into_value())
+}
+
+/// The id of a metric: a new one while the program is loaded, the same one in every virtual user.
+fn declare(call: &Call<'_, '_>, metric: Metric) -> std::result::Result<MetricId, String> {
+    check_name(&metric.name)?;
+    let catalogue = &call.vu.worker.catalogue;
+    let known = catalogue.look(|found| {
+        let at = found
+            .metrics
+            .iter()
+            .position(|known| known.name == metric.name);
+        at.map(|at| (at, found.metrics[at].clone()))
+    });
+    if let Some((at, known)) = known {
+        if (known.kind, known.contains) != (metric.kind, metric.contains) {
+            return Err(format!(
+                "metric {:?} is declared twice, as {} and as {}",
+                metric.name,
+                known.kind.name(),
+                metric.kind.name()
+            ));
+        }
+        return Ok(MetricId((BUILT_IN.len() + at) as u32));
+    }
+    let Some(loading) = catalogue.loading() else {
+        return Err(format!(
+            "metric {:?} was not declared by the first run of the init code: declare it whatever __VU is",
+            metric.name
+        ));
+    };
+    let declared = &mut loading.found.borrow_mut().metrics;
+    declared.push(metric);
+    Ok(MetricId((BUILT_IN.len() + declared.len() - 1) as u32))
+}
+
+/// Names as k6 takes them: 2 to 128 letters, digits and underscores, no digit first.
+fn check_name(name: &str) -> std::result::Result<(), String> {
+    let mut characters = name.chars();
+    let first = characters
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    let rest = characters.all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !first || !rest || !(2..=128).contains(&name.len()) {
+        return Err(format!(
+            "metric name {name:?} is not valid: 2 to 128 ASCII letters, digits and underscores, not starting \
+             with a digit"
+        ));
+    }
+    if BUILT_IN.iter().any(|(known, _, _)| *known == name) {
+        return Err(format!("metric name {name:?} belongs to a built-in metric"));
+    }
+    Ok(())
+}
+
+fn add<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let Ok(metric) = Class::<Declared>::from_value(&call.this) else {
+        return call.fail_type("add() must be called on a metric");
+    };
+    if call.vu.is_init() {
+        return call.fail("metrics take no values in the init code: call add() inside a function");
+    }
+    let value = call.arg(0);
+    let number = number_of(&value, metric.borrow().is_rate);
+    let Some(number) = number else {
+        call.vu
+            .worker
+            .warn("a metric got a value that is not a number; it was left out");
+        return Ok(Value::new_bool(call.ctx.clone(), false));
+    };
+    let tags = with_tags(call, call.vu.tags.get(), &call.arg(1))?;
+    call.vu.sample(MetricId(metric.borrow().id), number, tags);
+    Ok(Value::new_bool(call.ctx.clone(), true))
+}
+
+fn number_of(value: &Value<'_>, is_rate: bool) -> Option<f64> {
+    if is_rate {
+        return Some(f64::from(u8::from(is_truthy(value))));
+    }
+    let number = match value.as_bool() {
+        Some(truth) => f64::from(u8::from(truth)),
+        None => value.get::<Coerced<f64>>().ok()?.0,
+    };
+    (!number.is_nan() && !value.is_null()).then_some(number)
+}

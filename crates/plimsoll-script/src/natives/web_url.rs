@@ -1,0 +1,445 @@
+//! The globals `URL` and `URLSearchParams`. k6 has neither; half the helper libraries exist to make up for that.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rquickjs::class::{JsClass, Readable, Trace};
+use rquickjs::function::Constructor;
+use rquickjs::{
+    Array, Class, Coerced, Ctx, Exception, Function, JsLifetime, Object, Result, Value,
+};
+use url::Url;
+
+use super::{functions, set_functions};
+use crate::raw::{Call, Native, define_getter};
+
+pub(crate) static CONSTRUCTORS: &[Native] = &[
+    Native::constructor("URL", 2, new_url),
+    Native::constructor("URLSearchParams", 1, new_params),
+];
+
+pub(crate) static URL_GETTERS: &[Native] = &[
+    Native::new("href", 0, |call| part(call, |url| url.as_str().to_owned())),
+    Native::new("origin", 0, |call| {
+        part(call, |url| url.origin().ascii_serialization())
+    }),
+    Native::new("protocol", 0, |call| {
+        part(call, |url| format!("{}:", url.scheme()))
+    }),
+    Native::new("username", 0, |call| {
+        part(call, |url| url.username().to_owned())
+    }),
+    Native::new("password", 0, |call| {
+        part(call, |url| url.password().unwrap_or_default().to_owned())
+    }),
+    Native::new("host", 0, |call| part(call, host)),
+    Native::new("hostname", 0, |call| {
+        part(call, |url| url.host_str().unwrap_or_default().to_owned())
+    }),
+    Native::new("port", 0, |call| {
+        part(call, |url| {
+            url.port().map_or_else(String::new, |port| port.to_string())
+        })
+    }),
+    Native::new("pathname", 0, |call| {
+        part(call, |url| url.path().to_owned())
+    }),
+    Native::new("search", 0, |call| {
+        part(call, |url| prefixed('?', url.query()))
+    }),
+    Native::new("hash", 0, |call| {
+        part(call, |url| prefixed('#', url.fragment()))
+    }),
+    Native::new("searchParams", 0, |call| {
+        let url = Rc::clone(&Class::<UrlObject>::from_value(&call.this)?.borrow().url);
+        params_object(
+            call,
+            Params {
+                own: RefCell::default(),
+                url: Some(url),
+            },
+        )
+    }),
+];
+
+/// What can be assigned, each as the getter of the same name.
+pub(crate) static URL_SETTERS: &[Native] = &[
+    Native::new("href", 1, |call| {
+        change(call, |url, text| {
+            let parsed = Url::parse(text);
+            if let Ok(parsed) = parsed {
+                *url = parsed;
+            }
+        })
+    }),
+    Native::new("protocol", 1, |call| {
+        change(call, |url, text| {
+            ignore(url.set_scheme(text.trim_end_matches(':')));
+        })
+    }),
+    Native::new("username", 1, |call| {
+        change(call, |url, text| ignore(url.set_username(text)))
+    }),
+    Native::new("password", 1, |call| {
+        change(call, |url, text| ignore(url.set_password(Some(text))))
+    }),
+    Native::new("host", 1, |call| change(call, set_host)),
+    Native::new("hostname", 1, |call| {
+        change(call, |url, text| ignore(url.set_host(Some(text))))
+    }),
+    Native::new("port", 1, |call| {
+        change(call, |url, text| ignore(url.set_port(text.parse().ok())))
+    }),
+    Native::new("pathname", 1, |call| change(call, Url::set_path)),
+    Native::new("search", 1, |call| {
+        change(call, |url, text| url.set_query(after('?', text)))
+    }),
+    Native::new("hash", 1, |call| {
+        change(call, |url, text| url.set_fragment(after('#', text)))
+    }),
+];
+
+pub(crate) static URL_METHODS: &[Native] = &[
+    Native::new("toString", 0, |call| {
+        part(call, |url| url.as_str().to_owned())
+    }),
+    Native::new("toJSON", 0, |call| {
+        part(call, |url| url.as_str().to_owned())
+    }),
+];
+
+pub(crate) static PARAMS_METHODS: &[Native] = &[
+    Native::new("append", 2, append),
+    Native::new("delete", 1, delete),
+    Native::new("get", 1, get),
+    Native::new("getAll", 1, get_all),
+    Native::new("has", 1, has),
+    Native::new("set", 2, set),
+    Native::new("sort", 0, sort),
+    Native::new("toString", 0, to_text),
+    Native::new("forEach", 1, for_each),
+    Native::new("entries", 0, |call| {
+        iterate(call, |name, value| vec![name, value])
+    }),
+    Native::new("keys", 0, |call| iterate_one(call, |(name, _)| name)),
+    Native::new("values", 0, |call| iterate_one(call, |(_, value)| value)),
+];
+
+#[derive(Trace, JsLifetime)]
+struct UrlObject {
+    #[qjs(skip_trace)]
+    url: Rc<RefCell<Url>>,
+}
+
+impl<'js> JsClass<'js> for UrlObject {
+    const NAME: &'static str = "URL";
+    type Mutable = Readable;
+
+    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
+        let prototype = Object::new(ctx.clone())?;
+        let setters = functions(ctx, URL_SETTERS)?;
+        for (name, getter) in functions(ctx, URL_GETTERS)? {
+            let setter = setters.iter().find(|(known, _)| *known == name);
+            let setter = setter.and_then(|(_, setter)| setter.clone().into_function());
+            if let Some(getter) = getter.into_function() {
+                define_getter(&prototype, name, &getter, setter.as_ref())?;
+            }
+        }
+        set_functions(&prototype, URL_METHODS)?;
+        Ok(Some(prototype))
+    }
+
+    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
+        Ok(None)
+    }
+}
+
+type Pairs = Vec<(String, String)>;
+
+/// Search parameters, of their own or those of a URL object, which they read and write.
+#[derive(Trace, JsLifetime)]
+struct Params {
+    #[qjs(skip_trace)]
+    own: RefCell<Pairs>,
+    #[qjs(skip_trace)]
+    url: Option<Rc<RefCell<Url>>>,
+}
+
+impl<'js> JsClass<'js> for Params {
+    const NAME: &'static str = "URLSearchParams";
+    type Mutable = Readable;
+
+    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
+        let prototype = Object::new(ctx.clone())?;
+        set_functions(&prototype, PARAMS_METHODS)?;
+        let entries: Value<'js> = prototype.get("entries")?;
+        let symbols: Object<'js> = ctx.globals().get("Symbol")?;
+        prototype.set(symbols.get::<_, Value<'js>>("iterator")?, entries)?;
+        Ok(Some(prototype))
+    }
+
+    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
+        Ok(None)
+    }
+}
+
+impl Params {
+    fn pairs(&self) -> Pairs {
+        match &self.url {
+            Some(url) => url.borrow().query_pairs().into_owned().collect(),
+            None => self.own.borrow().clone(),
+        }
+    }
+
+    fn write(&self, pairs: Pairs) {
+        match &self.url {
+            Some(url) if pairs.is_empty() => url.borrow_mut().set_query(None),
+            Some(url) => url.borrow_mut().set_query(Some(&serialised(&pairs))),
+            None => *self.own.borrow_mut() = pairs,
+        }
+    }
+}
+
+fn serialised(pairs: &Pairs) -> String {
+    url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(pairs)
+        .finish()
+}
+
+fn host(url: &Url) -> String {
+    match (url.host_str(), url.port()) {
+        (Some(host), Some(port)) => format!("{host}:{port}"),
+        (host, _) => host.unwrap_or_default().to_owned(),
+    }
+}
+
+fn set_host(url: &mut Url, text: &str) {
+    let (name, port) = match text.rsplit_once(':') {
+        Some((name, port)) if port.parse::<u16>().is_ok() => (name, port.parse().ok()),
+        _ => (text, url.port()),
+    };
+    ignore(url.set_host(Some(name)));
+    ignore(url.set_port(port));
+}
+
+/// A part that does not fit leaves the URL as it was: so says the standard.
+fn ignore<E>(outcome: std::result::Result<(), E>) {
+    drop(outcome);
+}
+
+fn prefixed(mark: char, part: Option<&str>) -> String {
+    let part = part.filter(|part| !part.is_empty());
+    part.map_or_else(String::new, |part| format!("{mark}{part}"))
+}
+
+fn after(mark: char, text: &str) -> Option<&str> {
+    let text = text.strip_prefix(mark).unwrap_or(text);
+    (!text.is_empty()).then_some(text)
+}
+
+fn string<'js>(ctx: &Ctx<'js>, text: &str) -> Result<Value<'js>> {
+    Ok(rquickjs::String::from_str(ctx.clone(), text)?.into_value())
+}
+
+fn part<'js>(call: &Call<'_, 'js>, read: fn(&Url) -> String) -> Result<Value<'js>> {
+    let object = Class::<UrlObject>::from_value(&call.this)?;
+    let text = read(&object.borrow().url.borrow());
+    string(&call.ctx, &text)
+}
+
+fn change<'js>(call: &Call<'_, 'js>, write: fn(&mut Url, &str)) -> Result<Value<'js>> {
+    let object = Class::<UrlObject>::from_value(&call.this)?;
+    let text: Coerced<String> = call.arg(0).get()?;
+    write(&mut object.borrow().url.borrow_mut(), &text.0);
+    Ok(call.undefined())
+}
+
+fn new_url<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let text: Coerced<String> = call.arg(0).get()?;
+    let base = match call.args.get(1) {
+        Some(base) if !base.is_undefined() => Some(base.get::<Coerced<String>>()?.0),
+        _ => None,
+    };
+    let parsed = match &base {
+        Some(base) => Url::parse(base).and_then(|base| base.join(&text.0)),
+        None => Url::parse(&text.0),
+    };
+    let url = parsed.map_err(|error| {
+        let message = format!("invalid URL {:?}: {error}", text.0);
+        Exception::throw_type(&call.ctx, &message)
+    })?;
+    let url = Rc::new(RefCell::new(url));
+    Ok(Class::instance(call.ctx.clone(), UrlObject { url })?.into_value())
+}
+
+fn new_params<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let own = RefCell::new(pairs_of(&call.arg(0))?);
+    params_object(call, Params { own, url: None })
+}
+
+fn params_object<'js>(call: &Call<'_, 'js>, params: Params) -> Result<Value<'js>> {
+    Ok(Class::instance(call.ctx.clone(), params)?.into_value())
+}
+
+/// A query string, pairs, an object, or other parameters.
+fn pairs_of(given: &Value<'_>) -> Result<Pairs> {
+    if let Ok(params) = Class::<Params>::from_value(given) {
+        return Ok(params.borrow().pairs());
+    }
+    if let Some(list) = given.as_array() {
+        let mut pairs = Vec::new();
+        for pair in list.iter::<Array<'_>>() {
+            let pair = pair?;
+            let (name, value): (Coerced<String>, Coerced<String>) = (pair.get(0)?, pair.get(1)?);
+            pairs.push((name.0, value.0));
+        }
+        return Ok(pairs);
+    }
+    if let Some(object) = given.as_object() {
+        let pairs = object.props::<String, Coerced<String>>();
+        return pairs
+            .map(|pair| pair.map(|(name, value)| (name, value.0)))
+            .collect();
+    }
+    if given.is_undefined() {
+        return Ok(Vec::new());
+    }
+    let text: Coerced<String> = given.get()?;
+    let query = text.0.strip_prefix('?').unwrap_or(&text.0);
+    Ok(url::form_urlencoded::parse(query.as_bytes())
+        .into_owned()
+        .collect())
+}
+
+fn with<T>(call: &Call<'_, '_>, read: impl FnOnce(&Params) -> T) -> Result<T> {
+    let params = Class::<Params>::from_value(&call.this)?;
+    let params = params.borrow();
+    Ok(read(&params))
+}
+
+fn text_arg(call: &Call<'_, '_>, index: usize) -> Result<String> {
+    Ok(call.arg(index).get::<Coerced<String>>()?.0)
+}
+
+fn append<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let pair = (text_arg(call, 0)?, text_arg(call, 1)?);
+    with(call, |params| {
+        let mut pairs = params.pairs();
+        pairs.push(pair);
+        params.write(pairs);
+    })?;
+    Ok(call.undefined())
+}
+
+fn delete<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let name = text_arg(call, 0)?;
+    with(call, |params| {
+        let mut pairs = params.pairs();
+        pairs.retain(|(known, _)| *known != name);
+        params.write(pairs);
+    })?;
+    Ok(call.undefined())
+}
+
+fn get<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let name = text_arg(call, 0)?;
+    let found = with(call, |params| {
+        params.pairs().into_iter().find(|(known, _)| *known == name)
+    })?;
+    match found {
+        Some((_, value)) => string(&call.ctx, &value),
+        None => Ok(Value::new_null(call.ctx.clone())),
+    }
+}
+
+fn get_all<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let name = text_arg(call, 0)?;
+    let found = with(call, Params::pairs)?;
+    let all = Array::new(call.ctx.clone())?;
+    for (_, value) in found.into_iter().filter(|(known, _)| *known == name) {
+        all.set(all.len(), value)?;
+    }
+    Ok(all.into_value())
+}
+
+fn has<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let name = text_arg(call, 0)?;
+    let has = with(call, |params| {
+        params.pairs().iter().any(|(known, _)| *known == name)
+    })?;
+    Ok(Value::new_bool(call.ctx.clone(), has))
+}
+
+/// Replaces the first of that name and drops the others.
+fn set<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let (name, value) = (text_arg(call, 0)?, text_arg(call, 1)?);
+    with(call, |params| {
+        let mut pairs = params.pairs();
+        let first = pairs.iter().position(|(known, _)| *known == name);
+        match first {
+            Some(first) => {
+                pairs[first].1 = value;
+                let mut index = 0;
+                pairs.retain(|(known, _)| {
+                    index += 1;
+                    *known != name || index == first + 1
+                });
+            }
+            None => pairs.push((name, value)),
+        }
+        params.write(pairs);
+    })?;
+    Ok(call.undefined())
+}
+
+fn sort<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    with(call, |params| {
+        let mut pairs = params.pairs();
+        pairs.sort_by(|a, b| a.0.encode_utf16().cmp(b.0.encode_utf16()));
+        params.write(pairs);
+    })?;
+    Ok(call.undefined())
+}
+
+fn to_text<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let text = with(call, |params| serialised(&params.pairs()))?;
+    string(&call.ctx, &text)
+}
+
+fn for_each<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let Some(visit) = call.arg(0).into_function() else {
+        return call.fail_type("forEach() needs a function");
+    };
+    for (name, value) in with(call, Params::pairs)? {
+        visit.call::<_, ()>((value, name, call.this.clone()))?;
+    }
+    Ok(call.undefined())
+}
+
+fn iterate<'js>(
+    call: &Call<'_, 'js>,
+    make: fn(String, String) -> Vec<String>,
+) -> Result<Value<'js>> {
+    let all = Array::new(call.ctx.clone())?;
+    for (name, value) in with(call, Params::pairs)? {
+        all.set(all.len(), make(name, value))?;
+    }
+    values_of(all)
+}
+
+fn iterate_one<'js>(
+    call: &Call<'_, 'js>,
+    make: fn((String, String)) -> String,
+) -> Result<Value<'js>> {
+    let all = Array::new(call.ctx.clone())?;
+    for pair in with(call, Params::pairs)? {
+        all.set(all.len(), make(pair))?;
+    }
+    values_of(all)
+}
+
+/// The iterator of an array.
+fn values_of(array: Array<'_>) -> Result<Value<'_>> {
+    let iterate: Function<'_> = array.as_object().get("values")?;
+    iterate.call((rquickjs::function::This(array),))
+}

@@ -1,0 +1,83 @@
+//! Tells apart the ways in which script code ends early.
+
+use rquickjs::{Coerced, Ctx, Error, Object, Value};
+
+use crate::host::{ConsoleLine, Level};
+use crate::turn::{End, Thrown};
+use crate::vu_state::VuState;
+
+/// The end that an error of the engine means. Clears the pending exception.
+pub(crate) fn end_of(ctx: &Ctx<'_>, vu: &VuState, error: Error) -> End {
+    let exception = match error {
+        Error::Exception => describe(&ctx.catch()),
+        other => Thrown {
+            message: other.to_string().into(),
+            stack: Box::default(),
+        },
+    };
+    if let Some(end) = vu.ending.borrow_mut().take() {
+        return end;
+    }
+    if vu.worker.interruption().is_some() {
+        return End::Interrupted;
+    }
+    End::Exception(with_memory_hint(vu, exception))
+}
+
+fn with_memory_hint(vu: &VuState, mut exception: Thrown) -> Thrown {
+    if vu.worker.account.was_refused() {
+        let limit = vu.worker.settings.limits.memory_bytes >> 20;
+        let message = &exception.message;
+        exception.message = format!("{message} (limit {limit} MiB in one go)").into();
+    }
+    exception
+}
+
+/// Message and stack of a thrown value.
+pub(crate) fn describe(value: &Value<'_>) -> Thrown {
+    if let Some(object) = value.as_object().filter(|_| value.is_error()) {
+        return Thrown {
+            message: message_of(object).into(),
+            stack: frames_of(object).into(),
+        };
+    }
+    let text = value.get::<Coerced<String>>();
+    Thrown {
+        message: text.map_or_else(|_| "(unprintable)".into(), |text| text.0.into()),
+        stack: Box::default(),
+    }
+}
+
+/// The frames of the script; the outermost may be the engine's own anchor.
+fn frames_of(error: &Object<'_>) -> String {
+    let stack: String = error.get("stack").unwrap_or_default();
+    let is_script = |line: &&str| !line.trim().is_empty() && !line.ends_with("at wait (native)");
+    let frames: Vec<&str> = stack.lines().filter(is_script).collect();
+    frames.join("\n")
+}
+
+fn message_of(error: &Object<'_>) -> String {
+    let part = |name| {
+        let value = error.get::<_, Coerced<String>>(name);
+        value.map(|text| text.0).unwrap_or_default()
+    };
+    let (name, message) = (part("name"), part("message"));
+    if message.is_empty() {
+        return name;
+    }
+    format!("{name}: {message}")
+}
+
+/// Tells the log of an exception that nobody caught, as k6 does.
+pub(crate) fn report(vu: &VuState, exception: &Thrown) {
+    let mut message = exception.message.to_string();
+    for frame in exception.stack.lines() {
+        message.push_str("\n\t");
+        message.push_str(frame.trim_start());
+    }
+    vu.worker.host.console(&ConsoleLine {
+        level: Level::Error,
+        message: &message,
+        source: Some("stacktrace"),
+    });
+}

@@ -1,0 +1,219 @@
+//! One engine per worker thread, and the virtual users that live in it.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rquickjs::{Context, Ctx};
+
+use crate::error::ScriptError;
+use crate::host::Host;
+use crate::init;
+use crate::iteration;
+use crate::loader::{Catalogue, Modules};
+use crate::program::Program;
+use crate::raw::{Account, Anchor, Body, CountingAllocator, Fiber, StackPool, attach};
+use crate::settings::Settings;
+use crate::tags::TagTable;
+use crate::turn::{End, Got, Want};
+use crate::vu_state::{VuState, Worker};
+
+/// An engine with its memory: one per worker, or one per virtual user if the script uses promises.
+pub(crate) struct Engine {
+    anchor: RefCell<Anchor>,
+    runtime: rquickjs::Runtime,
+    stacks: StackPool,
+}
+
+impl Engine {
+    pub(crate) fn new(worker: &Rc<Worker>) -> Result<Self, ScriptError> {
+        let account: Rc<Account> = Rc::clone(&worker.account);
+        worker.refill();
+        let runtime = rquickjs::Runtime::new_with_alloc(CountingAllocator(account));
+        let runtime = runtime.map_err(|error| engine_error(&error))?;
+        runtime.set_loader(Modules, Modules);
+        let asked = Rc::downgrade(worker);
+        runtime.set_interrupt_handler(Some(Box::new(move || {
+            asked.upgrade().is_none_or(|worker| worker.should_stop())
+        })));
+        let anchor = Anchor::new(&runtime).map_err(|error| engine_error(&error))?;
+        Ok(Self {
+            anchor: RefCell::new(anchor),
+            runtime,
+            stacks: StackPool::new(worker.settings.limits.stack_bytes),
+        })
+    }
+}
+
+pub(crate) fn engine_error(error: &impl fmt::Display) -> ScriptError {
+    ScriptError::Engine(error.to_string().into())
+}
+
+/// What the virtual users of one worker thread share: create it on that thread.
+pub struct Runtime {
+    worker: Rc<Worker>,
+    program: Arc<Program>,
+    shared: Option<Rc<Engine>>,
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Runtime").finish_non_exhaustive()
+    }
+}
+
+impl Runtime {
+    /// `stop` ends every running script at its next interrupt check; any thread may set it.
+    pub fn new(
+        program: &Arc<Program>,
+        settings: Settings,
+        host: Rc<dyn Host>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, ScriptError> {
+        let catalogue = Catalogue::Ready(Arc::clone(&program.found));
+        let worker = Rc::new(Worker::new(host, settings, catalogue, stop));
+        let uses_promises = program.found.uses_promises;
+        let shared = if uses_promises {
+            None
+        } else {
+            Some(Rc::new(Engine::new(&worker)?))
+        };
+        Ok(Self {
+            worker,
+            program: Arc::clone(program),
+            shared,
+        })
+    }
+
+    /// The tag sets of this worker's samples.
+    pub fn tags(&self) -> Rc<RefCell<TagTable>> {
+        Rc::clone(&self.worker.tags)
+    }
+
+    /// Bytes that the engine holds for all virtual users.
+    pub fn memory_bytes(&self) -> usize {
+        self.worker.account.held_bytes()
+    }
+
+    /// A new virtual user: runs the init code. `vu_in_test` counts from 1; 0 is for setup and teardown.
+    pub fn vu(&self, vu_in_test: u64) -> Result<Vu, ScriptError> {
+        let engine = match &self.shared {
+            Some(shared) => Rc::clone(shared),
+            None => Rc::new(Engine::new(&self.worker)?),
+        };
+        let mut vu = Vu::new(engine, Rc::clone(&self.worker), vu_in_test)?;
+        vu.initialise(&self.program.entry)?;
+        Ok(vu)
+    }
+}
+
+/// One virtual user: variables of its own, and at most one function under way.
+pub struct Vu {
+    fiber: Option<Fiber>,
+    context: Context,
+    pub(crate) state: Rc<VuState>,
+    engine: Rc<Engine>,
+}
+
+impl fmt::Debug for Vu {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Vu").finish_non_exhaustive()
+    }
+}
+
+impl Vu {
+    pub(crate) fn new(
+        engine: Rc<Engine>,
+        worker: Rc<Worker>,
+        vu_in_test: u64,
+    ) -> Result<Self, ScriptError> {
+        worker.refill();
+        let context = Context::full(&engine.runtime).map_err(|error| engine_error(&error))?;
+        let state = Rc::new(VuState::new(worker, vu_in_test));
+        context.with(|ctx| attach(&ctx, &state));
+        Ok(Self {
+            fiber: None,
+            context,
+            state,
+            engine,
+        })
+    }
+
+    /// Runs the init code of the module `entry`.
+    pub(crate) fn initialise(&mut self, entry: &str) -> Result<(), ScriptError> {
+        entry.clone_into(&mut self.state.entry.borrow_mut());
+        self.start(init::run)?;
+        match self.turn(Got::Slept) {
+            Want::Done(End::Ok { .. }) => Ok(()),
+            Want::Done(end) => Err(init::error_of(&self.state, &end)),
+            // Init code cannot wait: the native functions refuse.
+            Want::Http(_) | Want::Sleep(_) => Err(ScriptError::Engine("init code waited".into())),
+        }
+    }
+
+    /// Goes on until the next want. [`Got::Start`] only after [`Want::Done`] or on a new virtual user; anything else
+    /// only after a want that it answers.
+    pub fn resume(&mut self, got: Got) -> Want {
+        if matches!(got, Got::Start(_))
+            && let Err(error) = self.start(iteration::run)
+        {
+            return Want::Done(iteration::not_started(&self.state, &error));
+        }
+        self.turn(got)
+    }
+
+    /// Whether a function is under way.
+    pub fn is_running(&self) -> bool {
+        self.fiber.is_some()
+    }
+
+    /// Runs something inside the context that neither waits nor runs script code for long.
+    pub(crate) fn peek<T>(&self, read: impl FnOnce(&Ctx<'_>) -> T) -> T {
+        self.context.with(|ctx| read(&ctx))
+    }
+
+    fn start(&mut self, body: Body) -> Result<(), ScriptError> {
+        self.end_running();
+        let fiber = Fiber::new(&self.engine.stacks, &self.context, &self.state, body);
+        let fiber = fiber.map_err(|error| {
+            ScriptError::Engine(format!("no memory for another stack: {error}").into())
+        })?;
+        self.fiber = Some(fiber);
+        Ok(())
+    }
+
+    fn turn(&mut self, got: Got) -> Want {
+        let Some(fiber) = &mut self.fiber else {
+            return Want::Done(End::Interrupted);
+        };
+        self.state.worker.refill();
+        let want = fiber.resume(&self.engine.stacks, got);
+        self.engine.anchor.borrow_mut().reset();
+        if matches!(want, Want::Done(_)) {
+            self.fiber = None;
+        }
+        want
+    }
+
+    /// Ends a function under way. It may only wait a few times more: what it calls throws what it cannot catch.
+    fn end_running(&mut self) {
+        for _ in 0..8 {
+            if self.fiber.is_none() {
+                return;
+            }
+            self.turn(Got::Stop);
+        }
+        if let Some(mut fiber) = self.fiber.take() {
+            fiber.leak();
+        }
+    }
+}
+
+impl Drop for Vu {
+    fn drop(&mut self) {
+        self.end_running();
+        self.state.release();
+    }
+}

@@ -1,0 +1,201 @@
+//! Scripts that cannot run say why, where and what to do; scripts that go wild are ended.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use plimsoll_script::{End, Got, Host, Limits, Memory, Runtime, Settings, Want};
+
+use crate::rig::{Recorder, Rig, iteration, load};
+
+fn refusal(files: &[(&str, &str)]) -> (String, u8) {
+    let mut sources = Memory::default();
+    for (path, text) in files {
+        sources = sources.with(*path, *text);
+    }
+    let host = Rc::new(Recorder::default());
+    let error = load(Rc::new(sources), "/t/main.js", &Settings::default(), &host).unwrap_err();
+    (error.to_string(), error.exit_code())
+}
+
+#[test]
+fn errors_name_place_and_fix() {
+    type Case<'a> = (&'a [(&'a str, &'a str)], u8, &'a [&'a str]);
+    let cases: &[Case<'_>] = &[
+        (&[], 255, &["/t/main.js", "cannot read"]),
+        (&[("/t/main.js", "let a = ;\n")], 107, &["/t/main.js:1:"]),
+        (
+            &[("/t/main.js", "\n\n  throw new Error('in init');")],
+            107,
+            &["/t/main.js:3:", "in init"],
+        ),
+        (
+            &[("/t/main.js", "\nimport './gone.js';")],
+            107,
+            &["/t/main.js:2:8", "gone.js", "paths start from"],
+        ),
+        (
+            &[("/t/main.js", "import './lib';"), ("/t/lib.js", "")],
+            107,
+            &["full file name", "\"./lib.js\""],
+        ),
+        (
+            &[("/t/main.js", "import _ from 'lodash';")],
+            107,
+            &["node_modules"],
+        ),
+        (
+            &[("/t/main.js", "import sql from 'k6/x/sql';")],
+            107,
+            &["main.js:1:17", "extensions"],
+        ),
+        (
+            &[("/t/main.js", "import './a.js';"), ("/t/a.js", "x y")],
+            107,
+            &["/t/a.js:1:"],
+        ),
+        (
+            &[(
+                "/t/main.js",
+                "import http from 'k6/http'; http.get('http://a.test');",
+            )],
+            107,
+            &["init code"],
+        ),
+        (
+            &[("/t/main.js", "import { nope } from 'k6/http';")],
+            107,
+            &["nope"],
+        ),
+        (&[("/t/main.js", "open('./gone.txt')")], 107, &["gone.txt"]),
+        (
+            &[(
+                "/t/main.js",
+                "import { Trend } from 'k6/metrics'; new Trend('a');",
+            )],
+            107,
+            &["\"a\"", "2 to 128"],
+        ),
+    ];
+    for (files, exit, words) in cases {
+        let (message, code) = refusal(files);
+        assert_eq!(code, *exit, "{message}");
+        for word in *words {
+            assert!(message.contains(word), "{message:?} lacks {word:?}");
+        }
+    }
+}
+
+#[test]
+fn a_missing_function_is_named_with_the_ones_there_are() {
+    let rig = Rig::of_text("export function other() {}");
+    let error = rig.program.require_function("default").unwrap_err();
+    assert_eq!(error.exit_code(), 104);
+    let text = error.to_string();
+    assert!(
+        text.contains("it exports: other") && text.contains("export default function"),
+        "{text}"
+    );
+    assert_eq!(rig.program.require_function("other"), Ok(()));
+}
+
+const ENDLESS: &str = "let caught = 0;
+    export default function () { for (;;) { try { for (;;) {} } catch (e) { caught++; } } }
+    export function after() { return caught; }";
+
+fn rig_with(limits: Limits, text: &str) -> Rig {
+    let sources = Rc::new(Memory::default().with("/t/main.js", text));
+    let settings = Settings {
+        limits,
+        ..Settings::default()
+    };
+    Rig::of_files(sources, "/t/main.js", &settings).unwrap_or_else(|(error, _)| panic!("{error}"))
+}
+
+#[test]
+fn an_endless_loop_ends_at_its_budget_and_cannot_catch_that() {
+    let limits = Limits {
+        ticks: 100,
+        ..Limits::default()
+    };
+    let rig = rig_with(limits, ENDLESS);
+    let mut vu = rig.vu(1);
+    assert_eq!(rig.run(&mut vu, iteration("default", 0)), End::Interrupted);
+    let mut after = iteration("after", 1);
+    after.wants_return = true;
+    let returned = Some("0".into());
+    assert_eq!(rig.run(&mut vu, after), End::Ok { returned });
+}
+
+#[test]
+fn the_stop_flag_ends_a_loop_from_another_thread() {
+    let sources = Rc::new(Memory::default().with("/t/main.js", ENDLESS));
+    let host = Rc::new(Recorder::default());
+    let program = Arc::new(load(sources, "/t/main.js", &Settings::default(), &host).unwrap());
+    let stop = Arc::new(AtomicBool::new(false));
+    let runtime = Runtime::new(
+        &program,
+        Settings::default(),
+        host as Rc<dyn Host>,
+        Arc::clone(&stop),
+    )
+    .unwrap();
+    let mut vu = runtime.vu(1).unwrap();
+    let setter = std::thread::spawn(move || stop.store(true, Ordering::Relaxed));
+    let want = vu.resume(Got::Start(iteration("default", 0)));
+    assert!(matches!(want, Want::Done(End::Interrupted)), "{want:?}");
+    setter.join().unwrap();
+}
+
+#[test]
+fn memory_beyond_the_limit_ends_the_iteration_and_only_that() {
+    let limits = Limits {
+        memory_bytes: 8 << 20,
+        ..Limits::default()
+    };
+    let rig = rig_with(
+        limits,
+        "export default function () { const all = []; for (;;) { all.push(new Uint8Array(65536)); } }
+         export function small() { return 'fits'; }",
+    );
+    let (mut one, mut two) = (rig.vu(1), rig.vu(2));
+    let End::Exception(exception) = rig.run(&mut one, iteration("default", 0)) else {
+        panic!("it went on");
+    };
+    assert!(exception.message.contains("out of memory"), "{exception:?}");
+    assert!(exception.message.contains("8 MiB"), "{exception:?}");
+    for vu in [&mut one, &mut two] {
+        assert!(matches!(rig.run(vu, iteration("small", 1)), End::Ok { .. }));
+    }
+}
+
+#[test]
+fn endless_recursion_is_an_exception() {
+    let rig = Rig::of_text("function f() { return f() + 1; } export default function () { f(); }");
+    let mut vu = rig.vu(1);
+    let End::Exception(exception) = rig.run(&mut vu, iteration("default", 0)) else {
+        panic!("it went on");
+    };
+    assert!(exception.message.contains("call stack"), "{exception:?}");
+    assert!(matches!(
+        rig.run(&mut vu, iteration("default", 1)),
+        End::Exception(_)
+    ));
+}
+
+#[test]
+fn an_exception_is_logged_with_its_stack() {
+    let rig = Rig::of_text("export default function () {\n  null.x;\n}");
+    let mut vu = rig.vu(1);
+    assert!(matches!(
+        rig.run(&mut vu, iteration("default", 0)),
+        End::Exception(_)
+    ));
+    let lines = rig.host.lines.borrow();
+    let (_, source, message) = lines.last().unwrap();
+    assert_eq!(*source, Some("stacktrace"));
+    assert!(
+        message.starts_with("TypeError: ") && message.contains("file:///test/main.js:2:"),
+        "{message}"
+    );
+}

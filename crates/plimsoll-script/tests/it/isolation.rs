@@ -1,0 +1,123 @@
+//! Virtual users share an engine and nothing else.
+
+use plimsoll_script::http::HttpResult;
+use plimsoll_script::{End, Got, Want};
+
+use crate::rig::{Rig, iteration};
+
+/// Starts a function and gives back what it wants first.
+fn start(vu: &mut plimsoll_script::Vu, index: u64) -> Want {
+    vu.resume(Got::Start(iteration("default", index)))
+}
+
+#[test]
+fn interleaved_virtual_users_keep_their_variables_and_stacks() {
+    let rig = Rig::of_text(
+        "import { sleep } from 'k6'; let calls = 0;
+         function deep(n) { if (n === 0) { sleep(1); return 1; } return 1 + deep(n - 1); }
+         export default function () { calls++; console.log(`${__VU}:${calls}:${deep(__VU * 3)}`); }",
+    );
+    let mut vus: Vec<_> = (1..=20).map(|id| rig.vu(id)).collect();
+    for round in 0..3 {
+        for (index, vu) in vus.iter_mut().enumerate() {
+            let mut iteration = iteration("default", round);
+            iteration.vu_in_test = index as u64 + 1;
+            assert!(matches!(vu.resume(Got::Start(iteration)), Want::Sleep(_)));
+        }
+        // In another order than they went to sleep.
+        for index in (0..20).map(|index| (index * 7) % 20) {
+            let end = vus[index].resume(Got::Slept);
+            assert!(matches!(end, Want::Done(End::Ok { .. })), "{end:?}");
+        }
+    }
+    let mut lines = rig.host.console_lines();
+    lines.sort();
+    let mut expected: Vec<String> = (1..=20)
+        .flat_map(|vu| (1..=3).map(move |call| format!("{vu}:{call}:{}", vu * 3 + 1)))
+        .collect();
+    expected.sort();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn an_exception_keeps_its_own_stack_while_others_sleep() {
+    let rig = Rig::of_text(
+        "import { sleep } from 'k6';
+         function inner() { sleep(1); throw new Error('mine'); }
+         export default function () { inner(); }",
+    );
+    let (mut one, mut two) = (rig.vu(1), rig.vu(2));
+    assert!(matches!(start(&mut one, 0), Want::Sleep(_)));
+    assert!(matches!(start(&mut two, 0), Want::Sleep(_)));
+    for vu in [&mut one, &mut two] {
+        let Want::Done(End::Exception(exception)) = vu.resume(Got::Slept) else {
+            panic!("no exception");
+        };
+        assert_eq!(&*exception.message, "Error: mine");
+        let frames: Vec<&str> = exception.stack.lines().map(str::trim).collect();
+        assert_eq!(frames.len(), 2, "{frames:?}");
+        assert!(
+            frames[0].starts_with("at inner (file:///test/main.js:2:"),
+            "{frames:?}"
+        );
+        assert!(frames[1].contains("main.js:3:"), "{frames:?}");
+    }
+}
+
+#[test]
+fn dropping_a_virtual_user_that_waits_leaves_the_others_alone() {
+    let rig = Rig::of_text(
+        "import http from 'k6/http';
+         export default function () { try { http.get('http://a.test/'); } finally { http.get('http://b.test/'); } console.log('end'); }",
+    );
+    let (mut one, mut two) = (rig.vu(1), rig.vu(2));
+    assert!(matches!(start(&mut one, 0), Want::Http(_)));
+    assert!(matches!(start(&mut two, 0), Want::Http(_)));
+    drop(one);
+    let answered = || {
+        Got::Http(vec![HttpResult {
+            status: 200,
+            ..HttpResult::default()
+        }])
+    };
+    assert!(matches!(two.resume(answered()), Want::Http(_)));
+    assert!(matches!(two.resume(answered()), Want::Done(End::Ok { .. })));
+    assert_eq!(rig.host.console_lines(), ["end"]);
+}
+
+#[test]
+fn a_stop_cannot_be_caught() {
+    let rig = Rig::of_text(
+        "import { sleep } from 'k6';
+         export default function () { for (;;) { try { sleep(1); } catch (e) { console.log('caught'); } } }",
+    );
+    let mut vu = rig.vu(1);
+    assert!(matches!(start(&mut vu, 0), Want::Sleep(_)));
+    assert!(matches!(vu.resume(Got::Stop), Want::Done(End::Interrupted)));
+    assert!(rig.host.console_lines().is_empty());
+    assert!(matches!(start(&mut vu, 1), Want::Sleep(_)), "it runs again");
+}
+
+#[test]
+fn promises_of_one_virtual_user_run_in_no_other() {
+    let rig = Rig::of_text(
+        "import { sleep } from 'k6';
+         export default async function () {
+             const later = (async () => { await null; console.log(`${__VU} job`); })();
+             sleep(1); console.log(`${__VU} slept`); await later; console.log(`${__VU} end`);
+         }",
+    );
+    assert!(rig.program.uses_promises());
+    let (mut one, mut two) = (rig.vu(1), rig.vu(2));
+    let mut second = iteration("default", 0);
+    second.vu_in_test = 2;
+    assert!(matches!(start(&mut one, 0), Want::Sleep(_)));
+    assert!(matches!(two.resume(Got::Start(second)), Want::Sleep(_)));
+    assert!(matches!(two.resume(Got::Slept), Want::Done(End::Ok { .. })));
+    assert!(matches!(one.resume(Got::Slept), Want::Done(End::Ok { .. })));
+    let lines = rig.host.console_lines();
+    assert_eq!(
+        lines,
+        ["2 slept", "2 job", "2 end", "1 slept", "1 job", "1 end"]
+    );
+}

@@ -1,0 +1,237 @@
+//! Plays scripts: a host that remembers everything, and a driver that answers every want at once.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use plimsoll_core::Nanos;
+use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, Level};
+use plimsoll_script::{
+    End, Got, Host, Iteration, Load, Memory, MetricId, Program, Runtime, Scenario, ScriptError,
+    Settings, Sources, TagSetId, Vu, Want,
+};
+
+use crate::httpbin;
+
+/// One value that a script gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) metric: String,
+    pub(crate) value: f64,
+    pub(crate) tags: BTreeMap<String, String>,
+}
+
+/// Remembers what scripts say.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    now: Cell<u64>,
+    raw: RefCell<Vec<(MetricId, f64, TagSetId)>>,
+    pub(crate) lines: RefCell<Vec<(Level, Option<&'static str>, String)>>,
+    pub(crate) failures: RefCell<Vec<String>>,
+    pub(crate) requests: RefCell<Vec<String>>,
+    pub(crate) slept: Cell<Nanos>,
+}
+
+impl Host for Recorder {
+    fn now(&self) -> Nanos {
+        Nanos(self.now.get())
+    }
+
+    fn unix_ms(&self) -> i64 {
+        1_700_000_000_000 + (self.now.get() / 1_000_000).cast_signed()
+    }
+
+    fn sample(&self, metric: MetricId, value: f64, tags: TagSetId) {
+        self.raw.borrow_mut().push((metric, value, tags));
+    }
+
+    fn http(&self, sample: &HttpSample<'_>) {
+        let mut raw = self.raw.borrow_mut();
+        raw.push((MetricId::HTTP_REQS, 1.0, sample.tags));
+        let duration = sample.result.timings.duration().as_millis_f64();
+        raw.push((MetricId::HTTP_REQ_DURATION, duration, sample.tags));
+        if let Some(expected) = sample.expected {
+            let failed = f64::from(u8::from(!expected));
+            raw.push((MetricId::HTTP_REQ_FAILED, failed, sample.tags));
+        }
+    }
+
+    fn console(&self, line: &ConsoleLine<'_>) {
+        let line = (line.level, line.source, line.message.to_owned());
+        self.lines.borrow_mut().push(line);
+    }
+
+    fn mark_failed(&self, message: &str) {
+        self.failures.borrow_mut().push(message.to_owned());
+    }
+
+    fn instance(&self) -> Instance {
+        Instance {
+            iterations_completed: 7,
+            iterations_interrupted: 1,
+            vus_active: 2,
+            vus_initialized: 3,
+        }
+    }
+
+    fn scenario_progress(&self, _scenario: &str) -> f64 {
+        0.25
+    }
+}
+
+impl Recorder {
+    /// Lines of `console.*`.
+    pub(crate) fn console_lines(&self) -> Vec<String> {
+        self.lines_of(|_, source| source == Some("console"))
+    }
+
+    /// What the engine itself warned of.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.lines_of(|level, source| level == Level::Warning && source.is_none())
+    }
+
+    fn lines_of(&self, fits: impl Fn(Level, Option<&'static str>) -> bool) -> Vec<String> {
+        let lines = self.lines.borrow();
+        let fitting = lines
+            .iter()
+            .filter(|(level, source, _)| fits(*level, *source));
+        fitting.map(|(_, _, message)| message.clone()).collect()
+    }
+
+    fn pass(&self, time: Nanos) {
+        self.now.set(self.now.get() + time.0);
+    }
+}
+
+/// A loaded script with one worker.
+pub(crate) struct Rig {
+    pub(crate) host: Rc<Recorder>,
+    pub(crate) program: Arc<Program>,
+    pub(crate) runtime: Runtime,
+}
+
+pub(crate) fn load(
+    sources: Rc<dyn Sources>,
+    entry: &str,
+    settings: &Settings,
+    host: &Rc<Recorder>,
+) -> Result<Program, ScriptError> {
+    Program::load(Load {
+        sources,
+        entry: PathBuf::from(entry),
+        env: vec![("NAME".to_owned(), "value".to_owned())],
+        host: Rc::clone(host) as Rc<dyn Host>,
+        settings: settings.clone(),
+        stop: Arc::new(AtomicBool::new(false)),
+    })
+}
+
+impl Rig {
+    pub(crate) fn of_files(
+        sources: Rc<dyn Sources>,
+        entry: &str,
+        settings: &Settings,
+    ) -> Result<Self, (ScriptError, Rc<Recorder>)> {
+        let host = Rc::new(Recorder::default());
+        let program = match load(sources, entry, settings, &host) {
+            Ok(program) => Arc::new(program),
+            Err(error) => return Err((error, host)),
+        };
+        // The init code runs again for each virtual user; what it says then is not the test's.
+        let said = host.lines.borrow().len();
+        let stop = Arc::new(AtomicBool::new(false));
+        let as_host = Rc::clone(&host) as Rc<dyn Host>;
+        let runtime = Runtime::new(&program, settings.clone(), as_host, stop).unwrap();
+        host.lines.borrow_mut().truncate(said);
+        Ok(Self {
+            host,
+            program,
+            runtime,
+        })
+    }
+
+    pub(crate) fn of_text(text: &str) -> Self {
+        let sources = Rc::new(Memory::default().with("/test/main.js", text));
+        let rig = Self::of_files(sources, "/test/main.js", &Settings::default());
+        rig.unwrap_or_else(|(error, _)| panic!("{error}"))
+    }
+
+    pub(crate) fn vu(&self, id: u64) -> Vu {
+        let said = self.host.lines.borrow().len();
+        let vu = self.runtime.vu(id).unwrap();
+        self.host.lines.borrow_mut().truncate(said);
+        vu
+    }
+
+    /// Runs a function of a virtual user to its end.
+    pub(crate) fn run(&self, vu: &mut Vu, iteration: Iteration) -> End {
+        let mut want = vu.resume(Got::Start(iteration));
+        loop {
+            want = match want {
+                Want::Done(end) => return end,
+                other => vu.resume(self.answer(other)),
+            };
+        }
+    }
+
+    pub(crate) fn answer(&self, want: Want) -> Got {
+        match want {
+            Want::Sleep(pause) => {
+                self.host.pass(pause);
+                self.host.slept.set(self.host.slept.get() + pause);
+                Got::Slept
+            }
+            Want::Http(calls) => {
+                let mut results = Vec::new();
+                for call in &calls {
+                    let line = format!("{} {}", call.method, call.url.target);
+                    self.host.requests.borrow_mut().push(line);
+                    results.push(httpbin::answer(call));
+                }
+                self.host.pass(Nanos::from_millis(10));
+                Got::Http(results)
+            }
+            Want::Done(end) => panic!("nothing to answer: {end:?}"),
+        }
+    }
+
+    /// Every sample with its names.
+    pub(crate) fn samples(&self) -> Vec<Seen> {
+        let table = self.runtime.tags();
+        let table = table.borrow();
+        let raw = self.host.raw.borrow();
+        let named = |(metric, value, tags): &(MetricId, f64, TagSetId)| Seen {
+            metric: self.program.metrics()[metric.0 as usize].name.to_string(),
+            value: *value,
+            tags: table
+                .tags(*tags)
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .collect(),
+        };
+        raw.iter().map(named).collect()
+    }
+}
+
+/// The iteration number `index` of the first virtual user.
+pub(crate) fn iteration(function: &str, index: u64) -> Iteration {
+    Iteration {
+        function: function.into(),
+        scenario: Some(Rc::new(Scenario {
+            name: "default".into(),
+            executor: "per-vu-iterations".into(),
+            start_unix_ms: 1_700_000_000_000,
+            ..Scenario::default()
+        })),
+        vu_in_test: 1,
+        vu_in_instance: 1,
+        in_vu: index,
+        in_scenario: index,
+        in_instance: index,
+        in_test: index,
+        ..Iteration::default()
+    }
+}
