@@ -55,9 +55,11 @@ pub enum Action {
     Interrupt {
         vu: u32,
     },
-    /// An arrival found no VU within its bound.
+    /// An arrival found no VU within its bound; or so many iterations were left when the longest
+    /// duration was over.
     Drop {
         intended_at: Nanos,
+        count: u64,
     },
     /// Nothing to do until then, unless an iteration ends; [`Nanos::MAX`] when only that helps.
     Wait {
@@ -92,6 +94,8 @@ pub struct Executor {
     completed: u64,
     interrupted: u64,
     dropped: u64,
+    /// What was left at the regular end has been dropped.
+    is_rest_dropped: bool,
 }
 
 impl Executor {
@@ -144,6 +148,7 @@ impl Executor {
             completed: 0,
             interrupted: 0,
             dropped: 0,
+            is_rest_dropped: false,
         }
     }
 
@@ -240,9 +245,11 @@ impl Executor {
             // An arrival before the end that never found a VU; later ones are not due any more.
             if due < self.regular_end {
                 walk.advance();
-                self.dropped += 1;
-                return Action::Drop { intended_at: due };
+                return self.drop_of(due, 1);
             }
+        }
+        if let Some(dropped) = self.drop_rest() {
+            return dropped;
         }
         match self.slots.interrupt_any() {
             Some(vu) => Action::Interrupt { vu },
@@ -260,6 +267,11 @@ impl Executor {
             && let Some(iteration) = self.start_loop()
         {
             return Action::Start(iteration);
+        }
+        if now >= self.regular_end
+            && let Some(dropped) = self.drop_rest()
+        {
+            return dropped;
         }
         let is_over = now >= self.regular_end || self.is_used_up();
         if is_over && self.slots.running() == 0 {
@@ -366,8 +378,25 @@ impl Executor {
             };
         }
         walk.advance();
-        self.dropped += 1;
-        Action::Drop { intended_at: due }
+        self.drop_of(due, 1)
+    }
+
+    const fn drop_of(&mut self, intended_at: Nanos, count: u64) -> Action {
+        self.dropped += count;
+        Action::Drop { intended_at, count }
+    }
+
+    /// At the regular end: iterations that nobody came to begin, as k6 counts them, too.
+    fn drop_rest(&mut self) -> Option<Action> {
+        if std::mem::replace(&mut self.is_rest_dropped, true) {
+            return None;
+        }
+        let rest = match &mut self.rule {
+            Rule::Shared { left, .. } => std::mem::take(left),
+            Rule::PerVu { each } => self.slots.left_of(*each),
+            _ => 0,
+        };
+        (rest > 0).then(|| self.drop_of(self.regular_end, rest))
     }
 }
 

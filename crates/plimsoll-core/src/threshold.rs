@@ -3,7 +3,8 @@
 //! `http_req_duration{name:login}: ["p(95)<500", { threshold: "avg<200", abortOnFail: true }]`.
 //! They are judged over everything since the start, every [`EVALUATE_EVERY`] and once at the end.
 //! While a test runs, a metric without samples is not judged. At the end it counts as zero, except
-//! that a rate without samples keeps every threshold (both as observed in k6 2.2).
+//! that a rate without samples keeps every threshold (both as observed in k6 2.2). A threshold that
+//! says `noData: "fail"`, which is ours, is crossed when there was nothing to judge.
 
 mod expression;
 
@@ -60,6 +61,8 @@ pub struct Threshold {
     pub abort_on_fail: bool,
     /// A broken threshold aborts only after so much of the test.
     pub delay_abort_ns: Nanos,
+    /// Without samples at the end it is crossed; ours.
+    pub fails_without_data: bool,
 }
 
 /// The thresholds of one metric or submetric.
@@ -149,7 +152,7 @@ impl Thresholds {
             }
             for threshold in thresholds {
                 let value = threshold.expression.aggregation.of(sink, elapsed);
-                let ok = is_empty_rate(sink) || threshold.expression.holds(value);
+                let ok = threshold.is_kept(sink, value);
                 evaluation.abort |=
                     !ok && threshold.abort_on_fail && elapsed >= threshold.delay_abort_ns;
                 evaluation.results.push(Judgement {
@@ -222,8 +225,18 @@ impl Place {
     }
 }
 
-fn is_empty_rate(sink: &Sink) -> bool {
-    sink.is_empty() && sink.kind() == Kind::Rate
+impl Threshold {
+    fn is_kept(&self, sink: &Sink, value: f64) -> bool {
+        if sink.is_empty() {
+            if self.fails_without_data {
+                return false;
+            }
+            if sink.kind() == Kind::Rate {
+                return true;
+            }
+        }
+        self.expression.holds(value)
+    }
 }
 
 fn shape(place: &str, value: &Value, expected: &'static str) -> ThresholdError {
@@ -246,6 +259,7 @@ fn threshold(place: &str, value: &Value) -> Result<Threshold, ThresholdError> {
             expression,
             abort_on_fail: false,
             delay_abort_ns: Nanos::ZERO,
+            fails_without_data: false,
         })
     };
     let map = match value {
@@ -253,9 +267,9 @@ fn threshold(place: &str, value: &Value) -> Result<Threshold, ThresholdError> {
         Value::Object(map) => map,
         other => return Err(shape(place, other, "an expression such as \"p(95)<500\"")),
     };
-    let known = ["threshold", "abortOnFail", "delayAbortEval"];
+    let known = ["threshold", "abortOnFail", "delayAbortEval", "noData"];
     if let Some(field) = map.keys().find(|field| !known.contains(&field.as_str())) {
-        let expected = "one of threshold, abortOnFail and delayAbortEval";
+        let expected = "one of threshold, abortOnFail, delayAbortEval and noData";
         return Err(shape(place, &field.as_str().into(), expected));
     }
     let source = map.get("threshold").and_then(Value::as_str);
@@ -271,9 +285,15 @@ fn threshold(place: &str, value: &Value) -> Result<Threshold, ThresholdError> {
             time::of_json(delay).ok_or_else(|| shape(place, delay, "a duration such as \"10s\""))?
         }
     };
+    let fails_without_data = match map.get("noData") {
+        None | Some(Value::Null) => false,
+        Some(Value::String(word)) if word == "pass" || word == "fail" => word == "fail",
+        Some(other) => return Err(shape(place, other, "\"pass\" or \"fail\"")),
+    };
     Ok(Threshold {
         abort_on_fail,
         delay_abort_ns,
+        fails_without_data,
         ..plain(source)?
     })
 }

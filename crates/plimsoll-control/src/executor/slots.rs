@@ -159,6 +159,14 @@ impl Slots {
         None
     }
 
+    /// Iterations that are not begun when each VU should make `each`.
+    pub(super) fn left_of(&self, each: u64) -> u64 {
+        self.list
+            .iter()
+            .map(|slot| each - slot.begun.min(each))
+            .sum()
+    }
+
     pub(super) fn has_idle(&self) -> bool {
         !self.idle.is_empty()
     }

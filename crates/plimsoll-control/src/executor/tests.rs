@@ -65,8 +65,8 @@ fn play(
                 executor.ended(vu, now);
                 continue;
             }
-            Action::Drop { intended_at } => {
-                log.drops.push(intended_at);
+            Action::Drop { intended_at, count } => {
+                log.drops.extend((0..count).map(|_| intended_at));
                 continue;
             }
             Action::Done => {
@@ -165,6 +165,43 @@ fn max_duration_ends_iterations_that_are_counted() {
     let log = alone(&scenario, ms(400));
     assert_eq!(log.starts.len(), 6);
     assert_eq!((log.interrupts.len(), log.done_at), (2, ms(1100)));
+}
+
+/// Observed in k6 2.2: what is left after maxDuration counts as dropped.
+#[test]
+fn iterations_that_nobody_begins_are_dropped() {
+    for (executor, iterations, made, dropped) in [
+        ("shared-iterations", 28, 2, 26),
+        ("per-vu-iterations", 5, 2, 8),
+    ] {
+        let scenario = scenario(
+            &json!({ "executor": executor, "vus": 2, "iterations": iterations,
+                                         "maxDuration": "1s", "gracefulStop": "300ms" }),
+        );
+        let log = alone(&scenario, ms(1230));
+        assert_eq!(
+            (log.starts.len(), log.drops.len()),
+            (made, dropped),
+            "{executor}"
+        );
+        assert!(log.drops.iter().all(|at| *at == ms(1000)));
+        let mut late = Executor::new(
+            &scenario,
+            VuRange { first: 0, count: 2 },
+            Share::new(0, 1),
+            0,
+        );
+        let all = late.next(ms(5000));
+        let count = (made + dropped) as u64;
+        assert_eq!(
+            all,
+            Action::Drop {
+                intended_at: ms(1000),
+                count
+            }
+        );
+        assert_eq!(late.next(ms(5000)), Action::Done);
+    }
 }
 
 #[test]

@@ -72,6 +72,10 @@ fn what_is_refused_says_what_to_write() {
             "delayAbortEval",
         ),
         (
+            json!({ "checks": [{ "threshold": "rate>0", "noData": true }] }),
+            "\"pass\" or \"fail\"",
+        ),
+        (
             json!({ "checks": [{ "threshold": "rate>0", "abortOnFail": 1 }] }),
             "true or false",
         ),
@@ -160,6 +164,7 @@ fn without_samples_nothing_is_judged_until_the_end() {
     assert!(own.is_ok());
     let thresholds = read(&json!({
         "own": ["count>0"], "http_req_duration": ["p(95)<500"], "checks": ["rate>0.9"],
+        "ws_ping": [{ "threshold": "p(95)<500", "noData": "fail" }],
     }));
     thresholds.bind(&mut store).unwrap();
     let running = thresholds.evaluate(&store, EVALUATE_EVERY, Phase::Running);
@@ -183,4 +188,5 @@ fn without_samples_nothing_is_judged_until_the_end() {
         Some(true),
         "a rate of nothing breaks nothing"
     );
+    assert_eq!(held("ws_ping"), Some(false), "as it was asked for");
 }
