@@ -99,6 +99,11 @@ pub struct Figures {
     /// Everything that was tried, failed or not.
     pub attempts: Option<u64>,
     pub failures: Failures,
+    /// Successes as the tool counts them, to be held against attempts and failures.
+    pub counted_successes: Option<u64>,
+    /// Rounds of a closed loop, pauses included: how many per second, and their mean in
+    /// milliseconds. Requests themselves, where there are no pauses.
+    pub rounds: Option<(f64, f64)>,
     /// Throughput as the tool prints it.
     pub reported_per_s: Option<f64>,
     /// The arrival rate that was asked for.
@@ -137,6 +142,13 @@ impl Figures {
     /// Successful attempts per second.
     pub fn goodput_per_s(&self) -> Option<f64> {
         per_s(self.successes()?, self.seconds?)
+    }
+
+    /// Mean number of clients at work by Little's law, pauses included where the tool has them.
+    pub fn mean_in_flight(&self) -> Option<f64> {
+        let requests = || self.attempts_per_s().zip(self.all.mean);
+        let (per_s, mean) = self.rounds.or_else(requests)?;
+        Some(per_s * mean / 1e3)
     }
 
     /// All attempts per second.

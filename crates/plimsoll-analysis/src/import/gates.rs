@@ -23,6 +23,8 @@ pub struct Audit {
     pub goodput_per_s: Option<f64>,
     /// Against the baseline, as a ratio: 0.218 is a fifth more.
     pub goodput_change: Option<f64>,
+    /// What the figures say once failures are taken out; empty where they do not carry it.
+    pub headline: String,
     pub gates: Vec<Gate>,
 }
 
@@ -34,12 +36,14 @@ const TOLERANCE: f64 = 0.05;
 pub fn audit(figures: &Figures, baseline: Option<&Figures>, declared: Declared) -> Audit {
     let goodput_per_s = figures.goodput_per_s();
     let before = baseline.and_then(Figures::goodput_per_s);
+    let goodput_change = goodput_per_s
+        .zip(before)
+        .map(|(now, before)| now / before - 1.0);
     Audit {
         tool: figures.tool,
         goodput_per_s,
-        goodput_change: goodput_per_s
-            .zip(before)
-            .map(|(now, before)| now / before - 1.0),
+        goodput_change,
+        headline: headline(figures, goodput_change),
         gates: vec![
             little(figures, declared),
             accounting(figures),
@@ -48,9 +52,25 @@ pub fn audit(figures: &Figures, baseline: Option<&Figures>, declared: Declared) 
             failures(figures),
             percentiles(figures),
             merged(figures),
-            goodput(figures, baseline),
             not_written(),
         ],
+    }
+}
+
+/// `goodput 2,672/s (+21.8 %); the reported 3,638/s count failures`
+fn headline(figures: &Figures, change: Option<f64>) -> String {
+    let whole = |per_s: f64| grouped(per_s.round() as u64);
+    let Some(goodput) = figures.goodput_per_s() else {
+        return String::new();
+    };
+    let mut line = format!("goodput {}/s", whole(goodput));
+    if let Some(change) = change {
+        line = format!("{line} ({:+.1} %)", change * 100.0);
+    }
+    let reported = figures.reported_per_s.or_else(|| figures.attempts_per_s());
+    match reported.filter(|reported| deviation(goodput, *reported) >= TOLERANCE) {
+        Some(reported) => format!("{line}; the reported {}/s count failures", whole(reported)),
+        None => line,
     }
 }
 
@@ -84,13 +104,9 @@ const fn state(holds: bool) -> GateState {
 
 /// Gate 1: throughput times mean time is the number in flight.
 fn little(figures: &Figures, declared: Declared) -> Gate {
-    let compared = "mean in flight by Little's law with the configured number";
+    let compared = "mean in flight, pauses included, with the configured number";
     let line = |state| gate(1, "Little's law", state, compared);
-    let product = figures
-        .attempts_per_s()
-        .zip(figures.all.mean)
-        .map(|(per_s, mean)| per_s * mean / 1e3);
-    let Some(product) = product else {
+    let Some(product) = figures.mean_in_flight() else {
         return with_note(line(GateState::Unknown), "needs throughput and a mean time");
     };
     let Some(said) = declared.in_flight.or(figures.in_flight) else {
@@ -121,27 +137,30 @@ fn little(figures: &Figures, declared: Declared) -> Gate {
     with_note(numbers(line(state(holds))), note)
 }
 
-/// Gate 2: what is counted by kind adds up.
+/// Gate 2: every attempt succeeded or failed.
 fn accounting(figures: &Figures) -> Gate {
-    let line = |state| gate(2, "accounting", state, "failures by kind with all failures");
+    let line = |state| {
+        gate(
+            2,
+            "Accounting",
+            state,
+            "attempts with successes and failures",
+        )
+    };
     if !figures.counts_failures {
         let note = "the file has no failures at all: what failed is counted as done";
         return with_note(line(GateState::Fail), note);
     }
-    let Some(total) = figures.failures.total else {
-        return with_note(line(GateState::Unknown), "the file does not count failures");
+    let counted = figures.counted_successes.zip(figures.failures.total);
+    let counted = counted.map(|(successes, failures)| successes + failures);
+    let Some((attempts, counted)) = figures.attempts.zip(counted) else {
+        return with_note(
+            line(GateState::Unknown),
+            "needs successes and failures, counted apart",
+        );
     };
-    let unanswered: u64 = figures.failures.unanswered.values().sum();
-    let told_apart = figures.failures.answered() + unanswered;
-    let line = |state| {
-        let (left, right) = (grouped(told_apart), grouped(total));
-        with_figures(line(state), left, right, "none")
-    };
-    if told_apart == total {
-        return line(GateState::Pass);
-    }
-    let note = "the file does not tell every failure's kind; keep --out json, or count statuses";
-    with_note(line(GateState::Unknown), note)
+    let line = line(state(attempts == counted));
+    with_figures(line, grouped(attempts), grouped(counted), "0")
 }
 
 /// Gate 3: a success takes as many bytes as before, and a write as many as it must.
@@ -149,11 +168,11 @@ fn work(figures: &Figures, baseline: Option<&Figures>) -> Gate {
     if let Some((grown, least)) = figures.log_bytes.filter(|(_, least)| *least > 0.0) {
         let line = gate(
             3,
-            "work per success",
+            "Work per success",
             state(grown >= least * (1.0 - TOLERANCE)),
             "bytes that the log grew with those of the writes that were counted",
         );
-        let line = with_figures(line, number(grown), number(least), "5 %");
+        let line = with_figures(line, grouped(grown as u64), grouped(least as u64), "5 %");
         let note = format!(
             "only {} of the bytes were written: most of the counted writes failed or never happened",
             percent(grown / least)
@@ -165,7 +184,7 @@ fn work(figures: &Figures, baseline: Option<&Figures>) -> Gate {
         };
     }
     let compared = "bytes received per success with the baseline";
-    let line = |state| gate(3, "work per success", state, compared);
+    let line = |state| gate(3, "Work per success", state, compared);
     let before = baseline.and_then(Figures::bytes_per_success);
     match figures.bytes_per_success().zip(before) {
         Some((now, before)) => {
@@ -207,7 +226,7 @@ fn wire(figures: &Figures, other: Option<&Figures>, declared: Declared) -> Gate 
         }
     }
     let configured = figures.in_flight.unwrap_or(0.0);
-    let line = gate(4, "concurrency on the wire", gate_state, compared);
+    let line = gate(4, "Concurrency on the wire", gate_state, compared);
     let Some(each) = figures.on_wire_per_part.filter(|_| parts > 0) else {
         let note = "the tool does not say how many requests were on the wire; watch the target";
         notes.push(note.to_owned());
@@ -248,14 +267,14 @@ fn same_load(figures: &Figures, other: &Figures) -> Option<String> {
     ))
 }
 
-/// Gate 7: failures by kind, and what they rule out.
+/// Gate 7: every failure has a kind; and what the kinds rule out.
 fn failures(figures: &Figures) -> Gate {
     let line = |state| {
         gate(
             7,
-            "failures by kind",
+            "Failures by kind",
             state,
-            "failures with and without an answer",
+            "failures against those with a kind",
         )
     };
     if !figures.counts_failures {
@@ -265,49 +284,44 @@ fn failures(figures: &Figures) -> Gate {
     let Some(total) = figures.failures.total else {
         return with_note(line(GateState::Unknown), "the file does not count failures");
     };
-    if total == 0 {
-        return with_figures(line(GateState::Pass), "0", "0", "none");
-    }
     let answered = figures.failures.answered();
-    let told: Vec<String> = figures
-        .failures
-        .by_status
-        .iter()
-        .map(|(status, n)| format!("{} HTTP {status}", grouped(*n)))
-        .collect();
-    let is_known = !told.is_empty()
-        || figures.failures.other_answers > 0
-        || !figures.failures.unanswered.is_empty();
-    if !is_known {
-        let note = format!("{} failed, of no known kind", grouped(total));
-        return with_note(line(GateState::Unknown), note);
+    let unanswered: u64 = figures.failures.unanswered.values().sum();
+    let with_kind = answered + unanswered;
+    let state = match with_kind {
+        all if all >= total => GateState::Pass,
+        0 => GateState::Unknown,
+        _ => GateState::Fail,
+    };
+    let line = with_figures(line(state), grouped(total), grouped(with_kind), "0");
+    if total == 0 {
+        return line;
     }
-    let silent = figures.failures.without_answer().unwrap_or(0);
-    let mut note = format!(
+    if with_kind == 0 {
+        let note = "no failure has a kind; keep --out json, or count statuses";
+        return with_note(line, note);
+    }
+    let silent = figures.failures.without_answer().unwrap_or(unanswered);
+    let mut notes = vec![format!(
         "{} of {} failures without any HTTP response",
         grouped(silent),
         grouped(total)
-    );
-    if !told.is_empty() {
-        note += ", ";
-        note += &told.join(", ");
-    }
+    )];
+    let statuses = figures.failures.by_status.iter();
+    notes.extend(statuses.map(|(status, n)| format!("{} HTTP {status}", grouped(*n))));
+    let kinds = figures.failures.unanswered.iter();
+    notes.extend(kinds.map(|(kind, n)| format!("{} {kind}", grouped(*n))));
+    let mut note = notes.join(", ");
     if silent > 10 * answered {
-        note.push_str(
-            "; a cause behind the application, such as pool exhaustion, is unsupported: it would \
-             answer with an error. Look at connections: proxy slots, listen backlog, ports",
-        );
+        note += "; a cause behind the application, such as pool exhaustion, is unsupported: it \
+                 would answer with an error. Look at connections: proxy slots, listen backlog, \
+                 ports";
     }
-    let (left, right) = (grouped(silent), grouped(answered));
-    with_note(
-        with_figures(line(GateState::Fail), left, right, "no failures"),
-        note,
-    )
+    with_note(line, note)
 }
 
 /// Gate 8: whose percentile is quoted, and whether it can stand for the test.
 fn percentiles(figures: &Figures) -> Gate {
-    let line = |state| gate(8, "percentiles", state, "p95 of all with that of successes");
+    let line = |state| gate(8, "Percentiles", state, "p95 of all with that of successes");
     let Some(all) = figures.all.percentile(95.0) else {
         return with_note(line(GateState::Unknown), "the file has no p95");
     };
@@ -356,7 +370,7 @@ fn one_decimal(value: f64) -> String {
 /// Gate 9: percentiles of several targets were merged and not averaged.
 fn merged(figures: &Figures) -> Gate {
     let compared = "p95 of everything with the mean of its parts' p95";
-    let line = |state| gate(9, "merged, not averaged", state, compared);
+    let line = |state| gate(9, "Merged, not averaged", state, compared);
     let whole = figures.global.percentile(95.0);
     let mean = weighted(&figures.parts, |times| times.percentile(95.0));
     match whole.zip(mean).filter(|_| figures.parts.len() > 1) {
@@ -378,32 +392,11 @@ fn merged(figures: &Figures) -> Gate {
     }
 }
 
-/// Not a gate of its own: what the throughput is worth once failures are taken out.
-fn goodput(figures: &Figures, baseline: Option<&Figures>) -> Gate {
-    let compared = "successes per second with the throughput that is reported";
-    let line = |state| gate(11, "done, not only counted", state, compared);
-    let reported = figures.reported_per_s.or_else(|| figures.attempts_per_s());
-    let Some((goodput, reported)) = figures.goodput_per_s().zip(reported) else {
-        return with_note(line(GateState::Unknown), "needs failures and a duration");
-    };
-    let holds = deviation(goodput, reported) < TOLERANCE;
-    let mut note = format!("goodput {}/s", grouped(goodput.round() as u64));
-    if let Some(before) = baseline.and_then(Figures::goodput_per_s) {
-        let change = (goodput / before - 1.0) * 100.0;
-        note = format!("{note} ({change:+.1} %)");
-    }
-    if !holds {
-        note.push_str("; the reported throughput counts failures");
-    }
-    let (left, right) = (number(goodput), number(reported));
-    with_note(with_figures(line(state(holds)), left, right, "5 %"), note)
-}
-
 fn not_written() -> Gate {
     let compared = "steady state, generator, limits on the path, stored writes, repeats";
     let note = "no other tool writes these down; measure with plimsoll run, or repeat and watch";
     with_note(
-        gate(13, "everything else", GateState::Unknown, compared),
+        gate(13, "Everything else", GateState::Unknown, compared),
         note,
     )
 }

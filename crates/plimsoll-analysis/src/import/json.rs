@@ -139,7 +139,7 @@ fn add_status(figures: &mut Figures, status: Option<u16>, n: u64) {
         Some(status) if status >= 400 => {
             figures.failures.by_status.insert(status, n);
         }
-        Some(_) => {}
+        Some(_) => *figures.counted_successes.get_or_insert(0) += n,
         None => figures.failures.other_answers += n,
     }
 }

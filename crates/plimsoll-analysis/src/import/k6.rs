@@ -34,6 +34,7 @@ pub(super) fn summary(value: &Value) -> Result<Figures, ImportError> {
     if let Some(failed) = metrics.of("http_req_failed") {
         // `passes` of a metric about failing are the failed ones.
         figures.failures.total = count(failed, &["passes"]);
+        figures.counted_successes = count(failed, &["fails"]);
     }
     for name in metrics.0.keys() {
         let counted = metrics
@@ -48,6 +49,8 @@ pub(super) fn summary(value: &Value) -> Result<Figures, ImportError> {
         .map(times)
         .unwrap_or_default();
     figures.successes = metrics.of(EXPECTED).map(times).unwrap_or_default();
+    let of = |name, field| metrics.of(name).and_then(|metric| number(metric, &[field]));
+    figures.rounds = of("iterations", "rate").zip(of("iteration_duration", "avg"));
     if let Some(vus) = metrics.of("vus") {
         let (min, max) = (number(vus, &["min"]), number(vus, &["max"]));
         figures.is_ramp = min != max;

@@ -15,6 +15,7 @@ struct Points {
     first: Option<f64>,
     last: Option<f64>,
     vus: Vec<f64>,
+    iterations: Vec<f64>,
     is_any: bool,
 }
 
@@ -61,6 +62,12 @@ pub(super) fn read(text: &str) -> Result<Figures, ImportError> {
     figures.reported_per_s = figures.attempts_per_s();
     figures.all = times(&mut points.all);
     figures.successes = times(&mut points.successes);
+    let rounds = points.iterations.len() as f64;
+    let whole: f64 = points.iterations.iter().sum();
+    let seconds = figures
+        .seconds
+        .filter(|seconds| *seconds > 0.0 && rounds > 0.0);
+    figures.rounds = seconds.map(|seconds| (rounds / seconds, whole / rounds));
     figures.in_flight = points.vus.iter().copied().reduce(f64::max);
     figures.is_ramp = points.vus.iter().copied().reduce(f64::min) != figures.in_flight;
     Ok(figures)
@@ -84,7 +91,9 @@ fn add(figures: &mut Figures, points: &mut Points, point: &Value) {
         }
         "http_req_failed" => {
             let total = figures.failures.total.get_or_insert(0);
-            if value != 0.0 {
+            if value == 0.0 {
+                *figures.counted_successes.get_or_insert(0) += 1;
+            } else {
                 *total += 1;
                 count_failure(figures, tags);
             }
@@ -99,6 +108,7 @@ fn add(figures: &mut Figures, points: &mut Points, point: &Value) {
             figures.bytes_received = Some(figures.bytes_received.unwrap_or(0.0) + value);
         }
         "vus" => points.vus.push(value),
+        "iteration_duration" => points.iterations.push(value),
         _ => {}
     }
 }

@@ -63,6 +63,7 @@ pub(super) fn wrk(text: &str) -> Result<Figures, ImportError> {
         .copied()
         .unwrap_or(0);
     figures.attempts = Some(answers + unanswered);
+    figures.counted_successes = answers.checked_sub(figures.failures.other_answers + late);
     figures.failures.total = Some(figures.failures.other_answers + unanswered + late);
     Ok(figures)
 }
@@ -126,7 +127,7 @@ fn hey_count(figures: &mut Figures, section: &str, code: &str, rest: &str) -> u6
     if section.starts_with("Status") {
         let n = leading(rest).and_then(whole).unwrap_or(0);
         match code.parse::<u16>() {
-            Ok(status) if status < 400 => {}
+            Ok(status) if status < 400 => *figures.counted_successes.get_or_insert(0) += n,
             Ok(status) => {
                 figures.failures.by_status.insert(status, n);
             }

@@ -54,13 +54,11 @@ fn the_published_doubled_servers() {
     let audit = audit(&two, Some(&one), Declared::default());
     assert_eq!(audit.goodput_per_s.unwrap().round(), 2672.0);
     assert_eq!((audit.goodput_change.unwrap() * 1000.0).round(), 218.0);
-    let goodput = gate(&audit, 11);
-    assert_eq!(goodput.state, GateState::Fail);
-    assert!(
-        goodput.note.starts_with("goodput 2,672/s (+21.8 %)"),
-        "{}",
-        goodput.note
+    assert_eq!(
+        audit.headline,
+        "goodput 2,672/s (+21.8 %); the reported 3,638/s count failures"
     );
+    assert_eq!(gate(&audit, 7).state, GateState::Fail);
     let failures = &gate(&audit, 7).note;
     for part in [
         "93,048 of 93,069 failures without any HTTP response",
@@ -80,7 +78,7 @@ fn the_published_doubled_servers() {
     let work = gate(&audit, 3);
     assert_eq!(work.state, GateState::Pass);
     assert!(work.note.contains("failures brought none"));
-    assert_eq!(gate(&audit, 2).state, GateState::Unknown);
+    assert_eq!(gate(&audit, 2).state, GateState::Pass);
 }
 
 #[test]
@@ -88,7 +86,7 @@ fn a_test_without_failures_passes_what_can_be_said() {
     let one = of(&doubled(176_584, 80.49, 0, [796.8, 796.8], 48_302_234));
     let audit = audit(&one, None, Declared::default());
     assert_eq!(gate(&audit, 7).state, GateState::Pass);
-    assert_eq!(gate(&audit, 11).state, GateState::Pass);
+    assert_eq!(audit.headline, "goodput 2,194/s");
     assert_eq!(
         gate(&audit, 8).state,
         GateState::Warning,

@@ -58,6 +58,10 @@ fn of_result(args: &AuditArgs, figures: &Figures) -> Result<(Vec<Gate>, String)>
     };
     let audit = import::audit(figures, baseline.as_ref(), declared);
     let title = format!("gates that a result of {} allows", figures.tool.name());
+    let title = match audit.headline.as_str() {
+        "" => title,
+        headline => format!("{headline}\n\n{title}"),
+    };
     Ok((audit.gates, title))
 }
 
