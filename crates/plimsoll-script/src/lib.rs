@@ -23,6 +23,7 @@ mod sources;
 pub mod tags;
 mod thrown;
 mod turn;
+mod typescript;
 mod vu;
 mod vu_state;
 

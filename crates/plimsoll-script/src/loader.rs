@@ -16,6 +16,7 @@ use crate::natives::data::SharedData;
 use crate::raw::{load_module, state_of};
 use crate::resolve::{Target, file_id, resolve};
 use crate::sources::Sources;
+use crate::typescript::{self, SourceMap};
 use crate::{libraries, natives, source};
 
 /// One module of the script, ready to be loaded into any context.
@@ -35,6 +36,8 @@ pub(crate) struct Found {
     pub(crate) metrics: Vec<Metric>,
     pub(crate) arrays: BTreeMap<String, Arc<SharedData>>,
     pub(crate) uses_promises: bool,
+    /// From generated code back to `.ts` files, by module.
+    pub(crate) maps: BTreeMap<String, Arc<SourceMap>>,
     /// What `__ENV` holds.
     pub(crate) env: Vec<(String, String)>,
 }
@@ -183,13 +186,25 @@ impl Loading {
         }
         let bytes = self.sources.read(path).map_err(|error| error.to_string())?;
         let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
-        let text = source::to_javascript(path, text).map_err(|error| {
+        let text = self.to_javascript(path, text).map_err(|error| {
             let message = error.to_string();
             self.problem.borrow_mut().get_or_insert(error);
             message
         })?;
         self.texts.borrow_mut().insert(id, text.clone());
         Ok(text)
+    }
+
+    /// Takes the types out of `.ts` files.
+    fn to_javascript(&self, path: &Path, text: String) -> std::result::Result<String, ScriptError> {
+        let is_typescript = path.extension().is_some_and(|extension| extension == "ts");
+        if !is_typescript {
+            return Ok(text);
+        }
+        let (code, map) = typescript::strip(path, &text)?;
+        let maps = &mut self.found.borrow_mut().maps;
+        maps.insert(file_id(path), Arc::new(map));
+        Ok(code)
     }
 
     fn common_module(&self, id: &str, text: String) {

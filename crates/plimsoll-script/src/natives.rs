@@ -43,6 +43,7 @@ pub(crate) static TABLE: &[&[Native]] = &[
     execution::TEST,
     execution::TEST_FUNCTIONS,
     execution::VU,
+    execution::TAG_TRAPS,
     encoding::FUNCTIONS,
     crypto::FUNCTIONS,
     crypto::HASHER_METHODS,

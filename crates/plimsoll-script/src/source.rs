@@ -1,20 +1,8 @@
 //! What can be told from a script's text before it runs.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
-use crate::error::{Place, ScriptError};
-
-/// The text as JavaScript: types are taken out of `.ts` files.
-pub(crate) fn to_javascript(path: &Path, text: String) -> Result<String, ScriptError> {
-    if path.extension().is_some_and(|extension| extension == "ts") {
-        return Err(ScriptError::Syntax {
-            place: Place::default(),
-            message: "TypeScript is not supported yet: compile it to JavaScript first".into(),
-        });
-    }
-    Ok(text)
-}
+use crate::error::Place;
 
 /// Whether this is a module of the `require` kind: it exports by assignment and has no `import` or `export`.
 pub(crate) fn is_common(text: &str) -> bool {

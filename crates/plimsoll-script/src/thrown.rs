@@ -3,6 +3,7 @@
 use rquickjs::{Coerced, Ctx, Error, Object, Value};
 
 use crate::host::{ConsoleLine, Level};
+use crate::raw::state_of;
 use crate::turn::{End, Thrown};
 use crate::vu_state::VuState;
 
@@ -52,8 +53,30 @@ pub(crate) fn describe(value: &Value<'_>) -> Thrown {
 fn frames_of(error: &Object<'_>) -> String {
     let stack: String = error.get("stack").unwrap_or_default();
     let is_script = |line: &&str| !line.trim().is_empty() && !line.ends_with("at wait (native)");
-    let frames: Vec<&str> = stack.lines().filter(is_script).collect();
+    let vu = state_of(error.ctx());
+    let shown = stack.lines().filter(is_script);
+    let frames: Vec<String> = shown.map(|line| in_source(&vu, line)).collect();
     frames.join("\n")
+}
+
+/// A frame in a `.ts` file, with the place in that file instead of the generated one.
+fn in_source(vu: &VuState, frame: &str) -> String {
+    let mapped = || {
+        let start = frame.find("file://")?;
+        let (head, rest) = frame.split_at_checked(start)?;
+        let mut parts = rest.trim_end_matches(')').rsplitn(3, ':');
+        let column = parts.next()?.parse().ok()?;
+        let line = parts.next()?.parse().ok()?;
+        let id = parts.next()?;
+        let map = vu
+            .worker
+            .catalogue
+            .look(|found| found.maps.get(id).cloned())?;
+        let (line, column) = map.source_of(line, column);
+        let end = if rest.ends_with(')') { ")" } else { "" };
+        Some(format!("{head}{id}:{line}:{column}{end}"))
+    };
+    mapped().unwrap_or_else(|| frame.to_owned())
 }
 
 fn message_of(error: &Object<'_>) -> String {

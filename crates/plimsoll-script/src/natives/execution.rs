@@ -2,12 +2,11 @@
 
 use std::rc::Rc;
 
-use rquickjs::class::{ClassKind, JsClass, Readable, Trace};
 use rquickjs::function::Constructor;
-use rquickjs::{Atom, Class, Coerced, Ctx, JsLifetime, Object, Result, Value};
+use rquickjs::{Array, Coerced, Ctx, Object, Result, Value};
 
 use super::{Named, set_functions, set_getters};
-use crate::raw::{Call, Native, state_of, throw_uncatchable};
+use crate::raw::{Call, Native, throw_uncatchable};
 use crate::turn::{End, Scenario};
 
 pub(crate) const NAMES: [&str; 4] = ["instance", "scenario", "test", "vu"];
@@ -98,7 +97,7 @@ pub(crate) fn values<'js>(ctx: &Ctx<'js>) -> Result<Named<'js>> {
     set_functions(&test, TEST_FUNCTIONS)?;
     let vu = object(VU)?;
     let metrics = Object::new(ctx.clone())?;
-    let tags = Class::instance(ctx.clone(), Tags {})?;
+    let tags = tags_object(ctx)?;
     metrics.set("tags", tags.clone())?;
     metrics.set("metadata", Object::new(ctx.clone())?)?;
     vu.set("metrics", metrics)?;
@@ -155,80 +154,82 @@ fn fail<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     Ok(call.undefined())
 }
 
-/// `exec.vu.metrics.tags`: reading and assigning reads and changes the tags of the samples that follow.
-#[derive(Trace, JsLifetime)]
-struct Tags {}
-
-impl<'js> JsClass<'js> for Tags {
-    const NAME: &'static str = "Tags";
-    const KIND: ClassKind = ClassKind::Exotic;
-    type Mutable = Readable;
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-
-    fn exotic_get_property(
-        _this: &rquickjs::class::JsCell<'js, Self>,
-        ctx: &Ctx<'js>,
-        atom: Atom<'js>,
-        _receiver: Value<'js>,
-    ) -> Result<Value<'js>> {
-        let name = atom.to_string()?;
-        if name == "toJSON" {
-            return Ok(rquickjs::Function::new(ctx.clone(), plain_tags)?.into_value());
-        }
-        let found = current(ctx).into_iter().find(|(known, _)| *known == name);
+/// The traps of `exec.vu.metrics.tags`, a proxy: reading and assigning reads and changes the tags of the samples
+/// that follow. (Not an exotic class: the engine's bindings free an assigned value twice there.)
+pub(crate) static TAG_TRAPS: &[Native] = &[
+    Native::new("get", 3, |call| {
+        let Some(name) = tag_name(call) else {
+            return Ok(call.undefined());
+        };
+        let found = current(call).into_iter().find(|(known, _)| *known == name);
         match found {
-            Some((_, value)) => Ok(rquickjs::String::from_str(ctx.clone(), &value)?.into_value()),
-            None => Ok(Value::new_undefined(ctx.clone())),
+            Some((_, value)) => string(call, &value),
+            None => Ok(call.undefined()),
         }
-    }
-
-    fn exotic_set_property(
-        _this: &rquickjs::class::JsCell<'js, Self>,
-        ctx: &Ctx<'js>,
-        atom: Atom<'js>,
-        _receiver: Value<'js>,
-        value: Value<'js>,
-    ) -> Result<bool> {
-        let vu = state_of(ctx);
-        let name = atom.to_string()?;
-        if value.is_object() || value.is_undefined() || value.is_null() {
-            let message = format!("the tag {name:?} must be text, a number or a truth value");
-            return Err(rquickjs::Exception::throw_type(ctx, &message));
+    }),
+    Native::new("set", 4, set_tag),
+    Native::new("has", 2, |call| {
+        let has = tag_name(call)
+            .is_some_and(|name| current(call).iter().any(|(known, _)| *known == name));
+        Ok(Value::new_bool(call.ctx.clone(), has))
+    }),
+    Native::new("deleteProperty", 2, |call| {
+        if let Some(name) = tag_name(call) {
+            let vu = &call.vu;
+            let tags = vu.worker.tags.borrow_mut().without(vu.tags.get(), &name);
+            vu.tags.set(tags);
         }
-        let value: Coerced<String> = value.get()?;
-        vu.tags.set(vu.worker.tag(vu.tags.get(), &name, &value.0));
-        Ok(true)
-    }
+        Ok(Value::new_bool(call.ctx.clone(), true))
+    }),
+    Native::new("ownKeys", 1, |call| {
+        let names = Array::new(call.ctx.clone())?;
+        for (name, _) in current(call) {
+            names.set(names.len(), name)?;
+        }
+        Ok(names.into_value())
+    }),
+    Native::new("getOwnPropertyDescriptor", 2, |call| {
+        let name = tag_name(call).unwrap_or_default();
+        let Some((_, value)) = current(call).into_iter().find(|(known, _)| *known == name) else {
+            return Ok(call.undefined());
+        };
+        let descriptor = Object::new(call.ctx.clone())?;
+        descriptor.set("value", value)?;
+        for flag in ["writable", "enumerable", "configurable"] {
+            descriptor.set(flag, true)?;
+        }
+        Ok(descriptor.into_value())
+    }),
+];
 
-    fn exotic_delete_property(
-        _this: &rquickjs::class::JsCell<'js, Self>,
-        ctx: &Ctx<'js>,
-        atom: Atom<'js>,
-    ) -> Result<bool> {
-        let vu = state_of(ctx);
-        let name = atom.to_string()?;
-        let tags = vu.worker.tags.borrow_mut().without(vu.tags.get(), &name);
-        vu.tags.set(tags);
-        Ok(true)
-    }
+fn tags_object<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
+    let (target, traps) = (Object::new(ctx.clone())?, Object::new(ctx.clone())?);
+    set_functions(&traps, TAG_TRAPS)?;
+    let proxy: Constructor<'js> = ctx.globals().get("Proxy")?;
+    proxy.construct((target, traps))
 }
 
-fn current(ctx: &Ctx<'_>) -> Vec<(String, String)> {
-    let vu = state_of(ctx);
-    let table = vu.worker.tags.borrow();
-    let tags = table.tags(vu.tags.get()).iter();
+/// The name that a trap is asked about; symbols name no tag.
+fn tag_name(call: &Call<'_, '_>) -> Option<String> {
+    call.arg(1).as_string()?.to_string().ok()
+}
+
+fn set_tag<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let (name, value) = (tag_name(call).unwrap_or_default(), call.arg(2));
+    if value.is_object() || value.is_undefined() || value.is_null() {
+        return call.fail_type(&format!(
+            "the tag {name:?} must be text, a number or a truth value"
+        ));
+    }
+    let value: Coerced<String> = value.get()?;
+    let vu = &call.vu;
+    vu.tags.set(vu.worker.tag(vu.tags.get(), &name, &value.0));
+    Ok(Value::new_bool(call.ctx.clone(), true))
+}
+
+fn current(call: &Call<'_, '_>) -> Vec<(String, String)> {
+    let table = call.vu.worker.tags.borrow();
+    let tags = table.tags(call.vu.tags.get()).iter();
     tags.map(|(name, value)| (name.to_string(), value.to_string()))
         .collect()
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the engine hands it over")]
-fn plain_tags(ctx: Ctx<'_>) -> Result<Object<'_>> {
-    let plain = Object::new(ctx.clone())?;
-    for (name, value) in current(&ctx) {
-        plain.set(name, value)?;
-    }
-    Ok(plain)
 }

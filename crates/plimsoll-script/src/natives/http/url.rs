@@ -35,7 +35,12 @@ impl Addresses {
         if let Some(known) = self.0.borrow().get(text) {
             return Ok(Rc::clone(known));
         }
-        let parsed = Url::parse(text).map_err(|error| format!("invalid URL {text:?}: {error}"))?;
+        let parsed = Url::parse(text).map_err(|error| match error {
+            url::ParseError::RelativeUrlWithoutBase => {
+                "unsupported protocol scheme \"\"".to_owned()
+            }
+            error => format!("invalid URL {text:?}: {error}"),
+        })?;
         let address = Rc::new(address(parsed)?);
         let mut known = self.0.borrow_mut();
         if known.len() >= ADDRESSES_MAX {

@@ -1,0 +1,6 @@
+/* { "does": "a digest challenge is answered with a second request", "requests": ["GET /digest-auth", "GET /digest-auth"], "console": ["200 in"], "metrics": {"http_reqs": [1, 1]} } */
+import http from 'k6/http';
+export default function () {
+  const res = http.get('http://user:secret@h.test/digest-auth', { auth: 'digest' });
+  console.log(res.status, res.body);
+}

@@ -1,0 +1,5 @@
+/* { "does": "an unknown hash is refused with the known ones", "exception": "hash \"sha3\" is unknown" } */
+import { createHash } from 'k6/crypto';
+export default function () {
+  createHash('sha3');
+}

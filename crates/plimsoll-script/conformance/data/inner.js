@@ -1,0 +1,2 @@
+// Required by another module.
+exports.name = 'inner';

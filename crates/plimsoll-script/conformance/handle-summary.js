@@ -1,0 +1,5 @@
+/* { "does": "handleSummary is found among the functions", "functions": ["default", "handleSummary"] } */
+export function handleSummary(data) { return { stdout: 'x' }; }
+export default function () {
+  return;
+}

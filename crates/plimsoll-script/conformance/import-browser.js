@@ -1,0 +1,5 @@
+/* { "does": "the browser module says what to do", "load_error": "browsers are not driven here", "exit": 107 } */
+import { browser } from 'k6/browser';
+export default function () {
+  return;
+}

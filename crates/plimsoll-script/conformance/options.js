@@ -1,0 +1,6 @@
+/* { "does": "options come out as they are written", "options": {"vus": 2, "duration": "1s", "thresholds": {"checks": ["rate>0.9"]}}, "functions": ["default", "other"] } */
+export const options = { vus: 2, duration: '1s', thresholds: { checks: ['rate>0.9'] } };
+export function other() {}
+export default function () {
+  return;
+}

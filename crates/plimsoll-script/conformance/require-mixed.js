@@ -1,0 +1,6 @@
+/* { "does": "require works beside import", "console": ["inner true"] } */
+import { check } from 'k6';
+const { name } = require('./data/inner.js');
+export default function () {
+  console.log(name, check(1, { a: true }));
+}

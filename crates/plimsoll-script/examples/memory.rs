@@ -1,0 +1,110 @@
+//! Bytes per idle virtual user, with two helper libraries imported: `cargo run --release --example memory 1000`.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use plimsoll_core::Nanos;
+use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
+use plimsoll_script::http::HttpResult;
+use plimsoll_script::{
+    Got, Host, Iteration, Load, Memory, MetricId, Program, Runtime, Settings, TagSetId, Vu, Want,
+};
+
+const SCRIPT: &str = "
+import http from 'k6/http';
+import { check, sleep } from 'k6';
+import { randomIntBetween, randomItem } from 'https://jslib.k6.io/k6-utils/1.4.0/index.js';
+import { textSummary } from 'https://jslib.k6.io/k6-summary/0.1.0/index.js';
+export default function () {
+  const res = http.get('http://service.test/item');
+  check(res, { 'is 200': (r) => r.status === 200 });
+  sleep(randomIntBetween(1, 5));
+}
+export function handleSummary(data) { return { stdout: textSummary(data) }; }
+";
+
+struct Silent;
+
+impl Host for Silent {
+    fn now(&self) -> Nanos {
+        Nanos::ZERO
+    }
+    fn unix_ms(&self) -> i64 {
+        0
+    }
+    fn sample(&self, _metric: MetricId, _value: f64, _tags: TagSetId) {}
+    fn http(&self, _sample: &HttpSample<'_>) {}
+    fn console(&self, _line: &ConsoleLine<'_>) {}
+    fn mark_failed(&self, _message: &str) {}
+    fn instance(&self) -> Instance {
+        Instance::default()
+    }
+    fn scenario_progress(&self, _scenario: &str) -> f64 {
+        0.0
+    }
+}
+
+/// Private pages of this process.
+fn private_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
+    let lines = text.lines().filter(|line| line.starts_with("Private_"));
+    let kib = |line: &str| line.split_whitespace().nth(1)?.parse::<u64>().ok();
+    lines.filter_map(kib).sum::<u64>() * 1024
+}
+
+/// Runs one iteration up to its sleep, where it stays.
+fn idle(vu: &mut Vu) {
+    let start = Iteration {
+        function: "default".into(),
+        vu_in_test: 1,
+        ..Iteration::default()
+    };
+    let mut want = vu.resume(Got::Start(start));
+    while let Want::Http(calls) = want {
+        let answer = || HttpResult {
+            status: 200,
+            body: b"ok".to_vec(),
+            ..HttpResult::default()
+        };
+        want = vu.resume(Got::Http(calls.iter().map(|_| answer()).collect()));
+    }
+    assert!(matches!(want, Want::Sleep(_)), "it waits in sleep");
+}
+
+#[expect(clippy::print_stdout, reason = "this is what it is for")]
+fn main() {
+    let count = std::env::args()
+        .nth(1)
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(1_000);
+    let host: Rc<dyn Host> = Rc::new(Silent);
+    let stop = Arc::new(AtomicBool::new(false));
+    let loaded = Program::load(Load {
+        sources: Rc::new(Memory::default().with("/script.js", SCRIPT)),
+        entry: PathBuf::from("/script.js"),
+        env: Vec::new(),
+        host: Rc::clone(&host),
+        settings: Settings::default(),
+        stop: Arc::clone(&stop),
+    });
+    let program = Arc::new(loaded.expect("the script loads"));
+    let runtime = Runtime::new(&program, Settings::default(), host, stop).expect("an engine");
+    let mut vus = vec![runtime.vu(1).expect("a virtual user")];
+    vus.iter_mut().for_each(idle);
+    let (pages, engine) = (private_bytes(), runtime.memory_bytes());
+    #[expect(clippy::disallowed_methods, reason = "an example measures for itself")]
+    let begun = std::time::Instant::now();
+    for id in 0..count {
+        vus.push(runtime.vu(id + 2).expect("a virtual user"));
+    }
+    let made = begun.elapsed();
+    vus.iter_mut().skip(1).for_each(idle);
+    let pages = (private_bytes() - pages) / count;
+    let engine = (runtime.memory_bytes() - engine) as u64 / count;
+    let start_us = made.as_micros() as u64 / count;
+    println!(
+        "{count} VUs: {pages} bytes each in private pages, {engine} of them in the engine, {start_us} us to make"
+    );
+}
