@@ -1,6 +1,7 @@
 //! The metrics of a scripted test: built-in and custom ones, their tags, and what was counted.
 
 mod registry;
+mod series;
 mod sink;
 mod store;
 mod sum;
@@ -8,6 +9,7 @@ mod tags;
 mod trend;
 
 pub use registry::{BUILT_IN, BuiltIn, BuiltInSpec, Contains, Kind, Metric, MetricError, MetricId};
+pub use series::SeriesCounts;
 pub use sink::{Counter, Gauge, Rate, Sink};
 pub use store::{Check, Conditions, Sample, Store, Submetric};
 pub use tags::{TagSetId, TagSets};

@@ -14,12 +14,15 @@ use super::sum::Sum;
 
 const FRACTION_BITS: u32 = 11;
 const SHIFT: u32 = 52 - FRACTION_BITS;
-const PAGE: usize = 1 << FRACTION_BITS;
+/// Small pages keep what is narrow small: most distributions stay within a few powers of two.
+const PAGE_BITS: u32 = 7;
+const PAGE: usize = 1 << PAGE_BITS;
 
-/// Counters of one power of two.
+/// Counters of one sixteenth of a power of two.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Page {
-    exponent: u16,
+    /// Exponent and leading four bits of the fraction.
+    head: u16,
     counts: Box<[u64]>,
 }
 
@@ -31,30 +34,29 @@ impl Side {
     #[inline]
     fn add(&mut self, magnitude: f64, n: u64) {
         let key = magnitude.to_bits() >> SHIFT;
-        let exponent = (key >> FRACTION_BITS) as u16;
         let slot = key as usize % PAGE;
-        self.page(exponent).counts[slot] += n;
+        self.page((key >> PAGE_BITS) as u16).counts[slot] += n;
     }
 
     #[inline]
-    fn page(&mut self, exponent: u16) -> &mut Page {
-        let place = match self.0.binary_search_by_key(&exponent, |page| page.exponent) {
+    fn page(&mut self, head: u16) -> &mut Page {
+        let place = match self.0.binary_search_by_key(&head, |page| page.head) {
             Ok(place) => place,
-            Err(place) => self.insert(place, exponent),
+            Err(place) => self.insert(place, head),
         };
         &mut self.0[place]
     }
 
     #[cold]
-    fn insert(&mut self, place: usize, exponent: u16) -> usize {
+    fn insert(&mut self, place: usize, head: u16) -> usize {
         let counts = vec![0; PAGE].into_boxed_slice();
-        self.0.insert(place, Page { exponent, counts });
+        self.0.insert(place, Page { head, counts });
         place
     }
 
     fn merge(&mut self, other: &Self) {
         for page in &other.0 {
-            let mine = self.page(page.exponent);
+            let mine = self.page(page.head);
             for (mine, theirs) in mine.counts.iter_mut().zip(&page.counts) {
                 *mine += theirs;
             }
@@ -70,7 +72,7 @@ impl Side {
     /// Occupied counters as (magnitude, count), smallest magnitude first.
     fn iter(&self) -> impl DoubleEndedIterator<Item = (f64, u64)> + '_ {
         self.0.iter().flat_map(|page| {
-            let first = u64::from(page.exponent) << FRACTION_BITS;
+            let first = u64::from(page.head) << PAGE_BITS;
             let slots = page.counts.iter().enumerate();
             let slots = slots.filter(|(_, n)| **n > 0);
             slots.map(move |(slot, n)| (representative(first + slot as u64), *n))
@@ -124,8 +126,8 @@ impl Trend {
         }
     }
 
-    /// Counts one number; what is not finite is left out. Allocates only when a magnitude (a power
-    /// of two) comes that was never seen before.
+    /// Counts one number; what is not finite is left out. Allocates only when a magnitude (a
+    /// sixteenth of a power of two) comes that was never seen before.
     #[inline]
     pub fn record(&mut self, value: f64) {
         if !value.is_finite() {
@@ -177,8 +179,8 @@ impl Trend {
         self.count
     }
 
-    /// Memory of the counters: 16 KiB for every power of two that was met, at most a few hundred
-    /// KiB for anything measured.
+    /// Memory of the counters: 1 KiB for every sixteenth of a power of two that was met, at most a
+    /// few hundred KiB for anything measured.
     pub fn memory_bytes(&self) -> usize {
         (self.negative.0.len() + self.positive.0.len()) * PAGE * size_of::<u64>()
     }
