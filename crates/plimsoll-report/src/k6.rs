@@ -8,6 +8,7 @@ mod junit;
 mod lines;
 mod markdown;
 mod md5;
+mod remote_write;
 mod text;
 mod value;
 
@@ -24,6 +25,7 @@ pub use json::{Config, State, export, handle_summary_data, machine_readable};
 pub use junit::junit;
 pub use lines::JsonLines;
 pub use markdown::markdown;
+pub use remote_write::{REMOTE_WRITE_HEADERS, RemoteWrite};
 pub use text::{Detail, text};
 
 /// What a scripted test came to; every rendering reads this.
