@@ -1,6 +1,7 @@
 //! A scripted test's results in the shapes that users of k6 know: text, JSON, rows and exports.
 
 mod csv;
+mod destination;
 mod groups;
 mod instant;
 mod json;
@@ -21,6 +22,7 @@ use plimsoll_core::threshold::Judgement;
 use serde_json::Value;
 
 pub use csv::{CsvRows, CsvTime};
+pub use destination::{DestinationError, File, Output, Target, Written, summary_targets};
 pub use json::{Config, State, export, handle_summary_data, machine_readable};
 pub use junit::junit;
 pub use lines::JsonLines;

@@ -1,0 +1,183 @@
+//! Where results go: what `--out` names, and what `handleSummary` returned.
+
+use serde_json::Value;
+use thiserror::Error;
+
+/// A result that goes nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DestinationError {
+    #[error("--out {found}: {reason}")]
+    Output { found: String, reason: String },
+    #[error(
+        "handleSummary returned {0}; return an object of names and texts, such as \
+         {{ stdout: text, 'summary.json': json }}"
+    )]
+    Summary(String),
+    #[error("handleSummary: `{name}` is {found}; a text is needed, so use JSON.stringify(…)")]
+    Content { name: String, found: &'static str },
+}
+
+/// One `--out`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// JSON lines; on stdout where no file is named.
+    Json(Option<File>),
+    /// CSV rows; on stdout where no file is named.
+    Csv(Option<File>),
+    /// Prometheus' remote write; the URL is `K6_PROMETHEUS_RW_SERVER_URL` where none is given.
+    RemoteWrite(Option<String>),
+    /// The live page.
+    Dashboard,
+}
+
+/// A file, compressed if its name ends in `.gz`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    pub path: String,
+    pub is_gzip: bool,
+}
+
+const KNOWN: [&str; 4] = ["json", "csv", "experimental-prometheus-rw", "web-dashboard"];
+
+impl Output {
+    /// Reads `json`, `json=points.json.gz`, `csv=rows.csv`, `experimental-prometheus-rw`.
+    pub fn parse(text: &str) -> Result<Self, DestinationError> {
+        let (name, rest) = match text.split_once('=') {
+            Some((name, rest)) => (name, Some(rest).filter(|rest| !rest.is_empty())),
+            None => (text, None),
+        };
+        let file = || {
+            rest.map(|path| File {
+                path: path.to_owned(),
+                is_gzip: std::path::Path::new(path)
+                    .extension()
+                    .is_some_and(|extension| extension.eq_ignore_ascii_case("gz")),
+            })
+        };
+        match name.trim() {
+            "json" => Ok(Self::Json(file())),
+            "csv" => Ok(Self::Csv(file())),
+            "experimental-prometheus-rw" => Ok(Self::RemoteWrite(rest.map(str::to_owned))),
+            "web-dashboard" => Ok(Self::Dashboard),
+            other => Err(DestinationError::Output {
+                found: text.to_owned(),
+                reason: reason(other),
+            }),
+        }
+    }
+}
+
+fn reason(name: &str) -> String {
+    let known = KNOWN.join(", ");
+    match name {
+        "cloud" => "results go to no cloud; keep them in a file, json=points.json".to_owned(),
+        "influxdb"
+        | "kafka"
+        | "statsd"
+        | "datadog"
+        | "opentelemetry"
+        | "experimental-opentelemetry" => format!("not written here; there are {known}"),
+        other => format!(
+            "no output is called that; there are {known}{}",
+            plimsoll_core::nearest::hint(other, KNOWN)
+        ),
+    }
+}
+
+/// Where one text of a summary goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    Stdout,
+    Stderr,
+    /// A path, as the script wrote it.
+    File(String),
+}
+
+/// A text and where it goes, or why it goes nowhere.
+pub type Written = Result<(Target, String), DestinationError>;
+
+/// What `handleSummary` returned, as targets and texts; `null` or nothing returned is nothing to
+/// write. One bad text does not keep the others from being written.
+pub fn summary_targets(returned: &Value) -> Result<Vec<Written>, DestinationError> {
+    let map = match returned {
+        Value::Null => return Ok(Vec::new()),
+        Value::Object(map) => map,
+        other => return Err(DestinationError::Summary(kind(other).to_owned())),
+    };
+    let target = |(name, content): (&String, &Value)| {
+        let target = match name.as_str() {
+            "stdout" => Target::Stdout,
+            "stderr" => Target::Stderr,
+            path => Target::File(path.to_owned()),
+        };
+        match content {
+            Value::String(text) => Ok((target, text.clone())),
+            other => Err(DestinationError::Content {
+                name: name.clone(),
+                found: kind(other),
+            }),
+        }
+    };
+    Ok(map.iter().map(target).collect())
+}
+
+const fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn outputs_as_they_are_named() {
+        let file = |path: &str, is_gzip| {
+            let path = path.to_owned();
+            Some(File { path, is_gzip })
+        };
+        for (text, output) in [
+            ("json", Output::Json(None)),
+            ("json=a.json", Output::Json(file("a.json", false))),
+            ("json=a=b.json.gz", Output::Json(file("a=b.json.gz", true))),
+            ("csv=", Output::Csv(None)),
+            ("csv=rows.csv", Output::Csv(file("rows.csv", false))),
+            ("experimental-prometheus-rw", Output::RemoteWrite(None)),
+            ("web-dashboard", Output::Dashboard),
+        ] {
+            assert_eq!(Output::parse(text), Ok(output), "{text}");
+        }
+        for (text, part) in [
+            ("jsn=a", "did you mean `json`?"),
+            ("cloud", "json=points.json"),
+            ("influxdb=http://x", "not written here"),
+            ("", "no output is called that"),
+        ] {
+            let error = Output::parse(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_summary_goes_where_the_script_says() {
+        let returned = json!({ "stdout": "a", "out/b.json": "{}", "c": { "d": 1 } });
+        let targets = summary_targets(&returned).unwrap();
+        assert_eq!(targets.len(), 3);
+        assert!(targets.contains(&Ok((Target::Stdout, "a".to_owned()))));
+        let file = Target::File("out/b.json".to_owned());
+        assert!(targets.contains(&Ok((file, "{}".to_owned()))));
+        let bad = targets.into_iter().find_map(Result::err).unwrap();
+        assert!(bad.to_string().contains("`c` is an object"), "{bad}");
+        assert_eq!(summary_targets(&Value::Null), Ok(Vec::new()));
+        let error = summary_targets(&json!("text")).unwrap_err().to_string();
+        assert!(error.contains("returned a text"), "{error}");
+    }
+}
