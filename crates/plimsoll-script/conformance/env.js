@@ -1,2 +1,4 @@
-/* { "does": "__ENV holds the variables", "console": ["value undefined"] } */
-export default function () { console.log(__ENV.NAME, __ENV.OTHER); }
+/* { "does": "__ENV holds the variables, those of the scenario too while it runs",
+     "console": ["init value undefined", "value load undefined"] } */
+console.log('init', __ENV.NAME, __ENV.STAGE);
+export default function () { console.log(__ENV.NAME, __ENV.STAGE, __ENV.OTHER); }

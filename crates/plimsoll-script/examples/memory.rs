@@ -1,4 +1,5 @@
-//! Bytes per idle virtual user, with two helper libraries imported: `cargo run --release --example memory 1000`.
+//! Bytes per idle virtual user with two helper libraries imported, and time per request of the script side alone:
+//! `cargo run --release -p plimsoll-script --example memory 1000`.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -21,6 +22,10 @@ export default function () {
   const res = http.get('http://service.test/item');
   check(res, { 'is 200': (r) => r.status === 200 });
   sleep(randomIntBetween(1, 5));
+}
+export function quick() {
+  check(http.get('http://service.test/item'), { 'is 200': (r) => r.status === 200 });
+  sleep(1);
 }
 export function handleSummary(data) { return { stdout: textSummary(data) }; }
 ";
@@ -46,6 +51,17 @@ impl Host for Silent {
     }
 }
 
+/// Nanoseconds per iteration of one request and one check, answered at once.
+fn iteration_ns(vu: &mut Vu, count: u64) -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "an example measures for itself")]
+    let begun = std::time::Instant::now();
+    for _ in 0..count {
+        idle(vu, "quick");
+        assert!(matches!(vu.resume(Got::Slept), Want::Done(_)), "it ends");
+    }
+    (begun.elapsed().as_nanos() / u128::from(count)) as u64
+}
+
 /// Private pages of this process.
 fn private_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
@@ -55,9 +71,9 @@ fn private_bytes() -> u64 {
 }
 
 /// Runs one iteration up to its sleep, where it stays.
-fn idle(vu: &mut Vu) {
+fn idle(vu: &mut Vu, function: &str) {
     let start = Iteration {
-        function: "default".into(),
+        function: function.into(),
         vu_in_test: 1,
         ..Iteration::default()
     };
@@ -92,7 +108,9 @@ fn main() {
     let program = Arc::new(loaded.expect("the script loads"));
     let runtime = Runtime::new(&program, Settings::default(), host, stop).expect("an engine");
     let mut vus = vec![runtime.vu(1).expect("a virtual user")];
-    vus.iter_mut().for_each(idle);
+    for vu in &mut vus {
+        idle(vu, "default");
+    }
     let (pages, engine) = (private_bytes(), runtime.memory_bytes());
     #[expect(clippy::disallowed_methods, reason = "an example measures for itself")]
     let begun = std::time::Instant::now();
@@ -100,10 +118,14 @@ fn main() {
         vus.push(runtime.vu(id + 2).expect("a virtual user"));
     }
     let made = begun.elapsed();
-    vus.iter_mut().skip(1).for_each(idle);
+    for vu in vus.iter_mut().skip(1) {
+        idle(vu, "default");
+    }
     let pages = (private_bytes() - pages) / count;
     let engine = (runtime.memory_bytes() - engine) as u64 / count;
     let start_us = made.as_micros() as u64 / count;
+    let ns = iteration_ns(&mut runtime.vu(1).expect("a virtual user"), 100_000);
+    println!("get + check + sleep: {ns} ns");
     println!(
         "{count} VUs: {pages} bytes each in private pages, {engine} of them in the engine, {start_us} us to make"
     );

@@ -6,7 +6,7 @@ use rquickjs::function::Args;
 use rquickjs::{Coerced, Ctx, Exception, Function, Persistent, Promise, Result, Value};
 
 use crate::error::ScriptError;
-use crate::natives::timers;
+use crate::natives::{globals, timers};
 use crate::raw::run_job;
 use crate::tags::TagSetId;
 use crate::thrown;
@@ -83,6 +83,7 @@ fn call(ctx: &Ctx<'_>, vu: &Rc<VuState>) -> Result<Option<Box<str>>> {
         let iteration = vu.iteration.borrow();
         (Rc::clone(&iteration.function), iteration.wants_return)
     };
+    apply_scenario_env(ctx, vu)?;
     let exports = vu.exports.borrow().clone();
     let Some(exports) = exports else {
         return Err(Exception::throw_internal(ctx, "the init code has not run"));
@@ -99,6 +100,22 @@ fn call(ctx: &Ctx<'_>, vu: &Rc<VuState>) -> Result<Option<Box<str>>> {
     }
     let json = ctx.json_stringify(returned)?;
     json.map(|json| Ok(json.to_string()?.into())).transpose()
+}
+
+/// `__ENV` holds the variables of the scenario that runs, and none of another that ran before.
+fn apply_scenario_env(ctx: &Ctx<'_>, vu: &VuState) -> Result<()> {
+    let Some(scenario) = vu.iteration.borrow().scenario.clone() else {
+        return Ok(());
+    };
+    let before = vu.env_of.replace(Some(Rc::clone(&scenario)));
+    if before.as_ref().is_some_and(|before| Rc::ptr_eq(before, &scenario)) {
+        return Ok(());
+    }
+    let had_none = before.is_none_or(|before| before.env.is_empty());
+    if had_none && scenario.env.is_empty() {
+        return Ok(());
+    }
+    globals::set_env(ctx, &scenario.env)
 }
 
 fn call_with_data<'js>(

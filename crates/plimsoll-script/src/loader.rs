@@ -140,10 +140,7 @@ impl Catalogue {
                 if !source::is_common(&text) {
                     return Ok(None);
                 }
-                let text: Arc<str> = text.into();
-                let compiled = Compiled::Common(Arc::clone(&text));
-                loading.found.borrow_mut().modules.insert(id, compiled);
-                Ok(Some(text))
+                Ok(Some(loading.common_module(&id, text)))
             }
         }
     }
@@ -156,12 +153,14 @@ impl Catalogue {
             }
             None => {}
         }
+        if let Some(Target::Library(name)) = Target::of_id(id) {
+            return Module::declare(ctx.clone(), id, libraries::text(name));
+        }
         let Some(loading) = self.loading() else {
             let message = format!("{id} was not imported by the first run of the init code");
             return Err(Exception::throw_reference(ctx, &message));
         };
         let text = match Target::of_id(id) {
-            Some(Target::Library(name)) => libraries::text(name).to_owned(),
             Some(Target::File(path)) => {
                 let text = loading.read_text(&path);
                 text.map_err(|why| Exception::throw_reference(ctx, &why))?
@@ -207,11 +206,13 @@ impl Loading {
         Ok(code)
     }
 
-    fn common_module(&self, id: &str, text: String) {
+    fn common_module(&self, id: &str, text: String) -> Arc<str> {
         let mut found = self.found.borrow_mut();
         found.uses_promises |= source::uses_promises(&text);
-        let compiled = Compiled::Common(text.into());
+        let text: Arc<str> = text.into();
+        let compiled = Compiled::Common(Arc::clone(&text));
         found.modules.insert(id.to_owned(), compiled);
+        text
     }
 
     fn compile<'js>(
@@ -220,9 +221,7 @@ impl Loading {
         id: &str,
         text: String,
     ) -> Result<Module<'js, Declared>> {
-        // Of our libraries only k6-utils has an async function, and who awaits that says `await`.
-        let is_library = matches!(Target::of_id(id), Some(Target::Library(_)));
-        let uses_promises = !is_library && source::uses_promises(&text);
+        let uses_promises = source::uses_promises(&text);
         let module = Module::declare(ctx.clone(), id, text)?;
         let bytecode = module.write(WriteOptions {
             strip_source: true,

@@ -11,6 +11,7 @@ pub(crate) mod k6;
 pub(crate) mod metrics;
 pub(crate) mod text;
 pub(crate) mod timers;
+pub(crate) mod utils;
 pub(crate) mod web_url;
 
 use std::marker::PhantomData;
@@ -51,6 +52,8 @@ pub(crate) static TABLE: &[&[Native]] = &[
     text::CONSTRUCTORS,
     text::ENCODER_METHODS,
     text::DECODER_METHODS,
+    utils::FUNCTIONS,
+    utils::SUMMARY,
     web_url::CONSTRUCTORS,
     web_url::URL_GETTERS,
     web_url::URL_SETTERS,
@@ -165,6 +168,9 @@ modules! {
     "k6/execution" Execution = execution::NAMES.to_vec(), execution::values;
     "k6/encoding" Encoding = names_of(encoding::FUNCTIONS), |ctx| functions(ctx, encoding::FUNCTIONS);
     "k6/crypto" Crypto = names_of(crypto::FUNCTIONS), |ctx| functions(ctx, crypto::FUNCTIONS);
+    "k6-utils" Utils = names_of(utils::FUNCTIONS), |ctx| functions(ctx, utils::FUNCTIONS);
+    "k6-summary" Summary = names_of(utils::SUMMARY), |ctx| functions(ctx, utils::SUMMARY);
+    "url" WebUrl = names_of(web_url::CONSTRUCTORS), |ctx| functions(ctx, web_url::CONSTRUCTORS);
     "k6/options" Options = Vec::new(), |_| Ok(Vec::new());
 }
 

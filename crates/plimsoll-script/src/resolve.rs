@@ -5,9 +5,9 @@ use std::path::{Component, Path, PathBuf};
 /// Where an import leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// `k6`, `k6/http`, …
+    /// `k6`, `k6/http`, …, and the helper libraries by their names.
     Native(&'static str),
-    /// A helper library that we ship: its name.
+    /// The JavaScript part of a helper library that we ship: its name.
     Library(&'static str),
     File(PathBuf),
 }
@@ -67,7 +67,8 @@ impl Target {
         if let Some(library) = id.strip_prefix(LIBRARY) {
             return known(&LIBRARIES, library).map(Self::Library);
         }
-        known(&NATIVE, id).map(Self::Native)
+        let native = known(&NATIVE, id).or_else(|| known(&LIBRARIES, id));
+        native.map(Self::Native)
     }
 }
 
@@ -79,6 +80,10 @@ pub(crate) fn file_id(path: &Path) -> String {
 pub(crate) fn resolve(base: &str, specifier: &str) -> Result<Target, String> {
     if let Some(native) = known(&NATIVE, specifier) {
         return Ok(Target::Native(native));
+    }
+    let is_own = base.starts_with(LIBRARY) || specifier.starts_with(LIBRARY);
+    if let Some(own) = Target::of_id(specifier).filter(|_| is_own) {
+        return Ok(own);
     }
     if specifier == "k6" || specifier.starts_with("k6/") {
         return Err(unknown_native(specifier));
@@ -137,7 +142,7 @@ fn remote(specifier: &str, rest: &str) -> Result<Target, String> {
     if host == "jslib.k6.io"
         && let Some(library) = known(&LIBRARIES, library)
     {
-        return Ok(Target::Library(library));
+        return Ok(Target::Native(library));
     }
     Err(format!(
         "cannot import {specifier:?}: imports from the network are not fetched, except {} of jslib.k6.io, which \

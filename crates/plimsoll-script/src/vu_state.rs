@@ -18,7 +18,7 @@ use crate::natives::timers::Timers;
 use crate::raw::{Account, Slot};
 use crate::settings::Settings;
 use crate::tags::{TagSetId, TagTable};
-use crate::turn::{End, Iteration};
+use crate::turn::{End, Iteration, Scenario};
 
 /// What all virtual users of a worker share.
 pub(crate) struct Worker {
@@ -128,6 +128,8 @@ pub(crate) struct VuState {
     /// What the entry module exports; none until its init code is over.
     pub(crate) exports: RefCell<Option<Persistent<Object<'static>>>>,
     pub(crate) iteration: RefCell<Iteration>,
+    /// The scenario whose variables `__ENV` holds.
+    pub(crate) env_of: RefCell<Option<Rc<Scenario>>>,
     /// Tags of every sample from here on: run, scenario, group and `exec.vu.metrics.tags`.
     pub(crate) tags: Cell<TagSetId>,
     /// `::outer::inner`, empty at the root.
@@ -156,6 +158,7 @@ impl VuState {
             entry: RefCell::default(),
             exports: RefCell::default(),
             iteration: RefCell::new(iteration),
+            env_of: RefCell::default(),
             tags: Cell::default(),
             group: RefCell::default(),
             ending: RefCell::default(),

@@ -1,42 +1,8 @@
-// Small helpers for scripts: random choices, durations, stages. Written for Plimsoll from the public description of
-// the functions that scripts import by this name.
+// The part of k6-utils that few scripts call; the rest is native. Written for Plimsoll from the public description
+// of the functions that scripts import by this name.
 import { check as checkNow } from 'k6';
 import exec from 'k6/execution';
-
-export function randomIntBetween(low, high) {
-  return Math.floor(Math.random() * (high - low + 1)) + low;
-}
-
-export function randomItem(items) {
-  return items[Math.floor(Math.random() * items.length)];
-}
-
-export function randomString(length, characters = 'abcdefghijklmnopqrstuvwxyz') {
-  let text = '';
-  while (text.length < length) {
-    text += characters[Math.floor(Math.random() * characters.length)];
-  }
-  return text;
-}
-
-export function uuidv4() {
-  return crypto.randomUUID();
-}
-
-export function findBetween(content, left, right, all = false) {
-  const found = [];
-  let from = 0;
-  for (;;) {
-    const start = content.indexOf(left, from);
-    const end = start < 0 ? -1 : content.indexOf(right, start + left.length);
-    if (end < 0) break;
-    found.push(content.slice(start + left.length, end));
-    if (!all) break;
-    from = end + right.length;
-  }
-  if (all) return found;
-  return found.length > 0 ? found[0] : null;
-}
+import { parseDuration } from 'k6-utils';
 
 // A bell curve of stages that peaks at `vus` in the middle of `durationSeconds`.
 export function normalDistributionStages(vus, durationSeconds, stageCount = 10) {
@@ -65,26 +31,6 @@ export async function check(value, checks, tags = {}) {
     passed = checkNow(outcome, { [name]: (truth) => truth }, tags) && passed;
   }
   return passed;
-}
-
-const UNIT_MS = { d: 86400000, h: 3600000, m: 60000, s: 1000, ms: 1 };
-
-// '1d2h30m5s100ms' in milliseconds.
-export function parseDuration(text) {
-  if (text === undefined || text === null || text.length < 1) {
-    throw new Error('parseDuration() needs text such as "1h30m"');
-  }
-  let total = 0;
-  let rest = text;
-  while (rest.length > 0) {
-    const part = /^(\d+(?:\.\d+)?)(ms|d|h|m|s)/.exec(rest);
-    if (part === null) {
-      throw new Error(`${rest} in "${text}" is not a duration: write units d, h, m, s and ms`);
-    }
-    total += Number(part[1]) * UNIT_MS[part[2]];
-    rest = rest.slice(part[0].length);
-  }
-  return total;
 }
 
 // The stages of the scenario that runs now, with the time that has passed in it.

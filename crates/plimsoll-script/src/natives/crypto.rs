@@ -272,7 +272,7 @@ fn random_values<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 }
 
 /// Version 4, variant 1 (RFC 9562).
-fn random_uuid<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+pub(crate) fn random_uuid<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let mut bytes = random(call, 16);
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;

@@ -3,7 +3,7 @@
 use rquickjs::object::Property;
 use rquickjs::{Coerced, Ctx, Exception, Function, Module, Object, Persistent, Result, Value};
 
-use super::{console, crypto, functions, set_functions, set_getters, text, timers, web_url};
+use super::{console, crypto, functions, set_functions, set_getters, text, timers, utils, web_url};
 use crate::raw::{Call, Native, state_of};
 use crate::resolve::{Target, folder_of, normalise};
 
@@ -43,12 +43,7 @@ pub(crate) static LAZY: &[Native] = &[
 ];
 
 pub(crate) static MATH: &[Native] = &[Native::new("random", 0, |call| {
-    // Below 1, as scripts expect: the top 53 bits over 2^53.
-    let bits = call.vu.rng.borrow_mut().next_u64() >> 11;
-    Ok(Value::new_float(
-        call.ctx.clone(),
-        bits as f64 / (1u64 << 53) as f64,
-    ))
+    Ok(Value::new_float(call.ctx.clone(), utils::random(call)))
 })];
 
 fn lazy<'js>(call: &Call<'_, 'js>, group: &'static [Native], name: &str) -> Result<Value<'js>> {
@@ -79,6 +74,11 @@ pub(crate) fn install(ctx: &Ctx<'_>) -> Result<()> {
     let log = Object::new(ctx.clone())?;
     set_functions(&log, console::FUNCTIONS)?;
     globals.set("console", log)?;
+    set_env(ctx, &[])
+}
+
+/// Makes `__ENV` anew: the program's variables, and `more` on top.
+pub(crate) fn set_env(ctx: &Ctx<'_>, more: &[(Box<str>, Box<str>)]) -> Result<()> {
     let env = Object::new(ctx.clone())?;
     state_of(ctx).worker.catalogue.look(|found| -> Result<()> {
         for (name, value) in &found.env {
@@ -86,7 +86,10 @@ pub(crate) fn install(ctx: &Ctx<'_>) -> Result<()> {
         }
         Ok(())
     })?;
-    globals.set("__ENV", env)
+    for (name, value) in more {
+        env.set(&**name, &**value)?;
+    }
+    ctx.globals().set("__ENV", env)
 }
 
 /// `open(path, 'b')`: the content of a file, relative to the module that asks.

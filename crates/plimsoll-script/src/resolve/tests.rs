@@ -12,11 +12,8 @@ fn imports_lead_to_files_natives_and_libraries() {
         ("../b.js", "file:///b.js"),
         ("/c.ts", "file:///c.ts"),
         ("file:///d/./e.js", "file:///d/e.js"),
-        (
-            "https://jslib.k6.io/k6-utils/1.4.0/index.js",
-            "plimsoll:k6-utils",
-        ),
-        ("https://jslib.k6.io/url/1.0.0/index.js", "plimsoll:url"),
+        ("https://jslib.k6.io/k6-utils/1.4.0/index.js", "k6-utils"),
+        ("https://jslib.k6.io/url/1.0.0/index.js", "url"),
     ];
     for (specifier, id) in cases {
         let target = resolve(BASE, specifier).unwrap();

@@ -224,6 +224,7 @@ pub(crate) fn iteration(function: &str, index: u64) -> Iteration {
             name: "default".into(),
             executor: "per-vu-iterations".into(),
             start_unix_ms: 1_700_000_000_000,
+            env: vec![("STAGE".into(), "load".into())],
             ..Scenario::default()
         })),
         vu_in_test: 1,
