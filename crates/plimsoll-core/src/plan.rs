@@ -18,6 +18,15 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
+impl Request {
+    /// Stands in `method` of a plan whose requests a script makes; `url` then names the script.
+    pub const SCRIPT: &str = "SCRIPT";
+
+    pub fn is_script(&self) -> bool {
+        self.method == Self::SCRIPT
+    }
+}
+
 /// When a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -12,6 +12,7 @@ mod options;
 pub mod preflight;
 mod recorder;
 mod runner;
+pub mod scripted;
 mod slots;
 mod worker;
 

@@ -362,20 +362,20 @@ fn share_of(total: u64, index: u64, parts: u64) -> u64 {
 
 /// Run time and run-queue wait of this thread since the last reading.
 #[derive(Debug)]
-struct CpuMeter {
+pub(crate) struct CpuMeter {
     run: Nanos,
     wait: Nanos,
 }
 
 impl CpuMeter {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             run: thread_run_time(),
             wait: thread_wait_time(),
         }
     }
 
-    fn read(&mut self) -> (Nanos, Nanos) {
+    pub(crate) fn read(&mut self) -> (Nanos, Nanos) {
         let (run, wait) = (thread_run_time(), thread_wait_time());
         let spent = (run - self.run, wait - self.wait);
         (self.run, self.wait) = (run, wait);

@@ -108,7 +108,10 @@ fn apply_scenario_env(ctx: &Ctx<'_>, vu: &VuState) -> Result<()> {
         return Ok(());
     };
     let before = vu.env_of.replace(Some(Rc::clone(&scenario)));
-    if before.as_ref().is_some_and(|before| Rc::ptr_eq(before, &scenario)) {
+    if before
+        .as_ref()
+        .is_some_and(|before| Rc::ptr_eq(before, &scenario))
+    {
         return Ok(());
     }
     let had_none = before.is_none_or(|before| before.env.is_empty());

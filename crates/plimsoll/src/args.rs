@@ -20,7 +20,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Put a load on a URL and measure it honestly
+    /// Put a load on a URL, or run a k6 script (`plimsoll run script.js --help`), and measure it honestly
     Run(RunArgs),
     /// Find the highest rate that meets an objective, and what gives way first
     Find(FindArgs),

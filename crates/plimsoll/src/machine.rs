@@ -43,11 +43,16 @@ pub(crate) fn wall_time_compact() -> String {
 
 /// A seed for runs that were given none; it is kept in the record.
 pub(crate) fn fresh_seed() -> u64 {
-    let since = now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = since_1970();
     // Nanoseconds within fifty days: enough to differ, short enough to type again.
     (since.as_nanos() % (1 << 52)) as u64
+}
+
+/// Now, since 1970.
+pub(crate) fn since_1970() -> std::time::Duration {
+    now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
 }
 
 #[expect(

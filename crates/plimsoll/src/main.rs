@@ -11,6 +11,7 @@ mod plan;
 mod reach;
 mod records;
 mod reuse;
+mod script;
 mod selfcheck;
 mod session;
 mod verdicts;
@@ -23,9 +24,16 @@ use clap::error::ErrorKind;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    let outcome = std::panic::catch_unwind(run);
+    let words: Vec<_> = std::env::args_os().collect();
+    let outcome = std::panic::catch_unwind(|| {
+        if script::is_script_run(&words) {
+            script::run(&words)
+        } else {
+            run().into()
+        }
+    });
     // The panic hook has printed what happened and where.
-    outcome.unwrap_or(Exit::InternalPanic).into()
+    outcome.unwrap_or(Exit::InternalPanic.into())
 }
 
 fn run() -> Exit {

@@ -79,6 +79,14 @@ impl Session {
         Ok(())
     }
 
+    /// Samples only what was named: a script may talk to many.
+    pub(crate) fn watch_only(&mut self, watches: &[Watch]) -> Result<()> {
+        if !watches.is_empty() {
+            self.watcher = Some(Watcher::start(None, watches, self.clock)?);
+        }
+        Ok(())
+    }
+
     pub(crate) fn append(&mut self, line: Line) -> std::io::Result<()> {
         if let Some(writer) = &mut self.writer {
             writer.append(&line)?;
@@ -143,13 +151,7 @@ impl Session {
 
     /// Writes the verdict, the HTML report beside the record, and the summary to stdout.
     pub(crate) fn conclude(mut self, verdict: Verdict, output: &OutputArgs) -> Result<()> {
-        self.append(Line::Verdict(verdict))?;
-        let report = self.path.as_deref().map(report_path);
-        if let Some(report) = &report {
-            let html = plimsoll_report::html::render(std::slice::from_ref(&self.record));
-            std::fs::write(report, html)
-                .with_context(|| format!("write report {}", report.display()))?;
-        }
+        let report = self.close(verdict)?;
         let shown = |path: Option<&Path>| path.map(|path| path.display().to_string());
         output::summary(
             &self.record,
@@ -158,6 +160,18 @@ impl Session {
             shown(report.as_deref()),
         );
         Ok(())
+    }
+
+    /// Writes the verdict and the HTML report beside the record; gives the path of the report.
+    pub(crate) fn close(&mut self, verdict: Verdict) -> Result<Option<PathBuf>> {
+        self.append(Line::Verdict(verdict))?;
+        let report = self.path.as_deref().map(report_path);
+        if let Some(report) = &report {
+            let html = plimsoll_report::html::render(std::slice::from_ref(&self.record));
+            std::fs::write(report, html)
+                .with_context(|| format!("write report {}", report.display()))?;
+        }
+        Ok(report)
     }
 }
 

@@ -27,7 +27,11 @@ pub(crate) struct Watcher {
 
 /// What `--watch` was given; looked at before anything is sent.
 pub(crate) fn parse(args: &WatchArgs) -> Result<Vec<Watch>> {
-    let watches: Result<_, _> = args.watch.iter().map(|text| Watch::parse(text)).collect();
+    parse_texts(&args.watch)
+}
+
+pub(crate) fn parse_texts(texts: &[String]) -> Result<Vec<Watch>> {
+    let watches: Result<_, _> = texts.iter().map(|text| Watch::parse(text)).collect();
     watches.context("--watch")
 }
 

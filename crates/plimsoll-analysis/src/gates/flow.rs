@@ -187,6 +187,19 @@ fn first_half(case: Case<'_>) -> Option<f64> {
 
 /// Gate 4: Concurrency on the wire against what was configured, and against what the target's listener saw.
 pub(super) fn wire(case: Case<'_>) -> Gate {
+    if case.record.header.plan.request.is_script() {
+        let compared = "mean in flight against the configured connections";
+        let result = gate(
+            4,
+            "Concurrency on the wire",
+            GateState::NotApplicable,
+            compared,
+        );
+        return with_note(
+            result,
+            "virtual users also think and compute: their number is no number of requests in flight",
+        );
+    }
     match case.load() {
         Some(StepLoad::Closed { in_flight }) => closed_wire(case, f64::from(in_flight)),
         _ => open_wire(case),

@@ -6,4 +6,5 @@ mod bad_input;
 mod fixtures;
 mod records;
 mod runs;
+mod scripts;
 mod support;

@@ -1,0 +1,113 @@
+//! Lets virtual users go on, carries their calls to the client and what came of them back.
+
+use std::cmp::Reverse;
+
+use plimsoll_core::{Nanos, Outcome};
+use plimsoll_script::{Got, Want};
+
+use super::client::{Asker, Finished};
+use super::worker::Worker;
+use crate::recorder::Ending;
+
+impl Worker {
+    /// Lets a virtual user go on until it waits for something.
+    pub(super) fn resume(&mut self, place: usize, got: Got) {
+        let mut got = got;
+        loop {
+            let slot = &mut self.vus.slots[place];
+            slot.turn += 1;
+            match slot.vu.resume(got) {
+                Want::Http(calls) if calls.is_empty() => got = Got::Http(Vec::new()),
+                Want::Http(calls) => {
+                    slot.expect(calls);
+                    return self.start_calls(place);
+                }
+                Want::Sleep(pause) => {
+                    let due = self.clock.now() + pause;
+                    self.timers.push(Reverse((due, place, slot.turn)));
+                    return;
+                }
+                Want::Done(end) => return self.ended(place, &end),
+            }
+        }
+    }
+
+    /// Puts as many calls of the batch on the wire as the limits allow.
+    pub(super) fn start_calls(&mut self, place: usize) {
+        let now = self.clock.now();
+        let (most, per_host) = (self.script.batch_max, self.script.batch_per_host_max);
+        let slot = &mut self.vus.slots[place];
+        while let Some((at, call)) = slot.next_call(most, per_host) {
+            let arrival = slot
+                .running
+                .as_mut()
+                .and_then(|running| running.intended.take());
+            let intended = arrival.unwrap_or(now);
+            self.recorder.advance(now, self.in_flight);
+            self.recorder.add_late(now.saturating_sub(intended));
+            self.in_flight += 1;
+            self.recorder.in_flight_max = self.recorder.in_flight_max.max(self.in_flight);
+            self.recorder.due += 1;
+            let asker = Asker {
+                vu: place,
+                place: at,
+                intended,
+            };
+            self.client.start(asker, &call, now);
+        }
+    }
+
+    /// Hands results to the virtual users that wait for them, until nothing is left.
+    pub(super) fn settle(&mut self) {
+        while let Some(finished) = self.client.finished.pop() {
+            let place = finished.asker.vu;
+            self.count(&finished);
+            let slot = &mut self.vus.slots[place];
+            if let Some(got) = slot.take_in(finished.asker.place, finished.result) {
+                self.resume(place, got);
+            } else if self.vus.slots[place].has_queued() {
+                self.start_calls(place);
+            }
+        }
+    }
+
+    pub(super) fn count_finished_only(&mut self) {
+        while let Some(finished) = self.client.finished.pop() {
+            self.count(&finished);
+        }
+    }
+
+    pub(super) fn count(&mut self, finished: &Finished) {
+        let now = finished.ended;
+        self.recorder.advance(now, self.in_flight);
+        self.in_flight -= 1;
+        if finished.sent.is_some() {
+            self.recorder.sent += 1;
+        }
+        self.record(
+            finished.asker.intended,
+            finished.sent,
+            finished.outcome,
+            finished.result.received_bytes,
+            now,
+        );
+    }
+
+    pub(super) fn record(
+        &mut self,
+        intended: Nanos,
+        sent: Option<Nanos>,
+        outcome: Outcome,
+        bytes: u64,
+        now: Nanos,
+    ) {
+        let ending = Ending {
+            level: 0,
+            outcome,
+            response: now.saturating_sub(intended),
+            service: sent.map(|sent| now.saturating_sub(sent)),
+            bytes,
+        };
+        self.recorder.record(&ending, &self.script.bounds);
+    }
+}

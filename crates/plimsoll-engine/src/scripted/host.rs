@@ -1,0 +1,180 @@
+//! What scripts of one worker see and feed: clock, metric store, console, counts.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::mpsc::Sender;
+
+use plimsoll_core::Nanos;
+use plimsoll_core::metrics::{BuiltIn, MetricId, Sample, Store, TagSetId};
+use plimsoll_net::clock::Clock;
+use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
+use plimsoll_script::tags::TagTable;
+use plimsoll_script::{Host, tags};
+
+use super::Script;
+use super::message::{Body, LogLine, Report};
+
+/// The surroundings of all virtual users of one worker.
+#[derive(Debug)]
+pub(super) struct Surroundings {
+    worker: usize,
+    clock: Clock,
+    /// Wall clock at the zero of the run's clock.
+    unix_zero_ms: u64,
+    /// When scenarios began, on the run's clock; scripts count from there.
+    pub(super) origin: Cell<Nanos>,
+    pub(super) store: RefCell<Store>,
+    /// The store's number of each metric of the program.
+    metrics: Vec<MetricId>,
+    /// The script's tag sets, known once the runtime is.
+    pub(super) tags: OnceCell<Rc<RefCell<TagTable>>>,
+    /// The store's number of each of them, as they are first used.
+    known: RefCell<Vec<Option<TagSetId>>>,
+    /// Where every sample is kept for outputs, if any wants them.
+    pub(super) samples: Option<RefCell<Vec<Sample>>>,
+    reports: Sender<Report>,
+    pub(super) instance: Cell<Instance>,
+    pub(super) progress: RefCell<BTreeMap<String, f64>>,
+}
+
+impl Surroundings {
+    pub(super) fn new(
+        worker: usize,
+        clock: Clock,
+        store: Store,
+        metrics: Vec<MetricId>,
+        script: &Script,
+        reports: Sender<Report>,
+    ) -> Self {
+        Self {
+            worker,
+            clock,
+            unix_zero_ms: script.unix_zero_ms,
+            origin: Cell::default(),
+            store: RefCell::new(store),
+            metrics,
+            tags: OnceCell::new(),
+            known: RefCell::default(),
+            samples: script.keeps_samples.then(RefCell::default),
+            reports,
+            instance: Cell::default(),
+            progress: RefCell::default(),
+        }
+    }
+
+    /// One value of a metric that the engine itself feeds.
+    pub(super) fn count(&self, metric: BuiltIn, value: f64, tags: tags::TagSetId) {
+        let tags = self.tag_set(tags);
+        self.feed(
+            &mut self.store.borrow_mut(),
+            MetricId::from(metric),
+            tags,
+            self.now(),
+            value,
+        );
+    }
+
+    fn feed(&self, store: &mut Store, metric: MetricId, tags: TagSetId, at: Nanos, value: f64) {
+        store.record(metric, tags, at, value);
+        if let Some(samples) = &self.samples {
+            samples.borrow_mut().push(Sample {
+                metric,
+                tags,
+                at,
+                value,
+            });
+        }
+    }
+
+    /// The store's number of a tag set of the script's.
+    fn tag_set(&self, id: tags::TagSetId) -> TagSetId {
+        let index = id.0 as usize;
+        let mut known = self.known.borrow_mut();
+        if let Some(Some(found)) = known.get(index) {
+            return *found;
+        }
+        let pairs: Vec<(Rc<str>, Rc<str>)> = match self.tags.get() {
+            Some(table) => table.borrow().tags(id).to_vec(),
+            None => Vec::new(),
+        };
+        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(n, v)| (&**n, &**v)).collect();
+        let found = self.store.borrow_mut().tag_set(&pairs);
+        if known.len() <= index {
+            known.resize(index + 1, None);
+        }
+        known[index] = Some(found);
+        found
+    }
+
+    fn say(&self, body: Body) {
+        // The runner is gone only when the run is over; then nobody wants the line.
+        let _runner_gone = self.reports.send(Report {
+            worker: self.worker,
+            body,
+        });
+    }
+}
+
+impl Host for Surroundings {
+    fn now(&self) -> Nanos {
+        self.clock.now().saturating_sub(self.origin.get())
+    }
+
+    fn unix_ms(&self) -> i64 {
+        let since = self.clock.now().0 / 1_000_000;
+        (self.unix_zero_ms + since).cast_signed()
+    }
+
+    fn sample(&self, metric: plimsoll_script::MetricId, value: f64, tags: tags::TagSetId) {
+        let tags = self.tag_set(tags);
+        let id = self.metrics[metric.0 as usize];
+        self.feed(&mut self.store.borrow_mut(), id, tags, self.now(), value);
+    }
+
+    fn http(&self, sample: &HttpSample<'_>) {
+        let tags = self.tag_set(sample.tags);
+        let now = self.now();
+        let timings = &sample.result.timings;
+        let mut store = self.store.borrow_mut();
+        let mut feed =
+            |metric: BuiltIn, value: f64| self.feed(&mut store, metric.into(), tags, now, value);
+        feed(BuiltIn::HttpReqs, 1.0);
+        for (metric, time) in [
+            (BuiltIn::HttpReqDuration, timings.duration()),
+            (BuiltIn::HttpReqBlocked, timings.blocked),
+            (BuiltIn::HttpReqConnecting, timings.connecting),
+            (BuiltIn::HttpReqTlsHandshaking, timings.tls_handshaking),
+            (BuiltIn::HttpReqSending, timings.sending),
+            (BuiltIn::HttpReqWaiting, timings.waiting),
+            (BuiltIn::HttpReqReceiving, timings.receiving),
+        ] {
+            feed(metric, time.as_millis_f64());
+        }
+        if let Some(expected) = sample.expected {
+            feed(BuiltIn::HttpReqFailed, f64::from(u8::from(!expected)));
+        }
+        feed(BuiltIn::DataSent, sample.result.sent_bytes as f64);
+        feed(BuiltIn::DataReceived, sample.result.received_bytes as f64);
+    }
+
+    fn console(&self, line: &ConsoleLine<'_>) {
+        self.say(Body::Log(LogLine {
+            level: line.level,
+            message: line.message.into(),
+            source: line.source,
+        }));
+    }
+
+    fn mark_failed(&self, message: &str) {
+        self.say(Body::MarkedFailed(message.to_owned()));
+    }
+
+    fn instance(&self) -> Instance {
+        self.instance.get()
+    }
+
+    fn scenario_progress(&self, scenario: &str) -> f64 {
+        self.progress.borrow().get(scenario).copied().unwrap_or(0.0)
+    }
+}

@@ -1,0 +1,179 @@
+//! Where calls go: names resolved once and kept, `hosts` overrides, blocked names and addresses.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+
+use plimsoll_core::Nanos;
+use plimsoll_net::connection::Setup;
+use plimsoll_net::tls;
+use plimsoll_script::http::{HttpError, RequestUrl};
+use rustls::ClientConfig;
+
+/// What the options say about addresses.
+#[derive(Debug, Clone, Default)]
+pub struct Naming {
+    /// `name`, `name:port` or `*.suffix` to an address, with a port of its own or the one asked for.
+    pub hosts: Vec<(String, IpAddr, Option<u16>)>,
+    /// Names that must not be called; a leading `*` stands for anything.
+    pub blocked_names: Vec<String>,
+    /// Networks that must not be called, as address and prefix length.
+    pub blocked_networks: Vec<(IpAddr, u8)>,
+    /// How long an answer of the resolver is believed.
+    pub keep: Nanos,
+}
+
+/// Host, port and whether TLS is spoken.
+type Origin = (Box<str>, u16, bool);
+
+/// Everything needed to open connections; one per worker.
+#[derive(Debug)]
+pub(super) struct Names {
+    naming: Arc<Naming>,
+    tls: Option<Arc<ClientConfig>>,
+    tls_problem: String,
+    /// The place is the number by which connections are told apart.
+    origins: Vec<Origin>,
+    known: BTreeMap<Origin, Known>,
+}
+
+/// The origin's number, how to connect to it, and until when that is believed.
+type Known = (usize, Setup, Nanos);
+
+impl Names {
+    pub(super) fn new(naming: Arc<Naming>, insecure: bool) -> Self {
+        let (tls, tls_problem) = match tls::client_config(insecure) {
+            Ok(config) => (Some(config), String::new()),
+            Err(error) => (None, error.to_string()),
+        };
+        Self {
+            naming,
+            tls,
+            tls_problem,
+            origins: Vec::new(),
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// The origin's number and how to connect to it. Blocks while a name is looked up for the first time.
+    pub(super) fn find(
+        &mut self,
+        url: &RequestUrl,
+        now: Nanos,
+    ) -> Result<(usize, &Setup), HttpError> {
+        let key = (url.host.clone(), url.port, url.is_tls);
+        let is_fresh = self
+            .known
+            .get(&key)
+            .is_some_and(|(_, _, until)| now < *until);
+        if !is_fresh {
+            let setup = self.look_up(url)?;
+            let known = self.origins.iter().position(|origin| *origin == key);
+            let number = known.unwrap_or_else(|| {
+                self.origins.push(key.clone());
+                self.origins.len() - 1
+            });
+            let until = now + self.naming.keep;
+            self.known.insert(key.clone(), (number, setup, until));
+        }
+        let (number, setup, _) = self.known.get(&key).expect("it was just made");
+        Ok((*number, setup))
+    }
+
+    fn look_up(&self, url: &RequestUrl) -> Result<Setup, HttpError> {
+        if let Some(pattern) = self
+            .naming
+            .blocked_names
+            .iter()
+            .find(|p| fits(p, &url.host))
+        {
+            return Err(error(
+                1111,
+                format!("{} is blocked by {pattern:?}", url.host),
+            ));
+        }
+        let address = self.address(url)?;
+        let blocked = self.naming.blocked_networks.iter();
+        if let Some((network, bits)) = blocked.into_iter().find(|n| holds(**n, address.ip())) {
+            return Err(error(
+                1110,
+                format!("{address} is blocked by {network}/{bits}"),
+            ));
+        }
+        let tls = if url.is_tls {
+            let Some(config) = &self.tls else {
+                return Err(error(1300, self.tls_problem.clone()));
+            };
+            let name = tls::server_name(&url.host).map_err(|e| error(1300, e.to_string()))?;
+            Some((Arc::clone(config), name))
+        } else {
+            None
+        };
+        Ok(Setup {
+            address,
+            tls,
+            head_request: false,
+        })
+    }
+
+    fn address(&self, url: &RequestUrl) -> Result<SocketAddr, HttpError> {
+        let with_port = format!("{}:{}", url.host, url.port);
+        let exact = |(name, ..): &&(String, IpAddr, Option<u16>)| *name == with_port;
+        let named = |(name, ..): &&(String, IpAddr, Option<u16>)| fits(name, &url.host);
+        let hosts = &self.naming.hosts;
+        if let Some((_, ip, port)) = hosts.iter().find(exact).or(hosts.iter().find(named)) {
+            return Ok(SocketAddr::new(*ip, port.unwrap_or(url.port)));
+        }
+        let found: Vec<SocketAddr> = (&*url.host, url.port)
+            .to_socket_addrs()
+            .map_err(|e| error(1101, format!("lookup {}: {e}", url.host)))?
+            .collect();
+        let v4 = found.iter().find(|address| address.is_ipv4());
+        v4.or(found.first())
+            .copied()
+            .ok_or_else(|| error(1101, format!("lookup {}: no address", url.host)))
+    }
+}
+
+fn error(code: u16, message: String) -> HttpError {
+    HttpError {
+        code,
+        message: message.into(),
+    }
+}
+
+/// A name, or `*` and a suffix.
+fn fits(pattern: &str, host: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some(suffix) => host.len() >= suffix.len() && host.ends_with(suffix),
+        None => pattern.eq_ignore_ascii_case(host),
+    }
+}
+
+fn holds((network, bits): (IpAddr, u8), address: IpAddr) -> bool {
+    let same = |a: u128, b: u128, width: u32| {
+        let shift = width.saturating_sub(u32::from(bits));
+        shift >= 128 || a >> shift == b >> shift
+    };
+    match (network, address) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => same(a.to_bits().into(), b.to_bits().into(), 32),
+        (IpAddr::V6(a), IpAddr::V6(b)) => same(a.to_bits(), b.to_bits(), 128),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_and_networks() {
+        assert!(fits("*.shop.test", "a.shop.test") && !fits("*.shop.test", "shop.test"));
+        assert!(fits("Shop.test", "shop.test") && fits("*", "anything"));
+        let network: IpAddr = "10.1.0.0".parse().unwrap();
+        assert!(holds((network, 16), "10.1.200.3".parse().unwrap()));
+        assert!(!holds((network, 16), "10.2.0.1".parse().unwrap()));
+        assert!(holds((network, 0), "192.0.2.1".parse().unwrap()));
+        assert!(!holds((network, 0), "::1".parse().unwrap()));
+    }
+}

@@ -1,0 +1,428 @@
+//! Starts the workers of a scripted test, merges what they count, and leads them from setup to teardown.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use plimsoll_core::metrics::{BuiltIn, MetricId, Sample, Store};
+use plimsoll_core::{Nanos, Window};
+use plimsoll_net::clock::Clock;
+use plimsoll_net::poll::{Poll, Waker};
+use plimsoll_script::End;
+use thiserror::Error;
+
+use super::Script;
+use super::message::{Alone, Body, Busy, Command, Counted, LogLine, Report};
+use super::worker::{Seat, work};
+
+/// How often an interruption is looked for.
+const INTERRUPT_PERIOD: Duration = Duration::from_millis(50);
+/// Every worker must have heard of the start.
+const LEAD: Nanos = Nanos::from_millis(5);
+
+/// Why a scripted test could not be played.
+#[derive(Debug, Error)]
+pub enum ScriptError {
+    #[error("cannot start worker {index}")]
+    Worker {
+        index: usize,
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Script(#[from] plimsoll_script::ScriptError),
+    #[error("the generator broke: {0}")]
+    Broken(String),
+}
+
+/// Once a second: everything merged from all workers.
+#[derive(Debug)]
+pub struct Tick<'a> {
+    pub window: &'a Window,
+    /// Since the scenarios began.
+    pub store: &'a Store,
+    /// Only what the window added.
+    pub added: &'a Store,
+    pub elapsed: Nanos,
+    pub vus_active: u32,
+    pub vus_existing: u32,
+    pub iterations_completed: u64,
+    pub iterations_interrupted: u64,
+    pub iterations_dropped: u64,
+    /// The share of each scenario that is over.
+    pub progress: &'a [(String, f64)],
+}
+
+/// Follows a test as it runs.
+pub trait Watcher {
+    /// A line for the console.
+    fn log(&mut self, line: &LogLine);
+    /// Every sample of one worker's window, if the script was told to keep them; metrics and tags are
+    /// those of `store`.
+    fn samples(&mut self, store: &Store, samples: &[Sample]);
+    /// A window is over; false ends the test (a threshold with `abortOnFail`).
+    fn tick(&mut self, tick: &Tick<'_>) -> bool;
+}
+
+/// How the scenarios ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScriptEnd {
+    /// `exec.test.abort` and its words.
+    pub aborted: Option<String>,
+    /// `exec.test.fail` and its words; the test went on.
+    pub failed: Option<String>,
+    pub interrupted: bool,
+    /// The watcher ended it.
+    pub stopped: bool,
+}
+
+/// The workers of one scripted test.
+#[derive(Debug)]
+pub struct ScriptRunner {
+    script: Arc<Script>,
+    clock: Clock,
+    workers: Vec<Handle>,
+    reports: Receiver<Report>,
+    /// Ends script code that never waits.
+    stop: Arc<AtomicBool>,
+    interrupt: Arc<AtomicBool>,
+    store: Store,
+    end: ScriptEnd,
+}
+
+#[derive(Debug)]
+struct Handle {
+    commands: Sender<Command>,
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Handle {
+    fn send(&self, command: Command) {
+        // A worker that is gone has said why in a report, which is found on the next receive.
+        let _worker_gone = self.commands.send(command);
+        self.waker.wake();
+    }
+}
+
+impl ScriptRunner {
+    /// Starts the workers and waits until the virtual users that scenarios start with exist.
+    pub fn start(
+        script: Arc<Script>,
+        clock: Clock,
+        interrupt: Arc<AtomicBool>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Self, ScriptError> {
+        let (sender, reports) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut workers = Vec::new();
+        for index in 0..script.workers as usize {
+            let of_io = |source| ScriptError::Worker { index, source };
+            let poll = Poll::new().map_err(of_io)?;
+            let waker = poll.waker();
+            let (commands, receiver) = channel();
+            let seat = Seat {
+                index,
+                script: Arc::clone(&script),
+                clock,
+                poll,
+                stop: Arc::clone(&stop),
+                commands: receiver,
+                reports: sender.clone(),
+            };
+            let thread = std::thread::Builder::new()
+                .name(format!("vus-{index}"))
+                .spawn(move || work(seat))
+                .map_err(of_io)?;
+            workers.push(Handle {
+                commands,
+                waker,
+                thread: Some(thread),
+            });
+        }
+        let store = script.store.clone();
+        let mut runner = Self {
+            script,
+            clock,
+            workers,
+            reports,
+            stop,
+            interrupt,
+            store,
+            end: ScriptEnd::default(),
+        };
+        let mut ready = 0;
+        while ready < runner.workers.len() {
+            match runner.receive(watcher)? {
+                Some(Body::Ready) => ready += 1,
+                Some(_) => {}
+                None => {
+                    runner.end.interrupted = true;
+                    break;
+                }
+            }
+        }
+        Ok(runner)
+    }
+
+    /// Runs one function by itself. The second value: it ran out of time.
+    pub fn alone(
+        &mut self,
+        function: &'static str,
+        data: Option<&str>,
+        wants_return: bool,
+        timeout: Nanos,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(End, bool), ScriptError> {
+        let alone = Alone {
+            function,
+            data: data.map(Box::from),
+            wants_return,
+            has_group: matches!(function, "setup" | "teardown"),
+            timeout,
+        };
+        self.workers[0].send(Command::Alone(alone));
+        // Code that never waits does not see the deadline of its worker.
+        let deadline = self.clock.now() + timeout + Nanos::from_millis(200);
+        loop {
+            match self.receive(watcher)? {
+                Some(Body::AloneDone {
+                    end,
+                    timed_out,
+                    counted,
+                }) => {
+                    self.store.merge(&counted.store);
+                    watcher.samples(&counted.store, &counted.samples);
+                    let stopped = self.stop.swap(false, Ordering::Relaxed);
+                    return Ok((end, timed_out || stopped));
+                }
+                Some(_) => {}
+                None => self.stop.store(true, Ordering::Relaxed),
+            }
+            if self.clock.now() >= deadline {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Plays the scenarios to their end.
+    pub fn play(
+        &mut self,
+        data: Option<&str>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<ScriptEnd, ScriptError> {
+        if self.end.interrupted {
+            return Ok(self.end.clone());
+        }
+        let origin = self.clock.now() + LEAD;
+        for worker in &self.workers {
+            worker.send(Command::Begin {
+                data: data.map(Box::from),
+                at: origin,
+            });
+        }
+        let mut merge = Merge::new(self.workers.len(), origin);
+        while merge.running > 0 {
+            match self.receive_from(watcher, false)? {
+                Some(Report { worker, body }) => self.take_in(&mut merge, worker, body, watcher),
+                None if self.interrupted() && !self.end.interrupted => {
+                    self.end.interrupted = true;
+                    self.halt();
+                }
+                None => {}
+            }
+        }
+        self.tick(&mut merge, watcher);
+        Ok(self.end.clone())
+    }
+
+    fn take_in(&mut self, merge: &mut Merge, worker: usize, body: Body, watcher: &mut dyn Watcher) {
+        match body {
+            Body::Window(counted, busy, progress) => {
+                watcher.samples(&counted.store, &counted.samples);
+                merge.add(worker, &counted, busy);
+                merge.progress = progress;
+                if merge.is_whole() {
+                    self.tick(merge, watcher);
+                }
+            }
+            Body::Finished(counted, busy) => {
+                watcher.samples(&counted.store, &counted.samples);
+                merge.add(worker, &counted, busy);
+                merge.running -= 1;
+                merge.done[worker] = true;
+            }
+            Body::Aborted(message) => {
+                self.end.aborted.get_or_insert(message);
+                self.halt();
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows what has been merged, and counts the virtual users.
+    fn tick(&mut self, merge: &mut Merge, watcher: &mut dyn Watcher) {
+        let Some((window, mut added)) = merge.take(&self.script.store) else {
+            return;
+        };
+        let busy = merge.sum();
+        let elapsed = self.clock.now().saturating_sub(merge.origin);
+        for (metric, count) in [
+            (BuiltIn::Vus, busy.vus_active),
+            (BuiltIn::VusMax, busy.vus_existing),
+        ] {
+            let id = MetricId::from(metric);
+            let untagged = added.tag_set(&[]);
+            added.record(id, untagged, elapsed, f64::from(count));
+        }
+        self.store.merge(&added);
+        let tick = Tick {
+            window: &window,
+            store: &self.store,
+            added: &added,
+            elapsed,
+            vus_active: busy.vus_active,
+            vus_existing: busy.vus_existing,
+            iterations_completed: busy.completed,
+            iterations_interrupted: busy.interrupted,
+            iterations_dropped: busy.dropped,
+            progress: &merge.progress,
+        };
+        if !watcher.tick(&tick) && !self.end.stopped {
+            self.end.stopped = true;
+            self.halt();
+        }
+    }
+
+    /// Everything that was counted.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    fn halt(&self) {
+        for worker in &self.workers {
+            worker.send(Command::Halt);
+        }
+    }
+
+    /// The next report that the caller must handle; none when the test was interrupted.
+    fn receive(&mut self, watcher: &mut dyn Watcher) -> Result<Option<Body>, ScriptError> {
+        let report = self.receive_from(watcher, true)?;
+        Ok(report.map(|report| report.body))
+    }
+
+    fn receive_from(
+        &mut self,
+        watcher: &mut dyn Watcher,
+        waits: bool,
+    ) -> Result<Option<Report>, ScriptError> {
+        loop {
+            let report = match self.reports.recv_timeout(INTERRUPT_PERIOD) {
+                Ok(report) => report,
+                Err(RecvTimeoutError::Timeout) if waits && !self.interrupted() => continue,
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(ScriptError::Broken("all workers ended".to_owned()));
+                }
+            };
+            match report.body {
+                Body::Log(line) => watcher.log(&line),
+                Body::MarkedFailed(message) => {
+                    self.end.failed.get_or_insert(message);
+                }
+                Body::NotReady(error) => return Err(error.into()),
+                Body::Broken(reason) => return Err(ScriptError::Broken(reason)),
+                _ => return Ok(Some(report)),
+            }
+        }
+    }
+}
+
+impl Drop for ScriptRunner {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for worker in &self.workers {
+            worker.send(Command::Quit);
+        }
+        for worker in &mut self.workers {
+            if let Some(thread) = worker.thread.take() {
+                // A worker's panic has been printed by the panic hook already.
+                let _panicked = thread.join();
+            }
+        }
+    }
+}
+
+/// Counters of one window from all workers.
+#[derive(Debug)]
+struct Merge {
+    origin: Nanos,
+    running: usize,
+    done: Vec<bool>,
+    /// Windows of each worker that have come and not been shown.
+    seen: Vec<u32>,
+    busy: Vec<Busy>,
+    window: Window,
+    added: Option<Store>,
+    progress: Vec<(String, f64)>,
+}
+
+impl Merge {
+    fn new(workers: usize, origin: Nanos) -> Self {
+        Self {
+            origin,
+            running: workers,
+            done: vec![false; workers],
+            seen: vec![0; workers],
+            busy: vec![Busy::default(); workers],
+            window: Window::default(),
+            added: None,
+            progress: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, worker: usize, counted: &Counted, busy: Busy) {
+        self.seen[worker] += 1;
+        self.busy[worker] = busy;
+        counted.recorder.add_to(&mut self.window);
+        match &mut self.added {
+            Some(added) => added.merge(&counted.store),
+            None => self.added = Some(counted.store.clone()),
+        }
+    }
+
+    /// Every worker that still runs has sent a window.
+    fn is_whole(&self) -> bool {
+        self.seen
+            .iter()
+            .zip(&self.done)
+            .all(|(seen, done)| *done || *seen > 0)
+    }
+
+    fn take(&mut self, empty: &Store) -> Option<(Window, Store)> {
+        self.seen.iter_mut().for_each(|seen| *seen = 0);
+        let window = std::mem::take(&mut self.window);
+        let added = self.added.take();
+        if window.length_ns == Nanos::ZERO && added.is_none() {
+            return None;
+        }
+        Some((window, added.unwrap_or_else(|| empty.clone())))
+    }
+
+    fn sum(&self) -> Busy {
+        let mut sum = Busy::default();
+        for busy in &self.busy {
+            sum.vus_active += busy.vus_active;
+            sum.vus_existing += busy.vus_existing;
+            sum.completed += busy.completed;
+            sum.interrupted += busy.interrupted;
+            sum.dropped += busy.dropped;
+        }
+        sum
+    }
+}

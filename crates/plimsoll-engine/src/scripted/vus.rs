@@ -1,0 +1,133 @@
+//! The virtual users of one worker: what each is doing and what it waits for.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use plimsoll_core::Nanos;
+use plimsoll_script::http::{HttpCall, HttpResult, RequestUrl};
+use plimsoll_script::{Got, Vu};
+
+/// One iteration under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Running {
+    /// Index of the scenario; none for a function run alone.
+    pub(super) scenario: Option<usize>,
+    pub(super) began: Nanos,
+    /// When it should have begun; the response time of its first request counts from there.
+    pub(super) intended: Option<Nanos>,
+}
+
+/// A virtual user and its state on this worker.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) vu: Vu,
+    /// From 0 over the whole test.
+    pub(super) number: u32,
+    pub(super) running: Option<Running>,
+    /// Counts what it waited for: a timer of an earlier wait is void.
+    pub(super) turn: u32,
+    pub(super) iterations: u64,
+    /// What the calls of the batch at hand have come to, in their order.
+    results: Vec<Option<HttpResult>>,
+    /// Where the calls on the wire go, by their place.
+    hosts: Vec<Option<Rc<RequestUrl>>>,
+    /// Calls of the batch that must wait for their place.
+    queued: VecDeque<(usize, HttpCall)>,
+    calls_running: usize,
+    /// Ends its iteration when the shortest allowed duration is over.
+    pub(super) resting: Option<Ended>,
+}
+
+/// An iteration that is over but not yet reported.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended {
+    pub(super) scenario: usize,
+}
+
+impl Slot {
+    pub(super) fn new(vu: Vu, number: u32) -> Self {
+        Self {
+            vu,
+            number,
+            running: None,
+            turn: 0,
+            iterations: 0,
+            results: Vec::new(),
+            hosts: Vec::new(),
+            queued: VecDeque::new(),
+            calls_running: 0,
+            resting: None,
+        }
+    }
+
+    /// Starts to wait for `calls`.
+    pub(super) fn expect(&mut self, calls: Vec<HttpCall>) {
+        self.results.clear();
+        self.results.resize_with(calls.len(), || None);
+        self.hosts.clear();
+        self.hosts.resize(calls.len(), None);
+        self.queued = calls.into_iter().enumerate().collect();
+        self.calls_running = 0;
+    }
+
+    /// The next call that the limits allow on the wire, with its place.
+    pub(super) fn next_call(&mut self, most: usize, per_host: usize) -> Option<(usize, HttpCall)> {
+        if self.calls_running >= most {
+            return None;
+        }
+        let fits = |call: &HttpCall| {
+            let same = |url: &&Rc<RequestUrl>| url.host == call.url.host;
+            self.hosts.iter().flatten().filter(same).count() < per_host
+        };
+        let at = self.queued.iter().position(|(_, call)| fits(call))?;
+        let (place, call) = self.queued.remove(at)?;
+        self.hosts[place] = Some(Rc::clone(&call.url));
+        self.calls_running += 1;
+        Some((place, call))
+    }
+
+    /// A call of the batch is over. All of them once the last is.
+    pub(super) fn take_in(&mut self, place: usize, result: HttpResult) -> Option<Got> {
+        let slot = self.results.get_mut(place)?;
+        *slot = Some(result);
+        self.hosts[place] = None;
+        self.calls_running -= 1;
+        if self.calls_running > 0 || !self.queued.is_empty() {
+            return None;
+        }
+        let results: Vec<HttpResult> = self.results.drain(..).flatten().collect();
+        Some(Got::Http(results))
+    }
+
+    pub(super) fn has_queued(&self) -> bool {
+        !self.queued.is_empty()
+    }
+
+    /// Nothing is waited for any more.
+    pub(super) fn forget_calls(&mut self) {
+        self.results.clear();
+        self.hosts.clear();
+        self.queued.clear();
+        self.calls_running = 0;
+    }
+}
+
+/// All virtual users of a worker, by their place and by their number.
+#[derive(Debug, Default)]
+pub(super) struct Vus {
+    pub(super) slots: Vec<Slot>,
+    places: BTreeMap<u32, usize>,
+}
+
+impl Vus {
+    pub(super) fn place(&self, number: u32) -> Option<usize> {
+        self.places.get(&number).copied()
+    }
+
+    pub(super) fn add(&mut self, slot: Slot) -> usize {
+        let place = self.slots.len();
+        self.places.insert(slot.number, place);
+        self.slots.push(slot);
+        place
+    }
+}

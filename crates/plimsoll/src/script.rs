@@ -1,0 +1,262 @@
+//! `plimsoll run SCRIPT`: a k6 script as it is, with the summary its users know and what we add.
+
+mod args;
+mod console;
+mod load;
+mod out;
+mod play;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result};
+use clap::error::ErrorKind;
+use plimsoll_analysis::summary;
+use plimsoll_core::Nanos;
+use plimsoll_core::plan::{Load, Plan, Request};
+use plimsoll_core::scenario::{Executor, Scenario};
+use plimsoll_core::schedule::RateProfile;
+use plimsoll_core::step::{Phase, Step, StepLoad};
+use plimsoll_core::verdict::{GateState, Verdict};
+use plimsoll_report::{format, k6};
+use serde_json::Value;
+
+use args::ScriptArgs;
+pub(crate) use args::is_script_run;
+use load::{Loaded, Refused};
+use play::Played;
+
+use crate::args::{Format, OutputArgs};
+use crate::session::{Session, interrupt_flag};
+use crate::{explained, output, watching};
+
+/// From the command line to the exit code.
+pub(crate) fn run(words: &[OsString]) -> ExitCode {
+    let args = match args::parse(words) {
+        Ok(args) => args,
+        Err(error) => {
+            // A closed pipe while printing help is nobody's failure.
+            let _closed_pipe = error.print();
+            let asked = matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+            );
+            return ExitCode::from(if asked { 0 } else { 104 });
+        }
+    };
+    match execute(&args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            output::error(&error);
+            let refused = error.downcast_ref::<Refused>();
+            ExitCode::from(refused.map_or(104, |refused| refused.code))
+        }
+    }
+}
+
+fn execute(args: &ScriptArgs) -> Result<u8> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let loaded = Arc::new(load::load(args, &stop)?);
+    if args.explain_config {
+        output::data(&explain(&loaded));
+        return Ok(0);
+    }
+    let watches = watching::parse_texts(&args.watch)?;
+    let interrupt = interrupt_flag()?;
+    let output_args = output_args(args);
+    let mut session = Session::start("run", plan(&loaded), &output_args)?;
+    session.watch_only(&watches)?;
+    session.level(&step(&loaded), Some(longest(&loaded)))?;
+    let mut outs = out::Outs::open(&args.outs, &loaded.options)?;
+    let played = play::play(&loaded, &mut session, &mut outs, &interrupt)?;
+    outs.close()?;
+    session.settle()?;
+    show(&loaded, &played)?;
+    let mut verdict = summary::of_run(&session.record);
+    explained::add(&session.record, &mut verdict);
+    if loaded.options.settings.summary_mode != "disabled" && played.summary.is_none() {
+        output::data(&truth(&verdict));
+    }
+    let record = session.path.as_ref().map(|path| path.display().to_string());
+    let report = session.close(verdict)?;
+    if let (false, Some(record), Some(report)) = (args.quiet, record, report) {
+        output::progress(&format!("record  {record}\nreport  {}", report.display()));
+    }
+    Ok(played.ending.exit_code())
+}
+
+/// Each option with its value and who said it.
+fn explain(loaded: &Loaded) -> String {
+    let mut table = String::new();
+    for (spec, value, origin) in loaded.options.explained() {
+        let origin = origin.name();
+        let _infallible = writeln!(table, "{:<24} {origin:<12} {value}", spec.name);
+    }
+    table
+}
+
+fn output_args(args: &ScriptArgs) -> OutputArgs {
+    OutputArgs {
+        out: args.record.clone(),
+        note: String::new(),
+        no_record: args.no_record,
+        format: Format::Text,
+        quiet: args.quiet,
+    }
+}
+
+fn longest(loaded: &Loaded) -> Nanos {
+    let ends = loaded.script.scenarios.iter().map(Scenario::regular_end_ns);
+    ends.max().unwrap_or_default()
+}
+
+/// The load as the record says it: the one arrival rate of the test, or so many virtual users.
+fn step(loaded: &Loaded) -> Step {
+    Step {
+        level: 0,
+        phase: Phase::Run,
+        load: load_of(loaded),
+        windows_max: u32::MAX,
+    }
+}
+
+fn load_of(loaded: &Loaded) -> StepLoad {
+    let mut all = loaded.script.scenarios.iter();
+    let only = all.next().filter(|_| all.next().is_none());
+    if let Some(scenario) = only
+        && let Executor::ConstantArrivalRate { rate, arriving, .. } = &scenario.executor
+    {
+        let rate = rate.get() as f64 / arriving.time_unit_ns.as_secs_f64();
+        if let Ok(profile) = RateProfile::constant(rate) {
+            return StepLoad::Open {
+                profile,
+                arrivals: arriving.arrivals,
+            };
+        }
+    }
+    StepLoad::Closed {
+        in_flight: loaded.script.vus_max(),
+    }
+}
+
+fn plan(loaded: &Loaded) -> Plan {
+    let vus = NonZeroU32::new(loaded.script.vus_max()).unwrap_or(NonZeroU32::MIN);
+    Plan {
+        request: Request {
+            method: Request::SCRIPT.to_owned(),
+            url: loaded.name.clone(),
+            headers: Vec::new(),
+            body: Vec::new(),
+        },
+        load: match load_of(loaded) {
+            StepLoad::Open { profile, arrivals } => Load::Open { profile, arrivals },
+            StepLoad::Closed { .. } => Load::Closed { in_flight: vus },
+        },
+        until: NonZeroU64::new(longest(loaded).0)
+            .map(|length| plimsoll_core::plan::Until::DurationNs(Nanos(length.get()))),
+        connections_max: vus,
+        workers: NonZeroU32::new(loaded.script.workers).unwrap_or(NonZeroU32::MIN),
+        timeout_ns: loaded.script.settings.timeout,
+        keepalive: loaded.script.reuses_connections,
+        insecure: loaded.script.insecure,
+        objectives: None,
+        seed: loaded.script.settings.seed,
+    }
+}
+
+/// Summary on stdout, exports into files.
+fn show(loaded: &Loaded, played: &Played) -> Result<()> {
+    let results = play::results(loaded, played);
+    let settings = &loaded.options.settings;
+    if let Some(path) = &settings.summary_export {
+        let export = serde_json::to_string_pretty(&k6::export(&results))?;
+        std::fs::write(path, export).with_context(|| format!("write --summary-export {path}"))?;
+    }
+    match &played.summary {
+        Some(Value::Object(files)) => {
+            let mut failed = BTreeSet::new();
+            for (path, content) in files {
+                if let Err(error) = put(path, content) {
+                    failed.insert(format!("handleSummary: cannot write {path}: {error}"));
+                }
+            }
+            // As in k6: told, and the exit code stays.
+            for problem in failed {
+                console::warn(&problem);
+            }
+        }
+        _ if settings.summary_mode == "disabled" => {}
+        _ => {
+            let detail = if settings.summary_mode == "full" {
+                k6::Detail::Full
+            } else {
+                k6::Detail::Compact
+            };
+            output::data(&k6::text(&results, detail, output::colour_on_stdout()));
+        }
+    }
+    Ok(())
+}
+
+/// What k6 cannot tell: response time from the intended start, failures by kind, whether to believe it.
+fn truth(verdict: &Verdict) -> String {
+    let response = &verdict.response_time_ns;
+    let mut outcomes: Vec<String> = Vec::new();
+    for (outcome, count) in &verdict.outcomes {
+        outcomes.push(format!("{} {}", outcome.name(), format::count(*count)));
+    }
+    let gates = |state| verdict.gates.iter().filter(move |gate| gate.state == state);
+    let mut text = format!(
+        "  PLIMSOLL\n  response time from the intended start: p50 {}, p95 {}, p99 {}\n  \
+         goodput {} of {} sent; {}\n",
+        format::quantile(response.p50),
+        format::quantile(response.p95),
+        format::quantile(response.p99),
+        format::rate(verdict.goodput_per_s),
+        format::rate(verdict.offered_per_s),
+        outcomes.join(", "),
+    );
+    let failed: Vec<_> = gates(GateState::Fail).collect();
+    let head = if failed.is_empty() {
+        "run valid"
+    } else {
+        "run not valid"
+    };
+    let passed = gates(GateState::Pass).count();
+    let _infallible = writeln!(
+        text,
+        "  {head}: {passed} gates passed, {} failed",
+        failed.len()
+    );
+    for gate in failed.into_iter().chain(gates(GateState::Warning)) {
+        let (number, name, note) = (gate.number, &gate.name, &gate.note);
+        let _infallible = writeln!(text, "  ! gate {number} {name}: {note}");
+    }
+    text.push('\n');
+    text
+}
+
+/// One entry of what `handleSummary` returned.
+fn put(path: &str, content: &Value) -> std::io::Result<()> {
+    let text = match content {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match path {
+        "stdout" => output::data(&text),
+        "stderr" => output::progress(text.trim_end_matches('\n')),
+        path => {
+            if let Some(folder) = Path::new(path).parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            std::fs::write(path, text)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,329 @@
+//! From files and flags to a script that is ready to run.
+
+use std::io::Read as _;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result};
+use plimsoll_core::Nanos;
+use plimsoll_core::ending::Cause;
+use plimsoll_core::metrics::Store;
+use plimsoll_core::scenario::{Flag, Layer, Options, Origin};
+use plimsoll_core::threshold::Thresholds;
+use plimsoll_engine::scripted::{Naming, Script};
+use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
+use plimsoll_script::{
+    Disk, Host, Load, MetricId, Program, Settings, Sources, SystemTags, TagSetId,
+};
+
+use super::args::ScriptArgs;
+use super::console;
+use crate::machine;
+
+/// A script with its options, and what decides its exit code.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) script: Arc<Script>,
+    pub(crate) options: Options,
+    pub(crate) thresholds: Thresholds,
+    /// As messages and titles name it.
+    pub(crate) name: String,
+}
+
+/// A mistake with the exit code that k6 gives it.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Refused {
+    pub(crate) code: u8,
+    pub(crate) message: String,
+}
+
+fn invalid(error: impl std::fmt::Display) -> anyhow::Error {
+    Refused {
+        code: Cause::InvalidOptions.exit_code(),
+        message: error.to_string(),
+    }
+    .into()
+}
+
+/// The error of a script, with the exit code that k6 gives it.
+pub(crate) fn of_script(error: &plimsoll_script::ScriptError) -> anyhow::Error {
+    Refused {
+        code: error.exit_code(),
+        message: error.to_string(),
+    }
+    .into()
+}
+
+/// Reads everything and checks it; nothing has been sent yet.
+pub(crate) fn load(args: &ScriptArgs, stop: &Arc<AtomicBool>) -> Result<Loaded> {
+    let seed = args.seed.unwrap_or_else(machine::fresh_seed);
+    let first = Settings {
+        seed,
+        ..Settings::default()
+    };
+    let program = load_program(args, first, stop)?;
+    let options = options(args, &program)?;
+    for warning in &options.warnings {
+        console::warn(&warning.to_string());
+    }
+    warn_of_missing(&options);
+    let exported: Vec<&str> = program.functions().iter().map(|name| &**name).collect();
+    options
+        .scenarios
+        .check_functions(&exported)
+        .map_err(invalid)?;
+    let mut store = Store::default();
+    let metrics = register(&mut store, &program);
+    let thresholds = Thresholds::of_json(&options.thresholds_place, &options.thresholds);
+    let thresholds = if options.settings.is_set(Flag::NoThresholds) {
+        Thresholds::default()
+    } else {
+        thresholds.map_err(invalid)?
+    };
+    thresholds.bind(&mut store).map_err(invalid)?;
+    let settings = script_settings(&options, seed)?;
+    let scenarios = options.scenarios.clone();
+    let mut script = Script::new(Arc::new(program), settings, scenarios, store, metrics);
+    apply(&mut script, &options, args)?;
+    Ok(Loaded {
+        script: Arc::new(script),
+        options,
+        thresholds,
+        name: args.script.clone(),
+    })
+}
+
+/// Options that are understood and not followed yet: never silently.
+fn warn_of_missing(options: &Options) {
+    let said = &options.settings;
+    for (name, is_said) in [
+        ("rps", said.requests_per_s_max > 0),
+        ("localIPs", !said.local_ips.is_empty()),
+        ("tlsAuth", said.tls_auth.is_some()),
+        ("tlsVersion", said.tls_version.is_some()),
+        ("tlsCipherSuites", !said.tls_cipher_suites.is_empty()),
+        ("httpDebug", said.http_debug.is_some()),
+        ("consoleOutput", said.console_output.is_some()),
+        ("paused", said.is_set(Flag::Paused)),
+        ("linger", said.is_set(Flag::Linger)),
+        ("executionSegment", said.part.1 > 1),
+    ] {
+        if is_said {
+            console::warn(&format!(
+                "option {name} is not followed yet: the test runs without it"
+            ));
+        }
+    }
+}
+
+fn load_program(args: &ScriptArgs, settings: Settings, stop: &Arc<AtomicBool>) -> Result<Program> {
+    let folder = std::env::current_dir().context("find the working directory")?;
+    let (entry, sources): (PathBuf, Rc<dyn Sources>) = if args.script == "-" {
+        let mut text = Vec::new();
+        std::io::stdin()
+            .read_to_end(&mut text)
+            .context("read the script from standard input")?;
+        let entry = folder.join("-");
+        let sources = Piped {
+            entry: entry.clone(),
+            text,
+        };
+        (entry, Rc::new(sources))
+    } else {
+        (folder.join(&args.script), Rc::new(Disk))
+    };
+    let mut env = Vec::new();
+    if args.system_env {
+        env.extend(std::env::vars());
+    }
+    env.extend(args.env.iter().cloned());
+    Program::load(Load {
+        sources,
+        entry,
+        env,
+        host: Rc::new(InitHost),
+        settings,
+        stop: Arc::clone(stop),
+    })
+    .map_err(|error| of_script(&error))
+}
+
+/// A script from standard input, with its imports from the disk.
+struct Piped {
+    entry: PathBuf,
+    text: Vec<u8>,
+}
+
+impl Sources for Piped {
+    fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
+        if path == self.entry {
+            return Ok(self.text.clone());
+        }
+        Disk.read(path)
+    }
+}
+
+fn options(args: &ScriptArgs, program: &Program) -> Result<Options> {
+    let mut layers = Vec::new();
+    if let Some(path) = &args.config {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("read options from {}", path.display()))?;
+        let object = serde_json::from_str(&text)
+            .with_context(|| format!("read options from {}", path.display()))?;
+        layers
+            .push(Layer::of_object(Origin::ConfigFile, &object, args.strictness).map_err(invalid)?);
+    }
+    let script = Layer::of_object(Origin::Script, program.options(), args.strictness);
+    layers.push(script.map_err(invalid)?);
+    let variables: Vec<(String, String)> = std::env::vars().collect();
+    let variables = || variables.iter().map(|(name, value)| (&**name, &**value));
+    for origin in [Origin::Environment, Origin::OwnEnvironment] {
+        layers.push(Layer::of_environment(origin, variables()).map_err(invalid)?);
+    }
+    let flags = args.flags.iter().map(|(name, value)| (&**name, &**value));
+    layers.push(Layer::of_flags(flags).map_err(invalid)?);
+    Options::of_layers(&layers).map_err(invalid)
+}
+
+fn register(store: &mut Store, program: &Program) -> Vec<plimsoll_core::metrics::MetricId> {
+    use plimsoll_core::metrics::{Contains, Kind};
+    use plimsoll_script::MetricKind;
+    let mut ids = Vec::new();
+    for metric in program.metrics() {
+        let kind = match metric.kind {
+            MetricKind::Counter => Kind::Counter,
+            MetricKind::Gauge => Kind::Gauge,
+            MetricKind::Rate => Kind::Rate,
+            MetricKind::Trend => Kind::Trend,
+        };
+        let contains = match metric.contains {
+            plimsoll_script::Contains::Default => Contains::Default,
+            plimsoll_script::Contains::Time => Contains::Time,
+            plimsoll_script::Contains::Data => Contains::Data,
+        };
+        let known = store.find(&metric.name);
+        let id = known.or_else(|| store.register(&metric.name, kind, contains).ok());
+        ids.extend(id);
+    }
+    ids
+}
+
+fn script_settings(options: &Options, seed: u64) -> Result<Settings> {
+    let said = &options.settings;
+    let defaults = Settings::default();
+    let names = said.system_tags.iter().map(String::as_str);
+    let system_tags = SystemTags::only(names)
+        .map_err(|name| invalid(format!("systemTags: there is no system tag `{name}`")))?;
+    let boxed = |(name, value): (&String, &String)| (name.as_str().into(), value.as_str().into());
+    Ok(Settings {
+        options_json: options.to_json().to_string().into(),
+        tags: said.tags.iter().map(boxed).collect(),
+        user_agent: match &said.user_agent {
+            Some(agent) => agent.as_str().into(),
+            None => defaults.user_agent.clone(),
+        },
+        max_redirects: said.max_redirects as u32,
+        throw: said.is_set(Flag::Throw),
+        discard_response_bodies: said.is_set(Flag::DiscardResponseBodies),
+        keep_cookies: said.is_set(Flag::NoCookiesReset),
+        system_tags,
+        seed,
+        ..defaults
+    })
+}
+
+fn apply(script: &mut Script, options: &Options, args: &ScriptArgs) -> Result<()> {
+    let said = &options.settings;
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    script.workers = args.workers.unwrap_or((cores / 2).max(1));
+    script.unix_zero_ms = machine::since_1970().as_millis() as u64;
+    script.insecure = said.is_set(Flag::InsecureSkipTlsVerify);
+    script.reuses_connections = !said.is_set(Flag::NoConnectionReuse);
+    script.closes_idle = said.is_set(Flag::NoVuConnectionReuse);
+    script.batch_max = (said.batch as usize).max(1);
+    script.batch_per_host_max = match said.batch_per_host {
+        0 => usize::MAX,
+        most => most as usize,
+    };
+    script.iteration_least = said.min_iteration_ns;
+    script.keeps_samples = !args.outs.is_empty();
+    script.naming = Arc::new(naming(options)?);
+    Ok(())
+}
+
+fn naming(options: &Options) -> Result<Naming> {
+    let said = &options.settings;
+    let mut naming = Naming {
+        blocked_names: said.block_hostnames.clone(),
+        keep: said.dns.ttl_ns.unwrap_or(Nanos::from_secs(3600 * 24 * 365)),
+        ..Naming::default()
+    };
+    for (name, address) in &said.hosts {
+        let wrong = || {
+            invalid(format!(
+                "hosts: `{address}` for {name} is no IP address; write 127.0.0.1 or 127.0.0.1:8080"
+            ))
+        };
+        let (ip, port) = match address.parse::<std::net::SocketAddr>() {
+            Ok(socket) => (socket.ip(), Some(socket.port())),
+            Err(_) => (address.parse::<IpAddr>().map_err(|_| wrong())?, None),
+        };
+        naming.hosts.push((name.clone(), ip, port));
+    }
+    for network in &said.blacklist_ips {
+        let wrong = || {
+            invalid(format!(
+                "blacklistIPs: `{network}` is no network; write 10.0.0.0/8"
+            ))
+        };
+        let (address, bits) = network.split_once('/').unwrap_or((network, ""));
+        let ip: IpAddr = address.parse().map_err(|_| wrong())?;
+        let most = if ip.is_ipv4() { 32 } else { 128 };
+        let bits = if bits.is_empty() {
+            most
+        } else {
+            bits.parse().map_err(|_| wrong())?
+        };
+        if bits > most {
+            return Err(wrong());
+        }
+        naming.blocked_networks.push((ip, bits));
+    }
+    Ok(naming)
+}
+
+/// The surroundings of the init code: it may only write to the console.
+#[derive(Debug)]
+struct InitHost;
+
+impl Host for InitHost {
+    fn now(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
+    fn unix_ms(&self) -> i64 {
+        machine::since_1970().as_millis() as i64
+    }
+
+    fn sample(&self, _: MetricId, _: f64, _: TagSetId) {}
+
+    fn http(&self, _: &HttpSample<'_>) {}
+
+    fn console(&self, line: &ConsoleLine<'_>) {
+        console::line(line.level, line.message, line.source);
+    }
+
+    fn mark_failed(&self, _: &str) {}
+
+    fn instance(&self) -> Instance {
+        Instance::default()
+    }
+
+    fn scenario_progress(&self, _: &str) -> f64 {
+        0.0
+    }
+}

@@ -1,0 +1,278 @@
+//! Plays a loaded script: setup, scenarios, teardown, summary; record, outputs and exit code.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result};
+use plimsoll_core::Nanos;
+use plimsoll_core::ending::{Cause, Ending};
+use plimsoll_core::metrics::{Sample, Store};
+use plimsoll_core::scenario::Flag;
+use plimsoll_core::threshold::{Evaluation, Phase, Thresholds};
+use plimsoll_engine::scripted::{LogLine, ScriptEnd, ScriptRunner, Tick, Watcher};
+use plimsoll_report::k6::{self, Results};
+use plimsoll_script::End;
+use serde_json::Value;
+
+use super::console;
+use super::load::{Loaded, of_script};
+use super::out::Outs;
+use crate::output;
+use crate::session::Session;
+
+/// Thresholds are judged this often while the test runs, as k6 does.
+const JUDGE_EVERY: Nanos = Nanos::from_secs(2);
+
+/// Follows the test: record and progress, thresholds, console.
+struct Following<'a> {
+    session: &'a mut Session,
+    thresholds: &'a Thresholds,
+    next_judgement: Nanos,
+    crossed: bool,
+    elapsed: Nanos,
+    outs: &'a mut Outs,
+    failed: Option<std::io::Error>,
+}
+
+impl Watcher for Following<'_> {
+    fn log(&mut self, line: &LogLine) {
+        console::line(line.level, &line.message, line.source);
+    }
+
+    fn samples(&mut self, store: &Store, samples: &[Sample]) {
+        self.outs.write(store, self.thresholds, samples);
+    }
+
+    fn tick(&mut self, tick: &Tick<'_>) -> bool {
+        self.elapsed = tick.elapsed;
+        if let Err(error) = self.session.window(tick.window) {
+            self.failed = Some(error);
+            return false;
+        }
+        if self.thresholds.is_empty() || tick.elapsed < self.next_judgement {
+            return true;
+        }
+        self.next_judgement = tick.elapsed + JUDGE_EVERY;
+        let evaluation = self
+            .thresholds
+            .evaluate(tick.store, tick.elapsed, Phase::Running);
+        self.crossed |= evaluation.abort;
+        !evaluation.abort
+    }
+}
+
+/// What a test came to.
+pub(crate) struct Played {
+    pub(crate) ending: Ending,
+    pub(crate) store: Store,
+    pub(crate) evaluation: Evaluation,
+    pub(crate) elapsed: Nanos,
+    pub(crate) setup_data: Option<Value>,
+    /// What the script's `handleSummary` returned, if it has one and it did not throw.
+    pub(crate) summary: Option<Value>,
+}
+
+pub(crate) fn play(
+    loaded: &Arc<Loaded>,
+    session: &mut Session,
+    outs: &mut Outs,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<Played> {
+    let clock = session.clock;
+    let mut following = Following {
+        session,
+        thresholds: &loaded.thresholds,
+        next_judgement: JUDGE_EVERY,
+        crossed: false,
+        elapsed: Nanos::ZERO,
+        outs,
+        failed: None,
+    };
+    let script = Arc::clone(&loaded.script);
+    let mut runner = ScriptRunner::start(script, clock, Arc::clone(interrupt), &mut following)
+        .map_err(of_runner)?;
+    let mut ending = Ending::default();
+    let data = set_up(loaded, &mut runner, &mut following, &mut ending)?;
+    if ending.cause().is_none() {
+        let end = runner
+            .play(data.as_deref(), &mut following)
+            .map_err(of_runner)?;
+        note_end(&end, following.crossed, &mut ending);
+    }
+    tear_down(
+        loaded,
+        &mut runner,
+        data.as_deref(),
+        &mut following,
+        &mut ending,
+    )?;
+    if let Some(error) = following.failed.take() {
+        return Err(error).context("write the record");
+    }
+    let elapsed = following.elapsed;
+    let store = runner.store().clone();
+    let evaluation = loaded.thresholds.evaluate(&store, elapsed, Phase::Final);
+    if !evaluation.passed() {
+        ending.note(Cause::ThresholdCrossed);
+    }
+    let setup_data = data
+        .as_deref()
+        .and_then(|json| serde_json::from_str(json).ok());
+    let mut played = Played {
+        ending,
+        store,
+        evaluation,
+        elapsed,
+        setup_data,
+        summary: None,
+    };
+    played.summary = summarise(loaded, &mut runner, &mut played, &mut following)?;
+    Ok(played)
+}
+
+fn of_runner(error: plimsoll_engine::scripted::ScriptError) -> anyhow::Error {
+    match error {
+        plimsoll_engine::scripted::ScriptError::Script(error) => of_script(&error),
+        other => other.into(),
+    }
+}
+
+fn exports(loaded: &Loaded, name: &str) -> bool {
+    let functions = loaded.script.program.functions();
+    functions.iter().any(|known| &**known == name)
+}
+
+/// What `setup` returned, as JSON.
+fn set_up(
+    loaded: &Loaded,
+    runner: &mut ScriptRunner,
+    following: &mut Following<'_>,
+    ending: &mut Ending,
+) -> Result<Option<Box<str>>> {
+    let settings = &loaded.options.settings;
+    if !exports(loaded, "setup") || settings.is_set(Flag::NoSetup) {
+        return Ok(None);
+    }
+    let timeout = settings.setup_timeout_ns;
+    let (end, timed_out) = runner
+        .alone("setup", None, true, timeout, following)
+        .map_err(of_runner)?;
+    note_alone(
+        &end,
+        timed_out,
+        Cause::SetupTimeout,
+        "setup",
+        timeout,
+        ending,
+    );
+    Ok(match end {
+        End::Ok { returned } => returned,
+        _ => None,
+    })
+}
+
+fn tear_down(
+    loaded: &Loaded,
+    runner: &mut ScriptRunner,
+    data: Option<&str>,
+    following: &mut Following<'_>,
+    ending: &mut Ending,
+) -> Result<()> {
+    let settings = &loaded.options.settings;
+    if !exports(loaded, "teardown") || settings.is_set(Flag::NoTeardown) {
+        return Ok(());
+    }
+    let timeout = settings.teardown_timeout_ns;
+    let (end, timed_out) = runner
+        .alone("teardown", data, false, timeout, following)
+        .map_err(of_runner)?;
+    note_alone(
+        &end,
+        timed_out,
+        Cause::TeardownTimeout,
+        "teardown",
+        timeout,
+        ending,
+    );
+    Ok(())
+}
+
+fn note_alone(
+    end: &End,
+    timed_out: bool,
+    cause: Cause,
+    name: &str,
+    timeout: Nanos,
+    ending: &mut Ending,
+) {
+    match end {
+        _ if timed_out => {
+            console::warn(&format!("{name} was ended after {timeout}"));
+            ending.note(cause);
+        }
+        End::Ok { .. } => {}
+        End::Exception(_) => ending.note(Cause::HookException),
+        End::Abort { .. } => ending.note(Cause::Aborted),
+        End::Interrupted => ending.note(Cause::Interrupted),
+    }
+}
+
+fn note_end(end: &ScriptEnd, crossed: bool, ending: &mut Ending) {
+    if let Some(message) = &end.aborted {
+        console::warn(&format!("the script aborted the test: {message}"));
+        ending.note(Cause::Aborted);
+    }
+    if end.interrupted {
+        ending.note(Cause::Interrupted);
+    }
+    if crossed {
+        ending.note(Cause::ThresholdCrossed);
+    }
+    if let Some(message) = &end.failed {
+        console::warn(&format!("the script marked the test as failed: {message}"));
+        ending.note(Cause::Failed);
+    }
+}
+
+/// Calls `handleSummary`. An exception in it is told and changes nothing else, as in k6.
+fn summarise(
+    loaded: &Loaded,
+    runner: &mut ScriptRunner,
+    played: &mut Played,
+    following: &mut Following<'_>,
+) -> Result<Option<Value>> {
+    let settings = &loaded.options.settings;
+    if !exports(loaded, "handleSummary") || settings.summary_mode == "disabled" {
+        return Ok(None);
+    }
+    let state = k6::State {
+        stdout_is_terminal: output::colour_on_stdout(),
+        stderr_is_terminal: output::stderr_is_terminal(),
+        no_colour: !output::colour_allowed(),
+    };
+    let data = k6::handle_summary_data(&results(loaded, played), state).to_string();
+    let timeout = settings.handle_summary_timeout_ns;
+    let (end, timed_out) = runner
+        .alone("handleSummary", Some(&data), true, timeout, following)
+        .map_err(of_runner)?;
+    if timed_out {
+        console::warn(&format!("handleSummary was ended after {timeout}"));
+        played.ending.note(Cause::OtherTimeout);
+    }
+    let End::Ok { returned } = end else {
+        return Ok(None);
+    };
+    Ok(returned.and_then(|json| serde_json::from_str(&json).ok()))
+}
+
+/// What every rendering reads.
+pub(crate) fn results<'a>(loaded: &'a Loaded, played: &'a Played) -> Results<'a> {
+    Results {
+        store: &played.store,
+        judgements: &played.evaluation.results,
+        elapsed: played.elapsed,
+        trend_stats: &loaded.options.settings.summary_trend_stats,
+        unit: loaded.options.settings.summary_unit,
+        setup_data: played.setup_data.as_ref(),
+    }
+}

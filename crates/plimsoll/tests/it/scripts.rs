@@ -1,0 +1,147 @@
+//! Scripts of k6 against a service of our own, through the product: summary, exports, exit codes.
+
+use crate::support::{Folder, Service, closed_port, plimsoll};
+
+const BROWSE: &str = r"
+import http from 'k6/http';
+import { check, group, sleep } from 'k6';
+import { Counter } from 'k6/metrics';
+
+const seen = new Counter('seen');
+
+export const options = {
+  scenarios: { shop: { executor: 'per-vu-iterations', vus: 3, iterations: 4 } },
+  thresholds: { http_req_failed: ['rate<0.01'], 'http_req_duration{name:front}': ['p(95)<5000'] },
+};
+
+export function setup() {
+  return { url: __ENV.TARGET };
+}
+
+export default function (data) {
+  group('front', () => {
+    const answer = http.get(data.url, { tags: { name: 'front' } });
+    check(answer, { 'is 200': (r) => r.status === 200, 'has a body': (r) => r.body.length > 0 });
+    seen.add(1);
+  });
+  sleep(0.01);
+}
+";
+
+fn write(folder: &Folder, name: &str, text: &str) -> String {
+    let path = folder.file(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn a_script_runs_as_it_is_and_its_summary_is_the_known_one() {
+    let served = Service::start(&["echo"]);
+    let folder = Folder::new();
+    let script = write(&folder, "browse.js", BROWSE);
+    let (env, export) = (format!("TARGET={}", served.url), folder.file("export.json"));
+    let (json, csv) = (folder.file("samples.json"), folder.file("samples.csv"));
+    let (json_out, csv_out) = (format!("json={json}"), format!("csv={csv}"));
+    let record = folder.file("run.plimsoll.jsonl");
+    let args = [
+        "run",
+        &script,
+        "-e",
+        &env,
+        "--summary-export",
+        &export,
+        "--out",
+        &json_out,
+    ];
+    let more = ["--out", &csv_out, "--record", &record, "--quiet"];
+    let (code, out, err) = plimsoll(&folder, &[&args[..], &more[..]].concat());
+    assert_eq!(code, 0, "{out}{err}");
+    for part in ["✓ is 200", "http_req_duration", "iterations", "run valid"] {
+        assert!(out.contains(part), "{part} in {out}");
+    }
+    let export: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(export).unwrap()).unwrap();
+    let metrics = &export["metrics"];
+    assert_eq!(metrics["http_reqs"]["count"], 12);
+    assert_eq!(metrics["iterations"]["count"], 12);
+    assert_eq!(metrics["seen"]["count"], 12);
+    assert_eq!(metrics["checks"]["passes"], 24);
+    let points = std::fs::read_to_string(json).unwrap();
+    let requests = points
+        .lines()
+        .filter(|line| line.contains(r#""metric":"http_reqs""#));
+    assert_eq!(requests.filter(|line| line.contains("Point")).count(), 12);
+    let rows = std::fs::read_to_string(csv).unwrap();
+    assert_eq!(
+        rows.lines()
+            .filter(|row| row.starts_with("http_reqs,"))
+            .count(),
+        12
+    );
+    // The same attempts, by the same rules as in URL mode.
+    let (code, page, _) = plimsoll(&folder, &["audit", &record]);
+    assert_eq!(code, 0, "{page}");
+    let lines = std::fs::read_to_string(record).unwrap();
+    let verdict: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    assert_eq!(verdict["attempts_count"], 12);
+    assert_eq!(verdict["valid"], true);
+}
+
+#[test]
+fn exit_codes_are_those_of_k6() {
+    let folder = Folder::new();
+    let port = closed_port();
+    let failing = format!(
+        "import http from 'k6/http';
+         export const options = {{ thresholds: {{ http_req_failed: ['rate<0.1'] }} }};
+         export default () => {{ const r = http.get('http://127.0.0.1:{port}/');
+           if (r.status !== 0 || r.error_code !== 1212) throw new Error(`got ${{r.error_code}}`); }}"
+    );
+    for (name, text, wanted) in [
+        ("threshold.js", failing.as_str(), 99),
+        ("syntax.js", "export default function ( {", 107),
+        (
+            "init.js",
+            "throw new Error('no'); export default () => {}",
+            107,
+        ),
+        (
+            "missing.js",
+            "import x from './not-there.js'; export default () => {}",
+            107,
+        ),
+        ("none.js", "export const a = 1;", 104),
+        (
+            "option.js",
+            "export const options = { vus: 1, executor: 'constant-vus' }; export default () => {}",
+            104,
+        ),
+        (
+            "setup.js",
+            "export function setup() { throw new Error('no'); } export default () => {}",
+            107,
+        ),
+        (
+            "abort.js",
+            "import exec from 'k6/execution'; export default () => { exec.test.abort('enough'); }",
+            108,
+        ),
+        (
+            "fail.js",
+            "import exec from 'k6/execution'; export default () => { exec.test.fail('bad'); }",
+            110,
+        ),
+        (
+            "throws.js",
+            "export default () => { throw new Error('in an iteration'); }",
+            0,
+        ),
+    ] {
+        let script = write(&folder, name, text);
+        let (code, out, err) = plimsoll(&folder, &["run", &script, "--no-record", "--quiet"]);
+        assert_eq!(code, wanted, "{name}: {out}{err}");
+        assert!(!err.contains("panicked"), "{name}: {err}");
+    }
+    let (code, _, err) = plimsoll(&folder, &["run", "not-there.js", "--no-record"]);
+    assert_eq!(code, 255, "{err}");
+}
