@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use plimsoll_core::Nanos;
 use plimsoll_net::connection::Setup;
-use plimsoll_net::tls;
+use plimsoll_net::tls::{self, ClientConfig};
 use plimsoll_script::http::{HttpError, RequestUrl};
-use rustls::ClientConfig;
 
 /// What the options say about addresses.
 #[derive(Debug, Clone, Default)]
