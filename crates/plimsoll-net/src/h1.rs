@@ -279,10 +279,6 @@ impl AnswerParser {
         }
         let before = self.held.len();
         self.hold(input)?;
-        if !input.contains(&b'\n') {
-            // Only a line feed ends a head: one that drips in is not parsed anew for every byte.
-            return Ok(None);
-        }
         let held = std::mem::take(&mut self.held);
         let head = self.parse_head(&held, sink)?;
         if head.is_none() {

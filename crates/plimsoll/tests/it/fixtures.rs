@@ -15,8 +15,9 @@ use plimsoll_observe::Watch;
 use crate::support::Service;
 use drive::{At, Drive};
 
-/// The two whose cause shows in seconds: one by its processor, one by what it refuses.
-const SHORT: [&str; 2] = ["pinned-loop", "proxy-slots"];
+/// The two whose cause shows in seconds, in an unoptimised build too: one by its processor, one by
+/// the gauges of its pool.
+const SHORT: [&str; 2] = ["pinned-loop", "small-pool"];
 const SEED: u64 = 1;
 /// From one request at a time to half above the ceiling, as a search passes through them.
 const SICK: [At; 6] = [
