@@ -135,11 +135,14 @@ impl Recorder {
         } else {
             self.end.max(window.end_ns())
         };
+        // Workers end a window at slightly different times: what adds up is time in flight, so that the
+        // mean times the length stays exactly what was counted.
+        let in_flight_ns = window.in_flight_mean * window.length_ns.0 as f64;
         window.length_ns = end - window.start_ns;
+        window.in_flight_mean =
+            (in_flight_ns + self.in_flight_ns as f64) / window.length_ns.0.max(1) as f64;
         window.due_count += self.due;
         window.sent_count += self.sent;
-        let length = (self.end - self.start).0.max(1);
-        window.in_flight_mean += self.in_flight_ns as f64 / length as f64;
         window.in_flight_max += self.in_flight_max;
         window.in_flight_end += self.in_flight_end;
         window.wire_max += self.wire_max;
