@@ -8,7 +8,9 @@ mod sum;
 mod tags;
 mod trend;
 
-pub use registry::{BUILT_IN, BuiltIn, BuiltInSpec, Contains, Kind, Metric, MetricError, MetricId};
+pub use registry::{
+    BUILT_IN, BuiltIn, BuiltInSpec, Contains, Kind, Metric, MetricError, MetricId, check_name,
+};
 pub use series::SeriesCounts;
 pub use sink::{Counter, Gauge, Rate, Sink};
 pub use store::{Check, Conditions, Sample, Store, Submetric};

@@ -6,6 +6,7 @@
 
 mod arrival;
 mod attempts;
+mod crew;
 pub mod echo;
 mod message;
 mod options;
@@ -16,5 +17,6 @@ pub mod scripted;
 mod slots;
 mod worker;
 
+pub use crew::CrewError;
 pub use options::Options;
-pub use runner::{EngineError, EngineRunner};
+pub use runner::EngineRunner;

@@ -3,16 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use plimsoll_core::step::{Go, Step, StepError, StepRunner};
 use plimsoll_core::{Nanos, Window};
 use plimsoll_net::clock::Clock;
-use plimsoll_net::poll::{Poll, Waker};
-use thiserror::Error;
 
+use crate::crew::{Crew, CrewError};
 use crate::message::{Body, Command, Report};
 use crate::options::Options;
 use crate::recorder::Recorder;
@@ -27,21 +25,11 @@ const EMPTY: Nanos = Nanos::from_millis(1);
 /// Seconds without a window after which the workers are taken for dead.
 const SILENCE_WINDOWS: u64 = 30;
 
-/// Why workers could not be started.
-#[derive(Debug, Error)]
-pub enum EngineError {
-    #[error("cannot start worker {index}")]
-    Worker {
-        index: usize,
-        source: std::io::Error,
-    },
-}
-
 /// The load engine as a [`StepRunner`].
 #[derive(Debug)]
 pub struct EngineRunner {
     clock: Clock,
-    workers: Vec<Handle>,
+    crew: Crew<Command>,
     reports: Receiver<Report>,
     /// Windows that arrived, per worker, until every worker's has.
     arrived: Vec<VecDeque<Box<Recorder>>>,
@@ -51,58 +39,22 @@ pub struct EngineRunner {
     interrupt: Arc<AtomicBool>,
 }
 
-#[derive(Debug)]
-struct Handle {
-    commands: Sender<Command>,
-    waker: Waker,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Handle {
-    fn send(&self, command: Command) {
-        self.send_quietly(command);
-        self.waker.wake();
-    }
-
-    /// Without waking: the worker finds it on its next turn.
-    fn send_quietly(&self, command: Command) {
-        // A worker that is gone has said why in a report, which is found on the next receive.
-        let _worker_gone = self.commands.send(command);
-    }
-}
-
 impl EngineRunner {
     /// Starts the workers, idle. `clock` is the zero of the run; `interrupt` ends any level.
     pub fn start(
         options: &Options,
         clock: Clock,
         interrupt: Arc<AtomicBool>,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, CrewError> {
         let (report_sender, reports) = channel();
-        let mut workers = Vec::new();
-        for index in 0..options.workers as usize {
-            let of_io = |source| EngineError::Worker { index, source };
-            let poll = Poll::new().map_err(of_io)?;
-            let waker = poll.waker();
-            let (commands, receiver) = channel();
-            let options = options.clone();
-            let report_sender = report_sender.clone();
-            let thread = std::thread::Builder::new()
-                .name(format!("load-{index}"))
-                .spawn(move || {
-                    Worker::new(index, clock, poll, options, receiver, report_sender).run();
-                })
-                .map_err(of_io)?;
-            workers.push(Handle {
-                commands,
-                waker,
-                thread: Some(thread),
-            });
-        }
-        let arrived = workers.iter().map(|_| VecDeque::new()).collect();
+        let crew = Crew::start(options.workers, "load", |post| {
+            let (options, reports) = (options.clone(), report_sender.clone());
+            move || Worker::new(post, clock, options, reports).run()
+        })?;
+        let arrived = (0..crew.len()).map(|_| VecDeque::new()).collect();
         Ok(Self {
             clock,
-            workers,
+            crew,
             reports,
             arrived,
             stale: Vec::new(),
@@ -113,16 +65,14 @@ impl EngineRunner {
 
     /// Every worker has used up its share of a limited number of attempts.
     pub fn is_exhausted(&self) -> bool {
-        self.exhausted >= self.workers.len()
+        self.exhausted >= self.crew.len()
     }
 
     /// Starts nothing more and waits, at most `limit`, for what is in flight. The window holds the
     /// late ends; its `in_flight_end` are attempts that never ended.
     pub fn drain(&mut self, level: u32, limit: Nanos) -> Result<Window, StepError> {
         let until = self.clock.now() + limit;
-        for worker in &self.workers {
-            worker.send(Command::Drain { level, until });
-        }
+        self.crew.tell_all(|| Command::Drain { level, until });
         let mut window = Window {
             level,
             ..Window::default()
@@ -136,7 +86,7 @@ impl EngineRunner {
             recorder.add_as_carried_to(&mut window);
         }
         let mut drained = 0;
-        while drained < self.workers.len() {
+        while drained < self.crew.len() {
             let report = self.receive(false)?;
             match report.body {
                 Body::Drained(recorder) => {
@@ -197,9 +147,7 @@ impl EngineRunner {
             Body::Exhausted => {
                 self.exhausted += 1;
                 if self.is_exhausted() {
-                    self.workers
-                        .iter()
-                        .for_each(|worker| worker.send(Command::Flush));
+                    self.crew.tell_all(|| Command::Flush);
                 }
             }
             Body::Drained(_) => {}
@@ -210,13 +158,13 @@ impl EngineRunner {
 
     fn merge(&mut self) -> Window {
         let mut window = Window::default();
-        for (worker, arrived) in self.workers.iter().zip(&mut self.arrived) {
+        for (worker, arrived) in self.arrived.iter_mut().enumerate() {
             let Some(mut recorder) = arrived.pop_front() else {
                 continue;
             };
             recorder.add_to(&mut window);
             recorder.clear();
-            worker.send_quietly(Command::Cleared(recorder));
+            self.crew.tell_quietly(worker, Command::Cleared(recorder));
         }
         for recorder in self.stale.drain(..) {
             recorder.add_as_carried_to(&mut window);
@@ -231,13 +179,8 @@ impl StepRunner for EngineRunner {
             self.stale.extend(queue.drain(..).map(|recorder| *recorder));
         }
         let start = self.clock.now() + LEAD;
-        for worker in &self.workers {
-            worker.send(Command::Level {
-                level: step.level,
-                load: step.load,
-                start,
-            });
-        }
+        let (level, load) = (step.level, step.load);
+        self.crew.tell_all(|| Command::Level { level, load, start });
         for _ in 0..step.windows_max {
             let window = self.next_window(step.level)?;
             let go = judge(&window);
@@ -251,14 +194,6 @@ impl StepRunner for EngineRunner {
 
 impl Drop for EngineRunner {
     fn drop(&mut self) {
-        for worker in &self.workers {
-            worker.send(Command::Stop);
-        }
-        for worker in &mut self.workers {
-            if let Some(thread) = worker.thread.take() {
-                // A worker's panic has been printed by the panic hook already.
-                let _panicked = thread.join();
-            }
-        }
+        self.crew.tell_all(|| Command::Stop);
     }
 }

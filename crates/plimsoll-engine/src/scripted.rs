@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use plimsoll_control::executor::{VuRange, vu_ranges};
 use plimsoll_core::Nanos;
-use plimsoll_core::metrics::{MetricId, Store};
+use plimsoll_core::metrics::Store;
 use plimsoll_core::scenario::{Scenario, Scenarios};
 use plimsoll_script::{Program, Settings};
 
@@ -41,7 +41,6 @@ pub struct Script {
     ranges: Vec<VuRange>,
     /// An empty store with the submetrics that thresholds name and the metrics of the program.
     pub store: Store,
-    metrics: Vec<MetricId>,
     pub workers: u32,
     pub naming: Arc<Naming>,
     pub insecure: bool,
@@ -65,13 +64,12 @@ pub struct Script {
 }
 
 impl Script {
-    /// `store` holds the metrics of the program under the numbers `metrics`, in the program's order.
+    /// In `store` the metrics of the program are registered in its order.
     pub fn new(
         program: Arc<Program>,
         settings: Settings,
         scenarios: Scenarios,
         store: Store,
-        metrics: Vec<MetricId>,
     ) -> Self {
         let (ranges, _) = vu_ranges(&scenarios);
         let user_agent = settings.user_agent.as_ref().into();
@@ -81,7 +79,6 @@ impl Script {
             scenarios,
             ranges,
             store,
-            metrics,
             workers: 1,
             naming: Arc::default(),
             insecure: false,

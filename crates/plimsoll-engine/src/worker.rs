@@ -12,6 +12,7 @@ use plimsoll_net::connection::SCRATCH_BYTES;
 use plimsoll_net::poll::Poll;
 
 use crate::arrival::Arrival;
+use crate::crew::Post;
 use crate::message::{Body, Command, Report};
 use crate::options::Options;
 use crate::recorder::Recorder;
@@ -70,13 +71,16 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(
-        index: usize,
+        post: Post<Command>,
         clock: Clock,
-        poll: Poll,
         options: Options,
-        commands: Receiver<Command>,
         reports: Sender<Report>,
     ) -> Self {
+        let Post {
+            index,
+            poll,
+            commands,
+        } = post;
         let share = |total: u64| share_of(total, index as u64, u64::from(options.workers));
         Self {
             index,

@@ -10,7 +10,7 @@ use plimsoll_core::Nanos;
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
 use plimsoll_script::http::HttpResult;
 use plimsoll_script::{
-    Got, Host, Iteration, Load, Memory, MetricId, Program, Runtime, Settings, TagSetId, Vu, Want,
+    Got, Host, Iteration, Load, Memory, Program, Runtime, Settings, TagSetId, Vu, Want,
 };
 
 const SCRIPT: &str = "
@@ -39,7 +39,7 @@ impl Host for Silent {
     fn unix_ms(&self) -> i64 {
         0
     }
-    fn sample(&self, _metric: MetricId, _value: f64, _tags: TagSetId) {}
+    fn sample(&self, _metric: plimsoll_core::metrics::MetricId, _value: f64, _tags: TagSetId) {}
     fn http(&self, _sample: &HttpSample<'_>) {}
     fn console(&self, _line: &ConsoleLine<'_>) {}
     fn mark_failed(&self, _message: &str) {}

@@ -1,9 +1,9 @@
 //! What a running script asks of its surroundings without suspending: the clock, the sinks, the progress.
 
 use plimsoll_core::Nanos;
+use plimsoll_core::metrics::MetricId;
 
 use crate::http::HttpResult;
-use crate::metric::MetricId;
 use crate::tags::TagSetId;
 
 /// The surroundings of all virtual users of one worker. Methods take `&self`: implementers keep their state in

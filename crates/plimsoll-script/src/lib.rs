@@ -12,7 +12,6 @@ mod init;
 mod iteration;
 mod libraries;
 mod loader;
-mod metric;
 mod natives;
 mod program;
 mod raw;
@@ -29,7 +28,6 @@ mod vu_state;
 
 pub use error::{Place, ScriptError};
 pub use host::Host;
-pub use metric::{BUILT_IN, Contains, Metric, MetricId, MetricKind};
 pub use program::{Load, Program};
 pub use settings::{Limits, Settings, SystemTags};
 pub use sources::{Disk, Memory, Sources};

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use plimsoll_core::metrics::Metric;
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, WriteOptions};
 use rquickjs::{Ctx, Exception, Module, Result};
 
 use crate::error::{Place, ScriptError};
-use crate::metric::Metric;
 use crate::natives::data::SharedData;
 use crate::raw::{load_module, state_of};
 use crate::resolve::{Target, file_id, resolve};

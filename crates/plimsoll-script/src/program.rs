@@ -5,13 +5,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use plimsoll_core::metrics::Metric;
 use rquickjs::object::Filter;
 use rquickjs::{Object, Persistent, Value};
 
 use crate::error::ScriptError;
 use crate::host::Host;
 use crate::loader::{Catalogue, Found, Loading};
-use crate::metric::{BUILT_IN, Metric};
 use crate::resolve::{file_id, normalise};
 use crate::settings::Settings;
 use crate::sources::Sources;
@@ -47,7 +47,6 @@ pub struct Program {
     pub(crate) found: Arc<Found>,
     options: serde_json::Value,
     functions: Vec<Box<str>>,
-    metrics: Vec<Metric>,
 }
 
 impl Program {
@@ -70,7 +69,6 @@ impl Program {
             entry,
             options,
             functions,
-            metrics: built_in().chain(found.metrics.iter().cloned()).collect(),
             found: Arc::new(found),
         })
     }
@@ -86,9 +84,9 @@ impl Program {
         &self.functions
     }
 
-    /// The built-in metrics and those that the script declares; a [`crate::MetricId`] is an index into it.
-    pub fn metrics(&self) -> &[Metric] {
-        &self.metrics
+    /// The metrics that the script declares, in its order: a store registers them in it.
+    pub fn declared(&self) -> &[Metric] {
+        &self.found.metrics
     }
 
     /// Whether the script uses promises, and so takes an engine runtime for each virtual user.
@@ -123,14 +121,6 @@ fn check_readable(sources: &dyn Sources, entry: &Path) -> Result<(), ScriptError
     read.map(|_| ()).map_err(|error| ScriptError::NotFound {
         path: entry.display().to_string().into(),
         why: error.to_string().into(),
-    })
-}
-
-fn built_in() -> impl Iterator<Item = Metric> {
-    BUILT_IN.iter().map(|(name, kind, contains)| Metric {
-        name: (*name).into(),
-        kind: *kind,
-        contains: *contains,
     })
 }
 

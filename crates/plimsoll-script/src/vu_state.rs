@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use plimsoll_core::Nanos;
+use plimsoll_core::metrics::MetricId;
 use plimsoll_core::rng::Rng;
 use rquickjs::{Object, Persistent, Value};
 
 use crate::host::{ConsoleLine, Host, Level};
 use crate::loader::Catalogue;
-use crate::metric::MetricId;
 use crate::natives::http::session::HttpSession;
 use crate::natives::http::url::Addresses;
 use crate::natives::timers::Timers;

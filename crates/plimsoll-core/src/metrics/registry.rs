@@ -46,9 +46,22 @@ impl Contains {
     }
 }
 
-/// A metric of one store; built-in ones have the same number in every store.
+/// A metric of a test: the built-in ones first, then those that its script declares, in its order; so
+/// it is the same in every store of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MetricId(pub(super) u32);
+
+impl MetricId {
+    /// The metric that the script declared after `before` others.
+    pub const fn declared(before: usize) -> Self {
+        Self((BUILT_IN.len() + before) as u32)
+    }
+
+    /// Its place among the metrics of a store.
+    pub const fn place(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A metric and what its numbers are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,6 +140,8 @@ pub enum MetricError {
         "`{0}` cannot name a metric; use 2 to 128 letters, digits and underscores, no digit first"
     )]
     Name(String),
+    #[error("`{0}` is a built-in metric and cannot be declared; choose another name")]
+    BuiltIn(String),
     #[error("metric `{name}` is a {there} already and cannot become a {wanted}")]
     Kind {
         name: String,
@@ -139,13 +154,15 @@ pub enum MetricError {
     Submetric(String),
 }
 
-/// The names that a script's own metrics may have.
-pub(super) fn check_name(name: &str) -> Result<(), MetricError> {
+/// The names that a script's own metrics may have: k6's rule, and none of a built-in metric.
+pub fn check_name(name: &str) -> Result<(), MetricError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let starts_well = !name.starts_with(|c: char| c.is_ascii_digit());
-    if (2..=128).contains(&name.len()) && name.chars().all(allowed) && starts_well {
-        Ok(())
-    } else {
-        Err(MetricError::Name(name.to_owned()))
+    if !(2..=128).contains(&name.len()) || !name.chars().all(allowed) || !starts_well {
+        return Err(MetricError::Name(name.to_owned()));
     }
+    if BUILT_IN.iter().any(|spec| spec.name == name) {
+        return Err(MetricError::BuiltIn(name.to_owned()));
+    }
+    Ok(())
 }

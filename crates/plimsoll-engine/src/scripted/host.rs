@@ -25,8 +25,6 @@ pub(super) struct Surroundings {
     /// When scenarios began, on the run's clock; scripts count from there.
     pub(super) origin: Cell<Nanos>,
     pub(super) store: RefCell<Store>,
-    /// The store's number of each metric of the program.
-    metrics: Vec<MetricId>,
     /// The script's tag sets, known once the runtime is.
     pub(super) tags: OnceCell<Rc<RefCell<TagTable>>>,
     /// The store's number of each of them, as they are first used.
@@ -43,7 +41,6 @@ impl Surroundings {
         worker: usize,
         clock: Clock,
         store: Store,
-        metrics: Vec<MetricId>,
         script: &Script,
         reports: Sender<Report>,
     ) -> Self {
@@ -53,7 +50,6 @@ impl Surroundings {
             unix_zero_ms: script.unix_zero_ms,
             origin: Cell::default(),
             store: RefCell::new(store),
-            metrics,
             tags: OnceCell::new(),
             known: RefCell::default(),
             samples: script.keeps_samples.then(RefCell::default),
@@ -126,10 +122,15 @@ impl Host for Surroundings {
         (self.unix_zero_ms + since).cast_signed()
     }
 
-    fn sample(&self, metric: plimsoll_script::MetricId, value: f64, tags: tags::TagSetId) {
+    fn sample(&self, metric: MetricId, value: f64, tags: tags::TagSetId) {
         let tags = self.tag_set(tags);
-        let id = self.metrics[metric.0 as usize];
-        self.feed(&mut self.store.borrow_mut(), id, tags, self.now(), value);
+        self.feed(
+            &mut self.store.borrow_mut(),
+            metric,
+            tags,
+            self.now(),
+            value,
+        );
     }
 
     fn http(&self, sample: &HttpSample<'_>) {

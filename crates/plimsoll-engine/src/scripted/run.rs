@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use plimsoll_core::metrics::{BuiltIn, MetricId, Sample, Store};
 use plimsoll_core::{Nanos, Window};
 use plimsoll_net::clock::Clock;
-use plimsoll_net::poll::{Poll, Waker};
 use plimsoll_script::End;
 use thiserror::Error;
 
 use super::Script;
 use super::message::{Alone, Body, Busy, Command, Counted, LogLine, Report};
 use super::worker::{Seat, work};
+use crate::crew::{Crew, CrewError};
 
 /// How often an interruption is looked for.
 const INTERRUPT_PERIOD: Duration = Duration::from_millis(50);
@@ -25,11 +24,8 @@ const LEAD: Nanos = Nanos::from_millis(5);
 /// Why a scripted test could not be played.
 #[derive(Debug, Error)]
 pub enum ScriptError {
-    #[error("cannot start worker {index}")]
-    Worker {
-        index: usize,
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Crew(#[from] CrewError),
     #[error(transparent)]
     Script(#[from] plimsoll_script::ScriptError),
     #[error("the generator broke: {0}")]
@@ -82,28 +78,13 @@ pub struct ScriptEnd {
 pub struct ScriptRunner {
     script: Arc<Script>,
     clock: Clock,
-    workers: Vec<Handle>,
+    crew: Crew<Command>,
     reports: Receiver<Report>,
     /// Ends script code that never waits.
     stop: Arc<AtomicBool>,
     interrupt: Arc<AtomicBool>,
     store: Store,
     end: ScriptEnd,
-}
-
-#[derive(Debug)]
-struct Handle {
-    commands: Sender<Command>,
-    waker: Waker,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Handle {
-    fn send(&self, command: Command) {
-        // A worker that is gone has said why in a report, which is found on the next receive.
-        let _worker_gone = self.commands.send(command);
-        self.waker.wake();
-    }
 }
 
 impl ScriptRunner {
@@ -116,36 +97,21 @@ impl ScriptRunner {
     ) -> Result<Self, ScriptError> {
         let (sender, reports) = channel();
         let stop = Arc::new(AtomicBool::new(false));
-        let mut workers = Vec::new();
-        for index in 0..script.workers as usize {
-            let of_io = |source| ScriptError::Worker { index, source };
-            let poll = Poll::new().map_err(of_io)?;
-            let waker = poll.waker();
-            let (commands, receiver) = channel();
+        let crew = Crew::start(script.workers, "vus", |post| {
             let seat = Seat {
-                index,
+                post,
                 script: Arc::clone(&script),
                 clock,
-                poll,
                 stop: Arc::clone(&stop),
-                commands: receiver,
                 reports: sender.clone(),
             };
-            let thread = std::thread::Builder::new()
-                .name(format!("vus-{index}"))
-                .spawn(move || work(seat))
-                .map_err(of_io)?;
-            workers.push(Handle {
-                commands,
-                waker,
-                thread: Some(thread),
-            });
-        }
+            move || work(seat)
+        })?;
         let store = script.store.clone();
         let mut runner = Self {
             script,
             clock,
-            workers,
+            crew,
             reports,
             stop,
             interrupt,
@@ -153,7 +119,7 @@ impl ScriptRunner {
             end: ScriptEnd::default(),
         };
         let mut ready = 0;
-        while ready < runner.workers.len() {
+        while ready < runner.crew.len() {
             match runner.receive(watcher)? {
                 Some(Body::Ready) => ready += 1,
                 Some(_) => {}
@@ -182,7 +148,7 @@ impl ScriptRunner {
             has_group: matches!(function, "setup" | "teardown"),
             timeout,
         };
-        self.workers[0].send(Command::Alone(alone));
+        self.crew.tell(0, Command::Alone(alone));
         // Code that never waits does not see the deadline of its worker.
         let deadline = self.clock.now() + timeout + Nanos::from_millis(200);
         loop {
@@ -216,13 +182,11 @@ impl ScriptRunner {
             return Ok(self.end.clone());
         }
         let origin = self.clock.now() + LEAD;
-        for worker in &self.workers {
-            worker.send(Command::Begin {
-                data: data.map(Box::from),
-                at: origin,
-            });
-        }
-        let mut merge = Merge::new(self.workers.len(), origin);
+        self.crew.tell_all(|| Command::Begin {
+            data: data.map(Box::from),
+            at: origin,
+        });
+        let mut merge = Merge::new(self.crew.len(), origin);
         while merge.running > 0 {
             match self.receive_from(watcher, false)? {
                 Some(Report { worker, body }) => self.take_in(&mut merge, worker, body, watcher),
@@ -305,9 +269,7 @@ impl ScriptRunner {
     }
 
     fn halt(&self) {
-        for worker in &self.workers {
-            worker.send(Command::Halt);
-        }
+        self.crew.tell_all(|| Command::Halt);
     }
 
     /// The next report that the caller must handle; none when the test was interrupted.
@@ -346,15 +308,7 @@ impl ScriptRunner {
 impl Drop for ScriptRunner {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        for worker in &self.workers {
-            worker.send(Command::Quit);
-        }
-        for worker in &mut self.workers {
-            if let Some(thread) = worker.thread.take() {
-                // A worker's panic has been printed by the panic hook already.
-                let _panicked = thread.join();
-            }
-        }
+        self.crew.tell_all(|| Command::Quit);
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use plimsoll_control::executor::Executor;
 use plimsoll_core::Nanos;
 use plimsoll_net::clock::Clock;
-use plimsoll_net::poll::Poll;
+
 use plimsoll_script::host::Instance;
 use plimsoll_script::{End, Got, Iteration, Runtime, ScriptError, Want};
 
@@ -23,6 +23,7 @@ use super::message::{Alone, Body, Busy, Command, Counted, Report};
 use super::names::Names;
 use super::play::Playing;
 use super::vus::{Running, Slot, Vus};
+use crate::crew::Post;
 use crate::recorder::Recorder;
 use crate::worker::{CpuMeter, WINDOW};
 
@@ -59,18 +60,16 @@ pub(super) struct Worker {
 
 /// What a worker is made of, handed to its thread.
 pub(super) struct Seat {
-    pub(super) index: usize,
+    pub(super) post: Post<Command>,
     pub(super) script: Arc<Script>,
     pub(super) clock: Clock,
-    pub(super) poll: Poll,
     pub(super) stop: Arc<AtomicBool>,
-    pub(super) commands: Receiver<Command>,
     pub(super) reports: Sender<Report>,
 }
 
 /// The body of a worker's thread.
 pub(super) fn work(seat: Seat) {
-    let (index, reports) = (seat.index, seat.reports.clone());
+    let (index, reports) = (seat.post.index, seat.reports.clone());
     let tell = |body| {
         let _runner_gone = reports.send(Report {
             worker: index,
@@ -92,12 +91,10 @@ impl Worker {
     /// Makes the engine and the virtual users that the scenarios start with.
     fn new(seat: Seat) -> Result<Self, ScriptError> {
         let script = Arc::clone(&seat.script);
-        let (store, metrics) = (script.store.clone(), script.metrics.clone());
         let surroundings = Surroundings::new(
-            seat.index,
+            seat.post.index,
             seat.clock,
-            store,
-            metrics,
+            script.store.clone(),
             &script,
             seat.reports.clone(),
         );
@@ -107,10 +104,15 @@ impl Worker {
         let runtime = Runtime::new(&script.program, settings, shown, seat.stop)?;
         let _first = host.tags.set(runtime.tags());
         let names = Names::new(Arc::clone(&script.naming), script.insecure);
-        let mut client = Client::new(seat.poll, seat.clock, names, Arc::clone(&script.user_agent));
+        let mut client = Client::new(
+            seat.post.poll,
+            seat.clock,
+            names,
+            Arc::clone(&script.user_agent),
+        );
         client.reuses = script.reuses_connections;
         let mut worker = Self {
-            index: seat.index,
+            index: seat.post.index,
             clock: seat.clock,
             client,
             runtime,
@@ -126,7 +128,7 @@ impl Worker {
             busy: Busy::default(),
             window_end: Nanos::MAX,
             next_sweep: Nanos::ZERO,
-            commands: seat.commands,
+            commands: seat.post.commands,
             reports: seat.reports,
             cpu: CpuMeter::new(),
             is_playing: false,

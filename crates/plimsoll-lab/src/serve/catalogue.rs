@@ -8,6 +8,7 @@ mod values;
 
 pub use values::Values;
 
+use plimsoll_core::nearest::nearest;
 use plimsoll_core::verdict::Cause;
 
 use crate::LabError;
@@ -126,30 +127,6 @@ pub fn service(name: &str) -> Result<&'static Service, LabError> {
             name: name.to_owned(),
             nearest: nearest(name, services().map(|service| service.name)),
         })
-}
-
-/// The known word closest to `word`, if a slip of the finger could explain the difference.
-fn nearest(word: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    known
-        .map(|candidate| (distance(word, candidate), candidate))
-        .min()
-        .filter(|(distance, candidate)| *distance <= candidate.len().div_ceil(3))
-        .map(|(_, candidate)| candidate)
-}
-
-/// Levenshtein distance in bytes: names are ASCII.
-fn distance(left: &str, right: &str) -> usize {
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.bytes().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]

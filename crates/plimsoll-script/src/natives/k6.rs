@@ -1,11 +1,11 @@
 //! The module `k6`.
 
 use plimsoll_core::Nanos;
+use plimsoll_core::metrics::BuiltIn;
 use plimsoll_core::rng::Rng;
 use rquickjs::{Coerced, Exception, Function, Object, Result, Value};
 
 use crate::iteration::is_truthy;
-use crate::metric::MetricId;
 use crate::raw::{Call, Native, suspend, throw_uncatchable};
 use crate::tags::TagSetId;
 use crate::turn::{End, Got, Want};
@@ -52,7 +52,7 @@ fn check<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
             tags
         };
         call.vu
-            .sample(MetricId::CHECKS, f64::from(u8::from(passed)), tags);
+            .sample(BuiltIn::Checks.into(), f64::from(u8::from(passed)), tags);
         outcome?;
     }
     Ok(Value::new_bool(call.ctx.clone(), all_passed))
@@ -103,7 +103,7 @@ fn group<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let returned = body.call::<_, Value<'js>>(());
     let took = vu.now().saturating_sub(begun);
     vu.sample(
-        MetricId::GROUP_DURATION,
+        BuiltIn::GroupDuration.into(),
         took.as_millis_f64(),
         vu.tags.get(),
     );

@@ -4,17 +4,18 @@ use rquickjs::class::{JsClass, Readable, Trace};
 use rquickjs::function::Constructor;
 use rquickjs::{Class, Coerced, Ctx, JsLifetime, Object, Result, Value};
 
+use plimsoll_core::metrics::{Contains, Kind, Metric, MetricId, check_name};
+
 use super::k6::with_tags;
 use super::set_functions;
 use crate::iteration::is_truthy;
-use crate::metric::{BUILT_IN, Contains, Metric, MetricId, MetricKind};
 use crate::raw::{Call, Native};
 
 pub(crate) static CONSTRUCTORS: &[Native] = &[
-    Native::constructor("Counter", 2, |call| create(call, MetricKind::Counter)),
-    Native::constructor("Gauge", 2, |call| create(call, MetricKind::Gauge)),
-    Native::constructor("Rate", 2, |call| create(call, MetricKind::Rate)),
-    Native::constructor("Trend", 2, |call| create(call, MetricKind::Trend)),
+    Native::constructor("Counter", 2, |call| create(call, Kind::Counter)),
+    Native::constructor("Gauge", 2, |call| create(call, Kind::Gauge)),
+    Native::constructor("Rate", 2, |call| create(call, Kind::Rate)),
+    Native::constructor("Trend", 2, |call| create(call, Kind::Trend)),
 ];
 
 pub(crate) static METHODS: &[Native] = &[Native::new("add", 2, add)];
@@ -23,7 +24,7 @@ pub(crate) static METHODS: &[Native] = &[Native::new("add", 2, add)];
 #[derive(Trace, JsLifetime)]
 struct Declared {
     #[qjs(skip_trace)]
-    id: u32,
+    id: MetricId,
     is_rate: bool,
 }
 
@@ -42,7 +43,7 @@ impl<'js> JsClass<'js> for Declared {
     }
 }
 
-fn create<'js>(call: &Call<'_, 'js>, kind: MetricKind) -> Result<Value<'js>> {
+fn create<'js>(call: &Call<'_, 'js>, kind: Kind) -> Result<Value<'js>> {
     if !call.vu.is_init() {
         return call
             .fail("metrics must be declared in the init code: move this outside of functions");
@@ -54,7 +55,7 @@ fn create<'js>(call: &Call<'_, 'js>, kind: MetricKind) -> Result<Value<'js>> {
         Contains::Default
     };
     let metric = Metric {
-        name: name.0.into(),
+        name: name.0,
         kind,
         contains,
     };
@@ -63,8 +64,8 @@ fn create<'js>(call: &Call<'_, 'js>, kind: MetricKind) -> Result<Value<'js>> {
         Err(message) => return call.fail(&message),
     };
     let declared = Declared {
-        id: id.0,
-        is_rate: kind == MetricKind::Rate,
+        id,
+        is_rate: kind == Kind::Rate,
     };
     let object = Class::instance(call.ctx.clone(), declared)?.into_inner();
     object.set("name", call.arg(0))?;
@@ -73,7 +74,7 @@ fn create<'js>(call: &Call<'_, 'js>, kind: MetricKind) -> Result<Value<'js>> {
 
 /// The id of a metric: a new one while the program is loaded, the same one in every virtual user.
 fn declare(call: &Call<'_, '_>, metric: Metric) -> std::result::Result<MetricId, String> {
-    check_name(&metric.name)?;
+    check_name(&metric.name).map_err(|error| error.to_string())?;
     let catalogue = &call.vu.worker.catalogue;
     let known = catalogue.look(|found| {
         let at = found
@@ -91,7 +92,7 @@ fn declare(call: &Call<'_, '_>, metric: Metric) -> std::result::Result<MetricId,
                 metric.kind.name()
             ));
         }
-        return Ok(MetricId((BUILT_IN.len() + at) as u32));
+        return Ok(MetricId::declared(at));
     }
     let Some(loading) = catalogue.loading() else {
         return Err(format!(
@@ -101,26 +102,7 @@ fn declare(call: &Call<'_, '_>, metric: Metric) -> std::result::Result<MetricId,
     };
     let declared = &mut loading.found.borrow_mut().metrics;
     declared.push(metric);
-    Ok(MetricId((BUILT_IN.len() + declared.len() - 1) as u32))
-}
-
-/// Names as k6 takes them: 2 to 128 letters, digits and underscores, no digit first.
-fn check_name(name: &str) -> std::result::Result<(), String> {
-    let mut characters = name.chars();
-    let first = characters
-        .next()
-        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-    let rest = characters.all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !first || !rest || !(2..=128).contains(&name.len()) {
-        return Err(format!(
-            "metric name {name:?} is not valid: 2 to 128 ASCII letters, digits and underscores, not starting \
-             with a digit"
-        ));
-    }
-    if BUILT_IN.iter().any(|(known, _, _)| *known == name) {
-        return Err(format!("metric name {name:?} belongs to a built-in metric"));
-    }
-    Ok(())
+    Ok(MetricId::declared(declared.len() - 1))
 }
 
 fn add<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
@@ -139,7 +121,7 @@ fn add<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         return Ok(Value::new_bool(call.ctx.clone(), false));
     };
     let tags = with_tags(call, call.vu.tags.get(), &call.arg(1))?;
-    call.vu.sample(MetricId(metric.borrow().id), number, tags);
+    call.vu.sample(metric.borrow().id, number, tags);
     Ok(Value::new_bool(call.ctx.clone(), true))
 }
 

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use plimsoll_core::Nanos;
+use plimsoll_core::metrics::{BUILT_IN, BuiltIn, MetricId};
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, Level};
 use plimsoll_script::{
-    End, Got, Host, Iteration, Load, Memory, MetricId, Program, Runtime, Scenario, ScriptError,
-    Settings, Sources, TagSetId, Vu, Want,
+    End, Got, Host, Iteration, Load, Memory, Program, Runtime, Scenario, ScriptError, Settings,
+    Sources, TagSetId, Vu, Want,
 };
 
 use crate::httpbin;
@@ -50,12 +51,12 @@ impl Host for Recorder {
 
     fn http(&self, sample: &HttpSample<'_>) {
         let mut raw = self.raw.borrow_mut();
-        raw.push((MetricId::HTTP_REQS, 1.0, sample.tags));
+        raw.push((BuiltIn::HttpReqs.into(), 1.0, sample.tags));
         let duration = sample.result.timings.duration().as_millis_f64();
-        raw.push((MetricId::HTTP_REQ_DURATION, duration, sample.tags));
+        raw.push((BuiltIn::HttpReqDuration.into(), duration, sample.tags));
         if let Some(expected) = sample.expected {
             let failed = f64::from(u8::from(!expected));
-            raw.push((MetricId::HTTP_REQ_FAILED, failed, sample.tags));
+            raw.push((BuiltIn::HttpReqFailed.into(), failed, sample.tags));
         }
     }
 
@@ -198,13 +199,19 @@ impl Rig {
         }
     }
 
+    fn name_of(&self, metric: MetricId) -> String {
+        let declared = || &self.program.declared()[metric.place() - BUILT_IN.len()];
+        let built_in = BUILT_IN.get(metric.place());
+        built_in.map_or_else(|| declared().name.clone(), |spec| spec.name.to_owned())
+    }
+
     /// Every sample with its names.
     pub(crate) fn samples(&self) -> Vec<Seen> {
         let table = self.runtime.tags();
         let table = table.borrow();
         let raw = self.host.raw.borrow();
         let named = |(metric, value, tags): &(MetricId, f64, TagSetId)| Seen {
-            metric: self.program.metrics()[metric.0 as usize].name.to_string(),
+            metric: self.name_of(*metric),
             value: *value,
             tags: table
                 .tags(*tags)

@@ -15,9 +15,7 @@ use plimsoll_core::scenario::{Flag, Layer, Options, Origin};
 use plimsoll_core::threshold::Thresholds;
 use plimsoll_engine::scripted::{Naming, Script};
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
-use plimsoll_script::{
-    Disk, Host, Load, MetricId, Program, Settings, Sources, SystemTags, TagSetId,
-};
+use plimsoll_script::{Disk, Host, Load, Program, Settings, Sources, SystemTags, TagSetId};
 
 use super::args::ScriptArgs;
 use super::console;
@@ -77,7 +75,7 @@ pub(crate) fn load(args: &ScriptArgs, stop: &Arc<AtomicBool>) -> Result<Loaded> 
         .check_functions(&exported)
         .map_err(invalid)?;
     let mut store = Store::default();
-    let metrics = register(&mut store, &program);
+    register(&mut store, &program)?;
     let thresholds = Thresholds::of_json(&options.thresholds_place, &options.thresholds);
     let thresholds = if options.settings.is_set(Flag::NoThresholds) {
         Thresholds::default()
@@ -87,7 +85,7 @@ pub(crate) fn load(args: &ScriptArgs, stop: &Arc<AtomicBool>) -> Result<Loaded> 
     thresholds.bind(&mut store).map_err(invalid)?;
     let settings = script_settings(&options, seed)?;
     let scenarios = options.scenarios.clone();
-    let mut script = Script::new(Arc::new(program), settings, scenarios, store, metrics);
+    let mut script = Script::new(Arc::new(program), settings, scenarios, store);
     apply(&mut script, &options, args)?;
     Ok(Loaded {
         script: Arc::new(script),
@@ -189,27 +187,13 @@ fn options(args: &ScriptArgs, program: &Program) -> Result<Options> {
     Options::of_layers(&layers).map_err(invalid)
 }
 
-fn register(store: &mut Store, program: &Program) -> Vec<plimsoll_core::metrics::MetricId> {
-    use plimsoll_core::metrics::{Contains, Kind};
-    use plimsoll_script::MetricKind;
-    let mut ids = Vec::new();
-    for metric in program.metrics() {
-        let kind = match metric.kind {
-            MetricKind::Counter => Kind::Counter,
-            MetricKind::Gauge => Kind::Gauge,
-            MetricKind::Rate => Kind::Rate,
-            MetricKind::Trend => Kind::Trend,
-        };
-        let contains = match metric.contains {
-            plimsoll_script::Contains::Default => Contains::Default,
-            plimsoll_script::Contains::Time => Contains::Time,
-            plimsoll_script::Contains::Data => Contains::Data,
-        };
-        let known = store.find(&metric.name);
-        let id = known.or_else(|| store.register(&metric.name, kind, contains).ok());
-        ids.extend(id);
+/// The names are those that the script's loader has checked, each declared once.
+fn register(store: &mut Store, program: &Program) -> Result<()> {
+    for metric in program.declared() {
+        let id = store.register(&metric.name, metric.kind, metric.contains);
+        id.map_err(|error| invalid(error.to_string()))?;
     }
-    ids
+    Ok(())
 }
 
 fn script_settings(options: &Options, seed: u64) -> Result<Settings> {
@@ -309,7 +293,7 @@ impl Host for InitHost {
         machine::since_1970().as_millis() as i64
     }
 
-    fn sample(&self, _: MetricId, _: f64, _: TagSetId) {}
+    fn sample(&self, _: plimsoll_core::metrics::MetricId, _: f64, _: TagSetId) {}
 
     fn http(&self, _: &HttpSample<'_>) {}
 
