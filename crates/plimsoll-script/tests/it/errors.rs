@@ -74,7 +74,7 @@ fn errors_name_place_and_fix() {
                 "import { Trend } from 'k6/metrics'; new Trend('a');",
             )],
             107,
-            &["\"a\"", "2 to 128"],
+            &["`a`", "2 to 128"],
         ),
     ];
     for (files, exit, words) in cases {
