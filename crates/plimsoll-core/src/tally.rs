@@ -87,12 +87,13 @@ impl Tally {
         }
     }
 
-    /// Gives the memory of empty counters back; for tallies that are kept and no longer counted into.
-    pub fn pack(&mut self) {
-        for class in &mut self.classes {
-            class.response.pack();
-            class.service.pack();
-        }
+    /// Gives the memory of empty counters back and returns the bytes that the others take; for tallies
+    /// that are kept and no longer counted into.
+    pub fn pack(&mut self) -> usize {
+        let classes = self.classes.iter_mut();
+        classes
+            .map(|class| class.response.pack() + class.service.pack())
+            .sum()
     }
 
     /// Forgets the counts and keeps the memory.

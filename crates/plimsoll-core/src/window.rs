@@ -144,14 +144,12 @@ impl Window {
             .all(|count| count <= WINDOW_COUNT_MAX)
     }
 
-    /// Gives the memory of empty counters back; for windows that are kept.
-    pub fn pack(&mut self) {
-        self.health.lag.pack();
+    /// Gives the memory of empty counters back and returns the bytes that the others take; for windows
+    /// that are kept.
+    pub fn pack(&mut self) -> usize {
         let carried = self.carried.iter_mut().map(|carried| &mut carried.tally);
-        self.operations
-            .iter_mut()
-            .chain(carried)
-            .for_each(Tally::pack);
+        let tallies = self.operations.iter_mut().chain(carried);
+        tallies.map(Tally::pack).sum::<usize>() + self.health.lag.pack()
     }
 
     /// All operations merged.

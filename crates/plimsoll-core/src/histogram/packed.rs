@@ -7,11 +7,16 @@ use super::Histogram;
 use super::hdr_v2::{read_zigzag, write_zigzag};
 
 impl Histogram {
-    /// Gives the memory of empty counters back. Reading stays possible; recording unpacks.
-    pub fn pack(&mut self) {
-        if self.packed.is_some() || self.counts.is_empty() {
-            return;
+    /// Gives the memory of empty counters back and returns the bytes that the others take. Reading stays
+    /// possible; recording unpacks.
+    pub fn pack(&mut self) -> usize {
+        if self.packed.is_none() && !self.counts.is_empty() {
+            self.pack_counts();
         }
+        self.packed.as_ref().map_or(0, |bytes| bytes.len())
+    }
+
+    fn pack_counts(&mut self) {
         let mut bytes = Vec::new();
         let mut next = 0;
         for (index, n) in self.occupied() {

@@ -8,9 +8,12 @@ use super::{Observation, Record, Seen};
 use crate::step::Phase;
 use crate::window::Window;
 
-/// Windows kept apart in a level that no search bounds: between half of these and all.
-/// 64 windows of 5,000 requests each are about 1.2 MiB, and are reached just after a minute.
-const WINDOWS_MAX: usize = 64;
+/// Windows kept apart in a level that no search bounds: one minute of them, about 1.2 MiB at 5,000
+/// requests/s. Coarser windows hold more different values each, so what they may take later is what the
+/// fine ones took when they were first folded: a run grows for a minute and never again.
+const WINDOWS_MAX: usize = 60;
+/// However large they are, this many are kept: a chart needs points.
+const WINDOWS_MIN: usize = 16;
 
 /// How far the last level has been folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +25,10 @@ pub(super) struct Folding {
     in_last: u32,
     /// Windows of the level in memory.
     count: usize,
+    /// What their counts take, the last one's apart.
+    bytes: usize,
+    last_bytes: usize,
+    bytes_max: usize,
 }
 
 impl Folding {
@@ -31,7 +38,17 @@ impl Folding {
             stride: 1,
             in_last: 0,
             count: 0,
+            bytes: 0,
+            last_bytes: 0,
+            bytes_max: usize::MAX,
         }
+    }
+
+    /// The level takes as much memory as it may.
+    fn is_full(&self) -> bool {
+        let full = self.bytes + self.last_bytes >= self.bytes_max;
+        let is_whole = self.in_last == self.stride && self.count.is_multiple_of(2);
+        is_whole && (self.count >= WINDOWS_MAX || full && self.count >= 2 * WINDOWS_MIN)
     }
 }
 
@@ -45,11 +62,11 @@ impl Record {
         match self.windows.last_mut() {
             Some(last) if folding.in_last > 0 && folding.in_last < folding.stride => {
                 last.fold(&window);
-                last.pack();
+                folding.last_bytes = last.pack();
                 folding.in_last += 1;
             }
             _ => {
-                window.pack();
+                folding.bytes += std::mem::replace(&mut folding.last_bytes, window.pack());
                 self.windows.push(window);
                 folding.in_last = 1;
                 folding.count += 1;
@@ -58,7 +75,7 @@ impl Record {
         let endless = self
             .level(level)
             .is_some_and(|start| start.step.phase == Phase::Run);
-        if endless && folding.count >= WINDOWS_MAX && folding.in_last == folding.stride {
+        if endless && folding.is_full() {
             self.halve(&mut folding);
         }
         self.folding = Some(folding);
@@ -67,13 +84,16 @@ impl Record {
     /// Every two windows of the level become one; every second instant of sampling is let go.
     fn halve(&mut self, folding: &mut Folding) {
         let first = self.windows.len() - folding.count;
+        let before = folding.bytes + folding.last_bytes;
+        folding.bytes_max = folding.bytes_max.min(before);
+        (folding.bytes, folding.last_bytes) = (0, 0);
         // One pair at a time, so that the fine and the coarse ones are never both in memory.
         let mut fine = self.windows.split_off(first).into_iter();
         while let Some(mut coarse) = fine.next() {
             if let Some(next) = fine.next() {
                 coarse.fold(&next);
-                coarse.pack();
             }
+            folding.bytes += coarse.pack();
             self.windows.push(coarse);
         }
         folding.count = self.windows.len() - first;

@@ -91,7 +91,7 @@ fn lines(seconds: u64) -> Vec<Line> {
 
 #[test]
 fn a_long_run_is_bounded_and_its_sums_are_exact() {
-    for seconds in [1, 63, 64, 65, 127, 128, 129, 600, 3601] {
+    for seconds in [1, 59, 60, 61, 119, 120, 121, 600, 3601] {
         let mut folded = record(Phase::Run);
         let mut whole = Tally::default();
         for line in lines(seconds) {
@@ -133,6 +133,35 @@ fn a_long_run_is_bounded_and_its_sums_are_exact() {
             usize::from(seconds > 7),
             "absences are never let go"
         );
+    }
+}
+
+#[test]
+fn a_folded_run_takes_no_more_than_when_it_was_first_folded() {
+    let mut folded = record(Phase::Run);
+    let mut random = crate::rng::Rng::new(1, 0);
+    let mut most = 0;
+    for second in 0..3600 {
+        let mut tally = Tally::default();
+        for _ in 0..400 {
+            let time = Nanos((1e5 * (1.0 + random.unit().powi(8))) as u64);
+            tally.record(Outcome::Ok, time, Some(time), 10, &[]);
+        }
+        let mut window = window(second);
+        window.operations = vec![tally];
+        folded.push(Line::Window(window));
+        let bytes: usize = folded.windows.iter_mut().map(Window::pack).sum();
+        if second < WINDOWS_MAX as u64 {
+            most = most.max(bytes);
+        } else {
+            // One window more than allowed may be there, and few are kept whatever they take.
+            let allowed = most + bytes / folded.windows.len() * 2;
+            let few = folded.windows.len() <= 2 * WINDOWS_MIN;
+            assert!(few || bytes <= allowed, "{second}: {bytes} of {most}");
+        }
+        if second > WINDOWS_MAX as u64 {
+            assert!((WINDOWS_MIN..=WINDOWS_MAX).contains(&folded.windows.len()));
+        }
     }
 }
 
