@@ -20,7 +20,10 @@ const HIGHEST: u64 = (1 << 42) - 1;
 const COUNTERS: usize = (42 - HALF_BITS as usize + 1) * HALF;
 
 /// Counts of durations. Merging two equals recording both streams into one, in any order.
-#[derive(Clone, Default)]
+///
+/// What is recorded into keeps a counter for every value up to the largest; what is kept (a clone, a sum
+/// of histograms, whatever was packed) only those that are not zero.
+#[derive(Default)]
 pub struct Histogram {
     /// Empty while `packed` holds the counts.
     counts: Vec<u64>,
@@ -86,15 +89,12 @@ impl Histogram {
         if other.count == 0 {
             return;
         }
-        self.unpack();
-        self.make_room(index_of(other.max));
-        if other.packed.is_some() {
+        if self.counts.is_empty() {
+            self.packed = Some(packed::sum(self.occupied(), other.occupied()));
+        } else {
+            self.make_room(index_of(other.max));
             for (index, n) in other.occupied() {
                 self.counts[index] += n;
-            }
-        } else {
-            for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-                *mine += theirs;
             }
         }
         self.min = if self.count == 0 {
@@ -180,6 +180,15 @@ impl Histogram {
 /// millionth is forgiven so that 0.99 × 100 is rank 99 and not 100.
 pub fn rank_of(q: f64, count: u64) -> u64 {
     ((q * count as f64 - 2.5e-7).ceil() as u64).clamp(1, count.max(1))
+}
+
+/// Packed: a clone is made to be kept.
+impl Clone for Histogram {
+    fn clone(&self) -> Self {
+        let mut kept = Self::new();
+        kept.merge(self);
+        kept
+    }
 }
 
 impl PartialEq for Histogram {

@@ -8,10 +8,9 @@ use plimsoll_core::verdict::LevelState;
 
 use super::shared::{Played, Shared};
 
-/// The share of the budget to aim for. A soak of 120 s measures the share to about ±20 %, so one
-/// that really is at 90 % of the budget holds about two times in three, one at all of it one time in two.
-/// The even target lies above 1 because bursts make the fitted line overestimate (tuned on simulated
-/// searches with seeds that the tests do not use).
+/// The share of the budget to aim for. A soak of 120 s measures the share to about ±20 %. Both targets lie
+/// above 1 because bursts make the fitted line overestimate, and because a soak that is lost can be
+/// repeated lower (tuned on simulated searches with seeds that neither tests nor figures use).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Target {
     Safe,
@@ -21,7 +20,7 @@ pub(crate) enum Target {
 impl Target {
     fn share(self) -> f64 {
         match self {
-            Self::Safe => 0.9,
+            Self::Safe => 1.15,
             Self::Even => 1.3,
         }
     }

@@ -17,14 +17,7 @@ impl Histogram {
     }
 
     fn pack_counts(&mut self) {
-        let mut bytes = Vec::new();
-        let mut next = 0;
-        for (index, n) in self.occupied() {
-            write_zigzag(&mut bytes, ((index - next) as u64).cast_signed());
-            write_zigzag(&mut bytes, n.cast_signed());
-            next = index + 1;
-        }
-        self.packed = Some(bytes.into_boxed_slice());
+        self.packed = Some(packed(self.occupied()));
         self.counts = Vec::new();
     }
 
@@ -51,6 +44,35 @@ impl Histogram {
             next: 0,
         }
     }
+}
+
+/// The packed form of counters in ascending order.
+fn packed(occupied: impl Iterator<Item = (usize, u64)>) -> Box<[u8]> {
+    let mut bytes = Vec::new();
+    let mut next = 0;
+    for (index, n) in occupied {
+        write_zigzag(&mut bytes, ((index - next) as u64).cast_signed());
+        write_zigzag(&mut bytes, n.cast_signed());
+        next = index + 1;
+    }
+    bytes.into_boxed_slice()
+}
+
+/// The packed form of both together, counter by counter, without the memory of a counter per value: a run
+/// adds up windows every second, and blocks of 160 KiB that come and go leave holes in the heap.
+pub(super) fn sum(one: Occupied<'_>, other: Occupied<'_>) -> Box<[u8]> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    packed(std::iter::from_fn(move || {
+        match (one.peek().copied(), other.peek().copied()) {
+            (Some((at, n)), Some((other_at, m))) if at == other_at => {
+                one.next();
+                other.next().map(|_| (at, n + m))
+            }
+            (Some((at, _)), Some((other_at, _))) if other_at < at => other.next(),
+            (Some(_), _) => one.next(),
+            (None, _) => other.next(),
+        }
+    }))
 }
 
 /// Walks either form; one of the two slices is empty.
