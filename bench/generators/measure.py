@@ -49,8 +49,7 @@ def alternate(section, target, rounds, seconds):
     names = list(present)
     for index in range(rounds):
         for name in names[index % len(names):] + names[:index % len(names)]:
-            call = peers.command(name, present[name], target, seconds, section["tls"],
-                                 section["keep"])
+            call = peers.command(name, present[name], target, seconds, section)
             try:
                 runs[name].append(measure(call, target))
             except RuntimeError as error:

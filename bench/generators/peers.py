@@ -17,6 +17,7 @@ INSTALL = {
     "oha": "cargo install oha --locked --root bench/.tools",
     "bombardier": "GOBIN=$PWD/bench/.tools/bin go install github.com/codesenberg/bombardier@latest",
     "floor": "apt-get install gcc",
+    "k6": "GOBIN=$PWD/bench/.tools/bin go install go.k6.io/k6/v2@v2.2.0",
 }
 
 
@@ -46,15 +47,20 @@ def version(name, path):
     """The first line in which a program names its version."""
     if name == "floor":
         return "bench/generators/floor.c, cc -O2"
-    flag = {"wrk": "-v", "ab": "-V"}.get(name, "--version")
+    flag = {"wrk": "-v", "ab": "-V", "k6": "version"}.get(name, "--version")
     done = subprocess.run([path, flag], capture_output=True, text=True, check=False)
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     return lines[0][:90] if lines else "unknown"
 
 
-def command(name, path, target, seconds, tls, keep):
-    """The call of one generator: one thread, 64 connections, closed loop."""
-    url, count = target.url(tls), str(CONNECTIONS)
+def command(name, path, target, seconds, section):
+    """The call of one generator: one thread, closed loop, 64 connections unless the section says more."""
+    tls, keep = section["tls"], section["keep"]
+    url, count = target.url(tls), str(section.get("connections", CONNECTIONS))
+    if "script" in section and name in ("plimsoll", "k6"):
+        call = [path, "run", "--quiet", "-u", count, "-d", f"{seconds}s", "-e", f"URL={url}",
+                os.path.join(HERE, section["script"])]
+        return call + (["--no-record", "--workers", "1"] if name == "plimsoll" else [])
     if name == "floor":
         mode = "keep" if keep else "close"
         return [path, "127.0.0.1", str(target.plain), count, str(seconds), mode]

@@ -9,6 +9,7 @@ import results
 import search
 import stall
 import target as targets
+import vus
 
 SECTIONS = {
     "keepalive": {
@@ -32,7 +33,17 @@ SECTIONS = {
         "bars": [("wrk", 0.5)],
     },
 }
-OWN_SECTIONS = {"stall": stall.run, "search": search.run, "memory": memory.run}
+for _name, _vus, _script, _peers, _bars in [
+    ("script-64", 64, "get.js", ["k6", "wrk"], [("k6", 0.125), ("wrk", 2.0)]),
+    ("script-1000", 1000, "get.js", ["k6", "wrk"], [("k6", 0.125), ("wrk", 2.0)]),
+    ("script-json", 64, "json.js", ["k6"], [("k6", 0.5)]),
+]:
+    SECTIONS[_name] = {
+        "title": f"k6 script bench/generators/{_script}, {_vus:,} virtual users",
+        "generators": ["plimsoll", *_peers], "tls": False, "keep": True,
+        "script": _script, "connections": _vus, "bars": _bars,
+    }
+OWN_SECTIONS = {"stall": stall.run, "search": search.run, "memory": memory.run, "script-memory": vus.run}
 
 
 def main():

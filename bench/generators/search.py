@@ -13,7 +13,7 @@ import peers
 
 RUNS = 3
 SLO = "p99<250ms,errors<0.1%"
-WITHIN = "6m"
+WITHIN = "12m"
 # Processor time per request that the bar speaks of, and how often the service is made to fit.
 DEMAND_MS = (2.0, 5.0)
 CALIBRATIONS = 4
@@ -50,7 +50,8 @@ def judged(before, found, after):
     capacities = [one["capacity_per_s"]["lower"] for one in found]
     ratios = [capacity * demand for capacity in capacities]
     spread = max(capacities) / min(capacities) - 1
-    causes = [one["limit"]["cause"] for one in found]
+    # A gate that failed, as a busy host makes it, withholds the cause; the capacity was measured all the same.
+    causes = [one.get("limit", {}).get("cause", "withheld, run not valid") for one in found]
     return {
         "title": f"find on a Node service of {demand * 1e3:.2f} ms per request, {SLO}, {WITHIN} each",
         "notes": [f"Demand before {before * 1e3:.3f} ms, after {after * 1e3:.3f} ms of main thread "

@@ -88,25 +88,31 @@ pub enum Line {
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
+    /// The line being written. Kept: a block of its size every second would leave holes in the heap.
+    line: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
     /// Starts a record with its header.
     pub fn start(out: W, header: Header) -> io::Result<Self> {
-        let mut writer = Self { out };
+        let mut writer = Self::resume(out);
         writer.append(&Line::Header(header))?;
         Ok(writer)
     }
 
     /// Goes on with a record that has its header already.
     pub fn resume(out: W) -> Self {
-        Self { out }
+        Self {
+            out,
+            line: Vec::new(),
+        }
     }
 
     pub fn append(&mut self, line: &Line) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
-        bytes.push(b'\n');
-        self.out.write_all(&bytes)?;
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, line)?;
+        self.line.push(b'\n');
+        self.out.write_all(&self.line)?;
         self.out.flush()
     }
 }

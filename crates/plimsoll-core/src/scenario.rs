@@ -27,6 +27,7 @@ pub use layer::{Layer, Origin, Strictness};
 pub use option::{Flag, Kind, OPTIONS, OptionSpec, SYSTEM_TAGS};
 pub use resolve::Options;
 pub use settings::{Dns, Settings, SummaryUnit, TrendStat};
+pub use time::show as show_time;
 
 use crate::schedule::Arrivals;
 use crate::units::Nanos;

@@ -16,6 +16,7 @@ mod style;
 mod svg;
 mod tiers;
 
+pub(crate) use paint::token as lane_token;
 use plimsoll_core::record::Record;
 
 use crate::format;

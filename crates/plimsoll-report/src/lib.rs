@@ -21,6 +21,7 @@ macro_rules! putln {
 
 pub mod colour;
 pub mod format;
+pub mod hlog;
 pub mod html;
 pub mod json;
 pub mod k6;

@@ -1,14 +1,16 @@
 //! The run while it runs: a frame of text made from the windows so far.
 
+mod page;
 mod spark;
 mod writer;
 
+pub use page::{end, page};
 pub use writer::{LiveWriter, Mode};
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use plimsoll_core::health::{Condition, Loop, Meter};
-use plimsoll_core::record::Header;
+use plimsoll_core::record::{Header, Observation, Seen};
 use plimsoll_core::step::{Step, StepLoad};
 use plimsoll_core::tally::{Quantile, Tally};
 use plimsoll_core::{Nanos, Window};
@@ -21,6 +23,11 @@ use crate::view::{Lane, load_words, phase_word};
 /// Windows kept for the sparklines; wider terminals show no more.
 const HISTORY: usize = 60;
 const LABEL: usize = 11;
+
+/// Conditions of the generator; the page knows these words too.
+const CLEAN: &str = "clean";
+const FULL: &str = "its own thread is full";
+const BEHIND: &str = "behind";
 
 /// What the live view knows. Windows and levels go in; frames come out; no clock, no terminal.
 #[derive(Debug, Clone)]
@@ -38,6 +45,12 @@ pub struct Live {
     level_tally: Tally,
     meter: Meter,
     history: VecDeque<Point>,
+    /// Of a script: virtual users at work, and those that exist.
+    vus: Option<(u32, u32)>,
+    /// Of a script: each threshold and whether it holds so far.
+    thresholds: Vec<(String, bool)>,
+    /// Cores that each watched tier kept busy in its last second.
+    tiers: BTreeMap<String, (Nanos, f64)>,
 }
 
 /// One window of the sparklines.
@@ -63,6 +76,36 @@ impl Live {
             level_tally: Tally::default(),
             meter: Meter::default(),
             history: VecDeque::with_capacity(HISTORY),
+            vus: None,
+            thresholds: Vec::new(),
+            tiers: BTreeMap::new(),
+        }
+    }
+
+    /// How many virtual users a script has at work, and how many exist.
+    pub fn vus(&mut self, active: u32, existing: u32) {
+        self.vus = Some((active, existing));
+    }
+
+    /// Each threshold as written, and whether it holds so far.
+    pub fn thresholds(&mut self, judged: impl IntoIterator<Item = (String, bool)>) {
+        self.thresholds = judged.into_iter().collect();
+    }
+
+    /// Something was seen of a tier.
+    pub fn observation(&mut self, observation: &Observation) {
+        if let Seen::Process(process) = &observation.seen {
+            let threads = process.threads.iter().chain([&process.others]);
+            let run: f64 = threads.map(|thread| thread.run_ns.as_secs_f64()).sum();
+            let length = observation.length_ns.as_secs_f64().max(1e-9);
+            let cores = run / length;
+            let tier = self.tiers.entry(clean(&observation.tier)).or_default();
+            // A tier may be several processes, sampled at the same instant.
+            if tier.0 == observation.at_ns {
+                tier.1 += cores;
+            } else {
+                *tier = (observation.at_ns, cores);
+            }
         }
     }
 
@@ -113,6 +156,8 @@ impl Live {
             lines.push(in_flight_line(window));
             lines.push(self.outcome_line());
             lines.push(self.generator_line(window));
+            lines.extend(self.script_line());
+            lines.extend(self.tiers_line());
         } else {
             lines.push(Ink::of(
                 Role::Dim,
@@ -252,22 +297,63 @@ impl Live {
         ink
     }
 
-    /// This level so far, by the judgement that the gate and the search use too.
-    fn generator_line(&self, window: &Window) -> Ink {
+    /// Virtual users and thresholds of a script.
+    fn script_line(&self) -> Option<Ink> {
+        let (active, existing) = self.vus?;
+        let ink = labelled("VUs").and(Role::Plain, format!("{active} of {existing}"));
+        if self.thresholds.is_empty() {
+            return Some(ink);
+        }
+        let broken: Vec<&str> = self
+            .thresholds
+            .iter()
+            .filter(|(_, ok)| !ok)
+            .map(|(text, _)| text.as_str())
+            .collect();
+        let all = self.thresholds.len();
+        Some(if broken.is_empty() {
+            ink.and(Role::Good, format!(" · all {all} thresholds hold"))
+        } else {
+            ink.and(Role::Fail, format!(" · broken: {}", broken.join(", ")))
+        })
+    }
+
+    fn tiers_line(&self) -> Option<Ink> {
+        if self.tiers.is_empty() {
+            return None;
+        }
+        let busy = |(name, (_, cores)): (&String, &(Nanos, f64))| {
+            format!("{name} {}", format::number(*cores))
+        };
+        let tiers: Vec<String> = self.tiers.iter().map(busy).collect();
+        Some(labelled("tiers").and(Role::Plain, format!("cores busy: {}", tiers.join(" · "))))
+    }
+
+    /// How the generator fared in this level, by the judgement that the gate and the search use too,
+    /// and why it is behind if it is.
+    fn condition(&self) -> (&'static str, Option<String>) {
         let closed =
             matches!(&self.step, Some(step) if matches!(step.load, StepLoad::Closed { .. }));
         let model = if closed { Loop::Closed } else { Loop::Open };
         let assessment = self.meter.assess(model);
-        let (role, word) = match assessment.condition {
-            Condition::Clean => (Role::Good, "clean"),
-            Condition::GeneratorBound => (Role::Warn, "its own thread is full"),
-            Condition::Breached => (Role::Fail, "behind"),
-            Condition::Unknown => (Role::Dim, "no figure yet"),
+        match assessment.condition {
+            Condition::Clean => (CLEAN, None),
+            Condition::GeneratorBound => (FULL, None),
+            Condition::Breached => (BEHIND, assessment.worst().map(ToString::to_string)),
+            Condition::Unknown => ("unknown", None),
+        }
+    }
+
+    fn generator_line(&self, window: &Window) -> Ink {
+        let (word, why) = self.condition();
+        let role = match word {
+            CLEAN => Role::Good,
+            FULL => Role::Warn,
+            BEHIND => Role::Fail,
+            _ => Role::Dim,
         };
-        let mut parts = Vec::new();
-        if assessment.condition == Condition::Breached {
-            parts.extend(assessment.worst().map(ToString::to_string));
-        } else {
+        let mut parts: Vec<String> = why.into_iter().collect();
+        if word != BEHIND {
             let lag = window.health.lag.quantile(0.99);
             parts.extend(lag.map(|lag| format!("lag p99 {}", format::time(lag))));
             parts.extend(

@@ -1,4 +1,4 @@
-/* { "does": "user and password of the URL become basic authentication and do not show in it", "console": ["200 401 http://h.test/basic-auth/u/p%40"] } */
+/* { "does": "user and password of the URL become basic authentication and do not show in it", "k6": "k6 shows the password in res.url", "console": ["200 401 http://h.test/basic-auth/u/p%40"] } */
 import http from 'k6/http';
 export default function () {
   const good = http.get('http://u:p%40@h.test/basic-auth/u/p@');

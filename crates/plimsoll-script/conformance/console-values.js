@@ -1,4 +1,4 @@
-/* { "does": "console shows values as k6 2.2 does",
+/* { "does": "console shows values as k6 2.2 does", "k6": "its line for no values has no msg",
      "console": ["{ a: 1 }", "{ a: \"x\", b: [ 1, \"two\", { c: null } ], d: { e: null, f: [object Function] } }",
        "[ 1, 2, \"x\" ]", "s 1 true null undefined { a: 1 } [ 1 ]", "{}", "Error: boom", "{}", "[]",
        "[object Function]", "\"1970-01-01T00:00:00.000Z\"", "1.5 0 1e+21 NaN", "{ a-b: 1, q\": \"it's\" }",

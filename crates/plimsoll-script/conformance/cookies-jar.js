@@ -1,4 +1,4 @@
-/* { "does": "the jar of the virtual user can be read and written", "console": ["{\"a\":[\"1\"]}", "{\"b\":\"2\",\"a\":\"1\"}", "{\"a\":\"1\"}", "{}"] } */
+/* { "does": "the jar of the virtual user can be read and written", "k6": "k6 does not delete a cookie that was set with a path", "console": ["{\"a\":[\"1\"]}", "{\"b\":\"2\",\"a\":\"1\"}", "{\"a\":\"1\"}", "{}"] } */
 import http from 'k6/http';
 export default function () {
   const url = 'http://h.test/cookies';

@@ -1,4 +1,4 @@
-/* { "does": "cookies of one request go besides those of the jar or replace them", "console": ["a=1; x=2", "a=9", "a=1"] } */
+/* { "does": "cookies of one request go besides those of the jar or replace them", "console": ["x=2; a=1", "a=9", "a=1"] } */
 import http from 'k6/http';
 export default function () {
   http.get('http://h.test/cookies/set?a=1');

@@ -1,4 +1,4 @@
-/* { "does": "random bytes, hexEncode and the global crypto", "console": ["10 true", "ff00", "true true 4"] } */
+/* { "does": "random bytes, hexEncode and the global crypto", "k6": "k6 gives back another array than it was given", "console": ["10 true", "ff00", "true true 4"] } */
 import { randomBytes, hexEncode } from 'k6/crypto';
 export default function () {
   const bytes = randomBytes(10);

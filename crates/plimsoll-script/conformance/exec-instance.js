@@ -1,4 +1,4 @@
-/* { "does": "exec.instance tells how the test goes; time is in milliseconds", "console": ["1500 7 1 2 3"] } */
+/* { "does": "exec.instance tells how the test goes; time is in milliseconds", "k6": "a time", "console": ["1500 7 1 2 3"] } */
 import exec from 'k6/execution';
 import { sleep } from 'k6';
 export default function () {

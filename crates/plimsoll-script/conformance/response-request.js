@@ -1,4 +1,4 @@
-/* { "does": "res.request tells what was sent", "console": ["POST http://h.test/p a=1 application/x-www-form-urlencoded true"] } */
+/* { "does": "res.request tells what was sent", "k6": "the name of the program", "console": ["POST http://h.test/p a=1 application/x-www-form-urlencoded true"] } */
 import http from 'k6/http';
 export default function () {
   const { request } = http.post('http://h.test/p', { a: 1 });

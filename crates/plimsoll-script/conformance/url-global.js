@@ -1,4 +1,4 @@
-/* { "does": "URL and URLSearchParams are global", "console": ["https: h.test:8443 /a/b ?x=1 #f 1", "https://h.test:8443/c?x=2&y=a+b", "x=1&z=2 2 1,2"] } */
+/* { "does": "URL and URLSearchParams are global", "k6": "k6 has no global URL", "console": ["https: h.test:8443 /a/b ?x=1 #f 1", "https://h.test:8443/c?x=2&y=a+b", "x=1&z=2 2 1,2"] } */
 export default function () {
   const url = new URL('../a/b?x=1#f', 'https://h.test:8443/p/q');
   console.log(url.protocol, url.host, url.pathname, url.search, url.hash, url.searchParams.get('x'));

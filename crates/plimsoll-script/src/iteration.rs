@@ -47,18 +47,7 @@ pub(crate) fn not_started(vu: &VuState, error: &ScriptError) -> End {
 fn begin(vu: &VuState, iteration: Iteration) {
     let settings = &vu.worker.settings;
     let worker = &vu.worker;
-    let mut tags = TagSetId::EMPTY;
-    for (name, value) in &settings.tags {
-        tags = worker.tag(tags, name, value);
-    }
-    if let Some(scenario) = &iteration.scenario {
-        if settings.system_tags.scenario {
-            tags = worker.tag(tags, "scenario", &scenario.name);
-        }
-        for (name, value) in &scenario.tags {
-            tags = worker.tag(tags, name, value);
-        }
-    }
+    let mut tags = kept_tags(vu, &iteration).unwrap_or_else(|| first_tags(vu, &iteration));
     let group = iteration
         .root_group
         .map_or_else(String::new, |root| format!("::{root}"));
@@ -76,6 +65,31 @@ fn begin(vu: &VuState, iteration: Iteration) {
     vu.http.begin_iteration(settings.keep_cookies);
     vu.ending.borrow_mut().take();
     *vu.iteration.borrow_mut() = iteration;
+}
+
+/// Tags that a virtual user has set stay for its later iterations of the scenario, as in k6.
+fn kept_tags(vu: &VuState, iteration: &Iteration) -> Option<TagSetId> {
+    let before = vu.iteration.borrow();
+    let (before, now) = (before.scenario.as_ref()?, iteration.scenario.as_ref()?);
+    (before.name == now.name).then(|| vu.tags.get())
+}
+
+/// Tags of the run and of the scenario.
+fn first_tags(vu: &VuState, iteration: &Iteration) -> TagSetId {
+    let (settings, worker) = (&vu.worker.settings, &vu.worker);
+    let mut tags = TagSetId::EMPTY;
+    for (name, value) in &settings.tags {
+        tags = worker.tag(tags, name, value);
+    }
+    if let Some(scenario) = &iteration.scenario {
+        if settings.system_tags.scenario {
+            tags = worker.tag(tags, "scenario", &scenario.name);
+        }
+        for (name, value) in &scenario.tags {
+            tags = worker.tag(tags, name, value);
+        }
+    }
+    tags
 }
 
 fn call(ctx: &Ctx<'_>, vu: &Rc<VuState>) -> Result<Option<Box<str>>> {

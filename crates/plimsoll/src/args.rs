@@ -101,6 +101,10 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) no_record: bool,
 
+    /// Write the response and service times as a histogram log, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hlog: Option<PathBuf>,
+
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     pub(crate) format: Format,

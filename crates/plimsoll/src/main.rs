@@ -7,6 +7,7 @@ mod exit;
 mod explained;
 mod machine;
 mod output;
+mod page;
 mod plan;
 mod reach;
 mod records;
@@ -26,7 +27,7 @@ use crate::exit::Exit;
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
     let outcome = std::panic::catch_unwind(|| {
-        if script::is_script_run(&words) {
+        if script::is_for_scripts(&words) {
             script::run(&words)
         } else {
             run().into()

@@ -9,6 +9,7 @@ mod play;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,7 +21,7 @@ use clap::error::ErrorKind;
 use plimsoll_analysis::summary;
 use plimsoll_core::Nanos;
 use plimsoll_core::plan::{Load, Plan, Request};
-use plimsoll_core::scenario::{Executor, Scenario};
+use plimsoll_core::scenario::{self, Executor, Scenario};
 use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::step::{Phase, Step, StepLoad};
 use plimsoll_core::verdict::{GateState, Verdict};
@@ -28,11 +29,12 @@ use plimsoll_report::{format, k6};
 use serde_json::Value;
 
 use args::ScriptArgs;
-pub(crate) use args::is_script_run;
+pub(crate) use args::is_for_scripts;
 use load::{Loaded, Refused};
 use play::Played;
 
 use crate::args::{Format, OutputArgs};
+use crate::page::PageOptions;
 use crate::session::{Session, interrupt_flag};
 use crate::{explained, output, watching};
 
@@ -61,10 +63,17 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
 }
 
 fn execute(args: &ScriptArgs) -> Result<u8> {
+    if args.verbose {
+        console::be_verbose();
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let loaded = Arc::new(load::load(args, &stop)?);
     if args.explain_config {
         output::data(&explain(&loaded));
+        return Ok(0);
+    }
+    if args.inspect {
+        output::data(&inspected(&loaded, args.requirements));
         return Ok(0);
     }
     let watches = watching::parse_texts(&args.watch)?;
@@ -72,12 +81,18 @@ fn execute(args: &ScriptArgs) -> Result<u8> {
     let output_args = output_args(args);
     let mut session = Session::start("run", plan(&loaded), &output_args)?;
     session.watch_only(&watches)?;
-    session.level(&step(&loaded), Some(longest(&loaded)))?;
     let mut outs = out::Outs::open(&args.outs, &loaded.options)?;
+    if outs.wants_page {
+        session.show_page(PageOptions::of_environment(true, |name| {
+            std::env::var(name).ok()
+        })?)?;
+    }
+    session.level(&step(&loaded), Some(longest(&loaded)))?;
     let played = play::play(&loaded, &mut session, &mut outs, &interrupt)?;
     outs.close()?;
     session.settle()?;
     show(&loaded, &played)?;
+    keep(args, &loaded, &played)?;
     let mut verdict = summary::of_run(&session.record);
     explained::add(&session.record, &mut verdict);
     if loaded.options.settings.summary_mode != "disabled" && played.summary.is_none() {
@@ -89,6 +104,53 @@ fn execute(args: &ScriptArgs) -> Result<u8> {
         output::progress(&format!("record  {record}\nreport  {}", report.display()));
     }
     Ok(played.ending.exit_code())
+}
+
+/// The options as the script states them; with `requirements` what follows from them.
+fn inspected(loaded: &Loaded, requirements: bool) -> String {
+    let mut options = loaded.options.to_json();
+    if let Value::Object(map) = &mut options {
+        if requirements {
+            let longest = scenario::show_time(loaded.options.scenarios.longest_ns());
+            map.insert("totalDuration".to_owned(), longest.into());
+            map.insert("maxVUs".to_owned(), loaded.script.vus_max().into());
+        } else {
+            map.remove("scenarios");
+            for name in ["vus", "duration", "iterations", "stages", "scenarios"] {
+                let said = loaded.script.program.options().get(name).cloned();
+                map.insert(name.to_owned(), said.unwrap_or_default());
+            }
+        }
+    }
+    format!("{options:#}\n")
+}
+
+/// Results in files that other programs read.
+fn keep(args: &ScriptArgs, loaded: &Loaded, played: &Played) -> Result<()> {
+    let results = play::results(loaded, played);
+    if let Some(path) = &args.junit {
+        write(path, &k6::junit(&results, &loaded.name))?;
+    }
+    let page = || k6::markdown(&results, &loaded.name);
+    if let Some(path) = &args.markdown {
+        write(path, &page())?;
+    }
+    // GitHub shows what a step appends to this file.
+    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
+        let file = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&path);
+        let written = file.and_then(|mut file| file.write_all(page().as_bytes()));
+        if let Err(error) = written {
+            console::warn(&format!("GITHUB_STEP_SUMMARY {}: {error}", path.display()));
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }
 
 /// Each option with its value and who said it.
@@ -106,6 +168,7 @@ fn output_args(args: &ScriptArgs) -> OutputArgs {
         out: args.record.clone(),
         note: String::new(),
         no_record: args.no_record,
+        hlog: args.hlog.clone(),
         format: Format::Text,
         quiet: args.quiet,
     }
@@ -175,7 +238,12 @@ fn show(loaded: &Loaded, played: &Played) -> Result<()> {
     let results = play::results(loaded, played);
     let settings = &loaded.options.settings;
     if let Some(path) = &settings.summary_export {
-        let export = serde_json::to_string_pretty(&k6::export(&results))?;
+        let export = if loaded.machine_readable {
+            play::machine_readable(loaded, &results)
+        } else {
+            k6::export(&results)
+        };
+        let export = serde_json::to_string_pretty(&export)?;
         std::fs::write(path, export).with_context(|| format!("write --summary-export {path}"))?;
     }
     match &played.summary {

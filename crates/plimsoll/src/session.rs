@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use plimsoll_core::plan::Plan;
@@ -16,28 +17,36 @@ use plimsoll_core::{Nanos, Window};
 use plimsoll_net::Target;
 use plimsoll_net::clock::Clock;
 use plimsoll_observe::Watch;
-use plimsoll_report::live::{Live, LiveWriter, Mode};
+use plimsoll_report::live::{self, Live, LiveWriter, Mode};
 
 use crate::args::OutputArgs;
+use crate::page::{Page, PageOptions};
 use crate::watching::Watcher;
 use crate::{machine, output};
 
 const DEFAULT_NAME: &str = "run.plimsoll.jsonl";
+/// A period is over when less than half a window is missing.
+const HALF_A_WINDOW: Nanos = Nanos::from_millis(500);
 
 /// Everything a running command shares: clock, record on disk and in memory, progress.
 pub(crate) struct Session {
     pub(crate) clock: Clock,
+    /// The zero of that clock, since 1970.
+    started: Duration,
+    hlog: Option<PathBuf>,
     pub(crate) record: Record,
     pub(crate) path: Option<PathBuf>,
     writer: Option<Writer<BufWriter<File>>>,
-    progress: Option<Progress>,
+    live: Live,
+    progress: Option<LiveWriter<Stderr>>,
+    page: Option<PageFeed>,
     watcher: Option<Watcher>,
 }
 
-/// The live view and where it goes.
-struct Progress {
-    live: Live,
-    writer: LiveWriter<Stderr>,
+/// The live page, and the windows that its next line is made of.
+struct PageFeed {
+    page: Page,
+    gathered: Option<Window>,
 }
 
 impl Session {
@@ -61,16 +70,46 @@ impl Session {
             .as_deref()
             .map(|path| create(path, &header))
             .transpose()?;
-        let progress = (!output.quiet).then(|| Progress::new(&header));
+        let live = Live::new(&header);
+        let progress = (!output.quiet).then(progress);
         let record = Record::new(header);
-        Ok(Self {
+        let mut session = Self {
             clock: Clock::start(),
+            started: machine::since_1970(),
+            hlog: output.hlog.clone(),
             record,
             path,
             writer,
+            live,
             progress,
+            page: None,
             watcher: None,
-        })
+        };
+        let asked = PageOptions::of_environment(false, |name| std::env::var(name).ok())?;
+        session.show_page(asked)?;
+        Ok(session)
+    }
+
+    /// Serves the live page from now on, unless it is served already.
+    pub(crate) fn show_page(&mut self, options: Option<PageOptions>) -> Result<()> {
+        let Some(options) = options.filter(|_| self.page.is_none()) else {
+            return Ok(());
+        };
+        let page = Page::start(options)?;
+        let header = &self.record.header;
+        let objective = header.plan.objectives.as_ref().map(ToString::to_string);
+        page.tell(
+            &self
+                .live
+                .head_told(&header.started_at, objective.as_deref()),
+        );
+        // Told even if no progress is wanted: the port may be any.
+        output::progress(&format!("live page  http://{}/", page.address));
+        self.page = Some(PageFeed {
+            page,
+            gathered: None,
+        });
+        Ok(())
     }
 
     /// Samples the tiers from now on.
@@ -96,9 +135,10 @@ impl Session {
     }
 
     pub(crate) fn level(&mut self, step: &Step, time_left: Option<Nanos>) -> std::io::Result<()> {
-        if let Some(progress) = &mut self.progress {
-            progress.live.level(step, time_left);
-            progress.draw();
+        self.live.level(step, time_left);
+        self.draw();
+        if let Some(feed) = &self.page {
+            feed.page.tell(&self.live.level_told());
         }
         let start_ns = self.clock.now();
         self.append(Line::Level(LevelStart {
@@ -109,15 +149,52 @@ impl Session {
 
     pub(crate) fn window(&mut self, window: &Window) -> std::io::Result<()> {
         self.append(Line::Window(window.clone()))?;
+        self.take_observations()?;
+        self.live.window(window);
+        self.draw();
+        self.tell_page(window);
+        Ok(())
+    }
+
+    fn take_observations(&mut self) -> std::io::Result<()> {
         let seen: Vec<_> = self.watcher.iter().flat_map(Watcher::take).collect();
         for observation in seen {
+            self.live.observation(&observation);
             self.append(Line::Observation(observation))?;
         }
-        if let Some(progress) = &mut self.progress {
-            progress.live.window(window);
-            progress.draw();
-        }
         Ok(())
+    }
+
+    /// The page gets a line per period, of all windows since the last one.
+    fn tell_page(&mut self, window: &Window) {
+        let Some(feed) = &mut self.page else {
+            return;
+        };
+        match &mut feed.gathered {
+            Some(gathered) if gathered.level == window.level => gathered.fold(window),
+            gathered => *gathered = Some(window.clone()),
+        }
+        if let Some(whole) = feed
+            .gathered
+            .take_if(|gathered| gathered.length_ns + HALF_A_WINDOW >= feed.page.options.period)
+        {
+            feed.page.tell(&self.live.second_told(&whole));
+        }
+    }
+
+    /// What the live view knows of a script.
+    pub(crate) fn script(&mut self, vus: (u32, u32), judged: Option<Vec<(String, bool)>>) {
+        self.live.vus(vus.0, vus.1);
+        if let Some(judged) = judged {
+            self.live.thresholds(judged);
+        }
+    }
+
+    fn draw(&mut self) {
+        if let Some(progress) = &mut self.progress {
+            // A terminal that went away is no reason to end a measurement.
+            let _closed_pipe = progress.draw(&self.live, output::terminal_columns());
+        }
     }
 
     pub(crate) fn event(&mut self, event: &str, detail: impl Into<String>) -> std::io::Result<()> {
@@ -132,19 +209,16 @@ impl Session {
     /// A line on stderr that stays above the live view.
     pub(crate) fn say(&mut self, text: &str) {
         if let Some(progress) = &mut self.progress {
-            let _closed_pipe = progress.writer.keep(text);
+            let _closed_pipe = progress.keep(text);
         }
     }
 
     /// Ends sampling and progress; the record stays open for the verdict.
     pub(crate) fn settle(&mut self) -> std::io::Result<()> {
-        let seen: Vec<_> = self.watcher.iter().flat_map(Watcher::take).collect();
+        self.take_observations()?;
         self.watcher = None;
-        for observation in seen {
-            self.append(Line::Observation(observation))?;
-        }
         if let Some(mut progress) = self.progress.take() {
-            let _closed_pipe = progress.writer.finish();
+            let _closed_pipe = progress.finish();
         }
         Ok(())
     }
@@ -166,34 +240,38 @@ impl Session {
     pub(crate) fn close(&mut self, verdict: Verdict) -> Result<Option<PathBuf>> {
         self.append(Line::Verdict(verdict))?;
         let report = self.path.as_deref().map(report_path);
-        if let Some(report) = &report {
-            let html = plimsoll_report::html::render(std::slice::from_ref(&self.record));
-            std::fs::write(report, html)
-                .with_context(|| format!("write report {}", report.display()))?;
+        let page = self.page.take().map(|feed| feed.page);
+        let export = page.as_ref().and_then(|page| page.options.export.clone());
+        let html = (report.is_some() || export.is_some())
+            .then(|| plimsoll_report::html::render(std::slice::from_ref(&self.record)));
+        for (path, html) in report.iter().chain(&export).zip(html.iter().cycle()) {
+            std::fs::write(path, html)
+                .with_context(|| format!("write report {}", path.display()))?;
+        }
+        if let Some(path) = &self.hlog {
+            let log = plimsoll_report::hlog::log(&self.record, self.started.as_secs_f64());
+            std::fs::write(path, log)
+                .with_context(|| format!("write histogram log {}", path.display()))?;
+        }
+        if let Some(page) = page {
+            let shown = report.as_ref().map(|path| path.display().to_string());
+            let headline = plimsoll_report::view::View::of(&self.record).headline;
+            page.tell(&live::end(&headline, shown.as_deref()));
+            page.settle();
         }
         Ok(report)
     }
 }
 
-impl Progress {
-    fn new(header: &Header) -> Self {
-        let mode = if output::stderr_is_terminal() {
-            Mode::Redraw {
-                colour: output::colour_allowed(),
-            }
-        } else {
-            Mode::Lines
-        };
-        Self {
-            live: Live::new(header),
-            writer: LiveWriter::new(stderr(), mode),
+fn progress() -> LiveWriter<Stderr> {
+    let mode = if output::stderr_is_terminal() {
+        Mode::Redraw {
+            colour: output::colour_allowed(),
         }
-    }
-
-    fn draw(&mut self) {
-        // A terminal that went away is no reason to end a measurement.
-        let _closed_pipe = self.writer.draw(&self.live, output::terminal_columns());
-    }
+    } else {
+        Mode::Lines
+    };
+    LiveWriter::new(stderr(), mode)
 }
 
 /// `run.plimsoll.jsonl` gets `report.html` beside it; another name `x.jsonl` gets `x.html`.

@@ -130,6 +130,13 @@ pub(super) fn write_zigzag(out: &mut Vec<u8>, value: i64) {
     out.push(rest as u8);
 }
 
+/// What [`write_zigzag`] writes of it.
+pub(super) fn zigzag_bytes(value: i64) -> usize {
+    let rest = ((value << 1) ^ (value >> 63)) as u64;
+    let bits = (u64::BITS - rest.leading_zeros()).max(1) as usize;
+    bits.div_ceil(7).min(9)
+}
+
 pub(super) fn read_zigzag(rest: &mut &[u8]) -> Option<i64> {
     let mut value = 0u64;
     for position in 0..9 {

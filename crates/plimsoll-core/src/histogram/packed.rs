@@ -4,7 +4,7 @@
 //! record in memory holds one window per second of the run.
 
 use super::Histogram;
-use super::hdr_v2::{read_zigzag, write_zigzag};
+use super::hdr_v2::{read_zigzag, write_zigzag, zigzag_bytes};
 
 impl Histogram {
     /// Gives the memory of empty counters back and returns the bytes that the others take. Reading stays
@@ -46,16 +46,24 @@ impl Histogram {
     }
 }
 
-/// The packed form of counters in ascending order.
-fn packed(occupied: impl Iterator<Item = (usize, u64)>) -> Box<[u8]> {
-    let mut bytes = Vec::new();
+/// The packed form of counters in ascending order, in a block of just its size: one that grew and was cut
+/// would leave its rest as a hole in the heap, every second.
+fn packed(occupied: impl Iterator<Item = (usize, u64)> + Clone) -> Box<[u8]> {
+    let mut length = 0;
+    for_each_number(occupied.clone(), |number| length += zigzag_bytes(number));
+    let mut bytes = Vec::with_capacity(length);
+    for_each_number(occupied, |number| write_zigzag(&mut bytes, number));
+    bytes.into_boxed_slice()
+}
+
+/// Gap and count of every counter.
+fn for_each_number(occupied: impl Iterator<Item = (usize, u64)>, mut take: impl FnMut(i64)) {
     let mut next = 0;
     for (index, n) in occupied {
-        write_zigzag(&mut bytes, ((index - next) as u64).cast_signed());
-        write_zigzag(&mut bytes, n.cast_signed());
+        take(((index - next) as u64).cast_signed());
+        take(n.cast_signed());
         next = index + 1;
     }
-    bytes.into_boxed_slice()
 }
 
 /// The packed form of both together, counter by counter, without the memory of a counter per value: a run
@@ -76,7 +84,7 @@ pub(super) fn sum(one: Occupied<'_>, other: Occupied<'_>) -> Box<[u8]> {
 }
 
 /// Walks either form; one of the two slices is empty.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Occupied<'a> {
     dense: &'a [u64],
     packed: &'a [u8],

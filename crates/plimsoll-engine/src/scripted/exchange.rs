@@ -191,17 +191,17 @@ fn check_token(text: &str, what: &str) -> Result<(), String> {
 
 /// The code and words that scripts get for a failure (k6's published table).
 pub(super) fn error_of(failure: &Failure) -> HttpError {
-    let code = match failure.outcome {
-        Outcome::Timeout => 1050,
-        Outcome::Dns => 1101,
-        Outcome::ConnectTimeout => 1211,
-        Outcome::Refused => 1212,
-        Outcome::Reset => 1220,
-        Outcome::Tls => 1300,
-        _ => 1000,
+    let (code, words) = match failure.outcome {
+        Outcome::Timeout => (1050, Some("request timeout")),
+        Outcome::Dns => (1101, None),
+        Outcome::ConnectTimeout => (1211, Some("dial: i/o timeout")),
+        Outcome::Refused => (1212, Some("dial: connection refused")),
+        Outcome::Reset => (1220, Some("read: connection reset by peer")),
+        Outcome::Tls => (1300, None),
+        _ => (1000, None),
     };
     HttpError {
         code,
-        message: failure.reason.as_str().into(),
+        message: words.unwrap_or(&failure.reason).into(),
     }
 }

@@ -118,9 +118,14 @@ impl Names {
     fn address(&self, url: &RequestUrl) -> Result<SocketAddr, HttpError> {
         let with_port = format!("{}:{}", url.host, url.port);
         let exact = |(name, ..): &&(String, IpAddr, Option<u16>)| *name == with_port;
-        let named = |(name, ..): &&(String, IpAddr, Option<u16>)| fits(name, &url.host);
+        let named = |(name, ..): &&(String, IpAddr, Option<u16>)| *name == *url.host;
+        let wild = |(name, ..): &&(String, IpAddr, Option<u16>)| fits(name, &url.host);
         let hosts = &self.naming.hosts;
-        if let Some((_, ip, port)) = hosts.iter().find(exact).or(hosts.iter().find(named)) {
+        let find = || {
+            let named = hosts.iter().find(exact).or(hosts.iter().find(named));
+            named.or(hosts.iter().find(wild))
+        };
+        if let Some((_, ip, port)) = find() {
             return Ok(SocketAddr::new(*ip, port.unwrap_or(url.port)));
         }
         let found: Vec<SocketAddr> = (&*url.host, url.port)

@@ -79,7 +79,7 @@ impl Worker {
         if let Some(place) = self.vus.place(number) {
             return Ok(place);
         }
-        let vu = self.runtime.vu(u64::from(number) + 1)?;
+        let vu = self.runtime.vu(u64::from(number))?;
         Ok(self.vus.add(Slot::new(vu, number)))
     }
 
@@ -158,8 +158,8 @@ impl Worker {
             wants_return: false,
             scenario: Some(Rc::clone(&playing.scenario)),
             root_group: None,
-            vu_in_test: u64::from(next.vu) + 1,
-            vu_in_instance: u64::from(next.vu) + 1,
+            vu_in_test: u64::from(next.vu),
+            vu_in_instance: u64::from(next.vu),
             in_vu: slot.iterations,
             in_scenario: next.of_vu,
             in_instance: next.in_scenario,

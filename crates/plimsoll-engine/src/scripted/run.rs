@@ -18,6 +18,8 @@ use crate::crew::{Crew, CrewError};
 
 /// How often an interruption is looked for.
 const INTERRUPT_PERIOD: Duration = Duration::from_millis(50);
+/// A worker that has not ended so long after it should have runs code that never waits.
+const STUCK: Nanos = Nanos::from_secs(1);
 /// Every worker must have heard of the start.
 const LEAD: Nanos = Nanos::from_millis(5);
 
@@ -71,6 +73,13 @@ pub struct ScriptEnd {
     pub interrupted: bool,
     /// The watcher ended it.
     pub stopped: bool,
+}
+
+impl ScriptEnd {
+    /// Something ended the scenarios before their time.
+    fn is_early(&self) -> bool {
+        self.aborted.is_some() || self.interrupted || self.stopped
+    }
 }
 
 /// The workers of one scripted test.
@@ -187,6 +196,8 @@ impl ScriptRunner {
             at: origin,
         });
         let mut merge = Merge::new(self.crew.len(), origin);
+        // Code that never waits sees no end of its scenario and no halt: it is stopped from here.
+        let mut patience = origin + self.script.scenarios.longest_ns() + STUCK;
         while merge.running > 0 {
             match self.receive_from(watcher, false)? {
                 Some(Report { worker, body }) => self.take_in(&mut merge, worker, body, watcher),
@@ -196,7 +207,14 @@ impl ScriptRunner {
                 }
                 None => {}
             }
+            if self.end.is_early() {
+                patience = patience.min(self.clock.now() + STUCK);
+            }
+            if self.clock.now() > patience {
+                self.stop.store(true, Ordering::Relaxed);
+            }
         }
+        self.stop.store(false, Ordering::Relaxed);
         self.tick(&mut merge, watcher);
         Ok(self.end.clone())
     }

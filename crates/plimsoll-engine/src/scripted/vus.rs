@@ -21,7 +21,7 @@ pub(super) struct Running {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) vu: Vu,
-    /// From 0 over the whole test.
+    /// From 1 over the whole test.
     pub(super) number: u32,
     pub(super) running: Option<Running>,
     /// Counts what it waited for: a timer of an earlier wait is void.

@@ -5,7 +5,7 @@ use plimsoll_core::Outcome;
 use crate::view::Lane;
 
 /// The token of a lane's colour.
-pub(super) const fn token(lane: Lane) -> &'static str {
+pub(crate) const fn token(lane: Lane) -> &'static str {
     match lane {
         Lane::Good => "good",
         Lane::Late => "late",

@@ -20,6 +20,8 @@ type Tags = BTreeMap<String, Option<String>>;
 struct Claims {
     /// What the script shows, in one sentence.
     does: String,
+    /// Why the real k6 says something else, if it does; for the differential run and the docs.
+    k6: Option<String>,
     #[serde(default = "one")]
     iterations: u64,
     /// Lines of `console.*`, all of them.
@@ -336,4 +338,48 @@ fn differs<T: PartialEq + std::fmt::Debug>(
     if seen != claim {
         found.push(format!("{what}: {seen:?}, expected {claim:?}"));
     }
+}
+
+/// What `scripts/differential.py --save` left: whether the real k6 says the same.
+#[derive(Debug, Deserialize)]
+struct Differential {
+    k6: String,
+    agrees: BTreeMap<String, bool>,
+}
+
+#[test]
+fn the_page_says_what_runs_and_what_was_compared() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let saved = fs::read_to_string(folder.join("conformance/k6.json")).unwrap();
+    let compared: Differential = serde_json::from_str(&saved).unwrap();
+    let scripts = scripts();
+    let mut rows = String::new();
+    for path in &scripts {
+        let name = path.file_name().unwrap().to_string_lossy();
+        let claims = claims_of(path);
+        let with_k6 = match (compared.agrees.get(&*name), &claims.k6) {
+            (Some(true), _) => "same".to_owned(),
+            (Some(false), Some(why)) => format!("differs: {why}"),
+            (Some(false), None) => panic!("{name} differs from k6 and does not say why"),
+            (None, _) => "not compared".to_owned(),
+        };
+        let does = claims.does.replace('|', "\\|");
+        rows.extend(["| `", &name, "` | ", &does, " | ", &with_k6, " |\n"]);
+    }
+    let same = compared.agrees.values().filter(|agrees| **agrees).count();
+    let page = format!(
+        "# Conformance of scripts\n\nGenerated from `crates/plimsoll-script/conformance`; each script runs with every \
+         test. Ran {0} of {0}. Of the {1} that k6 {2} can run without a network, {same} say the same there \
+         (`scripts/differential.py`); the other {3} say why not.\n\n| script | it shows | with k6 |\n|---|---|---|\n{rows}",
+        scripts.len(),
+        compared.agrees.len(),
+        compared.k6,
+        compared.agrees.len() - same,
+    );
+    let path = folder.join("../../docs/script-conformance.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(written, page, "run with UPDATE_DOCS=1 to write it anew");
 }

@@ -29,6 +29,7 @@ pub(crate) fn execute(args: &RecordArgs) -> Result<Exit> {
         let output = OutputArgs {
             out: None,
             no_record: true,
+            hlog: None,
             note: String::new(),
             format: args.format,
             quiet: false,

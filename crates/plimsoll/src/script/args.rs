@@ -22,6 +22,7 @@ pub(crate) struct ScriptArgs {
     pub(crate) outs: Vec<String>,
     pub(crate) config: Option<PathBuf>,
     pub(crate) quiet: bool,
+    pub(crate) verbose: bool,
     pub(crate) strictness: Strictness,
     pub(crate) system_env: bool,
     pub(crate) watch: Vec<String>,
@@ -30,11 +31,25 @@ pub(crate) struct ScriptArgs {
     pub(crate) no_record: bool,
     pub(crate) seed: Option<u64>,
     pub(crate) explain_config: bool,
+    /// `inspect`: print the options and send nothing.
+    pub(crate) inspect: bool,
+    /// `inspect`: the scenarios that follow from them, the longest duration and the most virtual users.
+    pub(crate) requirements: bool,
+    /// The summary in the newer shape, for exports and `handleSummary`.
+    pub(crate) machine_readable: bool,
+    pub(crate) junit: Option<PathBuf>,
+    pub(crate) markdown: Option<PathBuf>,
+    pub(crate) hlog: Option<PathBuf>,
 }
 
-/// The script among the arguments of `run`, if there is one: by its extension, or `-`.
-pub(crate) fn is_script_run(args: &[OsString]) -> bool {
-    let is_run = args.get(1).is_some_and(|word| word == "run");
+/// The script among the arguments of `run`, if there is one: by its extension, or `-`. `inspect` knows
+/// only scripts.
+pub(crate) fn is_for_scripts(args: &[OsString]) -> bool {
+    let is = |command: &str| args.get(1).is_some_and(|word| word == command);
+    if is("inspect") {
+        return true;
+    }
+    let is_run = is("run");
     let names_script = |word: &OsString| {
         word == "-"
             || Path::new(word)
@@ -49,10 +64,16 @@ pub(crate) fn is_script_run(args: &[OsString]) -> bool {
 }
 
 pub(crate) fn parse(args: &[OsString]) -> Result<ScriptArgs, clap::Error> {
+    let inspect = args.get(1).is_some_and(|word| word == "inspect");
+    let (name, command) = if inspect {
+        ("plimsoll inspect", inspection())
+    } else {
+        ("plimsoll run", command())
+    };
     let words = args.iter().skip(2).cloned();
-    let words = std::iter::once(OsString::from("plimsoll run")).chain(words);
-    let matches = command().try_get_matches_from(words)?;
-    let flag = |name: &str| matches.get_flag(name);
+    let words = std::iter::once(OsString::from(name)).chain(words);
+    let matches = command.try_get_matches_from(words)?;
+    let flag = |name: &str| matches!(matches.try_get_one::<bool>(name), Ok(Some(true)));
     let strictness = match (flag("lenient"), flag("strict")) {
         (true, _) => Strictness::Lenient,
         (_, true) => Strictness::Strict,
@@ -69,6 +90,7 @@ pub(crate) fn parse(args: &[OsString]) -> Result<ScriptArgs, clap::Error> {
         outs: texts(&matches, "out").collect(),
         config: path("config"),
         quiet: flag("quiet"),
+        verbose: flag("verbose"),
         strictness,
         system_env: flag("include-system-env-vars"),
         watch: texts(&matches, "watch").collect(),
@@ -77,6 +99,12 @@ pub(crate) fn parse(args: &[OsString]) -> Result<ScriptArgs, clap::Error> {
         no_record: flag("no-record"),
         seed: matches.get_one::<u64>("seed").copied(),
         explain_config: flag("explain-config"),
+        inspect,
+        requirements: flag("execution-requirements"),
+        machine_readable: flag("new-machine-readable-summary"),
+        junit: path("junit"),
+        markdown: path("markdown"),
+        hlog: path("hlog"),
     })
 }
 
@@ -125,8 +153,8 @@ pub(crate) fn command() -> Command {
         .arg(many(
             "out",
             'o',
-            "KIND=FILE",
-            "Write samples: json=FILE or csv=FILE, repeatable",
+            "KIND[=WHERE]",
+            "Samples: json=FILE, csv=FILE, experimental-prometheus-rw[=URL], web-dashboard; repeatable",
         ))
         .arg(
             Arg::new("config")
@@ -137,6 +165,7 @@ pub(crate) fn command() -> Command {
                 .help("Options as a JSON file"),
         )
         .arg(switch("quiet", Some('q'), "No progress on stderr"))
+        .arg(switch("verbose", Some('v'), "Show what scripts say by console.debug, too"))
         .arg(switch(
             "lenient",
             None,
@@ -196,6 +225,37 @@ fn ours(command: Command) -> Command {
             None,
             "Print every option with its origin, and do nothing else",
         ))
+        .arg(switch(
+            "new-machine-readable-summary",
+            None,
+            "Give exports and handleSummary the newer shape",
+        ))
+        .arg(file("junit", "Write the thresholds as JUnit test cases"))
+        .arg(file(
+            "markdown",
+            "Write the summary as Markdown; also goes to $GITHUB_STEP_SUMMARY",
+        ))
+        .arg(file("hlog", "Write the response times as a histogram log"))
+}
+
+/// `plimsoll inspect`: the same options, and nothing is sent.
+fn inspection() -> Command {
+    command()
+        .name("plimsoll inspect")
+        .about("Print the options of a k6 script as JSON, and send nothing")
+        .arg(switch(
+            "execution-requirements",
+            None,
+            "Add the scenarios that follow, the longest duration and the most VUs",
+        ))
+}
+
+fn file(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .value_name("FILE")
+        .value_parser(clap::value_parser!(PathBuf))
+        .help(help)
 }
 
 fn of_option(spec: &'static OptionSpec, flag: &'static str) -> Arg {
@@ -255,12 +315,12 @@ mod tests {
 
     #[test]
     fn scripts_are_told_from_urls() {
-        assert!(is_script_run(&words("plimsoll run -u 5 a/b.js")));
-        assert!(is_script_run(&words("plimsoll run -")));
-        assert!(!is_script_run(&words(
+        assert!(is_for_scripts(&words("plimsoll run -u 5 a/b.js")));
+        assert!(is_for_scripts(&words("plimsoll run -")));
+        assert!(!is_for_scripts(&words(
             "plimsoll run http://127.0.0.1/app.js"
         )));
-        assert!(!is_script_run(&words("plimsoll find a.js")));
+        assert!(!is_for_scripts(&words("plimsoll find a.js")));
     }
 
     #[test]

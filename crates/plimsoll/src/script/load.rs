@@ -29,6 +29,8 @@ pub(crate) struct Loaded {
     pub(crate) thresholds: Thresholds,
     /// As messages and titles name it.
     pub(crate) name: String,
+    /// Exports and `handleSummary` get the newer shape.
+    pub(crate) machine_readable: bool,
 }
 
 /// A mistake with the exit code that k6 gives it.
@@ -92,6 +94,7 @@ pub(crate) fn load(args: &ScriptArgs, stop: &Arc<AtomicBool>) -> Result<Loaded> 
         options,
         thresholds,
         name: args.script.clone(),
+        machine_readable: args.machine_readable,
     })
 }
 
@@ -234,7 +237,7 @@ fn apply(script: &mut Script, options: &Options, args: &ScriptArgs) -> Result<()
         most => most as usize,
     };
     script.iteration_least = said.min_iteration_ns;
-    script.keeps_samples = !args.outs.is_empty();
+    script.keeps_samples = args.outs.iter().any(|out| out != "web-dashboard");
     script.naming = Arc::new(naming(options)?);
     Ok(())
 }

@@ -1,55 +1,76 @@
-//! `--out json=FILE` and `--out csv=FILE`: every sample as it comes, in k6's shapes.
+//! `--out`: every sample as it comes, in k6's shapes, into files or to Prometheus.
+
+mod remote;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context as _, Result, anyhow};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::{Sample, Store};
 use plimsoll_core::scenario::Options;
 use plimsoll_core::threshold::Thresholds;
-use plimsoll_report::k6::{CsvRows, CsvTime, JsonLines};
+use plimsoll_report::k6::{self, CsvRows, CsvTime, JsonLines, Output};
 
+use self::remote::Remote;
 use crate::machine;
-
-type Sink = Box<dyn Write>;
 
 /// One `--out`.
 enum Out {
     Json(JsonLines<Sink>),
     Csv(CsvRows<Sink>),
+    Remote(Remote),
 }
 
 /// All of them. The first that cannot be written says so once; the test goes on.
 pub(crate) struct Outs {
-    outs: Vec<Out>,
+    all: Vec<Out>,
     failed: Option<std::io::Error>,
+    /// `--out web-dashboard`.
+    pub(crate) wants_page: bool,
 }
 
 impl Outs {
     pub(crate) fn open(asked: &[String], options: &Options) -> Result<Self> {
         let start = Nanos(machine::since_1970().as_nanos() as u64);
-        let outs: Result<Vec<Out>> = asked
-            .iter()
-            .map(|text| Out::open(text, start, options))
-            .collect();
-        Ok(Self {
-            outs: outs?,
+        let mut outs = Self {
+            all: Vec::new(),
             failed: None,
-        })
+            wants_page: false,
+        };
+        for text in asked {
+            let out = match Output::parse(text)? {
+                Output::Json(file) => Out::Json(JsonLines::new(Sink::open(file)?, start)),
+                Output::Csv(file) => Out::Csv(csv(file, start, options)?),
+                Output::RemoteWrite(url) => Out::Remote(Remote::start(url)?),
+                Output::Dashboard => {
+                    outs.wants_page = true;
+                    continue;
+                }
+            };
+            outs.all.push(out);
+        }
+        Ok(outs)
     }
 
     pub(crate) fn write(&mut self, store: &Store, thresholds: &Thresholds, samples: &[Sample]) {
-        for out in &mut self.outs {
-            for sample in samples {
-                let written = match out {
-                    Out::Json(lines) => lines.write(store, thresholds, sample),
-                    Out::Csv(rows) => rows.write(store, sample),
-                };
-                if let Err(error) = written {
-                    self.failed.get_or_insert(error);
-                    break;
+        for out in &mut self.all {
+            let written = match out {
+                Out::Json(lines) => samples
+                    .iter()
+                    .try_for_each(|sample| lines.write(store, thresholds, sample)),
+                Out::Csv(rows) => samples
+                    .iter()
+                    .try_for_each(|sample| rows.write(store, sample)),
+                Out::Remote(remote) => {
+                    remote.absorb(store, samples);
+                    Ok(())
                 }
+            };
+            if let Err(error) = written {
+                self.failed.get_or_insert(error);
             }
         }
     }
@@ -59,49 +80,90 @@ impl Outs {
         if let Some(error) = self.failed {
             return Err(error).context("write --out");
         }
-        for out in self.outs {
-            let mut sink = match out {
-                Out::Json(lines) => lines.into_inner(),
-                Out::Csv(rows) => rows.into_inner(),
+        for out in self.all {
+            let written = match out {
+                Out::Json(lines) => lines.into_inner().finish(),
+                Out::Csv(rows) => rows.into_inner().finish(),
+                Out::Remote(remote) => {
+                    remote.close();
+                    Ok(())
+                }
             };
-            sink.flush().context("write --out")?;
+            written.context("write --out")?;
         }
         Ok(())
     }
 }
 
-impl Out {
-    fn open(text: &str, start: Nanos, options: &Options) -> Result<Self> {
-        let (kind, path) = text.split_once('=').unwrap_or((text, ""));
-        match kind {
-            "json" => Ok(Self::Json(JsonLines::new(sink(path)?, start))),
-            "csv" => {
-                let path = match path {
-                    "" => std::env::var("K6_CSV_FILENAME").unwrap_or_default(),
-                    path => path.to_owned(),
-                };
-                let time = match std::env::var("K6_CSV_TIME_FORMAT") {
-                    Err(_) => CsvTime::default(),
-                    Ok(name) => CsvTime::parse(&name).ok_or_else(|| {
-                        anyhow!("K6_CSV_TIME_FORMAT `{name}` is not known; write unix or rfc3339")
-                    })?,
-                };
-                let tags = &options.settings.system_tags;
-                let rows = CsvRows::new(sink(&path)?, start, time, tags);
-                Ok(Self::Csv(rows.context("write --out csv")?))
+fn csv(file: Option<k6::File>, start: Nanos, options: &Options) -> Result<CsvRows<Sink>> {
+    let named = || {
+        let path = std::env::var("K6_CSV_FILENAME").ok()?;
+        Output::parse(&format!("csv={path}")).ok()
+    };
+    let file = file.or_else(|| match named() {
+        Some(Output::Csv(file)) => file,
+        _ => None,
+    });
+    let time = match std::env::var("K6_CSV_TIME_FORMAT") {
+        Err(_) => CsvTime::default(),
+        Ok(name) => CsvTime::parse(&name).ok_or_else(|| {
+            anyhow!("K6_CSV_TIME_FORMAT `{name}` is not known; write unix or rfc3339")
+        })?,
+    };
+    let tags = &options.settings.system_tags;
+    CsvRows::new(Sink::open(file)?, start, time, tags).context("write --out csv")
+}
+
+/// A file, compressed if its name says so, or standard output.
+enum Sink {
+    Stdout(std::io::Stdout),
+    Plain(BufWriter<File>),
+    Gzip(BufWriter<GzEncoder<File>>),
+}
+
+impl Sink {
+    fn open(file: Option<k6::File>) -> Result<Self> {
+        let Some(named) = file.filter(|file| file.path != "-") else {
+            return Ok(Self::Stdout(std::io::stdout()));
+        };
+        let file =
+            File::create(&named.path).with_context(|| format!("write --out {}", named.path))?;
+        Ok(if named.is_gzip {
+            Self::Gzip(BufWriter::new(GzEncoder::new(file, Compression::fast())))
+        } else {
+            Self::Plain(BufWriter::new(file))
+        })
+    }
+
+    /// Everything is in the file, with the end of the archive.
+    fn finish(self) -> std::io::Result<()> {
+        match self {
+            Self::Stdout(mut out) => out.flush(),
+            Self::Plain(mut out) => out.flush(),
+            Self::Gzip(out) => {
+                let zipped = out
+                    .into_inner()
+                    .map_err(std::io::IntoInnerError::into_error)?;
+                zipped.finish().map(drop)
             }
-            other => Err(anyhow!(
-                "--out {other} is not there; write json=FILE or csv=FILE"
-            )),
         }
     }
 }
 
-/// A file, or standard output without a name or with `-`.
-fn sink(path: &str) -> Result<Sink> {
-    if path.is_empty() || path == "-" {
-        return Ok(Box::new(std::io::stdout()));
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::Plain(out) => out.write(bytes),
+            Self::Gzip(out) => out.write(bytes),
+        }
     }
-    let file = File::create(path).with_context(|| format!("write --out {path}"))?;
-    Ok(Box::new(BufWriter::new(file)))
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::Plain(out) => out.flush(),
+            Self::Gzip(out) => out.flush(),
+        }
+    }
 }

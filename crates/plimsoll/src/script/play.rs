@@ -17,8 +17,8 @@ use serde_json::Value;
 use super::console;
 use super::load::{Loaded, of_script};
 use super::out::Outs;
-use crate::output;
 use crate::session::Session;
+use crate::{machine, output};
 
 /// Thresholds are judged this often while the test runs, as k6 does.
 const JUDGE_EVERY: Nanos = Nanos::from_secs(2);
@@ -29,6 +29,8 @@ struct Following<'a> {
     thresholds: &'a Thresholds,
     next_judgement: Nanos,
     crossed: bool,
+    /// Thresholds as last judged, until the live view has them.
+    judged: Option<Vec<(String, bool)>>,
     elapsed: Nanos,
     outs: &'a mut Outs,
     failed: Option<std::io::Error>,
@@ -45,6 +47,8 @@ impl Watcher for Following<'_> {
 
     fn tick(&mut self, tick: &Tick<'_>) -> bool {
         self.elapsed = tick.elapsed;
+        let vus = (tick.vus_active, tick.vus_existing);
+        self.session.script(vus, self.judged.take());
         if let Err(error) = self.session.window(tick.window) {
             self.failed = Some(error);
             return false;
@@ -57,6 +61,9 @@ impl Watcher for Following<'_> {
             .thresholds
             .evaluate(tick.store, tick.elapsed, Phase::Running);
         self.crossed |= evaluation.abort;
+        let judged = evaluation.results.iter();
+        let told = judged.map(|j| (format!("{} {}", j.key.trim(), j.source), j.ok));
+        self.judged = Some(told.collect());
         !evaluation.abort
     }
 }
@@ -84,6 +91,7 @@ pub(crate) fn play(
         thresholds: &loaded.thresholds,
         next_judgement: JUDGE_EVERY,
         crossed: false,
+        judged: None,
         elapsed: Nanos::ZERO,
         outs,
         failed: None,
@@ -250,7 +258,13 @@ fn summarise(
         stderr_is_terminal: output::stderr_is_terminal(),
         no_colour: !output::colour_allowed(),
     };
-    let data = k6::handle_summary_data(&results(loaded, played), state).to_string();
+    let shown = results(loaded, played);
+    let data = if loaded.machine_readable {
+        machine_readable(loaded, &shown)
+    } else {
+        k6::handle_summary_data(&shown, state)
+    };
+    let data = data.to_string();
     let timeout = settings.handle_summary_timeout_ns;
     let (end, timed_out) = runner
         .alone("handleSummary", Some(&data), true, timeout, following)
@@ -263,6 +277,15 @@ fn summarise(
         return Ok(None);
     };
     Ok(returned.and_then(|json| serde_json::from_str(&json).ok()))
+}
+
+pub(crate) fn machine_readable(loaded: &Loaded, results: &Results<'_>) -> Value {
+    let config = k6::Config {
+        version: env!("CARGO_PKG_VERSION"),
+        script: &loaded.name,
+        generated_at: &machine::wall_time(),
+    };
+    k6::machine_readable(results, &config)
 }
 
 /// What every rendering reads.

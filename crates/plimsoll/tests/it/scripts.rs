@@ -145,3 +145,18 @@ fn exit_codes_are_those_of_k6() {
     let (code, _, err) = plimsoll(&folder, &["run", "not-there.js", "--no-record"]);
     assert_eq!(code, 255, "{err}");
 }
+
+/// Otherwise this test would not end.
+#[test]
+fn code_that_never_waits_ends_with_the_test() {
+    let folder = Folder::new();
+    let script = write(
+        &folder,
+        "endless.js",
+        "export const options = { scenarios: { spin: { executor: 'constant-vus', vus: 2, duration: '1s',
+           gracefulStop: '0s' } } };
+         export default () => { for (;;) {} }",
+    );
+    let (code, out, err) = plimsoll(&folder, &["run", &script, "-q", "--no-record"]);
+    assert_eq!(code, 0, "{out}{err}");
+}

@@ -117,11 +117,24 @@ impl Flight {
         self.finish(call, result, url, Headers::default(), code)
     }
 
-    fn land(&mut self, call: &Call<'_, '_>, result: HttpResult, headers: Headers) -> Result<()> {
+    fn land(
+        &mut self,
+        call: &Call<'_, '_>,
+        mut result: HttpResult,
+        headers: Headers,
+    ) -> Result<()> {
         let Ok(address) = self.prepared.address.clone().map_err(|_| ()) else {
             return Ok(());
         };
         self.keep_cookies(call, &address, &result);
+        // An answer that cannot be read is none: status 0, as in k6.
+        if let Err(error) = super::response::decode_body(&mut result) {
+            result.status = 0;
+            result.error = Some(HttpError {
+                code: 1_701,
+                message: format!("cannot decompress the body: {error}").into(),
+            });
+        }
         let error_code = error_code(&result);
         emit(call, &self.prepared, &result, error_code);
         if self.answers_challenge(call, &address, &result) || self.follows(call, &address, &result)
@@ -232,18 +245,11 @@ impl Flight {
     fn finish(
         &mut self,
         call: &Call<'_, '_>,
-        mut result: HttpResult,
+        result: HttpResult,
         url: Box<str>,
         headers: Headers,
-        mut error_code: u16,
+        error_code: u16,
     ) -> Result<()> {
-        if let Err(error) = super::response::decode_body(&mut result) {
-            error_code = 1_701;
-            result.error = Some(HttpError {
-                code: error_code,
-                message: format!("cannot decompress the body: {error}").into(),
-            });
-        }
         if let Some(error) = &result.error {
             let message = format!("{} {url:?}: {}", self.prepared.method, error.message);
             if self.prepared.params.throw {

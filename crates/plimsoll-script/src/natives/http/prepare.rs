@@ -193,7 +193,7 @@ pub(crate) fn cookies_of(
     address: &Address,
 ) -> Vec<GivenCookie> {
     let given = &prepared.params.cookies;
-    let mut cookies = Vec::new();
+    let mut cookies = given.clone();
     if let Some(jar) = &prepared.params.jar {
         let jar = jar.borrow();
         if !jar.is_empty() {
@@ -212,7 +212,6 @@ pub(crate) fn cookies_of(
             }
         }
     }
-    cookies.extend(given.iter().cloned());
     cookies
 }
 

@@ -1,0 +1,265 @@
+//! Where the results of a script go: files for other programs, Prometheus, the live page.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+
+use crate::support::{Folder, Service, command, finished, plimsoll};
+
+const SCRIPT: &str = r"
+import http from 'k6/http';
+import { sleep } from 'k6';
+export const options = {
+  scenarios: { steady: { executor: 'constant-vus', vus: 2, duration: '2500ms' } },
+  thresholds: { http_req_failed: ['rate<0.01'], http_reqs: ['count<1'] },
+};
+export default function () {
+  http.get(__ENV.TARGET);
+  sleep(0.05);
+}
+";
+
+/// The script and the variable that names the service.
+fn prepared(folder: &Folder, served: &Service) -> (String, String) {
+    let script = folder.file("steady.js");
+    std::fs::write(&script, SCRIPT).unwrap();
+    (script, format!("TARGET={}", served.url))
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn files_for_other_programs() {
+    let (served, folder) = (Service::start(&["echo"]), Folder::new());
+    let (script, target) = prepared(&folder, &served);
+    let [junit, markdown, hlog, packed, step] =
+        ["j.xml", "s.md", "run.hlog", "s.json.gz", "step.md"].map(|name| folder.file(name));
+    std::fs::write(&step, "before\n").unwrap();
+    let out = format!("json={packed}");
+    let args = [
+        "run",
+        &script,
+        "-e",
+        &target,
+        "-q",
+        "--no-record",
+        "--junit",
+        &junit,
+        "--markdown",
+        &markdown,
+        "--hlog",
+        &hlog,
+        "--out",
+        &out,
+    ];
+    let done = command(&folder, &args)
+        .env("GITHUB_STEP_SUMMARY", &step)
+        .output();
+    let (code, _, err) = finished(&done.unwrap());
+    assert_eq!(code, 99, "{err}");
+    let xml = read(&junit);
+    assert!(
+        xml.contains("tests=\"2\" failures=\"1\"") && xml.contains("http_reqs count&lt;1"),
+        "{xml}"
+    );
+    let page = read(&markdown);
+    assert!(
+        page.contains("✗ failed") && page.contains("http_reqs"),
+        "{page}"
+    );
+    assert_eq!(read(&step), format!("before\n{page}"));
+    let log = read(&hlog);
+    let lines: Vec<&str> = log
+        .lines()
+        .filter(|line| line.starts_with("Tag="))
+        .collect();
+    let ok = |line: &&&str| line.starts_with("Tag=response.ok,") && line.contains(",HIST");
+    assert!(lines.iter().filter(ok).count() >= 2, "{log}");
+    let mut text = String::new();
+    let mut gzip = flate2::read::GzDecoder::new(std::fs::File::open(&packed).unwrap());
+    gzip.read_to_string(&mut text).unwrap();
+    let points = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    assert!(
+        points
+            .filter(|point| point["metric"] == "http_reqs")
+            .count()
+            > 20
+    );
+}
+
+#[test]
+fn inspection_sends_nothing_and_says_what_would_follow() {
+    let folder = Folder::new();
+    let script = folder.file("steady.js");
+    std::fs::write(&script, SCRIPT).unwrap();
+    let (code, out, err) = plimsoll(&folder, &["inspect", &script]);
+    let options: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    assert_eq!((code, &options["vus"]), (0, &Value::Null));
+    assert_eq!(options["thresholds"]["http_reqs"][0], "count<1");
+    assert!(options.get("totalDuration").is_none());
+    let (_, out, _) = plimsoll(&folder, &["inspect", "--execution-requirements", &script]);
+    let options: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (&options["maxVUs"], &options["totalDuration"]),
+        (&2.into(), &"32.5s".into())
+    );
+    assert_eq!(plimsoll(&folder, &["inspect", "gone.js"]).0, 255);
+    assert_eq!(plimsoll(&folder, &["inspect"]).0, 104);
+}
+
+#[test]
+fn the_live_page_tells_what_happens_and_ends_with_the_run() {
+    let (served, folder) = (Service::start(&["echo"]), Folder::new());
+    let (script, target) = prepared(&folder, &served);
+    let export = folder.file("page.html");
+    let args = [
+        "run",
+        &script,
+        "-e",
+        &target,
+        "-q",
+        "--no-record",
+        "--out",
+        "web-dashboard",
+    ];
+    let mut child = command(&folder, &args)
+        .env("K6_WEB_DASHBOARD_PORT", "0")
+        .env("K6_WEB_DASHBOARD_EXPORT", &export)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let address = said
+        .find_map(|line| {
+            Some(
+                line.ok()?
+                    .strip_prefix("live page  http://")?
+                    .trim_end_matches('/')
+                    .to_owned(),
+            )
+        })
+        .expect("the address of the page");
+    let ask = |path: &str| {
+        let mut connection = TcpStream::connect(&address).unwrap();
+        write!(connection, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(ask("/").contains("<title>plimsoll</title>"));
+    let told: Vec<Value> = ask("/events")
+        .lines()
+        .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
+        .collect();
+    assert_eq!(child.wait().unwrap().code(), Some(99));
+    assert_eq!(
+        (&told[0]["kind"], &told[1]["kind"]),
+        (&"head".into(), &"level".into())
+    );
+    let seconds: Vec<&Value> = told
+        .iter()
+        .filter(|line| line["kind"] == "second")
+        .collect();
+    assert!(seconds.len() >= 2, "{told:?}");
+    let goodput = |second: &&&Value| second["lanes"][0].as_f64().unwrap() > 10.0;
+    assert!(
+        seconds.iter().filter(goodput).count() >= 2 && seconds[1]["vus"] == 2,
+        "{seconds:?}"
+    );
+    let judged = seconds
+        .iter()
+        .any(|second| second["thresholds"][1]["ok"] == false);
+    assert!(judged, "{seconds:?}");
+    assert_eq!(told.last().unwrap()["kind"], "end");
+    assert!(read(&export).starts_with("<!doctype html>"));
+}
+
+#[test]
+fn a_page_that_cannot_be_served_is_told_before_anything_is_sent() {
+    let (served, folder) = (Service::start(&["echo"]), Folder::new());
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let run = ["run", &served.url, "--no-record"];
+    let done = command(&folder, &run)
+        .env("K6_WEB_DASHBOARD", "true")
+        .env("K6_WEB_DASHBOARD_PORT", port)
+        .output();
+    let (code, _, err) = finished(&done.unwrap());
+    assert!(
+        code != 0 && err.contains("K6_WEB_DASHBOARD_PORT"),
+        "{code} {err}"
+    );
+}
+
+/// A receiver of pushes: the request line, the names of the headers and the size of every body.
+fn receiver(listener: TcpListener, pushes: usize) -> JoinHandle<Vec<(String, usize)>> {
+    std::thread::spawn(move || {
+        let mut seen = Vec::new();
+        while seen.len() < pushes {
+            let (connection, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(connection);
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).unwrap() > 0 {}
+            let head = head.to_lowercase();
+            let length = head
+                .split("content-length: ")
+                .nth(1)
+                .and_then(|rest| rest.lines().next());
+            let mut body = vec![0; length.unwrap().trim().parse().unwrap()];
+            reader.read_exact(&mut body).unwrap();
+            let answer = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
+            reader.get_mut().write_all(answer).unwrap();
+            seen.push((head, body.len()));
+        }
+        seen
+    })
+}
+
+#[test]
+fn series_are_pushed_to_prometheus_while_the_test_runs() {
+    let (served, folder) = (Service::start(&["echo"]), Folder::new());
+    let (script, target) = prepared(&folder, &served);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let out = format!(
+        "experimental-prometheus-rw=http://{}/api/v1/write",
+        listener.local_addr().unwrap()
+    );
+    let receiver = receiver(listener, 2);
+    let done = command(
+        &folder,
+        &[
+            "run",
+            &script,
+            "-e",
+            &target,
+            "-q",
+            "--no-record",
+            "--out",
+            &out,
+        ],
+    )
+    .env("K6_PROMETHEUS_RW_PUSH_INTERVAL", "1s")
+    .env("K6_PROMETHEUS_RW_HTTP_HEADERS", "X-Scope:team a")
+    .output();
+    let (code, _, err) = finished(&done.unwrap());
+    assert_eq!(code, 99, "{err}");
+    for (head, size) in receiver.join().unwrap() {
+        for part in [
+            "post /api/v1/write",
+            "content-encoding: snappy",
+            "x-scope: team a",
+            "0.1.0",
+        ] {
+            assert!(head.contains(part), "{part} in {head}");
+        }
+        assert!(size > 200, "{size}");
+    }
+}
