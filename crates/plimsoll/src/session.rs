@@ -52,9 +52,9 @@ struct PageFeed {
 impl Session {
     /// Creates the record before anything is sent, so that an unwritable place costs nothing.
     pub(crate) fn start(command: &str, plan: Plan, output: &OutputArgs) -> Result<Self> {
+        // A script has its name.
         let title = Target::parse(&plan.request.url)
-            .map(|target| target.host_header())
-            .unwrap_or_default();
+            .map_or_else(|_| plan.request.url.clone(), |target| target.host_header());
         let header = Header {
             schema: SCHEMA.to_owned(),
             command: command.to_owned(),
@@ -174,9 +174,11 @@ impl Session {
             Some(gathered) if gathered.level == window.level => gathered.fold(window),
             gathered => *gathered = Some(window.clone()),
         }
+        // What is left when a level ends may be too short to say anything per second.
+        let period = feed.page.options.period.max(Nanos::from_secs(1));
         if let Some(whole) = feed
             .gathered
-            .take_if(|gathered| gathered.length_ns + HALF_A_WINDOW >= feed.page.options.period)
+            .take_if(|gathered| gathered.length_ns + HALF_A_WINDOW >= period)
         {
             feed.page.tell(&self.live.second_told(&whole));
         }

@@ -41,6 +41,7 @@
     return list;
   }
 
+  // As wide as the page, so that text keeps its size on a phone.
   var WIDTH = 1128, LEFT = 62, RIGHT = 12, TOP = 8, BOTTOM = 22;
 
   function frame(height, most, label, tickList) {
@@ -56,7 +57,7 @@
       chart.svg += '<path class="grid" d="M' + LEFT + ' ' + y + 'H' + (WIDTH - RIGHT) + '"/>' +
         '<text class="e" x="' + (LEFT - 8) + '" y="' + (+y + 4) + '">' + text(label(value)) + '</text>';
     });
-    var every = [5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600].filter(function (n) { return span / n <= 9; })[0] || 7200;
+    var every = [5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600].filter(function (n) { return span / n <= WIDTH / 110; })[0] || 7200;
     for (var at = Math.ceil(first / every) * every; at <= last; at += every) {
       chart.svg += '<text class="c" x="' + chart.x(at).toFixed(1) + '" y="' + (height - 4) + '">' + clock(at) + '</text>';
     }
@@ -170,12 +171,13 @@
   function draw() {
     due = false;
     if (!head) return;
+    WIDTH = Math.max(320, Math.min(1128, page.clientWidth - 32));
     var now = seconds[seconds.length - 1];
     var at = now ? now.at : 0, left = now && now.left !== null ? now.left : level && level.left;
     var state = over ? '<p class="state over">' + text(over.headline) + (over.report ? ' Report: ' + text(over.report) : '') + '</p>'
       : lost ? '<p class="state">The run does not answer any more; what is shown is the last that was heard.</p>' : '';
-    page.innerHTML = '<header><b>' + text(head.title || head.request) + '</b><span>plimsoll ' + text(head.command) + '</span><span>' +
-      text(head.request) + '</span>' + (head.objective ? '<span>' + text(head.objective) + '</span>' : '') + '<span class="clock">' + clock(at) +
+    page.innerHTML = '<header><b>' + text(head.title || head.request) + '</b><span>plimsoll ' + text(head.command) + '</span>' +
+      (head.request.slice(-head.title.length) === head.title ? '' : '<span>' + text(head.request) + '</span>') + (head.objective ? '<span>' + text(head.objective) + '</span>' : '') + '<span class="clock">' + clock(at) +
       (left !== null && left !== undefined && !over ? ' <small>' + clock(left) + ' left</small>' : '') + '</span></header>' +
       '<p class="level">' + text(level ? level.words : '') + '</p>' + state +
       (now ? tiles(now) + outcomes() + response() + inFlight() + lists(now) : '<p class="off">The first figures come after a second.</p>');
