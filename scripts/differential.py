@@ -37,6 +37,8 @@ def main():
     ours = os.environ.get("PLIMSOLL") or os.path.join(ROOT, "target", "release", "plimsoll")
     if k6 is None:
         raise SystemExit("k6 is missing; install it with: go install go.k6.io/k6/v2@v2.2.0")
+    if "PLIMSOLL" not in os.environ:
+        subprocess.run(["cargo", "build", "--quiet", "--release", "-p", "plimsoll"], cwd=ROOT, check=True)
     server = subprocess.Popen(["cargo", "run", "--quiet", "--release", "-p", "plimsoll-script", "--example", "httpbin"],
                               cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:

@@ -1,12 +1,13 @@
 // A virtual user that waits: two helper libraries, a little state of its own, one request in sixty seconds.
+// The libraries are files that vus.py writes beside a copy of this one: k6 would fetch published ones.
 import http from 'k6/http';
 import { sleep } from 'k6';
-import { randomIntBetween } from 'https://jslib.k6.io/k6-utils/1.4.0/index.js';
-import { URL } from 'https://jslib.k6.io/url/1.0.0/index.js';
+import { helper0 as pick } from './first.js';
+import { helper1 as name } from './second.js';
 
-const pages = ['/', '/items', '/cart'].map((path) => new URL(path, __ENV.URL).toString());
+const pages = ['/', '/items', '/cart'].map((path) => `${__ENV.URL}${path}`);
 
 export default function () {
   sleep(60);
-  http.get(pages[randomIntBetween(0, pages.length - 1)]);
+  http.get(pages[pick(name('page').length) % pages.length]);
 }

@@ -38,5 +38,17 @@ pub const REST: [Token; 11] = [
     token("fail", "#b3261e", "#ff8a80"),
 ];
 
+/// Both grounds as custom properties of a style sheet: light, then dark.
+pub fn properties() -> [String; 2] {
+    let of = |pick: fn(&Token) -> &'static str| {
+        let mut text = String::new();
+        for token in OUTCOMES.iter().chain(&REST) {
+            put!(text, "--{}:{};", token.name, pick(token));
+        }
+        text
+    };
+    [of(|token| token.light), of(|token| token.dark)]
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! A record as a histogram log (`HdrHistogram` log format 1.3), which existing plotters and log processors read.
 //!
-//! One line per window and class: `response.ok`, `service.ok`, `response.timeout` and so on, because
+//! One line per window of the record in memory (a second; in a run of more than a minute several, as in
+//! the report) and class: `response.ok`, `service.ok`, `response.timeout` and so on, because
 //! successes and failures share no percentile. Source: the `HistogramLogWriter` of `HdrHistogram`.
 
 use std::io::Write as _;

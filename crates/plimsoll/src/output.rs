@@ -1,7 +1,10 @@
 //! The only place that prints: data to stdout, progress and errors to stderr; a closed pipe is success.
 
+use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 
+use anyhow::{Context as _, Result};
 use plimsoll_core::record::Record;
 use plimsoll_report::terminal::{self, Style};
 
@@ -36,6 +39,13 @@ pub(crate) fn data(text: &str) {
     let _closed_pipe = stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
+}
+
+/// Makes the file, or says why it cannot be made; before anything is sent, so that it costs nothing.
+pub(crate) fn writable(path: &Path) -> Result<()> {
+    File::create(path)
+        .map(drop)
+        .with_context(|| format!("write {}", path.display()))
 }
 
 /// Prints one line of progress.

@@ -77,6 +77,9 @@ fn execute(args: &ScriptArgs) -> Result<u8> {
         return Ok(0);
     }
     let watches = watching::parse_texts(&args.watch)?;
+    for path in args.junit.iter().chain(&args.markdown) {
+        output::writable(path)?;
+    }
     let interrupt = interrupt_flag()?;
     let output_args = output_args(args);
     let mut session = Session::start("run", plan(&loaded), &output_args)?;
@@ -115,9 +118,8 @@ fn inspected(loaded: &Loaded, requirements: bool) -> String {
             map.insert("totalDuration".to_owned(), longest.into());
             map.insert("maxVUs".to_owned(), loaded.script.vus_max().into());
         } else {
-            map.remove("scenarios");
             for name in ["vus", "duration", "iterations", "stages", "scenarios"] {
-                let said = loaded.script.program.options().get(name).cloned();
+                let said = loaded.options.said(name).cloned();
                 map.insert(name.to_owned(), said.unwrap_or_default());
             }
         }

@@ -65,6 +65,12 @@ impl Session {
             title,
             note: output.note.clone(),
         };
+        let page = PageOptions::of_environment(false, |name| std::env::var(name).ok())?
+            .map(Page::start)
+            .transpose()?;
+        if let Some(path) = &output.hlog {
+            output::writable(path)?;
+        }
         let path = record_path(output);
         let writer = path
             .as_deref()
@@ -85,17 +91,21 @@ impl Session {
             page: None,
             watcher: None,
         };
-        let asked = PageOptions::of_environment(false, |name| std::env::var(name).ok())?;
-        session.show_page(asked)?;
+        if let Some(page) = page {
+            session.tell_from_now(page);
+        }
         Ok(session)
     }
 
     /// Serves the live page from now on, unless it is served already.
     pub(crate) fn show_page(&mut self, options: Option<PageOptions>) -> Result<()> {
-        let Some(options) = options.filter(|_| self.page.is_none()) else {
-            return Ok(());
-        };
-        let page = Page::start(options)?;
+        if let Some(options) = options.filter(|_| self.page.is_none()) {
+            self.tell_from_now(Page::start(options)?);
+        }
+        Ok(())
+    }
+
+    fn tell_from_now(&mut self, page: Page) {
         let header = &self.record.header;
         let objective = header.plan.objectives.as_ref().map(ToString::to_string);
         page.tell(
@@ -109,7 +119,6 @@ impl Session {
             page,
             gathered: None,
         });
-        Ok(())
     }
 
     /// Samples the tiers from now on.

@@ -349,7 +349,6 @@ fn scenarios_that_never_overlap_share_their_vus() {
     assert_eq!(all, 9);
 }
 
-/// Any of the seven executors, small enough to be played in a blink.
 fn any_stages() -> impl Strategy<Value = Value> + Clone {
     prop::collection::vec((0u64..3000, 0u64..20), 1..5).prop_map(|legs| {
         let leg = |(millis, target): &(u64, u64)| json!({ "duration": millis, "target": target });
@@ -392,6 +391,7 @@ fn at_some_time(own: impl Strategy<Value = Value>) -> impl Strategy<Value = Valu
     })
 }
 
+/// Any of the seven executors, small enough to be played in a blink.
 fn any_scenario() -> impl Strategy<Value = Value> {
     let own = prop_oneof![4 => any_closed_loop(), 2 => any_open_loop("uniform"), 1 => any_open_loop("poisson")];
     at_some_time(own)

@@ -59,6 +59,12 @@ impl Options {
         })
     }
 
+    /// What somebody said of an option, in whatever place.
+    pub fn said(&self, name: &str) -> Option<&Value> {
+        let (value, origin) = self.values.get(name)?;
+        (*origin != Origin::Default).then_some(value)
+    }
+
     /// Each option with its value as JSON and its origin, in the order of the table; what was not
     /// said and has no default is left out.
     pub fn explained(&self) -> impl Iterator<Item = (&'static OptionSpec, String, Origin)> {
@@ -82,10 +88,8 @@ impl Options {
             if matches!(spec.kind, Kind::NoEffect(_)) {
                 continue;
             }
-            let value = self.values.get(spec.name);
-            let said = value.filter(|(_, origin)| *origin != Origin::Default);
-            let value = said.map_or(Value::Null, |(value, _)| value.clone());
-            map.insert(spec.name.to_owned(), value);
+            let said = self.said(spec.name).cloned();
+            map.insert(spec.name.to_owned(), said.unwrap_or_default());
         }
         map.insert("scenarios".to_owned(), self.scenarios.to_json());
         for shortcut in ["duration", "iterations", "stages", "vus"] {

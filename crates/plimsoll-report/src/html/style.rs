@@ -1,17 +1,10 @@
 //! The style sheet and the one small script; both the same in every report.
 
-use crate::colour::{OUTCOMES, REST, Token};
+use crate::colour::properties;
 
 /// Colours of both grounds, then everything else.
 pub(super) fn sheet() -> String {
-    let of = |pick: fn(&Token) -> &'static str| {
-        let mut text = String::new();
-        for token in OUTCOMES.iter().chain(&REST) {
-            put!(text, "--{}:{};", token.name, pick(token));
-        }
-        text
-    };
-    let (light, dark) = (of(|token| token.light), of(|token| token.dark));
+    let [light, dark] = properties();
     format!(
         ":root{{{light}color-scheme:light dark}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}@media print{{:root{{{light}color-scheme:light}}}}{RULES}"
     )

@@ -8,7 +8,7 @@ use plimsoll_core::{Nanos, Window};
 use serde_json::{Value, json};
 
 use super::{Live, busiest_worker};
-use crate::colour::{OUTCOMES, REST, Token};
+use crate::colour::properties;
 use crate::html::lane_token;
 use crate::view::{Lane, load_words, phase_word};
 
@@ -17,14 +17,7 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The page itself; everything that changes comes over the stream at `events`.
 pub fn page() -> String {
-    let of = |pick: fn(&Token) -> &'static str| -> String {
-        let mut text = String::new();
-        for token in OUTCOMES.iter().chain(&REST) {
-            put!(text, "--{}:{};", token.name, pick(token));
-        }
-        text
-    };
-    let (light, dark) = (of(|token| token.light), of(|token| token.dark));
+    let [light, dark] = properties();
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\

@@ -22,11 +22,13 @@ export default function () {
 }
 ";
 
-/// The script and the variable that names the service.
-fn prepared(folder: &Folder, served: &Service) -> (String, String) {
+/// A service, a folder, the script in it, and the variable that names the service.
+fn prepared() -> (Service, Folder, String, String) {
+    let (served, folder) = (Service::start(&["echo"]), Folder::new());
     let script = folder.file("steady.js");
     std::fs::write(&script, SCRIPT).unwrap();
-    (script, format!("TARGET={}", served.url))
+    let target = format!("TARGET={}", served.url);
+    (served, folder, script, target)
 }
 
 fn read(path: &str) -> String {
@@ -35,8 +37,7 @@ fn read(path: &str) -> String {
 
 #[test]
 fn files_for_other_programs() {
-    let (served, folder) = (Service::start(&["echo"]), Folder::new());
-    let (script, target) = prepared(&folder, &served);
+    let (_served, folder, script, target) = prepared();
     let [junit, markdown, hlog, packed, step] =
         ["j.xml", "s.md", "run.hlog", "s.json.gz", "step.md"].map(|name| folder.file(name));
     std::fs::write(&step, "before\n").unwrap();
@@ -96,9 +97,7 @@ fn files_for_other_programs() {
 
 #[test]
 fn inspection_sends_nothing_and_says_what_would_follow() {
-    let folder = Folder::new();
-    let script = folder.file("steady.js");
-    std::fs::write(&script, SCRIPT).unwrap();
+    let (_served, folder, script, _) = prepared();
     let (code, out, err) = plimsoll(&folder, &["inspect", &script]);
     let options: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
     assert_eq!((code, &options["vus"]), (0, &Value::Null));
@@ -110,14 +109,19 @@ fn inspection_sends_nothing_and_says_what_would_follow() {
         (&options["maxVUs"], &options["totalDuration"]),
         (&2.into(), &"32.5s".into())
     );
+    let (_, out, _) = plimsoll(&folder, &["inspect", "-u", "5", "-d", "9s", &script]);
+    let options: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (&options["vus"], &options["duration"]),
+        (&5.into(), &"9s".into())
+    );
     assert_eq!(plimsoll(&folder, &["inspect", "gone.js"]).0, 255);
     assert_eq!(plimsoll(&folder, &["inspect"]).0, 104);
 }
 
 #[test]
 fn the_live_page_tells_what_happens_and_ends_with_the_run() {
-    let (served, folder) = (Service::start(&["echo"]), Folder::new());
-    let (script, target) = prepared(&folder, &served);
+    let (_served, folder, script, target) = prepared();
     let export = folder.file("page.html");
     let args = [
         "run",
@@ -199,6 +203,29 @@ fn a_page_that_cannot_be_served_is_told_before_anything_is_sent() {
     );
 }
 
+#[test]
+fn a_place_that_cannot_be_written_is_told_before_anything_is_sent() {
+    let (_served, folder, script, target) = prepared();
+    for flag in ["--junit", "--markdown", "--hlog"] {
+        let args = [
+            "run",
+            &script,
+            "-e",
+            &target,
+            "-q",
+            flag,
+            "no/such/folder/x",
+        ];
+        let (code, out, err) = plimsoll(&folder, &args);
+        assert!(
+            code != 0 && out.is_empty() && err.contains("no/such/folder"),
+            "{flag}: {code} {out}{err}"
+        );
+    }
+    let records = std::fs::read_dir(&folder.0).unwrap().count();
+    assert_eq!(records, 1, "nothing but the script is there");
+}
+
 /// A receiver of pushes: the request line, the names of the headers and the size of every body.
 fn receiver(listener: TcpListener, pushes: usize) -> JoinHandle<Vec<(String, usize)>> {
     std::thread::spawn(move || {
@@ -225,8 +252,7 @@ fn receiver(listener: TcpListener, pushes: usize) -> JoinHandle<Vec<(String, usi
 
 #[test]
 fn series_are_pushed_to_prometheus_while_the_test_runs() {
-    let (served, folder) = (Service::start(&["echo"]), Folder::new());
-    let (script, target) = prepared(&folder, &served);
+    let (_served, folder, script, target) = prepared();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let out = format!(
         "experimental-prometheus-rw=http://{}/api/v1/write",

@@ -25,7 +25,8 @@ const SERVER: &str = "http://localhost:9090/api/v1/write";
 const PUSH_EVERY: Nanos = Nanos::from_secs(5);
 /// Longest wait for one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Bodies that may wait to be sent; a further one is dropped, the next holds its counts too.
+/// Bodies that may wait to be sent; a further one is dropped, and its series come with the next that
+/// changes them.
 const WAITING_MAX: usize = 4;
 
 pub(super) struct Remote {
@@ -72,7 +73,7 @@ impl Remote {
             clock: Clock::start(),
             every,
             next: every,
-            says_stale: is_true(std::env::var("K6_PROMETHEUS_RW_STALE_MARKERS").ok()),
+            says_stale: is_true(said("STALE_MARKERS")),
             bodies,
             thread,
         })
