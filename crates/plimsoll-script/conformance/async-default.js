@@ -1,4 +1,4 @@
-/* { "does": "async functions run to their end; await and sleep work in them", "console": ["one", "two", "three"], "slept_ms": 1100 } */
+/* { "own_context": "promises", "does": "async functions run to their end; await and sleep work in them", "console": ["one", "two", "three"], "slept_ms": 1100 } */
 import { sleep } from 'k6';
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 export default async function () {

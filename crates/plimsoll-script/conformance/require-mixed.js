@@ -1,4 +1,4 @@
-/* { "does": "require works beside import", "console": ["inner true"] } */
+/* { "own_context": "require", "does": "require works beside import", "console": ["inner true"] } */
 import { check } from 'k6';
 const { name } = require('./data/inner.js');
 export default function () {

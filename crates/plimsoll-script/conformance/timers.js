@@ -1,4 +1,4 @@
-/* { "does": "timers run after the function, in the order of their time, and the iteration waits for them", "k6": "times", "console": ["now", "micro 1", "b 10", "tick 40", "a 50", "tick 60"], "slept_ms": 60 } */
+/* { "own_context": "promises", "does": "timers run after the function, in the order of their time, and the iteration waits for them", "k6": "times", "console": ["now", "micro 1", "b 10", "tick 40", "a 50", "tick 60"], "slept_ms": 60 } */
 import { setInterval, clearInterval } from 'k6/timers';
 import exec from 'k6/execution';
 const at = () => exec.instance.currentTestRunDuration;

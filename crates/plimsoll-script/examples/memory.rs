@@ -1,5 +1,6 @@
-//! Bytes per idle virtual user with two helper libraries imported, and time per request of the script side alone:
-//! `cargo run --release -p plimsoll-script --example memory 1000`.
+//! Bytes per idle virtual user with two local helper libraries of 20 KB imported, and time per request of the
+//! script side alone: `cargo run --release -p plimsoll-script --example memory 1000`; with `own` as the second
+//! argument every virtual user gets a context of its own.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -16,19 +17,32 @@ use plimsoll_script::{
 const SCRIPT: &str = "
 import http from 'k6/http';
 import { check, sleep } from 'k6';
-import { randomIntBetween, randomItem } from 'https://jslib.k6.io/k6-utils/1.4.0/index.js';
-import { textSummary } from 'https://jslib.k6.io/k6-summary/0.1.0/index.js';
+import { randomIntBetween } from 'https://jslib.k6.io/k6-utils/1.4.0/index.js';
+import { helper1 } from './first.js';
+import { helper2 } from './second.js';
 export default function () {
   const res = http.get('http://service.test/item');
   check(res, { 'is 200': (r) => r.status === 200 });
-  sleep(randomIntBetween(1, 5));
+  sleep(randomIntBetween(1, helper1('a-b') + helper2('c-d') + 5));
 }
 export function quick() {
   check(http.get('http://service.test/item'), { 'is 200': (r) => r.status === 200 });
   sleep(1);
 }
-export function handleSummary(data) { return { stdout: textSummary(data) }; }
 ";
+
+/// A library of 98 functions, 20 KB.
+fn library(name: &str) -> String {
+    let function = |index: usize| {
+        format!(
+            "export function helper{index}(value) {{\n  const text = `${{value}}-{name}-{index}`;\n  \
+             const parts = text.split('-').map((part) => part.trim().toUpperCase());\n  \
+             return parts.filter((part) => part.length > {}).length;\n}}\n",
+            index % 5
+        )
+    };
+    (0..98).map(function).collect()
+}
 
 struct Silent;
 
@@ -95,14 +109,20 @@ fn main() {
         .nth(1)
         .and_then(|count| count.parse().ok())
         .unwrap_or(1_000);
+    let shares_context = std::env::args().nth(2).as_deref() != Some("own");
+    let sources = Memory::default()
+        .with("/script.js", SCRIPT)
+        .with("/first.js", library("first"))
+        .with("/second.js", library("second"));
     let host: Rc<dyn Host> = Rc::new(Silent);
     let stop = Arc::new(AtomicBool::new(false));
     let loaded = Program::load(Load {
-        sources: Rc::new(Memory::default().with("/script.js", SCRIPT)),
+        sources: Rc::new(sources),
         entry: PathBuf::from("/script.js"),
         env: Vec::new(),
         host: Rc::clone(&host),
         settings: Settings::default(),
+        shares_context,
         stop: Arc::clone(&stop),
     });
     let program = Arc::new(loaded.expect("the script loads"));

@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use rquickjs::{Ctx, Persistent, Result};
+use rquickjs::{Ctx, Object, Persistent, Result};
 
 use crate::error::{Place, ScriptError};
 use crate::loader::declare_entry;
 use crate::natives::globals;
+use crate::realm::BuiltIn;
 use crate::thrown;
 use crate::turn::{End, Got, Thrown};
 use crate::vu_state::VuState;
@@ -21,13 +22,26 @@ pub(crate) fn run(ctx: &Ctx<'_>, vu: &Rc<VuState>, _got: Got) -> End {
 
 fn evaluate(ctx: &Ctx<'_>, vu: &Rc<VuState>) -> Result<()> {
     vu.slot.prepare(ctx)?;
+    let exports = match &vu.realm {
+        Some(realm) => realm.instantiate(ctx)?,
+        None => evaluate_modules(ctx, vu)?,
+    };
+    *vu.exports.borrow_mut() = Some(Persistent::save(ctx, exports));
+    Ok(())
+}
+
+/// In a context of its own. While loading, finds out whether the others can do without one.
+fn evaluate_modules<'js>(ctx: &Ctx<'js>, vu: &Rc<VuState>) -> Result<Object<'js>> {
     globals::install(ctx)?;
+    let loading = vu.worker.catalogue.loading();
+    let built_in = loading.map(|_| BuiltIn::list(ctx)).transpose()?;
     let entry = vu.entry.borrow().clone();
     let (module, promise) = declare_entry(ctx, &entry)?.eval()?;
     promise.finish::<()>()?;
-    let exports = module.namespace()?;
-    *vu.exports.borrow_mut() = Some(Persistent::save(ctx, exports));
-    Ok(())
+    if let (Some(loading), Some(built_in)) = (loading, built_in) {
+        *loading.changed.borrow_mut() = built_in.changed();
+    }
+    module.namespace()
 }
 
 /// Why the init code did not end well.

@@ -15,6 +15,7 @@ mod loader;
 mod natives;
 mod program;
 mod raw;
+mod realm;
 mod resolve;
 mod settings;
 mod source;

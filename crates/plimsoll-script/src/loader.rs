@@ -14,6 +14,7 @@ use rquickjs::{Ctx, Exception, Module, Result};
 use crate::error::{Place, ScriptError};
 use crate::natives::data::SharedData;
 use crate::raw::{load_module, state_of};
+use crate::realm::Shareable;
 use crate::resolve::{Target, file_id, resolve};
 use crate::sources::Sources;
 use crate::typescript::{self, SourceMap};
@@ -38,6 +39,8 @@ pub(crate) struct Found {
     pub(crate) uses_promises: bool,
     /// From generated code back to `.ts` files, by module.
     pub(crate) maps: BTreeMap<String, Arc<SourceMap>>,
+    /// Its modules as functions, if its virtual users may share a context.
+    pub(crate) shareable: Option<Arc<Shareable>>,
     /// What `__ENV` holds.
     pub(crate) env: Vec<(String, String)>,
 }
@@ -48,6 +51,8 @@ pub(crate) struct Loading {
     pub(crate) found: RefCell<Found>,
     /// Texts by module, to find the line of an import.
     texts: RefCell<BTreeMap<String, String>>,
+    /// The first built-in member that the init code changed.
+    pub(crate) changed: RefCell<Option<String>>,
     /// The first thing that went wrong with a module, in its own words.
     pub(crate) problem: RefCell<Option<ScriptError>>,
 }
@@ -58,8 +63,27 @@ impl Loading {
             sources,
             found: RefCell::default(),
             texts: RefCell::default(),
+            changed: RefCell::default(),
             problem: RefCell::default(),
         }
+    }
+
+    /// What the init code ran as functions, or why every virtual user needs a context of its own.
+    pub(crate) fn shareable(&self, entry: &str) -> std::result::Result<Shareable, String> {
+        if let Some(what) = &*self.changed.borrow() {
+            return Err(format!("the init code changes {what}"));
+        }
+        let found = self.found.borrow();
+        if found.uses_promises {
+            return Err("it uses promises".to_owned());
+        }
+        let is_module = |id: &str| matches!(found.modules.get(id), Some(Compiled::Module(_)));
+        let texts = self.texts.borrow();
+        let texts = texts.iter().filter(|(id, _)| is_module(id));
+        let texts = texts.map(|(id, text)| (id.clone(), text.clone())).collect();
+        Shareable::new(entry, &texts, |base, specifier| {
+            resolve(base, specifier).ok()
+        })
     }
 
     fn refuse(&self, base: &str, specifier: &str, message: String) -> String {

@@ -44,6 +44,7 @@ pub(crate) static TABLE: &[&[Native]] = &[
     execution::TEST,
     execution::TEST_FUNCTIONS,
     execution::VU,
+    execution::VU_METRICS,
     execution::TAG_TRAPS,
     encoding::FUNCTIONS,
     crypto::FUNCTIONS,

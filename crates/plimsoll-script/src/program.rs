@@ -28,6 +28,8 @@ pub struct Load {
     /// Takes the log lines of the init code.
     pub host: Rc<dyn Host>,
     pub settings: Settings,
+    /// Virtual users share a context if the script allows it; false gives each its own in any case.
+    pub shares_context: bool,
     /// Ends a script that does not end by itself.
     pub stop: Arc<AtomicBool>,
 }
@@ -47,6 +49,7 @@ pub struct Program {
     pub(crate) found: Arc<Found>,
     options: serde_json::Value,
     functions: Vec<Box<str>>,
+    own_context_because: Option<String>,
 }
 
 impl Program {
@@ -58,17 +61,24 @@ impl Program {
         loading.found.borrow_mut().env = load.env;
         let catalogue = Catalogue::Loading(Box::new(loading));
         let worker = Rc::new(Worker::new(load.host, load.settings, catalogue, load.stop));
-        let engine = Rc::new(Engine::new(&worker)?);
+        let engine = Rc::new(Engine::new(&worker, None)?);
         let mut vu = Vu::new(engine, Rc::clone(&worker), 0)?;
         let entry = file_id(&entry);
         vu.initialise(&entry)?;
         let (options, functions) = exports_of(&vu)?;
         drop(vu);
-        let found = worker.catalogue.look(Clone::clone);
+        let mut found = worker.catalogue.look(Clone::clone);
+        let shareable = match worker.catalogue.loading().filter(|_| load.shares_context) {
+            Some(loading) => loading.shareable(&entry),
+            None => Err("it was not asked for".to_owned()),
+        };
+        let own_context_because = shareable.as_ref().err().cloned();
+        found.shareable = shareable.ok().map(Arc::new);
         Ok(Self {
             entry,
             options,
             functions,
+            own_context_because,
             found: Arc::new(found),
         })
     }
@@ -92,6 +102,12 @@ impl Program {
     /// Whether the script uses promises, and so takes an engine runtime for each virtual user.
     pub fn uses_promises(&self) -> bool {
         self.found.uses_promises
+    }
+
+    /// Why every virtual user takes an engine context of its own, with the code of the script once more; none if
+    /// they share one.
+    pub fn own_context_because(&self) -> Option<&str> {
+        self.own_context_because.as_deref()
     }
 
     /// Refuses a function that the script does not export, as k6 does before the load starts.

@@ -22,7 +22,7 @@ pub(crate) fn end_of(ctx: &Ctx<'_>, vu: &VuState, error: Error) -> End {
     if vu.worker.interruption().is_some() {
         return End::Interrupted;
     }
-    End::Exception(with_memory_hint(vu, exception))
+    End::Exception(with_realm_hint(vu, with_memory_hint(vu, exception)))
 }
 
 fn with_memory_hint(vu: &VuState, mut exception: Thrown) -> Thrown {
@@ -30,6 +30,25 @@ fn with_memory_hint(vu: &VuState, mut exception: Thrown) -> Thrown {
         let limit = vu.worker.settings.limits.memory_bytes >> 20;
         let message = &exception.message;
         exception.message = format!("{message} (limit {limit} MiB in one go)").into();
+    }
+    exception
+}
+
+/// Built-in objects are sealed when virtual users share them; init code that changes them is found and gets its own.
+fn with_realm_hint(vu: &VuState, mut exception: Thrown) -> Thrown {
+    let is_sealed = [
+        "object is not extensible",
+        "is read-only",
+        "is not configurable",
+    ]
+    .iter()
+    .any(|words| exception.message.contains(words));
+    if vu.realm.is_some() && is_sealed {
+        let message = &exception.message;
+        exception.message = format!(
+            "{message} (if it is a built-in object: change it in the init code, whatever __VU is)"
+        )
+        .into();
     }
     exception
 }
@@ -68,11 +87,14 @@ fn in_source(vu: &VuState, frame: &str) -> String {
         let column = parts.next()?.parse().ok()?;
         let line = parts.next()?.parse().ok()?;
         let id = parts.next()?;
-        let map = vu
-            .worker
-            .catalogue
-            .look(|found| found.maps.get(id).cloned())?;
-        let (line, column) = map.source_of(line, column);
+        let (map, shift) = vu.worker.catalogue.look(|found| {
+            let shared = found.shareable.as_ref().filter(|_| line == 1);
+            let shift = shared.map_or(0, |script| script.shift_of(id));
+            (found.maps.get(id).cloned(), shift)
+        });
+        let column: u32 = column;
+        let column = column.saturating_sub(shift);
+        let (line, column) = map.map_or((line, column), |map| map.source_of(line, column));
         let end = if rest.ends_with(')') { ")" } else { "" };
         Some(format!("{head}{id}:{line}:{column}{end}"))
     };

@@ -15,6 +15,7 @@ use crate::iteration;
 use crate::loader::{Catalogue, Modules};
 use crate::program::Program;
 use crate::raw::{Account, Anchor, Body, CountingAllocator, Fiber, StackPool, attach};
+use crate::realm::{Realm, Shareable};
 use crate::settings::Settings;
 use crate::tags::TagTable;
 use crate::turn::{End, Got, Want};
@@ -23,12 +24,17 @@ use crate::vu_state::{VuState, Worker};
 /// An engine with its memory: one per worker, or one per virtual user if the script uses promises.
 pub(crate) struct Engine {
     anchor: RefCell<Anchor>,
+    /// The context of all its virtual users, if they share one.
+    realm: Option<Rc<Realm>>,
     runtime: rquickjs::Runtime,
     stacks: StackPool,
 }
 
 impl Engine {
-    pub(crate) fn new(worker: &Rc<Worker>) -> Result<Self, ScriptError> {
+    pub(crate) fn new(
+        worker: &Rc<Worker>,
+        script: Option<&Shareable>,
+    ) -> Result<Self, ScriptError> {
         let account: Rc<Account> = Rc::clone(&worker.account);
         worker.refill();
         let runtime = rquickjs::Runtime::new_with_alloc(CountingAllocator(account));
@@ -39,8 +45,11 @@ impl Engine {
             asked.upgrade().is_none_or(|worker| worker.should_stop())
         })));
         let anchor = Anchor::new(&runtime).map_err(|error| engine_error(&error))?;
+        let realm = script.map(|script| Realm::new(&runtime, worker, script));
+        let realm = realm.transpose().map_err(|error| engine_error(&error))?;
         Ok(Self {
             anchor: RefCell::new(anchor),
+            realm: realm.map(Rc::new),
             runtime,
             stacks: StackPool::new(worker.settings.limits.stack_bytes),
         })
@@ -78,7 +87,8 @@ impl Runtime {
         let shared = if uses_promises {
             None
         } else {
-            Some(Rc::new(Engine::new(&worker)?))
+            let script = program.found.shareable.as_deref();
+            Some(Rc::new(Engine::new(&worker, script)?))
         };
         Ok(Self {
             worker,
@@ -101,7 +111,7 @@ impl Runtime {
     pub fn vu(&self, vu_in_test: u64) -> Result<Vu, ScriptError> {
         let engine = match &self.shared {
             Some(shared) => Rc::clone(shared),
-            None => Rc::new(Engine::new(&self.worker)?),
+            None => Rc::new(Engine::new(&self.worker, None)?),
         };
         let mut vu = Vu::new(engine, Rc::clone(&self.worker), vu_in_test)?;
         vu.initialise(&self.program.entry)?;
@@ -130,9 +140,16 @@ impl Vu {
         vu_in_test: u64,
     ) -> Result<Self, ScriptError> {
         worker.refill();
-        let context = Context::full(&engine.runtime).map_err(|error| engine_error(&error))?;
-        let state = Rc::new(VuState::new(worker, vu_in_test));
-        context.with(|ctx| attach(&ctx, &state));
+        let context = match &engine.realm {
+            Some(realm) => realm.context.clone(),
+            None => Context::full(&engine.runtime).map_err(|error| engine_error(&error))?,
+        };
+        let state = VuState::new(worker, vu_in_test);
+        let state = Rc::new(VuState {
+            realm: engine.realm.clone(),
+            ..state
+        });
+        attach(&context, &state);
         Ok(Self {
             fiber: None,
             context,
@@ -171,6 +188,7 @@ impl Vu {
 
     /// Runs something inside the context that neither waits nor runs script code for long.
     pub(crate) fn peek<T>(&self, read: impl FnOnce(&Ctx<'_>) -> T) -> T {
+        attach(&self.context, &self.state);
         self.context.with(|ctx| read(&ctx))
     }
 
@@ -189,6 +207,7 @@ impl Vu {
             return Want::Done(End::Interrupted);
         };
         self.state.worker.refill();
+        attach(&self.context, &self.state);
         let want = fiber.resume(&self.engine.stacks, got);
         self.engine.anchor.borrow_mut().reset();
         if matches!(want, Want::Done(_)) {
@@ -215,5 +234,8 @@ impl Drop for Vu {
     fn drop(&mut self) {
         self.end_running();
         self.state.release();
+        if let Some(realm) = &self.engine.realm {
+            realm.rest();
+        }
     }
 }

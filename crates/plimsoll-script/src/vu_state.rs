@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::MetricId;
 use plimsoll_core::rng::Rng;
-use rquickjs::{Object, Persistent, Value};
+use rquickjs::{Ctx, Object, Persistent, Result, Value};
 
 use crate::host::{ConsoleLine, Host, Level};
 use crate::loader::Catalogue;
@@ -16,6 +16,7 @@ use crate::natives::http::session::HttpSession;
 use crate::natives::http::url::Addresses;
 use crate::natives::timers::Timers;
 use crate::raw::{Account, Slot};
+use crate::realm::Realm;
 use crate::settings::Settings;
 use crate::tags::{TagSetId, TagTable};
 use crate::turn::{End, Iteration, Scenario};
@@ -128,6 +129,10 @@ pub(crate) struct VuState {
     /// What the entry module exports; none until its init code is over.
     pub(crate) exports: RefCell<Option<Persistent<Object<'static>>>>,
     pub(crate) iteration: RefCell<Iteration>,
+    /// The context that it shares with others, if it does.
+    pub(crate) realm: Option<Rc<Realm>>,
+    /// Objects that native code makes once for each virtual user.
+    pub(crate) kept: RefCell<std::collections::BTreeMap<&'static str, Persistent<Object<'static>>>>,
     /// The scenario whose variables `__ENV` holds.
     pub(crate) env_of: RefCell<Option<Rc<Scenario>>>,
     /// Tags of every sample from here on: run, scenario, group and `exec.vu.metrics.tags`.
@@ -158,6 +163,8 @@ impl VuState {
             entry: RefCell::default(),
             exports: RefCell::default(),
             iteration: RefCell::new(iteration),
+            realm: None,
+            kept: RefCell::default(),
             env_of: RefCell::default(),
             tags: Cell::default(),
             group: RefCell::default(),
@@ -178,10 +185,32 @@ impl VuState {
     pub(crate) fn release(&self) {
         self.slot.release();
         self.exports.borrow_mut().take();
+        self.kept.borrow_mut().clear();
         self.data.borrow_mut().take();
         self.required.borrow_mut().clear();
         self.timers.clear();
         self.http.release();
+    }
+
+    /// The object of that name, made at the first call.
+    pub(crate) fn kept<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        name: &'static str,
+        make: impl FnOnce(&Ctx<'js>) -> Result<Object<'js>>,
+    ) -> Result<Object<'js>> {
+        let known = self.kept.borrow().get(name).cloned();
+        if let Some(known) = known {
+            return known.restore(ctx);
+        }
+        let made = make(ctx)?;
+        self.keep(ctx, name, made.clone());
+        Ok(made)
+    }
+
+    pub(crate) fn keep<'js>(&self, ctx: &Ctx<'js>, name: &'static str, object: Object<'js>) {
+        let object = Persistent::save(ctx, object);
+        self.kept.borrow_mut().insert(name, object);
     }
 
     pub(crate) fn now(&self) -> Nanos {

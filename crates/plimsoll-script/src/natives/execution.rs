@@ -84,7 +84,24 @@ pub(crate) static VU: &[Native] = &[
     Native::new("iterationInScenario", 0, |call| {
         number(call, call.vu.iteration.borrow().in_scenario as f64)
     }),
+    Native::new("tags", 0, tags),
 ];
+
+/// `exec.vu.metrics`.
+pub(crate) static VU_METRICS: &[Native] = &[
+    Native::new("tags", 0, tags),
+    Native::new("metadata", 0, |call| {
+        let kept = call
+            .vu
+            .kept(&call.ctx, "metadata", |ctx| Object::new(ctx.clone()))?;
+        Ok(kept.into_value())
+    }),
+];
+
+fn tags<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let kept = call.vu.kept(&call.ctx, "tags", tags_object)?;
+    Ok(kept.into_value())
+}
 
 /// The four objects; their members are computed when they are read.
 pub(crate) fn values<'js>(ctx: &Ctx<'js>) -> Result<Named<'js>> {
@@ -96,12 +113,7 @@ pub(crate) fn values<'js>(ctx: &Ctx<'js>) -> Result<Named<'js>> {
     let test = object(TEST)?;
     set_functions(&test, TEST_FUNCTIONS)?;
     let vu = object(VU)?;
-    let metrics = Object::new(ctx.clone())?;
-    let tags = tags_object(ctx)?;
-    metrics.set("tags", tags.clone())?;
-    metrics.set("metadata", Object::new(ctx.clone())?)?;
-    vu.set("metrics", metrics)?;
-    vu.set("tags", tags)?;
+    vu.set("metrics", object(VU_METRICS)?)?;
     Ok(vec![
         ("instance", object(INSTANCE)?.into_value()),
         ("scenario", object(SCENARIO)?.into_value()),
@@ -202,7 +214,7 @@ pub(crate) static TAG_TRAPS: &[Native] = &[
     }),
 ];
 
-fn tags_object<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
+fn tags_object<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let (target, traps) = (Object::new(ctx.clone())?, Object::new(ctx.clone())?);
     set_functions(&traps, TAG_TRAPS)?;
     let proxy: Constructor<'js> = ctx.globals().get("Proxy")?;

@@ -21,6 +21,12 @@ pub(crate) static GETTERS: &[Native] = &[
         let iteration = call.vu.iteration.borrow().in_vu;
         Ok(Value::new_number(call.ctx.clone(), iteration as f64))
     }),
+    Native::new("__ENV", 0, |call| {
+        let env = call
+            .vu
+            .kept(&call.ctx, "__ENV", |ctx| env_object(ctx, &[]))?;
+        Ok(env.into_value())
+    }),
 ];
 
 /// Globals that few scripts use: made when they are first read.
@@ -73,12 +79,22 @@ pub(crate) fn install(ctx: &Ctx<'_>) -> Result<()> {
     set_functions(&math, MATH)?;
     let log = Object::new(ctx.clone())?;
     set_functions(&log, console::FUNCTIONS)?;
-    globals.set("console", log)?;
-    set_env(ctx, &[])
+    globals.set("console", log)
+}
+
+/// Makes the globals that are otherwise made when they are first read.
+pub(crate) fn settle(ctx: &Ctx<'_>) -> Result<()> {
+    let mut names = LAZY.iter().map(|native| native.name);
+    names.try_for_each(|name| ctx.globals().get::<_, Value<'_>>(name).map(|_| ()))
 }
 
 /// Makes `__ENV` anew: the program's variables, and `more` on top.
 pub(crate) fn set_env(ctx: &Ctx<'_>, more: &[(Box<str>, Box<str>)]) -> Result<()> {
+    state_of(ctx).keep(ctx, "__ENV", env_object(ctx, more)?);
+    Ok(())
+}
+
+fn env_object<'js>(ctx: &Ctx<'js>, more: &[(Box<str>, Box<str>)]) -> Result<Object<'js>> {
     let env = Object::new(ctx.clone())?;
     state_of(ctx).worker.catalogue.look(|found| -> Result<()> {
         for (name, value) in &found.env {
@@ -89,7 +105,7 @@ pub(crate) fn set_env(ctx: &Ctx<'_>, more: &[(Box<str>, Box<str>)]) -> Result<()
     for (name, value) in more {
         env.set(&**name, &**value)?;
     }
-    ctx.globals().set("__ENV", env)
+    Ok(env)
 }
 
 /// `open(path, 'b')`: the content of a file, relative to the module that asks.

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use rquickjs::{Ctx, Error, Exception, Function, Object, Result, Value, qjs};
+use rquickjs::{Context, Ctx, Error, Exception, Function, Object, Result, Value, qjs};
 
 use crate::natives::TABLE;
 use crate::vu_state::VuState;
@@ -75,15 +75,16 @@ impl<'js> Call<'_, 'js> {
     }
 }
 
-/// Gives the context its virtual user. The context must be freed before `state` is.
-pub(crate) fn attach(ctx: &Ctx<'_>, state: &Rc<VuState>) {
-    // SAFETY: only stores the pointer; `Vu` keeps the `Rc` for as long as the context lives.
-    unsafe { qjs::JS_SetContextOpaque(ctx.as_raw().as_ptr(), Rc::as_ptr(state).cast_mut().cast()) };
+/// Gives the context the virtual user that runs in it from now on. `state` must outlive that.
+pub(crate) fn attach(context: &Context, state: &Rc<VuState>) {
+    let state = Rc::as_ptr(state).cast_mut().cast();
+    // SAFETY: only stores the pointer; a `Vu` keeps its state, and in a shared context attaches itself on every turn.
+    unsafe { qjs::JS_SetContextOpaque(context.as_raw().as_ptr(), state) };
 }
 
-/// The virtual user whose context this is.
+/// The virtual user that runs in this context.
 pub(crate) fn state_of(ctx: &Ctx<'_>) -> Rc<VuState> {
-    // SAFETY: every context that runs scripts was given its state by `attach`, which outlives the context.
+    // SAFETY: whoever runs code in a context attached a state before, which outlives that code.
     unsafe {
         let state: *const VuState = qjs::JS_GetContextOpaque(ctx.as_raw().as_ptr()).cast();
         Rc::increment_strong_count(state);

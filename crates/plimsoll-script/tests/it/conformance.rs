@@ -7,11 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use plimsoll_script::{Disk, End, Settings};
+use plimsoll_script::{Disk, End, ScriptError, Settings};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::rig::{Recorder, Rig, iteration};
+use crate::rig::{Contexts, Recorder, Rig, iteration};
 
 type Tags = BTreeMap<String, Option<String>>;
 
@@ -48,6 +48,8 @@ struct Claims {
     slept_ms: Option<f64>,
     options: Option<Value>,
     functions: Option<Vec<String>>,
+    /// Words of the reason for which every virtual user gets a context of its own; none means that they share one.
+    own_context: Option<String>,
     #[serde(default)]
     settings: Overrides,
 }
@@ -119,8 +121,10 @@ fn every_script_does_what_it_claims() {
     for path in &scripts {
         let name = path.file_name().unwrap().to_string_lossy();
         let claims = claims_of(path);
-        for breach in breaches(path, &claims) {
-            broken.push(format!("{name} ({}): {breach}", claims.does));
+        for context in [Contexts::Shared, Contexts::Own] {
+            for breach in breaches(path, &claims, context) {
+                broken.push(format!("{name} ({}), {context:?}: {breach}", claims.does));
+            }
         }
     }
     assert!(
@@ -133,28 +137,18 @@ fn every_script_does_what_it_claims() {
     assert!(scripts.len() >= 130, "only {} scripts", scripts.len());
 }
 
-fn breaches(path: &Path, claims: &Claims) -> Vec<String> {
+fn breaches(path: &Path, claims: &Claims, contexts: Contexts) -> Vec<String> {
     let entry = path.to_string_lossy();
     let mut found = Vec::new();
-    let rig = match Rig::of_files(Rc::new(Disk), &entry, &claims.settings.settings()) {
+    let rig = match Rig::of_files(Rc::new(Disk), &entry, &claims.settings.settings(), contexts) {
         Ok(rig) => rig,
-        Err((error, _)) => {
-            let wanted = claims.load_error.as_deref();
-            let is_right = wanted.is_some_and(|words| error.to_string().contains(words));
-            if !is_right {
-                found.push(format!("did not load: {error}; expected {wanted:?}"));
-            }
-            differs(
-                &mut found,
-                "exit code",
-                &Some(error.exit_code()),
-                &claims.exit.or(Some(error.exit_code())),
-            );
-            return found;
-        }
+        Err((error, _)) => return breaches_of_error(&error, claims),
     };
     if let Some(words) = &claims.load_error {
         return vec![format!("loaded, although it should say {words:?}")];
+    }
+    if contexts == Contexts::Shared {
+        compare_context(&mut found, &rig, claims);
     }
     let ended = play(&rig, claims.iterations);
     compare_end(&mut found, &ended, claims, &rig.host);
@@ -204,6 +198,26 @@ fn breaches(path: &Path, claims: &Claims) -> Vec<String> {
     );
     compare_warnings(&mut found, host, claims);
     found
+}
+
+fn breaches_of_error(error: &ScriptError, claims: &Claims) -> Vec<String> {
+    let mut found = Vec::new();
+    let wanted = claims.load_error.as_deref();
+    let is_right = wanted.is_some_and(|words| error.to_string().contains(words));
+    if !is_right {
+        found.push(format!("did not load: {error}; expected {wanted:?}"));
+    }
+    let exit = Some(error.exit_code());
+    differs(&mut found, "exit code", &exit, &claims.exit.or(exit));
+    found
+}
+
+fn compare_context(found: &mut Vec<String>, rig: &Rig, claims: &Claims) {
+    let why = rig.program.own_context_because().unwrap_or_default();
+    let words = claims.own_context.as_deref().unwrap_or_default();
+    if why.is_empty() != words.is_empty() || !why.contains(words) {
+        found.push(format!("own context because {why:?}; expected {words:?}"));
+    }
 }
 
 /// Setup, the iterations of one virtual user, teardown: the last end, or the first that is not well.

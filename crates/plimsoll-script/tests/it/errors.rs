@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use plimsoll_script::{End, Got, Host, Limits, Memory, Runtime, Settings, Want};
 
-use crate::rig::{Recorder, Rig, iteration, load};
+use crate::rig::{Contexts, Recorder, Rig, iteration, load};
 
 fn refusal(files: &[(&str, &str)]) -> (String, u8) {
     let mut sources = Memory::default();
@@ -14,7 +14,14 @@ fn refusal(files: &[(&str, &str)]) -> (String, u8) {
         sources = sources.with(*path, *text);
     }
     let host = Rc::new(Recorder::default());
-    let error = load(Rc::new(sources), "/t/main.js", &Settings::default(), &host).unwrap_err();
+    let error = load(
+        Rc::new(sources),
+        "/t/main.js",
+        &Settings::default(),
+        &host,
+        Contexts::Shared,
+    )
+    .unwrap_err();
     (error.to_string(), error.exit_code())
 }
 
@@ -109,7 +116,8 @@ fn rig_with(limits: Limits, text: &str) -> Rig {
         limits,
         ..Settings::default()
     };
-    Rig::of_files(sources, "/t/main.js", &settings).unwrap_or_else(|(error, _)| panic!("{error}"))
+    Rig::of_files(sources, "/t/main.js", &settings, Contexts::Shared)
+        .unwrap_or_else(|(error, _)| panic!("{error}"))
 }
 
 #[test]
@@ -131,7 +139,16 @@ fn an_endless_loop_ends_at_its_budget_and_cannot_catch_that() {
 fn the_stop_flag_ends_a_loop_from_another_thread() {
     let sources = Rc::new(Memory::default().with("/t/main.js", ENDLESS));
     let host = Rc::new(Recorder::default());
-    let program = Arc::new(load(sources, "/t/main.js", &Settings::default(), &host).unwrap());
+    let program = Arc::new(
+        load(
+            sources,
+            "/t/main.js",
+            &Settings::default(),
+            &host,
+            Contexts::Shared,
+        )
+        .unwrap(),
+    );
     let stop = Arc::new(AtomicBool::new(false));
     let runtime = Runtime::new(
         &program,

@@ -121,3 +121,81 @@ fn promises_of_one_virtual_user_run_in_no_other() {
         ["2 slept", "2 job", "2 end", "1 slept", "1 job", "1 end"]
     );
 }
+
+/// What each of three virtual users logs in one iteration, after all have run their init code.
+fn lines_of_three(script: &str) -> Vec<String> {
+    let rig = Rig::of_text(script);
+    assert_eq!(rig.program.own_context_because(), None, "they share");
+    let mut vus: Vec<_> = (1..=3).map(|id| rig.vu(id)).collect();
+    for vu in &mut vus {
+        rig.run(vu, iteration("default", 0));
+    }
+    rig.host.console_lines()
+}
+
+#[test]
+fn virtual_users_that_share_a_context_share_no_variable() {
+    let lines = lines_of_three(
+        "let count = 0; const seen = []; class Own { static made = 0; } const own = () => {}; const again = /a/g;
+         export default function () {
+           count += 1; seen.push(count); Own.made += 1; own.calls = (own.calls ?? 0) + 1; again.test('a');
+           __ENV.NAME += '!';
+           console.log(count, seen.length, Own.made, own.calls, again.lastIndex, __ENV.NAME);
+         }",
+    );
+    assert_eq!(lines, ["1 1 1 1 1 value!"; 3]);
+}
+
+#[test]
+fn tags_and_metadata_belong_to_one_virtual_user() {
+    let lines = lines_of_three(
+        "import exec from 'k6/execution';
+         export default function () {
+           console.log(exec.vu.metrics.tags.a, exec.vu.metrics.metadata.b, exec.vu.tags === exec.vu.metrics.tags);
+           exec.vu.metrics.tags.a = 'set'; exec.vu.metrics.metadata.b = 'set';
+         }",
+    );
+    assert_eq!(lines, ["undefined undefined true"; 3]);
+}
+
+#[test]
+fn shared_objects_cannot_be_changed_by_later_code() {
+    let lines = lines_of_three(
+        "import http, { get } from 'k6/http'; import { check } from 'k6'; import exec from 'k6/execution';
+         const attempts = [
+           () => { globalThis.leak = 1; }, () => { Math.random = () => 4; }, () => { http.get = null; },
+           () => { get.leak = 1; }, () => { check.leak = 1; }, () => { exec.test.leak = 1; }, () => { console.log = null; },
+           () => { Array.from = null; }, () => { JSON.leak = 1; }, () => { delete globalThis.Map; },
+           () => { Object.defineProperty(Object, 'keys', { value: null }); }, () => { Symbol.leak = 1; },
+           () => { exec.vu.metrics = {}; }, () => { String.raw.leak = 1; }, () => { new URL('http://a/').constructor.leak = 1; },
+         ];
+         export default function () {
+           const refused = attempts.filter((attempt) => { try { attempt(); return false; } catch (e) { return e instanceof TypeError; } });
+           console.log(attempts.length - refused.length, typeof leak, Math.max(1, 2));
+         }",
+    );
+    assert_eq!(lines, ["0 undefined 2"; 3]);
+}
+
+#[test]
+fn what_scripts_inherit_from_shared_objects_they_may_replace_on_their_own() {
+    let lines = lines_of_three(
+        "class Problem extends Error { constructor(text) { super(text); this.name = 'Problem'; } }
+         export default function () {
+           const own = { toString: null }; own.toString = () => 'mine'; own.valueOf = () => 5;
+           const list = [1]; list.map = () => 'list'; const made = function () {}; made.call = 1;
+           console.log(String(new Problem('x')), `${own}`, own + 1, list.map(), made.call);
+         }",
+    );
+    assert_eq!(lines, ["Problem: x mine 6 list 1"; 3]);
+}
+
+#[test]
+fn a_change_of_a_shared_object_says_where_it_would_work() {
+    let rig = Rig::of_text("export default function () { globalThis.total = 1; }");
+    let mut vu = rig.vu(1);
+    let End::Exception(exception) = rig.run(&mut vu, iteration("default", 0)) else {
+        panic!("no exception");
+    };
+    assert!(exception.message.contains("init code"), "{exception:?}");
+}

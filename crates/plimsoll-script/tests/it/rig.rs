@@ -114,11 +114,19 @@ pub(crate) struct Rig {
     pub(crate) runtime: Runtime,
 }
 
+/// Whether virtual users share a context, where the script allows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Contexts {
+    Shared,
+    Own,
+}
+
 pub(crate) fn load(
     sources: Rc<dyn Sources>,
     entry: &str,
     settings: &Settings,
     host: &Rc<Recorder>,
+    contexts: Contexts,
 ) -> Result<Program, ScriptError> {
     Program::load(Load {
         sources,
@@ -126,6 +134,7 @@ pub(crate) fn load(
         env: vec![("NAME".to_owned(), "value".to_owned())],
         host: Rc::clone(host) as Rc<dyn Host>,
         settings: settings.clone(),
+        shares_context: contexts == Contexts::Shared,
         stop: Arc::new(AtomicBool::new(false)),
     })
 }
@@ -135,9 +144,10 @@ impl Rig {
         sources: Rc<dyn Sources>,
         entry: &str,
         settings: &Settings,
+        contexts: Contexts,
     ) -> Result<Self, (ScriptError, Rc<Recorder>)> {
         let host = Rc::new(Recorder::default());
-        let program = match load(sources, entry, settings, &host) {
+        let program = match load(sources, entry, settings, &host, contexts) {
             Ok(program) => Arc::new(program),
             Err(error) => return Err((error, host)),
         };
@@ -156,7 +166,8 @@ impl Rig {
 
     pub(crate) fn of_text(text: &str) -> Self {
         let sources = Rc::new(Memory::default().with("/test/main.js", text));
-        let rig = Self::of_files(sources, "/test/main.js", &Settings::default());
+        let settings = Settings::default();
+        let rig = Self::of_files(sources, "/test/main.js", &settings, Contexts::Shared);
         rig.unwrap_or_else(|(error, _)| panic!("{error}"))
     }
 

@@ -14,7 +14,7 @@ use plimsoll_core::metrics::Store;
 use plimsoll_core::scenario::{Flag, Layer, Options, Origin};
 use plimsoll_core::threshold::Thresholds;
 use plimsoll_engine::scripted::{Naming, Script};
-use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
+use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, Level};
 use plimsoll_script::{Disk, Host, Load, Program, Settings, Sources, SystemTags, TagSetId};
 
 use super::args::ScriptArgs;
@@ -66,6 +66,10 @@ pub(crate) fn load(args: &ScriptArgs, stop: &Arc<AtomicBool>) -> Result<Loaded> 
         ..Settings::default()
     };
     let program = load_program(args, first, stop)?;
+    if let Some(why) = program.own_context_because() {
+        let message = format!("every virtual user has a JavaScript context of its own: {why}");
+        console::line(Level::Debug, &message, None);
+    }
     let options = options(args, &program)?;
     for warning in &options.warnings {
         console::warn(&warning.to_string());
@@ -148,6 +152,7 @@ fn load_program(args: &ScriptArgs, settings: Settings, stop: &Arc<AtomicBool>) -
         env,
         host: Rc::new(InitHost),
         settings,
+        shares_context: true,
         stop: Arc::clone(stop),
     })
     .map_err(|error| of_script(&error))

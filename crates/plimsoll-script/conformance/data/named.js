@@ -1,0 +1,2 @@
+// Imported by a module that is imported.
+export const name = 'inner';
