@@ -118,6 +118,11 @@ pub struct Scenario {
 pub struct Scenarios(BTreeMap<String, Scenario>);
 
 impl Scenarios {
+    /// A test of one scenario.
+    pub fn only(scenario: Scenario) -> Self {
+        Self(BTreeMap::from([(scenario.name.clone(), scenario)]))
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Scenario> {
         self.0.values()
     }

@@ -57,6 +57,18 @@ impl RateProfile {
         })
     }
 
+    /// The same course, so many times as high.
+    pub fn scaled(&self, factor: f64) -> Result<Self, ProfileError> {
+        let (from_per_s, to_per_s) = (self.from_per_s * factor, self.to_per_s * factor);
+        check_rate(from_per_s)?;
+        check_rate(to_per_s)?;
+        Ok(Self {
+            from_per_s,
+            to_per_s,
+            ramp_ns: self.ramp_ns,
+        })
+    }
+
     /// The rate at `at` after the start, per second.
     pub fn rate_at(&self, at: Nanos) -> f64 {
         if at >= self.ramp_ns {

@@ -8,6 +8,7 @@ mod arrival;
 mod attempts;
 mod crew;
 pub mod echo;
+mod gather;
 mod message;
 mod options;
 pub mod preflight;

@@ -73,6 +73,15 @@ impl Recorder {
         self.begin(level, start, in_flight);
     }
 
+    /// An attempt of `level` fell due: of this one, or of an earlier one if it could not start before.
+    pub(crate) fn add_due(&mut self, level: u32) {
+        if level == self.level {
+            self.due += 1;
+        } else {
+            self.carried_entry(level).due_count += 1;
+        }
+    }
+
     /// Must be called with the number in flight before it changes.
     #[inline]
     pub(crate) fn advance(&mut self, now: Nanos, in_flight: u64) {

@@ -1,6 +1,5 @@
 //! Drives the workers level by level, merges their windows and lets the judge decide.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -11,17 +10,15 @@ use plimsoll_core::{Nanos, Window};
 use plimsoll_net::clock::Clock;
 
 use crate::crew::{Crew, CrewError};
+use crate::gather::Gather;
 use crate::message::{Body, Command, Report};
 use crate::options::Options;
-use crate::recorder::Recorder;
 use crate::worker::{WINDOW, Worker};
 
 /// Time between the decision on a level and its start: every worker must have heard of it.
 const LEAD: Nanos = Nanos::from_millis(5);
 /// How often an interruption is looked for.
 const INTERRUPT_PERIOD: Duration = Duration::from_millis(50);
-/// Shorter windows without any attempt are not windows.
-const EMPTY: Nanos = Nanos::from_millis(1);
 /// Seconds without a window after which the workers are taken for dead.
 const SILENCE_WINDOWS: u64 = 30;
 
@@ -31,10 +28,7 @@ pub struct EngineRunner {
     clock: Clock,
     crew: Crew<Command>,
     reports: Receiver<Report>,
-    /// Windows that arrived, per worker, until every worker's has.
-    arrived: Vec<VecDeque<Box<Recorder>>>,
-    /// Windows of an earlier level that came too late to be judged.
-    stale: Vec<Recorder>,
+    gather: Gather,
     exhausted: usize,
     interrupt: Arc<AtomicBool>,
 }
@@ -51,13 +45,11 @@ impl EngineRunner {
             let (options, reports) = (options.clone(), report_sender.clone());
             move || Worker::new(post, clock, options, reports).run()
         })?;
-        let arrived = (0..crew.len()).map(|_| VecDeque::new()).collect();
         Ok(Self {
             clock,
+            gather: Gather::new(crew.len()),
             crew,
             reports,
-            arrived,
-            stale: Vec::new(),
             exhausted: 0,
             interrupt,
         })
@@ -77,14 +69,8 @@ impl EngineRunner {
             level,
             ..Window::default()
         };
-        for recorder in self
-            .arrived
-            .iter_mut()
-            .flat_map(|queue| queue.drain(..).map(|recorder| *recorder))
-            .chain(self.stale.drain(..))
-        {
-            recorder.add_as_carried_to(&mut window);
-        }
+        self.gather.begin_level();
+        self.gather.carry_into(&mut window);
         let mut drained = 0;
         while drained < self.crew.len() {
             let report = self.receive(false)?;
@@ -125,25 +111,22 @@ impl EngineRunner {
     /// The next window of `level`, merged from all workers.
     fn next_window(&mut self, level: u32) -> Result<Window, StepError> {
         loop {
-            while self.arrived.iter().any(VecDeque::is_empty) {
-                let report = self.receive(true)?;
-                self.sort_in(report, level)?;
-            }
-            let window = self.merge();
-            // Workers that were off the processor for seconds send empty windows to keep in step.
-            if window.length_ns > EMPTY || window.due_count > 0 || window.sent_count > 0 {
+            let crew = &self.crew;
+            let merged = self.gather.take(|worker, mut recorder| {
+                recorder.clear();
+                crew.tell_quietly(worker, Command::Cleared(recorder));
+            });
+            if let Some(window) = merged {
                 return Ok(window);
             }
+            let report = self.receive(true)?;
+            self.sort_in(report, level)?;
         }
     }
 
     fn sort_in(&mut self, report: Report, level: u32) -> Result<(), StepError> {
         match report.body {
-            Body::Window(recorder) if recorder.level == level => {
-                self.arrived[report.worker].push_back(recorder);
-            }
-            // It ended while the judge decided: its counts are carried into the next window.
-            Body::Window(recorder) => self.stale.push(*recorder),
+            Body::Window(recorder) => self.gather.add(report.worker, recorder, level),
             Body::Exhausted => {
                 self.exhausted += 1;
                 if self.is_exhausted() {
@@ -155,29 +138,11 @@ impl EngineRunner {
         }
         Ok(())
     }
-
-    fn merge(&mut self) -> Window {
-        let mut window = Window::default();
-        for (worker, arrived) in self.arrived.iter_mut().enumerate() {
-            let Some(mut recorder) = arrived.pop_front() else {
-                continue;
-            };
-            recorder.add_to(&mut window);
-            recorder.clear();
-            self.crew.tell_quietly(worker, Command::Cleared(recorder));
-        }
-        for recorder in self.stale.drain(..) {
-            recorder.add_as_carried_to(&mut window);
-        }
-        window
-    }
 }
 
 impl StepRunner for EngineRunner {
     fn play(&mut self, step: &Step, judge: &mut dyn FnMut(&Window) -> Go) -> Result<(), StepError> {
-        for queue in &mut self.arrived {
-            self.stale.extend(queue.drain(..).map(|recorder| *recorder));
-        }
+        self.gather.begin_level();
         let start = self.clock.now() + LEAD;
         let (level, load) = (step.level, step.load);
         self.crew.tell_all(|| Command::Level { level, load, start });

@@ -8,10 +8,12 @@ mod calls;
 mod client;
 mod exchange;
 mod host;
+mod levels;
 mod message;
 mod names;
 mod play;
 mod run;
+mod search;
 mod vus;
 mod worker;
 
@@ -24,9 +26,10 @@ use plimsoll_core::metrics::Store;
 use plimsoll_core::scenario::{Scenario, Scenarios};
 use plimsoll_script::{Program, Settings};
 
-pub use message::LogLine;
+pub use message::{LogLine, Reached};
 pub use names::Naming;
 pub use run::{ScriptEnd, ScriptError, ScriptRunner, Tick, Watcher};
+pub use search::{Drained, ScriptLevels};
 
 /// A script with everything that its options decide; equal for all workers.
 #[derive(Debug)]
@@ -92,6 +95,12 @@ impl Script {
             unix_zero_ms: 0,
             bounds: Vec::new(),
         }
+    }
+
+    /// Plays other scenarios than those that the options asked for.
+    pub fn set_scenarios(&mut self, scenarios: Scenarios) {
+        self.ranges = vu_ranges(&scenarios).0;
+        self.scenarios = scenarios;
     }
 
     /// Virtual users that can exist at once.

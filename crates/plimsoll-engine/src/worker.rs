@@ -360,7 +360,7 @@ impl Worker {
 }
 
 /// The `index`-th of `parts` shares of a total; shares differ by one at most and add up.
-fn share_of(total: u64, index: u64, parts: u64) -> u64 {
+pub(crate) fn share_of(total: u64, index: u64, parts: u64) -> u64 {
     total / parts + u64::from(index < total % parts)
 }
 

@@ -206,7 +206,7 @@ pub(crate) struct FindArgs {
     #[arg(long)]
     pub(crate) no_overshoot: bool,
 
-    /// Most connections to open
+    /// Most connections to open; with a script, most virtual users
     #[arg(short = 'c', long, value_name = "COUNT")]
     pub(crate) connections: Option<String>,
 
@@ -221,6 +221,14 @@ pub(crate) struct FindArgs {
     /// Do not ask before loading a target that is not on this host
     #[arg(long)]
     pub(crate) yes: bool,
+
+    /// With a script: a variable that it finds in __ENV, repeatable
+    #[arg(short = 'e', long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+
+    /// With a script: the scenario whose function is run; its own load is replaced by the search
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scenario: Option<String>,
 
     #[command(flatten)]
     pub(crate) watch: WatchArgs,

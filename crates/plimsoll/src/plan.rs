@@ -79,20 +79,25 @@ pub(crate) fn of_run(args: &RunArgs) -> Result<Plan> {
 pub(crate) fn of_find(args: &FindArgs) -> Result<Plan> {
     let request = request(&args.request)?;
     let objectives = Objectives::parse(&args.slo).context("--slo")?;
-    let connections = args.connections.as_deref().map(connections).transpose()?;
-    let connections_max = connections.unwrap_or(of(OPEN_CONNECTIONS));
+    let connections_max = most_in_flight(args.connections.as_deref())?;
     Ok(Plan {
         workers: workers(&args.request, connections_max)?,
         request,
         load: Load::Search,
         until: None,
-        connections_max: within_descriptors(connections_max)?,
+        connections_max,
         timeout_ns: plimsoll_control::search::client_timeout(&objectives),
         keepalive: !args.request.no_keepalive,
         insecure: args.request.insecure,
         objectives: Some(objectives),
         seed: args.request.seed.unwrap_or_else(machine::fresh_seed),
     })
+}
+
+/// Connections, or virtual users, that a search may take.
+pub(crate) fn most_in_flight(asked: Option<&str>) -> Result<NonZeroU32> {
+    let asked = asked.map(connections).transpose()?;
+    within_descriptors(asked.unwrap_or(of(OPEN_CONNECTIONS)))
 }
 
 pub(crate) fn arrivals(arg: ArrivalsArg) -> Arrivals {

@@ -1,10 +1,10 @@
 //! `plimsoll run SCRIPT`: a k6 script as it is, with the summary its users know and what we add.
 
-mod args;
-mod console;
-mod load;
+pub(crate) mod args;
+pub(crate) mod console;
+pub(crate) mod load;
 mod out;
-mod play;
+pub(crate) mod play;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -38,20 +38,25 @@ impl Worker {
         let (most, per_host) = (self.script.batch_max, self.script.batch_per_host_max);
         let slot = &mut self.vus.slots[place];
         while let Some((at, call)) = slot.next_call(most, per_host) {
-            let arrival = slot
-                .running
-                .as_mut()
-                .and_then(|running| running.intended.take());
-            let intended = arrival.unwrap_or(now);
+            let mut level = self.recorder.level;
+            let mut intended = now;
+            if let Some(running) = &mut slot.running {
+                running.calls += 1;
+                // The first call of an arrival was due with it.
+                if let Some(arrival) = running.intended.take() {
+                    (intended, level) = (arrival, running.level);
+                }
+            }
             self.recorder.advance(now, self.in_flight);
             self.recorder.add_late(now.saturating_sub(intended));
             self.in_flight += 1;
             self.recorder.in_flight_max = self.recorder.in_flight_max.max(self.in_flight);
-            self.recorder.due += 1;
+            self.recorder.add_due(level);
             let asker = Asker {
                 vu: place,
                 place: at,
                 intended,
+                level,
             };
             self.client.start(asker, &call, now);
         }
@@ -84,29 +89,32 @@ impl Worker {
         if finished.sent.is_some() {
             self.recorder.sent += 1;
         }
-        self.record(
-            finished.asker.intended,
-            finished.sent,
-            finished.outcome,
-            finished.result.received_bytes,
-            now,
-        );
+        let asker = finished.asker;
+        if let Some(remote) = finished.result.remote {
+            self.busy.reached.note(remote);
+        }
+        let ending = Ending {
+            level: asker.level,
+            outcome: finished.outcome,
+            response: now.saturating_sub(asker.intended),
+            service: finished.sent.map(|sent| now.saturating_sub(sent)),
+            bytes: finished.result.received_bytes,
+        };
+        self.recorder.record(&ending, &self.script.bounds);
     }
 
-    pub(super) fn record(
-        &mut self,
-        intended: Nanos,
-        sent: Option<Nanos>,
-        outcome: Outcome,
-        bytes: u64,
-        now: Nanos,
-    ) {
+    /// An arrival found no virtual user in time: every one waits for the target, so it is a bad attempt, not a gap.
+    pub(super) fn drop_arrival(&mut self, intended: Nanos, level: u32, now: Nanos) {
+        let waited = now.saturating_sub(intended);
+        self.recorder.add_due(level);
+        self.recorder.dropped_target += 1;
+        self.recorder.add_late(waited);
         let ending = Ending {
-            level: 0,
-            outcome,
-            response: now.saturating_sub(intended),
-            service: sent.map(|sent| now.saturating_sub(sent)),
-            bytes,
+            level,
+            outcome: Outcome::Dropped,
+            response: waited,
+            service: None,
+            bytes: 0,
         };
         self.recorder.record(&ending, &self.script.bounds);
     }

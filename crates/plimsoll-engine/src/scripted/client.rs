@@ -23,6 +23,8 @@ pub(super) struct Asker {
     /// The call's place in its batch.
     pub(super) place: usize,
     pub(super) intended: Nanos,
+    /// In which the call was due.
+    pub(super) level: u32,
 }
 
 /// A call that is over.
@@ -110,6 +112,7 @@ impl Client {
         let prepared = exchange.prepare(call, &self.user_agent);
         exchange.place = asker.place;
         exchange.intended = asker.intended;
+        exchange.level = asker.level;
         exchange.deadline = now + call.timeout;
         exchange.moments = Moments {
             asked: now,
@@ -214,6 +217,7 @@ impl Client {
                 vu,
                 place: exchange.place,
                 intended: exchange.intended,
+                level: exchange.level,
             },
             outcome,
             sent: exchange.moments.sent,

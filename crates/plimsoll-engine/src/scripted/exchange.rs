@@ -82,6 +82,7 @@ pub(super) struct Exchange {
     pub(super) deadline: Nanos,
     /// From which response time counts: the arrival of the iteration, or the call.
     pub(super) intended: Nanos,
+    pub(super) level: u32,
     pub(super) is_head: bool,
     /// A new connection has been tried after a kept one turned out to be closed.
     pub(super) retried: bool,

@@ -1,7 +1,10 @@
 //! What passes between the runner of a scripted test and its workers.
 
+use std::net::SocketAddr;
+
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::{Sample, Store};
+use plimsoll_core::step::StepLoad;
 use plimsoll_script::host::Level;
 use plimsoll_script::{End, ScriptError};
 
@@ -14,6 +17,20 @@ pub(super) enum Command {
     Alone(Alone),
     /// Play the scenarios; `setup` returned `data`.
     Begin { data: Option<Box<str>>, at: Nanos },
+    /// Play levels from now on instead of the scenarios, with at most so many virtual users on all workers;
+    /// `setup` returned `data`.
+    Search {
+        data: Option<Box<str>>,
+        vus_max: u32,
+    },
+    /// From `start` on, this load; its rate is one of iterations.
+    Level {
+        level: u32,
+        load: StepLoad,
+        start: Nanos,
+    },
+    /// Start nothing more; all that runs by then may end until `until`.
+    Drain { level: u32, until: Nanos },
     /// Start nothing more and interrupt what runs.
     Halt,
     /// Make no more of anything.
@@ -56,6 +73,46 @@ pub(super) struct Busy {
     pub(super) completed: u64,
     pub(super) interrupted: u64,
     pub(super) dropped: u64,
+    /// Requests of the completed iterations.
+    pub(super) calls_of_completed: u64,
+    pub(super) reached: Reached,
+}
+
+impl Busy {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.vus_active += other.vus_active;
+        self.vus_existing += other.vus_existing;
+        self.completed += other.completed;
+        self.interrupted += other.interrupted;
+        self.dropped += other.dropped;
+        self.calls_of_completed += other.calls_of_completed;
+        self.reached.add(&other.reached);
+    }
+}
+
+/// Whom the requests went to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// The first address, and whether there were others.
+    pub address: Option<SocketAddr>,
+    pub has_others: bool,
+    /// One of them is not of this host.
+    pub is_remote: bool,
+}
+
+impl Reached {
+    pub(super) fn note(&mut self, address: SocketAddr) {
+        self.has_others |= *self.address.get_or_insert(address) != address;
+        self.is_remote |= !address.ip().is_loopback();
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        if let Some(address) = other.address {
+            self.note(address);
+        }
+        self.has_others |= other.has_others;
+        self.is_remote |= other.is_remote;
+    }
 }
 
 /// Worker to runner.
@@ -78,7 +135,7 @@ pub(super) enum Body {
         counted: Box<Counted>,
     },
     Window(Box<Counted>, Busy, Vec<(String, f64)>),
-    /// All scenarios are over; the last counters.
+    /// All scenarios are over, or the last level is drained; the last counters.
     Finished(Box<Counted>, Busy),
     Log(LogLine),
     MarkedFailed(String),

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use plimsoll_control::executor::{self, Action, Executor, Share};
+use plimsoll_core::Nanos;
 use plimsoll_core::metrics::BuiltIn;
 use plimsoll_core::scenario::Scenario;
-use plimsoll_core::{Nanos, Outcome};
 use plimsoll_script::tags::TagSetId;
 use plimsoll_script::{End, Got, Iteration, ScriptError, Want};
 
@@ -17,7 +17,7 @@ use super::vus::{Ended, Running, Slot};
 use super::worker::Worker;
 
 /// Iterations that need no waiting may start one after the other for this long before sockets get a turn.
-const BURST: Nanos = Nanos::from_millis(2);
+pub(super) const BURST: Nanos = Nanos::from_millis(2);
 
 /// One scenario as this worker plays it.
 pub(super) struct Playing {
@@ -85,10 +85,13 @@ impl Worker {
 
     /// Plays what the executors ask for; true when there is more to do at once.
     pub(super) fn start_due(&mut self) -> bool {
+        let began = self.clock.now();
+        if self.levels.is_some() {
+            return self.start_due_of_level(began);
+        }
         if !self.is_playing {
             return false;
         }
-        let began = self.clock.now();
         if began < self.host.origin.get() {
             // Every worker begins at the same moment, and windows count from there.
             return false;
@@ -139,18 +142,31 @@ impl Worker {
         let Some(place) = self.vus.place(next.vu) else {
             return;
         };
-        let origin = self.host.origin.get();
-        let playing = &self.playing[index];
-        let slot = &mut self.vus.slots[place];
-        let now = self.clock.now();
-        let intended = origin + next.intended_at;
-        if playing.arrives {
+        let arrives = self.playing[index].arrives;
+        let intended = arrives.then_some(self.host.origin.get() + next.intended_at);
+        if let Some(intended) = intended {
+            let now = self.clock.now();
             self.recorder.lag.record(now.saturating_sub(intended));
         }
+        self.begin_iteration(place, index, intended, self.recorder.level, next);
+    }
+
+    pub(super) fn begin_iteration(
+        &mut self,
+        place: usize,
+        index: usize,
+        intended: Option<Nanos>,
+        level: u32,
+        next: executor::Iteration,
+    ) {
+        let playing = &self.playing[index];
+        let slot = &mut self.vus.slots[place];
         slot.running = Some(Running {
             scenario: Some(index),
-            began: now,
-            intended: playing.arrives.then_some(intended),
+            began: self.clock.now(),
+            intended,
+            level,
+            calls: 0,
         });
         let iteration = Iteration {
             function: Rc::clone(&playing.function),
@@ -180,11 +196,8 @@ impl Worker {
             // Iterations that were never due: the scenario ended before their turn.
             return;
         }
-        // Every virtual user waits for the target: the arrival is a bad attempt, not a gap.
         for _ in 0..count {
-            self.recorder.due += 1;
-            self.recorder.dropped_target += 1;
-            self.record(intended, None, Outcome::Dropped, 0, now);
+            self.drop_arrival(intended, self.recorder.level, now);
         }
     }
 
@@ -232,6 +245,7 @@ impl Worker {
             self.busy.interrupted += 1;
         } else {
             self.busy.completed += 1;
+            self.busy.calls_of_completed += u64::from(running.calls);
             self.host.count(BuiltIn::Iterations, 1.0, tags);
             let took = took.as_millis_f64();
             self.host.count(BuiltIn::IterationDuration, took, tags);
@@ -250,12 +264,15 @@ impl Worker {
             self.timers.push(Reverse((now + rest, place, slot.turn)));
             return;
         }
-        let number = slot.number;
-        self.free(scenario, number);
+        self.free(place, scenario);
     }
 
     /// The virtual user may start again.
-    pub(super) fn free(&mut self, scenario: usize, number: u32) {
+    pub(super) fn free(&mut self, place: usize, scenario: usize) {
+        if let Some(levels) = &mut self.levels {
+            return levels.freed(place);
+        }
+        let number = self.vus.slots[place].number;
         let now = self.test_time();
         let playing = &mut self.playing[scenario];
         playing.executor.ended(number, now);

@@ -21,7 +21,7 @@ const INTERRUPT_PERIOD: Duration = Duration::from_millis(50);
 /// A worker that has not ended so long after it should have runs code that never waits.
 const STUCK: Nanos = Nanos::from_secs(1);
 /// Every worker must have heard of the start.
-const LEAD: Nanos = Nanos::from_millis(5);
+pub(super) const LEAD: Nanos = Nanos::from_millis(5);
 
 /// Why a scripted test could not be played.
 #[derive(Debug, Error)]
@@ -86,13 +86,13 @@ impl ScriptEnd {
 #[derive(Debug)]
 pub struct ScriptRunner {
     script: Arc<Script>,
-    clock: Clock,
-    crew: Crew<Command>,
+    pub(super) clock: Clock,
+    pub(super) crew: Crew<Command>,
     reports: Receiver<Report>,
     /// Ends script code that never waits.
     stop: Arc<AtomicBool>,
-    interrupt: Arc<AtomicBool>,
-    store: Store,
+    pub(super) interrupt: Arc<AtomicBool>,
+    pub(super) store: Store,
     end: ScriptEnd,
 }
 
@@ -296,7 +296,7 @@ impl ScriptRunner {
         Ok(report.map(|report| report.body))
     }
 
-    fn receive_from(
+    pub(super) fn receive_from(
         &mut self,
         watcher: &mut dyn Watcher,
         waits: bool,
@@ -389,11 +389,7 @@ impl Merge {
     fn sum(&self) -> Busy {
         let mut sum = Busy::default();
         for busy in &self.busy {
-            sum.vus_active += busy.vus_active;
-            sum.vus_existing += busy.vus_existing;
-            sum.completed += busy.completed;
-            sum.interrupted += busy.interrupted;
-            sum.dropped += busy.dropped;
+            sum.add(busy);
         }
         sum
     }

@@ -15,6 +15,10 @@ pub(super) struct Running {
     pub(super) began: Nanos,
     /// When it should have begun; the response time of its first request counts from there.
     pub(super) intended: Option<Nanos>,
+    /// In which it was due.
+    pub(super) level: u32,
+    /// Requests it has sent.
+    pub(super) calls: u32,
 }
 
 /// A virtual user and its state on this worker.

@@ -19,6 +19,7 @@ use plimsoll_script::{End, Got, Iteration, Runtime, ScriptError, Want};
 use super::Script;
 use super::client::Client;
 use super::host::Surroundings;
+use super::levels::Levels;
 use super::message::{Alone, Body, Busy, Command, Counted, Report};
 use super::names::Names;
 use super::play::Playing;
@@ -45,6 +46,8 @@ pub(super) struct Worker {
     pub(super) alone: Option<usize>,
     pub(super) alone_deadline: Option<Nanos>,
     pub(super) playing: Vec<Playing>,
+    /// In a search, instead of the executors.
+    pub(super) levels: Option<Levels>,
     pub(super) data: Option<Rc<str>>,
     pub(super) timers: BinaryHeap<Timer>,
     pub(super) recorder: Recorder,
@@ -121,6 +124,7 @@ impl Worker {
             alone: None,
             alone_deadline: None,
             playing: Vec::new(),
+            levels: None,
             data: None,
             timers: BinaryHeap::new(),
             recorder: Recorder::default(),
@@ -169,6 +173,9 @@ impl Worker {
             match self.commands.try_recv() {
                 Ok(Command::Alone(alone)) => self.run_alone(&alone),
                 Ok(Command::Begin { data, at }) => self.begin(data, at),
+                Ok(Command::Search { data, vus_max }) => self.begin_search(data, vus_max),
+                Ok(Command::Level { level, load, start }) => self.expect_level(level, load, start),
+                Ok(Command::Drain { level, until }) => self.begin_drain(level, until),
                 Ok(Command::Halt) => {
                     let now = self.test_time();
                     for playing in &mut self.playing {
@@ -215,6 +222,8 @@ impl Worker {
             scenario: None,
             began: now,
             intended: None,
+            level: self.recorder.level,
+            calls: 0,
         });
         let iteration = Iteration {
             function: alone.function.into(),
@@ -240,8 +249,7 @@ impl Worker {
                 continue;
             }
             if let Some(ended) = slot.resting.take() {
-                let number = slot.number;
-                self.free(ended.scenario, number);
+                self.free(place, ended.scenario);
             } else {
                 self.resume(place, Got::Slept);
                 self.settle();
@@ -255,6 +263,7 @@ impl Worker {
         if self.alone_deadline.is_some_and(|deadline| now >= deadline) {
             self.time_out_alone(now);
         }
+        self.on_time_of_level(now);
         while now >= self.window_end {
             self.end_window(now);
         }
@@ -305,7 +314,7 @@ impl Worker {
         self.recorder.connections_open = self.client.open_count() as u32;
         (self.recorder.run, self.recorder.wait) = self.cpu.read();
         let recorder = std::mem::take(&mut self.recorder);
-        self.recorder.begin(0, now, self.in_flight);
+        self.recorder.begin(recorder.level, now, self.in_flight);
         Box::new(self.stored(recorder))
     }
 
@@ -326,6 +335,10 @@ impl Worker {
         let executors = || self.playing.iter().map(|playing| &playing.executor);
         self.busy.vus_active = executors().map(Executor::vus_active).sum();
         self.busy.vus_existing = executors().map(Executor::vus_existing).sum();
+        if let Some(levels) = &self.levels {
+            self.busy.vus_active = levels.running();
+            self.busy.vus_existing = levels.made();
+        }
         self.host.instance.set(Instance {
             iterations_completed: self.busy.completed,
             iterations_interrupted: self.busy.interrupted,
@@ -365,6 +378,9 @@ impl Worker {
         }
         if let Some(deadline) = self.alone_deadline {
             next = next.min(deadline);
+        }
+        if let Some(levels) = &self.levels {
+            return next.min(levels.next_event());
         }
         if self.is_playing {
             let origin = self.host.origin.get();

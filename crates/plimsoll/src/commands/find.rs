@@ -1,7 +1,12 @@
 //! `plimsoll find URL --slo …`: self-check, search, drain, verdict.
 
+mod script;
+
+use std::ffi::OsStr;
 use std::io::IsTerminal as _;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::summary;
@@ -9,38 +14,38 @@ use plimsoll_control::search::{self, Config, Search};
 use plimsoll_core::record::{Line, Record};
 use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
 use plimsoll_core::units::{parse_duration, parse_rate, parse_ratio};
-use plimsoll_core::verdict::{Judgement, LevelResult, Verdict};
+use plimsoll_core::verdict::{Found, Judgement, LevelResult, Verdict};
 use plimsoll_core::{Nanos, Window};
 use plimsoll_engine::{EngineRunner, Options};
 
 use crate::args::FindArgs;
 use crate::exit::{Exit, Failure};
 use crate::reuse::{self, Reused};
+use crate::script::args::names_script;
 use crate::selfcheck::{self, SelfCheck};
 use crate::session::{Session, drain_limit, interrupt_flag};
 use crate::{explained, output, plan, reach, records, watching};
 
 pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
+    if names_script(OsStr::new(&args.request.url)) {
+        return script::execute(args);
+    }
+    if !args.env.is_empty() || args.scenario.is_some() {
+        bail!(
+            "-e and --scenario are for scripts, and {} is a URL",
+            args.request.url
+        );
+    }
     let plan = plan::of_find(args)?;
     let watches = watching::parse(&args.watch)?;
     let mut config = config(args, &plan)?;
-    let reused = match args.reuse.as_deref() {
-        None => Reused::default(),
-        Some(path) => reuse::of_record(&records::read(path)?)
-            .with_context(|| format!("--reuse {}", path.display()))?,
-    };
+    let reused = reused(args)?;
     let options = Options::new(&plan, None)?;
-    ask_for_remote(args, &options)?;
+    ask_for_remote(args, options.setup.address)?;
     reach::check(&plan, &options)?;
     let interrupt = interrupt_flag()?;
     let mut session = Session::start("find", plan.clone(), &args.output)?;
-    let check = if let Some(check) = reused.self_check {
-        check
-    } else {
-        session.say("self-check: the generator against its own echo, 6 s");
-        selfcheck::measure(plan.workers, &interrupt)?
-    };
-    session.event(reuse::SELF_CHECK, serde_json::to_string(&check)?)?;
+    let check = self_check(&mut session, &reused, &interrupt)?;
     session.watch(options.setup.address, &watches)?;
     config.spent = session.clock.now();
     config.generator_max_per_s = Some(check.max_per_s);
@@ -49,13 +54,50 @@ pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
     announce(&mut session, &search, &check);
     let mut runner = EngineRunner::start(&options, session.clock, Arc::clone(&interrupt))?;
     let driven = search::drive(&mut search, &mut runner, &mut Recording(&mut session));
-    let interrupted = end_levels(&mut session, &mut runner, driven.err())?;
+    let interrupted = is_interrupted(&mut session, driven.err())?;
+    let (level, limit) = begin_drain(&mut session, interrupted)?;
+    let window = runner.drain(level, limit)?;
+    session.window(&window)?;
     drop(runner);
+    conclude(args, session, &search, search.found(), interrupted)
+}
+
+fn reused(args: &FindArgs) -> Result<Reused> {
+    match args.reuse.as_deref() {
+        None => Ok(Reused::default()),
+        Some(path) => reuse::of_record(&records::read(path)?)
+            .with_context(|| format!("--reuse {}", path.display())),
+    }
+}
+
+fn self_check(
+    session: &mut Session,
+    reused: &Reused,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<SelfCheck> {
+    let check = if let Some(check) = reused.self_check {
+        check
+    } else {
+        session.say("self-check: the generator against its own echo, 6 s");
+        selfcheck::measure(session.record.header.plan.workers, interrupt)?
+    };
+    session.event(reuse::SELF_CHECK, serde_json::to_string(&check)?)?;
+    Ok(check)
+}
+
+/// Verdict, record, report and exit code of a search that is over.
+fn conclude(
+    args: &FindArgs,
+    mut session: Session,
+    search: &Search,
+    found: Found,
+    interrupted: bool,
+) -> Result<Exit> {
     if let Some(anchor) = search.anchor() {
         session.event(reuse::ANCHOR, reuse::anchor_text(anchor))?;
     }
     session.settle()?;
-    let mut verdict = summary::of_search(&session.record, search.found());
+    let mut verdict = summary::of_search(&session.record, found);
     explained::add(&session.record, &mut verdict);
     let exit = if interrupted {
         Exit::Interrupted
@@ -91,8 +133,7 @@ fn config(args: &FindArgs, plan: &plimsoll_core::plan::Plan) -> Result<Config> {
 }
 
 /// A target that is not on this host is loaded only after a yes.
-fn ask_for_remote(args: &FindArgs, options: &Options) -> Result<()> {
-    let address = options.setup.address;
+fn ask_for_remote(args: &FindArgs, address: SocketAddr) -> Result<()> {
     if address.ip().is_loopback() || args.yes {
         return Ok(());
     }
@@ -126,40 +167,32 @@ fn announce(session: &mut Session, search: &Search, check: &SelfCheck) {
     ));
 }
 
-/// Drains after the last level; true when the search was interrupted.
-fn end_levels(
-    session: &mut Session,
-    runner: &mut EngineRunner,
-    error: Option<StepError>,
-) -> Result<bool> {
-    let interrupted = match error {
-        None => false,
-        Some(StepError::Interrupted) => true,
-        Some(error) => return Err(error.into()),
-    };
-    if interrupted {
-        session.event("interrupted", "by a signal")?;
+/// Whether a signal ended the search; any other error is one.
+fn is_interrupted(session: &mut Session, error: Option<StepError>) -> Result<bool> {
+    match error {
+        None => Ok(false),
+        Some(StepError::Interrupted) => {
+            session.event("interrupted", "by a signal")?;
+            Ok(true)
+        }
+        Some(error) => Err(error.into()),
     }
-    let level = session
-        .record
-        .levels
-        .iter()
-        .map(|start| start.step.level)
-        .max()
-        .unwrap_or(0)
-        + 1;
-    let load = StepLoad::Closed { in_flight: 0 };
+}
+
+/// Begins the level after the last one, and says how long it may take.
+fn begin_drain(session: &mut Session, interrupted: bool) -> Result<(u32, Nanos)> {
+    let levels = session.record.levels.iter();
+    let last = levels.map(|start| start.step.level).max();
+    let level = last.unwrap_or(0) + 1;
     let drain = Step {
         level,
         phase: Phase::Drain,
-        load,
+        load: StepLoad::Closed { in_flight: 0 },
         windows_max: 1,
     };
     session.level(&drain, None)?;
     let limit = drain_limit(&session.record.header.plan, interrupted);
-    let window = runner.drain(level, limit)?;
-    session.window(&window)?;
-    Ok(interrupted)
+    Ok((level, limit))
 }
 
 /// Writes every level and window of a search as it happens.

@@ -49,18 +49,16 @@ pub(crate) fn is_for_scripts(args: &[OsString]) -> bool {
     if is("inspect") {
         return true;
     }
-    let is_run = is("run");
-    let names_script = |word: &OsString| {
-        word == "-"
-            || Path::new(word)
-                .extension()
-                .and_then(OsStr::to_str)
-                .is_some_and(|e| ["js", "mjs", "cjs", "ts", "mts", "cts"].contains(&e))
-                && !word.to_string_lossy().contains("://")
-                // `-d @body.js` of a URL.
-                && !word.to_string_lossy().starts_with('@')
-    };
-    is_run && args.iter().skip(2).any(names_script)
+    is("run") && args.iter().skip(2).any(|word| names_script(word))
+}
+
+/// A script by its extension, or `-`; not a URL, and not `-d @body.js` of one.
+pub(crate) fn names_script(word: &OsStr) -> bool {
+    let text = word.to_string_lossy();
+    let extension = Path::new(word).extension().and_then(OsStr::to_str);
+    let is_source =
+        extension.is_some_and(|e| ["js", "mjs", "cjs", "ts", "mts", "cts"].contains(&e));
+    text == "-" || is_source && !text.contains("://") && !text.starts_with('@')
 }
 
 pub(crate) fn parse(args: &[OsString]) -> Result<ScriptArgs, clap::Error> {
@@ -130,7 +128,7 @@ fn texts<'a>(matches: &'a ArgMatches, name: &str) -> impl Iterator<Item = String
         .cloned()
 }
 
-fn pair(text: &str) -> (String, String) {
+pub(crate) fn pair(text: &str) -> (String, String) {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     (name.to_owned(), value.to_owned())
 }

@@ -138,7 +138,7 @@ pub(crate) fn play(
     Ok(played)
 }
 
-fn of_runner(error: plimsoll_engine::scripted::ScriptError) -> anyhow::Error {
+pub(crate) fn of_runner(error: plimsoll_engine::scripted::ScriptError) -> anyhow::Error {
     match error {
         plimsoll_engine::scripted::ScriptError::Script(error) => of_script(&error),
         other => other.into(),
@@ -151,10 +151,10 @@ fn exports(loaded: &Loaded, name: &str) -> bool {
 }
 
 /// What `setup` returned, as JSON.
-fn set_up(
+pub(crate) fn set_up(
     loaded: &Loaded,
     runner: &mut ScriptRunner,
-    following: &mut Following<'_>,
+    watcher: &mut dyn Watcher,
     ending: &mut Ending,
 ) -> Result<Option<Box<str>>> {
     let settings = &loaded.options.settings;
@@ -163,7 +163,7 @@ fn set_up(
     }
     let timeout = settings.setup_timeout_ns;
     let (end, timed_out) = runner
-        .alone("setup", None, true, timeout, following)
+        .alone("setup", None, true, timeout, watcher)
         .map_err(of_runner)?;
     note_alone(
         &end,
@@ -179,11 +179,11 @@ fn set_up(
     })
 }
 
-fn tear_down(
+pub(crate) fn tear_down(
     loaded: &Loaded,
     runner: &mut ScriptRunner,
     data: Option<&str>,
-    following: &mut Following<'_>,
+    watcher: &mut dyn Watcher,
     ending: &mut Ending,
 ) -> Result<()> {
     let settings = &loaded.options.settings;
@@ -192,7 +192,7 @@ fn tear_down(
     }
     let timeout = settings.teardown_timeout_ns;
     let (end, timed_out) = runner
-        .alone("teardown", data, false, timeout, following)
+        .alone("teardown", data, false, timeout, watcher)
         .map_err(of_runner)?;
     note_alone(
         &end,

@@ -69,6 +69,36 @@ fn what_was_typed_wrong_is_named() {
 }
 
 #[test]
+fn what_does_not_fit_a_search_with_a_script_is_named() {
+    let folder = Folder::new();
+    let text = "import http from 'k6/http';
+        const load = { executor: 'constant-vus', vus: 1, duration: '1s' };
+        export const options = { scenarios: { buy: load, browse: load } };
+        export default function () {}";
+    let (script, lost) = (folder.file("two.js"), folder.file("lost.js"));
+    std::fs::write(&script, text).unwrap();
+    let url = "http://127.0.0.1:9/";
+    for (args, fragment) in [
+        (vec!["find", &script], "--scenario browse or --scenario buy"),
+        (
+            vec!["find", &script, "--scenario", "sell"],
+            "the script has browse, buy",
+        ),
+        (vec!["find", &script, "-H", "A: b"], "-H is for URLs"),
+        (vec!["find", &script, "-d", "body"], "-d is for URLs"),
+        (vec!["find", &lost], "lost.js"),
+        (
+            vec!["find", url, "-e", "A=b"],
+            "-e and --scenario are for scripts",
+        ),
+    ] {
+        let (code, _, err) = plimsoll(&folder, &[&args[..], &["--slo", "p99<1s"]].concat());
+        assert_eq!(code, USAGE, "{args:?}: {err}");
+        assert!(err.contains(fragment), "{args:?}: {err}");
+    }
+}
+
+#[test]
 fn targets_that_cannot_be_loaded_are_described() {
     let folder = Folder::new();
     let slams = listener(drop);

@@ -1,0 +1,178 @@
+//! A script as a step runner: rates of requests, levels that follow each other, virtual users that run out.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use plimsoll_core::metrics::{Sample, Store};
+use plimsoll_core::scenario::{Executor, Scenario, Scenarios};
+use plimsoll_engine::scripted::{LogLine, Script, ScriptLevels, ScriptRunner, Tick, Watcher};
+use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
+use plimsoll_script::{Host, Memory, Program, Settings, TagSetId};
+
+use super::*;
+
+struct Silent;
+
+impl Watcher for Silent {
+    fn log(&mut self, line: &LogLine) {
+        assert!(line.message.contains("Request Failed"), "{line:?}");
+    }
+    fn samples(&mut self, _store: &Store, _samples: &[Sample]) {}
+    fn tick(&mut self, _tick: &Tick<'_>) -> bool {
+        true
+    }
+}
+
+impl Host for Silent {
+    fn now(&self) -> Nanos {
+        Nanos::ZERO
+    }
+    fn unix_ms(&self) -> i64 {
+        0
+    }
+    fn sample(&self, _metric: plimsoll_core::metrics::MetricId, _value: f64, _tags: TagSetId) {}
+    fn http(&self, _sample: &HttpSample<'_>) {}
+    fn console(&self, _line: &ConsoleLine<'_>) {}
+    fn mark_failed(&self, _message: &str) {}
+    fn instance(&self) -> Instance {
+        Instance::default()
+    }
+    fn scenario_progress(&self, _scenario: &str) -> f64 {
+        0.0
+    }
+}
+
+fn script(text: &str, workers: u32) -> Arc<Script> {
+    let settings = Settings {
+        timeout: Nanos::from_millis(400),
+        ..Settings::default()
+    };
+    let program = Program::load(plimsoll_script::Load {
+        sources: Rc::new(Memory::default().with("/t/main.js", text)),
+        entry: PathBuf::from("/t/main.js"),
+        env: Vec::new(),
+        host: Rc::new(Silent),
+        settings: settings.clone(),
+        shares_context: true,
+        stop: Arc::new(AtomicBool::new(false)),
+    });
+    let scenarios = Scenarios::only(Scenario {
+        name: "default".to_owned(),
+        executor: Executor::ConstantVus {
+            vus: NonZeroU32::MIN,
+            duration_ns: Nanos::from_secs(1),
+        },
+        start_ns: Nanos::ZERO,
+        graceful_stop_ns: Nanos::ZERO,
+        exec: "default".to_owned(),
+        env: std::collections::BTreeMap::default(),
+        tags: std::collections::BTreeMap::default(),
+        extra: None,
+    });
+    let program = Arc::new(program.unwrap());
+    let mut script = Script::new(program, settings, scenarios, Store::default());
+    script.workers = workers;
+    Arc::new(script)
+}
+
+fn step(level: u32, phase: Phase, load: StepLoad, windows_max: u32) -> Step {
+    Step {
+        level,
+        phase,
+        load,
+        windows_max,
+    }
+}
+
+/// Tries the script out, plays the steps and drains; also the requests of an iteration.
+fn play(script: Arc<Script>, vus_max: u32, steps: &[Step]) -> (Played, f64) {
+    let (mut watcher, mut windows) = (Silent, Vec::new());
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let runner = ScriptRunner::start(script, Clock::start(), interrupt, &mut watcher).unwrap();
+    let mut levels = ScriptLevels::new(runner, None, vus_max, &mut watcher);
+    let trial = step(0, Phase::WarmUp, closed(1), 5);
+    levels
+        .try_out(&trial, &mut |window| {
+            windows.push(window.clone());
+            Ok(())
+        })
+        .unwrap();
+    for step in steps {
+        levels
+            .play(step, &mut |window| {
+                windows.push(window.clone());
+                Go::On
+            })
+            .unwrap();
+    }
+    let requests = levels.requests_per_iteration().unwrap();
+    let last = steps.last().map_or(1, |step| step.level + 1);
+    let drained = levels.drain(last, Nanos::from_secs(2)).unwrap();
+    windows.push(drained.window);
+    (Played { windows }, requests)
+}
+
+fn two_gets(port: u16) -> String {
+    format!(
+        "import http from 'k6/http';
+         export default function () {{
+           http.get('http://127.0.0.1:{port}/a'); http.get('http://127.0.0.1:{port}/b');
+         }}"
+    )
+}
+
+#[test]
+fn rates_of_a_script_are_rates_of_requests() {
+    let server = Server::start(Manner::Answer);
+    let steps = [
+        step(1, Phase::Anchor, closed(4), 1),
+        step(2, Phase::Bracket, open(200.0, Arrivals::Uniform), 3),
+        step(3, Phase::Bracket, open(600.0, Arrivals::Poisson), 3),
+    ];
+    let (played, requests) = play(script(&two_gets(server.port), 2), 100, &steps);
+    assert!((requests - 2.0).abs() < 0.01, "{requests}");
+    played.check_flows();
+    for (level, rate) in [(2, 200.0), (3, 600.0)] {
+        let windows = played.windows.iter().filter(|window| window.level == level);
+        let (due, seconds) = windows.fold((0, 0.0), |(due, seconds), window| {
+            (
+                due + window.due_count,
+                seconds + window.length_ns.as_secs_f64(),
+            )
+        });
+        let found = due as f64 / seconds;
+        assert!((found / rate - 1.0).abs() < 0.12, "{found}/s for {rate}/s");
+    }
+    assert_eq!(played.tally().failures(), 0);
+}
+
+#[test]
+fn arrivals_wait_for_a_virtual_user_and_are_dropped_in_the_end() {
+    let server = Server::start(Manner::Delay(50));
+    // Two virtual users carry 40 requests per second.
+    let steps = [step(1, Phase::Bracket, open(200.0, Arrivals::Uniform), 3)];
+    let (played, _) = play(script(&two_gets(server.port), 1), 2, &steps);
+    played.check_flows();
+    let tally = played.tally();
+    assert!(
+        tally.class(Outcome::Dropped).count > 20,
+        "{:?}",
+        tally.attempts()
+    );
+    let response = tally.class(Outcome::Ok).response.mean().unwrap();
+    assert!(
+        response > Nanos::from_millis(100),
+        "waiting counts: {response}"
+    );
+}
+
+#[test]
+fn a_script_without_requests_cannot_be_offered_at_a_rate() {
+    let script = script("export default function () {}", 1);
+    let (mut watcher, interrupt) = (Silent, Arc::new(AtomicBool::new(false)));
+    let runner = ScriptRunner::start(script, Clock::start(), interrupt, &mut watcher).unwrap();
+    let mut levels = ScriptLevels::new(runner, None, 1, &mut watcher);
+    let level = step(1, Phase::Bracket, open(10.0, Arrivals::Uniform), 1);
+    let error = levels.play(&level, &mut |_| Go::On).unwrap_err();
+    assert!(error.to_string().contains("no iteration"), "{error}");
+}

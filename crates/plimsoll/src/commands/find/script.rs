@@ -1,0 +1,251 @@
+//! `plimsoll find SCRIPT --slo …`: the same search, with a k6 script that says what a user does.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result, bail};
+use plimsoll_control::search::{self, Search};
+use plimsoll_core::ending::Ending;
+use plimsoll_core::metrics::{Sample, Store};
+use plimsoll_core::objective::Objectives;
+use plimsoll_core::plan::{Load, Plan, Request};
+use plimsoll_core::scenario::{Executor, Scenario, Scenarios};
+use plimsoll_core::step::{Phase, Step, StepLoad};
+use plimsoll_core::units::parse_count;
+use plimsoll_core::verdict::Found;
+use plimsoll_core::{Nanos, Window};
+use plimsoll_engine::scripted::{Drained, LogLine, ScriptLevels, ScriptRunner, Tick, Watcher};
+
+use super::Recording;
+use crate::args::FindArgs;
+use crate::exit::Exit;
+use crate::script::args::ScriptArgs;
+use crate::script::load::{self, Loaded};
+use crate::script::{console, play};
+use crate::session::{Session, interrupt_flag};
+use crate::{plan, watching};
+
+/// Longest trial: an iteration that takes longer is not what a search can be made of.
+const TRIAL_SECONDS_MAX: u32 = 60;
+/// Different warnings that are shown.
+const TOLD_MAX: usize = 10;
+
+pub(super) fn execute(args: &FindArgs) -> Result<Exit> {
+    refuse_flags_of_urls(args)?;
+    let objectives = Objectives::parse(&args.slo).context("--slo")?;
+    let loaded = Arc::new(load(args, &objectives)?);
+    let plan = plan_of(args, &loaded, objectives)?;
+    let watches = watching::parse(&args.watch)?;
+    let mut config = super::config(args, &plan)?;
+    let reused = super::reused(args)?;
+    let vus_max = plan.connections_max.get();
+    let interrupt = interrupt_flag()?;
+    let mut session = Session::start("find", plan, &args.output)?;
+    let check = super::self_check(&mut session, &reused, &interrupt)?;
+    let mut console = Console::default();
+    let script = Arc::clone(&loaded.script);
+    let mut runner = ScriptRunner::start(script, session.clock, interrupt, &mut console)
+        .map_err(play::of_runner)?;
+    let mut ending = Ending::default();
+    let data = play::set_up(&loaded, &mut runner, &mut console, &mut ending)?;
+    if ending.cause().is_some() {
+        bail!("setup() did not end well, so there is nothing to search with; see the lines above");
+    }
+    let mut levels = ScriptLevels::new(runner, data.as_deref(), vus_max, &mut console);
+    try_out(&mut session, &mut levels)?;
+    watch(args, &mut session, &levels, &watches)?;
+    config.spent = session.clock.now();
+    config.generator_max_per_s = Some(check.max_per_s);
+    config.anchor = reused.anchor;
+    let mut search = Search::new(config)?;
+    super::announce(&mut session, &search, &check);
+    let driven = search::drive(&mut search, &mut levels, &mut Recording(&mut session));
+    let interrupted = super::is_interrupted(&mut session, driven.err())?;
+    let (level, limit) = super::begin_drain(&mut session, interrupted)?;
+    let requests = levels.requests_per_iteration();
+    let Drained { window, mut runner } = levels.drain(level, limit)?;
+    session.window(&window)?;
+    play::tear_down(
+        &loaded,
+        &mut runner,
+        data.as_deref(),
+        &mut console,
+        &mut ending,
+    )?;
+    drop(runner);
+    let found = in_iterations(search.found(), requests);
+    super::conclude(args, session, &search, found, interrupted)
+}
+
+/// The script sends its own requests.
+fn refuse_flags_of_urls(args: &FindArgs) -> Result<()> {
+    let request = &args.request;
+    for (flag, is_given) in [
+        ("-m", request.method != "GET"),
+        ("-H", !request.headers.is_empty()),
+        ("-d", request.data.is_some()),
+        ("--no-keepalive", request.no_keepalive),
+    ] {
+        if is_given {
+            bail!("{flag} is for URLs; a script sends its own requests: say it there");
+        }
+    }
+    Ok(())
+}
+
+fn load(args: &FindArgs, objectives: &Objectives) -> Result<Loaded> {
+    let workers = args.request.workers.as_deref().map(parse_count).transpose();
+    let workers = workers.context("--workers")?;
+    let asked = ScriptArgs {
+        script: args.request.url.clone(),
+        env: args
+            .env
+            .iter()
+            .map(|text| crate::script::args::pair(text))
+            .collect(),
+        workers: workers.map(|count| count as u32),
+        seed: args.request.seed,
+        ..ScriptArgs::default()
+    };
+    let mut loaded = load::load(&asked, &Arc::new(AtomicBool::new(false)))?;
+    let scenario = chosen(args, &loaded.script.scenarios)?;
+    let script = Arc::get_mut(&mut loaded.script).context("the script is in use")?;
+    script.set_scenarios(Scenarios::only(scenario));
+    script.insecure |= args.request.insecure;
+    script.bounds = objectives.bounds();
+    // As for a URL; a request that names its own keeps it.
+    script.settings.timeout = search::client_timeout(objectives);
+    Ok(loaded)
+}
+
+/// What the search runs: the only scenario, or the one that was named, without its own load.
+fn chosen(args: &FindArgs, scenarios: &Scenarios) -> Result<Scenario> {
+    let names = || {
+        let names: Vec<&str> = scenarios.iter().map(|scenario| &*scenario.name).collect();
+        names.join(", ")
+    };
+    let scenario = match &args.scenario {
+        Some(name) => scenarios
+            .named(name)
+            .with_context(|| format!("--scenario {name}: the script has {}", names()))?,
+        None if scenarios.len() == 1 => scenarios.iter().next().context("a scenario")?,
+        None => bail!(
+            "the script has several scenarios; name the one to search with: --scenario {}",
+            names().replace(", ", " or --scenario ")
+        ),
+    };
+    Ok(Scenario {
+        executor: Executor::ConstantVus {
+            vus: NonZeroU32::MIN,
+            duration_ns: Nanos::from_secs(1),
+        },
+        start_ns: Nanos::ZERO,
+        ..scenario.clone()
+    })
+}
+
+fn plan_of(args: &FindArgs, loaded: &Loaded, objectives: Objectives) -> Result<Plan> {
+    let script = &loaded.script;
+    Ok(Plan {
+        request: Request {
+            method: Request::SCRIPT.to_owned(),
+            url: loaded.name.clone(),
+            headers: Vec::new(),
+            body: Vec::new(),
+        },
+        load: Load::Search,
+        until: None,
+        connections_max: plan::most_in_flight(args.connections.as_deref())?,
+        workers: NonZeroU32::new(script.workers).context("--workers is zero")?,
+        timeout_ns: script.settings.timeout,
+        keepalive: script.reuses_connections,
+        insecure: script.insecure,
+        objectives: Some(objectives),
+        seed: script.settings.seed,
+    })
+}
+
+/// One virtual user by itself, to learn what an iteration is and where it goes.
+fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
+    session.say("trial: one virtual user by itself, a few seconds");
+    let step = Step {
+        level: 0,
+        phase: Phase::WarmUp,
+        load: StepLoad::Closed { in_flight: 1 },
+        windows_max: TRIAL_SECONDS_MAX,
+    };
+    session.level(&step, None)?;
+    levels.try_out(&step, &mut |window: &Window| session.window(window))?;
+    let Some(requests) = levels.requests_per_iteration() else {
+        if levels.iterations() == 0 {
+            bail!(
+                "no iteration ended within {TRIAL_SECONDS_MAX} s; a search needs shorter ones: take sleeps out"
+            );
+        }
+        bail!(
+            "the script sent no request in {} iterations; a search judges requests",
+            levels.iterations()
+        );
+    };
+    let iterations = levels.iterations();
+    session.say(&format!(
+        "trial: {iterations} iterations of {requests:.2} requests"
+    ));
+    Ok(())
+}
+
+/// Asks before another host is loaded, and finds the tier behind a port of this one.
+fn watch(
+    args: &FindArgs,
+    session: &mut Session,
+    levels: &ScriptLevels<'_>,
+    watches: &[plimsoll_observe::Watch],
+) -> Result<()> {
+    let reached = levels.reached();
+    match reached.address {
+        Some(address) if reached.is_remote => super::ask_for_remote(args, address)?,
+        Some(address) if !reached.has_others => return session.watch(address, watches),
+        _ => {}
+    }
+    session.watch_only(watches)
+}
+
+/// Says what the rates are rates of.
+fn in_iterations(mut found: Found, requests: Option<f64>) -> Found {
+    let Some(requests) = requests else {
+        return found;
+    };
+    let capacity = found.capacity_per_s.and_then(|bounds| bounds.lower);
+    let here = capacity.map_or_else(String::new, |capacity| {
+        let iterations = capacity / requests;
+        format!(", so {capacity:.0}/s are {iterations:.1} iterations per second")
+    });
+    let text =
+        format!("rates count requests; an iteration of the script sends {requests:.2}{here}");
+    found.remarks.push(text);
+    found
+}
+
+/// What scripts log goes to stderr. Under overload every request may have something to say: what repeats itself is
+/// told once, because outcomes are counted by kind.
+#[derive(Default)]
+struct Console {
+    told: BTreeSet<Box<str>>,
+}
+
+impl Watcher for Console {
+    fn log(&mut self, line: &LogLine) {
+        let is_own = line.source == Some("console");
+        if is_own || self.told.len() < TOLD_MAX && self.told.insert(line.message.clone()) {
+            console::line(line.level, &line.message, line.source);
+        }
+    }
+
+    fn samples(&mut self, _store: &Store, _samples: &[Sample]) {}
+
+    fn tick(&mut self, _tick: &Tick<'_>) -> bool {
+        true
+    }
+}
