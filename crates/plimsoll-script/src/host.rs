@@ -40,6 +40,8 @@ pub trait Host {
 pub struct HttpSample<'a> {
     /// The call's tags and those of the answer: status, proto, `expected_response`, error, `tls_version`.
     pub tags: TagSetId,
+    /// Those of the virtual user outside of any group: bytes carry no others, as in k6.
+    pub user_tags: TagSetId,
     /// Whether the answer was one of the expected ones; none when the script switched the question off, and
     /// then `http_req_failed` gets no value.
     pub expected: Option<bool>,

@@ -23,6 +23,18 @@ pub const OVERFLOW: &str = "(too many values)";
 /// Where each value of one tag leads to.
 type Values = BTreeMap<Rc<str>, TagSetId>;
 
+/// A step that was asked for not long ago.
+#[derive(Debug, Clone)]
+struct Recent {
+    base: TagSetId,
+    name: Rc<str>,
+    value: Rc<str>,
+    id: TagSetId,
+}
+
+/// Recent steps that are found without a search; a script rarely repeats more of them.
+const RECENT: usize = 64;
+
 /// Every tag set of one worker, in the order in which they appeared.
 #[derive(Debug)]
 pub struct TagTable {
@@ -31,6 +43,7 @@ pub struct TagTable {
     /// What adding one tag to a set gave before.
     steps: BTreeMap<TagSetId, BTreeMap<Rc<str>, Values>>,
     step_count: usize,
+    recent: Vec<Option<Recent>>,
 }
 
 impl Default for TagTable {
@@ -41,6 +54,7 @@ impl Default for TagTable {
             sets: vec![empty],
             steps: BTreeMap::new(),
             step_count: 0,
+            recent: vec![None; RECENT],
         }
     }
 }
@@ -63,6 +77,25 @@ impl TagTable {
 
     /// The set with one tag added, or its value replaced.
     pub fn with(&mut self, base: TagSetId, name: &str, value: &str) -> TagSetId {
+        let place = place_of(base, name, value);
+        if let Some(recent) = &self.recent[place]
+            && recent.base == base
+            && *recent.name == *name
+            && *recent.value == *value
+        {
+            return recent.id;
+        }
+        let id = self.step(base, name, value);
+        self.recent[place] = Some(Recent {
+            base,
+            name: name.into(),
+            value: value.into(),
+            id,
+        });
+        id
+    }
+
+    fn step(&mut self, base: TagSetId, name: &str, value: &str) -> TagSetId {
         let known = self.steps.get(&base).and_then(|names| names.get(name));
         if let Some(id) = known.and_then(|values| values.get(value)) {
             return *id;
@@ -98,6 +131,13 @@ impl TagTable {
         self.sets.push(tags);
         id
     }
+}
+
+/// Where a step lies among the recent ones: spread by what tells steps of one script apart.
+fn place_of(base: TagSetId, name: &str, value: &str) -> usize {
+    let last = |text: &str| text.as_bytes().last().copied().map_or(0, usize::from);
+    let mixed = base.0 as usize * 31 + name.len() * 7 + last(name) + value.len() * 13 + last(value);
+    mixed % RECENT
 }
 
 #[cfg(test)]

@@ -135,6 +135,7 @@ impl Host for Surroundings {
 
     fn http(&self, sample: &HttpSample<'_>) {
         let tags = self.tag_set(sample.tags);
+        let user_tags = self.tag_set(sample.user_tags);
         let now = self.now();
         let timings = &sample.result.timings;
         let mut store = self.store.borrow_mut();
@@ -155,8 +156,13 @@ impl Host for Surroundings {
         if let Some(expected) = sample.expected {
             feed(BuiltIn::HttpReqFailed, f64::from(u8::from(!expected)));
         }
-        feed(BuiltIn::DataSent, sample.result.sent_bytes as f64);
-        feed(BuiltIn::DataReceived, sample.result.received_bytes as f64);
+        let result = sample.result;
+        for (metric, bytes) in [
+            (BuiltIn::DataSent, result.sent_bytes),
+            (BuiltIn::DataReceived, result.received_bytes),
+        ] {
+            self.feed(&mut store, metric.into(), user_tags, now, bytes as f64);
+        }
     }
 
     fn console(&self, line: &ConsoleLine<'_>) {

@@ -250,13 +250,22 @@ impl ScriptRunner {
         };
         let busy = merge.sum();
         let elapsed = self.clock.now().saturating_sub(merge.origin);
-        for (metric, count) in [
+        let tags = added.tag_set(&[]);
+        let samples = [
             (BuiltIn::Vus, busy.vus_active),
             (BuiltIn::VusMax, busy.vus_existing),
-        ] {
-            let id = MetricId::from(metric);
-            let untagged = added.tag_set(&[]);
-            added.record(id, untagged, elapsed, f64::from(count));
+        ]
+        .map(|(metric, count)| Sample {
+            metric: MetricId::from(metric),
+            tags,
+            at: elapsed,
+            value: f64::from(count),
+        });
+        for sample in &samples {
+            added.record(sample.metric, tags, elapsed, sample.value);
+        }
+        if self.script.keeps_samples {
+            watcher.samples(&added, &samples);
         }
         self.store.merge(&added);
         let tick = Tick {

@@ -303,8 +303,13 @@ fn emit(call: &Call<'_, '_>, prepared: &Prepared, result: &HttpResult, error_cod
     if result.error.is_none() {
         call.vu.http.last_answer.set(Some((key, tags)));
     }
+    let mut user_tags = call.vu.tags.get();
+    if call.vu.worker.settings.system_tags.group && !call.vu.group.borrow().is_empty() {
+        user_tags = call.vu.worker.tag(user_tags, "group", "");
+    }
     call.vu.worker.host.http(&HttpSample {
         tags,
+        user_tags,
         expected,
         result,
     });
