@@ -1,4 +1,4 @@
-/* { "own_context": "globalThis.shared", "does": "init code may replace built-in functions", "console": ["7", "1"] } */
+/* { "own_context": "globalThis.shared", "does": "init code may replace built-in functions", "k6": "its own summary calls what the script replaced", "console": ["7", "1"] } */
 const space = Math;
 space.max = () => 7;
 globalThis.shared = 1;
