@@ -147,7 +147,8 @@ real_tiers() {
   taskset -c "$tiers" nginx -p "$folder" -c "$folder/nginx.conf" -e "$folder/error.log" &
   pids+=($!)
   wait_for "$folder/nginx.pid" .
-  watch=(--watch "shop=port:$app" --watch "stock=port:$stock" --watch "nginx-log:$folder/access.log")
+  watch=(--watch "shop=port:$app" --watch "shop=metrics:http://127.0.0.1:$app/metrics"
+    --watch "stock=port:$stock" --watch "nginx-log:$folder/access.log")
 }
 
 start_tiers() { if [ "$real" ]; then real_tiers "$1"; else embedded "$1"; fi; }

@@ -125,6 +125,16 @@ impl<'a> Case<'a> {
         self.tiers.get(1..).unwrap_or_default()
     }
 
+    /// What a tier showed while one level was played.
+    pub(super) fn at_level(&self, level: &Level, tier: &Tier) -> TierFacts {
+        let index = self
+            .levels
+            .iter()
+            .position(|known| std::ptr::eq(known, level));
+        let ticks = self.ticks.iter().filter(|tick| Some(tick.level) == index);
+        tier_facts(&ticks.collect::<Vec<_>>(), &tier.name)
+    }
+
     pub(super) fn high(&self) -> impl Iterator<Item = &Level> {
         self.saturation
             .high

@@ -9,7 +9,7 @@ use super::percent;
 use crate::explain::case::{Case, Finding, Tier};
 use crate::explain::level::{Level, ratio};
 use crate::explain::saturation::Sign;
-use crate::explain::tick::median;
+use crate::explain::tick::{TierFacts, median};
 
 const NO_ANSWER: [Outcome; 4] = [
     Outcome::Eof,
@@ -20,27 +20,27 @@ const NO_ANSWER: [Outcome; 4] = [
 
 /// A configured refusal: answers at once, at a rate that does not move, from an idle service.
 pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
-    let shedding: Vec<&Level> = case
-        .high()
-        .filter(|level| level.share(&[Outcome::Shed]) >= 0.03)
-        .collect();
-    let most = shedding
-        .iter()
-        .max_by(|a, b| a.offered.total_cmp(&b.offered))?;
+    let sheds = |level: &Level| level.share(&[Outcome::Shed]) >= 0.03;
+    let shedding: Vec<&Level> = case.high().filter(|level| sheds(level)).collect();
+    let by_offered = |a: &&&Level, b: &&&Level| a.offered.total_cmp(&b.offered);
+    let most = shedding.iter().max_by(by_offered)?;
+    // What else is full is seen where refusals begin: far beyond, the refusals themselves fill the processor.
+    let mildest = shedding.iter().min_by(by_offered)?;
+    let there = case.at_level(mildest, tier);
     let others = most.failed_share() - most.share(&[Outcome::Shed]);
     if others > 0.3 * most.failed_share() {
         return None;
     }
     // A refusal by need makes clients wait first: in a pool's queue or behind other work.
     let time = |level: &Level, outcome| level.tally.class(outcome).service.quantile(0.5);
-    let refused_in = time(most, Outcome::Shed)?.as_secs_f64();
+    let refused_in = time(mildest, Outcome::Shed)?.as_secs_f64();
     let base = case.base_service();
     let at_once = base.is_none_or(|base| refused_in <= 3.0 * base + 0.002);
-    let ok_now = most.ok_service().map(Nanos::as_secs_f64);
+    let ok_now = mildest.ok_service().map(Nanos::as_secs_f64);
     let still_fast = base
         .zip(ok_now)
         .is_none_or(|(base, now)| now <= 3.0 * base + 0.005);
-    let busy = tier.high.ticks > 0 && !tier.high.has_idle_processor();
+    let busy = there.ticks > 0 && !there.has_idle_processor();
     if !at_once || !still_fast || busy {
         return None;
     }
@@ -73,19 +73,18 @@ pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
         );
         finding.signal("no queue", text);
     }
-    if tier.high.ticks > 0 {
-        finding.signal("idle", idle_line(tier));
+    if there.ticks > 0 {
+        finding.signal("idle", idle_line(&there));
     }
     Some(finding)
 }
 
-fn idle_line(tier: &Tier) -> String {
-    let thread = tier.high.busiest();
+fn idle_line(facts: &TierFacts) -> String {
     format!(
         "the busiest thread is {} busy, all together {} of {} cores",
-        percent(thread),
-        three_digits(tier.high.run),
-        three_digits(tier.high.capacity())
+        percent(facts.busiest()),
+        three_digits(facts.run),
+        three_digits(facts.capacity())
     )
 }
 
@@ -193,7 +192,7 @@ fn plateau(case: &Case, tier: &Tier, finding: &mut Finding) {
                 three_digits(middle),
                 three_digits(least),
                 three_digits(most),
-                idle_line(tier)
+                idle_line(&tier.high)
             ),
         );
         if let Some(base) = case.base_service().filter(|base| *base > 0.0) {
@@ -257,7 +256,7 @@ pub(super) fn stalls(case: &Case, tier: &Tier) -> Option<Finding> {
         finding.signal("bursts", text);
     }
     if tier.high.ticks > 0 && tier.high.has_idle_processor() {
-        finding.signal("idle", idle_line(tier));
+        finding.signal("idle", idle_line(&tier.high));
     }
     Some(finding)
 }
