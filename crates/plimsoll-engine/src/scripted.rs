@@ -33,10 +33,6 @@ pub use search::{Drained, ScriptLevels};
 
 /// A script with everything that its options decide; equal for all workers.
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each option of the script is switched by itself"
-)]
 pub struct Script {
     pub program: Arc<Program>,
     pub settings: Settings,
@@ -46,7 +42,12 @@ pub struct Script {
     pub store: Store,
     pub workers: u32,
     pub naming: Arc<Naming>,
-    pub insecure: bool,
+    /// Most requests per second over all workers (`rps`); zero is unlimited.
+    pub requests_per_s_max: u64,
+    /// Which of how many equal parts of the test this instance plays (`executionSegment`), from zero.
+    pub part: (u64, u64),
+    /// `httpDebug`.
+    pub http_debug: HttpDebug,
     pub user_agent: Arc<str>,
     /// Off: every request opens a connection (`noConnectionReuse`).
     pub reuses_connections: bool,
@@ -84,7 +85,9 @@ impl Script {
             store,
             workers: 1,
             naming: Arc::default(),
-            insecure: false,
+            requests_per_s_max: 0,
+            part: (0, 1),
+            http_debug: HttpDebug::Off,
             user_agent,
             reuses_connections: true,
             closes_idle: false,
@@ -107,6 +110,16 @@ impl Script {
     pub fn vus_max(&self) -> u32 {
         vu_ranges(&self.scenarios).1
     }
+}
+
+/// Whether requests and answers go to the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HttpDebug {
+    #[default]
+    Off,
+    Heads,
+    /// With their bodies.
+    Full,
 }
 
 /// What scripts see of a scenario.

@@ -1,7 +1,7 @@
 //! One client connection: connect, optional TLS, one request on the wire at a time, an answer or a failure.
 
 use std::io::{Read as _, Write as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -84,6 +84,11 @@ pub struct Connection {
 impl Connection {
     /// Starts to connect. An immediate refusal by the local system is a failure here.
     pub fn open(setup: &Setup) -> Result<Self, Failure> {
+        Self::open_from(None, setup)
+    }
+
+    /// The same from an address of this host.
+    pub fn open_from(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
         let tls = match &setup.tls {
             None => None,
             Some((config, name)) => {
@@ -92,7 +97,7 @@ impl Connection {
                 Some(Box::new(client))
             }
         };
-        let socket = connect(setup.address).map_err(of_connect_errno)?;
+        let socket = connect(local, setup.address).map_err(of_connect_errno)?;
         let parser = AnswerParser::new(setup.head_request);
         Ok(Self {
             socket,
@@ -445,7 +450,7 @@ fn receive(socket: BorrowedFd<'_>, scratch: &mut [u8]) -> Result<usize, Errno> {
     }
 }
 
-fn connect(address: SocketAddr) -> Result<OwnedFd, Errno> {
+fn connect(local: Option<IpAddr>, address: SocketAddr) -> Result<OwnedFd, Errno> {
     let family = if address.is_ipv4() {
         AddressFamily::INET
     } else {
@@ -454,6 +459,9 @@ fn connect(address: SocketAddr) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
     rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
+    if let Some(local) = local {
+        rustix::net::bind(&socket, &SocketAddr::new(local, 0))?;
+    }
     match rustix::net::connect(&socket, &address) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
         Err(errno) => Err(errno),

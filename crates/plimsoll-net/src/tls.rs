@@ -5,7 +5,8 @@ use std::sync::Arc;
 pub use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName, UnixTime};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, InvalidDnsNameError, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use thiserror::Error as ThisError;
 
@@ -18,27 +19,119 @@ pub enum TlsError {
     Name(String, #[source] InvalidDnsNameError),
     #[error("TLS cannot be set up")]
     Config(#[from] Error),
+    #[error("cipher suite `{name}` is not offered here; known are {known}")]
+    Suite { name: String, known: String },
+    #[error("the client certificate cannot be used: {0}")]
+    Identity(String),
+}
+
+/// The versions that are spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsVersion {
+    Tls12,
+    Tls13,
+}
+
+/// A client's certificates, its own first, and its key; both PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub chain: String,
+    pub key: String,
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Identity").finish_non_exhaustive()
+    }
+}
+
+/// What differs from the defaults.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TlsChoice {
+    /// Certificates of servers are not verified.
+    pub insecure: bool,
+    /// Empty: all.
+    pub versions: Vec<TlsVersion>,
+    /// Names of the suites of TLS 1.2 to offer; empty: all. Those of TLS 1.3 are always offered, as in Go.
+    pub suites: Vec<String>,
+    pub identity: Option<Identity>,
 }
 
 /// One configuration for all connections of a run. Session resumption is off, so that a connection
 /// per request pays the handshake that new clients would pay.
 pub fn client_config(insecure: bool) -> Result<Arc<ClientConfig>, TlsError> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    client_config_of(&TlsChoice {
+        insecure,
+        ..TlsChoice::default()
+    })
+}
+
+/// The same with what a script chose.
+pub fn client_config_of(choice: &TlsChoice) -> Result<Arc<ClientConfig>, TlsError> {
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    keep_suites(&mut provider, &choice.suites)?;
+    let provider = Arc::new(provider);
+    let versions: Vec<_> = [
+        (TlsVersion::Tls13, &rustls::version::TLS13),
+        (TlsVersion::Tls12, &rustls::version::TLS12),
+    ]
+    .into_iter()
+    .filter(|(version, _)| choice.versions.is_empty() || choice.versions.contains(version))
+    .map(|(_, version)| version)
+    .collect();
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()?;
-    let mut config = if insecure {
+        .with_protocol_versions(&versions)?;
+    let builder = if choice.insecure {
         builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(AcceptAnyChain(provider)))
-            .with_no_client_auth()
     } else {
-        builder
-            .with_root_certificates(roots()?)
-            .with_no_client_auth()
+        builder.with_root_certificates(roots()?)
+    };
+    let mut config = match &choice.identity {
+        None => builder.with_no_client_auth(),
+        Some(identity) => {
+            let (chain, key) = parsed(identity)?;
+            builder.with_client_auth_cert(chain, key)?
+        }
     };
     config.resumption = rustls::client::Resumption::disabled();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+/// Drops the suites of TLS 1.2 that were not named.
+fn keep_suites(provider: &mut CryptoProvider, names: &[String]) -> Result<(), TlsError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let name_of = |suite: &rustls::SupportedCipherSuite| format!("{:?}", suite.suite());
+    let older = |suite: &rustls::SupportedCipherSuite| suite.tls13().is_none();
+    let suites = provider.cipher_suites.iter();
+    let known: Vec<String> = suites.filter(|suite| older(suite)).map(name_of).collect();
+    if let Some(name) = names.iter().find(|name| !known.contains(name)) {
+        return Err(TlsError::Suite {
+            name: name.clone(),
+            known: known.join(", "),
+        });
+    }
+    provider
+        .cipher_suites
+        .retain(|suite| !older(suite) || names.contains(&name_of(suite)));
+    Ok(())
+}
+
+type Parsed = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+fn parsed(identity: &Identity) -> Result<Parsed, TlsError> {
+    let wrong = |error: rustls::pki_types::pem::Error| TlsError::Identity(error.to_string());
+    let chain = CertificateDer::pem_slice_iter(identity.chain.as_bytes());
+    let chain: Vec<_> = chain.collect::<Result<_, _>>().map_err(wrong)?;
+    if chain.is_empty() {
+        return Err(TlsError::Identity("it holds no certificate".to_owned()));
+    }
+    let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).map_err(wrong)?;
+    Ok((chain, key))
 }
 
 pub fn server_name(host: &str) -> Result<ServerName<'static>, TlsError> {

@@ -14,14 +14,15 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::error::ErrorKind;
 use plimsoll_analysis::summary;
 use plimsoll_core::Nanos;
 use plimsoll_core::plan::{Load, Plan, Request};
-use plimsoll_core::scenario::{self, Executor, Scenario};
+use plimsoll_core::scenario::{self, Executor, Flag, Scenario};
 use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::step::{Phase, Step, StepLoad};
 use plimsoll_core::verdict::{GateState, Verdict};
@@ -37,6 +38,9 @@ use crate::args::{Format, OutputArgs};
 use crate::page::PageOptions;
 use crate::session::{Session, interrupt_flag};
 use crate::{explained, output, watching};
+
+/// How often a signal is looked for after the end.
+const LINGER_PERIOD: Duration = Duration::from_millis(100);
 
 /// From the command line to the exit code.
 pub(crate) fn run(words: &[OsString]) -> ExitCode {
@@ -106,7 +110,18 @@ fn execute(args: &ScriptArgs) -> Result<u8> {
     if let (false, Some(record), Some(report)) = (args.quiet, record, report) {
         output::progress(&format!("record  {record}\nreport  {}", report.display()));
     }
+    if loaded.options.settings.is_set(Flag::Linger) {
+        linger(&interrupt);
+    }
     Ok(played.ending.exit_code())
+}
+
+/// Stays until a signal comes; the one that ended the test counts.
+fn linger(interrupt: &AtomicBool) {
+    output::progress("the test is over; staying as asked, Ctrl-C ends it");
+    while !interrupt.load(Ordering::Relaxed) {
+        std::thread::sleep(LINGER_PERIOD);
+    }
 }
 
 /// The options as the script states them; with `requirements` what follows from them.
@@ -229,7 +244,7 @@ fn plan(loaded: &Loaded) -> Plan {
         workers: NonZeroU32::new(loaded.script.workers).unwrap_or(NonZeroU32::MIN),
         timeout_ns: loaded.script.settings.timeout,
         keepalive: loaded.script.reuses_connections,
-        insecure: loaded.script.insecure,
+        insecure: loaded.script.naming.tls.insecure,
         objectives: None,
         seed: loaded.script.settings.seed,
     }

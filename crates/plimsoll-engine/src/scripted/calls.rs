@@ -3,9 +3,13 @@
 use std::cmp::Reverse;
 
 use plimsoll_core::{Nanos, Outcome};
+use plimsoll_script::host::Level;
+use plimsoll_script::http::HttpCall;
 use plimsoll_script::{Got, Want};
 
+use super::HttpDebug;
 use super::client::{Asker, Finished};
+use super::message::{Body, LogLine};
 use super::worker::Worker;
 use crate::recorder::Ending;
 
@@ -36,8 +40,17 @@ impl Worker {
     pub(super) fn start_calls(&mut self, place: usize) {
         let now = self.clock.now();
         let (most, per_host) = (self.script.batch_max, self.script.batch_per_host_max);
-        let slot = &mut self.vus.slots[place];
-        while let Some((at, call)) = slot.next_call(most, per_host) {
+        loop {
+            let slot = &mut self.vus.slots[place];
+            if slot.waits_for_its_turn() {
+                return;
+            }
+            if let Some(at) = slot.wait_for_turn(&mut self.next_allowed, self.request_gap, now) {
+                return self.timers.push(Reverse((at, place, slot.turn)));
+            }
+            let Some((at, call)) = slot.next_call(most, per_host) else {
+                return;
+            };
             let mut level = self.recorder.level;
             let mut intended = now;
             if let Some(running) = &mut slot.running {
@@ -58,6 +71,7 @@ impl Worker {
                 intended,
                 level,
             };
+            self.tell_of_call(&call);
             self.client.start(asker, &call, now);
         }
     }
@@ -67,6 +81,7 @@ impl Worker {
         while let Some(finished) = self.client.finished.pop() {
             let place = finished.asker.vu;
             self.count(&finished);
+            self.tell_of_answer(&finished);
             let slot = &mut self.vus.slots[place];
             if let Some(got) = slot.take_in(finished.asker.place, finished.result) {
                 self.resume(place, got);
@@ -117,5 +132,56 @@ impl Worker {
             bytes: 0,
         };
         self.recorder.record(&ending, &self.script.bounds);
+    }
+
+    /// `httpDebug`: the request as it goes out.
+    fn tell_of_call(&self, call: &HttpCall) {
+        if self.script.http_debug == HttpDebug::Off {
+            return;
+        }
+        let (method, url) = (&call.method, &call.url);
+        let (target, host) = (&url.target, &url.authority);
+        let mut text = format!("Request:\n{method} {target} HTTP/1.1\nHost: {host}\n");
+        push_headers(&mut text, call.headers.iter());
+        self.tell(text, call.body.as_deref().unwrap_or_default());
+    }
+
+    /// `httpDebug`: what came back.
+    fn tell_of_answer(&self, finished: &Finished) {
+        if self.script.http_debug == HttpDebug::Off {
+            return;
+        }
+        let result = &finished.result;
+        let mut text = match &result.error {
+            Some(error) => format!("Response:\n{}\n", error.message),
+            None => format!(
+                "Response:\n{} {} {}\n",
+                result.proto.name(),
+                result.status,
+                result.reason
+            ),
+        };
+        push_headers(&mut text, result.headers.iter());
+        self.tell(text, &result.body);
+    }
+
+    fn tell(&self, mut text: String, body: &[u8]) {
+        if self.script.http_debug == HttpDebug::Full && !body.is_empty() {
+            text.push('\n');
+            text.push_str(&String::from_utf8_lossy(body));
+        }
+        self.report(Body::Log(LogLine {
+            level: Level::Info,
+            message: text.into(),
+            source: Some("http-debug"),
+        }));
+    }
+}
+
+fn push_headers<'a>(text: &mut String, headers: impl Iterator<Item = (&'a str, &'a str)>) {
+    for (name, value) in headers {
+        for part in [name, ": ", value, "\n"] {
+            text.push_str(part);
+        }
     }
 }

@@ -38,6 +38,9 @@ pub(super) struct Finished {
     pub(super) result: HttpResult,
 }
 
+/// An origin that was connected to is not looked up again for so long.
+const BELIEVED: Nanos = Nanos::from_secs(1);
+
 /// A connection and what it carries.
 #[derive(Debug)]
 struct Link {
@@ -59,6 +62,8 @@ pub(super) struct Client {
     pub(super) poll: Poll,
     clock: Clock,
     names: Names,
+    /// The URL that was last connected to, its origin, and until when that is believed without asking.
+    last: Option<(Rc<RequestUrl>, usize, Nanos)>,
     user_agent: Arc<str>,
     /// Connections end with their request.
     pub(super) reuses: bool,
@@ -86,6 +91,7 @@ impl Client {
             poll,
             clock,
             names,
+            last: None,
             user_agent,
             reuses: true,
             links: Vec::new(),
@@ -130,6 +136,16 @@ impl Client {
 
     /// Gives an exchange to a connection.
     fn carry(&mut self, vu: usize, exchange: Box<Exchange>, url: &Rc<RequestUrl>, now: Nanos) {
+        let last = self.last.as_ref();
+        if let Some((_, origin, _)) =
+            last.filter(|(of, _, until)| Rc::ptr_eq(of, url) && now < *until)
+            && let Some(index) = take_idle(&mut self.idle, &self.links, vu, *origin)
+        {
+            let link = self.links[index].as_mut().expect("idle links exist");
+            link.exchange = Some(exchange);
+            return self.send(index, now);
+        }
+        let local = self.names.local(vu);
         let (origin, setup) = match self.names.find(url, now) {
             Ok(found) => found,
             Err(error) => {
@@ -147,7 +163,8 @@ impl Client {
             return self.send(index, now);
         }
         let address = setup.address;
-        match Connection::open(setup) {
+        self.last = Some((Rc::clone(url), origin, now + BELIEVED));
+        match Connection::open_from(local, setup) {
             Ok(connection) => {
                 let link = Link {
                     connection,

@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use plimsoll_core::Nanos;
 use plimsoll_net::connection::Setup;
-use plimsoll_net::tls::{self, ClientConfig};
+use plimsoll_net::tls::{self, ClientConfig, Identity, TlsChoice, TlsError};
 use plimsoll_script::http::{HttpError, RequestUrl};
+
+/// TLS configurations with the hosts that they are for.
+type Configs = Vec<(Vec<String>, Arc<ClientConfig>)>;
 
 /// What the options say about addresses.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +23,35 @@ pub struct Naming {
     pub blocked_networks: Vec<(IpAddr, u8)>,
     /// How long an answer of the resolver is believed.
     pub keep: Nanos,
+    pub tls: TlsChoice,
+    /// Client certificates for hosts of these names or patterns; without any, for all.
+    pub identities: Vec<(Vec<String>, Identity)>,
+    /// Addresses to connect from, in turn; empty leaves it to the system.
+    pub local: Vec<IpAddr>,
+}
+
+impl Naming {
+    /// Every TLS configuration that connections may take: the general one first.
+    fn configs(&self) -> Result<Configs, TlsError> {
+        let general = (Vec::new(), self.tls.clone());
+        let own = self.identities.iter().map(|(hosts, identity)| {
+            let identity = Some(identity.clone());
+            let choice = TlsChoice {
+                identity,
+                ..self.tls.clone()
+            };
+            (hosts.clone(), choice)
+        });
+        std::iter::once(general)
+            .chain(own)
+            .map(|(hosts, choice)| Ok((hosts, tls::client_config_of(&choice)?)))
+            .collect()
+    }
+
+    /// Whether TLS can be set up as it was chosen.
+    pub fn check_tls(&self) -> Result<(), TlsError> {
+        self.configs().map(drop)
+    }
 }
 
 /// Host, port and whether TLS is spoken.
@@ -29,8 +61,8 @@ type Origin = (Box<str>, u16, bool);
 #[derive(Debug)]
 pub(super) struct Names {
     naming: Arc<Naming>,
-    tls: Option<Arc<ClientConfig>>,
-    tls_problem: String,
+    /// Configurations with the hosts that they are for: the general one first, or why there is none.
+    tls: Result<Configs, String>,
     /// The place is the number by which connections are told apart.
     origins: Vec<Origin>,
     known: BTreeMap<Origin, Known>,
@@ -40,15 +72,11 @@ pub(super) struct Names {
 type Known = (usize, Setup, Nanos);
 
 impl Names {
-    pub(super) fn new(naming: Arc<Naming>, insecure: bool) -> Self {
-        let (tls, tls_problem) = match tls::client_config(insecure) {
-            Ok(config) => (Some(config), String::new()),
-            Err(error) => (None, error.to_string()),
-        };
+    pub(super) fn new(naming: Arc<Naming>) -> Self {
+        let tls = naming.configs().map_err(|error| error.to_string());
         Self {
             naming,
             tls,
-            tls_problem,
             origins: Vec::new(),
             known: BTreeMap::new(),
         }
@@ -100,11 +128,9 @@ impl Names {
             ));
         }
         let tls = if url.is_tls {
-            let Some(config) = &self.tls else {
-                return Err(error(1300, self.tls_problem.clone()));
-            };
+            let config = self.config_of(&url.host)?;
             let name = tls::server_name(&url.host).map_err(|e| error(1300, e.to_string()))?;
-            Some((Arc::clone(config), name))
+            Some((config, name))
         } else {
             None
         };
@@ -113,6 +139,26 @@ impl Names {
             tls,
             head_request: false,
         })
+    }
+
+    /// The configuration with the first client certificate for that host, or the general one.
+    fn config_of(&self, host: &str) -> Result<Arc<ClientConfig>, HttpError> {
+        let configs = match &self.tls {
+            Ok(configs) => configs,
+            Err(problem) => return Err(error(1300, problem.clone())),
+        };
+        let is_for = |hosts: &[String]| hosts.is_empty() || hosts.iter().any(|p| fits(p, host));
+        let own = configs.iter().skip(1).find(|(hosts, _)| is_for(hosts));
+        let found = own.or(configs.first());
+        found
+            .map(|(_, config)| Arc::clone(config))
+            .ok_or_else(|| error(1300, "no TLS configuration".to_owned()))
+    }
+
+    /// The address that a virtual user connects from.
+    pub(super) fn local(&self, vu: usize) -> Option<IpAddr> {
+        let local = &self.naming.local;
+        (!local.is_empty()).then(|| local[vu % local.len()])
     }
 
     fn address(&self, url: &RequestUrl) -> Result<SocketAddr, HttpError> {

@@ -34,7 +34,7 @@ pub(super) struct Playing {
 impl Worker {
     pub(super) fn seat_scenarios(&mut self) -> Result<(), ScriptError> {
         let script = Arc::clone(&self.script);
-        let share = Share::new(self.index as u32, script.workers);
+        let share = Share::of_part(script.part, self.index as u32, script.workers);
         for (scenario, range) in script.scenarios.iter().zip(&script.ranges) {
             let executor = Executor::new(scenario, *range, share, script.settings.seed);
             for number in executor.vus_before_start().collect::<Vec<_>>() {

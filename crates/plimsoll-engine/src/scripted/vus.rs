@@ -38,6 +38,9 @@ pub(super) struct Slot {
     /// Calls of the batch that must wait for their place.
     queued: VecDeque<(usize, HttpCall)>,
     calls_running: usize,
+    /// It waits until `rps` allows its next call; then that call may go.
+    waits_for_turn: bool,
+    may_call: bool,
     /// Ends its iteration when the shortest allowed duration is over.
     pub(super) resting: Option<Ended>,
 }
@@ -60,6 +63,8 @@ impl Slot {
             hosts: Vec::new(),
             queued: VecDeque::new(),
             calls_running: 0,
+            waits_for_turn: false,
+            may_call: false,
             resting: None,
         }
     }
@@ -87,6 +92,7 @@ impl Slot {
         let (place, call) = self.queued.remove(at)?;
         self.hosts[place] = Some(Rc::clone(&call.url));
         self.calls_running += 1;
+        self.may_call = false;
         Some((place, call))
     }
 
@@ -103,6 +109,34 @@ impl Slot {
         Some(Got::Http(results))
     }
 
+    /// Takes the time at which the next call may go, if one waits and `next_allowed` is still to come.
+    pub(super) fn wait_for_turn(
+        &mut self,
+        next_allowed: &mut Nanos,
+        gap: Nanos,
+        now: Nanos,
+    ) -> Option<Nanos> {
+        if gap == Nanos::ZERO || self.may_call || self.queued.is_empty() {
+            return None;
+        }
+        let at = now.max(*next_allowed);
+        *next_allowed = at + gap;
+        self.may_call = at <= now;
+        self.waits_for_turn = !self.may_call;
+        self.waits_for_turn.then_some(at)
+    }
+
+    /// Whether it waited for its turn, which has come.
+    pub(super) fn turn_came(&mut self) -> bool {
+        let came = std::mem::take(&mut self.waits_for_turn);
+        self.may_call |= came;
+        came
+    }
+
+    pub(super) fn waits_for_its_turn(&self) -> bool {
+        self.waits_for_turn
+    }
+
     pub(super) fn has_queued(&self) -> bool {
         !self.queued.is_empty()
     }
@@ -113,6 +147,7 @@ impl Slot {
         self.hosts.clear();
         self.queued.clear();
         self.calls_running = 0;
+        self.waits_for_turn = false;
     }
 }
 

@@ -59,6 +59,16 @@ pub(super) struct Worker {
     pub(super) reports: Sender<Report>,
     pub(super) cpu: CpuMeter,
     pub(super) is_playing: bool,
+    /// Between two requests of this worker, where `rps` limits them, and when the next may go.
+    pub(super) request_gap: Nanos,
+    pub(super) next_allowed: Nanos,
+}
+
+fn request_gap(script: &Script) -> Nanos {
+    match script.requests_per_s_max {
+        0 => Nanos::ZERO,
+        most => Nanos::from_secs_f64(f64::from(script.workers) / most as f64),
+    }
 }
 
 /// What a worker is made of, handed to its thread.
@@ -106,7 +116,7 @@ impl Worker {
         let shown: Rc<dyn plimsoll_script::Host> = Rc::<Surroundings>::clone(&host);
         let runtime = Runtime::new(&script.program, settings, shown, seat.stop)?;
         let _first = host.tags.set(runtime.tags());
-        let names = Names::new(Arc::clone(&script.naming), script.insecure);
+        let names = Names::new(Arc::clone(&script.naming));
         let mut client = Client::new(
             seat.post.poll,
             seat.clock,
@@ -136,6 +146,8 @@ impl Worker {
             reports: seat.reports,
             cpu: CpuMeter::new(),
             is_playing: false,
+            request_gap: request_gap(&script),
+            next_allowed: Nanos::ZERO,
             script,
         };
         worker.seat_scenarios()?;
@@ -250,6 +262,9 @@ impl Worker {
             }
             if let Some(ended) = slot.resting.take() {
                 self.free(place, ended.scenario);
+            } else if slot.turn_came() {
+                self.start_calls(place);
+                self.settle();
             } else {
                 self.resume(place, Got::Slept);
                 self.settle();

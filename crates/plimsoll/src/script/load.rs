@@ -1,5 +1,8 @@
 //! From files and flags to a script that is ready to run.
 
+mod local;
+mod tls;
+
 use std::io::Read as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -13,7 +16,7 @@ use plimsoll_core::ending::Cause;
 use plimsoll_core::metrics::Store;
 use plimsoll_core::scenario::{Flag, Layer, Options, Origin};
 use plimsoll_core::threshold::Thresholds;
-use plimsoll_engine::scripted::{Naming, Script};
+use plimsoll_engine::scripted::{HttpDebug, Naming, Script};
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, Level};
 use plimsoll_script::{Disk, Host, Load, Program, Settings, Sources, SystemTags, TagSetId};
 
@@ -41,7 +44,7 @@ pub(crate) struct Refused {
     pub(crate) message: String,
 }
 
-fn invalid(error: impl std::fmt::Display) -> anyhow::Error {
+pub(super) fn invalid(error: impl std::fmt::Display) -> anyhow::Error {
     Refused {
         code: Cause::InvalidOptions.exit_code(),
         message: error.to_string(),
@@ -102,26 +105,12 @@ pub(crate) fn load(args: &ScriptArgs, stop: &Arc<AtomicBool>) -> Result<Loaded> 
     })
 }
 
-/// Options that are understood and not followed yet: never silently.
+/// Options that are understood and not followed: never silently.
 fn warn_of_missing(options: &Options) {
-    let said = &options.settings;
-    for (name, is_said) in [
-        ("rps", said.requests_per_s_max > 0),
-        ("localIPs", !said.local_ips.is_empty()),
-        ("tlsAuth", said.tls_auth.is_some()),
-        ("tlsVersion", said.tls_version.is_some()),
-        ("tlsCipherSuites", !said.tls_cipher_suites.is_empty()),
-        ("httpDebug", said.http_debug.is_some()),
-        ("consoleOutput", said.console_output.is_some()),
-        ("paused", said.is_set(Flag::Paused)),
-        ("linger", said.is_set(Flag::Linger)),
-        ("executionSegment", said.part.1 > 1),
-    ] {
-        if is_said {
-            console::warn(&format!(
-                "option {name} is not followed yet: the test runs without it"
-            ));
-        }
+    if options.settings.is_set(Flag::Paused) {
+        console::warn(
+            "option paused is not followed: there is no REST API to resume the test with, so it starts at once",
+        );
     }
 }
 
@@ -233,7 +222,13 @@ fn apply(script: &mut Script, options: &Options, args: &ScriptArgs) -> Result<()
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     script.workers = args.workers.unwrap_or((cores / 2).max(1));
     script.unix_zero_ms = machine::since_1970().as_millis() as u64;
-    script.insecure = said.is_set(Flag::InsecureSkipTlsVerify);
+    script.requests_per_s_max = said.requests_per_s_max;
+    script.part = said.part;
+    script.http_debug = match said.http_debug.as_deref() {
+        None => HttpDebug::Off,
+        Some("full") => HttpDebug::Full,
+        Some(_) => HttpDebug::Heads,
+    };
     script.reuses_connections = !said.is_set(Flag::NoConnectionReuse);
     script.closes_idle = said.is_set(Flag::NoVuConnectionReuse);
     script.batch_max = (said.batch as usize).max(1);
@@ -244,6 +239,9 @@ fn apply(script: &mut Script, options: &Options, args: &ScriptArgs) -> Result<()
     script.iteration_least = said.min_iteration_ns;
     script.keeps_samples = args.outs.iter().any(|out| out != "web-dashboard");
     script.naming = Arc::new(naming(options)?);
+    if let Some(path) = &said.console_output {
+        console::write_to(Path::new(path))?;
+    }
     Ok(())
 }
 
@@ -252,8 +250,12 @@ fn naming(options: &Options) -> Result<Naming> {
     let mut naming = Naming {
         blocked_names: said.block_hostnames.clone(),
         keep: said.dns.ttl_ns.unwrap_or(Nanos::from_secs(3600 * 24 * 365)),
+        tls: tls::choice(said)?,
+        identities: tls::identities(said)?,
+        local: local::addresses(&said.local_ips)?,
         ..Naming::default()
     };
+    tls::check(said, &naming)?;
     for (name, address) in &said.hosts {
         let wrong = || {
             invalid(format!(

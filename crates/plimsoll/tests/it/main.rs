@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod fixtures;
+mod options;
 mod outputs;
 mod records;
 mod runs;

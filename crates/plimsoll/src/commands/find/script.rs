@@ -113,7 +113,11 @@ fn load(args: &FindArgs, objectives: &Objectives) -> Result<Loaded> {
     let scenario = chosen(args, &loaded.script.scenarios)?;
     let script = Arc::get_mut(&mut loaded.script).context("the script is in use")?;
     script.set_scenarios(Scenarios::only(scenario));
-    script.insecure |= args.request.insecure;
+    let naming = Arc::get_mut(&mut script.naming).context("the script is in use")?;
+    naming.tls.insecure |= args.request.insecure;
+    // The search decides the load, all of it.
+    script.requests_per_s_max = 0;
+    script.part = (0, 1);
     script.bounds = objectives.bounds();
     // As for a URL; a request that names its own keeps it.
     script.settings.timeout = search::client_timeout(objectives);
@@ -161,7 +165,7 @@ fn plan_of(args: &FindArgs, loaded: &Loaded, objectives: Objectives) -> Result<P
         workers: NonZeroU32::new(script.workers).context("--workers is zero")?,
         timeout_ns: script.settings.timeout,
         keepalive: script.reuses_connections,
-        insecure: script.insecure,
+        insecure: script.naming.tls.insecure,
         objectives: Some(objectives),
         seed: script.settings.seed,
     })
