@@ -119,6 +119,12 @@ pub(super) fn next_limit(limit: &Limit, resources: &[Resource], peak: f64) -> Op
         .filter(|resource| {
             limit.cause != Cause::Memory || limit.tier.as_ref() != Some(&resource.tier)
         })
+        // A thread that is named shares its core: its own processor time alone would promise more than it has.
+        .filter(|resource| {
+            let is_named = matches!(limit.cause, Cause::PinnedThread | Cause::EventLoop)
+                && limit.tier.as_ref() == Some(&resource.tier);
+            !(is_named && resource.resource.starts_with("thread "))
+        })
         .filter_map(|resource| {
             Some(NextLimit {
                 tier: resource.tier.clone(),
