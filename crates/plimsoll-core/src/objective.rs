@@ -145,7 +145,8 @@ fn parse_clause(part: &str) -> Result<Clause, ObjectiveError> {
     }
     // Rounded so that 99.9 becomes 0.999 and not 0.9990000000000001.
     Ok(Clause::ResponseTime {
-        quantile: (percent * 1e6).round() / 1e8,
+        // As fine as it is printed: what reads the same is the same.
+        quantile: (percent * 1e4).round() / 1e6,
         bound_ns,
     })
 }
@@ -228,6 +229,7 @@ mod tests {
             ("errors<100%", "error budget"),
             ("errors<2", "not a ratio"),
             ("p99<1s,p99.0<2s", "twice"),
+            ("p99<1s,p99.000008<2s", "twice"),
             ("errors<1%,errors<2%", "twice"),
             ("p1<1s,p2<1s,p3<1s,p4<1s,p5<1s", "more than four"),
         ] {

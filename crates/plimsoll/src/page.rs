@@ -353,7 +353,7 @@ mod tests {
             connection
         };
         let mut reader = ask("/events");
-        page.tell(&live::end("it is over", None));
+        page.tell(&live::end("it is over", true, None));
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();
         let lines: Vec<&str> = text

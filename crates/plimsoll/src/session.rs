@@ -18,6 +18,7 @@ use plimsoll_net::Target;
 use plimsoll_net::clock::Clock;
 use plimsoll_observe::Watch;
 use plimsoll_report::live::{self, Live, LiveWriter, Mode};
+use plimsoll_report::view::{State, View};
 
 use crate::args::OutputArgs;
 use crate::page::{Page, PageOptions};
@@ -266,8 +267,12 @@ impl Session {
         }
         if let Some(page) = page {
             let shown = report.as_ref().map(|path| path.display().to_string());
-            let headline = plimsoll_report::view::View::of(&self.record).headline;
-            page.tell(&live::end(&headline, shown.as_deref()));
+            let view = View::of(&self.record);
+            let is_well = matches!(
+                view.state,
+                State::Held | State::NotReached | State::Measured
+            );
+            page.tell(&live::end(&view.headline, is_well, shown.as_deref()));
             page.settle();
         }
         Ok(report)

@@ -174,7 +174,7 @@
     WIDTH = Math.max(320, Math.min(1128, page.clientWidth - 32));
     var now = seconds[seconds.length - 1];
     var at = now ? now.at : 0, left = now && now.left !== null ? now.left : level && level.left;
-    var state = over ? '<p class="state over">' + text(over.headline) + (over.report ? ' Report: ' + text(over.report) : '') + '</p>'
+    var state = over ? '<p class="state' + (over.well ? ' well' : '') + '">' + text(over.headline) + (over.report ? ' Report: ' + text(over.report) : '') + '</p>'
       : lost ? '<p class="state">The run does not answer any more; what is shown is the last that was heard.</p>' : '';
     page.innerHTML = '<header><b>' + text(head.title || head.request) + '</b><span>plimsoll ' + text(head.command) + '</span>' +
       (head.request.slice(-head.title.length) === head.title ? '' : '<span>' + text(head.request) + '</span>') + (head.objective ? '<span>' + text(head.objective) + '</span>' : '') + '<span class="clock">' + clock(at) +

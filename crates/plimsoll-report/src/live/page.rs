@@ -95,9 +95,9 @@ impl Live {
     }
 }
 
-/// What the page is told when the run is over.
-pub fn end(headline: &str, report: Option<&str>) -> Value {
-    json!({ "kind": "end", "headline": headline, "report": report })
+/// What the page is told when the run is over, and whether it came out well.
+pub fn end(headline: &str, is_well: bool, report: Option<&str>) -> Value {
+    json!({ "kind": "end", "headline": headline, "well": is_well, "report": report })
 }
 
 /// p50, p95 and p99 in milliseconds; null for never and where nothing was answered.
