@@ -3,6 +3,7 @@
 mod audit;
 mod import;
 mod numbers;
+mod program;
 mod record;
 mod response;
 mod script;
@@ -24,7 +25,7 @@ pub struct Target {
     pub words: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     Target {
         name: "response",
         body: response::read,
@@ -84,6 +85,11 @@ pub const TARGETS: [Target; 13] = [
         name: "options",
         body: script::read_options,
         words: script::OPTIONS_WORDS,
+    },
+    Target {
+        name: "program",
+        body: program::run,
+        words: program::WORDS,
     },
     Target {
         name: "import",
