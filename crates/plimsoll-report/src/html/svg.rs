@@ -50,6 +50,10 @@ pub(super) fn text_width(text: &str) -> f64 {
 #[derive(Debug)]
 pub(super) struct Svg {
     out: String,
+    /// The path of all grid lines: they are one element behind everything else.
+    grid: String,
+    /// Where in `out` it goes.
+    grid_at: usize,
 }
 
 impl Svg {
@@ -84,7 +88,15 @@ impl Svg {
             escape(title),
             escape(desc)
         );
-        Self { out }
+        Self::begun(out)
+    }
+
+    fn begun(out: String) -> Self {
+        Self {
+            grid_at: out.len(),
+            grid: String::new(),
+            out,
+        }
     }
 
     /// A drawing inside a line of text or a table cell, without a title of its own.
@@ -97,18 +109,23 @@ impl Svg {
             n(height),
             n(width)
         );
-        Self { out }
+        Self::begun(out)
     }
 
     pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
-        put!(
-            self.out,
-            "<path class=\"{class}\" d=\"M{} {}L{} {}\"/>",
-            n(from.0),
-            n(from.1),
-            n(to.0),
-            n(to.1)
-        );
+        let [x, y, to_x, to_y] = [from.0, from.1, to.0, to.1].map(n);
+        let line = if y == to_y {
+            format!("M{x} {y}H{to_x}")
+        } else if x == to_x {
+            format!("M{x} {y}V{to_y}")
+        } else {
+            format!("M{x} {y}L{to_x} {to_y}")
+        };
+        if class == "grid" {
+            self.grid.push_str(&line);
+        } else {
+            put!(self.out, "<path class=\"{class}\" d=\"{line}\"/>");
+        }
     }
 
     pub(super) fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
@@ -216,6 +233,10 @@ impl Svg {
     }
 
     pub(super) fn finish(mut self) -> String {
+        if !self.grid.is_empty() {
+            let grid = format!("<path class=\"grid\" d=\"{}\"/>", self.grid);
+            self.out.insert_str(self.grid_at, &grid);
+        }
         self.out.push_str("</svg>");
         self.out
     }

@@ -54,16 +54,13 @@ impl TierRow<'_> {
 
 /// The resource of the limit: the one that is full at its ceiling, else the busiest of its tier.
 fn first_row(verdict: &Verdict, limit: &Limit) -> Option<usize> {
-    if !names_a_resource(limit.cause) {
-        return None;
-    }
     let tier = limit.tier.as_deref()?;
     let of_tier = || {
         verdict
             .resources
             .iter()
             .enumerate()
-            .filter(|(_, r)| r.tier == tier)
+            .filter(|(_, r)| r.tier == tier && is_of(limit.cause, &r.resource))
     };
     let at_ceiling = limit.ceiling_per_s.and_then(|ceiling| {
         of_tier().find(|(_, r)| {
@@ -76,11 +73,16 @@ fn first_row(verdict: &Verdict, limit: &Limit) -> Option<usize> {
     at_ceiling.or_else(busiest).map(|(index, _)| index)
 }
 
-const fn names_a_resource(cause: Cause) -> bool {
-    !matches!(
-        cause,
-        Cause::Unknown | Cause::NotReached | Cause::Rule | Cause::Stalls
-    )
+/// Whether a resource is what the cause names. Slots, locks and rules are no resource of the table: an idle processor
+/// must not be marked for them.
+fn is_of(cause: Cause, resource: &str) -> bool {
+    match cause {
+        Cause::PinnedThread | Cause::EventLoop | Cause::Memory => resource.starts_with("thread "),
+        Cause::Cpu | Cause::CpuQuota => !resource.starts_with("thread ") && resource != "disk",
+        Cause::Pool => resource.starts_with("pool "),
+        Cause::Disk => resource == "disk",
+        _ => false,
+    }
 }
 
 /// The cause as a noun: `one thread`, `connection slots`.
