@@ -5,13 +5,12 @@ use std::num::NonZeroU64;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use plimsoll_core::Nanos;
-use plimsoll_core::schedule::Schedule;
 use plimsoll_core::step::StepLoad;
 use plimsoll_net::clock::{Clock, thread_run_time};
 use plimsoll_net::connection::SCRATCH_BYTES;
 use plimsoll_net::poll::Poll;
 
-use crate::arrival::Arrival;
+use crate::arrival::{Arrival, Stream};
 use crate::crew::Post;
 use crate::message::{Body, Command, Report};
 use crate::options::Options;
@@ -29,12 +28,7 @@ const PAUSE: Nanos = Nanos::from_millis(20);
 enum Source {
     None,
     Closed,
-    /// The next arrival, already drawn, and the rest.
-    Open {
-        next: Nanos,
-        start: Nanos,
-        schedule: Box<Schedule>,
-    },
+    Open(Stream),
 }
 
 #[derive(Debug)]
@@ -206,17 +200,10 @@ impl Worker {
             StepLoad::Open { profile, arrivals } => {
                 self.closed_target = 0;
                 self.paused.clear();
-                // A stream of its own per level, all from the one seed of the record.
-                let seed = self.options.seed ^ u64::from(level).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-                let mut schedule =
-                    Schedule::new(profile, arrivals, seed, self.index as u64, workers);
-                let first = schedule.next().expect("schedules never end");
-                let schedule = Box::new(schedule);
-                self.source = Source::Open {
-                    next: start + first,
-                    start,
-                    schedule,
-                };
+                let part = (self.index as u64, workers);
+                let seed = self.options.seed;
+                self.source =
+                    Source::Open(Stream::new(profile, arrivals, seed, level, part, start));
             }
         }
     }
@@ -232,17 +219,10 @@ impl Worker {
                 self.start_closed(now);
             }
         }
-        while let Source::Open {
-            next,
-            start,
-            schedule,
-        } = &mut self.source
+        while self.attempts_left != Some(0)
+            && let Source::Open(stream) = &mut self.source
+            && let Some(intended) = stream.take_due(now)
         {
-            if *next > now || self.attempts_left == Some(0) {
-                break;
-            }
-            let intended = *next;
-            *next = *start + schedule.next().expect("schedules never end");
             self.use_up();
             let level = self.recorder.level;
             self.dispatch(
@@ -333,10 +313,10 @@ impl Worker {
 
     fn next_event(&self) -> Nanos {
         let mut next = self.next_sweep.min(self.window_end);
-        if let Source::Open { next: arrival, .. } = &self.source
+        if let Source::Open(stream) = &self.source
             && self.attempts_left != Some(0)
         {
-            next = next.min(*arrival);
+            next = next.min(stream.next());
         }
         if let Some((_, _, start)) = &self.pending_level {
             next = next.min(*start);

@@ -7,12 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use plimsoll_core::Nanos;
-use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
+use plimsoll_script::host::Deaf;
 use plimsoll_script::http::HttpResult;
-use plimsoll_script::{
-    Got, Host, Iteration, Load, Memory, Program, Runtime, Settings, TagSetId, Vu, Want,
-};
+use plimsoll_script::{Got, Host, Iteration, Load, Memory, Program, Runtime, Settings, Vu, Want};
 
 const SCRIPT: &str = "
 import http from 'k6/http';
@@ -42,27 +39,6 @@ fn library(name: &str) -> String {
         )
     };
     (0..98).map(function).collect()
-}
-
-struct Silent;
-
-impl Host for Silent {
-    fn now(&self) -> Nanos {
-        Nanos::ZERO
-    }
-    fn unix_ms(&self) -> i64 {
-        0
-    }
-    fn sample(&self, _metric: plimsoll_core::metrics::MetricId, _value: f64, _tags: TagSetId) {}
-    fn http(&self, _sample: &HttpSample<'_>) {}
-    fn console(&self, _line: &ConsoleLine<'_>) {}
-    fn mark_failed(&self, _message: &str) {}
-    fn instance(&self) -> Instance {
-        Instance::default()
-    }
-    fn scenario_progress(&self, _scenario: &str) -> f64 {
-        0.0
-    }
 }
 
 /// Nanoseconds per iteration of one request and one check, answered at once.
@@ -114,7 +90,7 @@ fn main() {
         .with("/script.js", SCRIPT)
         .with("/first.js", library("first"))
         .with("/second.js", library("second"));
-    let host: Rc<dyn Host> = Rc::new(Silent);
+    let host: Rc<dyn Host> = Rc::new(Deaf);
     let stop = Arc::new(AtomicBool::new(false));
     let loaded = Program::load(Load {
         sources: Rc::new(sources),

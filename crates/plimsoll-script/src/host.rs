@@ -35,6 +35,29 @@ pub trait Host {
     fn scenario_progress(&self, scenario: &str) -> f64;
 }
 
+/// Hears nothing and stands at zero: for measuring and trying scripts by themselves.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Deaf;
+
+impl Host for Deaf {
+    fn now(&self) -> Nanos {
+        Nanos::ZERO
+    }
+    fn unix_ms(&self) -> i64 {
+        0
+    }
+    fn sample(&self, _metric: MetricId, _value: f64, _tags: TagSetId) {}
+    fn http(&self, _sample: &HttpSample<'_>) {}
+    fn console(&self, _line: &ConsoleLine<'_>) {}
+    fn mark_failed(&self, _message: &str) {}
+    fn instance(&self) -> Instance {
+        Instance::default()
+    }
+    fn scenario_progress(&self, _scenario: &str) -> f64 {
+        0.0
+    }
+}
+
 /// One request as its metrics see it.
 #[derive(Debug)]
 pub struct HttpSample<'a> {

@@ -164,19 +164,25 @@ pub(crate) fn connections(text: &str) -> Result<NonZeroU32> {
         .context("-c is too large")
 }
 
+/// `--workers`.
+pub(crate) fn worker_count(text: &str) -> Result<u64> {
+    let count = parse_count(text).context("--workers")?;
+    if count > WORKERS_MAX {
+        bail!("--workers {count} is more than {WORKERS_MAX}");
+    }
+    Ok(count)
+}
+
 /// Half of the cores for a target on this host, so that it is not starved; else all.
 pub(crate) fn workers(args: &RequestArgs, connections: NonZeroU32) -> Result<NonZeroU32> {
     let count = if let Some(text) = args.workers.as_deref() {
-        parse_count(text).context("--workers")?
+        worker_count(text)?
     } else {
         let cores = machine::cores() as u64;
         let addresses = Target::parse(&args.url)?.resolve()?;
         let loopback = addresses.iter().any(|address| address.ip().is_loopback());
         if loopback { (cores / 2).max(1) } else { cores }
     };
-    if count > WORKERS_MAX {
-        bail!("--workers {count} is more than {WORKERS_MAX}");
-    }
     // A worker without a connection would only watch.
     Ok(of(count.min(u64::from(connections.get())) as u32))
 }

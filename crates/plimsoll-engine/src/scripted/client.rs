@@ -38,9 +38,6 @@ pub(super) struct Finished {
     pub(super) result: HttpResult,
 }
 
-/// An origin that was connected to is not looked up again for so long.
-const BELIEVED: Nanos = Nanos::from_secs(1);
-
 /// A connection and what it carries.
 #[derive(Debug)]
 struct Link {
@@ -62,8 +59,8 @@ pub(super) struct Client {
     pub(super) poll: Poll,
     clock: Clock,
     names: Names,
-    /// The URL that was last connected to, its origin, and until when that is believed without asking.
-    last: Option<(Rc<RequestUrl>, usize, Nanos)>,
+    /// The URL that was last connected to, with the number of its origin, which stays.
+    last: Option<(Rc<RequestUrl>, usize)>,
     user_agent: Arc<str>,
     /// Connections end with their request.
     pub(super) reuses: bool,
@@ -136,14 +133,11 @@ impl Client {
 
     /// Gives an exchange to a connection.
     fn carry(&mut self, vu: usize, exchange: Box<Exchange>, url: &Rc<RequestUrl>, now: Nanos) {
-        let last = self.last.as_ref();
-        if let Some((_, origin, _)) =
-            last.filter(|(of, _, until)| Rc::ptr_eq(of, url) && now < *until)
+        let last = self.last.as_ref().filter(|(of, _)| Rc::ptr_eq(of, url));
+        if let Some((_, origin)) = last
             && let Some(index) = take_idle(&mut self.idle, &self.links, vu, *origin)
         {
-            let link = self.links[index].as_mut().expect("idle links exist");
-            link.exchange = Some(exchange);
-            return self.send(index, now);
+            return self.send_over(index, exchange, now);
         }
         let local = self.names.local(vu);
         let (origin, setup) = match self.names.find(url, now) {
@@ -158,12 +152,10 @@ impl Client {
             }
         };
         if let Some(index) = take_idle(&mut self.idle, &self.links, vu, origin) {
-            let link = self.links[index].as_mut().expect("idle links exist");
-            link.exchange = Some(exchange);
-            return self.send(index, now);
+            return self.send_over(index, exchange, now);
         }
         let address = setup.address;
-        self.last = Some((Rc::clone(url), origin, now + BELIEVED));
+        self.last = Some((Rc::clone(url), origin));
         match Connection::open_from(local, setup) {
             Ok(connection) => {
                 let link = Link {
@@ -184,6 +176,13 @@ impl Client {
                 self.refuse(vu, exchange, failure.outcome, error, now);
             }
         }
+    }
+
+    /// An idle connection takes the exchange.
+    fn send_over(&mut self, index: usize, exchange: Box<Exchange>, now: Nanos) {
+        let link = self.links[index].as_mut().expect("idle links exist");
+        link.exchange = Some(exchange);
+        self.send(index, now);
     }
 
     fn insert(&mut self, mut link: Link, mut exchange: Box<Exchange>, now: Nanos) {

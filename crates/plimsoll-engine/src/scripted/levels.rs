@@ -9,12 +9,12 @@ use std::rc::Rc;
 
 use plimsoll_control::executor;
 use plimsoll_core::Nanos;
-use plimsoll_core::schedule::Schedule;
 use plimsoll_core::step::StepLoad;
 
 use super::message::Body;
 use super::play::BURST;
 use super::worker::Worker;
+use crate::arrival::Stream;
 use crate::recorder::Recorder;
 use crate::worker::{WINDOW, share_of};
 
@@ -24,11 +24,7 @@ enum Source {
     None,
     /// So many virtual users of this worker, as fast as they can.
     Closed(u32),
-    Open {
-        next: Nanos,
-        start: Nanos,
-        schedule: Box<Schedule>,
-    },
+    Open(Stream),
 }
 
 /// An iteration that is due.
@@ -82,8 +78,8 @@ impl Levels {
 
     pub(super) fn next_event(&self) -> Nanos {
         let mut next = self.drain_until.unwrap_or(Nanos::MAX);
-        if let Source::Open { next: arrival, .. } = &self.source {
-            next = next.min(*arrival);
+        if let Source::Open(stream) = &self.source {
+            next = next.min(stream.next());
         }
         if let Some((_, _, start)) = &self.pending {
             next = next.min(*start);
@@ -100,15 +96,9 @@ impl Levels {
         }
         let running = self.running();
         match &mut self.source {
-            Source::Open {
-                next,
-                start,
-                schedule,
-            } if *next <= now => {
-                let intended = *next;
-                *next = *start + schedule.next().expect("schedules never end");
-                Some(Next::Arrived(Due { intended, level }))
-            }
+            Source::Open(stream) => stream
+                .take_due(now)
+                .map(|intended| Next::Arrived(Due { intended, level })),
             Source::Closed(target) if has_vu && running < *target => Some(Next::Looped),
             _ => None,
         }
@@ -199,16 +189,8 @@ impl Worker {
                 Source::Closed(share_of(u64::from(in_flight), index, workers) as u32)
             }
             StepLoad::Open { profile, arrivals } => {
-                // A stream of its own per level, all from the one seed of the record.
-                let seed = self.script.settings.seed
-                    ^ u64::from(level).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-                let mut schedule = Schedule::new(profile, arrivals, seed, index, workers);
-                let first = schedule.next().expect("schedules never end");
-                Source::Open {
-                    next: start + first,
-                    start,
-                    schedule: Box::new(schedule),
-                }
+                let (seed, part) = (self.script.settings.seed, (index, workers));
+                Source::Open(Stream::new(profile, arrivals, seed, level, part, start))
             }
         };
         if let Some(levels) = &mut self.levels {

@@ -79,11 +79,6 @@ impl<'w> ScriptLevels<'w> {
         self.sum().completed
     }
 
-    /// Virtual users that run an iteration, as of the last window.
-    pub fn vus_active(&self) -> u32 {
-        self.sum().vus_active
-    }
-
     /// Whom the requests went to so far.
     pub fn reached(&self) -> Reached {
         self.sum().reached
@@ -153,7 +148,8 @@ impl<'w> ScriptLevels<'w> {
                 self.busy[report.worker] = busy;
                 Ok(Some((report.worker, *counted)))
             }
-            Body::Aborted(message) => Err(StepError::Generator(format!(
+            // While draining it is known, or nothing more is started anyway.
+            Body::Aborted(message) if interruptible => Err(StepError::Generator(format!(
                 "the script aborted the test: {message}"
             ))),
             _ => Ok(None),

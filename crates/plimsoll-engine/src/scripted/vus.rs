@@ -148,6 +148,7 @@ impl Slot {
         self.queued.clear();
         self.calls_running = 0;
         self.waits_for_turn = false;
+        self.may_call = false;
     }
 }
 

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use plimsoll_core::metrics::{Sample, Store};
 use plimsoll_core::scenario::{Executor, Scenario, Scenarios};
 use plimsoll_engine::scripted::{LogLine, Script, ScriptLevels, ScriptRunner, Tick, Watcher};
-use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
-use plimsoll_script::{Host, Memory, Program, Settings, TagSetId};
+use plimsoll_script::host::Deaf;
+use plimsoll_script::{Memory, Program, Settings};
 
 use super::*;
 
@@ -23,25 +23,6 @@ impl Watcher for Silent {
     }
 }
 
-impl Host for Silent {
-    fn now(&self) -> Nanos {
-        Nanos::ZERO
-    }
-    fn unix_ms(&self) -> i64 {
-        0
-    }
-    fn sample(&self, _metric: plimsoll_core::metrics::MetricId, _value: f64, _tags: TagSetId) {}
-    fn http(&self, _sample: &HttpSample<'_>) {}
-    fn console(&self, _line: &ConsoleLine<'_>) {}
-    fn mark_failed(&self, _message: &str) {}
-    fn instance(&self) -> Instance {
-        Instance::default()
-    }
-    fn scenario_progress(&self, _scenario: &str) -> f64 {
-        0.0
-    }
-}
-
 fn script(text: &str, workers: u32) -> Arc<Script> {
     let settings = Settings {
         timeout: Nanos::from_millis(400),
@@ -51,7 +32,7 @@ fn script(text: &str, workers: u32) -> Arc<Script> {
         sources: Rc::new(Memory::default().with("/t/main.js", text)),
         entry: PathBuf::from("/t/main.js"),
         env: Vec::new(),
-        host: Rc::new(Silent),
+        host: Rc::new(Deaf),
         settings: settings.clone(),
         shares_context: true,
         stop: Arc::new(AtomicBool::new(false)),

@@ -19,7 +19,7 @@
   // All objects that can be reached from the roots, with their members. Getters are not called.
   function list(roots) {
     const seen = new Map();
-    const todo = [];
+    const open = [];
     const add = (object, path, isPrototype) => {
       if (!isObject(object)) return;
       const known = seen.get(object);
@@ -29,11 +29,11 @@
       }
       const found = { object, path, isPrototype, ...describe(object) };
       seen.set(object, found);
-      todo.push(found);
+      open.push(found);
     };
     for (const name of ownKeys(roots)) add(roots[name], name, false);
-    while (todo.length > 0) {
-      const { path, prototype, members } = todo.pop();
+    while (open.length > 0) {
+      const { path, prototype, members } = open.pop();
       add(prototype, `the prototype of ${path}`, true);
       for (const member of members) {
         const inner = path === 'globalThis' ? String(member.key) : `${path}.${String(member.key)}`;

@@ -51,7 +51,7 @@ pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
     config.generator_max_per_s = Some(check.max_per_s);
     config.anchor = reused.anchor;
     let mut search = Search::new(config)?;
-    announce(&mut session, &search, &check);
+    announce(&mut session, "generator", &search, &check);
     let mut runner = EngineRunner::start(&options, session.clock, Arc::clone(&interrupt))?;
     let driven = search::drive(&mut search, &mut runner, &mut Recording(&mut session));
     let interrupted = is_interrupted(&mut session, driven.err())?;
@@ -156,9 +156,9 @@ fn ask_for_remote(args: &FindArgs, address: SocketAddr) -> Result<()> {
     Err(Failure::new(Exit::Interrupted, "not started").into())
 }
 
-fn announce(session: &mut Session, search: &Search, check: &SelfCheck) {
+fn announce(session: &mut Session, who: &str, search: &Search, check: &SelfCheck) {
     session.say(&format!(
-        "generator: up to {:.0}/s, lag p99 {} at {:.0}/s",
+        "{who}: up to {:.0}/s, lag p99 {} at {:.0}/s",
         check.max_per_s, check.lag_p99_ns, check.open_rate_per_s
     ));
     let plan = Nanos::from_secs_f64(search.plan_seconds());

@@ -10,6 +10,17 @@ use crate::support::{Folder, Service, plimsoll};
 const GET: &str = "import http from 'k6/http';
     export default function () { http.get(__ENV.TARGET); console.log('from the script'); }";
 
+/// Runs [`GET`] against `target` without a record; gives back what it said on stderr, and the flat summary.
+fn get(folder: &Folder, target: &str, args: &[&str]) -> (String, String) {
+    let (script, target) = (script(folder, GET), format!("TARGET={target}"));
+    let export = folder.file("export.json");
+    let all = ["run", &script, "-e", &target, "--summary-export", &export];
+    let quiet = ["--quiet", "--no-record"];
+    let (code, out, err) = plimsoll(folder, &[&all[..], args, &quiet[..]].concat());
+    assert_eq!(code, 0, "{out}{err}");
+    (err, export)
+}
+
 fn script(folder: &Folder, text: &str) -> String {
     let path = folder.file("script.js");
     std::fs::write(&path, text).unwrap();
@@ -26,25 +37,8 @@ fn count(export: &str, metric: &str) -> f64 {
 #[test]
 fn rps_bounds_requests_whatever_the_virtual_users_do() {
     let (served, folder) = (Service::start(&["echo"]), Folder::new());
-    let (script, target) = (script(&folder, GET), format!("TARGET={}", served.url));
-    let export = folder.file("export.json");
-    let args = [
-        "run",
-        &script,
-        "-e",
-        &target,
-        "-u",
-        "6",
-        "-d",
-        "3s",
-        "--rps",
-        "40",
-        "--workers",
-        "2",
-    ];
-    let more = ["--summary-export", &export, "--quiet", "--no-record"];
-    let (code, out, err) = plimsoll(&folder, &[&args[..], &more[..]].concat());
-    assert_eq!(code, 0, "{out}{err}");
+    let args = ["-u", "6", "-d", "3s", "--rps", "40", "--workers", "2"];
+    let (_, export) = get(&folder, &served.url, &args);
     let requests = count(&export, "http_reqs");
     // One per worker may go at once, and what was granted before the end goes after it.
     assert!((60.0..=40.0 * 3.0 + 8.0).contains(&requests), "{requests}");
@@ -53,26 +47,12 @@ fn rps_bounds_requests_whatever_the_virtual_users_do() {
 #[test]
 fn console_lines_and_traffic_go_where_they_are_told() {
     let (served, folder) = (Service::start(&["echo"]), Folder::new());
-    let (script, target) = (script(&folder, GET), format!("TARGET={}", served.url));
     let log = folder.file("console.log");
-    let args = [
-        "run",
-        &script,
-        "-e",
-        &target,
-        "-i",
-        "1",
-        "--console-output",
-        &log,
-    ];
-    let more = ["--http-debug=full", "--quiet", "--no-record"];
-    let (code, out, err) = plimsoll(&folder, &[&args[..], &more[..]].concat());
-    assert_eq!(code, 0, "{out}{err}");
+    let args = ["-i", "1", "--console-output", &log, "--http-debug=full"];
+    let (err, _) = get(&folder, &served.url, &args);
     let lines = std::fs::read_to_string(&log).unwrap();
-    assert!(
-        lines.contains("msg=\"from the script\" source=console"),
-        "{lines}"
-    );
+    let wanted = "msg=\"from the script\" source=console";
+    assert!(lines.contains(wanted), "{lines}");
     assert!(!err.contains("from the script"), "{err}");
     for part in [
         "Request:\\nGET / HTTP/1.1",
@@ -86,32 +66,19 @@ fn console_lines_and_traffic_go_where_they_are_told() {
 #[test]
 fn parts_of_a_test_add_up() {
     let (served, folder) = (Service::start(&["echo"]), Folder::new());
-    let (script, target) = (script(&folder, GET), format!("TARGET={}", served.url));
     let mut sum = 0.0;
     for part in ["0:1/3", "1/3:2/3", "2/3:1"] {
-        let export = folder.file("export.json");
         let args = [
-            "run",
-            &script,
-            "-e",
-            &target,
             "-u",
             "6",
             "-i",
             "20",
             "--execution-segment",
             part,
-        ];
-        let more = [
-            "--summary-export",
-            &export,
-            "--quiet",
-            "--no-record",
             "--workers",
             "1",
         ];
-        let (code, out, err) = plimsoll(&folder, &[&args[..], &more[..]].concat());
-        assert_eq!(code, 0, "{out}{err}");
+        let (_, export) = get(&folder, &served.url, &args);
         let iterations = count(&export, "iterations");
         assert!((6.0..=8.0).contains(&iterations), "{part}: {iterations}");
         sum += iterations;
@@ -138,28 +105,17 @@ fn requests_leave_from_the_addresses_asked_for() {
                 .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         }
     });
-    let folder = Folder::new();
-    let (script, target) = (script(&folder, GET), format!("TARGET=http://{address}/"));
     let args = [
-        "run",
-        &script,
-        "-e",
-        &target,
         "-u",
         "2",
         "-i",
         "8",
         "--workers",
         "1",
-    ];
-    let more = [
         "--local-ips",
         "127.0.0.5-127.0.0.6",
-        "--quiet",
-        "--no-record",
     ];
-    let (code, out, err) = plimsoll(&folder, &[&args[..], &more[..]].concat());
-    assert_eq!(code, 0, "{out}{err}");
+    get(&Folder::new(), &format!("http://{address}/"), &args);
     let expected: BTreeSet<IpAddr> = ["127.0.0.5", "127.0.0.6"]
         .map(|ip| ip.parse().unwrap())
         .into();

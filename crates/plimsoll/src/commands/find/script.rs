@@ -6,24 +6,24 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
-use plimsoll_control::search::{self, Search};
+use plimsoll_control::search::{self, Config, Search};
 use plimsoll_core::ending::Ending;
 use plimsoll_core::metrics::{Sample, Store};
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::plan::{Load, Plan, Request};
 use plimsoll_core::scenario::{Executor, Scenario, Scenarios};
-use plimsoll_core::step::{Phase, Step, StepLoad};
-use plimsoll_core::units::parse_count;
+use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
 use plimsoll_core::verdict::Found;
 use plimsoll_core::{Nanos, Window};
 use plimsoll_engine::scripted::{Drained, LogLine, ScriptLevels, ScriptRunner, Tick, Watcher};
 
 use super::Recording;
 use crate::args::FindArgs;
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 use crate::script::args::ScriptArgs;
 use crate::script::load::{self, Loaded};
 use crate::script::{console, play};
+use crate::selfcheck::SelfCheck;
 use crate::session::{Session, interrupt_flag};
 use crate::{plan, watching};
 
@@ -37,7 +37,8 @@ pub(super) fn execute(args: &FindArgs) -> Result<Exit> {
     let objectives = Objectives::parse(&args.slo).context("--slo")?;
     let loaded = Arc::new(load(args, &objectives)?);
     let plan = plan_of(args, &loaded, objectives)?;
-    let watches = watching::parse(&args.watch)?;
+    // Refused before anything is sent; asked for again once it is known where requests go.
+    watching::parse(&args.watch)?;
     let mut config = super::config(args, &plan)?;
     let reused = super::reused(args)?;
     let vus_max = plan.connections_max.get();
@@ -54,29 +55,57 @@ pub(super) fn execute(args: &FindArgs) -> Result<Exit> {
         bail!("setup() did not end well, so there is nothing to search with; see the lines above");
     }
     let mut levels = ScriptLevels::new(runner, data.as_deref(), vus_max, &mut console);
-    try_out(&mut session, &mut levels)?;
-    watch(args, &mut session, &levels, &watches)?;
-    config.spent = session.clock.now();
     config.generator_max_per_s = Some(check.max_per_s);
     config.anchor = reused.anchor;
-    let mut search = Search::new(config)?;
-    super::announce(&mut session, &search, &check);
-    let driven = search::drive(&mut search, &mut levels, &mut Recording(&mut session));
-    let interrupted = super::is_interrupted(&mut session, driven.err())?;
-    let (level, limit) = super::begin_drain(&mut session, interrupted)?;
+    let searched = search_with(args, &mut session, &mut levels, config, &check);
+    // What setup() made is torn down however the search ended.
+    let is_interrupted = searched
+        .as_ref()
+        .map_or_else(is_signal, |(_, interrupted)| *interrupted);
+    let (level, limit) = super::begin_drain(&mut session, is_interrupted)?;
     let requests = levels.requests_per_iteration();
     let Drained { window, mut runner } = levels.drain(level, limit)?;
     session.window(&window)?;
-    play::tear_down(
-        &loaded,
-        &mut runner,
-        data.as_deref(),
-        &mut console,
-        &mut ending,
-    )?;
+    let data = data.as_deref();
+    play::tear_down(&loaded, &mut runner, data, &mut console, &mut ending)?;
     drop(runner);
+    let (search, interrupted) = searched.map_err(of_search)?;
     let found = in_iterations(search.found(), requests);
     super::conclude(args, session, &search, found, interrupted)
+}
+
+/// Tries the script out and searches; also whether a signal ended the search.
+fn search_with(
+    args: &FindArgs,
+    session: &mut Session,
+    levels: &mut ScriptLevels<'_>,
+    mut config: Config,
+    check: &SelfCheck,
+) -> Result<(Search, bool)> {
+    try_out(session, levels)?;
+    watch(args, session, levels)?;
+    config.spent = session.clock.now();
+    let mut search = Search::new(config)?;
+    super::announce(session, "generator, without the script", &search, check);
+    let driven = search::drive(&mut search, levels, &mut Recording(session));
+    let interrupted = super::is_interrupted(session, driven.err())?;
+    Ok((search, interrupted))
+}
+
+fn is_signal(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(StepError::Interrupted))
+}
+
+/// A signal during the trial is no fault of usage.
+fn of_search(error: anyhow::Error) -> anyhow::Error {
+    if is_signal(&error) {
+        return Failure::new(
+            Exit::Interrupted,
+            "interrupted during the trial; there is no verdict",
+        )
+        .into();
+    }
+    error
 }
 
 /// The script sends its own requests.
@@ -96,8 +125,8 @@ fn refuse_flags_of_urls(args: &FindArgs) -> Result<()> {
 }
 
 fn load(args: &FindArgs, objectives: &Objectives) -> Result<Loaded> {
-    let workers = args.request.workers.as_deref().map(parse_count).transpose();
-    let workers = workers.context("--workers")?;
+    let workers = args.request.workers.as_deref();
+    let workers = workers.map(plan::worker_count).transpose()?;
     let asked = ScriptArgs {
         script: args.request.url.clone(),
         env: args
@@ -201,19 +230,15 @@ fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
 }
 
 /// Asks before another host is loaded, and finds the tier behind a port of this one.
-fn watch(
-    args: &FindArgs,
-    session: &mut Session,
-    levels: &ScriptLevels<'_>,
-    watches: &[plimsoll_observe::Watch],
-) -> Result<()> {
+fn watch(args: &FindArgs, session: &mut Session, levels: &ScriptLevels<'_>) -> Result<()> {
+    let watches = watching::parse(&args.watch)?;
     let reached = levels.reached();
     match reached.address {
         Some(address) if reached.is_remote => super::ask_for_remote(args, address)?,
-        Some(address) if !reached.has_others => return session.watch(address, watches),
+        Some(address) if !reached.has_others => return session.watch(address, &watches),
         _ => {}
     }
-    session.watch_only(watches)
+    session.watch_only(&watches)
 }
 
 /// Says what the rates are rates of.
