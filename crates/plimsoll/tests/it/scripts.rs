@@ -168,7 +168,10 @@ fn what_setup_made_is_torn_down_when_a_search_cannot_begin() {
         export default function () {}
         export function teardown(data) { console.log('torn down', data); }";
     let script = write(&folder, "none.js", text);
-    let (code, _, err) = plimsoll(&folder, &["find", &script, "--slo", "p99<1s", "--no-record"]);
+    let (code, _, err) = plimsoll(
+        &folder,
+        &["find", &script, "--slo", "p99<1s", "--no-record"],
+    );
     assert_eq!(code, 104, "{err}");
     for part in ["torn down made", "sent no request in"] {
         assert!(err.contains(part), "{part} in {err}");
