@@ -1,0 +1,1 @@
+//! Runs an aggregation pipeline: expressions and stages over a stream of documents.

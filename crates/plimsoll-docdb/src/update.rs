@@ -1,0 +1,1 @@
+//! Changes one document as an update says: operators, replacement, pipeline.

@@ -1,0 +1,1 @@
+//! BSON values as MongoDB sees them: order, equality, numbers, paths, and keys whose bytes sort alike.
