@@ -7,10 +7,13 @@
 
 pub mod aggregate;
 pub mod auth;
+pub mod command;
 pub mod error;
 pub mod metrics;
 pub mod query;
 pub mod scheduler;
+pub mod server;
+pub mod shard;
 pub mod store;
 pub mod update;
 pub mod value;

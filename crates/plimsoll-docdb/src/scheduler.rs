@@ -9,6 +9,7 @@ mod deepest;
 mod executor;
 mod fair;
 mod job;
+mod pace;
 
 pub use census::{Census, DatabaseSize};
 pub use deepest::DeepestQueue;

@@ -103,9 +103,15 @@ pub struct Config {
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     #[error("cannot listen on {address}: {source}")]
-    Listen { address: String, source: std::io::Error },
+    Listen {
+        address: String,
+        source: std::io::Error,
+    },
     #[error("{path}: {source}", path = path.display())]
-    Directory { path: PathBuf, source: std::io::Error },
+    Directory {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{path}: not a layout that this version knows; use the version that wrote it, or another --data", path = path.display())]
     Layout { path: PathBuf },
     #[error("{path}: has files but none of DocDB; give an empty or new directory to --data", path = path.display())]
@@ -113,7 +119,10 @@ pub enum ServerError {
     #[error("{path}: was made with {found}; start it so, or give another --data", path = path.display())]
     OtherLayout { path: PathBuf, found: String },
     #[error("{path}: {source}", path = path.display())]
-    Store { path: PathBuf, source: crate::store::StoreError },
+    Store {
+        path: PathBuf,
+        source: crate::store::StoreError,
+    },
     #[error(transparent)]
     Users(#[from] crate::auth::UsersError),
     #[error("cannot start a thread: {0}")]

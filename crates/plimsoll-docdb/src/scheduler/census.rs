@@ -22,6 +22,9 @@ impl Census {
     }
 
     pub fn sizes(&self) -> Vec<DatabaseSize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }

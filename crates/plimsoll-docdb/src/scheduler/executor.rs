@@ -6,6 +6,7 @@ use bson::RawDocumentBuf;
 use plimsoll_core::Nanos;
 use plimsoll_net::clock::Clock;
 
+use super::pace::Pace;
 use super::{Census, Context, DatabaseSize, Done, FairQueue, Job, Work};
 use crate::error::{Code, CommandError};
 use crate::metrics::Meter;
@@ -78,6 +79,7 @@ pub struct Executor<B: Backend> {
     meter: Arc<Meter>,
     census: Arc<Census>,
     finished: Vec<Finished>,
+    pace: Pace,
 }
 
 /// A reply that waits for its batch's commit.
@@ -89,15 +91,24 @@ struct Finished {
 }
 
 impl<B: Backend> Executor<B> {
-    pub fn new(backend: B, limits: Limits, clock: Clock, meter: Arc<Meter>) -> Self {
+    pub fn new(
+        backend: B,
+        limits: Limits,
+        clock: Clock,
+        (meter, census): (Arc<Meter>, Arc<Census>),
+    ) -> Self {
         let queue = FairQueue::new(limits.queue);
+        let finished = Vec::new();
         Self {
             backend,
             queue,
             limits,
             clock,
             meter,
-            finished: Vec::new(),
+            census,
+            finished,
+            pace: Pace::default(),
+            pace: Pace::default(),
         }
     }
 
@@ -110,6 +121,12 @@ impl<B: Backend> Executor<B> {
                 reply: refusal(database, self.limits.queue).reply(),
             }
         })
+    }
+
+    /// How long to wait for further commands before the next batch; see [`Pace`].
+    pub fn linger(&self) -> Option<Nanos> {
+        let queued = self.queue.len();
+        if queued == 0 { None } else { self.pace.linger(queued) }
     }
 
     pub fn has_work(&self) -> bool {
@@ -189,6 +206,7 @@ impl<B: Backend> Executor<B> {
         let now = self.clock.now();
         self.meter
             .committed(&committed, self.finished.len(), Nanos(now.0 - begun.0));
+        self.pace.committed(&committed, self.finished.len());
         if let Some(sizes) = self.backend.census() {
             self.census.publish(sizes);
         }
@@ -214,7 +232,8 @@ impl<B: Backend> Executor<B> {
         self.backend.tend(now);
         let begun = self.clock.now();
         let committed = self.backend.commit();
-        self.meter.committed(&committed, 0, Nanos(self.clock.now().0 - begun.0));
+        self.meter
+            .committed(&committed, 0, Nanos(self.clock.now().0 - begun.0));
         if let Some(sizes) = self.backend.census() {
             self.census.publish(sizes);
         }
@@ -225,7 +244,8 @@ impl<B: Backend> Executor<B> {
     pub fn sync(&mut self) {
         let begun = self.clock.now();
         let synced = self.backend.sync();
-        self.meter.committed(&synced, 0, Nanos(self.clock.now().0 - begun.0));
+        self.meter
+            .committed(&synced, 0, Nanos(self.clock.now().0 - begun.0));
     }
 }
 
@@ -248,3 +268,6 @@ fn refusal(database: &str, limit: usize) -> CommandError {
             "NoWritesPerformed",
         ])
 }
+
+#[cfg(test)]
+mod tests;

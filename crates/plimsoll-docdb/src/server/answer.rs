@@ -13,7 +13,10 @@ use crate::wire::Request;
 
 pub(crate) enum Route {
     Reply(RawDocumentBuf),
-    Execute { database: String, session: Option<[u8; 16]> },
+    Execute {
+        database: String,
+        session: Option<[u8; 16]>,
+    },
 }
 
 /// Decides, and answers what concerns the connection or the server as a whole.
@@ -27,7 +30,10 @@ pub(crate) fn route(shared: &Shared, session: &mut Session, request: &Request) -
     }
     match entry.respond {
         Some(respond) => Route::Reply(finished(respond(shared, session, request))),
-        None => Route::Execute { database: database(request).to_owned(), session: session_id(request) },
+        None => Route::Execute {
+            database: database(request).to_owned(),
+            session: session_id(request),
+        },
     }
 }
 
@@ -46,18 +52,30 @@ fn finished(result: Result<bson::Document, CommandError>) -> RawDocumentBuf {
 /// The database whose executor has the data: for a rename, sent to `admin`, that of the collection.
 fn database(request: &Request) -> &str {
     let renamed = request.body().get_str("renameCollection").ok();
-    let renamed = renamed.and_then(|namespace| namespace.split_once('.')).map(|(database, _)| database);
+    let renamed = renamed
+        .and_then(|namespace| namespace.split_once('.'))
+        .map(|(database, _)| database);
     renamed.unwrap_or_else(|| request.database())
 }
 
 /// `lsid.id`: drivers send a UUID.
 fn session_id(request: &Request) -> Option<[u8; 16]> {
-    let id = request.body().get_document("lsid").ok()?.get_binary("id").ok()?;
+    let id = request
+        .body()
+        .get_document("lsid")
+        .ok()?
+        .get_binary("id")
+        .ok()?;
     id.bytes.try_into().ok()
 }
 
 /// Whether who logged in may do this. What a driver needs before it logs in is free.
-fn allow(shared: &Shared, session: &mut Session, entry: &Entry, request: &Request) -> Result<(), CommandError> {
+fn allow(
+    shared: &Shared,
+    session: &mut Session,
+    entry: &Entry,
+    request: &Request,
+) -> Result<(), CommandError> {
     if !shared.config.auth || FREE.contains(&entry.name) {
         return Ok(());
     }
@@ -77,22 +95,48 @@ fn allow(shared: &Shared, session: &mut Session, entry: &Entry, request: &Reques
     let text = if session.user.is_none() {
         format!("Command {} requires authentication", entry.name)
     } else {
-        format!("not authorized on {database} to execute command {}", entry.name)
+        format!(
+            "not authorized on {database} to execute command {}",
+            entry.name
+        )
     };
     Err(Code::Unauthorized.error(text))
 }
 
 /// Commands that need no login.
 const FREE: [&str; 9] = [
-    "hello", "ping", "buildInfo", "saslStart", "saslContinue", "logout", "connectionStatus", "whatsmyuri", "endSessions",
+    "hello",
+    "ping",
+    "buildInfo",
+    "saslStart",
+    "saslContinue",
+    "logout",
+    "connectionStatus",
+    "whatsmyuri",
+    "endSessions",
 ];
 /// Commands that any login may send.
-const HARMLESS: [&str; 6] = ["getParameter", "hostInfo", "getLog", "listDatabases", "killSessions", "listCommands"];
+const HARMLESS: [&str; 6] = [
+    "getParameter",
+    "hostInfo",
+    "getLog",
+    "listDatabases",
+    "killSessions",
+    "listCommands",
+];
 
 /// A pipeline that ends in a collection.
 fn writes(request: &Request) -> bool {
-    let stages = request.documents("pipeline").ok().flatten().unwrap_or_default();
-    stages.iter().any(|stage| ["$out", "$merge"].iter().any(|name| matches!(stage.get(name), Ok(Some(_)))))
+    let stages = request
+        .documents("pipeline")
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    stages.iter().any(|stage| {
+        ["$out", "$merge"]
+            .iter()
+            .any(|name| matches!(stage.get(name), Ok(Some(_))))
+    })
 }
 
 /// The localhost exception: someone on this host makes the first user.

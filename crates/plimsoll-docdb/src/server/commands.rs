@@ -1,6 +1,11 @@
 //! Commands that concern a connection, the users or the server as a whole: one file each, found through the table of
 //! all commands.
 
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the signature of Respond, which others fail through"
+)]
+
 pub(crate) mod build_info;
 pub(crate) mod connection_status;
 pub(crate) mod create_user;
@@ -43,7 +48,13 @@ pub(crate) fn body(request: &Request) -> Result<Document, CommandError> {
 /// The value of the command's first field, as the user's name of `createUser`.
 pub(crate) fn subject(request: &Request) -> Result<String, CommandError> {
     let name = request.name();
-    request.body().get_str(name).map(str::to_owned).map_err(|_| {
-        Code::TypeMismatch.error(format!("BSON field '{name}.{name}' is the wrong type, expected type 'string'"))
-    })
+    request
+        .body()
+        .get_str(name)
+        .map(str::to_owned)
+        .map_err(|_| {
+            Code::TypeMismatch.error(format!(
+                "BSON field '{name}.{name}' is the wrong type, expected type 'string'"
+            ))
+        })
 }

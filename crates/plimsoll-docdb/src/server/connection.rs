@@ -61,6 +61,10 @@ impl Connection {
         }
     }
 
+    pub(crate) fn socket(&self) -> &Stream {
+        &self.stream
+    }
+
     pub(crate) fn became_readable(&mut self, hung_up: bool) {
         self.readable = true;
         self.hung_up |= hung_up;
@@ -116,10 +120,17 @@ impl Connection {
     /// Reads once. Room is made for what the header announces, but never far ahead of what has arrived.
     fn fill(&mut self) -> io::Result<usize> {
         let have = self.input.len();
-        let announced = Header::read(&self.input).ok().flatten().map_or(HEADER_BYTES, |header| header.length);
-        let room = announced.saturating_sub(have).clamp(CHUNK_BYTES / 16, CHUNK_BYTES);
+        let announced = Header::read(&self.input)
+            .ok()
+            .flatten()
+            .map_or(HEADER_BYTES, |header| header.length);
+        let room = announced
+            .saturating_sub(have)
+            .clamp(CHUNK_BYTES / 16, CHUNK_BYTES);
         self.input.resize(have + room, 0);
-        let read = self.stream.read(self.input.get_mut(have..).unwrap_or_default());
+        let read = self
+            .stream
+            .read(self.input.get_mut(have..).unwrap_or_default());
         let count = read.as_ref().copied().unwrap_or(0);
         self.input.truncate(have + count);
         if count > 0 && count < room && !self.hung_up {
@@ -136,7 +147,11 @@ impl Connection {
 
     /// Writes as much as the socket takes. `Ok(true)`: everything is out.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
-        while let Some(rest) = self.output.get(self.written..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = self
+            .output
+            .get(self.written..)
+            .filter(|rest| !rest.is_empty())
+        {
             match self.stream.write(rest) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => self.written += count,

@@ -42,10 +42,16 @@ impl Dispatch {
     }
 
     /// Passes a command to another thread, or gives the refusal.
-    pub(crate) fn submit(&self, shared: &Shared, database: &str, job: LocalJob) -> Result<(), Done> {
+    pub(crate) fn submit(
+        &self,
+        shared: &Shared,
+        database: &str,
+        job: LocalJob,
+    ) -> Result<(), Done> {
         match self {
             Self::Sharded(placement) => {
-                shared.inboxes[placement.of(database)].send(Letter::Job(database.to_owned(), Box::new(job)));
+                shared.inboxes[placement.of(database)]
+                    .send(Letter::Job(database.to_owned(), Box::new(job)));
                 Ok(())
             }
             Self::PerDatabase(threads) => threads.submit(shared, database, job),
@@ -74,11 +80,20 @@ const TEND_EVERY: Nanos = Nanos(100_000_000);
 
 impl LocalExecutor {
     pub(crate) fn new(executor: Executor<Shard>, interval: Option<Nanos>) -> Self {
-        Self { executor, interval, next_sync: Nanos(0), next_tend: Nanos(0) }
+        Self {
+            executor,
+            interval,
+            next_sync: Nanos(0),
+            next_tend: Nanos(0),
+        }
     }
 
     pub(crate) fn has_work(&self) -> bool {
         self.executor.has_work()
+    }
+
+    pub(crate) fn linger(&self) -> Option<Nanos> {
+        self.executor.linger()
     }
 
     pub(crate) fn submit(&mut self, database: &str, job: LocalJob) -> Result<(), Done> {

@@ -47,23 +47,22 @@ impl EventLoop {
         let (mut next_tick, mut next_look) = (TICK, PARTIAL_LOOK);
         while !(self.stopping && self.is_idle()) {
             let now = self.shared.clock.now();
-            let has_work = !self.done.is_empty() || self.executor.as_ref().is_some_and(LocalExecutor::has_work);
-            let wait = if has_work { 0 } else { next_tick.0.saturating_sub(now.0) };
-            self.poll.wait(Nanos(wait), &mut ready)?;
-            let now = self.shared.clock.now();
-            for event in &ready {
-                self.on_ready(*event, now);
-            }
-            self.shared.inboxes[self.index].take(&mut letters);
-            for letter in letters.drain(..) {
-                self.on_letter(letter);
-            }
+            let has_work = !self.done.is_empty()
+                || self.executor.as_ref().is_some_and(LocalExecutor::has_work);
+            let wait = if has_work {
+                0
+            } else {
+                next_tick.0.saturating_sub(now.0)
+            };
+            self.take_in(Nanos(wait), &mut ready, &mut letters)?;
+            self.linger(&mut ready, &mut letters)?;
             if let Some(executor) = &mut self.executor {
                 executor.turn(&mut self.done);
             }
             for one in std::mem::take(&mut self.done) {
                 self.deliver(one);
             }
+            let now = self.shared.clock.now();
             if now.0 >= next_tick.0 {
                 next_tick = Nanos(now.0 + TICK.0);
                 self.tick(now);
@@ -76,11 +75,40 @@ impl EventLoop {
         Ok(())
     }
 
+    /// Waits for sockets and letters, and takes in all that is there.
+    fn take_in(&mut self, wait: Nanos, ready: &mut Vec<Ready>, letters: &mut Vec<Letter>) -> std::io::Result<()> {
+        self.poll.wait(wait, ready)?;
+        let now = self.shared.clock.now();
+        for event in ready.iter() {
+            self.on_ready(*event, now);
+        }
+        self.shared.inboxes[self.index].take(letters);
+        for letter in letters.drain(..) {
+            self.on_letter(letter);
+        }
+        Ok(())
+    }
+
+    /// On a slow disk, waits a little for the clients that the last batch answered.
+    fn linger(&mut self, ready: &mut Vec<Ready>, letters: &mut Vec<Letter>) -> std::io::Result<()> {
+        let begun = self.shared.clock.now();
+        while let Some(linger) = self.executor.as_ref().and_then(LocalExecutor::linger) {
+            let passed = self.shared.clock.now().0.saturating_sub(begun.0);
+            let Some(left) = linger.0.checked_sub(passed).filter(|left| *left > 0) else { break };
+            self.take_in(Nanos(left), ready, letters)?;
+        }
+        Ok(())
+    }
+
     fn is_idle(&mut self) -> bool {
         let tokens = self.connections.tokens();
         let connections = &mut self.connections;
         !self.executor.as_ref().is_some_and(LocalExecutor::has_work)
-            && tokens.iter().all(|token| connections.get_mut(*token).is_none_or(|one| !one.busy && !one.has_output()))
+            && tokens.iter().all(|token| {
+                connections
+                    .get_mut(*token)
+                    .is_none_or(|one| !one.busy && !one.has_output())
+            })
     }
 
     fn on_ready(&mut self, event: Ready, now: Nanos) {
@@ -88,7 +116,9 @@ impl EventLoop {
             self.accept();
             return;
         }
-        let Some(connection) = self.connections.get_mut(event.token) else { return };
+        let Some(connection) = self.connections.get_mut(event.token) else {
+            return;
+        };
         if event.readable || event.hung_up {
             connection.became_readable(event.hung_up);
         }
@@ -101,7 +131,11 @@ impl EventLoop {
 
     /// Takes every client that waits. Out of descriptors, the next tick tries again.
     fn accept(&mut self) {
-        while let Some(stream) = self.listeners.iter().find_map(|listener| listener.accept().ok()) {
+        while let Some(stream) = self
+            .listeners
+            .iter()
+            .find_map(|listener| listener.accept().ok())
+        {
             if self.stopping || self.shared.connections_full() {
                 continue;
             }
@@ -114,12 +148,15 @@ impl EventLoop {
 
     fn adopt(&mut self, stream: Stream) {
         let session = self.shared.session(&stream);
-        let borrowed = self.connections.insert(Connection::new(stream, session));
-        let added = self.connections.get_mut(borrowed).is_some_and(|one| self.poll.add(&*one, borrowed).is_ok());
+        let token = self.connections.insert(Connection::new(stream, session));
+        let added = self
+            .connections
+            .get_mut(token)
+            .is_some_and(|one| self.poll.add(one.socket(), token).is_ok());
         if added {
-            self.read(borrowed, self.shared.clock.now());
+            self.read(token, self.shared.clock.now());
         } else {
-            self.close(borrowed);
+            self.close(token);
         }
     }
 
@@ -139,7 +176,12 @@ impl EventLoop {
         let ticket = job.ticket;
         let refused = match &mut self.executor {
             Some(executor) => executor.submit(database, job).err(),
-            None => Some(Done { ticket, reply: Code::InternalError.error("no executor on this loop").reply() }),
+            None => Some(Done {
+                ticket,
+                reply: Code::InternalError
+                    .error("no executor on this loop")
+                    .reply(),
+            }),
         };
         self.done.extend(refused);
     }
@@ -158,7 +200,10 @@ impl EventLoop {
                 Input::Nothing => return,
                 Input::Closed => return self.close(token),
                 Input::Malformed(error) => {
-                    (self.shared.log)(&format!("{}: {error}; connection closed", connection.session.peer));
+                    (self.shared.config.log)(&format!(
+                        "{}: {error}; connection closed",
+                        connection.session.peer
+                    ));
                     return self.close(token);
                 }
                 Input::Http(target) => self.on_http(token, &target),
@@ -169,8 +214,12 @@ impl EventLoop {
 
     fn on_http(&mut self, token: u64, target: &str) {
         let shared = Arc::clone(&self.shared);
-        let Some(connection) = self.connections.get_mut(token) else { return };
-        let (status, kind, body) = if target == "/metrics" && (!shared.config.auth || connection.session.local) {
+        let Some(connection) = self.connections.get_mut(token) else {
+            return;
+        };
+        let (status, kind, body) = if target == "/metrics"
+            && (!shared.config.auth || connection.session.local)
+        {
             ("200 OK", "text/plain; version=0.0.4", shared.metrics())
         } else {
             let hint = "This port speaks MongoDB's wire protocol; connect with mongodb://. Metrics are at /metrics.\n";
@@ -186,12 +235,19 @@ impl EventLoop {
     fn on_frame(&mut self, token: u64, frame: Frame, now: Nanos) {
         let Frame { origin, request } = frame;
         let shared = Arc::clone(&self.shared);
-        let Some(connection) = self.connections.get_mut(token) else { return };
+        let Some(connection) = self.connections.get_mut(token) else {
+            return;
+        };
         let wants_reply = request.wants_reply;
         match answer::route(&shared, &mut connection.session, &request) {
             answer::Route::Reply(document) => {
                 if wants_reply {
-                    wire::reply(origin, shared.next_request_id(), &document, connection.output());
+                    wire::reply(
+                        origin,
+                        shared.next_request_id(),
+                        &document,
+                        connection.output(),
+                    );
                     if connection.flush().is_err() {
                         self.close(token);
                     }
@@ -199,10 +255,27 @@ impl EventLoop {
             }
             answer::Route::Execute { database, session } => {
                 connection.busy = true;
-                let ticket = Ticket { event_loop: self.index, connection: token, origin, wants_reply };
-                let context = Context { now: wall(), session };
+                let ticket = Ticket {
+                    event_loop: self.index,
+                    connection: token,
+                    origin,
+                    wants_reply,
+                };
+                let context = Context {
+                    now: wall(),
+                    session,
+                };
                 let work = Work::Fresh(Box::new(request));
-                self.execute(&database, Job { ticket, work, context, arrived: now, started: None });
+                self.execute(
+                    &database,
+                    Job {
+                        ticket,
+                        work,
+                        context,
+                        arrived: now,
+                        started: None,
+                    },
+                );
             }
         }
     }
@@ -211,7 +284,9 @@ impl EventLoop {
         let shared = Arc::clone(&self.shared);
         let owner = shared.dispatch.owner(database);
         let refused = match (&mut self.executor, owner) {
-            (Some(executor), Some(owner)) if owner == self.index => executor.submit(database, job).err(),
+            (Some(executor), Some(owner)) if owner == self.index => {
+                executor.submit(database, job).err()
+            }
             _ => shared.dispatch.submit(&shared, database, job).err(),
         };
         self.done.extend(refused);
@@ -224,10 +299,17 @@ impl EventLoop {
             self.shared.inboxes[ticket.event_loop].send(Letter::Done(Done { ticket, reply }));
             return;
         }
-        let Some(connection) = self.connections.get_mut(ticket.connection) else { return };
+        let Some(connection) = self.connections.get_mut(ticket.connection) else {
+            return;
+        };
         connection.busy = false;
         if ticket.wants_reply {
-            wire::reply(ticket.origin, self.shared.next_request_id(), &reply, connection.output());
+            wire::reply(
+                ticket.origin,
+                self.shared.next_request_id(),
+                &reply,
+                connection.output(),
+            );
             if connection.flush().is_err() {
                 self.close(ticket.connection);
                 return;
@@ -247,7 +329,9 @@ impl EventLoop {
 
     fn close_stuck(&mut self, now: Nanos) {
         for token in self.connections.tokens() {
-            let Some(connection) = self.connections.get_mut(token) else { continue };
+            let Some(connection) = self.connections.get_mut(token) else {
+                continue;
+            };
             let (_, since) = connection.partial();
             if since.is_some_and(|since| now.0.saturating_sub(since.0) > PARTIAL_TIMEOUT.0) {
                 self.close(token);

@@ -4,7 +4,10 @@
 pub(crate) fn target(input: &[u8]) -> Option<String> {
     const HEAD_BYTES_MAX: usize = 16 << 10;
     let complete = input.windows(4).any(|four| four == b"\r\n\r\n") || input.len() > HEAD_BYTES_MAX;
-    let line = input.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    let line = input
+        .split(|byte| *byte == b'\r')
+        .next()
+        .unwrap_or_default();
     let target = line.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
     complete.then(|| String::from_utf8_lossy(target).into_owned())
 }

@@ -12,7 +12,10 @@ pub(crate) struct Inbox<T> {
 
 impl<T> Inbox<T> {
     pub(crate) fn new(waker: Waker) -> Self {
-        Self { letters: Mutex::new(Vec::new()), waker }
+        Self {
+            letters: Mutex::new(Vec::new()),
+            waker,
+        }
     }
 
     /// Wakes the receiver for the first letter only: the others are taken with it.

@@ -19,7 +19,11 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Reads the directory's layout, or makes a new directory with the wanted one.
-    pub(crate) fn open(directory: &Path, wanted: Self, shards_asked: bool) -> Result<Self, ServerError> {
+    pub(crate) fn open(
+        directory: &Path,
+        wanted: Self,
+        shards_asked: bool,
+    ) -> Result<Self, ServerError> {
         let failed = |path: &Path| {
             let path = path.to_path_buf();
             move |source| ServerError::Directory { path, source }
@@ -27,11 +31,15 @@ impl Layout {
         fs::create_dir_all(directory).map_err(failed(directory))?;
         let path = directory.join(FILE);
         let found = match fs::read_to_string(&path) {
-            Ok(text) => Self::parse(&text).ok_or_else(|| ServerError::Layout { path: path.clone() })?,
+            Ok(text) => {
+                Self::parse(&text).ok_or_else(|| ServerError::Layout { path: path.clone() })?
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let mut entries = fs::read_dir(directory).map_err(failed(directory))?;
                 if entries.next().is_some() {
-                    return Err(ServerError::NotOurs { path: directory.to_path_buf() });
+                    return Err(ServerError::NotOurs {
+                        path: directory.to_path_buf(),
+                    });
                 }
                 wanted.write(directory).map_err(failed(&path))?;
                 wanted
@@ -40,7 +48,10 @@ impl Layout {
         };
         let other_shards = shards_asked && found.shards != wanted.shards;
         if found.scheduler != wanted.scheduler || other_shards {
-            return Err(ServerError::OtherLayout { path: directory.to_path_buf(), found: found.flags() });
+            return Err(ServerError::OtherLayout {
+                path: directory.to_path_buf(),
+                found: found.flags(),
+            });
         }
         Ok(found)
     }
@@ -50,14 +61,21 @@ impl Layout {
         (lines.next()? == FIRST_LINE).then_some(())?;
         let scheduler = Scheduler::named(lines.next()?.strip_prefix("scheduler ")?)?;
         let shards = lines.next()?.strip_prefix("shards ")?.parse().ok()?;
-        (1..=super::SHARDS_MAX).contains(&shards).then_some(Self { scheduler, shards })
+        (1..=super::SHARDS_MAX)
+            .contains(&shards)
+            .then_some(Self { scheduler, shards })
     }
 
     /// Written beside and moved into place, so that a crash leaves a layout or none.
     fn write(self, directory: &Path) -> std::io::Result<()> {
         let (beside, path) = (directory.join("docdb.layout.new"), directory.join(FILE));
         let mut file = File::create(&beside)?;
-        write!(file, "{FIRST_LINE}\nscheduler {}\nshards {}\n", self.scheduler.name(), self.shards)?;
+        write!(
+            file,
+            "{FIRST_LINE}\nscheduler {}\nshards {}\n",
+            self.scheduler.name(),
+            self.shards
+        )?;
         file.sync_all()?;
         fs::rename(&beside, path)?;
         File::open(directory)?.sync_all()
@@ -93,7 +111,11 @@ impl Layout {
         let mut names = Vec::new();
         for entry in fs::read_dir(directory)? {
             let folder = entry?.file_name();
-            names.extend(folder.to_str().and_then(|folder| decoded(folder.strip_prefix("db-")?)));
+            names.extend(
+                folder
+                    .to_str()
+                    .and_then(|folder| decoded(folder.strip_prefix("db-")?)),
+            );
         }
         Ok(names)
     }
@@ -116,19 +138,34 @@ mod tests {
     #[test]
     fn a_directory_keeps_its_layout_and_refuses_another() {
         let directory = std::env::temp_dir().join(format!("docdb-layout-{}", std::process::id()));
-        let sharded = Layout { scheduler: Scheduler::Sharded, shards: 2 };
+        let sharded = Layout {
+            scheduler: Scheduler::Sharded,
+            shards: 2,
+        };
         assert_eq!(Layout::open(&directory, sharded, true).unwrap(), sharded);
-        let one = Layout { shards: 1, ..sharded };
+        let one = Layout {
+            shards: 1,
+            ..sharded
+        };
         assert_eq!(Layout::open(&directory, one, false).unwrap(), sharded);
         let asked = Layout::open(&directory, one, true).unwrap_err().to_string();
         assert!(asked.contains("--shards 2"), "{asked}");
-        let shared = Layout { scheduler: Scheduler::Shared, shards: 1 };
+        let shared = Layout {
+            scheduler: Scheduler::Shared,
+            shards: 1,
+        };
         assert!(Layout::open(&directory, shared, false).is_err());
         fs::write(directory.join(FILE), "something else").unwrap();
-        assert!(matches!(Layout::open(&directory, sharded, false), Err(ServerError::Layout { .. })));
+        assert!(matches!(
+            Layout::open(&directory, sharded, false),
+            Err(ServerError::Layout { .. })
+        ));
         fs::remove_file(directory.join(FILE)).unwrap();
         fs::write(directory.join("letter.txt"), "").unwrap();
-        assert!(matches!(Layout::open(&directory, sharded, false), Err(ServerError::NotOurs { .. })));
+        assert!(matches!(
+            Layout::open(&directory, sharded, false),
+            Err(ServerError::NotOurs { .. })
+        ));
         fs::remove_dir_all(&directory).unwrap();
     }
 
@@ -137,7 +174,10 @@ mod tests {
         for name in ["shop", "Shop", "a%b", "ü-1", "x_9"] {
             let folder = Layout::database(Path::new("/"), name);
             let folder = folder.file_name().unwrap().to_str().unwrap();
-            assert_eq!(decoded(folder.strip_prefix("db-").unwrap()).as_deref(), Some(name));
+            assert_eq!(
+                decoded(folder.strip_prefix("db-").unwrap()).as_deref(),
+                Some(name)
+            );
         }
     }
 }

@@ -15,14 +15,22 @@ const NAMES_MAX: usize = 100_000;
 impl Placement {
     /// `found`: the databases that each shard had when it was opened.
     pub(crate) fn new(shards: usize, found: impl IntoIterator<Item = (String, usize)>) -> Self {
-        Self { shards, known: RwLock::new(found.into_iter().collect()) }
+        Self {
+            shards,
+            known: RwLock::new(found.into_iter().collect()),
+        }
     }
 
     pub(crate) fn of(&self, database: &str) -> usize {
         if self.shards == 1 {
             return 0;
         }
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(database).copied();
+        let known = self
+            .known
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(database)
+            .copied();
         known.unwrap_or_else(|| self.place(database))
     }
 
@@ -40,7 +48,9 @@ impl Placement {
                 *count += 1;
             }
         }
-        let fewest = (0..self.shards).min_by_key(|shard| counts[*shard]).unwrap_or(0);
+        let fewest = (0..self.shards)
+            .min_by_key(|shard| counts[*shard])
+            .unwrap_or(0);
         known.insert(database.to_owned(), fewest);
         fewest
     }
@@ -54,7 +64,9 @@ mod tests {
     fn new_databases_go_where_the_fewest_are_and_stay_there() {
         let placement = Placement::new(3, [("old".to_owned(), 2)]);
         assert_eq!(placement.of("old"), 2);
-        let placed: Vec<_> = ["a", "b", "c", "d", "e"].map(|name| placement.of(name)).to_vec();
+        let placed: Vec<_> = ["a", "b", "c", "d", "e"]
+            .map(|name| placement.of(name))
+            .to_vec();
         assert_eq!(placed, [0, 1, 0, 1, 2]);
         assert_eq!(placement.of("c"), 0);
     }

@@ -34,8 +34,15 @@ struct State {
 
 impl Pool {
     pub(crate) fn new(executor: LocalExecutor) -> Self {
-        let state = State { queue: DeepestQueue::new(QUEUE), stopping: false };
-        Self(Arc::new(Inner { queue: Mutex::new(state), work: Condvar::new(), executor: Mutex::new(executor) }))
+        let state = State {
+            queue: DeepestQueue::new(QUEUE),
+            stopping: false,
+        };
+        Self(Arc::new(Inner {
+            queue: Mutex::new(state),
+            work: Condvar::new(),
+            executor: Mutex::new(executor),
+        }))
     }
 
     /// Twice the cores or twice the databases, whichever is more, as published. Databases are counted at the start.
@@ -49,15 +56,28 @@ impl Pool {
         pushed.map_err(|job| {
             let text = format!("the queue of database '{database}' is full: {QUEUE} commands wait");
             let error = Code::IngressRequestRateLimitExceeded.error(text);
-            let labels = &["SystemOverloadedError", "RetryableError", "NoWritesPerformed"];
-            Done { ticket: job.ticket, reply: error.with_labels(labels).reply() }
+            let labels = &[
+                "SystemOverloadedError",
+                "RetryableError",
+                "NoWritesPerformed",
+            ];
+            Done {
+                ticket: job.ticket,
+                reply: error.with_labels(labels).reply(),
+            }
         })
     }
 
-    pub(crate) fn start(&self, workers: usize, shared: &Arc<Shared>) -> std::io::Result<Vec<JoinHandle<()>>> {
+    pub(crate) fn start(
+        &self,
+        workers: usize,
+        shared: &Arc<Shared>,
+    ) -> std::io::Result<Vec<JoinHandle<()>>> {
         let spawn = |index: usize| {
             let (pool, shared) = (self.clone(), Arc::clone(shared));
-            std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || pool.work(&shared))
+            std::thread::Builder::new()
+                .name(format!("worker-{index}"))
+                .spawn(move || pool.work(&shared))
         };
         (0..workers).map(spawn).collect()
     }
@@ -71,7 +91,11 @@ impl Pool {
         let mut done = Vec::new();
         loop {
             let next = self.next();
-            let mut executor = self.0.executor.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut executor = self
+                .0
+                .executor
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             match next {
                 Next::Job(database, job) => {
                     if let Err(refused) = executor.submit(&database, *job) {
@@ -101,7 +125,11 @@ impl Pool {
             if state.stopping {
                 return Next::Stop;
             }
-            let (woken, waited) = self.0.work.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+            let (woken, waited) = self
+                .0
+                .work
+                .wait_timeout(state, IDLE)
+                .unwrap_or_else(PoisonError::into_inner);
             if waited.timed_out() {
                 return Next::Tend;
             }

@@ -22,10 +22,19 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(id: i32, peer: String, local: bool) -> Self {
-        Self { id, peer, local, conversation: None, user: None, users_version: 0 }
+        Self {
+            id,
+            peer,
+            local,
+            conversation: None,
+            user: None,
+            users_version: 0,
+        }
     }
 
     pub(crate) fn may(&self, access: Access, database: &str) -> bool {
-        self.user.as_ref().is_some_and(|(_, _, user)| user.may(access, database))
+        self.user
+            .as_ref()
+            .is_some_and(|(_, _, user)| user.may(access, database))
     }
 }

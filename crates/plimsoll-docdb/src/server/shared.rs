@@ -68,7 +68,10 @@ impl Shared {
     /// Counts the connection; [`Self::connection_closed`] takes it off again.
     pub(crate) fn session(&self, stream: &Stream) -> Session {
         self.connections.fetch_add(1, Ordering::Relaxed);
-        let id = self.connections_made.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let id = self
+            .connections_made
+            .fetch_add(1, Ordering::Relaxed)
+            .wrapping_add(1);
         Session::new(id, stream.peer(), stream.is_local())
     }
 
@@ -95,7 +98,9 @@ impl Shared {
         change: impl FnOnce(&mut BTreeMap<(String, String), User>),
     ) -> Result<(), CommandError> {
         let mut users = self.users.write().unwrap_or_else(PoisonError::into_inner);
-        users.change(change).map_err(|error| Code::InternalError.error(error.to_string()))?;
+        users
+            .change(change)
+            .map_err(|error| Code::InternalError.error(error.to_string()))?;
         self.users_version.fetch_add(1, Ordering::Release);
         Ok(())
     }
@@ -114,7 +119,14 @@ impl Shared {
         let durability = self.config.durability.label();
         let connections = self.connections.load(Ordering::Relaxed);
         let scheduler = self.config.scheduler.name();
-        write(&self.counts(), Surroundings { durability: &durability, scheduler, connections })
+        write(
+            &self.counts(),
+            Surroundings {
+                durability: &durability,
+                scheduler,
+                connections,
+            },
+        )
     }
 }
 
@@ -128,7 +140,11 @@ pub(crate) struct ExecutorMaker {
 
 impl ExecutorMaker {
     pub(crate) fn new(config: Config, clock: Clock) -> Self {
-        Self { config, clock, made: Mutex::new(Vec::new()) }
+        Self {
+            config,
+            clock,
+            made: Mutex::new(Vec::new()),
+        }
     }
 
     /// The executor of a database with a store of its own.
@@ -137,7 +153,11 @@ impl ExecutorMaker {
     }
 
     /// The executor of a shard, one of `shards`.
-    pub(crate) fn for_shard(&self, index: usize, shards: usize) -> Result<LocalExecutor, ServerError> {
+    pub(crate) fn for_shard(
+        &self,
+        index: usize,
+        shards: usize,
+    ) -> Result<LocalExecutor, ServerError> {
         self.open(Layout::shard(&self.config.data, index), shards)
     }
 
@@ -145,13 +165,21 @@ impl ExecutorMaker {
         let shard = Shard::open(&path, &self.config, shares as u64)
             .map_err(|source| ServerError::Store { path, source })?;
         let (meter, census) = (Arc::new(Meter::default()), Arc::new(Census::default()));
-        let limits = Limits { queue: self.config.queue, ..Limits::default() };
+        let limits = Limits {
+            queue: self.config.queue,
+            ..Limits::default()
+        };
         let shared = (Arc::clone(&meter), Arc::clone(&census));
         let executor = Executor::new(shard, limits, self.clock, shared);
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).push((meter, census));
+        self.made
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((meter, census));
         let interval = match self.config.durability {
             Durability::Always => None,
-            Durability::Interval(time) => Some(Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))),
+            Durability::Interval(time) => {
+                Some(Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
+            }
         };
         Ok(LocalExecutor::new(executor, interval))
     }
@@ -172,6 +200,8 @@ impl ExecutorMaker {
     /// The databases of the executor that was made last.
     pub(crate) fn last_databases(&self) -> Vec<String> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.last().map_or_else(Vec::new, |(_, census)| census.sizes().into_iter().map(|size| size.name).collect())
+        made.last().map_or_else(Vec::new, |(_, census)| {
+            census.sizes().into_iter().map(|size| size.name).collect()
+        })
     }
 }

@@ -8,7 +8,10 @@ pub(crate) struct Slab<T> {
 
 impl<T> Slab<T> {
     pub(crate) fn new() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     pub(crate) fn insert(&mut self, value: T) -> u64 {
@@ -23,7 +26,11 @@ impl<T> Slab<T> {
 
     pub(crate) fn get_mut(&mut self, token: u64) -> Option<&mut T> {
         let (generation, slot) = self.slots.get_mut(token as u32 as usize)?;
-        if u64::from(*generation) == token >> 32 { slot.as_mut() } else { None }
+        if u64::from(*generation) == token >> 32 {
+            slot.as_mut()
+        } else {
+            None
+        }
     }
 
     pub(crate) fn remove(&mut self, token: u64) -> Option<T> {
@@ -41,7 +48,8 @@ impl<T> Slab<T> {
     /// Every token in use.
     pub(crate) fn tokens(&self) -> Vec<u64> {
         let used = |(index, (generation, slot)): (usize, &(u32, Option<T>))| {
-            slot.is_some().then_some(u64::from(*generation) << 32 | index as u64)
+            slot.is_some()
+                .then_some(u64::from(*generation) << 32 | index as u64)
         };
         self.slots.iter().enumerate().filter_map(used).collect()
     }

@@ -45,15 +45,24 @@ impl Server {
         };
         let layout = Layout::open(&config.data, wanted, config.shards.is_some())?;
         let users = Users::open(&config.data)?;
-        let secret = crate::auth::random().map_err(|error| ServerError::Thread(std::io::Error::other(error)))?;
+        let secret = crate::auth::random()
+            .map_err(|error| ServerError::Thread(std::io::Error::other(error)))?;
         let (address, listeners) = listen(&config)?;
         let clock = Clock::start();
         let executors = ExecutorMaker::new(config.clone(), clock);
         let (dispatch, mut local) = open(&config, layout, &executors)?;
-        let polls = (0..layout.shards).map(|_| Poll::new()).collect::<Result<Vec<_>, _>>().map_err(ServerError::Thread)?;
+        let polls = (0..layout.shards)
+            .map(|_| Poll::new())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(ServerError::Thread)?;
         let inboxes = Arc::new(polls.iter().map(|poll| Inbox::new(poll.waker())).collect());
         let unix = config.unix.clone();
-        let shared = Arc::new(Shared::new(config, (clock, inboxes), (dispatch, executors), (users, secret)));
+        let shared = Arc::new(Shared::new(
+            config,
+            (clock, inboxes),
+            (dispatch, executors),
+            (users, secret),
+        ));
         let workers = start_helpers(&shared, cores)?;
         let mut loops = Vec::new();
         let mut listeners = Some(listeners);
@@ -69,9 +78,19 @@ impl Server {
                 stopping: false,
             };
             let thread = std::thread::Builder::new().name(format!("shard-{index}"));
-            loops.push(thread.spawn(move || event_loop.run()).map_err(ServerError::Thread)?);
+            loops.push(
+                thread
+                    .spawn(move || event_loop.run())
+                    .map_err(ServerError::Thread)?,
+            );
         }
-        Ok(Self { address, unix, shared, loops, workers })
+        Ok(Self {
+            address,
+            unix,
+            shared,
+            loops,
+            workers,
+        })
     }
 
     /// Where clients connect: with port 0, the port that was found.
@@ -81,7 +100,8 @@ impl Server {
 
     /// Whether all threads still run.
     pub fn is_running(&self) -> bool {
-        !self.loops.iter().any(JoinHandle::is_finished) && !self.workers.iter().any(JoinHandle::is_finished)
+        !self.loops.iter().any(JoinHandle::is_finished)
+            && !self.workers.iter().any(JoinHandle::is_finished)
     }
 
     /// Takes no new command, answers those that were accepted, and ends every thread.
@@ -126,20 +146,34 @@ fn open(
             let (mut found, mut local) = (Vec::new(), Vec::new());
             for index in 0..layout.shards {
                 local.push(Some(executors.for_shard(index, layout.shards)?));
-                found.extend(executors.last_databases().into_iter().map(|name| (name, index)));
+                found.extend(
+                    executors
+                        .last_databases()
+                        .into_iter()
+                        .map(|name| (name, index)),
+                );
             }
-            Ok((Dispatch::Sharded(Placement::new(layout.shards, found)), local))
+            Ok((
+                Dispatch::Sharded(Placement::new(layout.shards, found)),
+                local,
+            ))
         }
         Scheduler::PerDatabase => {
             let threads = OwnThreads::default();
-            let names = Layout::databases(&config.data)
-                .map_err(|source| ServerError::Directory { path: config.data.clone(), source })?;
+            let names =
+                Layout::databases(&config.data).map_err(|source| ServerError::Directory {
+                    path: config.data.clone(),
+                    source,
+                })?;
             for name in names {
                 threads.open(executors, &name)?;
             }
             Ok((Dispatch::PerDatabase(threads), Vec::new()))
         }
-        Scheduler::Shared => Ok((Dispatch::Shared(Pool::new(executors.for_shard(0, 1)?)), Vec::new())),
+        Scheduler::Shared => Ok((
+            Dispatch::Shared(Pool::new(executors.for_shard(0, 1)?)),
+            Vec::new(),
+        )),
     }
 }
 
@@ -156,13 +190,19 @@ fn start_helpers(shared: &Arc<Shared>, cores: usize) -> Result<Vec<JoinHandle<()
 
 fn listen(config: &Config) -> Result<(SocketAddr, Vec<Listener>), ServerError> {
     let address = config.listen;
-    let failed = |source| ServerError::Listen { address: address.to_string(), source };
+    let failed = |source| ServerError::Listen {
+        address: address.to_string(),
+        source,
+    };
     let tcp = TcpListener::bind(address).map_err(failed)?;
     tcp.set_nonblocking(true).map_err(failed)?;
     let bound = tcp.local_addr().map_err(failed)?;
     let mut listeners = vec![Listener::Tcp(tcp)];
     if let Some(path) = &config.unix {
-        let failed = |source| ServerError::Listen { address: path.display().to_string(), source };
+        let failed = |source| ServerError::Listen {
+            address: path.display().to_string(),
+            source,
+        };
         remove_stale(path);
         let unix = UnixListener::bind(path).map_err(failed)?;
         unix.set_nonblocking(true).map_err(failed)?;

@@ -48,7 +48,9 @@ impl Stream {
     /// Where the client is, as `host:port`, or that it came through the Unix socket.
     pub(crate) fn peer(&self) -> String {
         match self {
-            Self::Tcp(stream) => stream.peer_addr().map_or_else(|_| "gone".to_owned(), |peer| peer.to_string()),
+            Self::Tcp(stream) => stream
+                .peer_addr()
+                .map_or_else(|_| "gone".to_owned(), |peer| peer.to_string()),
             Self::Unix(_) => "unix".to_owned(),
         }
     }

@@ -7,7 +7,11 @@ use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(shared: &Shared, _: &mut Session, _: &Request) -> Result<Document, CommandError> {
+pub(crate) fn respond(
+    shared: &Shared,
+    _: &mut Session,
+    _: &Request,
+) -> Result<Document, CommandError> {
     let config = &shared.config;
     Ok(doc! {
         "argv": ["plimsoll", "docdb"],

@@ -8,15 +8,26 @@ use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(_: &Shared, _: &mut Session, request: &Request) -> Result<Document, CommandError> {
+pub(crate) fn respond(
+    _: &Shared,
+    _: &mut Session,
+    request: &Request,
+) -> Result<Document, CommandError> {
     let known = doc! {
         "featureCompatibilityVersion": { "version": "7.0" },
         "authenticationMechanisms": ["SCRAM-SHA-256"],
     };
     let body = body(request)?;
-    if body.get_str("getParameter") == Ok("*") {
+    if matches!(body.get_str("getParameter"), Ok("*")) {
         return Ok(known);
     }
-    let found: Document = known.into_iter().filter(|(name, _)| body.contains_key(name)).collect();
-    if found.is_empty() { Err(Code::InvalidOptions.error("no option found to get")) } else { Ok(found) }
+    let found: Document = known
+        .into_iter()
+        .filter(|(name, _)| body.contains_key(name))
+        .collect();
+    if found.is_empty() {
+        Err(Code::InvalidOptions.error("no option found to get"))
+    } else {
+        Ok(found)
+    }
 }

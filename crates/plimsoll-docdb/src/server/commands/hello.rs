@@ -15,7 +15,11 @@ const WIRE_VERSION_MAX: i32 = 21;
 /// Writes of one command.
 const BATCH_WRITES_MAX: i32 = 100_000;
 
-pub(crate) fn respond(shared: &Shared, session: &mut Session, request: &Request) -> Result<Document, CommandError> {
+pub(crate) fn respond(
+    shared: &Shared,
+    session: &mut Session,
+    request: &Request,
+) -> Result<Document, CommandError> {
     let legacy = request.name() != "hello";
     let mut reply = doc! {
         (if legacy { "ismaster" } else { "isWritablePrimary" }): true,
@@ -49,14 +53,23 @@ pub(crate) fn respond(shared: &Shared, session: &mut Session, request: &Request)
 
 /// The client's compressors that are here, in the client's order.
 fn compressors(request: &Request) -> Vec<Bson> {
-    let wanted = request.body().get_array("compression").into_iter().flatten();
+    let wanted = request
+        .body()
+        .get_array("compression")
+        .into_iter()
+        .flatten();
     let names = wanted.filter_map(|name| name.ok()?.as_str().and_then(Compressor::named));
-    names.map(|compressor| Bson::from(compressor.name())).collect()
+    names
+        .map(|compressor| Bson::from(compressor.name()))
+        .collect()
 }
 
 /// `user` is `database.name`; for a name that does not exist the field is missing, as in MongoDB.
 fn mechanisms(shared: &Shared, user: &str) -> Option<(String, Bson)> {
     let (database, name) = user.split_once('.')?;
     shared.users().get(database, name)?;
-    Some(("saslSupportedMechs".to_owned(), Bson::from(vec!["SCRAM-SHA-256"])))
+    Some((
+        "saslSupportedMechs".to_owned(),
+        Bson::from(vec!["SCRAM-SHA-256"]),
+    ))
 }

@@ -11,7 +11,12 @@ use crate::wire::Request;
 pub(crate) fn respond(_: &Shared, _: &mut Session, _: &Request) -> Result<Document, CommandError> {
     let commands: Document = TABLE
         .iter()
-        .map(|entry| (entry.name.to_owned(), doc! { "help": entry.help, "apiVersions": [] }.into()))
+        .map(|entry| {
+            (
+                entry.name.to_owned(),
+                doc! { "help": entry.help, "apiVersions": [] }.into(),
+            )
+        })
         .collect();
     Ok(doc! { "commands": commands })
 }

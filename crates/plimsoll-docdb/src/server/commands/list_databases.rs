@@ -10,19 +10,32 @@ use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(shared: &Shared, session: &mut Session, request: &Request) -> Result<Document, CommandError> {
+pub(crate) fn respond(
+    shared: &Shared,
+    session: &mut Session,
+    request: &Request,
+) -> Result<Document, CommandError> {
     let body = request.body();
     let name_only = super::body(request)?.get("nameOnly").is_some_and(is_true);
-    let filter = body.get_document("filter").ok().map(Filter::parse).transpose()?;
+    let filter = body
+        .get_document("filter")
+        .ok()
+        .map(Filter::parse)
+        .transpose()?;
     let mut databases = Vec::new();
     let mut total = 0;
     for size in shared.executors.databases() {
         let visible = !shared.config.auth || session.may(Access::Read, &size.name);
         let row = row(&size);
-        let raw = RawDocumentBuf::try_from(&row).map_err(|error| Code::InternalError.error(error.to_string()))?;
+        let raw = RawDocumentBuf::try_from(&row)
+            .map_err(|error| Code::InternalError.error(error.to_string()))?;
         if visible && filter.as_ref().is_none_or(|filter| filter.matches(&raw)) {
             total += size.bytes;
-            databases.push(Bson::from(if name_only { doc! { "name": size.name } } else { row }));
+            databases.push(Bson::from(if name_only {
+                doc! { "name": size.name }
+            } else {
+                row
+            }));
         }
     }
     if name_only {

@@ -7,7 +7,11 @@ use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(_: &Shared, session: &mut Session, _: &Request) -> Result<Document, CommandError> {
+pub(crate) fn respond(
+    _: &Shared,
+    session: &mut Session,
+    _: &Request,
+) -> Result<Document, CommandError> {
     session.user = None;
     session.conversation = None;
     Ok(Document::new())

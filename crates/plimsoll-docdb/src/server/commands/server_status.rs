@@ -12,7 +12,11 @@ use crate::server::shared::Shared;
 use crate::server::wall;
 use crate::wire::Request;
 
-pub(crate) fn respond(shared: &Shared, _: &mut Session, _: &Request) -> Result<Document, CommandError> {
+pub(crate) fn respond(
+    shared: &Shared,
+    _: &mut Session,
+    _: &Request,
+) -> Result<Document, CommandError> {
     let seconds = shared.clock.now().0 / 1_000_000_000;
     let open = shared.connections.load(Ordering::Relaxed) as i32;
     let made = shared.connections_made.load(Ordering::Relaxed);

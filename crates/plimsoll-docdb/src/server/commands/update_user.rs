@@ -10,10 +10,19 @@ use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(shared: &Shared, _: &mut Session, request: &Request) -> Result<Document, CommandError> {
-    let (name, body, database) = (subject(request)?, body(request)?, request.database().to_owned());
+pub(crate) fn respond(
+    shared: &Shared,
+    _: &mut Session,
+    request: &Request,
+) -> Result<Document, CommandError> {
+    let (name, body, database) = (
+        subject(request)?,
+        body(request)?,
+        request.database().to_owned(),
+    );
     let known = shared.users().get(&database, &name).cloned();
-    let mut user = known.ok_or_else(|| Code::UserNotFound.error(format!("User {name}@{database} not found")))?;
+    let mut user = known
+        .ok_or_else(|| Code::UserNotFound.error(format!("User {name}@{database} not found")))?;
     check_mechanisms(&body)?;
     if !body.contains_key("pwd") && !body.contains_key("roles") {
         return Err(Code::BadValue.error("Must specify at least one field to update in updateUser"));

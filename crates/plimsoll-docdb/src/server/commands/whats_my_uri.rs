@@ -7,6 +7,10 @@ use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(_: &Shared, session: &mut Session, _: &Request) -> Result<Document, CommandError> {
+pub(crate) fn respond(
+    _: &Shared,
+    session: &mut Session,
+    _: &Request,
+) -> Result<Document, CommandError> {
     Ok(doc! { "you": &session.peer })
 }
