@@ -113,6 +113,9 @@ codes! {
     Location28747 = 28747,
     Location28812 = 28812,
     Location28818 = 28818,
+    Location51075 = 51075,
+    Location51091 = 51091,
+    Location51108 = 51108,
 }
 
 /// A command, or one write of it, that failed: what goes into `errmsg`, `code` and beside them.
