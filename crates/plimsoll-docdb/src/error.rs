@@ -36,6 +36,7 @@ codes! {
     NamespaceNotFound = 26,
     IndexNotFound = 27,
     PathNotViable = 28,
+    CannotBackfillArray = 34,
     CannotCreateIndex = 67,
     ConflictingUpdateOperators = 40,
     CursorNotFound = 43,
