@@ -110,9 +110,19 @@ codes! {
     Location28747 = 28747,
     Location28812 = 28812,
     Location28818 = 28818,
+    Location28667 = 28667,
+    Location31252 = 31252,
+    Location31256 = 31256,
+    Location31274 = 31274,
+    Location31275 = 31275,
+    Location31276 = 31276,
+    Location31394 = 31394,
+    Location31395 = 31395,
+    Location40218 = 40218,
     Location51075 = 51075,
     Location51091 = 51091,
     Location51108 = 51108,
+    Location51246 = 51246,
 }
 
 /// A command, or one write of it, that failed: what goes into `errmsg`, `code` and beside them.

@@ -3,6 +3,8 @@
 mod bits;
 mod operator;
 
+pub(super) use operator::{elem_match, is_true};
+
 use super::condition::{Clause, Condition, Operator};
 use super::constant::Constant;
 use super::filter::{Field, Node};
@@ -167,10 +169,10 @@ fn clauses(name: &str, operators: Fields<'_>, depth: usize) -> Result<Vec<Clause
 }
 
 /// Names and texts are UTF-8: they passed [`crate::value::validate`].
-fn text(bytes: &[u8]) -> &str {
+pub(super) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
-fn bad_value(text: impl Into<String>) -> CommandError {
+pub(super) fn bad_value(text: impl Into<String>) -> CommandError {
     Code::BadValue.error(text)
 }

@@ -184,7 +184,10 @@ fn all(
     Ok(())
 }
 
-fn elem_match(value: &Value<'_>, depth: usize) -> Result<Condition, CommandError> {
+pub(in crate::query) fn elem_match(
+    value: &Value<'_>,
+    depth: usize,
+) -> Result<Condition, CommandError> {
     const LOGICAL: [&[u8]; 4] = [b"$and", b"$or", b"$nor", b"$where"];
     let Value::Document(fields) = value else {
         return Err(bad_value("$elemMatch needs an Object"));
@@ -319,7 +322,7 @@ fn size(element: &Element<'_>) -> Result<Condition, CommandError> {
 }
 
 /// As MongoDB takes any value for a truth: only false, zero, null and undefined are not.
-pub(super) fn is_true(value: &Value<'_>) -> bool {
+pub(in crate::query) fn is_true(value: &Value<'_>) -> bool {
     match value {
         Value::Boolean(truth) => *truth,
         Value::Null | Value::Undefined => false,
