@@ -21,6 +21,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use crate::store::Durability;
 pub use start::Server;
 
 use dispatch::wall;
@@ -53,25 +54,6 @@ impl Scheduler {
 
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
-    }
-}
-
-/// When a write is acknowledged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
-    /// After it is on disk.
-    Always,
-    /// At once; a crash loses at most this much time.
-    Interval(Duration),
-}
-
-impl Durability {
-    /// The label of replies, metrics and reports: `always` or `interval=50ms`.
-    pub fn label(self) -> String {
-        match self {
-            Self::Always => "always".to_owned(),
-            Self::Interval(time) => format!("interval={}ms", time.as_millis()),
-        }
     }
 }
 

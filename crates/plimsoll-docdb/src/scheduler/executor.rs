@@ -108,7 +108,6 @@ impl<B: Backend> Executor<B> {
             census,
             finished,
             pace: Pace::default(),
-            pace: Pace::default(),
         }
     }
 

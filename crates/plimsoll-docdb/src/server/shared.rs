@@ -18,7 +18,11 @@ use crate::auth::{User, Users};
 use crate::error::{Code, CommandError};
 use crate::metrics::{Meter, Snapshot, Surroundings, write};
 use crate::scheduler::{Census, DatabaseSize, Executor, Limits};
-use crate::shard::Shard;
+use crate::shard::{self, Shard};
+use crate::store;
+
+/// A shard with less would flush all the time.
+const MEMTABLE_BYTES_MIN: u64 = 8 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -116,7 +120,7 @@ impl Shared {
 
     /// What Prometheus reads.
     pub(crate) fn metrics(&self) -> String {
-        let durability = self.config.durability.label();
+        let durability = self.config.durability.to_string();
         let connections = self.connections.load(Ordering::Relaxed);
         let scheduler = self.config.scheduler.name();
         write(
@@ -135,14 +139,18 @@ impl Shared {
 pub(crate) struct ExecutorMaker {
     config: Config,
     clock: Clock,
+    /// Cache and background thread of all stores.
+    background: Arc<store::Shared>,
     made: Mutex<Vec<(Arc<Meter>, Arc<Census>)>>,
 }
 
 impl ExecutorMaker {
     pub(crate) fn new(config: Config, clock: Clock) -> Self {
+        let background = store::Shared::start(config.cache_bytes);
         Self {
             config,
             clock,
+            background,
             made: Mutex::new(Vec::new()),
         }
     }
@@ -162,7 +170,8 @@ impl ExecutorMaker {
     }
 
     fn open(&self, path: PathBuf, shares: usize) -> Result<LocalExecutor, ServerError> {
-        let shard = Shard::open(&path, &self.config, shares as u64)
+        let options = self.options(shares);
+        let shard = Shard::open(&path, &options, self.clock)
             .map_err(|source| ServerError::Store { path, source })?;
         let (meter, census) = (Arc::new(Meter::default()), Arc::new(Census::default()));
         let limits = Limits {
@@ -177,11 +186,20 @@ impl ExecutorMaker {
             .push((meter, census));
         let interval = match self.config.durability {
             Durability::Always => None,
-            Durability::Interval(time) => {
-                Some(Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
-            }
+            Durability::Interval(milliseconds) => Some(Nanos::from_millis(milliseconds)),
         };
         Ok(LocalExecutor::new(executor, interval))
+    }
+
+    /// Memory for writes is shared out among the shards; the cache is one for all.
+    fn options(&self, shares: u64) -> shard::Options {
+        let mut options = store::Options::new(Arc::clone(&self.background));
+        options.durability = self.config.durability;
+        options.memtable_bytes = (store::Options::DEFAULT_MEMTABLE_BYTES / shares).max(MEMTABLE_BYTES_MIN);
+        if !self.config.slow_fsync.is_zero() {
+            options.disk = Arc::new(store::SlowDisk(self.config.slow_fsync));
+        }
+        shard::Options { store: options, ..shard::Options::default() }
     }
 
     pub(crate) fn meters(&self) -> Vec<Arc<Meter>> {

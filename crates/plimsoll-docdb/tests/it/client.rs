@@ -61,7 +61,9 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
         stream.set_nodelay(true).unwrap();
         Self { stream }
     }
@@ -97,18 +99,35 @@ impl Client {
     }
 
     pub(crate) fn insert(&mut self, database: &str, collection: &str, documents: Vec<Document>) {
-        self.ok(database, doc! { "insert": collection, "documents": documents });
+        self.ok(
+            database,
+            doc! { "insert": collection, "documents": documents },
+        );
     }
 
     pub(crate) fn count(&mut self, database: &str, collection: &str) -> i32 {
-        self.ok(database, doc! { "count": collection }).get_i32("n").unwrap()
+        self.ok(database, doc! { "count": collection })
+            .get_i32("n")
+            .unwrap()
     }
 
     /// The first batch of a find.
-    pub(crate) fn find(&mut self, database: &str, collection: &str, filter: Document) -> Vec<Document> {
+    pub(crate) fn find(
+        &mut self,
+        database: &str,
+        collection: &str,
+        filter: Document,
+    ) -> Vec<Document> {
         let reply = self.ok(database, doc! { "find": collection, "filter": filter });
-        let batch = reply.get_document("cursor").unwrap().get_array("firstBatch").unwrap();
-        batch.iter().map(|one| one.as_document().unwrap().clone()).collect()
+        let batch = reply
+            .get_document("cursor")
+            .unwrap()
+            .get_array("firstBatch")
+            .unwrap();
+        batch
+            .iter()
+            .map(|one| one.as_document().unwrap().clone())
+            .collect()
     }
 }
 

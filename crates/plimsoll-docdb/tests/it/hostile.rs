@@ -41,7 +41,10 @@ fn a_message_may_come_byte_by_byte_and_two_at_once() {
         client.stream.write_all(&[*byte]).unwrap();
     }
     assert_eq!(client.reply().unwrap().get_f64("ok").unwrap(), 1.0);
-    client.stream.write_all(&[ping.clone(), ping.clone(), ping].concat()).unwrap();
+    client
+        .stream
+        .write_all(&[ping.clone(), ping.clone(), ping].concat())
+        .unwrap();
     for _ in 0..3 {
         assert_eq!(client.reply().unwrap().get_f64("ok").unwrap(), 1.0);
     }
@@ -62,10 +65,20 @@ fn a_client_that_closes_half_way_leaves_nothing_behind() {
     let mut client = Client::connect(server.address());
     client.stream.write_all(&ping).unwrap();
     client.stream.shutdown(Shutdown::Write).unwrap();
-    assert!(client.reply().is_some(), "a whole message is answered although the client sends no more");
+    assert!(
+        client.reply().is_some(),
+        "a whole message is answered although the client sends no more"
+    );
     let mut last = Client::connect(server.address());
     let status = last.ok("admin", doc! { "serverStatus": 1 });
-    assert_eq!(status.get_document("connections").unwrap().get_i32("current").unwrap(), 1);
+    assert_eq!(
+        status
+            .get_document("connections")
+            .unwrap()
+            .get_i32("current")
+            .unwrap(),
+        1
+    );
     server.stop().unwrap();
 }
 
@@ -107,7 +120,15 @@ fn a_client_that_does_not_read_blocks_nobody_else() {
     }
     for _ in 0..4 {
         let batch = slow.reply().unwrap();
-        assert_eq!(batch.get_document("cursor").unwrap().get_array("firstBatch").unwrap().len(), 8);
+        assert_eq!(
+            batch
+                .get_document("cursor")
+                .unwrap()
+                .get_array("firstBatch")
+                .unwrap()
+                .len(),
+            8
+        );
     }
     server.stop().unwrap();
 }
@@ -115,13 +136,22 @@ fn a_client_that_does_not_read_blocks_nobody_else() {
 /// In `make soak` as many as the issue names: 10,000 clients, and as many descriptors on the server's side.
 #[test]
 fn thousands_of_connections_are_served() {
-    let wanted = if std::env::var_os("PLIMSOLL_SOAK").is_some() { 10_000 } else { 400 };
+    let wanted = if std::env::var_os("PLIMSOLL_SOAK").is_some() {
+        10_000
+    } else {
+        400
+    };
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let all = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let all = rustix::process::Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
     rustix::process::setrlimit(rustix::process::Resource::Nofile, all).unwrap();
     let folder = Folder::new();
     let server = start(config(&folder));
-    let mut clients: Vec<_> = (0..wanted).map(|_| Client::connect(server.address())).collect();
+    let mut clients: Vec<_> = (0..wanted)
+        .map(|_| Client::connect(server.address()))
+        .collect();
     for (id, client) in clients.iter_mut().enumerate() {
         client.insert("db", "c", vec![doc! { "_id": id as i64 }]);
     }
@@ -132,7 +162,10 @@ fn thousands_of_connections_are_served() {
 #[test]
 fn beyond_the_limit_connections_are_closed_and_come_again_when_there_is_room() {
     let folder = Folder::new();
-    let server = start(plimsoll_docdb::server::Config { connections: 3, ..config(&folder) });
+    let server = start(plimsoll_docdb::server::Config {
+        connections: 3,
+        ..config(&folder)
+    });
     let mut kept: Vec<_> = (0..3).map(|_| Client::connect(server.address())).collect();
     for client in &mut kept {
         client.ok("admin", doc! { "ping": 1 });
@@ -143,7 +176,11 @@ fn beyond_the_limit_connections_are_closed_and_come_again_when_there_is_room() {
     let served = (0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
         let mut client = Client::connect(server.address());
-        client.stream.write_all(&message(0, &doc! { "ping": 1, "$db": "admin" })).is_ok() && client.reply().is_some()
+        client
+            .stream
+            .write_all(&message(0, &doc! { "ping": 1, "$db": "admin" }))
+            .is_ok()
+            && client.reply().is_some()
     });
     assert!(served);
     server.stop().unwrap();
@@ -155,7 +192,10 @@ fn http_on_the_port_gets_metrics_or_a_hint() {
     let server = start(config(&folder));
     let get = |target: &str| {
         let mut client = Client::connect(server.address());
-        client.stream.write_all(format!("GET {target} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).unwrap();
+        client
+            .stream
+            .write_all(format!("GET {target} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes())
+            .unwrap();
         let mut text = String::new();
         client.stream.read_to_string(&mut text).unwrap();
         text
@@ -163,7 +203,11 @@ fn http_on_the_port_gets_metrics_or_a_hint() {
     let mut client = Client::connect(server.address());
     client.insert("db", "c", vec![doc! { "_id": 1 }]);
     let metrics = get("/metrics");
-    for part in ["docdb_info{durability=\"always\"", "database=\"db\",result=\"ok\",le=\"+Inf\"} 1", "docdb_fsync_duration_seconds_count 1"] {
+    for part in [
+        "docdb_info{durability=\"always\"",
+        "database=\"db\",result=\"ok\",le=\"+Inf\"} 1",
+        "docdb_fsync_duration_seconds_count 1",
+    ] {
         assert!(metrics.contains(part), "{part} in {metrics}");
     }
     assert!(get("/").contains("mongodb://"));

@@ -19,7 +19,7 @@ pub(crate) fn execute(args: &DocdbArgs) -> Result<Exit> {
     let config = config(args)?;
     let stop = stop_flag()?;
     raise_descriptors();
-    let label = config.durability.label();
+    let label = config.durability.to_string();
     let server = Server::start(config)?;
     announce(args, &server, &label)?;
     while !stop.load(Ordering::Relaxed) && server.is_running() {
@@ -68,7 +68,9 @@ fn durability(text: &str) -> Result<Durability> {
             if time < Duration::from_millis(1) {
                 bail!("--durability {text}: the shortest interval is 1ms");
             }
-            Ok(Durability::Interval(time))
+            Ok(Durability::Interval(
+                u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            ))
         }
         _ => bail!("--durability {text}: write always, or interval=50ms"),
     }

@@ -17,7 +17,7 @@ pub(crate) fn respond(
         "argv": ["plimsoll", "docdb"],
         "parsed": {
             "net": { "bindIp": config.listen.ip().to_string(), "port": i32::from(config.listen.port()) },
-            "storage": { "dbPath": config.data.display().to_string(), "engine": "docdb", "durability": config.durability.label() },
+            "storage": { "dbPath": config.data.display().to_string(), "engine": "docdb", "durability": config.durability.to_string() },
             "security": { "authorization": if config.auth { "enabled" } else { "disabled" } },
             "scheduler": config.scheduler.name(),
         },

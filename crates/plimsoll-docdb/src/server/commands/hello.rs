@@ -33,7 +33,7 @@ pub(crate) fn respond(
         "minWireVersion": 0,
         "maxWireVersion": WIRE_VERSION_MAX,
         "readOnly": false,
-        "docdb": { "durability": shared.config.durability.label() },
+        "docdb": { "durability": shared.config.durability.to_string() },
     };
     let agreed = compressors(request);
     if !agreed.is_empty() {

@@ -50,7 +50,7 @@ fn docdb(shared: &Shared, counts: &Snapshot) -> Document {
         })
         .collect();
     doc! {
-        "durability": shared.config.durability.label(),
+        "durability": shared.config.durability.to_string(),
         "scheduler": shared.config.scheduler.name(),
         "fsyncs": counts.fsyncs.count().cast_signed(),
         "commits": counts.commits.count().cast_signed(),
