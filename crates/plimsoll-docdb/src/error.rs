@@ -1,6 +1,6 @@
 //! What a command can fail with: MongoDB's own codes, so that drivers act as they would with MongoDB.
 
-use bson::Document;
+use bson::{Document, RawDocumentBuf, doc};
 
 macro_rules! codes {
     ($($name:ident = $number:literal,)*) => {
@@ -137,6 +137,18 @@ impl CommandError {
     pub fn with_details(mut self, details: Document) -> Self {
         self.details = Some(Box::new(details));
         self
+    }
+
+    /// The reply to a command that failed as a whole.
+    pub fn reply(&self) -> RawDocumentBuf {
+        let mut reply = doc! { "ok": 0.0, "errmsg": &self.message, "code": self.code.number(), "codeName": self.code.name() };
+        if let Some(details) = &self.details {
+            reply.extend(details.as_ref().clone());
+        }
+        if !self.labels.is_empty() {
+            reply.insert("errorLabels", self.labels.to_vec());
+        }
+        RawDocumentBuf::try_from(&reply).expect("names and texts of ours are valid BSON")
     }
 
     #[must_use]

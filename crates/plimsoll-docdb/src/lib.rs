@@ -6,8 +6,11 @@
 //! `aggregate` are pure: documents in, documents out, nothing known of sockets or disks.
 
 pub mod aggregate;
+pub mod auth;
 pub mod error;
+pub mod metrics;
 pub mod query;
+pub mod scheduler;
 pub mod store;
 pub mod update;
 pub mod value;
