@@ -6,12 +6,18 @@
 mod duplicate;
 mod index;
 mod keys;
+pub mod plan;
+mod rows;
+mod selection;
 pub mod text;
 mod writer;
 
 pub use self::index::{Field, ID_INDEX, Index, IndexSpec, Partial, is_simple_collation, parse_key};
 pub use self::keys::{Entries, Entry, each_key, encode};
+pub use self::rows::Rows;
+pub use self::selection::{KeyRange, Next, Selection, stored};
 pub use self::writer::{Scratch, Writer, document_key};
+pub(crate) use self::writer::entry_value;
 
 use bson::raw::{RawBinaryRef, RawBsonRef};
 use bson::spec::BinarySubtype;
@@ -60,6 +66,11 @@ impl Collection {
             subtype: BinarySubtype::Uuid,
             bytes: &self.uuid,
         })
+    }
+
+    /// Bytes of the keys of all secondary indexes.
+    pub fn index_bytes(&self) -> u64 {
+        self.indexes.iter().map(|index| index.bytes).sum()
     }
 
     /// The indexes that queries may use.

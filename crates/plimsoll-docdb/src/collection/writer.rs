@@ -1,5 +1,7 @@
 //! Inserts, replaces and removes one document with all its index entries.
 
+use std::borrow::Cow;
+
 use bson::raw::{RawBsonRef, RawDocument};
 
 use super::keys::Entries;
@@ -222,12 +224,8 @@ impl<'a> Writer<'a> {
             return;
         };
         let entry_key = after.key(*entry);
-        if index.spec.unique {
-            self.store.put(Space::Indexes, entry_key, id);
-        } else {
-            self.store
-                .put(Space::Indexes, entry_key, id_length(id).as_slice());
-        }
+        let value = entry_value(index.spec.unique, id);
+        self.store.put(Space::Indexes, entry_key, &value);
         index.entries += 1;
         index.bytes += entry_key.len() as u64;
     }
@@ -251,9 +249,13 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// How many bytes at the end of a non-unique entry's key are the `_id`.
-fn id_length(id: &[u8]) -> [u8; 4] {
-    u32::try_from(id.len()).unwrap_or(u32::MAX).to_le_bytes()
+/// The value of an entry: of a unique index the encoded `_id`, else how many bytes at the end of the key are the `_id`.
+pub(crate) fn entry_value(unique: bool, id: &[u8]) -> Cow<'_, [u8]> {
+    if unique {
+        return Cow::Borrowed(id);
+    }
+    let length = u32::try_from(id.len()).unwrap_or(u32::MAX);
+    Cow::Owned(length.to_le_bytes().to_vec())
 }
 
 /// The encoded `_id` that an entry leads to.
