@@ -5,5 +5,6 @@ mod scram;
 mod users;
 
 pub use roles::{Access, ROLES, Role, RoleSpec};
+pub(crate) use scram::random;
 pub use scram::{Conversation, Credentials};
 pub use users::{User, Users, UsersError};

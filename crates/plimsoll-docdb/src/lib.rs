@@ -17,6 +17,7 @@ mod expiry;
 pub mod metrics;
 pub mod query;
 pub mod scheduler;
+pub mod server;
 pub mod shard;
 pub mod store;
 pub mod update;

@@ -4,11 +4,14 @@
 //! databases, nothing shared), `per-database` (a thread and a journal each) and `shared` (the published design: a pool of
 //! workers over one store, the deepest queue first).
 
+mod census;
 mod deepest;
 mod executor;
 mod fair;
 mod job;
+mod pace;
 
+pub use census::{Census, DatabaseSize};
 pub use deepest::DeepestQueue;
 pub use executor::{Backend, Committed, Executor, Limits, Step};
 pub use fair::FairQueue;

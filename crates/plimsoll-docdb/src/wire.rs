@@ -8,6 +8,8 @@ mod frame;
 mod legacy;
 mod message;
 mod request;
+#[cfg(test)]
+mod tests;
 
 pub use compression::Compressor;
 pub use frame::{Frame, HEADER_BYTES, Header, MESSAGE_BYTES_MAX, Origin, WireError, reply};

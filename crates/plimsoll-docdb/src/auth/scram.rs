@@ -151,7 +151,7 @@ fn keyed(key: &[u8], message: &[u8]) -> [u8; 32] {
 }
 
 /// Random bytes from the kernel.
-pub(super) fn random<const N: usize>() -> Result<[u8; N], CommandError> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], CommandError> {
     let mut bytes = [0; N];
     let read = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
     if read == Ok(N) {

@@ -167,7 +167,9 @@ impl Meter {
         time: Nanos,
     ) {
         let mut all = self.lock();
-        all.batches.record(&SIZE_BOUNDS, answered as u64);
+        if answered > 0 {
+            all.batches.record(&SIZE_BOUNDS, answered as u64);
+        }
         match committed {
             Ok(done) => {
                 all.journal_bytes += done.bytes;

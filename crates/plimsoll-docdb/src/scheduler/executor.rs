@@ -6,7 +6,8 @@ use bson::RawDocumentBuf;
 use plimsoll_core::Nanos;
 use plimsoll_net::clock::Clock;
 
-use super::{Context, Done, FairQueue, Job, Work};
+use super::pace::Pace;
+use super::{Census, Context, DatabaseSize, Done, FairQueue, Job, Work};
 use crate::error::{Code, CommandError};
 use crate::metrics::Meter;
 use crate::wire::Request;
@@ -39,6 +40,12 @@ pub trait Backend {
     fn go_on(&mut self, task: Self::Task, context: &Context) -> Step<Self::Task>;
     /// Makes everything since the last commit durable. After an error nothing of it counts.
     fn commit(&mut self) -> Result<Committed, CommandError>;
+    /// Makes durable what was acknowledged before it was (`--durability interval`).
+    fn sync(&mut self) -> Result<Committed, CommandError>;
+    /// A slice of background work: documents past their time, what dropped collections left, cursors nobody reads.
+    fn tend(&mut self, now: bson::DateTime);
+    /// Every database with its size, if that changed since it was last asked.
+    fn census(&mut self) -> Option<Vec<DatabaseSize>>;
 }
 
 /// What bounds a batch and a queue.
@@ -65,12 +72,14 @@ impl Default for Limits {
 /// One thread's share of the databases.
 #[derive(Debug)]
 pub struct Executor<B: Backend> {
-    pub backend: B,
+    backend: B,
     queue: FairQueue<Job<B::Task>>,
     limits: Limits,
     clock: Clock,
-    pub meter: Arc<Meter>,
+    meter: Arc<Meter>,
+    census: Arc<Census>,
     finished: Vec<Finished>,
+    pace: Pace,
 }
 
 /// A reply that waits for its batch's commit.
@@ -82,15 +91,23 @@ struct Finished {
 }
 
 impl<B: Backend> Executor<B> {
-    pub fn new(backend: B, limits: Limits, clock: Clock, meter: Arc<Meter>) -> Self {
+    pub fn new(
+        backend: B,
+        limits: Limits,
+        clock: Clock,
+        (meter, census): (Arc<Meter>, Arc<Census>),
+    ) -> Self {
         let queue = FairQueue::new(limits.queue);
+        let finished = Vec::new();
         Self {
             backend,
             queue,
             limits,
             clock,
             meter,
-            finished: Vec::new(),
+            census,
+            finished,
+            pace: Pace::default(),
         }
     }
 
@@ -103,6 +120,12 @@ impl<B: Backend> Executor<B> {
                 reply: refusal(database, self.limits.queue).reply(),
             }
         })
+    }
+
+    /// How long to wait for further commands before the next batch; see [`Pace`].
+    pub fn linger(&self) -> Option<Nanos> {
+        let queued = self.queue.len();
+        if queued == 0 { None } else { self.pace.linger(queued) }
     }
 
     pub fn has_work(&self) -> bool {
@@ -182,6 +205,10 @@ impl<B: Backend> Executor<B> {
         let now = self.clock.now();
         self.meter
             .committed(&committed, self.finished.len(), Nanos(now.0 - begun.0));
+        self.pace.committed(&committed, self.finished.len());
+        if let Some(sizes) = self.backend.census() {
+            self.census.publish(sizes);
+        }
         let failed = committed.err();
         for Finished {
             mut done,
@@ -199,9 +226,25 @@ impl<B: Backend> Executor<B> {
         }
     }
 
-    /// Waiting jobs per database, into the meter.
-    pub fn publish_depths(&self) {
+    /// What is due without a command: `now` is wall time.
+    pub fn tend(&mut self, now: bson::DateTime) {
+        self.backend.tend(now);
+        let begun = self.clock.now();
+        let committed = self.backend.commit();
+        self.meter
+            .committed(&committed, 0, Nanos(self.clock.now().0 - begun.0));
+        if let Some(sizes) = self.backend.census() {
+            self.census.publish(sizes);
+        }
         self.meter.depths(self.queue.depths());
+    }
+
+    /// Makes durable what was acknowledged before it was.
+    pub fn sync(&mut self) {
+        let begun = self.clock.now();
+        let synced = self.backend.sync();
+        self.meter
+            .committed(&synced, 0, Nanos(self.clock.now().0 - begun.0));
     }
 }
 
@@ -224,3 +267,6 @@ fn refusal(database: &str, limit: usize) -> CommandError {
             "NoWritesPerformed",
         ])
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,7 @@
+//! The server over real sockets, spoken to byte by byte.
+
+mod client;
+mod hostile;
+mod schedulers;
+mod security;
+mod service;
