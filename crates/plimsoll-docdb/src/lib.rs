@@ -7,8 +7,13 @@
 
 pub mod aggregate;
 pub mod auth;
+pub mod bson_writer;
+pub mod catalog;
+pub mod collection;
 pub mod command;
+pub mod cursor;
 pub mod error;
+mod expiry;
 pub mod metrics;
 pub mod query;
 pub mod scheduler;
