@@ -141,7 +141,6 @@ codes! {
     Location51091 = 51091,
     Location51108 = 51108,
     Location51246 = 51246,
-    ExceededMemoryLimit = 146,
     Location10065 = 10065,
     Location15983 = 15983,
     Location16006 = 16006,

@@ -169,7 +169,7 @@ impl Backend for Shard {
             Ok(commit) => Ok(Committed {
                 writes: 0,
                 bytes: commit.bytes,
-                fsync: commit.is_durable.then_some(commit.sync_time),
+                fsync: (commit.is_durable && commit.bytes > 0).then_some(commit.sync_time),
             }),
             Err(error) => {
                 // What was not committed never was: names, counts and multikey marks go back with it.
