@@ -1,10 +1,11 @@
 //! Asks of documents: filters, projections, sort orders, and which index serves a filter.
 
+pub mod bounds;
 mod condition;
 mod constant;
 mod field_path;
 mod filter;
-mod keys;
+pub mod keys;
 mod parse;
 mod pattern;
 mod positional;

@@ -85,6 +85,23 @@ impl Pattern {
             _ => false,
         }
     }
+
+    pub(super) fn source(&self) -> &str {
+        &self.source
+    }
+
+    pub(super) fn options(&self) -> &str {
+        &self.options
+    }
+
+    /// Text that every match begins with, and whether beginning with it is all there is to a match.
+    pub(super) fn prefix(&self) -> (String, bool) {
+        match &self.engine {
+            Engine::Prefix(prefix) => (prefix.to_string(), true),
+            Engine::Compiled(_) if self.options.is_empty() => (literal_start(&self.source), false),
+            Engine::Compiled(_) => (String::new(), false),
+        }
+    }
 }
 
 /// The text of a pattern that only asks for how a string begins.
@@ -92,6 +109,28 @@ fn plain_prefix<'a>(source: &'a str, options: &str) -> Option<&'a str> {
     let text = source.strip_prefix('^')?;
     let is_plain = options.is_empty() && !text.contains(|part| SPECIAL.contains(part));
     is_plain.then_some(text)
+}
+
+/// The literal text after `^`, up to the first character that means something else or may be left out.
+fn literal_start(source: &str) -> String {
+    let Some(text) = source.strip_prefix('^') else {
+        return String::new();
+    };
+    // With an alternative, not every match begins with the first one.
+    if source.contains('|') {
+        return String::new();
+    }
+    let end = text
+        .find(|part| SPECIAL.contains(part))
+        .unwrap_or(text.len());
+    let mut literal = text.get(..end).unwrap_or_default().to_owned();
+    if text
+        .get(end..)
+        .is_some_and(|rest| rest.starts_with(['?', '*', '{']))
+    {
+        literal.pop();
+    }
+    literal
 }
 
 /// Rewrites what Perl and the engine read differently: `\d \w \s` mean ASCII, `$` also stands
