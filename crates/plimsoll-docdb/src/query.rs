@@ -13,5 +13,6 @@ mod projection;
 mod sort;
 
 pub use filter::Filter;
+pub(crate) use pattern::compile as compile_pattern;
 pub use projection::Projection;
 pub use sort::{Direction, SortField, SortOrder};

@@ -33,36 +33,11 @@ enum Engine {
 impl Pattern {
     /// `options` of `imsx`, and `u`, which is always on.
     pub(super) fn new(source: &str, options: &str) -> Result<Self, CommandError> {
-        let invalid = |why: &str| {
-            let text = format!("Regular expression is invalid: {why}");
-            Code::Location51091.error(text)
-        };
-        if let Some(flag) = options.chars().find(|flag| !"imsxu".contains(*flag)) {
-            let text = format!("invalid flag in regex options: {flag}");
-            return Err(Code::Location51108.error(text));
-        }
-        if source.contains('\0') {
-            return Err(
-                Code::BadValue.error("Regular expression cannot contain an embedded null byte")
-            );
-        }
-        if source.len() > LENGTH_MAX {
-            return Err(invalid("pattern string too long"));
-        }
+        check(source, options)?;
         let engine = if let Some(prefix) = plain_prefix(source, options) {
             Engine::Prefix(prefix.into())
         } else {
-            let has_lines = options.contains('m');
-            let built = RegexBuilder::new(&translate(source, has_lines))
-                .case_insensitive(options.contains('i'))
-                .multi_line(has_lines)
-                .dot_matches_new_line(options.contains('s'))
-                .ignore_whitespace(options.contains('x'))
-                .backtrack_limit(BACKTRACK_MAX)
-                .build();
-            Engine::Compiled(Box::new(
-                built.map_err(|error| invalid(&error.to_string()))?,
-            ))
+            Engine::Compiled(Box::new(build(source, options)?))
         };
         Ok(Self {
             source: source.into(),
@@ -102,6 +77,42 @@ impl Pattern {
             Engine::Compiled(_) => (String::new(), false),
         }
     }
+}
+
+/// Compiles a pattern for expressions such as `$regexFind`, which need more than whether it matches.
+pub(crate) fn compile(source: &str, options: &str) -> Result<Regex, CommandError> {
+    check(source, options)?;
+    build(source, options)
+}
+
+fn invalid(why: &str) -> CommandError {
+    Code::Location51091.error(format!("Regular expression is invalid: {why}"))
+}
+
+fn check(source: &str, options: &str) -> Result<(), CommandError> {
+    if let Some(flag) = options.chars().find(|flag| !"imsxu".contains(*flag)) {
+        let text = format!("invalid flag in regex options: {flag}");
+        return Err(Code::Location51108.error(text));
+    }
+    if source.contains('\0') {
+        return Err(Code::BadValue.error("Regular expression cannot contain an embedded null byte"));
+    }
+    if source.len() > LENGTH_MAX {
+        return Err(invalid("pattern string too long"));
+    }
+    Ok(())
+}
+
+fn build(source: &str, options: &str) -> Result<Regex, CommandError> {
+    let has_lines = options.contains('m');
+    RegexBuilder::new(&translate(source, has_lines))
+        .case_insensitive(options.contains('i'))
+        .multi_line(has_lines)
+        .dot_matches_new_line(options.contains('s'))
+        .ignore_whitespace(options.contains('x'))
+        .backtrack_limit(BACKTRACK_MAX)
+        .build()
+        .map_err(|error| invalid(&error.to_string()))
 }
 
 /// The text of a pattern that only asks for how a string begins.
