@@ -34,6 +34,8 @@ pub struct Catalog {
     /// Collections whose counts changed since the last commit.
     dirty: Vec<u32>,
     dropped: VecDeque<Dropped>,
+    /// Since the census was last taken.
+    pub(crate) names_changed: bool,
     scratch: Scratch,
 }
 
@@ -74,6 +76,7 @@ impl Catalog {
     }
 
     fn enter(&mut self, collection: Collection) {
+        self.names_changed = true;
         self.names
             .entry(collection.database.clone())
             .or_default()
@@ -210,6 +213,7 @@ impl Catalog {
     }
 
     fn forget_name(&mut self, database: &str, name: &str) {
+        self.names_changed = true;
         if let Some(collections) = self.names.get_mut(database) {
             collections.remove(name);
             if collections.is_empty() {
@@ -295,8 +299,9 @@ impl Catalog {
     }
 
     /// Puts the counts that changed into the batch. Called right before each commit, so that counts on disk are always
-    /// those of the documents beside them.
-    pub fn put_counts(&mut self, store: &mut Store) {
+    /// those of the documents beside them. True if any changed.
+    pub fn put_counts(&mut self, store: &mut Store) -> bool {
+        let changed = !self.dirty.is_empty();
         for id in std::mem::take(&mut self.dirty) {
             if let Some(collection) = self.collections.get_mut(&id) {
                 collection.dirty = false;
@@ -307,6 +312,7 @@ impl Catalog {
                 );
             }
         }
+        changed
     }
 
     /// Deletes up to `most` keys of dropped ranges; true if some may be left.

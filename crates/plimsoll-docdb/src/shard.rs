@@ -12,14 +12,17 @@ use crate::command::{self, Flow, Job};
 use crate::cursor::Cursors;
 use crate::error::{Code, CommandError};
 use crate::expiry::Expiry;
-use crate::scheduler::{Backend, Committed, Context, Step};
-use crate::store::{self, Store};
+use crate::scheduler::{Backend, Committed, Context, DatabaseSize, Step};
+use crate::store::{self, Space, Store, StoreError};
 use crate::wire::Request;
 
 /// Documents that a command examines before it gives way to others; at about a microsecond each, a millisecond.
 const SLICE: usize = 1000;
 /// Keys of dropped collections deleted per call of [`Shard::tend`].
 const SWEEP: usize = 1000;
+
+/// Time that one call of [`Backend::tend`] may take before it leaves the rest to the next.
+const TEND: Nanos = Nanos(2_000_000);
 
 /// What bounds a shard.
 #[derive(Debug, Clone)]
@@ -48,6 +51,8 @@ pub struct Shard {
     pub(crate) clock: Clock,
     pub(crate) slice: usize,
     expiry: Expiry,
+    /// Sizes changed since the census was last taken.
+    sizes_changed: bool,
 }
 
 /// A command that gave way to others.
@@ -58,21 +63,16 @@ pub struct Task {
     deadline: Option<Nanos>,
 }
 
-/// A database as `listDatabases` shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DatabaseSize {
-    pub name: String,
-    pub collections: u64,
-    pub documents: u64,
-    /// Bytes of documents and index keys.
-    pub bytes: u64,
-}
-
 impl Shard {
     /// Opens the shard in `dir`, creating it if there is none, and recovers what was committed.
-    pub fn open(dir: &Path, options: &Options, clock: Clock) -> Result<Self, CommandError> {
+    pub fn open(dir: &Path, options: &Options, clock: Clock) -> Result<Self, StoreError> {
         let mut store = Store::open(dir, &options.store)?;
-        let catalog = Catalog::load(&mut store)?;
+        let catalog = Catalog::load(&mut store).map_err(|error| StoreError::Corrupted {
+            file: dir.join(Space::Catalog.name()),
+            offset: 0,
+            problem: error.message,
+            fix: "restore the directory from a copy, or move it away to start empty",
+        })?;
         let [a, b, c, d, e, f, g, h, ..] = bson::Uuid::new().bytes();
         let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         Ok(Self {
@@ -83,6 +83,7 @@ impl Shard {
             clock,
             slice: options.slice.max(1),
             expiry: Expiry::default(),
+            sizes_changed: true,
         })
     }
 
@@ -99,9 +100,8 @@ impl Shard {
         }
     }
 
-    /// Work of its own: expired documents, cursors nobody asked for, keys of dropped collections. A bounded slice per
-    /// call; true if more is waiting. What it deleted needs a commit as commands do.
-    pub fn tend(&mut self, now: bson::DateTime) -> Result<bool, CommandError> {
+    /// A slice of the shard's own work; true if more is waiting.
+    pub(crate) fn tend_once(&mut self, now: bson::DateTime) -> Result<bool, CommandError> {
         self.cursors.expire(self.clock.now());
         let sweeping = self.catalog.sweep(&mut self.store, SWEEP)?;
         let time = self.clock.now();
@@ -117,12 +117,11 @@ impl Shard {
             .databases()
             .map(|(name, collections)| DatabaseSize {
                 name: name.to_owned(),
-                collections: collections.len() as u64,
-                documents: collections.iter().map(|one| one.count).sum(),
                 bytes: collections
                     .iter()
                     .map(|one| one.bytes + one.index_bytes())
                     .sum(),
+                empty: collections.is_empty(),
             })
             .collect()
     }
@@ -165,9 +164,13 @@ impl Backend for Shard {
     }
 
     fn commit(&mut self) -> Result<Committed, CommandError> {
-        self.catalog.put_counts(&mut self.store);
+        self.sizes_changed |= self.catalog.put_counts(&mut self.store);
         match self.store.commit() {
-            Ok(_commit) => Ok(Committed::default()),
+            Ok(commit) => Ok(Committed {
+                writes: 0,
+                bytes: commit.bytes,
+                fsync: commit.is_durable.then_some(commit.sync_time),
+            }),
             Err(error) => {
                 // What was not committed never was: names, counts and multikey marks go back with it.
                 if let Ok(catalog) = Catalog::load(&mut self.store) {
@@ -176,6 +179,31 @@ impl Backend for Shard {
                 Err(error.into())
             }
         }
+    }
+
+    fn sync(&mut self) -> Result<Committed, CommandError> {
+        let time = self.store.sync()?;
+        Ok(Committed {
+            fsync: Some(time),
+            ..Committed::default()
+        })
+    }
+
+    /// Expired documents, cursors nobody asked for, keys of dropped collections.
+    fn tend(&mut self, now: bson::DateTime) {
+        let begun = self.clock.now();
+        // An error of the store comes up again in the commit that follows, and in commands.
+        while self.tend_once(now).unwrap_or(false) {
+            if self.clock.now().0.saturating_sub(begun.0) > TEND.0 {
+                break;
+            }
+        }
+        self.catalog.names_changed |= std::mem::take(&mut self.sizes_changed);
+    }
+
+    /// Changed names are told at once, changed sizes after the next [`Backend::tend`]: every write changes some.
+    fn census(&mut self) -> Option<Vec<DatabaseSize>> {
+        std::mem::take(&mut self.catalog.names_changed).then(|| self.databases())
     }
 }
 
@@ -186,8 +214,12 @@ pub(crate) fn ok_reply() -> RawDocumentBuf {
     writer.finish()
 }
 
-impl From<store::StoreError> for CommandError {
-    fn from(error: store::StoreError) -> Self {
-        Code::InternalError.error(error.to_string())
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        let code = match error {
+            StoreError::OutOfSpace { .. } => Code::OutOfDiskSpace,
+            _ => Code::InternalError,
+        };
+        code.error(error.to_string())
     }
 }

@@ -5,7 +5,8 @@ use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 use super::text;
 use crate::bson_writer::DocumentWriter;
 use crate::error::{Code, CommandError};
-use crate::query::Filter;
+use crate::query::{Direction, Filter, SortField};
+use crate::value::path::Path;
 
 /// The name of the index that every collection has.
 pub const ID_INDEX: &str = "_id_";
@@ -22,6 +23,18 @@ pub struct Field {
     pub descending: bool,
 }
 
+impl Field {
+    fn order(&self) -> Result<SortField, CommandError> {
+        let direction = if self.descending {
+            Direction::Descending
+        } else {
+            Direction::Ascending
+        };
+        let path = Path::parse(&self.path)?;
+        Ok(SortField { path, direction })
+    }
+}
+
 /// What a client asked for, validated.
 #[derive(Debug, Clone)]
 pub struct IndexSpec {
@@ -29,6 +42,8 @@ pub struct IndexSpec {
     /// The key pattern as given, as `{a: 1, "b.c": -1}`.
     pub key: RawDocumentBuf,
     pub fields: Vec<Field>,
+    /// The same fields, as the planner asks for them.
+    pub order: Vec<SortField>,
     pub unique: bool,
     pub sparse: bool,
     /// Seconds after the field's date when TTL deletes the document.
@@ -66,6 +81,7 @@ impl IndexSpec {
             name: String::new(),
             key: RawDocumentBuf::new(),
             fields: Vec::new(),
+            order: Vec::new(),
             unique: false,
             sparse: false,
             expire_after: None,
@@ -96,6 +112,7 @@ impl IndexSpec {
                 .error("The 'name' field is a required property of an index specification"));
         }
         spec.fields = parse_key(&spec.key)?;
+        spec.order = spec.fields.iter().map(Field::order).collect::<Result<_, _>>()?;
         spec.check(raw)?;
         Ok(spec)
     }

@@ -1,19 +1,21 @@
 //! Chooses how a query finds its documents: through which index and over which keys, or over the whole collection.
 //!
-//! In order: the hint; `_id` alone; the index with the most leading fields bound to single values, then one whose next
-//! field is bound to a range, then one that yields the order asked for; the whole collection else.
+//! In order: the hint; `_id` alone; the index with the most leading fields held to single values, then the one with the
+//! most restricted fields, then one that yields the order asked for; the whole collection else.
 
 mod hint;
-mod partial;
 
 use std::ops::Bound;
+use std::sync::LazyLock;
 
-use bson::raw::{RawBsonRef, RawDocument};
+use bson::raw::RawBsonRef;
 
 use super::selection::KeyRange;
-use super::{Collection, Field, Index};
+use super::{Collection, Index};
 use crate::error::CommandError;
-use crate::query::Filter;
+use crate::query::bounds::{Bounds, bounds};
+use crate::query::{Direction, Filter, SortField, SortOrder};
+use crate::value::path::Path;
 
 /// Where the documents of a plan come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,37 +44,66 @@ pub struct Plan {
 /// What is asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'a> {
-    pub filter: Option<(&'a RawDocument, &'a Filter)>,
-    pub sort: Option<&'a RawDocument>,
+    pub filter: Option<&'a Filter>,
+    pub sort: Option<&'a SortOrder>,
     pub hint: Option<RawBsonRef<'a>>,
 }
 
-/// One field of a sort order that an index may yield.
-type SortField<'a> = (&'a str, bool);
+/// A plan with what speaks for it.
+#[derive(Debug)]
+struct Candidate {
+    plan: Plan,
+    /// Leading fields held to a single value.
+    points: usize,
+    /// Leading fields restricted at all.
+    bounded: usize,
+    /// It is sorted though that was asked for.
+    sorts: bool,
+    unique: bool,
+    admits_missing: bool,
+}
+
+static ID_ORDER: LazyLock<[SortField; 1]> = LazyLock::new(|| {
+    [SortField {
+        path: Path::parse("_id").expect("a plain name is a path"),
+        direction: Direction::Ascending,
+    }]
+});
+static EVERYTHING: LazyLock<Filter> =
+    LazyLock::new(|| Filter::parse(&bson::RawDocumentBuf::new()).expect("the empty filter is one"));
 
 /// Chooses a plan. An error if the hint names no index.
 pub fn choose(collection: &Collection, wanted: Wanted<'_>) -> Result<Plan, CommandError> {
-    let sort = wanted.sort.and_then(sort_fields).unwrap_or_default();
     if let Some(hint) = wanted.hint {
-        return hint::follow(collection, hint, wanted, &sort);
+        return hint::follow(collection, hint, wanted);
     }
-    if let [("$natural", backward)] = sort.as_slice() {
-        return Ok(natural(collection, *backward));
+    if let Some(direction) = wanted.sort.and_then(SortOrder::natural) {
+        return Ok(natural(collection, direction == Direction::Descending));
     }
-    let by_id = id_candidate(collection, wanted, &sort);
-    if by_id.equalities > 0 {
-        return Ok(by_id.plan);
+    let mut best = by_id(collection, wanted);
+    if best.points > 0 {
+        return Ok(best.plan);
     }
-    let mut best = by_id;
     for index in collection.ready() {
-        let candidate = candidate(collection, index, wanted, &sort);
-        if let Some(candidate) = candidate
-            && candidate.rank() > best.rank()
-        {
+        if is_partial_for(index, wanted) {
+            continue;
+        }
+        let candidate = through(collection, index, wanted);
+        let complete = !index.spec.sparse || !candidate.admits_missing;
+        if complete && candidate.is_useful(index) && candidate.rank() > best.rank() {
             best = candidate;
         }
     }
     Ok(best.plan)
+}
+
+/// Whether the index may lack documents that the query asks for.
+fn is_partial_for(index: &Index, wanted: Wanted<'_>) -> bool {
+    index.spec.partial.as_ref().is_some_and(|partial| {
+        wanted
+            .filter
+            .is_none_or(|filter| !filter.implies(&partial.filter))
+    })
 }
 
 /// All documents in order of `_id`.
@@ -92,10 +123,15 @@ pub fn of_range(collection: &Collection, index: &Index, range: KeyRange) -> Plan
 }
 
 fn natural(collection: &Collection, backward: bool) -> Plan {
+    let id = collection.id;
+    let whole = (
+        Bound::Included(id.to_be_bytes().to_vec()),
+        Bound::Excluded(id.saturating_add(1).to_be_bytes().to_vec()),
+    );
     Plan {
-        collection: collection.id,
+        collection: id,
         access: Access::Collection { bounded: false },
-        ranges: vec![whole(collection.id)],
+        ranges: vec![whole],
         backward,
         sorted: true,
     }
@@ -109,167 +145,71 @@ fn index_access(index: &Index) -> Access {
     }
 }
 
-/// A plan with what speaks for it.
-#[derive(Debug)]
-struct Candidate {
-    plan: Plan,
-    /// Leading fields bound to one value each.
-    equalities: usize,
-    /// The field after those is bound to less than everything.
-    ranged: bool,
-    unique: bool,
-}
-
 impl Candidate {
-    fn rank(&self) -> (usize, bool, bool, bool) {
-        (self.equalities, self.ranged, self.plan.sorted, self.unique)
+    fn rank(&self) -> (usize, usize, bool, bool) {
+        (self.points, self.bounded, self.sorts, self.unique)
+    }
+
+    /// A partial index is useful by itself: it holds fewer documents.
+    fn is_useful(&self, index: &Index) -> bool {
+        self.bounded > 0 || self.sorts || index.spec.partial.is_some()
     }
 }
 
-fn id_candidate(
-    collection: &Collection,
-    wanted: Wanted<'_>,
-    sort: &[SortField<'_>],
-) -> Candidate {
-    let field = Field {
-        path: "_id".to_owned(),
-        parts: vec!["_id".to_owned()],
-        descending: false,
+/// Through the order of the documents themselves.
+fn by_id(collection: &Collection, wanted: Wanted<'_>) -> Candidate {
+    let mut candidate = walk(collection.id, &*ID_ORDER, false, wanted);
+    candidate.plan.collection = collection.id;
+    candidate.plan.access = Access::Collection {
+        bounded: candidate.bounded > 0,
     };
-    let fields = [field];
-    let bounds = wanted
-        .filter
-        .map(|(_, filter)| bounds_of(&fields, filter, false));
-    let order = order_of(&fields, bounds.as_ref(), sort);
-    let bounded = bounds.as_ref().is_some_and(|bounds| bounds.ranged || bounds.equalities > 0);
+    candidate.unique = true;
+    candidate
+}
+
+fn through(collection: &Collection, index: &Index, wanted: Wanted<'_>) -> Candidate {
+    let mut candidate = walk(index.id, &index.spec.order, index.multikey, wanted);
+    candidate.plan.collection = collection.id;
+    candidate.plan.access = index_access(index);
+    candidate.unique = index.spec.unique;
+    candidate
+}
+
+/// A walk over the keys that begin with `id`.
+fn walk(id: u32, fields: &[SortField], is_multikey: bool, wanted: Wanted<'_>) -> Candidate {
+    let bounds = bounds(wanted.filter.unwrap_or(&EVERYTHING), fields, is_multikey);
+    let sort = wanted.sort.filter(|sort| !sort.is_empty());
+    let direction = sort.map(|sort| bounds.order(fields, sort, is_multikey));
     Candidate {
-        equalities: bounds.as_ref().map_or(0, |bounds| bounds.equalities),
-        ranged: bounds.as_ref().is_some_and(|bounds| bounds.ranged),
-        unique: true,
+        points: bounds.points,
+        bounded: bounds.bounded,
+        sorts: matches!(direction, Some(Some(_))),
+        unique: false,
+        admits_missing: bounds.admits_missing,
         plan: Plan {
-            collection: collection.id,
-            access: Access::Collection { bounded },
-            ranges: ranges(collection.id, bounds),
-            backward: order.unwrap_or(false),
-            sorted: sort.is_empty() || order.is_some(),
+            collection: 0,
+            access: Access::Collection { bounded: true },
+            ranges: ranges(id, bounds),
+            backward: direction == Some(Some(Direction::Descending)),
+            sorted: direction != Some(None),
         },
     }
 }
 
-/// `None` if the index cannot serve the query, or is of no use for it.
-fn candidate(
-    collection: &Collection,
-    index: &Index,
-    wanted: Wanted<'_>,
-    sort: &[SortField<'_>],
-) -> Option<Candidate> {
-    if let Some(partial) = &index.spec.partial {
-        let (raw, _) = wanted.filter?;
-        if !partial::implies(raw, &partial.raw) {
-            return None;
-        }
-    }
-    let candidate = unchecked(collection, index, wanted, sort);
-    let useful = candidate.equalities > 0
-        || candidate.ranged
-        || (candidate.plan.sorted && !sort.is_empty())
-        || index.spec.partial.is_some();
-    let complete = !index.spec.sparse
-        || wanted
-            .filter
-            .is_some_and(|(_, filter)| bounds_of(&index.spec.fields, filter, index.multikey).excludes_missing);
-    (useful && complete).then_some(candidate)
-}
-
-fn unchecked(
-    collection: &Collection,
-    index: &Index,
-    wanted: Wanted<'_>,
-    sort: &[SortField<'_>],
-) -> Candidate {
-    let fields = &index.spec.fields;
-    let bounds = wanted
-        .filter
-        .map(|(_, filter)| bounds_of(fields, filter, index.multikey));
-    // A document comes at its first entry within the bounds, which need not be where the sort order has it.
-    let order = if index.multikey {
-        None
-    } else {
-        order_of(fields, bounds.as_ref(), sort)
+/// The intervals below the prefix `id`.
+fn ranges(id: u32, bounds: Bounds) -> Vec<KeyRange> {
+    let prefixed = |bytes: &[u8]| {
+        let mut key = Vec::with_capacity(4 + bytes.len());
+        key.extend_from_slice(&id.to_be_bytes());
+        key.extend_from_slice(bytes);
+        key
     };
-    Candidate {
-        equalities: bounds.as_ref().map_or(0, |bounds| bounds.equalities),
-        ranged: bounds.as_ref().is_some_and(|bounds| bounds.ranged),
-        unique: index.spec.unique,
-        plan: Plan {
-            collection: collection.id,
-            access: index_access(index),
-            ranges: ranges(index.id, bounds),
-            backward: order.unwrap_or(false),
-            sorted: sort.is_empty() || order.is_some(),
-        },
-    }
+    bounds
+        .intervals
+        .iter()
+        .map(|interval| {
+            let lower = Bound::Included(prefixed(&interval.lower));
+            (lower, Bound::Excluded(prefixed(&interval.upper)))
+        })
+        .collect()
 }
-
-/// Whether walking the index yields the sort order: `Some(backward)`.
-fn order_of(
-    fields: &[Field],
-    bounds: Option<&Bounds>,
-    sort: &[SortField<'_>],
-) -> Option<bool> {
-    let fixed = bounds.map_or(0, |bounds| bounds.equalities);
-    // With several ranges for a leading field, the order begins anew in each.
-    let single = bounds.is_none_or(|bounds| bounds.ranges.len() <= 1);
-    let bound = |path: &str| fields.iter().take(fixed).any(|field| field.path == path);
-    let mut rest = fields.iter().skip(fixed);
-    let mut backward = None;
-    for (path, descending) in sort {
-        if bound(path) {
-            continue;
-        }
-        let field = rest.next().filter(|field| field.path == *path)?;
-        let reversed = field.descending != *descending;
-        if *backward.get_or_insert(reversed) != reversed {
-            return None;
-        }
-    }
-    if sort.is_empty() {
-        return None;
-    }
-    let ordered = single || backward.is_none() || fixed == 0 && ranges_ascend(bounds);
-    ordered.then_some(backward.unwrap_or(false))
-}
-
-/// Several ranges of the first field are in order of their keys, so walking them one by one keeps the order.
-fn ranges_ascend(bounds: Option<&Bounds>) -> bool {
-    bounds.is_none_or(|_| false)
-}
-
-fn sort_fields(sort: &RawDocument) -> Option<Vec<SortField<'_>>> {
-    let mut fields = Vec::new();
-    for element in sort.iter_elements() {
-        let element = element.ok()?;
-        let direction = match element.value().ok()? {
-            RawBsonRef::Int32(number) => f64::from(number),
-            RawBsonRef::Int64(number) => number as f64,
-            RawBsonRef::Double(number) => number,
-            _ => return None,
-        };
-        fields.push((element.key().as_str(), direction < 0.0));
-    }
-    Some(fields)
-}
-
-/// All keys that begin with an id.
-fn whole(id: u32) -> KeyRange {
-    (
-        Bound::Included(id.to_be_bytes().to_vec()),
-        Bound::Excluded(id.saturating_add(1).to_be_bytes().to_vec()),
-    )
-}
-
-// STAND-IN until query::bounds
-#[derive(Debug, Default)]
-struct Bounds { ranges: Vec<KeyRange>, equalities: usize, ranged: bool, excludes_missing: bool }
-fn bounds_of(fields: &[Field], _: &Filter, _: bool) -> Bounds { let _ = fields; Bounds::default() }
-fn ranges(id: u32, bounds: Option<Bounds>) -> Vec<KeyRange> { let _ = bounds; vec![whole(id)] }

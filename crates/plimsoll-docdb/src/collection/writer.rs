@@ -8,7 +8,7 @@ use super::keys::Entries;
 use super::{Collection, duplicate};
 use crate::catalog::put_collection;
 use crate::error::{Code, CommandError};
-use crate::store::{Space, Store};
+use crate::store::{MAX_KEY, Space, Store};
 use crate::value::key;
 
 /// Buffers that every change uses again.
@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
         let encoded_id = key.get(4..).unwrap_or_default();
         before.clear();
         after.collect(&self.collection.indexes, document, encoded_id)?;
-        self.check_unique(document)?;
+        self.check(document)?;
         self.put_entries();
         self.store
             .put(Space::Documents, &self.scratch.key, document.as_bytes());
@@ -86,7 +86,7 @@ impl<'a> Writer<'a> {
         let encoded_id = key.get(4..).unwrap_or_default();
         after.collect(&self.collection.indexes, new, encoded_id)?;
         before.collect(&self.collection.indexes, old, encoded_id)?;
-        self.check_unique(new)?;
+        self.check(new)?;
         self.delete_entries();
         self.put_entries();
         self.store
@@ -124,7 +124,7 @@ impl<'a> Writer<'a> {
         let encoded_id = key.get(4..).unwrap_or_default();
         before.clear();
         after.collect_index(position, &self.collection.indexes, document, encoded_id)?;
-        self.check_unique(document)?;
+        self.check(document)?;
         // Writes since the build began have put their own entries: those are there and counted already.
         for at in 0..self.scratch.after.list().len() {
             let entry = self.scratch.after.list()[at];
@@ -136,6 +136,19 @@ impl<'a> Writer<'a> {
         self.note_multikey();
         self.mark();
         Ok(())
+    }
+
+    /// Refuses keys that the store cannot take, and a new key that another document has in a unique index.
+    fn check(&self, document: &RawDocument) -> Result<(), CommandError> {
+        let Scratch { key, after, .. } = &*self.scratch;
+        let lengths = after.list().iter().map(|entry| after.key(*entry).len());
+        if let Some(length) = lengths.chain([key.len()]).find(|length| *length > MAX_KEY) {
+            return Err(Code::KeyTooLong.error(format!(
+                "a key of {length} bytes is longer than {MAX_KEY}: _id or indexed value too large in {}",
+                self.collection.namespace()
+            )));
+        }
+        self.check_unique(document)
     }
 
     /// Refuses a new key that another document has in a unique index.

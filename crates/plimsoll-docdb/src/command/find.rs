@@ -144,12 +144,12 @@ pub(super) fn rows(
         return Ok(None);
     };
     let wanted = Wanted {
-        filter: arguments.filter.zip(filter.as_ref()),
-        sort,
+        filter: filter.as_ref(),
+        sort: order.as_ref(),
         hint: arguments.hint.as_ref().map(Hint::as_value),
     };
     let plan = plan::choose(collection, wanted)?;
-    let order = order.filter(|_| !plan.sorted);
+    let order = order.filter(|order| !plan.sorted && !order.is_empty());
     let selection = Selection::new(plan, filter);
     Ok(Some(Rows::new(selection, order, arguments.skip, limit)))
 }

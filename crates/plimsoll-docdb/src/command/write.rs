@@ -154,7 +154,7 @@ pub(super) fn select(
         return Ok(None);
     };
     let wanted = Wanted {
-        filter: Some(filter).zip(parsed.as_ref()),
+        filter: parsed.as_ref(),
         hint: hint.map(Hint::as_value),
         ..Wanted::default()
     };

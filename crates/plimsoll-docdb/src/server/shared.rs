@@ -192,10 +192,10 @@ impl ExecutorMaker {
     }
 
     /// Memory for writes is shared out among the shards; the cache is one for all.
-    fn options(&self, shares: u64) -> shard::Options {
+    fn options(&self, shares: usize) -> shard::Options {
         let mut options = store::Options::new(Arc::clone(&self.background));
         options.durability = self.config.durability;
-        options.memtable_bytes = (store::Options::DEFAULT_MEMTABLE_BYTES / shares).max(MEMTABLE_BYTES_MIN);
+        options.memtable_bytes = (store::Options::DEFAULT_MEMTABLE_BYTES / shares as u64).max(MEMTABLE_BYTES_MIN);
         if !self.config.slow_fsync.is_zero() {
             options.disk = Arc::new(store::SlowDisk(self.config.slow_fsync));
         }

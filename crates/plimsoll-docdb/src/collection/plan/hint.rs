@@ -2,7 +2,7 @@
 
 use bson::raw::{RawBsonRef, RawDocument};
 
-use super::{Plan, SortField, Wanted, id_candidate, natural, unchecked};
+use super::{Plan, Wanted, by_id, natural, through};
 use crate::collection::{Collection, ID_INDEX, Index, parse_key};
 use crate::error::{Code, CommandError};
 
@@ -11,7 +11,6 @@ pub(super) fn follow(
     collection: &Collection,
     hint: RawBsonRef<'_>,
     wanted: Wanted<'_>,
-    sort: &[SortField<'_>],
 ) -> Result<Plan, CommandError> {
     let index = match hint {
         RawBsonRef::String(ID_INDEX) => None,
@@ -22,7 +21,7 @@ pub(super) fn follow(
         RawBsonRef::Document(key) => match natural_direction(key) {
             Some(backward) => {
                 let mut plan = natural(collection, backward);
-                plan.sorted = sort.is_empty();
+                plan.sorted = wanted.sort.is_none_or(crate::query::SortOrder::is_empty);
                 return Ok(plan);
             }
             None => by_key(collection, key)?,
@@ -30,8 +29,8 @@ pub(super) fn follow(
         _ => return Err(wrong()),
     };
     let candidate = match index {
-        None => id_candidate(collection, wanted, sort),
-        Some(index) => unchecked(collection, index, wanted, sort),
+        None => by_id(collection, wanted),
+        Some(index) => through(collection, index, wanted),
     };
     Ok(candidate.plan)
 }

@@ -227,7 +227,7 @@ fn expired_documents_go_and_others_stay() {
         doc! { "_id": 6, "t": date(now - 10_000) },
     ]);
     let date_now = bson::DateTime::from_millis(now);
-    while server.shard().tend(date_now).unwrap() {}
+    while server.shard().tend_once(date_now).unwrap() {}
     server.shard().commit().unwrap();
     assert_eq!(server.ids(doc! { "find": "c" }), ints(&[2, 3, 4]));
     server.validate("c");

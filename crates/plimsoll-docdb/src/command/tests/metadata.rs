@@ -96,7 +96,7 @@ fn what_a_dropped_collection_leaves_is_swept_and_never_seen_again() {
     server.reopen();
     let now = bson::DateTime::from_millis(server.now);
     let mut calls = 0;
-    while server.shard().tend(now).unwrap() {
+    while server.shard().tend_once(now).unwrap() {
         calls += 1;
         server.shard().commit().unwrap();
     }
@@ -126,5 +126,5 @@ fn statistics_are_those_of_the_documents() {
     assert_eq!(server.fail(doc! { "collStats": "c", "scale": 0 }).0, 2);
     assert_eq!(server.fail(doc! { "validate": "none" }).0, 26);
     let databases = server.shard().databases();
-    assert_eq!((databases.len(), databases[0].documents), (1, 10));
+    assert_eq!((databases.len(), databases[0].bytes > 200), (1, true));
 }
