@@ -1,10 +1,11 @@
 //! Asks of documents: filters, projections, sort orders, and which index serves a filter.
 
+pub mod bounds;
 mod condition;
 mod constant;
 mod field_path;
 mod filter;
-mod keys;
+pub mod keys;
 mod parse;
 mod pattern;
 mod positional;
@@ -12,5 +13,6 @@ mod projection;
 mod sort;
 
 pub use filter::Filter;
+pub(crate) use pattern::compile as compile_pattern;
 pub use projection::Projection;
 pub use sort::{Direction, SortField, SortOrder};

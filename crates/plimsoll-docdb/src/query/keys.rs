@@ -9,14 +9,14 @@ use crate::value::{Fields, Value};
 
 /// Two of the paths lead into different arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ParallelArrays;
+pub struct ParallelArrays;
 
-/// Calls `emit` with each combination of values, one per path.
-pub(super) fn each<'a>(
+/// Calls `emit` with each combination of values, one per path. Whether an array was met: then the index is multikey.
+pub fn each<'a>(
     paths: &[&Path],
     document: Fields<'a>,
     emit: &mut dyn FnMut(&[Value<'a>]),
-) -> Result<(), ParallelArrays> {
+) -> Result<bool, ParallelArrays> {
     let rest: Vec<Option<&[Part]>> = paths.iter().map(|path| Some(path.parts())).collect();
     walk(document, &rest, vec![Value::Null; rest.len()], emit)
 }
@@ -40,7 +40,7 @@ fn walk<'a>(
     rest: &[Option<&[Part]>],
     mut values: Vec<Value<'a>>,
     emit: &mut dyn FnMut(&[Value<'a>]),
-) -> Result<(), ParallelArrays> {
+) -> Result<bool, ParallelArrays> {
     let mut met: Option<Met<'a, '_>> = None;
     for (at, (path, place)) in rest.iter().zip(&mut values).enumerate() {
         let Some(path) = path else { continue };
@@ -61,7 +61,7 @@ fn walk<'a>(
     match met {
         None => {
             emit(&values);
-            Ok(())
+            Ok(false)
         }
         Some(met) => walk_array(&met, values, emit),
     }
@@ -71,7 +71,7 @@ fn walk_array<'a>(
     met: &Met<'a, '_>,
     mut values: Vec<Value<'a>>,
     emit: &mut dyn FnMut(&[Value<'a>]),
-) -> Result<(), ParallelArrays> {
+) -> Result<bool, ParallelArrays> {
     if met.array.is_empty() {
         for (at, left) in &met.paths {
             let is_end = left.is_empty();
@@ -86,7 +86,7 @@ fn walk_array<'a>(
             );
         }
         emit(&values);
-        return Ok(());
+        return Ok(true);
     }
     for element in met.array.values() {
         let mut rest = vec![None; values.len()];
@@ -105,11 +105,13 @@ fn walk_array<'a>(
             }
         }
         match element {
-            Value::Document(inner) => walk(inner, &rest, values.clone(), emit)?,
+            Value::Document(inner) => {
+                walk(inner, &rest, values.clone(), emit)?;
+            }
             _ => emit(&values),
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 fn set<'a>(values: &mut [Value<'a>], at: usize, value: Value<'a>) {

@@ -33,36 +33,11 @@ enum Engine {
 impl Pattern {
     /// `options` of `imsx`, and `u`, which is always on.
     pub(super) fn new(source: &str, options: &str) -> Result<Self, CommandError> {
-        let invalid = |why: &str| {
-            let text = format!("Regular expression is invalid: {why}");
-            Code::Location51091.error(text)
-        };
-        if let Some(flag) = options.chars().find(|flag| !"imsxu".contains(*flag)) {
-            let text = format!("invalid flag in regex options: {flag}");
-            return Err(Code::Location51108.error(text));
-        }
-        if source.contains('\0') {
-            return Err(
-                Code::BadValue.error("Regular expression cannot contain an embedded null byte")
-            );
-        }
-        if source.len() > LENGTH_MAX {
-            return Err(invalid("pattern string too long"));
-        }
+        check(source, options)?;
         let engine = if let Some(prefix) = plain_prefix(source, options) {
             Engine::Prefix(prefix.into())
         } else {
-            let has_lines = options.contains('m');
-            let built = RegexBuilder::new(&translate(source, has_lines))
-                .case_insensitive(options.contains('i'))
-                .multi_line(has_lines)
-                .dot_matches_new_line(options.contains('s'))
-                .ignore_whitespace(options.contains('x'))
-                .backtrack_limit(BACKTRACK_MAX)
-                .build();
-            Engine::Compiled(Box::new(
-                built.map_err(|error| invalid(&error.to_string()))?,
-            ))
+            Engine::Compiled(Box::new(build(source, options)?))
         };
         Ok(Self {
             source: source.into(),
@@ -85,6 +60,59 @@ impl Pattern {
             _ => false,
         }
     }
+
+    pub(super) fn source(&self) -> &str {
+        &self.source
+    }
+
+    pub(super) fn options(&self) -> &str {
+        &self.options
+    }
+
+    /// Text that every match begins with, and whether beginning with it is all there is to a match.
+    pub(super) fn prefix(&self) -> (String, bool) {
+        match &self.engine {
+            Engine::Prefix(prefix) => (prefix.to_string(), true),
+            Engine::Compiled(_) if self.options.is_empty() => (literal_start(&self.source), false),
+            Engine::Compiled(_) => (String::new(), false),
+        }
+    }
+}
+
+/// Compiles a pattern for expressions such as `$regexFind`, which need more than whether it matches.
+pub(crate) fn compile(source: &str, options: &str) -> Result<Regex, CommandError> {
+    check(source, options)?;
+    build(source, options)
+}
+
+fn invalid(why: &str) -> CommandError {
+    Code::Location51091.error(format!("Regular expression is invalid: {why}"))
+}
+
+fn check(source: &str, options: &str) -> Result<(), CommandError> {
+    if let Some(flag) = options.chars().find(|flag| !"imsxu".contains(*flag)) {
+        let text = format!("invalid flag in regex options: {flag}");
+        return Err(Code::Location51108.error(text));
+    }
+    if source.contains('\0') {
+        return Err(Code::BadValue.error("Regular expression cannot contain an embedded null byte"));
+    }
+    if source.len() > LENGTH_MAX {
+        return Err(invalid("pattern string too long"));
+    }
+    Ok(())
+}
+
+fn build(source: &str, options: &str) -> Result<Regex, CommandError> {
+    let has_lines = options.contains('m');
+    RegexBuilder::new(&translate(source, has_lines))
+        .case_insensitive(options.contains('i'))
+        .multi_line(has_lines)
+        .dot_matches_new_line(options.contains('s'))
+        .ignore_whitespace(options.contains('x'))
+        .backtrack_limit(BACKTRACK_MAX)
+        .build()
+        .map_err(|error| invalid(&error.to_string()))
 }
 
 /// The text of a pattern that only asks for how a string begins.
@@ -92,6 +120,28 @@ fn plain_prefix<'a>(source: &'a str, options: &str) -> Option<&'a str> {
     let text = source.strip_prefix('^')?;
     let is_plain = options.is_empty() && !text.contains(|part| SPECIAL.contains(part));
     is_plain.then_some(text)
+}
+
+/// The literal text after `^`, up to the first character that means something else or may be left out.
+fn literal_start(source: &str) -> String {
+    let Some(text) = source.strip_prefix('^') else {
+        return String::new();
+    };
+    // With an alternative, not every match begins with the first one.
+    if source.contains('|') {
+        return String::new();
+    }
+    let end = text
+        .find(|part| SPECIAL.contains(part))
+        .unwrap_or(text.len());
+    let mut literal = text.get(..end).unwrap_or_default().to_owned();
+    if text
+        .get(end..)
+        .is_some_and(|rest| rest.starts_with(['?', '*', '{']))
+    {
+        literal.pop();
+    }
+    literal
 }
 
 /// Rewrites what Perl and the engine read differently: `\d \w \s` mean ASCII, `$` also stands

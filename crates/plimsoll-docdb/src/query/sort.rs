@@ -122,7 +122,7 @@ impl SortOrder {
             }
         });
         match (walked, least) {
-            (Ok(()), Some(least)) => least,
+            (Ok(_), Some(least)) => least,
             // Arrays at two paths: MongoDB refuses to sort by both; here each field counts for itself.
             _ => self
                 .fields

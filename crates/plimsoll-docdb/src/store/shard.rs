@@ -296,11 +296,39 @@ impl Store {
         bytes.sum()
     }
 
-    /// Hands full memtables to the flush thread, unless it still has the last ones.
+    /// Writes everything committed to tables and waits for that; so the next opening has nothing to replay.
+    pub fn flush(&mut self) -> Result<(), StoreError> {
+        for _ in 0..2 {
+            self.check_writable()?;
+            self.upkeep.wait_for_flush();
+            self.collect();
+            self.seal();
+        }
+        self.check_writable()?;
+        match &self.sealed {
+            None => Ok(()),
+            Some(_) => Err(self.out_of_space()),
+        }
+    }
+
+    fn out_of_space(&self) -> StoreError {
+        let path = self.directory.path().to_path_buf();
+        StoreError::OutOfSpace { path }
+    }
+
+    /// Hands full memtables to the flush thread.
     fn seal_if_full(&mut self) {
-        let is_full = self.active_bytes() >= self.options.seal_bytes()
-            || self.journal.segments() > self.most_segments();
-        if !is_full || self.sealed.is_some() || self.read_only.is_some() {
+        if self.active_bytes() >= self.options.seal_bytes()
+            || self.journal.segments() > self.most_segments()
+        {
+            self.seal();
+        }
+    }
+
+    /// Hands the memtables to the flush thread, unless it still has the last ones.
+    fn seal(&mut self) {
+        let is_empty = self.active.iter().all(|memtable| read(memtable).is_empty());
+        if is_empty || self.sealed.is_some() || self.read_only.is_some() {
             return;
         }
         // Tables must not hold what the journal may lose: documents and indexes would differ after a crash.
@@ -391,8 +419,7 @@ impl Store {
         self.statistics.stall_time = Nanos(self.statistics.stall_time.0 + waited);
         self.check_writable()?;
         if is_full(self) {
-            let path = self.directory.path().to_path_buf();
-            return Err(StoreError::OutOfSpace { path });
+            return Err(self.out_of_space());
         }
         Ok(())
     }

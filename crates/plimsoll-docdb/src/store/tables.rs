@@ -166,12 +166,16 @@ fn check_manifest(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// An error of the crate; whatever is not I/O means that a file is damaged.
+/// An error of the crate. Whatever is not I/O means that a file is damaged, and so does I/O at a place that a
+/// sound file does not have.
 pub(super) fn error(action: &'static str, path: &Path, failure: lsm_tree::Error) -> StoreError {
-    match failure {
-        lsm_tree::Error::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
-            StoreError::io(action, path, source)
-        }
-        other => StoreError::corrupted(path, 0, format!("a table file is damaged ({other:?})")),
-    }
+    use std::io::ErrorKind::{InvalidData, InvalidInput, NotFound, UnexpectedEof};
+    let problem = match failure {
+        lsm_tree::Error::Io(source) => match source.kind() {
+            InvalidData | InvalidInput | NotFound | UnexpectedEof => source.to_string(),
+            _ => return StoreError::io(action, path, source),
+        },
+        other => format!("{other:?}"),
+    };
+    StoreError::corrupted(path, 0, format!("a table file is damaged ({problem})"))
 }

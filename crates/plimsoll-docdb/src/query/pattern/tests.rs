@@ -63,6 +63,25 @@ fn only_strings_symbols_and_itself_match() {
 }
 
 #[test]
+fn a_prefix_is_found_where_there_is_one() {
+    for (source, options, prefix, is_all) in [
+        ("^abc", "", "abc", true),
+        ("^ab.*", "", "ab", false),
+        ("^abc*", "", "ab", false),
+        ("^abc?", "", "ab", false),
+        ("^ab+", "", "ab", false),
+        ("^a|b", "", "", false),
+        ("^abc", "i", "", false),
+        ("abc", "", "", false),
+        ("^é", "", "é", true),
+        ("^", "", "", true),
+    ] {
+        let found = Pattern::new(source, options).unwrap().prefix();
+        assert_eq!(found, (prefix.to_owned(), is_all), "/{source}/{options}");
+    }
+}
+
+#[test]
 fn wrong_patterns_are_refused() {
     for (source, options, code) in [
         ("(", "", Code::Location51091),
