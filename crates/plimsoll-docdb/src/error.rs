@@ -134,6 +134,7 @@ codes! {
     Location31274 = 31274,
     Location31275 = 31275,
     Location31276 = 31276,
+    Location31325 = 31325,
     Location31394 = 31394,
     Location31395 = 31395,
     Location40218 = 40218,

@@ -1,6 +1,7 @@
 //! Asks of documents: filters, projections, sort orders, and which index serves a filter.
 
 pub mod bounds;
+mod computed;
 mod condition;
 mod constant;
 mod field_path;
