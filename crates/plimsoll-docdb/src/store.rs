@@ -15,7 +15,6 @@ mod recovery;
 mod scan;
 mod shard;
 mod slice;
-mod slow;
 mod statistics;
 mod tables;
 mod upkeep;
@@ -28,7 +27,6 @@ pub use options::{Durability, Options};
 pub use scan::Scan;
 pub use shard::{Commit, Store};
 pub use slice::Slice;
-pub use slow::SlowDisk;
 pub use statistics::Statistics;
 
 /// Longest key that can be stored, in bytes; from the table format.
