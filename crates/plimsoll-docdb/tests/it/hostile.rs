@@ -75,7 +75,12 @@ fn a_client_that_closes_half_way_leaves_nothing_behind() {
     let alone = (0..500).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
         let status = last.ok("admin", doc! { "serverStatus": 1 });
-        status.get_document("connections").unwrap().get_i32("current").unwrap() == 1
+        status
+            .get_document("connections")
+            .unwrap()
+            .get_i32("current")
+            .unwrap()
+            == 1
     });
     assert!(alone, "a closed connection is still counted");
     server.stop().unwrap();
