@@ -21,7 +21,7 @@ mod tables;
 mod upkeep;
 
 pub use background::Shared;
-pub use disk::{Disk, DiskFile, RealDisk};
+pub use disk::{Disk, DiskFile, RealDisk, SlowDisk};
 pub use error::StoreError;
 pub use journal::replay_hostile;
 pub use options::{Durability, Options};
