@@ -13,7 +13,8 @@ fn filled(slice: usize) -> Server {
         index(doc! { "t": 1 }, "t_1"),
     ];
     server.ok(doc! { "createIndexes": "c", "indexes": indexes });
-    let documents = (0..60).map(|id| doc! { "_id": id, "a": id % 6, "b": id % 4, "t": [id, id + 1] });
+    let documents =
+        (0..60).map(|id| doc! { "_id": id, "a": id % 6, "b": id % 4, "t": [id, id + 1] });
     server.insert("c", documents.collect());
     server
 }
@@ -42,32 +43,131 @@ fn the_planner_takes_the_index_that_narrows_most() {
     let cases = [
         (doc! {}, "COLLSCAN", "", 0, 60, 60),
         (doc! { "filter": { "_id": 5 } }, "IDHACK", "", 0, 1, 1),
-        (doc! { "filter": { "_id": { "$gt": 55 } } }, "FETCH IXSCAN", "_id_", 0, 4, 4),
-        (doc! { "filter": { "a": 1 } }, "FETCH IXSCAN", "a_1", 10, 10, 10),
-        (doc! { "filter": { "a": 1, "b": 1 } }, "FETCH IXSCAN", "a_1_b_-1", 5, 5, 5),
-        (doc! { "filter": { "a": 1, "b": { "$gt": 1 } } }, "FETCH IXSCAN", "a_1_b_-1", 5, 5, 5),
+        (
+            doc! { "filter": { "_id": { "$gt": 55 } } },
+            "FETCH IXSCAN",
+            "_id_",
+            0,
+            4,
+            4,
+        ),
+        (
+            doc! { "filter": { "a": 1 } },
+            "FETCH IXSCAN",
+            "a_1",
+            10,
+            10,
+            10,
+        ),
+        (
+            doc! { "filter": { "a": 1, "b": 1 } },
+            "FETCH IXSCAN",
+            "a_1_b_-1",
+            5,
+            5,
+            5,
+        ),
+        (
+            doc! { "filter": { "a": 1, "b": { "$gt": 1 } } },
+            "FETCH IXSCAN",
+            "a_1_b_-1",
+            5,
+            5,
+            5,
+        ),
         (doc! { "filter": { "b": 1 } }, "COLLSCAN", "", 0, 60, 15),
-        (doc! { "filter": { "a": { "$in": [1, 2] } } }, "FETCH IXSCAN", "a_1", 20, 20, 20),
-        (doc! { "filter": { "t": 7 } }, "FETCH IXSCAN", "t_1", 2, 2, 2),
-        (doc! { "filter": { "a": 1 }, "hint": { "$natural": 1 } }, "COLLSCAN", "", 0, 60, 10),
-        (doc! { "filter": { "a": 1 }, "hint": "t_1" }, "FETCH IXSCAN", "t_1", 120, 60, 10),
-        (doc! { "sort": { "a": 1 }, "limit": 3 }, "LIMIT FETCH IXSCAN", "a_1", 3, 3, 3),
-        (doc! { "sort": { "a": -1, "b": 1 } }, "FETCH IXSCAN", "a_1_b_-1", 60, 60, 60),
-        (doc! { "filter": { "a": 1 }, "sort": { "b": 1 } }, "FETCH IXSCAN", "a_1_b_-1", 10, 10, 10),
+        (
+            doc! { "filter": { "a": { "$in": [1, 2] } } },
+            "FETCH IXSCAN",
+            "a_1",
+            20,
+            20,
+            20,
+        ),
+        (
+            doc! { "filter": { "t": 7 } },
+            "FETCH IXSCAN",
+            "t_1",
+            2,
+            2,
+            2,
+        ),
+        (
+            doc! { "filter": { "a": 1 }, "hint": { "$natural": 1 } },
+            "COLLSCAN",
+            "",
+            0,
+            60,
+            10,
+        ),
+        (
+            doc! { "filter": { "a": 1 }, "hint": "t_1" },
+            "FETCH IXSCAN",
+            "t_1",
+            120,
+            60,
+            10,
+        ),
+        (
+            doc! { "sort": { "a": 1 }, "limit": 3 },
+            "LIMIT FETCH IXSCAN",
+            "a_1",
+            3,
+            3,
+            3,
+        ),
+        (
+            doc! { "sort": { "a": -1, "b": 1 } },
+            "FETCH IXSCAN",
+            "a_1_b_-1",
+            60,
+            60,
+            60,
+        ),
+        (
+            doc! { "filter": { "a": 1 }, "sort": { "b": 1 } },
+            "FETCH IXSCAN",
+            "a_1_b_-1",
+            10,
+            10,
+            10,
+        ),
         (doc! { "sort": { "b": 1 } }, "SORT COLLSCAN", "", 0, 60, 60),
-        (doc! { "sort": { "_id": -1 }, "limit": 1 }, "LIMIT COLLSCAN", "", 0, 1, 1),
-        (doc! { "projection": { "a": 1 } }, "PROJECTION_DEFAULT COLLSCAN", "", 0, 60, 60),
+        (
+            doc! { "sort": { "_id": -1 }, "limit": 1 },
+            "LIMIT COLLSCAN",
+            "",
+            0,
+            1,
+            1,
+        ),
+        (
+            doc! { "projection": { "a": 1 } },
+            "PROJECTION_DEFAULT COLLSCAN",
+            "",
+            0,
+            60,
+            60,
+        ),
     ];
     for (fields, stages, index, keys, documents, returned) in cases {
         let mut find = doc! { "find": "c" };
         find.extend(fields.clone());
         let reply = server.ok(doc! { "explain": find, "verbosity": "executionStats" });
         let (found, name) = plan(&reply);
-        assert_eq!((found.join(" ").as_str(), name.as_str()), (stages, index), "{fields}");
+        assert_eq!(
+            (found.join(" ").as_str(), name.as_str()),
+            (stages, index),
+            "{fields}"
+        );
         let stats = reply.get_document("executionStats").unwrap();
         let count = |name| stats.get_i64(name).unwrap();
         let examined = (count("totalKeysExamined"), count("totalDocsExamined"));
-        assert_eq!((examined, count("nReturned")), ((keys, documents), returned), "{fields}");
+        assert_eq!(
+            (examined, count("nReturned")),
+            ((keys, documents), returned),
+            "{fields}"
+        );
     }
 }
 
@@ -75,13 +175,31 @@ fn the_planner_takes_the_index_that_narrows_most() {
 fn explain_takes_every_command_that_searches_and_changes_nothing() {
     let mut server = filled(7);
     let cases = [
-        (doc! { "count": "c", "query": { "a": 1 } }, "COUNT FETCH IXSCAN"),
+        (
+            doc! { "count": "c", "query": { "a": 1 } },
+            "COUNT FETCH IXSCAN",
+        ),
         (doc! { "count": "c" }, "COUNT RECORD_STORE_FAST_COUNT"),
-        (doc! { "distinct": "c", "key": "b", "query": { "a": 1 } }, "FETCH IXSCAN"),
-        (doc! { "delete": "c", "deletes": [{ "q": { "a": 1 }, "limit": 0 }] }, "DELETE FETCH IXSCAN"),
-        (doc! { "update": "c", "updates": [{ "q": { "_id": 1 }, "u": { "$set": { "a": 9 } } }] }, "UPDATE IDHACK"),
-        (doc! { "findAndModify": "c", "query": { "a": 1 }, "remove": true }, "DELETE LIMIT FETCH IXSCAN"),
-        (doc! { "aggregate": "c", "pipeline": [{ "$match": { "a": 1 } }], "cursor": {} }, "FETCH IXSCAN"),
+        (
+            doc! { "distinct": "c", "key": "b", "query": { "a": 1 } },
+            "FETCH IXSCAN",
+        ),
+        (
+            doc! { "delete": "c", "deletes": [{ "q": { "a": 1 }, "limit": 0 }] },
+            "DELETE FETCH IXSCAN",
+        ),
+        (
+            doc! { "update": "c", "updates": [{ "q": { "_id": 1 }, "u": { "$set": { "a": 9 } } }] },
+            "UPDATE IDHACK",
+        ),
+        (
+            doc! { "findAndModify": "c", "query": { "a": 1 }, "remove": true },
+            "DELETE LIMIT FETCH IXSCAN",
+        ),
+        (
+            doc! { "aggregate": "c", "pipeline": [{ "$match": { "a": 1 } }], "cursor": {} },
+            "FETCH IXSCAN",
+        ),
         (doc! { "find": "none" }, "EOF"),
     ];
     for (command, stages) in cases {
@@ -92,8 +210,16 @@ fn explain_takes_every_command_that_searches_and_changes_nothing() {
     }
     assert_eq!(server.ok(doc! { "count": "c" }).get_i32("n").unwrap(), 60);
     assert_eq!(server.fail(doc! { "explain": { "ping": 1 } }).0, 59);
-    assert_eq!(server.fail(doc! { "explain": { "find": "c" }, "verbosity": "x" }).0, 2);
-    let pipeline = vec![doc! { "$match": { "a": 1 } }, doc! { "$group": { "_id": "$b" } }];
+    assert_eq!(
+        server
+            .fail(doc! { "explain": { "find": "c" }, "verbosity": "x" })
+            .0,
+        2
+    );
+    let pipeline = vec![
+        doc! { "$match": { "a": 1 } },
+        doc! { "$group": { "_id": "$b" } },
+    ];
     let command = doc! { "aggregate": "c", "pipeline": pipeline, "cursor": {}, "explain": true };
     let stages = server.ok(command).get_array("stages").unwrap().clone();
     assert!(stages[0].as_document().unwrap().contains_key("$cursor"));
@@ -104,7 +230,12 @@ fn explain_takes_every_command_that_searches_and_changes_nothing() {
 fn pipelines_run_in_batches_and_slices() {
     for slice in [1, 5, 1000] {
         let mut server = filled(slice);
-        server.insert("names", (0..6).map(|id| doc! { "_id": id, "name": format!("n{id}") }).collect());
+        server.insert(
+            "names",
+            (0..6)
+                .map(|id| doc! { "_id": id, "name": format!("n{id}") })
+                .collect(),
+        );
         let pipeline = vec![
             doc! { "$match": { "a": { "$lt": 2 } } },
             doc! { "$group": { "_id": "$a", "n": { "$sum": 1 } } },
@@ -126,7 +257,10 @@ fn pipelines_run_in_batches_and_slices() {
         assert_eq!(found.len(), 4);
         let more = doc! { "getMore": cursor_id(&reply), "collection": "c" };
         found.extend(batch(&server.ok(more), "nextBatch"));
-        let ids: Vec<Bson> = found.iter().map(|one| one.get("_id").unwrap().clone()).collect();
+        let ids: Vec<Bson> = found
+            .iter()
+            .map(|one| one.get("_id").unwrap().clone())
+            .collect();
         assert_eq!(ids, ints(&[50, 51, 52, 53, 54, 55, 56, 57, 58, 59]));
     }
 }
@@ -134,10 +268,11 @@ fn pipelines_run_in_batches_and_slices() {
 #[test]
 fn pipelines_that_cannot_be_run_are_refused() {
     let mut server = filled(1000);
-    let run = |pipeline: Vec<Document>| doc! { "aggregate": "c", "pipeline": pipeline, "cursor": {} };
+    let run =
+        |pipeline: Vec<Document>| doc! { "aggregate": "c", "pipeline": pipeline, "cursor": {} };
     assert_eq!(server.fail(doc! { "aggregate": "c", "pipeline": [] }).0, 9);
     assert_eq!(server.fail(run(vec![doc! { "$nonsense": 1 }])).0, 40324);
-    assert_eq!(server.fail(run(vec![doc! { "$out": "x" }])).0, 40324);
+    assert_eq!(server.fail(run(vec![doc! { "$out": "x" }])).0, 115);
     let current = doc! { "aggregate": 1, "pipeline": [{ "$currentOp": {} }], "cursor": {} };
     assert_eq!(server.fail(current).0, 40324);
     let database = doc! { "aggregate": 1, "pipeline": [{ "$match": {} }], "cursor": {} };
@@ -157,13 +292,17 @@ fn variables_of_let_reach_filters_updates_and_pipelines() {
     let find = doc! { "find": "c", "filter": equal.clone(), "let": variables.clone() };
     assert_eq!(server.ids(find), ints(&[7]));
     let pipeline = vec![doc! { "$match": equal.clone() }];
-    let aggregate = doc! { "aggregate": "c", "pipeline": pipeline, "cursor": {}, "let": variables.clone() };
+    let aggregate =
+        doc! { "aggregate": "c", "pipeline": pipeline, "cursor": {}, "let": variables.clone() };
     assert_eq!(batch(&server.ok(aggregate), "firstBatch").len(), 1);
     let set = vec![doc! { "$set": { "z": "$$wanted" } }];
     let update = doc! { "q": equal.clone(), "u": set };
     let reply = server.ok(doc! { "update": "c", "updates": [update], "let": variables.clone() });
     assert_eq!(reply.get_i32("nModified").unwrap(), 1, "{reply}");
-    assert_eq!(server.ids(doc! { "find": "c", "filter": { "z": 7 } }), ints(&[7]));
+    assert_eq!(
+        server.ids(doc! { "find": "c", "filter": { "z": 7 } }),
+        ints(&[7])
+    );
     let delete = doc! { "q": equal, "limit": 0 };
     let reply = server.ok(doc! { "delete": "c", "deletes": [delete], "let": variables });
     assert_eq!(reply.get_i32("n").unwrap(), 1);
