@@ -6,6 +6,7 @@ mod condition;
 mod constant;
 mod field_path;
 mod filter;
+pub mod hostile;
 pub mod keys;
 mod parse;
 mod pattern;
