@@ -184,9 +184,10 @@ fn explain(
     let limit = (query.limit > 0).then_some(query.limit);
     let rows = find::rows(shard, (database, name), filter, query, limit)?;
     let collection = shard.catalog.find(database, name);
-    let plan = match (&rows, collection) {
-        (Some(rows), Some(collection)) => shown(collection, rows, query, target)?,
-        _ => doc! { "stage": "EOF" },
+    let plan = if let (Some(rows), Some(collection)) = (&rows, collection) {
+        shown(collection, rows, query, target)?
+    } else {
+        doc! { "stage": "EOF" }
     };
     let job = Explain {
         namespace: format!("{database}.{name}"),

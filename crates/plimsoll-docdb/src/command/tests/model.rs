@@ -77,7 +77,10 @@ fn filter(rng: &mut Rng) -> Document {
     filter
 }
 
-const SPECS: [(&str, &[(&str, i32)], &str); 9] = [
+/// Name, fields with directions, option.
+type Spec = (&'static str, &'static [(&'static str, i32)], &'static str);
+
+const SPECS: [Spec; 9] = [
     ("a", &[("a", 1)], ""),
     ("a_down", &[("a", -1)], "sparse"),
     ("ab", &[("a", 1), ("b", -1)], ""),
