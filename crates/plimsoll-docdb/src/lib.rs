@@ -6,8 +6,19 @@
 //! `aggregate` are pure: documents in, documents out, nothing known of sockets or disks.
 
 pub mod aggregate;
+pub mod auth;
+pub mod bson_writer;
+pub mod catalog;
+pub mod collection;
+pub mod command;
+pub mod cursor;
 pub mod error;
+mod expiry;
+pub mod metrics;
 pub mod query;
+pub mod scheduler;
+pub mod server;
+pub mod shard;
 pub mod store;
 pub mod update;
 pub mod value;

@@ -1,5 +1,24 @@
 //! MongoDB's wire protocol: frames in, requests out; replies in, frames out.
+//!
+//! Source: the public description of the wire protocol (`OP_MSG`, `OP_COMPRESSED`, and `OP_QUERY` for the
+//! first handshake). Everything here works on bytes; nothing knows a socket.
 
+mod compression;
+mod frame;
+mod legacy;
+mod message;
 mod request;
+#[cfg(test)]
+mod tests;
 
+pub use compression::Compressor;
+pub use frame::{Frame, HEADER_BYTES, Header, MESSAGE_BYTES_MAX, Origin, WireError, reply};
 pub use request::{Request, Sequence};
+
+/// The largest document that may be stored or returned, in bytes.
+pub const DOCUMENT_BYTES_MAX: usize = 16 << 20;
+
+/// Reads one whole message, as the server does. For the fuzzer: hostile bytes may fail, never panic.
+pub fn read(message: &[u8]) -> Result<Frame, WireError> {
+    frame::read(message)
+}

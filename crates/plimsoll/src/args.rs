@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Start an embedded service: a fixture with one injected cause, the shop, a proxy
     Serve(plimsoll_lab::serve::Args),
+    /// Start a document database for MongoDB drivers: a write is acknowledged after it is on disk
+    Docdb(DocdbArgs),
 }
 
 /// What is requested, and how.
@@ -288,4 +290,51 @@ pub(crate) struct DoctorArgs {
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DocdbArgs {
+    /// Listen here; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:27017", value_name = "HOST:PORT")]
+    pub(crate) listen: std::net::SocketAddr,
+
+    /// Listen on this Unix socket too
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unix: Option<PathBuf>,
+
+    /// Keep the data in this folder, which is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+
+    /// When a write is acknowledged: `always` after it is on disk, `interval=50ms` at once, with a sync that often
+    #[arg(long, default_value = "always", value_name = "WHEN")]
+    pub(crate) durability: String,
+
+    /// Who carries commands out: an executor per group of databases, a thread per database, or a pool over one store
+    #[arg(long, default_value = "sharded", value_parser = ["sharded", "per-database", "shared"], value_name = "NAME")]
+    pub(crate) scheduler: String,
+
+    /// Executors of the sharded scheduler, fixed when the folder is made; default: half of the cores
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) shards: Option<u16>,
+
+    /// Clients must log in (SCRAM-SHA-256); the first user is made from this host
+    #[arg(long)]
+    pub(crate) auth: bool,
+
+    /// Commands that may wait per database; further ones get an error that drivers retry
+    #[arg(long, default_value_t = 1000, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) queue: u32,
+
+    /// Connections at most
+    #[arg(long, default_value_t = 20_000, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) connections: u32,
+
+    /// Memory for blocks of the data, in MiB
+    #[arg(long, default_value_t = 128, value_name = "MIB", value_parser = clap::value_parser!(u32).range(8..))]
+    pub(crate) cache: u32,
+
+    /// Let each fsync take this much longer, to see what a slower disk would do
+    #[arg(long, value_name = "TIME")]
+    pub(crate) slow_fsync: Option<String>,
 }

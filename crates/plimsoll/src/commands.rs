@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod audit;
+mod docdb;
 mod doctor;
 mod explain;
 mod find;
@@ -22,5 +23,6 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Report(args) => report::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Serve(args) => serve::execute(args),
+        Command::Docdb(args) => docdb::execute(&args),
     }
 }

@@ -1,0 +1,66 @@
+//! The error of a second document with the same key in a unique index.
+
+use bson::Document;
+use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
+
+use super::index::IndexSpec;
+use super::keys::{each_key, encode};
+use super::{Collection, ID_INDEX, text};
+use crate::bson_writer::DocumentWriter;
+use crate::error::{Code, CommandError};
+
+/// Another document has this `_id`.
+pub(super) fn of_id(collection: &Collection, id: RawBsonRef<'_>) -> CommandError {
+    let mut pattern = DocumentWriter::with_capacity(16);
+    pattern.int("_id", 1);
+    let mut value = DocumentWriter::with_capacity(32);
+    value.value("_id", id);
+    error(collection, ID_INDEX, &pattern.finish(), &value.finish())
+}
+
+/// Another document has one of this document's keys in a unique index: the one whose encoded values are `values`.
+pub(super) fn of_index(
+    collection: &Collection,
+    spec: &IndexSpec,
+    document: &RawDocument,
+    values: &[u8],
+) -> CommandError {
+    let mut found = None;
+    let mut encoded = Vec::new();
+    let walked = each_key(spec, document, &mut |key| {
+        encoded.clear();
+        encode(&spec.fields, key, &mut encoded);
+        if found.is_none() && encoded == values {
+            let mut writer = DocumentWriter::with_capacity(64);
+            for (field, value) in spec.fields.iter().zip(key) {
+                writer.value(&field.path, value.unwrap_or(RawBsonRef::Null));
+            }
+            found = Some(writer.finish());
+        }
+    });
+    match walked {
+        Ok(_) => error(collection, &spec.name, &spec.key, &found.unwrap_or_default()),
+        Err(error) => error,
+    }
+}
+
+fn error(
+    collection: &Collection,
+    index: &str,
+    pattern: &RawDocumentBuf,
+    value: &RawDocumentBuf,
+) -> CommandError {
+    let mut details = Document::new();
+    for (name, document) in [("keyPattern", pattern), ("keyValue", value)] {
+        if let Ok(owned) = Document::try_from(document.as_ref()) {
+            details.insert(name, owned);
+        }
+    }
+    Code::DuplicateKey
+        .error(format!(
+            "E11000 duplicate key error collection: {} index: {index} dup key: {}",
+            collection.namespace(),
+            text::document(value)
+        ))
+        .with_details(details)
+}

@@ -1,0 +1,227 @@
+//! `delete`: removes one or all documents that match a filter.
+
+use bson::raw::{RawBsonRef, RawDocument};
+
+use super::arguments::{self, missing};
+use super::write::{BATCH_MOST, Hint, WriteReply, dropped, id_equality, select};
+use super::{Flow, Job};
+use crate::collection::{Next, Selection, document_key, stored};
+use crate::error::{Code, CommandError};
+use crate::scheduler::Context;
+use crate::shard::Shard;
+use crate::store::Space;
+use crate::wire::Request;
+
+pub(super) fn run(
+    shard: &mut Shard,
+    request: &Request,
+    _: &Context,
+) -> Result<Flow, CommandError> {
+    let mut ordered = true;
+    arguments::each(request, |name, value| {
+        match name {
+            "ordered" => ordered = arguments::truth("delete", name, value)?,
+            "let" => {
+                arguments::object("delete", name, value)?;
+            }
+            "deletes" => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    let deletes = request
+        .documents("deletes")?
+        .ok_or_else(|| missing("delete", "deletes"))?;
+    BATCH_MOST.check(deletes.len())?;
+    let mut progress = Progress {
+        ordered,
+        next: 0,
+        current: None,
+        reply: WriteReply::default(),
+    };
+    if progress.slice(shard, request, &deletes)? {
+        return Ok(Flow::Done(progress.reply.finish(None)));
+    }
+    let request = request.clone();
+    Ok(Flow::More(Box::new(Delete { request, progress })))
+}
+
+/// A delete that takes more than one slice.
+#[derive(Debug)]
+struct Delete {
+    request: Request,
+    progress: Progress,
+}
+
+#[derive(Debug)]
+struct Progress {
+    ordered: bool,
+    next: usize,
+    current: Option<Running>,
+    reply: WriteReply,
+}
+
+#[derive(Debug)]
+struct Running {
+    collection: u32,
+    selection: Selection,
+    only_one: bool,
+}
+
+/// One element of `deletes`.
+#[derive(Debug)]
+struct Statement<'a> {
+    filter: &'a RawDocument,
+    only_one: bool,
+    hint: Option<Hint<'a>>,
+}
+
+impl Job for Delete {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+        let deletes = self.request.documents("deletes")?.unwrap_or_default();
+        if self.progress.slice(shard, &self.request, &deletes)? {
+            return Ok(Flow::Done(self.progress.reply.finish(None)));
+        }
+        Ok(Flow::More(self))
+    }
+}
+
+impl Progress {
+    /// Carries out some more; true if that was all.
+    fn slice(
+        &mut self,
+        shard: &mut Shard,
+        request: &Request,
+        deletes: &[&RawDocument],
+    ) -> Result<bool, CommandError> {
+        let namespace = arguments::namespace(request)?;
+        let mut budget = shard.slice;
+        while let Some(raw) = deletes.get(self.next) {
+            if budget == 0 {
+                return Ok(false);
+            }
+            budget -= 1;
+            match self.statement(shard, namespace, raw, &mut budget) {
+                Ok(true) => self.next += 1,
+                Ok(false) => return Ok(false),
+                Err(error) => {
+                    self.current = None;
+                    self.reply.fail(self.next, error)?;
+                    self.next += 1;
+                    if self.ordered {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// True if the statement is done.
+    fn statement(
+        &mut self,
+        shard: &mut Shard,
+        namespace: (&str, &str),
+        raw: &RawDocument,
+        budget: &mut usize,
+    ) -> Result<bool, CommandError> {
+        if self.current.is_none() {
+            let statement = Statement::parse(raw)?;
+            if let Some(id) = id_equality(statement.filter)
+                && statement.hint.is_none()
+            {
+                return self.by_id(shard, namespace, id).map(|()| true);
+            }
+            let selection = select(shard, namespace, statement.filter, statement.hint.as_ref())?;
+            let Some((collection, selection)) = selection else {
+                return Ok(true);
+            };
+            self.current = Some(Running {
+                collection,
+                selection,
+                only_one: statement.only_one,
+            });
+        }
+        let Some(mut running) = self.current.take() else {
+            return Ok(true);
+        };
+        running.selection.check(&shard.catalog)?;
+        loop {
+            let document = match running.selection.next(&shard.store, budget)? {
+                Next::Document(document) => document,
+                Next::End => return Ok(true),
+                Next::Later => {
+                    self.current = Some(running);
+                    return Ok(false);
+                }
+            };
+            self.remove(shard, running.collection, stored(&document)?)?;
+            if running.only_one {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The fast path of `{_id: value}`.
+    fn by_id(
+        &mut self,
+        shard: &mut Shard,
+        (database, name): (&str, &str),
+        id: RawBsonRef<'_>,
+    ) -> Result<(), CommandError> {
+        let Some(collection) = shard.catalog.find(database, name).map(|one| one.id) else {
+            return Ok(());
+        };
+        let mut key = Vec::with_capacity(32);
+        document_key(collection, id, &mut key);
+        match shard.store.get(Space::Documents, &key)? {
+            Some(old) => self.remove(shard, collection, stored(&old)?),
+            None => Ok(()),
+        }
+    }
+
+    fn remove(
+        &mut self,
+        shard: &mut Shard,
+        collection: u32,
+        old: &RawDocument,
+    ) -> Result<(), CommandError> {
+        let Some(mut writer) = shard.catalog.writer(&mut shard.store, collection) else {
+            return Err(dropped());
+        };
+        writer.remove(old)?;
+        self.reply.n += 1;
+        Ok(())
+    }
+}
+
+impl<'a> Statement<'a> {
+    fn parse(raw: &'a RawDocument) -> Result<Self, CommandError> {
+        const PLACE: &str = "delete.deletes";
+        let (mut filter, mut limit, mut hint) = (None, None, None);
+        arguments::each_of(PLACE, raw, |name, value| {
+            match name {
+                "q" => filter = Some(arguments::object(PLACE, name, value)?),
+                "limit" => limit = Some(arguments::integer(PLACE, name, value)?),
+                "hint" => hint = Hint::parse("delete", value)?,
+                "collation" => arguments::collation("delete", value)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let only_one = match limit.ok_or_else(|| missing(PLACE, "limit"))? {
+            0 => false,
+            1 => true,
+            other => {
+                return Err(Code::FailedToParse.error(format!(
+                    "The limit field in delete objects must be 0 or 1. Got {other}"
+                )));
+            }
+        };
+        Ok(Self {
+            filter: filter.ok_or_else(|| missing(PLACE, "q"))?,
+            only_one,
+            hint,
+        })
+    }
+}

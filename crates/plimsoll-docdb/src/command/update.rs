@@ -1,0 +1,362 @@
+//! `update`: changes documents by operators, replacement or pipeline; inserts where nothing matches and `upsert` asks for it.
+
+use bson::raw::{RawBson, RawBsonRef, RawDocument};
+
+use super::arguments::{self, missing};
+use super::write::{BATCH_MOST, Hint, WriteReply, dropped, id_equality, select};
+use super::{Flow, Job};
+use crate::bson_writer::decimal;
+use crate::collection::{Next, Selection, document_key, stored};
+use crate::error::{Code, CommandError};
+use crate::query::Filter;
+use crate::scheduler::Context;
+use crate::shard::Shard;
+use crate::store::Space;
+use crate::update::Update;
+use crate::wire::Request;
+
+pub(super) fn run(
+    shard: &mut Shard,
+    request: &Request,
+    context: &Context,
+) -> Result<Flow, CommandError> {
+    let mut ordered = true;
+    arguments::each(request, |name, value| {
+        match name {
+            "ordered" => ordered = arguments::truth("update", name, value)?,
+            "let" => {
+                arguments::object("update", name, value)?;
+            }
+            "updates" | "bypassDocumentValidation" => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    let updates = request
+        .documents("updates")?
+        .ok_or_else(|| missing("update", "updates"))?;
+    BATCH_MOST.check(updates.len())?;
+    let mut progress = Progress {
+        ordered,
+        now: context.now,
+        next: 0,
+        current: None,
+        modified: 0,
+        upserted: Vec::new(),
+        reply: WriteReply::default(),
+    };
+    if progress.slice(shard, request, &updates)? {
+        return Ok(Flow::Done(progress.finish()));
+    }
+    let request = request.clone();
+    Ok(Flow::More(Box::new(UpdateJob { request, progress })))
+}
+
+/// An update that takes more than one slice.
+#[derive(Debug)]
+struct UpdateJob {
+    request: Request,
+    progress: Progress,
+}
+
+#[derive(Debug)]
+struct Progress {
+    ordered: bool,
+    now: bson::DateTime,
+    /// The statement that is carried out, or comes next.
+    next: usize,
+    current: Option<Running>,
+    modified: u64,
+    upserted: Vec<(usize, RawBson)>,
+    reply: WriteReply,
+}
+
+/// A statement on its way over the documents.
+#[derive(Debug)]
+struct Running {
+    collection: u32,
+    selection: Selection,
+    update: Update,
+    filter: Filter,
+    multi: bool,
+    upsert: bool,
+    matched: bool,
+}
+
+/// One element of `updates`.
+#[derive(Debug)]
+struct Statement<'a> {
+    filter: &'a RawDocument,
+    update: RawBsonRef<'a>,
+    array_filters: Vec<&'a RawDocument>,
+    multi: bool,
+    upsert: bool,
+    hint: Option<Hint<'a>>,
+}
+
+impl Job for UpdateJob {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+        let updates = self.request.documents("updates")?.unwrap_or_default();
+        if self.progress.slice(shard, &self.request, &updates)? {
+            return Ok(Flow::Done(self.progress.finish()));
+        }
+        Ok(Flow::More(self))
+    }
+}
+
+impl Progress {
+    /// Carries out some more; true if that was all.
+    fn slice(
+        &mut self,
+        shard: &mut Shard,
+        request: &Request,
+        updates: &[&RawDocument],
+    ) -> Result<bool, CommandError> {
+        let (database, name) = arguments::namespace(request)?;
+        let mut budget = shard.slice;
+        while let Some(raw) = updates.get(self.next) {
+            if budget == 0 {
+                return Ok(false);
+            }
+            budget -= 1;
+            match self.statement(shard, (database, name), raw, &mut budget) {
+                Ok(true) => self.next += 1,
+                Ok(false) => return Ok(false),
+                Err(error) => {
+                    self.current = None;
+                    self.reply.fail(self.next, error)?;
+                    self.next += 1;
+                    if self.ordered {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// True if the statement is done.
+    fn statement(
+        &mut self,
+        shard: &mut Shard,
+        namespace: (&str, &str),
+        raw: &RawDocument,
+        budget: &mut usize,
+    ) -> Result<bool, CommandError> {
+        if self.current.is_none() {
+            let statement = Statement::parse(raw)?;
+            let update = Update::parse(statement.update, &statement.array_filters)?;
+            if statement.multi && update.is_replacement() {
+                return Err(Code::FailedToParse
+                    .error("multi update is not supported for replacement-style update"));
+            }
+            if let Some(id) = id_equality(statement.filter)
+                && statement.hint.is_none()
+                && self.by_id(shard, namespace, id, &update)?
+            {
+                return Ok(true);
+            }
+            let filter = Filter::parse(statement.filter)?;
+            let selection = select(shard, namespace, statement.filter, statement.hint.as_ref())?;
+            let Some((collection, selection)) = selection else {
+                if statement.upsert {
+                    self.upsert(shard, namespace, &update, &filter)?;
+                }
+                return Ok(true);
+            };
+            self.current = Some(Running {
+                collection,
+                selection,
+                update,
+                filter,
+                multi: statement.multi,
+                upsert: statement.upsert,
+                matched: false,
+            });
+        }
+        let Some(mut running) = self.current.take() else {
+            return Ok(true);
+        };
+        if !self.walk(shard, &mut running, budget)? {
+            self.current = Some(running);
+            return Ok(false);
+        }
+        if running.upsert && !running.matched {
+            self.upsert(shard, namespace, &running.update, &running.filter)?;
+        }
+        Ok(true)
+    }
+
+    /// The fast path of `{_id: value}`. False if there is no such document.
+    fn by_id(
+        &mut self,
+        shard: &mut Shard,
+        (database, name): (&str, &str),
+        id: RawBsonRef<'_>,
+        update: &Update,
+    ) -> Result<bool, CommandError> {
+        let Some(collection) = shard.catalog.find(database, name).map(|one| one.id) else {
+            return Ok(false);
+        };
+        let mut key = Vec::with_capacity(32);
+        document_key(collection, id, &mut key);
+        let Some(old) = shard.store.get(Space::Documents, &key)? else {
+            return Ok(false);
+        };
+        self.change(shard, collection, update, stored(&old)?, None)?;
+        Ok(true)
+    }
+
+    /// True once all documents were seen.
+    fn walk(
+        &mut self,
+        shard: &mut Shard,
+        running: &mut Running,
+        budget: &mut usize,
+    ) -> Result<bool, CommandError> {
+        running.selection.check(&shard.catalog)?;
+        loop {
+            let document = match running.selection.next(&shard.store, budget)? {
+                Next::Document(document) => document,
+                Next::Later => return Ok(false),
+                Next::End => return Ok(true),
+            };
+            running.matched = true;
+            let old = stored(&document)?;
+            let positional = if running.update.needs_positional() {
+                running.filter.positional(old)
+            } else {
+                None
+            };
+            self.change(shard, running.collection, &running.update, old, positional)?;
+            if !running.multi {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn change(
+        &mut self,
+        shard: &mut Shard,
+        collection: u32,
+        update: &Update,
+        old: &RawDocument,
+        positional: Option<usize>,
+    ) -> Result<(), CommandError> {
+        if let Some(new) = update.apply(old, positional, false, self.now)? {
+            let Some(mut writer) = shard.catalog.writer(&mut shard.store, collection) else {
+                return Err(dropped());
+            };
+            writer.replace(old, &new)?;
+            self.modified += 1;
+        }
+        self.reply.n += 1;
+        Ok(())
+    }
+
+    fn upsert(
+        &mut self,
+        shard: &mut Shard,
+        (database, name): (&str, &str),
+        update: &Update,
+        filter: &Filter,
+    ) -> Result<(), CommandError> {
+        let new = update.upsert(filter, self.now)?;
+        let id = insert(shard, (database, name), &new)?;
+        self.upserted.push((self.next, id));
+        self.reply.n += 1;
+        Ok(())
+    }
+
+    fn finish(self) -> bson::RawDocumentBuf {
+        let Self {
+            modified,
+            upserted,
+            reply,
+            ..
+        } = self;
+        reply.finish(Some(&mut |writer| {
+            writer.count("nModified", modified);
+            if upserted.is_empty() {
+                return;
+            }
+            writer.begin_array("upserted");
+            for (at, (index, id)) in upserted.iter().enumerate() {
+                writer.begin_document(decimal(at, &mut [0; 20]));
+                writer.count("index", *index as u64);
+                writer.value("_id", id.as_raw_bson_ref());
+                writer.end();
+            }
+            writer.end();
+        }))
+    }
+}
+
+/// Inserts what an upsert made; returns its `_id`.
+pub(super) fn insert(
+    shard: &mut Shard,
+    (database, name): (&str, &str),
+    document: &RawDocument,
+) -> Result<RawBson, CommandError> {
+    let collection = shard
+        .catalog
+        .find_or_create(&mut shard.store, database, name)?;
+    if let Some(mut writer) = shard.catalog.writer(&mut shard.store, collection) {
+        writer.insert(document)?;
+    }
+    let id = document.get("_id").map_err(arguments::invalid)?;
+    Ok(id.map_or(RawBson::Null, RawBson::from))
+}
+
+impl<'a> Statement<'a> {
+    fn parse(raw: &'a RawDocument) -> Result<Self, CommandError> {
+        const PLACE: &str = "update.updates";
+        let (mut filter, mut update, mut array_filters) = (None, None, Vec::new());
+        let (mut multi, mut upsert, mut hint) = (false, false, None);
+        arguments::each_of(PLACE, raw, |name, value| {
+            match name {
+                "q" => filter = Some(arguments::object(PLACE, name, value)?),
+                "u" => update = Some(value),
+                "multi" => multi = arguments::truth(PLACE, name, value)?,
+                "upsert" => upsert = arguments::truth(PLACE, name, value)?,
+                "arrayFilters" => array_filters = documents(PLACE, name, value)?,
+                "hint" => hint = Hint::parse("update", value)?,
+                "collation" => arguments::collation("update", value)?,
+                "c" => {
+                    arguments::refuse_unless_off("update", name, value)?;
+                }
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(Self {
+            filter: filter.ok_or_else(|| missing(PLACE, "q"))?,
+            update: update.ok_or_else(|| missing(PLACE, "u"))?,
+            array_filters,
+            multi,
+            upsert,
+            hint,
+        })
+    }
+}
+
+/// An array of documents, such as `arrayFilters`.
+pub(super) fn documents<'a>(
+    place: &str,
+    name: &str,
+    value: RawBsonRef<'a>,
+) -> Result<Vec<&'a RawDocument>, CommandError> {
+    let array = match value {
+        RawBsonRef::Array(array) => array,
+        RawBsonRef::Null => return Ok(Vec::new()),
+        other => return Err(arguments::wrong_type(place, name, other, "'array'")),
+    };
+    array
+        .into_iter()
+        .enumerate()
+        .map(|(at, element)| {
+            let element = element.map_err(arguments::invalid)?;
+            arguments::object(place, &format!("{name}.{at}"), element)
+        })
+        .collect()
+}

@@ -1,0 +1,508 @@
+//! The law of bounds, with random documents, filters, indexes and orders; and what bounds look like.
+
+use std::collections::BTreeSet;
+
+use bson::raw::RawDocumentBuf;
+use bson::{Bson, Document, Regex, bson, doc};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+use super::*;
+use crate::query::keys;
+use crate::query::sort::SortOrder;
+use crate::value::samples::{self, decimal, raw};
+use crate::value::{Fields, key};
+
+const PATHS: [&str; 8] = ["a", "b", "a.b", "a.c", "a.0", "a.b.c", "a.0.b", "b.c"];
+
+/// Few values, so that they meet.
+fn scalar() -> impl Strategy<Value = Bson> {
+    prop_oneof![
+        6 => (0..4_i32).prop_map(Bson::Int32),
+        1 => select(vec![bson!(1.0), bson!(1.5), decimal("2"), bson!(f64::NAN), bson!(-1_i64)]),
+        2 => select(vec![bson!("x"), bson!("xy"), bson!("y"), bson!("")]),
+        2 => Just(Bson::Null),
+        1 => select(vec![Bson::Undefined, Bson::MinKey, Bson::MaxKey, bson!(true), Bson::Symbol("x".into())]),
+    ]
+}
+
+fn fields(value: impl Strategy<Value = Bson> + Clone) -> impl Strategy<Value = Document> {
+    let field = (select(&["b", "c", "b", "c", "0"][..]), value);
+    prop::collection::vec(field, 0..3).prop_map(|fields| {
+        fields
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    })
+}
+
+fn value() -> impl Strategy<Value = Bson> + Clone {
+    let leaf = scalar().boxed();
+    leaf.prop_recursive(3, 10, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Bson::Array),
+            fields(inner).prop_map(Bson::Document),
+        ]
+    })
+    .boxed()
+}
+
+/// What most filters look for: arrays of numbers, and arrays of documents with numbers.
+fn shaped() -> impl Strategy<Value = Bson> + Clone {
+    let number = || (0..3_i32).prop_map(Bson::Int32);
+    let numbers = || prop::collection::vec(number(), 0..3).prop_map(Bson::Array);
+    let either = prop_oneof![2 => number(), 1 => numbers()];
+    let inner = fields(either.boxed()).prop_map(Bson::Document).boxed();
+    prop_oneof![
+        2 => number(),
+        2 => numbers(),
+        1 => inner.clone(),
+        3 => prop::collection::vec(inner, 0..3).prop_map(Bson::Array),
+    ]
+    .boxed()
+}
+
+fn document() -> impl Strategy<Value = Document> {
+    let field = |name: &'static str| {
+        let value = prop_oneof![2 => shaped(), 1 => value()];
+        prop::option::weighted(0.8, value).prop_map(move |value| (name, value))
+    };
+    (field("a"), field("b")).prop_map(|(a, b)| {
+        let fields = [a, b].into_iter();
+        fields
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect()
+    })
+}
+
+fn constant() -> impl Strategy<Value = Bson> + Clone {
+    let defined = value().prop_filter("undefined is no constant", |value| {
+        !raw(&doc! {"": value})
+            .as_bytes()
+            .contains(&crate::value::kind::UNDEFINED)
+    });
+    prop_oneof![4 => scalar().prop_filter("undefined", |value| *value != Bson::Undefined), 1 => defined].boxed()
+}
+
+fn operators() -> impl Strategy<Value = Document> + Clone {
+    let compare = select(&["$eq", "$eq", "$ne", "$gt", "$gte", "$lt", "$lte"][..]);
+    let leaf = prop_oneof![
+        8 => (compare, prop_oneof![2 => (0..3_i32).prop_map(Bson::Int32), 1 => constant()])
+            .prop_map(|(operator, value)| doc! {operator: value}),
+        2 => (constant(), constant()).prop_map(|(low, high)| doc! {"$gte": low, "$lt": high}),
+        1 => (select(&["$in", "$nin", "$all"][..]), prop::collection::vec(constant(), 0..3))
+            .prop_filter_map("operators in $all", |(operator, values)| {
+                (!has_operator(&values)).then(|| doc! {operator: values})
+            }),
+        1 => any::<bool>().prop_map(|exists| doc! {"$exists": exists}),
+        1 => select(vec![bson!("number"), bson!("string"), bson!("array"), bson!("null"), bson!("object")])
+            .prop_map(|kind| doc! {"$type": kind}),
+        1 => select(vec!["^x", "^x.*", "x", "^"]).prop_map(|pattern| {
+            doc! {"$regex": Bson::RegularExpression(Regex { pattern: pattern.try_into().unwrap(), options: "".try_into().unwrap() })}
+        }),
+        1 => (0..3_i32).prop_map(|size| doc! {"$size": size}),
+        1 => Just(doc! {"$mod": [2, 1]}),
+        1 => Just(doc! {"$bitsAnySet": 1}),
+    ];
+    let leaf = leaf.boxed();
+    leaf.prop_recursive(2, 6, 2, |inner| {
+        let part = (select(&["b", "c", "0"][..]), inner.clone())
+            .prop_map(|(name, operators)| (name.to_owned(), Bson::Document(operators)));
+        let part = part.boxed();
+        prop_oneof![
+            inner.clone().prop_map(|operators| doc! {"$not": operators}),
+            inner.prop_map(|operators| doc! {"$elemMatch": operators}),
+            (part.clone(), part).prop_map(
+                |(one, two)| doc! {"$elemMatch": ([one, two].into_iter().collect::<Document>())}
+            ),
+        ]
+    })
+    .boxed()
+}
+
+fn has_operator(values: &[Bson]) -> bool {
+    values.iter().any(|value| matches!(value, Bson::Document(inner) if inner.keys().any(|key| key.starts_with('$'))))
+}
+
+/// Conditions on a few paths, most of them joined, so that they meet on one index.
+fn condition(paths: Vec<&'static str>) -> impl Strategy<Value = Document> {
+    let one = (select(paths), operators()).prop_map(|(path, operators)| doc! {path: operators});
+    let both = prop::collection::vec(one, 1..4).prop_map(|clauses| doc! {"$and": clauses});
+    both.prop_recursive(1, 3, 2, |inner| {
+        let several = prop::collection::vec(inner, 1..3);
+        (select(&["$and", "$or", "$nor"][..]), several)
+            .prop_map(|(operator, clauses)| doc! {operator: clauses})
+    })
+}
+
+fn pattern(paths: Vec<&'static str>) -> impl Strategy<Value = Document> {
+    let direction = select(&[1_i32, -1][..]);
+    let directions = prop::collection::vec(direction, 4);
+    (Just(paths).prop_shuffle(), directions).prop_map(|(paths, directions)| {
+        let fields = paths.into_iter().zip(directions);
+        fields
+            .map(|(path, direction)| (path.to_owned(), Bson::Int32(direction)))
+            .collect()
+    })
+}
+
+/// A filter, an index and a sort order over the same few paths.
+fn question() -> impl Strategy<Value = (Document, Document, Document)> {
+    subsequence(PATHS.to_vec(), 1..4).prop_flat_map(|paths| {
+        (
+            condition(paths.clone()),
+            pattern(paths.clone()),
+            pattern(paths),
+        )
+    })
+}
+
+/// An index over documents: its entries in key order, each with its document's place.
+struct Index {
+    fields: Vec<SortField>,
+    entries: BTreeSet<(Vec<u8>, usize)>,
+    is_multikey: bool,
+}
+
+/// MongoDB refuses to index what a number in a path could mean in two ways, and parallel arrays.
+fn is_ambiguous(value: &Bson) -> bool {
+    match value {
+        Bson::Array(elements) => elements.iter().any(|element| {
+            matches!(element, Bson::Document(inner) if inner.contains_key("0"))
+                || is_ambiguous(element)
+        }),
+        Bson::Document(inner) => inner.values().any(is_ambiguous),
+        _ => false,
+    }
+}
+
+fn index(pattern: &Document, documents: &mut Vec<RawDocumentBuf>) -> Index {
+    let order = SortOrder::parse(&raw(pattern)).unwrap();
+    let fields = order.fields().to_vec();
+    let paths: Vec<_> = fields.iter().map(|field| &field.path).collect();
+    let mut index = Index {
+        fields: fields.clone(),
+        entries: BTreeSet::new(),
+        is_multikey: false,
+    };
+    let mut kept = Vec::new();
+    for document in documents.drain(..) {
+        let mut found = Vec::new();
+        let walked = keys::each(&paths, Fields::of(&document), &mut |values| {
+            let mut out = Vec::new();
+            for (field, value) in fields.iter().zip(values) {
+                match field.direction {
+                    Direction::Ascending => key::encode_value(value, &mut out),
+                    Direction::Descending => key::encode_value_descending(value, &mut out),
+                }
+            }
+            found.push(out);
+        });
+        let Ok(is_multikey) = walked else { continue };
+        index.is_multikey |= is_multikey;
+        index
+            .entries
+            .extend(found.into_iter().map(|key| (key, kept.len())));
+        kept.push(document);
+    }
+    *documents = kept;
+    index
+}
+
+impl Index {
+    /// The places of documents in the order in which a scan first meets them.
+    fn scan(&self, bounds: &Bounds, direction: Direction) -> Vec<usize> {
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        if direction == Direction::Descending {
+            entries.reverse();
+        }
+        let mut seen = BTreeSet::new();
+        let inside = entries.into_iter().filter(|(key, _)| {
+            bounds
+                .intervals
+                .iter()
+                .any(|interval| interval.lower <= *key && *key < interval.upper)
+        });
+        inside
+            .map(|(_, place)| *place)
+            .filter(|place| seen.insert(*place))
+            .collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(samples::config(3000))]
+
+    #[test]
+    fn an_index_finds_what_a_full_scan_finds(
+        documents in prop::collection::vec(document(), 4..16),
+        (condition, pattern, sort) in question(),
+    ) {
+        let unambiguous = documents.iter().filter(|document| !document.values().any(is_ambiguous));
+        let mut documents: Vec<_> = unambiguous.map(raw).collect();
+        let index = index(&pattern, &mut documents);
+        let filter = Filter::parse(&raw(&condition)).unwrap();
+        let bounds = bounds(&filter, &index.fields, index.is_multikey);
+        prop_assert!(bounds.intervals.is_sorted_by(|one, two| one.upper <= two.lower), "{:?}", bounds);
+        let expected: BTreeSet<usize> = (0..documents.len()).filter(|place| filter.matches(&documents[*place])).collect();
+        let scanned = index.scan(&bounds, Direction::Ascending);
+        let found: BTreeSet<usize> = scanned.iter().copied().filter(|place| filter.matches(&documents[*place])).collect();
+        prop_assert_eq!(&found, &expected, "{:?}", bounds);
+        if bounds.is_exact {
+            prop_assert_eq!(scanned.len(), expected.len(), "exact: {:?}", bounds);
+        }
+        let empty = raw(&doc! {});
+        prop_assert!(bounds.admits_missing || !filter.matches(&empty));
+        let sort = SortOrder::parse(&raw(&sort)).unwrap();
+        if let Some(direction) = bounds.order(&index.fields, &sort, index.is_multikey) {
+            let scanned = index.scan(&bounds, direction).into_iter().filter(|place| expected.contains(place));
+            let keys: Vec<_> = scanned.map(|place| sort.key(&documents[place])).collect();
+            prop_assert!(keys.is_sorted(), "{:?} for {:?}", bounds, sort);
+        }
+    }
+
+    #[test]
+    fn what_implies_a_partial_filter_matches_it(
+        documents in prop::collection::vec(document(), 1..8),
+        (path, condition) in select(&PATHS[..]).prop_flat_map(|path| (Just(path), condition(vec![path]))),
+        partial in operators(),
+    ) {
+        let filter = Filter::parse(&raw(&condition)).unwrap();
+        let partial = Filter::parse(&raw(&doc! {path: partial})).unwrap();
+        if filter.implies(&partial) {
+            for document in documents {
+                let document = raw(&document);
+                prop_assert!(!filter.matches(&document) || partial.matches(&document));
+            }
+        }
+    }
+}
+
+fn of(condition: &Document, pattern: &Document, is_multikey: bool) -> Bounds {
+    let order = SortOrder::parse(&raw(pattern)).unwrap();
+    bounds(
+        &Filter::parse(&raw(condition)).unwrap(),
+        order.fields(),
+        is_multikey,
+    )
+}
+
+/// Intervals, bounded fields, points, exactness.
+#[test]
+fn bounds_are_as_narrow_as_they_can_be() {
+    for (condition, pattern, is_multikey, expected) in [
+        (doc! {"a": 1}, doc! {"a": 1}, false, (1, 1, 1, true)),
+        (doc! {"a": 1}, doc! {"a": 1}, true, (1, 1, 1, true)),
+        (doc! {"a": 1}, doc! {"b": 1}, false, (1, 0, 0, false)),
+        (doc! {}, doc! {"b": 1}, false, (1, 0, 0, true)),
+        (
+            doc! {"a": {"$in": [1, 2, 3]}},
+            doc! {"a": 1},
+            false,
+            (3, 1, 0, true),
+        ),
+        (
+            doc! {"a": {"$gt": 1, "$lt": 5}},
+            doc! {"a": -1},
+            false,
+            (1, 1, 0, true),
+        ),
+        (
+            doc! {"a": {"$gt": 1, "$lt": 5}},
+            doc! {"a": 1},
+            true,
+            (1, 1, 0, false),
+        ),
+        (
+            doc! {"a": {"$elemMatch": {"$gt": 1, "$lt": 5}}},
+            doc! {"a": 1},
+            true,
+            (1, 1, 0, false),
+        ),
+        (
+            doc! {"a": 1, "b": {"$gt": 2}},
+            doc! {"a": 1, "b": 1},
+            false,
+            (1, 2, 1, true),
+        ),
+        (
+            doc! {"a": {"$gt": 1}, "b": 2},
+            doc! {"a": 1, "b": 1},
+            false,
+            (1, 1, 0, false),
+        ),
+        (
+            doc! {"a.b": 1, "a.c": 2},
+            doc! {"a.b": 1, "a.c": 1},
+            true,
+            (1, 1, 1, false),
+        ),
+        (
+            doc! {"a": {"$elemMatch": {"b": 1, "c": 2}}},
+            doc! {"a.b": 1, "a.c": 1},
+            true,
+            (1, 2, 2, false),
+        ),
+        (
+            doc! {"a": {"$ne": 1}},
+            doc! {"a": 1},
+            false,
+            (2, 1, 0, true),
+        ),
+        (
+            doc! {"a": {"$exists": true}},
+            doc! {"a": 1},
+            false,
+            (1, 0, 0, false),
+        ),
+        (
+            doc! {"a": {"$exists": false}},
+            doc! {"a": 1},
+            false,
+            (1, 1, 1, false),
+        ),
+        (
+            doc! {"a": {"$regex": "^ab"}},
+            doc! {"a": 1},
+            false,
+            (2, 1, 0, true),
+        ),
+        (
+            doc! {"$or": [{"a": 1}, {"a": {"$gt": 7}}]},
+            doc! {"a": 1},
+            false,
+            (2, 1, 0, true),
+        ),
+        (
+            doc! {"$or": [{"a": 1}, {"b": 1}]},
+            doc! {"a": 1},
+            false,
+            (1, 0, 0, false),
+        ),
+        (
+            doc! {"a": {"$gt": 5, "$lt": 1}},
+            doc! {"a": 1},
+            false,
+            (0, 1, 0, true),
+        ),
+        (
+            doc! {"a": {"$in": []}},
+            doc! {"a": 1},
+            true,
+            (0, 1, 0, true),
+        ),
+    ] {
+        let bounds = of(&condition, &pattern, is_multikey);
+        let found = (
+            bounds.intervals.len(),
+            bounds.bounded,
+            bounds.points,
+            bounds.is_exact,
+        );
+        assert_eq!(found, expected, "{condition} on {pattern}");
+    }
+}
+
+#[test]
+fn an_index_gives_an_order_where_it_can() {
+    let forward = Some(Direction::Ascending);
+    let backward = Some(Direction::Descending);
+    for (condition, pattern, is_multikey, sort, expected) in [
+        (doc! {}, doc! {"a": 1}, false, doc! {"a": 1}, forward),
+        (doc! {}, doc! {"a": 1}, true, doc! {"a": -1}, backward),
+        (
+            doc! {"a": 1},
+            doc! {"a": 1, "b": 1},
+            false,
+            doc! {"b": -1},
+            backward,
+        ),
+        (
+            doc! {"a": 1},
+            doc! {"a": 1, "b": 1},
+            false,
+            doc! {"a": 1, "b": -1},
+            backward,
+        ),
+        (
+            doc! {"a": 1},
+            doc! {"a": 1, "b": 1},
+            true,
+            doc! {"b": 1},
+            forward,
+        ),
+        (
+            doc! {"a": {"$in": [1, 2]}},
+            doc! {"a": 1, "b": 1},
+            false,
+            doc! {"b": 1},
+            None,
+        ),
+        (
+            doc! {"a": {"$gt": 1}},
+            doc! {"a": 1, "b": 1},
+            false,
+            doc! {"a": 1, "b": 1},
+            forward,
+        ),
+        (
+            doc! {"a": {"$gt": 1}},
+            doc! {"a": 1},
+            true,
+            doc! {"a": 1},
+            None,
+        ),
+        (
+            doc! {},
+            doc! {"a": 1, "b": 1},
+            false,
+            doc! {"a": 1, "b": -1},
+            None,
+        ),
+        (
+            doc! {},
+            doc! {"a": 1, "b": -1},
+            false,
+            doc! {"a": -1, "b": 1},
+            backward,
+        ),
+        (doc! {}, doc! {"a": 1}, false, doc! {"a": 1, "b": 1}, None),
+        (
+            doc! {"a.b": 1},
+            doc! {"a.b": 1, "a.c": 1},
+            true,
+            doc! {"a.c": 1},
+            None,
+        ),
+    ] {
+        let order = SortOrder::parse(&raw(&pattern)).unwrap();
+        let sort = SortOrder::parse(&raw(&sort)).unwrap();
+        let found = of(&condition, &pattern, is_multikey).order(order.fields(), &sort, is_multikey);
+        assert_eq!(found, expected, "{condition} on {pattern} by {sort:?}");
+    }
+}
+
+#[test]
+fn partial_filters_are_seen_to_hold() {
+    for (condition, partial, expected) in [
+        (doc! {"a": 7}, doc! {"a": {"$gt": 5}}, true),
+        (doc! {"a": 3}, doc! {"a": {"$gt": 5}}, false),
+        (doc! {"a": 3, "b": 1}, doc! {"a": {"$exists": true}}, true),
+        (doc! {"a": null}, doc! {"a": {"$exists": true}}, false),
+        (doc! {"a": {"$in": [6, 7]}}, doc! {"a": {"$gt": 5}}, true),
+        (doc! {"b": 1}, doc! {"a": {"$gt": 5}}, false),
+        (
+            doc! {"a": "x", "b": 1},
+            doc! {"a": "x", "b": {"$lt": 2}},
+            true,
+        ),
+    ] {
+        let filter = Filter::parse(&raw(&condition)).unwrap();
+        let partial_filter = Filter::parse(&raw(&partial)).unwrap();
+        assert_eq!(
+            filter.implies(&partial_filter),
+            expected,
+            "{condition} and {partial}"
+        );
+    }
+}

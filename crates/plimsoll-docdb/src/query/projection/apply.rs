@@ -1,0 +1,258 @@
+//! Walks a document and a projection side by side and writes what goes out.
+
+use super::{Fork, Mode, Node, Projection, Slice};
+use crate::error::{Code, CommandError};
+use crate::value::{Element, Fields, Value, Writer, kind};
+
+#[derive(Debug)]
+pub(super) struct Walk {
+    pub(super) mode: Mode,
+    pub(super) positional: Option<usize>,
+}
+
+impl Walk {
+    pub(super) fn root(
+        &self,
+        projection: &Projection,
+        document: Fields<'_>,
+        out: &mut Writer,
+    ) -> Result<(), CommandError> {
+        for element in document.elements() {
+            let node = find(&projection.root, element.name);
+            if element.name == b"_id" && node.is_none() {
+                if projection.keeps_id {
+                    out.element(&element);
+                }
+                continue;
+            }
+            self.element(&element, node, false, out)?;
+        }
+        literals(&projection.root, document, out);
+        Ok(())
+    }
+
+    /// A document on the path. `is_cut` once an array on a positional path was reduced.
+    fn fields(
+        &self,
+        fork: &Fork,
+        document: Fields<'_>,
+        is_cut: bool,
+        out: &mut Writer,
+    ) -> Result<(), CommandError> {
+        for element in document.elements() {
+            self.element(&element, find(fork, element.name), is_cut, out)?;
+        }
+        literals(fork, document, out);
+        Ok(())
+    }
+
+    fn element(
+        &self,
+        element: &Element<'_>,
+        node: Option<&Node>,
+        is_cut: bool,
+        out: &mut Writer,
+    ) -> Result<(), CommandError> {
+        match node {
+            None => {
+                if self.mode == Mode::Exclusion {
+                    out.element(element);
+                }
+            }
+            Some(Node::Field) => {
+                if self.mode == Mode::Inclusion {
+                    out.element(element);
+                }
+            }
+            Some(Node::Positional) => match element.value() {
+                Value::Array(array) if !is_cut => {
+                    let mut cut = Writer::default();
+                    cut.element(&self.positioned(array)?);
+                    out.nested(kind::ARRAY, element.name, &cut);
+                }
+                _ => out.element(element),
+            },
+            Some(Node::Slice(slice)) => match element.value() {
+                Value::Array(array) => {
+                    out.nested(kind::ARRAY, element.name, &sliced(*slice, array));
+                }
+                _ => out.element(element),
+            },
+            Some(Node::ElemMatch(condition)) => {
+                if let Value::Array(array) = element.value() {
+                    let place = condition.matching_element(&element.value());
+                    if let Some(found) = place.and_then(|place| array.elements().nth(place)) {
+                        let mut one = Writer::default();
+                        one.element(&Element {
+                            name: b"0",
+                            ..found
+                        });
+                        out.nested(kind::ARRAY, element.name, &one);
+                    }
+                }
+            }
+            Some(Node::Literal(_)) => {}
+            Some(Node::Fork(fork)) => self.fork(element, fork, is_cut, out)?,
+        }
+        Ok(())
+    }
+
+    /// A field that the projection goes into.
+    fn fork(
+        &self,
+        element: &Element<'_>,
+        fork: &Fork,
+        is_cut: bool,
+        out: &mut Writer,
+    ) -> Result<(), CommandError> {
+        match element.value() {
+            Value::Document(inner) => {
+                let mut written = Writer::default();
+                self.fields(fork, inner, is_cut, &mut written)?;
+                out.nested(kind::DOCUMENT, element.name, &written);
+            }
+            Value::Array(array) if !is_cut && has_positional(fork) => {
+                let one = self.positioned(array)?;
+                let mut cut = Writer::default();
+                self.array_element(&one, 0, fork, true, &mut cut)?;
+                out.nested(kind::ARRAY, element.name, &cut);
+            }
+            Value::Array(array) => {
+                let mut written = Writer::default();
+                self.array(fork, array, is_cut, &mut written)?;
+                out.nested(kind::ARRAY, element.name, &written);
+            }
+            _ if has_literal(fork) => {
+                let mut written = Writer::default();
+                literals(fork, Fields::EMPTY, &mut written);
+                out.nested(kind::DOCUMENT, element.name, &written);
+            }
+            _ if self.mode == Mode::Exclusion => out.element(element),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn array(
+        &self,
+        fork: &Fork,
+        array: Fields<'_>,
+        is_cut: bool,
+        out: &mut Writer,
+    ) -> Result<(), CommandError> {
+        let mut index = 0;
+        for element in array.elements() {
+            if self.array_element(&element, index, fork, is_cut, out)? {
+                index += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// One element under the number `index`; whether it went out. An inclusion leaves out what holds no fields.
+    fn array_element(
+        &self,
+        element: &Element<'_>,
+        index: usize,
+        fork: &Fork,
+        is_cut: bool,
+        out: &mut Writer,
+    ) -> Result<bool, CommandError> {
+        let name = index.to_string();
+        let mut written = Writer::default();
+        match element.value() {
+            Value::Document(inner) => self.fields(fork, inner, is_cut, &mut written)?,
+            Value::Array(inner) => self.array(fork, inner, is_cut, &mut written)?,
+            _ => {
+                let stays = self.mode == Mode::Exclusion;
+                if stays {
+                    out.element(&Element {
+                        name: name.as_bytes(),
+                        ..*element
+                    });
+                }
+                return Ok(stays);
+            }
+        }
+        out.nested(element.kind, name.as_bytes(), &written);
+        Ok(true)
+    }
+
+    /// The element that `$` stands for, under the name 0.
+    fn positioned<'a>(&self, array: Fields<'a>) -> Result<Element<'a>, CommandError> {
+        let found = self
+            .positional
+            .and_then(|place| array.elements().nth(place));
+        let Some(found) = found else {
+            return Err(Code::Location51246.error(
+                "Executor error during find command :: caused by :: \
+                 positional operator '.$' couldn't find a matching element in the array",
+            ));
+        };
+        Ok(Element {
+            name: b"0",
+            ..found
+        })
+    }
+}
+
+fn find<'a>(fork: &'a Fork, name: &[u8]) -> Option<&'a Node> {
+    let found = fork.iter().find(|(given, _)| **given == *name);
+    found.map(|(_, node)| node)
+}
+
+/// Writes the values that replace a field or that the document lacks, in the projection's order.
+fn literals(fork: &Fork, document: Fields<'_>, out: &mut Writer) {
+    for (name, node) in fork {
+        match node {
+            Node::Literal(value) => {
+                if let Some(value) = Fields::of(value).elements().next() {
+                    out.element(&Element { name, ..value });
+                }
+            }
+            Node::Fork(inner) if has_literal(inner) && document.find(name).is_none() => {
+                let mut written = Writer::default();
+                literals(inner, Fields::EMPTY, &mut written);
+                out.nested(kind::DOCUMENT, name, &written);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn has_literal(fork: &Fork) -> bool {
+    fork.iter().any(|(_, node)| match node {
+        Node::Literal(_) => true,
+        Node::Fork(inner) => has_literal(inner),
+        _ => false,
+    })
+}
+
+fn has_positional(fork: &Fork) -> bool {
+    fork.iter().any(|(_, node)| match node {
+        Node::Positional => true,
+        Node::Fork(inner) => has_positional(inner),
+        _ => false,
+    })
+}
+
+fn sliced(slice: Slice, array: Fields<'_>) -> Writer {
+    let count = i64::try_from(array.elements().count()).unwrap_or(i64::MAX);
+    let (start, limit) = match slice {
+        Slice::First(limit) => (0, limit),
+        Slice::Last(limit) => (count.saturating_sub(limit).max(0), limit),
+        Slice::Range { skip, limit } if skip < 0 => (count.saturating_add(skip).max(0), limit),
+        Slice::Range { skip, limit } => (skip, limit),
+    };
+    let start = usize::try_from(start).unwrap_or(0);
+    let limit = usize::try_from(limit).unwrap_or(0);
+    let mut out = Writer::default();
+    for (index, element) in array.elements().skip(start).take(limit).enumerate() {
+        let name = index.to_string();
+        out.element(&Element {
+            name: name.as_bytes(),
+            ..element
+        });
+    }
+    out
+}

@@ -1,0 +1,18 @@
+//! Queues commands per database, lets each database have its share, and commits what ran together once.
+//!
+//! Three arrangements on one binary, so that they can be compared: `sharded` (one executor per group of
+//! databases, nothing shared), `per-database` (a thread and a journal each) and `shared` (the published design: a pool of
+//! workers over one store, the deepest queue first).
+
+mod census;
+mod deepest;
+mod executor;
+mod fair;
+mod job;
+mod pace;
+
+pub use census::{Census, DatabaseSize};
+pub use deepest::DeepestQueue;
+pub use executor::{Backend, Committed, Executor, Limits, Step};
+pub use fair::FairQueue;
+pub use job::{Context, Done, Job, Ticket, Work};

@@ -1,0 +1,199 @@
+//! Batches over a backend that only notes what it is asked.
+
+use bson::rawdoc;
+
+use super::*;
+use crate::scheduler::Ticket;
+use crate::wire::Origin;
+
+/// Notes calls; `fails` makes the next commit fail, `slices` lets each command take that many steps.
+#[derive(Debug, Default)]
+struct Noted {
+    calls: Vec<String>,
+    fails: bool,
+    slices: u32,
+}
+
+impl Backend for Noted {
+    type Task = (String, u32);
+
+    fn begin(&mut self, request: &Request, _: &Context) -> Step<Self::Task> {
+        self.go_on((request.name().to_owned(), self.slices), &context())
+    }
+
+    fn go_on(&mut self, (name, left): Self::Task, _: &Context) -> Step<Self::Task> {
+        self.calls.push(name.clone());
+        if left > 1 {
+            Step::More((name, left - 1))
+        } else {
+            Step::Done(rawdoc! { "ok": 1.0 })
+        }
+    }
+
+    fn commit(&mut self) -> Result<Committed, CommandError> {
+        self.calls.push("commit".to_owned());
+        if self.fails {
+            Err(Code::OutOfDiskSpace.error("disk full"))
+        } else {
+            Ok(Committed::default())
+        }
+    }
+
+    fn sync(&mut self) -> Result<Committed, CommandError> {
+        Ok(Committed::default())
+    }
+
+    fn tend(&mut self, _: bson::DateTime) {}
+
+    fn census(&mut self) -> Option<Vec<DatabaseSize>> {
+        None
+    }
+}
+
+fn context() -> Context {
+    Context {
+        now: bson::DateTime::from_millis(0),
+        session: None,
+    }
+}
+
+fn executor(backend: Noted, limits: Limits) -> Executor<Noted> {
+    Executor::new(backend, limits, Clock::start(), Default::default())
+}
+
+fn submit(executor: &mut Executor<Noted>, database: &str, name: &str) -> Result<(), Done> {
+    let mut body = bson::RawDocumentBuf::new();
+    body.append(bson::raw::CString::try_from(name).unwrap(), 1);
+    let origin = Origin {
+        request_id: 1,
+        legacy: false,
+        compressor: None,
+    };
+    let ticket = Ticket {
+        event_loop: 0,
+        connection: 0,
+        origin,
+        wants_reply: true,
+    };
+    let work = Work::Fresh(Box::new(Request::from_document(&body)));
+    let arrived = Nanos(0);
+    executor.submit(
+        database,
+        Job {
+            ticket,
+            work,
+            context: context(),
+            arrived,
+            started: None,
+        },
+    )
+}
+
+#[test]
+fn what_ran_together_is_committed_once_before_any_reply() {
+    let mut executor = executor(Noted::default(), Limits::default());
+    for name in ["a", "b", "c"] {
+        submit(&mut executor, "db", name).unwrap();
+    }
+    let mut done = Vec::new();
+    executor.turn(&mut done);
+    assert_eq!((done.len(), executor.has_work()), (3, false));
+    assert_eq!(executor.backend.calls, ["a", "b", "c", "commit"]);
+}
+
+#[test]
+fn a_failed_commit_turns_every_reply_of_the_batch_into_an_error() {
+    let mut executor = executor(
+        Noted {
+            fails: true,
+            ..Noted::default()
+        },
+        Limits::default(),
+    );
+    submit(&mut executor, "db", "a").unwrap();
+    submit(&mut executor, "other", "b").unwrap();
+    let mut done = Vec::new();
+    executor.turn(&mut done);
+    for one in &done {
+        assert_eq!(
+            one.reply.get_i32("code").unwrap(),
+            Code::OutOfDiskSpace.number()
+        );
+        assert!(one.reply.get_f64("ok").unwrap() < 1.0);
+    }
+    let counts = executor.meter.snapshot();
+    assert_eq!(
+        (counts.failed_commits, counts.databases["db"].failed.count()),
+        (1, 1)
+    );
+    assert_eq!(counts.databases["db"].succeeded.count(), 0);
+}
+
+#[test]
+fn a_batch_is_bounded_and_the_rest_waits_for_the_next() {
+    let mut executor = executor(
+        Noted::default(),
+        Limits {
+            batch: 2,
+            ..Limits::default()
+        },
+    );
+    for name in ["a", "b", "c"] {
+        submit(&mut executor, "db", name).unwrap();
+    }
+    let mut done = Vec::new();
+    executor.turn(&mut done);
+    assert_eq!((done.len(), executor.has_work()), (2, true));
+    executor.turn(&mut done);
+    assert_eq!((done.len(), executor.has_work()), (3, false));
+}
+
+#[test]
+fn a_long_command_gives_way_between_its_slices() {
+    let mut executor = executor(
+        Noted {
+            slices: 3,
+            ..Noted::default()
+        },
+        Limits::default(),
+    );
+    submit(&mut executor, "long", "scan").unwrap();
+    submit(&mut executor, "quick", "get").unwrap();
+    let mut done = Vec::new();
+    executor.turn(&mut done);
+    assert_eq!(done.len(), 2);
+    let calls = &executor.backend.calls;
+    let first_get = calls.iter().position(|call| call == "get").unwrap();
+    assert!(first_get < 3, "{calls:?}");
+}
+
+#[test]
+fn a_full_queue_refuses_with_the_labels_that_drivers_retry_on() {
+    let mut executor = executor(
+        Noted::default(),
+        Limits {
+            queue: 1,
+            ..Limits::default()
+        },
+    );
+    submit(&mut executor, "db", "a").unwrap();
+    submit(&mut executor, "other", "a").unwrap();
+    let refused = submit(&mut executor, "db", "b").unwrap_err().reply;
+    assert_eq!(refused.get_i32("code").unwrap(), 462);
+    let labels: Vec<_> = refused
+        .get_array("errorLabels")
+        .unwrap()
+        .into_iter()
+        .map(Result::unwrap)
+        .collect();
+    let labels: Vec<_> = labels.iter().filter_map(|label| label.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "SystemOverloadedError",
+            "RetryableError",
+            "NoWritesPerformed"
+        ]
+    );
+    assert_eq!(executor.meter.snapshot().databases["db"].refused, 1);
+}

@@ -1,0 +1,23 @@
+//! `buildInfo`: the release that is followed, and what this server really is.
+
+use bson::{Document, doc};
+
+use super::{VERSION, VERSION_PARTS};
+use crate::error::CommandError;
+use crate::server::session::Session;
+use crate::server::shared::Shared;
+use crate::wire::{DOCUMENT_BYTES_MAX, Request};
+
+pub(crate) fn respond(_: &Shared, _: &mut Session, _: &Request) -> Result<Document, CommandError> {
+    Ok(doc! {
+        "version": VERSION,
+        "versionArray": VERSION_PARTS.to_vec(),
+        "gitVersion": "plimsoll",
+        "modules": [],
+        "docdb": { "version": env!("CARGO_PKG_VERSION") },
+        "bits": 64,
+        "debug": cfg!(debug_assertions),
+        "maxBsonObjectSize": DOCUMENT_BYTES_MAX as i32,
+        "storageEngines": ["docdb"],
+    })
+}

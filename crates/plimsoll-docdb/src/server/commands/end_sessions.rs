@@ -1,0 +1,12 @@
+//! `endSessions` and `killSessions`: sessions hold nothing here but cursors, which end by time.
+
+use bson::Document;
+
+use crate::error::CommandError;
+use crate::server::session::Session;
+use crate::server::shared::Shared;
+use crate::wire::Request;
+
+pub(crate) fn respond(_: &Shared, _: &mut Session, _: &Request) -> Result<Document, CommandError> {
+    Ok(Document::new())
+}

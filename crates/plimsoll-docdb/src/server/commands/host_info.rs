@@ -1,0 +1,25 @@
+//! `hostInfo`: the machine, as far as it matters here.
+
+use bson::{Document, doc};
+
+use crate::error::CommandError;
+use crate::server::session::Session;
+use crate::server::shared::Shared;
+use crate::server::wall;
+use crate::wire::Request;
+
+pub(crate) fn respond(_: &Shared, _: &mut Session, _: &Request) -> Result<Document, CommandError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let system = rustix::system::uname();
+    Ok(doc! {
+        "system": {
+            "currentTime": wall(),
+            "hostname": system.nodename().to_string_lossy().into_owned(),
+            "cpuAddrSize": 64,
+            "numCores": cores as i32,
+            "cpuArch": std::env::consts::ARCH,
+        },
+        "os": { "type": "Linux", "name": "Linux", "version": system.release().to_string_lossy().into_owned() },
+        "extra": {},
+    })
+}

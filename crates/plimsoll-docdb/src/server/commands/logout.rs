@@ -1,0 +1,18 @@
+//! `logout`: the connection is nobody's again.
+
+use bson::Document;
+
+use crate::error::CommandError;
+use crate::server::session::Session;
+use crate::server::shared::Shared;
+use crate::wire::Request;
+
+pub(crate) fn respond(
+    _: &Shared,
+    session: &mut Session,
+    _: &Request,
+) -> Result<Document, CommandError> {
+    session.user = None;
+    session.conversation = None;
+    Ok(Document::new())
+}

@@ -1,0 +1,16 @@
+//! `whatsmyuri`: the client's address as the server sees it.
+
+use bson::{Document, doc};
+
+use crate::error::CommandError;
+use crate::server::session::Session;
+use crate::server::shared::Shared;
+use crate::wire::Request;
+
+pub(crate) fn respond(
+    _: &Shared,
+    session: &mut Session,
+    _: &Request,
+) -> Result<Document, CommandError> {
+    Ok(doc! { "you": &session.peer })
+}

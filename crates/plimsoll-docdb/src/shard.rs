@@ -1,0 +1,225 @@
+//! One shard: what an executor's thread owns. Commands are carried out here; nothing counts before the next commit.
+
+use std::path::Path;
+
+use bson::RawDocumentBuf;
+use plimsoll_core::Nanos;
+use plimsoll_core::rng::Rng;
+use plimsoll_net::clock::Clock;
+
+use crate::catalog::Catalog;
+use crate::command::{self, Flow, Job};
+use crate::cursor::Cursors;
+use crate::error::{Code, CommandError};
+use crate::expiry::Expiry;
+use crate::scheduler::{Backend, Committed, Context, DatabaseSize, Step};
+use crate::store::{self, Space, Store, StoreError};
+use crate::wire::Request;
+
+/// Documents that a command examines before it gives way to others; at about a microsecond each, a millisecond.
+const SLICE: usize = 1000;
+/// Keys of dropped collections deleted per call of [`Shard::tend`].
+const SWEEP: usize = 1000;
+
+/// Time that one call of [`Backend::tend`] may take before it leaves the rest to the next.
+const TEND: Nanos = Nanos(2_000_000);
+
+/// What bounds a shard.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub store: store::Options,
+    /// Documents that a command examines in one go.
+    pub slice: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            store: store::Options::default(),
+            slice: SLICE,
+        }
+    }
+}
+
+/// The databases of one executor.
+#[derive(Debug)]
+pub struct Shard {
+    pub(crate) store: Store,
+    pub(crate) catalog: Catalog,
+    pub(crate) cursors: Cursors,
+    pub(crate) rng: Rng,
+    pub(crate) clock: Clock,
+    pub(crate) slice: usize,
+    expiry: Expiry,
+    /// Sizes changed since the census was last taken.
+    sizes_changed: bool,
+}
+
+/// A command that gave way to others.
+#[derive(Debug)]
+pub struct Task {
+    job: Box<dyn Job>,
+    /// When `maxTimeMS` is over, by the shard's clock.
+    deadline: Option<Nanos>,
+}
+
+impl Shard {
+    /// Opens the shard in `dir`, creating it if there is none, and recovers what was committed.
+    pub fn open(dir: &Path, options: &Options, clock: Clock) -> Result<Self, StoreError> {
+        let mut store = Store::open(dir, &options.store)?;
+        let catalog = Catalog::load(&mut store).map_err(|error| StoreError::Corrupted {
+            file: dir.join(Space::Catalog.name()),
+            offset: 0,
+            problem: error.message,
+            fix: "restore the directory from a copy, or move it away to start empty",
+        })?;
+        let [a, b, c, d, e, f, g, h, ..] = bson::Uuid::new().bytes();
+        let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        Ok(Self {
+            store,
+            catalog,
+            cursors: Cursors::default(),
+            rng: Rng::new(seed, 0),
+            clock,
+            slice: options.slice.max(1),
+            expiry: Expiry::default(),
+            sizes_changed: true,
+        })
+    }
+
+    fn step(&mut self, flow: Result<Flow, CommandError>, deadline: Option<Nanos>) -> Step<Task> {
+        match flow {
+            Ok(Flow::Done(reply)) => Step::Done(reply),
+            Ok(Flow::More(job)) if deadline.is_some_and(|time| self.clock.now() > time) => {
+                drop(job);
+                let error = Code::MaxTimeMSExpired.error("operation exceeded time limit");
+                Step::Done(error.reply())
+            }
+            Ok(Flow::More(job)) => Step::More(Task { job, deadline }),
+            Err(error) => Step::Done(error.reply()),
+        }
+    }
+
+    /// A slice of the shard's own work; true if more is waiting.
+    pub(crate) fn tend_once(&mut self, now: bson::DateTime) -> Result<bool, CommandError> {
+        self.cursors.expire(self.clock.now());
+        let sweeping = self.catalog.sweep(&mut self.store, SWEEP)?;
+        let time = self.clock.now();
+        let expiring = self
+            .expiry
+            .tend(&mut self.store, &mut self.catalog, now, time)?;
+        Ok(sweeping || expiring)
+    }
+
+    /// The databases of this shard with their sizes, in order of names.
+    pub fn databases(&self) -> Vec<DatabaseSize> {
+        self.catalog
+            .databases()
+            .map(|(name, collections)| DatabaseSize {
+                name: name.to_owned(),
+                bytes: collections
+                    .iter()
+                    .map(|one| one.bytes + one.index_bytes())
+                    .sum(),
+                empty: collections.is_empty(),
+            })
+            .collect()
+    }
+
+    /// Cursors that are open.
+    pub fn open_cursors(&self) -> usize {
+        self.cursors.len()
+    }
+
+    /// Ends the cursors of a session (`endSessions`, `killSessions`).
+    pub fn end_session(&mut self, session: [u8; 16]) {
+        self.cursors.end_session(session);
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub fn store_mut(&mut self) -> &mut Store {
+        &mut self.store
+    }
+}
+
+impl Backend for Shard {
+    type Task = Task;
+
+    fn begin(&mut self, request: &Request, context: &Context) -> Step<Task> {
+        let flow = command::begin(self, request, context);
+        let deadline = match &flow {
+            Ok(Flow::More(_)) => command::max_time(request)
+                .map(|limit| Nanos(self.clock.now().0.saturating_add(limit.0))),
+            _ => None,
+        };
+        self.step(flow, deadline)
+    }
+
+    fn go_on(&mut self, task: Task, _context: &Context) -> Step<Task> {
+        let flow = task.job.go_on(self);
+        self.step(flow, task.deadline)
+    }
+
+    fn commit(&mut self) -> Result<Committed, CommandError> {
+        self.sizes_changed |= self.catalog.put_counts(&mut self.store);
+        match self.store.commit() {
+            Ok(commit) => Ok(Committed {
+                writes: 0,
+                bytes: commit.bytes,
+                fsync: (commit.is_durable && commit.bytes > 0).then_some(commit.sync_time),
+            }),
+            Err(error) => {
+                // What was not committed never was: names, counts and multikey marks go back with it.
+                if let Ok(catalog) = Catalog::load(&mut self.store) {
+                    self.catalog = catalog;
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    fn sync(&mut self) -> Result<Committed, CommandError> {
+        let time = self.store.sync()?;
+        Ok(Committed {
+            fsync: Some(time),
+            ..Committed::default()
+        })
+    }
+
+    /// Expired documents, cursors nobody asked for, keys of dropped collections.
+    fn tend(&mut self, now: bson::DateTime) {
+        let begun = self.clock.now();
+        // An error of the store comes up again in the commit that follows, and in commands.
+        while self.tend_once(now).unwrap_or(false) {
+            if self.clock.now().0.saturating_sub(begun.0) > TEND.0 {
+                break;
+            }
+        }
+        self.catalog.names_changed |= std::mem::take(&mut self.sizes_changed);
+    }
+
+    /// Changed names are told at once, changed sizes after the next [`Backend::tend`]: every write changes some.
+    fn census(&mut self) -> Option<Vec<DatabaseSize>> {
+        std::mem::take(&mut self.catalog.names_changed).then(|| self.databases())
+    }
+}
+
+/// A reply without anything but its success.
+pub(crate) fn ok_reply() -> RawDocumentBuf {
+    let mut writer = crate::bson_writer::DocumentWriter::with_capacity(32);
+    writer.double("ok", 1.0);
+    writer.finish()
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        let code = match error {
+            StoreError::OutOfSpace { .. } => Code::OutOfDiskSpace,
+            _ => Code::InternalError,
+        };
+        code.error(error.to_string())
+    }
+}

@@ -1,0 +1,215 @@
+//! Clients that send rubbish, stop half-way, do not read, or come by the thousand.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::time::Duration;
+
+use bson::doc;
+
+use crate::client::{Client, Folder, config, message, start};
+
+#[test]
+fn rubbish_ends_its_connection_and_no_other() {
+    let folder = Folder::new();
+    let server = start(config(&folder));
+    let mut good = Client::connect(server.address());
+    good.ok("admin", doc! { "ping": 1 });
+    let valid = message(0, &doc! { "ping": 1, "$db": "admin" });
+    let mut bad_bson = valid.clone();
+    let at = bad_bson.len() - 6;
+    bad_bson[at] = 0xff;
+    let mut too_long = valid.clone();
+    too_long[..4].copy_from_slice(&i32::MAX.to_le_bytes());
+    let mut unknown = valid.clone();
+    unknown[12..16].copy_from_slice(&2001_i32.to_le_bytes());
+    for rubbish in [vec![0; 64], vec![0xff; 64], bad_bson, too_long, unknown] {
+        let mut client = Client::connect(server.address());
+        client.stream.write_all(&rubbish).unwrap();
+        assert!(client.is_closed(), "{rubbish:?}");
+    }
+    good.ok("admin", doc! { "ping": 1 });
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_message_may_come_byte_by_byte_and_two_at_once() {
+    let folder = Folder::new();
+    let server = start(config(&folder));
+    let mut client = Client::connect(server.address());
+    let ping = message(0, &doc! { "ping": 1, "$db": "admin" });
+    for byte in &ping {
+        client.stream.write_all(&[*byte]).unwrap();
+    }
+    assert_eq!(client.reply().unwrap().get_f64("ok").unwrap(), 1.0);
+    client
+        .stream
+        .write_all(&[ping.clone(), ping.clone(), ping].concat())
+        .unwrap();
+    for _ in 0..3 {
+        assert_eq!(client.reply().unwrap().get_f64("ok").unwrap(), 1.0);
+    }
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_client_that_closes_half_way_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let server = start(config(&folder));
+    let ping = message(0, &doc! { "ping": 1, "$db": "admin" });
+    for end in [1, 10, 16, 20, ping.len() - 1] {
+        let mut client = Client::connect(server.address());
+        client.stream.write_all(&ping[..end]).unwrap();
+        client.stream.shutdown(Shutdown::Write).unwrap();
+        assert!(client.is_closed());
+    }
+    let mut client = Client::connect(server.address());
+    client.stream.write_all(&ping).unwrap();
+    client.stream.shutdown(Shutdown::Write).unwrap();
+    assert!(
+        client.reply().is_some(),
+        "a whole message is answered although the client sends no more"
+    );
+    let mut last = Client::connect(server.address());
+    let status = last.ok("admin", doc! { "serverStatus": 1 });
+    assert_eq!(
+        status
+            .get_document("connections")
+            .unwrap()
+            .get_i32("current")
+            .unwrap(),
+        1
+    );
+    server.stop().unwrap();
+}
+
+#[test]
+fn writes_without_replies_keep_their_order_and_answer_nothing() {
+    let folder = Folder::new();
+    let server = start(config(&folder));
+    let mut client = Client::connect(server.address());
+    const MORE_TO_COME: u32 = 2;
+    let mut bytes = Vec::new();
+    for id in 0..500 {
+        let insert = doc! { "insert": "c", "documents": [{ "_id": id }], "writeConcern": { "w": 0 }, "$db": "db" };
+        bytes.extend(message(MORE_TO_COME, &insert));
+        // An error, too, gets no answer.
+        bytes.extend(message(MORE_TO_COME, &doc! { "nonsense": 1, "$db": "db" }));
+    }
+    client.stream.write_all(&bytes).unwrap();
+    assert_eq!(client.count("db", "c"), 500);
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_client_that_does_not_read_blocks_nobody_else() {
+    let folder = Folder::new();
+    let server = start(config(&folder));
+    let mut other = Client::connect(server.address());
+    let wide: String = "x".repeat(1 << 20);
+    for id in 0..8 {
+        other.insert("db", "wide", vec![doc! { "_id": id, "text": &wide }]);
+    }
+    let mut slow = Client::connect(server.address());
+    let find = message(0, &doc! { "find": "wide", "$db": "db" });
+    for _ in 0..4 {
+        slow.stream.write_all(&find).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    for _ in 0..50 {
+        other.ok("admin", doc! { "ping": 1 });
+    }
+    for _ in 0..4 {
+        let batch = slow.reply().unwrap();
+        assert_eq!(
+            batch
+                .get_document("cursor")
+                .unwrap()
+                .get_array("firstBatch")
+                .unwrap()
+                .len(),
+            8
+        );
+    }
+    server.stop().unwrap();
+}
+
+/// In `make soak` as many as the issue names: 10,000 clients, and as many descriptors on the server's side.
+#[test]
+fn thousands_of_connections_are_served() {
+    let wanted = if std::env::var_os("PLIMSOLL_SOAK").is_some() {
+        10_000
+    } else {
+        400
+    };
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let all = rustix::process::Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, all).unwrap();
+    let folder = Folder::new();
+    let server = start(config(&folder));
+    let mut clients: Vec<_> = (0..wanted)
+        .map(|_| Client::connect(server.address()))
+        .collect();
+    for (id, client) in clients.iter_mut().enumerate() {
+        client.insert("db", "c", vec![doc! { "_id": id as i64 }]);
+    }
+    assert_eq!(clients[0].count("db", "c"), wanted);
+    server.stop().unwrap();
+}
+
+#[test]
+fn beyond_the_limit_connections_are_closed_and_come_again_when_there_is_room() {
+    let folder = Folder::new();
+    let server = start(plimsoll_docdb::server::Config {
+        connections: 3,
+        ..config(&folder)
+    });
+    let mut kept: Vec<_> = (0..3).map(|_| Client::connect(server.address())).collect();
+    for client in &mut kept {
+        client.ok("admin", doc! { "ping": 1 });
+    }
+    let mut refused = Client::connect(server.address());
+    assert!(refused.is_closed());
+    kept.pop();
+    let served = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        let mut client = Client::connect(server.address());
+        client
+            .stream
+            .write_all(&message(0, &doc! { "ping": 1, "$db": "admin" }))
+            .is_ok()
+            && client.reply().is_some()
+    });
+    assert!(served);
+    server.stop().unwrap();
+}
+
+#[test]
+fn http_on_the_port_gets_metrics_or_a_hint() {
+    let folder = Folder::new();
+    let server = start(config(&folder));
+    let get = |target: &str| {
+        let mut client = Client::connect(server.address());
+        client
+            .stream
+            .write_all(format!("GET {target} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes())
+            .unwrap();
+        let mut text = String::new();
+        client.stream.read_to_string(&mut text).unwrap();
+        text
+    };
+    let mut client = Client::connect(server.address());
+    client.insert("db", "c", vec![doc! { "_id": 1 }]);
+    let metrics = get("/metrics");
+    for part in [
+        "docdb_info{durability=\"always\"",
+        "database=\"db\",result=\"ok\",le=\"+Inf\"} 1",
+        "docdb_fsync_duration_seconds_count 1",
+    ] {
+        assert!(metrics.contains(part), "{part} in {metrics}");
+    }
+    assert!(get("/").contains("mongodb://"));
+    server.stop().unwrap();
+}
