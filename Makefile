@@ -25,5 +25,5 @@ bench: ## CPU per request beside wrk, ab, h2load and a bare loop; saved in bench
 	@python3 bench/$(if $(filter docdb%,$(SECTION)),docdb,generators)/run.py $(SECTION)
 
 soak: ## every seed, every fixture live, minutes of fuzzing; takes long, run by hand
-	@scripts/need.sh rust cc nginx node
+	@scripts/need.sh rust cc nginx node npm python
 	@scripts/soak.sh

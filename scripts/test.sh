@@ -22,10 +22,7 @@ step "lints" cargo clippy --quiet --locked --workspace --all-targets -- -D warni
 step "build" cargo test --quiet --locked --workspace --no-run
 [ -d experiments/demo/real/node_modules/express ] ||
   step "Express, for the demo's real tiers" npm ci --silent --no-audit --no-fund --prefix experiments/demo/real
-drivers=crates/plimsoll-docdb/tests/drivers
-[ -d $drivers/node_modules/mongodb ] ||
-  step "the MongoDB drivers of Node, for DocDB" npm ci --silent --no-audit --no-fund --prefix $drivers
-[ -e .tools/docdb-python/installed ] || step "PyMongo, for DocDB" scripts/pymongo.sh
+step "the MongoDB drivers of Node and Python, for DocDB" scripts/drivers.sh
 step "tests, tidy among them" cargo test --locked --workspace --no-fail-fast
 step "fuzz, 5 s a target" cargo run --quiet --locked -p plimsoll-fuzz -- all --seconds 5
 

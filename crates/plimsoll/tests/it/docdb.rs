@@ -124,7 +124,7 @@ fn passes(mut suite: Command) {
 fn node(arguments: &[&str]) -> Command {
     assert!(
         drivers().join("node_modules/mongodb").exists(),
-        "the Node drivers are not installed; run: npm ci --prefix crates/plimsoll-docdb/tests/drivers"
+        "the Node drivers are not installed; run: scripts/drivers.sh"
     );
     let mut command = Command::new("node");
     command.args(arguments);
@@ -158,7 +158,7 @@ fn pymongo_finds_what_mongodb_would_do() {
     let python = repository().join(".tools/docdb-python/bin/python");
     assert!(
         python.exists(),
-        "PyMongo is not installed; run: scripts/pymongo.sh"
+        "PyMongo is not installed; run: scripts/drivers.sh"
     );
     let folder = Folder::new();
     let server = Server::start(&folder.0.join("data"), &[]);
