@@ -16,8 +16,8 @@ pub use self::index::{Field, ID_INDEX, Index, IndexSpec, Partial, is_simple_coll
 pub use self::keys::{Entries, Entry, each_key, encode};
 pub use self::rows::Rows;
 pub use self::selection::{KeyRange, Next, Selection, stored};
-pub use self::writer::{Scratch, Writer, document_key};
 pub(crate) use self::writer::entry_value;
+pub use self::writer::{Scratch, Writer, document_key};
 
 use bson::raw::{RawBinaryRef, RawBsonRef};
 use bson::spec::BinarySubtype;

@@ -1,10 +1,10 @@
 //! Carries out commands: one file per command, one table for dispatch, help and docs.
 
 mod arguments;
+mod coll_mod;
 mod count;
 mod create;
 mod create_indexes;
-mod coll_mod;
 mod delete;
 mod distinct;
 mod drop;
@@ -63,6 +63,11 @@ pub(crate) fn begin(
         Some(run) => run(shard, request, context),
         None => Err(not_found(request.name())),
     }
+}
+
+/// Whether a command of the table may change something.
+pub(crate) fn is_write(name: &str) -> bool {
+    entry(name).is_some_and(|entry| entry.kind == Kind::DatabaseWrite)
 }
 
 /// The error of a command that does not exist here.

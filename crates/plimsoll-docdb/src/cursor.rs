@@ -97,12 +97,7 @@ impl Cursors {
     }
 
     /// Keeps a cursor under a new id: positive and unguessable enough not to be hit by accident.
-    pub fn add(
-        &mut self,
-        cursor: Cursor,
-        rng: &mut Rng,
-        now: Nanos,
-    ) -> Result<i64, CommandError> {
+    pub fn add(&mut self, cursor: Cursor, rng: &mut Rng, now: Nanos) -> Result<i64, CommandError> {
         if self.open.len() >= MOST {
             return Err(Code::ExceededMemoryLimit.error(format!("{MOST} cursors are open already")));
         }

@@ -109,14 +109,21 @@ fn expired_keys(index: &Index, now: bson::DateTime) -> Option<(Bound<Vec<u8>>, B
     };
     let (oldest, newest) = (encode(i64::MIN), after(encode(last)));
     Some(if is_descending(index) {
-        (Bound::Included(encode(last)), Bound::Excluded(after(encode(i64::MIN))))
+        (
+            Bound::Included(encode(last)),
+            Bound::Excluded(after(encode(i64::MIN))),
+        )
     } else {
         (Bound::Included(oldest), Bound::Excluded(newest))
     })
 }
 
 fn is_descending(index: &Index) -> bool {
-    index.spec.fields.first().is_some_and(|field| field.descending)
+    index
+        .spec
+        .fields
+        .first()
+        .is_some_and(|field| field.descending)
 }
 
 /// The end of the keys that begin with `prefix`.

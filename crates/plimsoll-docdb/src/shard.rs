@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use bson::RawDocumentBuf;
+use bson::raw::cstr;
+use bson::{RawDocumentBuf, rawdoc};
 use plimsoll_core::Nanos;
 use plimsoll_core::rng::Rng;
 use plimsoll_net::clock::Clock;
@@ -30,6 +31,8 @@ pub struct Options {
     pub store: store::Options,
     /// Documents that a command examines in one go.
     pub slice: usize,
+    /// Written into replies to writes that are acknowledged before they are durable.
+    pub label: Option<String>,
 }
 
 impl Default for Options {
@@ -37,6 +40,7 @@ impl Default for Options {
         Self {
             store: store::Options::default(),
             slice: SLICE,
+            label: None,
         }
     }
 }
@@ -51,6 +55,8 @@ pub struct Shard {
     pub(crate) clock: Clock,
     pub(crate) slice: usize,
     expiry: Expiry,
+    /// `{ durability: … }` of replies to writes; `None` where they are durable, as everyone expects.
+    label: Option<RawDocumentBuf>,
     /// Sizes changed since the census was last taken.
     sizes_changed: bool,
 }
@@ -59,6 +65,8 @@ pub struct Shard {
 #[derive(Debug)]
 pub struct Task {
     job: Box<dyn Job>,
+    /// It is a write.
+    is_write: bool,
     /// When `maxTimeMS` is over, by the shard's clock.
     deadline: Option<Nanos>,
 }
@@ -67,12 +75,13 @@ impl Shard {
     /// Opens the shard in `dir`, creating it if there is none, and recovers what was committed.
     pub fn open(dir: &Path, options: &Options, clock: Clock) -> Result<Self, StoreError> {
         let mut store = Store::open(dir, &options.store)?;
-        let catalog = Catalog::load(&mut store).map_err(|error| StoreError::Corrupted {
+        let mut catalog = Catalog::load(&mut store).map_err(|error| StoreError::Corrupted {
             file: dir.join(Space::Catalog.name()),
             offset: 0,
             problem: error.message,
             fix: "restore the directory from a copy, or move it away to start empty",
         })?;
+        catalog.names_changed = true;
         let [a, b, c, d, e, f, g, h, ..] = bson::Uuid::new().bytes();
         let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         Ok(Self {
@@ -83,19 +92,37 @@ impl Shard {
             clock,
             slice: options.slice.max(1),
             expiry: Expiry::default(),
+            label: options
+                .label
+                .as_ref()
+                .map(|label| rawdoc! { "durability": label.as_str() }),
             sizes_changed: true,
         })
     }
 
-    fn step(&mut self, flow: Result<Flow, CommandError>, deadline: Option<Nanos>) -> Step<Task> {
+    fn step(
+        &mut self,
+        flow: Result<Flow, CommandError>,
+        deadline: Option<Nanos>,
+        is_write: bool,
+    ) -> Step<Task> {
         match flow {
-            Ok(Flow::Done(reply)) => Step::Done(reply),
+            Ok(Flow::Done(mut reply)) => {
+                if let Some(label) = self.label.as_ref().filter(|_| is_write) {
+                    reply.append(cstr!("docdb"), label);
+                }
+                Step::Done(reply)
+            }
             Ok(Flow::More(job)) if deadline.is_some_and(|time| self.clock.now() > time) => {
                 drop(job);
                 let error = Code::MaxTimeMSExpired.error("operation exceeded time limit");
                 Step::Done(error.reply())
             }
-            Ok(Flow::More(job)) => Step::More(Task { job, deadline }),
+            Ok(Flow::More(job)) => Step::More(Task {
+                job,
+                is_write,
+                deadline,
+            }),
             Err(error) => Step::Done(error.reply()),
         }
     }
@@ -155,12 +182,13 @@ impl Backend for Shard {
                 .map(|limit| Nanos(self.clock.now().0.saturating_add(limit.0))),
             _ => None,
         };
-        self.step(flow, deadline)
+        let is_write = self.label.is_some() && command::is_write(request.name());
+        self.step(flow, deadline, is_write)
     }
 
     fn go_on(&mut self, task: Task, _context: &Context) -> Step<Task> {
         let flow = task.job.go_on(self);
-        self.step(flow, task.deadline)
+        self.step(flow, task.deadline, task.is_write)
     }
 
     fn commit(&mut self) -> Result<Committed, CommandError> {

@@ -29,9 +29,7 @@ pub fn check_collection(database: &str, collection: &str) -> Result<(), CommandE
         )));
     }
     if collection.contains('\0') {
-        return Err(
-            Code::InvalidNamespace.error("namespaces cannot have embedded null characters")
-        );
+        return Err(Code::InvalidNamespace.error("namespaces cannot have embedded null characters"));
     }
     Ok(())
 }
@@ -40,14 +38,11 @@ pub fn check_collection(database: &str, collection: &str) -> Result<(), CommandE
 pub fn check_new_collection(database: &str, collection: &str) -> Result<(), CommandError> {
     check_collection(database, collection)?;
     if collection.contains('$') || collection.ends_with('.') || collection.contains("..") {
-        return Err(
-            Code::InvalidNamespace.error(format!("Invalid collection name: {collection}"))
-        );
+        return Err(Code::InvalidNamespace.error(format!("Invalid collection name: {collection}")));
     }
     if collection.starts_with("system.") {
-        return Err(Code::InvalidNamespace.error(format!(
-            "Invalid system namespace: {database}.{collection}"
-        )));
+        return Err(Code::InvalidNamespace
+            .error(format!("Invalid system namespace: {database}.{collection}")));
     }
     let length = database.len() + 1 + collection.len();
     if length > LONGEST_NAMESPACE {
@@ -64,18 +59,35 @@ mod tests {
 
     #[test]
     fn names_that_mongodb_refuses_are_refused() {
-        for database in ["", "a.b", "a b", "a/b", "a\\b", "a$", "a\"", "a\0", &"x".repeat(64)] {
+        for database in [
+            "",
+            "a.b",
+            "a b",
+            "a/b",
+            "a\\b",
+            "a$",
+            "a\"",
+            "a\0",
+            &"x".repeat(64),
+        ] {
             assert!(check_database(database).is_err(), "{database:?}");
         }
         for collection in ["", ".a", "a\0b"] {
-            assert!(check_collection("db", collection).is_err(), "{collection:?}");
+            assert!(
+                check_collection("db", collection).is_err(),
+                "{collection:?}"
+            );
         }
         for collection in ["a$b", "a.", "a..b", "system.users", &"x".repeat(253)] {
             let error = check_new_collection("db", collection).unwrap_err();
             assert_eq!(error.code, Code::InvalidNamespace, "{collection:?}");
         }
         for collection in ["a", "a.b", "été", &"x".repeat(252)] {
-            assert_eq!(check_new_collection("db", collection), Ok(()), "{collection:?}");
+            assert_eq!(
+                check_new_collection("db", collection),
+                Ok(()),
+                "{collection:?}"
+            );
         }
     }
 }

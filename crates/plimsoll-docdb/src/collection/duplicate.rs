@@ -39,7 +39,12 @@ pub(super) fn of_index(
         }
     });
     match walked {
-        Ok(_) => error(collection, &spec.name, &spec.key, &found.unwrap_or_default()),
+        Ok(_) => error(
+            collection,
+            &spec.name,
+            &spec.key,
+            &found.unwrap_or_default(),
+        ),
         Err(error) => error,
     }
 }

@@ -112,7 +112,11 @@ impl IndexSpec {
                 .error("The 'name' field is a required property of an index specification"));
         }
         spec.fields = parse_key(&spec.key)?;
-        spec.order = spec.fields.iter().map(Field::order).collect::<Result<_, _>>()?;
+        spec.order = spec
+            .fields
+            .iter()
+            .map(Field::order)
+            .collect::<Result<_, _>>()?;
         spec.check(raw)?;
         Ok(spec)
     }
@@ -172,9 +176,8 @@ impl IndexSpec {
             return Err(Code::BadValue.error("The index name '*' is not valid."));
         }
         if self.sparse && self.partial.is_some() {
-            return Err(Code::CannotCreateIndex.error(
-                "cannot mix \"partialFilterExpression\" and \"sparse\" options",
-            ));
+            return Err(Code::CannotCreateIndex
+                .error("cannot mix \"partialFilterExpression\" and \"sparse\" options"));
         }
         if self.expire_after.is_some() && self.fields.len() > 1 {
             return Err(Code::CannotCreateIndex.error(format!(
@@ -212,7 +215,8 @@ impl IndexSpec {
         self.fields == other.fields
             && self.unique == other.unique
             && self.sparse == other.sparse
-            && self.partial.as_ref().map(|one| &one.raw) == other.partial.as_ref().map(|one| &one.raw)
+            && self.partial.as_ref().map(|one| &one.raw)
+                == other.partial.as_ref().map(|one| &one.raw)
     }
 
     /// The row of `listIndexes`.
@@ -312,9 +316,11 @@ fn seconds(value: RawBsonRef<'_>) -> Result<i64, CommandError> {
 
 /// `{locale: "simple"}`: comparison by bytes, the only collation there is.
 pub fn is_simple_collation(value: RawBsonRef<'_>) -> bool {
-    value
-        .as_document()
-        .is_some_and(|collation| collation.get_str("locale").is_ok_and(|locale| locale == "simple"))
+    value.as_document().is_some_and(|collation| {
+        collation
+            .get_str("locale")
+            .is_ok_and(|locale| locale == "simple")
+    })
 }
 
 fn number(value: RawBsonRef<'_>) -> Option<f64> {

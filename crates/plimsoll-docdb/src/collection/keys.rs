@@ -233,8 +233,9 @@ impl<'a> Walk<'_, 'a> {
                         same.fields.push((at, left));
                     }
                     Some(_) => {
-                        return Err(Code::CannotIndexParallelArrays
-                            .error("cannot index parallel arrays"));
+                        return Err(
+                            Code::CannotIndexParallelArrays.error("cannot index parallel arrays")
+                        );
                     }
                 },
             }

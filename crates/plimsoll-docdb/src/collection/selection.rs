@@ -96,7 +96,9 @@ impl Selection {
             *budget -= 1;
             let document = match self.plan.access {
                 Access::Collection { .. } => Some(value),
-                Access::Index { unique, multikey, .. } => {
+                Access::Index {
+                    unique, multikey, ..
+                } => {
                     self.keys_examined += 1;
                     let id = id_of_entry(unique, &key, &value)
                         .ok_or_else(|| Code::InternalError.error("an index entry is damaged"))?;
@@ -126,9 +128,11 @@ impl Selection {
         }
         self.seen_bytes += id.len() + OVERHEAD;
         if self.seen_bytes > REMEMBERED {
-            return Err(Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
-                "the query remembers more than {REMEMBERED} bytes of _ids over a multikey index"
-            )));
+            return Err(
+                Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
+                    "the query remembers more than {REMEMBERED} bytes of _ids over a multikey index"
+                )),
+            );
         }
         Ok(self.seen.insert(id.to_vec()))
     }
@@ -192,6 +196,7 @@ fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
 
 /// A stored document. What is stored was checked when it came in, and the store checks its bytes.
 pub fn stored(bytes: &[u8]) -> Result<&RawDocument, CommandError> {
-    RawDocument::from_bytes(bytes)
-        .map_err(|error| Code::InternalError.error(format!("a stored document is damaged: {error}")))
+    RawDocument::from_bytes(bytes).map_err(|error| {
+        Code::InternalError.error(format!("a stored document is damaged: {error}"))
+    })
 }

@@ -116,7 +116,11 @@ impl<'a> Writer<'a> {
     /// Adds the entries of an existing document to one index that is being built.
     pub fn fill(&mut self, index: u32, document: &RawDocument) -> Result<(), CommandError> {
         document_key(self.collection.id, id_of(document)?, &mut self.scratch.key);
-        let position = self.collection.indexes.iter().position(|one| one.id == index);
+        let position = self
+            .collection
+            .indexes
+            .iter()
+            .position(|one| one.id == index);
         let Some(position) = position else {
             return Err(Code::IndexNotFound.error("the index was dropped while it was built"));
         };
@@ -128,7 +132,9 @@ impl<'a> Writer<'a> {
         // Writes since the build began have put their own entries: those are there and counted already.
         for at in 0..self.scratch.after.list().len() {
             let entry = self.scratch.after.list()[at];
-            let present = self.store.get(Space::Indexes, self.scratch.after.key(entry))?;
+            let present = self
+                .store
+                .get(Space::Indexes, self.scratch.after.key(entry))?;
             if present.is_none() {
                 self.put_entry(at);
             }
@@ -220,7 +226,11 @@ impl<'a> Writer<'a> {
     /// The index is being built and has not come to this entry.
     fn is_unbuilt(&self, index: usize, at: usize) -> bool {
         let after = &self.scratch.after;
-        let building = self.collection.indexes.get(index).is_some_and(|one| one.building);
+        let building = self
+            .collection
+            .indexes
+            .get(index)
+            .is_some_and(|one| one.building);
         building
             && after.list().get(at).is_some_and(|entry| {
                 matches!(self.store.get(Space::Indexes, after.key(*entry)), Ok(None))

@@ -71,9 +71,21 @@ pub fn namespace(request: &Request) -> Result<(&str, &str), CommandError> {
 /// Arguments that every command takes. True if `name` is one of them.
 fn generic(request: &Request, name: &str, value: RawBsonRef<'_>) -> Result<bool, CommandError> {
     match name {
-        "$db" | "lsid" | "comment" | "$clusterTime" | "$readPreference" | "apiVersion"
-        | "apiStrict" | "apiDeprecationErrors" | "maxTimeMSOpOnly" | "$audit" | "$client"
-        | "$configServerState" | "$oplogQueryData" | "$queryOptions" | "help" => Ok(true),
+        "$db"
+        | "lsid"
+        | "comment"
+        | "$clusterTime"
+        | "$readPreference"
+        | "apiVersion"
+        | "apiStrict"
+        | "apiDeprecationErrors"
+        | "maxTimeMSOpOnly"
+        | "$audit"
+        | "$client"
+        | "$configServerState"
+        | "$oplogQueryData"
+        | "$queryOptions"
+        | "help" => Ok(true),
         "maxTimeMS" => {
             let limit = integer(request.name(), name, value)?;
             if i32::try_from(limit).is_ok_and(|limit| limit >= 0) {
@@ -87,9 +99,8 @@ fn generic(request: &Request, name: &str, value: RawBsonRef<'_>) -> Result<bool,
         "readConcern" => read_concern(request.name(), value).map(|()| true),
         "writeConcern" => write_concern(request.name(), value).map(|()| true),
         "txnNumber" | "startTransaction" | "autocommit" | "stmtId" | "stmtIds" => {
-            Err(Code::IllegalOperation.error(
-                "Transaction numbers are only allowed on a replica set member or mongos",
-            ))
+            Err(Code::IllegalOperation
+                .error("Transaction numbers are only allowed on a replica set member or mongos"))
         }
         _ => Ok(false),
     }
@@ -114,9 +125,8 @@ fn read_concern(command: &str, value: RawBsonRef<'_>) -> Result<(), CommandError
             },
             "provenance" => {}
             "afterClusterTime" | "atClusterTime" | "afterOpTime" => {
-                return Err(Code::NotAReplicaSet.error(
-                    "node needs to be a replica set member to use read concern",
-                ));
+                return Err(Code::NotAReplicaSet
+                    .error("node needs to be a replica set member to use read concern"));
             }
             _ => return Ok(false),
         }
@@ -130,8 +140,7 @@ fn write_concern(command: &str, value: RawBsonRef<'_>) -> Result<(), CommandErro
         Some(RawBsonRef::String("majority")) | None => Ok(()),
         Some(value) => match number(value) {
             Some(0.0 | 1.0) => Ok(()),
-            _ => Err(Code::BadValue
-                .error("cannot use 'w' > 1 when a host is not replicated")),
+            _ => Err(Code::BadValue.error("cannot use 'w' > 1 when a host is not replicated")),
         },
     }
 }
@@ -250,21 +259,13 @@ pub fn unsupported(command: &str, field: &str) -> CommandError {
 /// Only the simple collation is supported.
 pub fn collation(command: &str, value: RawBsonRef<'_>) -> Result<(), CommandError> {
     let empty = value.as_document().is_some_and(RawDocument::is_empty);
-    if empty
-        || matches!(value, RawBsonRef::Null)
-        || crate::collection::is_simple_collation(value)
-    {
+    if empty || matches!(value, RawBsonRef::Null) || crate::collection::is_simple_collation(value) {
         return Ok(());
     }
     Err(unsupported(command, "collation"))
 }
 
-pub fn wrong_type(
-    place: &str,
-    field: &str,
-    value: RawBsonRef<'_>,
-    expected: &str,
-) -> CommandError {
+pub fn wrong_type(place: &str, field: &str, value: RawBsonRef<'_>, expected: &str) -> CommandError {
     let expected = if expected.starts_with('\'') {
         format!("type {expected}")
     } else {

@@ -15,27 +15,28 @@ const NAME: &str = "collMod";
 /// The place of its fields in messages.
 const PLACE: &str = "collMod.index";
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
     let (database, name) = arguments::namespace(request)?;
     let mut change = None;
     arguments::each(request, |field, value| {
         match field {
             "index" => change = Some(Change::parse(arguments::object(NAME, field, value)?)?),
-            "validator" | "validationLevel" | "validationAction" | "viewOn" | "pipeline"
-            | "expireAfterSeconds" | "timeseries" | "changeStreamPreAndPostImages"
-            | "cappedSize" | "cappedMax" => arguments::refuse_unless_off(NAME, field, value)?,
+            "validator"
+            | "validationLevel"
+            | "validationAction"
+            | "viewOn"
+            | "pipeline"
+            | "expireAfterSeconds"
+            | "timeseries"
+            | "changeStreamPreAndPostImages"
+            | "cappedSize"
+            | "cappedMax" => arguments::refuse_unless_off(NAME, field, value)?,
             _ => return Ok(false),
         }
         Ok(true)
     })?;
     let Some(collection) = shard.catalog.find(database, name) else {
-        return Err(
-            Code::NamespaceNotFound.error(format!("ns does not exist: {database}.{name}"))
-        );
+        return Err(Code::NamespaceNotFound.error(format!("ns does not exist: {database}.{name}")));
     };
     let mut writer = DocumentWriter::with_capacity(96);
     if let Some(change) = change {
@@ -81,7 +82,8 @@ impl<'a> Change<'a> {
             Ok(true)
         })?;
         let seconds = seconds.ok_or_else(|| {
-            Code::InvalidOptions.error("no expireAfterSeconds, hidden, unique, or prepareUnique field")
+            Code::InvalidOptions
+                .error("no expireAfterSeconds, hidden, unique, or prepareUnique field")
         })?;
         if i32::try_from(seconds).is_ok_and(|seconds| seconds >= 0) {
             return Ok(Self { name, key, seconds });
@@ -94,13 +96,13 @@ impl<'a> Change<'a> {
     fn find<'c>(&self, collection: &'c Collection) -> Result<&'c Index, CommandError> {
         let fields = self.key.map(parse_key).transpose()?;
         if self.name.is_some() == fields.is_some() {
-            return Err(
-                Code::InvalidOptions.error("must specify either index name or key pattern")
-            );
+            return Err(Code::InvalidOptions.error("must specify either index name or key pattern"));
         }
         let found = collection.ready().find(|index| {
             self.name.is_none_or(|name| index.spec.name == name)
-                && fields.as_ref().is_none_or(|fields| index.spec.fields == *fields)
+                && fields
+                    .as_ref()
+                    .is_none_or(|fields| index.spec.fields == *fields)
         });
         let index = found.ok_or_else(|| {
             Code::IndexNotFound.error(format!(
@@ -109,8 +111,9 @@ impl<'a> Change<'a> {
             ))
         })?;
         if index.spec.fields.len() > 1 {
-            return Err(Code::InvalidOptions
-                .error("TTL indexes are single-field indexes, compound indexes do not support TTL"));
+            return Err(Code::InvalidOptions.error(
+                "TTL indexes are single-field indexes, compound indexes do not support TTL",
+            ));
         }
         Ok(index)
     }

@@ -13,11 +13,7 @@ use crate::scheduler::Context;
 use crate::shard::Shard;
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
     const COUNT: &str = "count";
     let (database, name) = arguments::namespace(request)?;
     let (mut filter, mut hint, mut skip, mut limit) = (None, None, 0, 0);

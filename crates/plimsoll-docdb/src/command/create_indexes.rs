@@ -19,11 +19,7 @@ use crate::wire::Request;
 /// Indexes per collection, that of `_id` included (MongoDB's limit).
 const MOST: usize = 64;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
     const CREATE: &str = "createIndexes";
     let (database, name) = arguments::namespace(request)?;
     arguments::each(request, |field, _| {
@@ -46,7 +42,10 @@ pub(super) fn run(
     let id = shard
         .catalog
         .find_or_create(&mut shard.store, database, name)?;
-    let before = shard.catalog.get(id).map_or(1, |one| one.ready().count() + 1);
+    let before = shard
+        .catalog
+        .get(id)
+        .map_or(1, |one| one.ready().count() + 1);
     let new = new_ones(shard, id, specs)?;
     let mut build = Build {
         collection: id,
@@ -235,7 +234,9 @@ impl Build {
         let collection = shard.catalog.get(self.collection);
         collection.is_some_and(|collection| {
             let building = collection.indexes.iter().filter(|index| index.building);
-            building.into_iter().any(|index| self.awaited.contains(&index.id))
+            building
+                .into_iter()
+                .any(|index| self.awaited.contains(&index.id))
         })
     }
 

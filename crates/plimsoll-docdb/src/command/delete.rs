@@ -12,11 +12,7 @@ use crate::shard::Shard;
 use crate::store::Space;
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
     let mut ordered = true;
     arguments::each(request, |name, value| {
         match name {

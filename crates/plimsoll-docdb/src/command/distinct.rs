@@ -16,11 +16,7 @@ use crate::value::path::{Leaf, Path};
 use crate::value::{Fields, Value, Writer, key};
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
     const DISTINCT: &str = "distinct";
     let namespace = arguments::namespace(request)?;
     let (mut field, mut filter, mut hint) = (None, None, None);
@@ -79,7 +75,9 @@ impl Job for Distinct {
             let values = &mut self.values;
             self.path.visit(fields, Leaf::Whole, |found| {
                 match found.value {
-                    Some(Value::Array(elements)) => elements.values().for_each(|one| values.add(&one)),
+                    Some(Value::Array(elements)) => {
+                        elements.values().for_each(|one| values.add(&one))
+                    }
                     Some(value) => values.add(&value),
                     None => {}
                 }

@@ -13,11 +13,7 @@ use crate::wire::Request;
 
 const NAME: &str = "dropIndexes";
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
     let (database, name) = arguments::namespace(request)?;
     let mut wanted = None;
     arguments::each(request, |field, value| {
@@ -56,7 +52,12 @@ fn chosen(collection: &Collection, wanted: RawBsonRef<'_>) -> Result<Vec<u32>, C
                 _ => Err(arguments::wrong_type(NAME, "index", wanted, "'string'")),
             })
             .collect(),
-        other => Err(arguments::wrong_type(NAME, "index", other, "types '[string, object]'")),
+        other => Err(arguments::wrong_type(
+            NAME,
+            "index",
+            other,
+            "types '[string, object]'",
+        )),
     }
 }
 
@@ -65,9 +66,9 @@ fn by_name(collection: &Collection, name: &str) -> Result<u32, CommandError> {
         return Err(Code::InvalidOptions.error("cannot drop _id index"));
     }
     let found = collection.indexes.iter().find(|one| one.spec.name == name);
-    found.map(|one| one.id).ok_or_else(|| {
-        Code::IndexNotFound.error(format!("index not found with name [{name}]"))
-    })
+    found
+        .map(|one| one.id)
+        .ok_or_else(|| Code::IndexNotFound.error(format!("index not found with name [{name}]")))
 }
 
 fn by_key(collection: &Collection, key: &RawDocument) -> Result<u32, CommandError> {

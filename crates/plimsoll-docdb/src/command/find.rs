@@ -3,10 +3,10 @@
 use bson::RawDocumentBuf;
 use bson::raw::{RawBsonRef, RawDocument};
 
+use super::Flow;
 use super::arguments;
 use super::listing::{self, Opening};
 use super::write::{Hint, id_equality, parse_filter};
-use super::Flow;
 use crate::collection::plan::{self, Wanted};
 use crate::collection::{Next, Rows, Selection, document_key, stored};
 use crate::cursor::{Batch, FIRST_BATCH, Filled, Producer, Source};
@@ -84,7 +84,11 @@ impl<'a> Arguments<'a> {
             && self.hint.is_none()
             && self.skip == 0
             && self.batch_size != Some(0);
-        if plain { id_equality(self.filter?) } else { None }
+        if plain {
+            id_equality(self.filter?)
+        } else {
+            None
+        }
     }
 }
 
@@ -125,7 +129,11 @@ pub(super) fn find(
     let limit = (arguments.limit > 0).then_some(arguments.limit);
     let rows = rows(shard, (database, name), filter, arguments, limit)?;
     Ok(match rows {
-        Some(rows) => Box::new(Find { rows, projection, pending: None }),
+        Some(rows) => Box::new(Find {
+            rows,
+            projection,
+            pending: None,
+        }),
         None => Box::new(listing::Prepared::default()),
     })
 }
@@ -154,9 +162,7 @@ pub(super) fn rows(
     Ok(Some(Rows::new(selection, order, arguments.skip, limit)))
 }
 
-pub(super) fn projection(
-    raw: Option<&RawDocument>,
-) -> Result<Option<Projection>, CommandError> {
+pub(super) fn projection(raw: Option<&RawDocument>) -> Result<Option<Projection>, CommandError> {
     raw.filter(|raw| !raw.is_empty())
         .map(Projection::parse)
         .transpose()

@@ -262,7 +262,10 @@ impl Action {
 
 impl Outcome {
     fn reply(&self, action: &Action) -> RawDocumentBuf {
-        let size = self.value.as_ref().map_or(0, |value| value.as_bytes().len());
+        let size = self
+            .value
+            .as_ref()
+            .map_or(0, |value| value.as_bytes().len());
         let mut writer = DocumentWriter::with_capacity(size + 128);
         writer.begin_document("lastErrorObject");
         writer.int("n", i32::from(self.found || self.upserted.is_some()));

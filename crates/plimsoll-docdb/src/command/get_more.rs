@@ -38,7 +38,11 @@ pub(super) fn run(
     let Some(cursor) = shard.cursors.take(id) else {
         return Err(dead(id));
     };
-    let most = if batch_size == 0 { u64::MAX } else { batch_size };
+    let most = if batch_size == 0 {
+        u64::MAX
+    } else {
+        batch_size
+    };
     let next = Next {
         id,
         cursor,
@@ -102,9 +106,7 @@ impl Job for Next {
             Filled::End => 0,
         };
         producer.pause();
-        let Self {
-            cursor, batch, ..
-        } = *self;
+        let Self { cursor, batch, .. } = *self;
         let reply = batch.finish(id, &cursor.database, &cursor.collection);
         if id != 0 {
             let now = shard.clock.now();

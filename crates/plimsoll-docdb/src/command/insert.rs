@@ -14,11 +14,7 @@ use crate::scheduler::Context;
 use crate::shard::Shard;
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
     let mut ordered = true;
     arguments::each(request, |name, value| {
         match name {
@@ -139,7 +135,11 @@ pub(super) fn prepare(document: &RawDocument) -> Result<Option<RawDocumentBuf>, 
 fn check_id(id: RawBsonRef<'_>) -> Result<(), CommandError> {
     match id {
         RawBsonRef::Array(_) | RawBsonRef::RegularExpression(_) | RawBsonRef::Undefined => {
-            let article = if matches!(id, RawBsonRef::Array(_)) { "an" } else { "a" };
+            let article = if matches!(id, RawBsonRef::Array(_)) {
+                "an"
+            } else {
+                "a"
+            };
             Err(Code::BadValue.error(format!("can't use {article} {} for _id", type_name(id))))
         }
         RawBsonRef::Document(inner) => {

@@ -10,11 +10,7 @@ use crate::scheduler::Context;
 use crate::shard::Shard;
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
     const KILL: &str = "killCursors";
     let (database, collection) = arguments::namespace(request)?;
     let mut ids = None;
@@ -31,7 +27,12 @@ pub(super) fn run(
     for (at, id) in ids.into_iter().enumerate() {
         let RawBsonRef::Int64(id) = id.map_err(arguments::invalid)? else {
             let field = format!("cursors.{at}");
-            return Err(arguments::wrong_type(KILL, &field, RawBsonRef::Null, "'long'"));
+            return Err(arguments::wrong_type(
+                KILL,
+                &field,
+                RawBsonRef::Null,
+                "'long'",
+            ));
         };
         let ours = shard.cursors.get(id).is_some_and(|cursor| {
             (cursor.database.as_str(), cursor.collection.as_str()) == (database, collection)

@@ -26,9 +26,7 @@ pub(super) fn run(
         Ok(true)
     })?;
     let Some(collection) = shard.catalog.find(database, name) else {
-        return Err(
-            Code::NamespaceNotFound.error(format!("ns does not exist: {database}.{name}"))
-        );
+        return Err(Code::NamespaceNotFound.error(format!("ns does not exist: {database}.{name}")));
     };
     let mut id_index = DocumentWriter::with_capacity(64);
     write_id_index(&mut id_index);

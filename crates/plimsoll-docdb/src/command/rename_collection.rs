@@ -8,11 +8,7 @@ use crate::scheduler::Context;
 use crate::shard::{Shard, ok_reply};
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
     const RENAME: &str = "renameCollection";
     if request.database() != "admin" {
         return Err(Code::Unauthorized
@@ -42,9 +38,9 @@ pub(super) fn run(
         return Err(Code::IllegalOperation.error("Can't rename a collection to itself"));
     }
     let Some(id) = shard.catalog.find(database, source).map(|one| one.id) else {
-        return Err(Code::NamespaceNotFound.error(format!(
-            "Source collection {from} does not exist"
-        )));
+        return Err(
+            Code::NamespaceNotFound.error(format!("Source collection {from} does not exist"))
+        );
     };
     if let Some(existing) = shard.catalog.find(database, target).map(|one| one.id) {
         if !drop_target {

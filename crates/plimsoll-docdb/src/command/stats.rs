@@ -83,7 +83,11 @@ pub(super) fn database(
         indexes += collection.ready().count() as u64 + 1;
         index_bytes += collection.index_bytes();
     }
-    let average = if documents == 0 { 0.0 } else { bytes as f64 / documents as f64 };
+    let average = if documents == 0 {
+        0.0
+    } else {
+        bytes as f64 / documents as f64
+    };
     let mut writer = DocumentWriter::with_capacity(512);
     writer.string("db", database);
     writer.count("collections", collections);

@@ -2,8 +2,8 @@
 
 use super::Run;
 use super::{
-    coll_mod, count, create, create_indexes, delete, distinct, drop, drop_indexes,
-    find, find_and_modify, get_more, insert, kill_cursors, list_collections, list_indexes,
+    coll_mod, count, create, create_indexes, delete, distinct, drop, drop_indexes, find,
+    find_and_modify, get_more, insert, kill_cursors, list_collections, list_indexes,
     rename_collection, stats, update, validate,
 };
 
@@ -93,47 +93,178 @@ impl Entry {
 /// Every command there is, in order of names.
 pub static TABLE: &[Entry] = &[
     // `A` does not follow `a` here: the order is that of bytes.
-    connection("buildInfo", "Tells the version that is spoken.", build_info::respond).or(&["buildinfo"]),
-    write("collMod", "Changes `expireAfterSeconds` of a TTL index.", coll_mod::run),
-    read("collStats", "Tells sizes and counts of a collection.", stats::collection).or(&["collstats"]),
-    connection("connectionStatus", "Tells who is logged in on this connection.", connection_status::respond),
-    read("count", "Counts the documents that match a filter.", count::run),
+    connection(
+        "buildInfo",
+        "Tells the version that is spoken.",
+        build_info::respond,
+    )
+    .or(&["buildinfo"]),
+    write(
+        "collMod",
+        "Changes `expireAfterSeconds` of a TTL index.",
+        coll_mod::run,
+    ),
+    read(
+        "collStats",
+        "Tells sizes and counts of a collection.",
+        stats::collection,
+    )
+    .or(&["collstats"]),
+    connection(
+        "connectionStatus",
+        "Tells who is logged in on this connection.",
+        connection_status::respond,
+    ),
+    read(
+        "count",
+        "Counts the documents that match a filter.",
+        count::run,
+    ),
     write("create", "Creates a collection.", create::run),
-    write("createIndexes", "Creates indexes and fills them from existing documents.", create_indexes::run),
+    write(
+        "createIndexes",
+        "Creates indexes and fills them from existing documents.",
+        create_indexes::run,
+    ),
     cluster("createUser", "Creates a user.", create_user::respond),
-    read("dataSize", "Tells the bytes of a collection's documents.", stats::data_size),
-    read("dbStats", "Tells sizes and counts of a database.", stats::database).or(&["dbstats"]),
-    write("delete", "Deletes documents that match filters.", delete::run),
-    read("distinct", "Lists the different values of a field.", distinct::run),
-    write("drop", "Drops a collection with its indexes.", drop::collection),
-    write("dropDatabase", "Drops a database with all its collections.", drop::database),
-    write("dropIndexes", "Drops indexes by name, by key or all of them.", drop_indexes::run).or(&["deleteIndexes"]),
+    read(
+        "dataSize",
+        "Tells the bytes of a collection's documents.",
+        stats::data_size,
+    ),
+    read(
+        "dbStats",
+        "Tells sizes and counts of a database.",
+        stats::database,
+    )
+    .or(&["dbstats"]),
+    write(
+        "delete",
+        "Deletes documents that match filters.",
+        delete::run,
+    ),
+    read(
+        "distinct",
+        "Lists the different values of a field.",
+        distinct::run,
+    ),
+    write(
+        "drop",
+        "Drops a collection with its indexes.",
+        drop::collection,
+    ),
+    write(
+        "dropDatabase",
+        "Drops a database with all its collections.",
+        drop::database,
+    ),
+    write(
+        "dropIndexes",
+        "Drops indexes by name, by key or all of them.",
+        drop_indexes::run,
+    )
+    .or(&["deleteIndexes"]),
     cluster("dropUser", "Drops a user.", drop_user::respond),
-    cluster("endSessions", "Ends sessions and closes their cursors.", end_sessions::respond),
-    read("find", "Finds documents and opens a cursor over them.", find::run),
-    write("findAndModify", "Changes or removes one document and returns it.", find_and_modify::run).or(&["findandmodify"]),
-    connection("getCmdLineOpts", "Tells the server's options.", get_cmd_line_opts::respond),
-    connection("getLog", "Returns recent messages of the server.", get_log::respond),
-    read("getMore", "Returns the next batch of a cursor.", get_more::run),
-    connection("getParameter", "Tells parameters of the server.", get_parameter::respond),
-    connection("hello", "Tells a driver what this server is and can.", hello::respond).or(&["isMaster", "ismaster"]),
+    cluster(
+        "endSessions",
+        "Ends sessions and closes their cursors.",
+        end_sessions::respond,
+    ),
+    read(
+        "find",
+        "Finds documents and opens a cursor over them.",
+        find::run,
+    ),
+    write(
+        "findAndModify",
+        "Changes or removes one document and returns it.",
+        find_and_modify::run,
+    )
+    .or(&["findandmodify"]),
+    connection(
+        "getCmdLineOpts",
+        "Tells the server's options.",
+        get_cmd_line_opts::respond,
+    ),
+    connection(
+        "getLog",
+        "Returns recent messages of the server.",
+        get_log::respond,
+    ),
+    read(
+        "getMore",
+        "Returns the next batch of a cursor.",
+        get_more::run,
+    ),
+    connection(
+        "getParameter",
+        "Tells parameters of the server.",
+        get_parameter::respond,
+    ),
+    connection(
+        "hello",
+        "Tells a driver what this server is and can.",
+        hello::respond,
+    )
+    .or(&["isMaster", "ismaster"]),
     connection("hostInfo", "Tells about the machine.", host_info::respond),
     write("insert", "Inserts documents.", insert::run),
     read("killCursors", "Closes cursors.", kill_cursors::run),
-    cluster("killSessions", "Ends sessions and closes their cursors.", end_sessions::respond),
-    read("listCollections", "Lists the collections of a database.", list_collections::run),
-    connection("listCommands", "Lists the commands.", list_commands::respond),
-    cluster("listDatabases", "Lists the databases.", list_databases::respond),
-    read("listIndexes", "Lists the indexes of a collection.", list_indexes::run),
+    cluster(
+        "killSessions",
+        "Ends sessions and closes their cursors.",
+        end_sessions::respond,
+    ),
+    read(
+        "listCollections",
+        "Lists the collections of a database.",
+        list_collections::run,
+    ),
+    connection(
+        "listCommands",
+        "Lists the commands.",
+        list_commands::respond,
+    ),
+    cluster(
+        "listDatabases",
+        "Lists the databases.",
+        list_databases::respond,
+    ),
+    read(
+        "listIndexes",
+        "Lists the indexes of a collection.",
+        list_indexes::run,
+    ),
     connection("logout", "Ends a login.", logout::respond),
     connection("ping", "Answers.", ping::respond),
-    write("renameCollection", "Gives a collection another name in its database.", rename_collection::run),
+    write(
+        "renameCollection",
+        "Gives a collection another name in its database.",
+        rename_collection::run,
+    ),
     connection("saslContinue", "Goes on with a login.", sasl::go_on),
     connection("saslStart", "Begins a login (SCRAM-SHA-256).", sasl::start),
-    connection("serverStatus", "Tells counters of the server.", server_status::respond),
-    write("update", "Changes documents that match filters.", update::run).or(&[]),
+    connection(
+        "serverStatus",
+        "Tells counters of the server.",
+        server_status::respond,
+    ),
+    write(
+        "update",
+        "Changes documents that match filters.",
+        update::run,
+    )
+    .or(&[]),
     cluster("updateUser", "Changes a user.", update_user::respond),
     cluster("usersInfo", "Tells about users.", users_info::respond),
-    read("validate", "Checks that documents, indexes and counts agree.", validate::run),
-    connection("whatsmyuri", "Tells the client's address.", whats_my_uri::respond),
+    read(
+        "validate",
+        "Checks that documents, indexes and counts agree.",
+        validate::run,
+    ),
+    connection(
+        "whatsmyuri",
+        "Tells the client's address.",
+        whats_my_uri::respond,
+    ),
 ];

@@ -6,7 +6,6 @@ mod harness;
 mod indexes;
 mod metadata;
 
-
 use std::collections::BTreeSet;
 
 use super::*;

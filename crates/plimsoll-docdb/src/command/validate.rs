@@ -22,11 +22,7 @@ use crate::wire::Request;
 /// Problems that are listed; further ones only count.
 const MOST_PROBLEMS: usize = 100;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
     let (database, name) = arguments::namespace(request)?;
     arguments::each(request, |field, value| {
         match field {
@@ -143,7 +139,9 @@ impl Job for Check {
                     return Ok(Flow::More(self));
                 }
                 budget -= 1;
-                let Some(entry) = index.scan.next() else { break };
+                let Some(entry) = index.scan.next() else {
+                    break;
+                };
                 let (key, value) = entry?;
                 index.found.add(&key, &value);
             }
@@ -248,7 +246,12 @@ impl Check {
         writer.end();
         writer.boolean("valid", self.problems.is_empty());
         writer.boolean("repaired", false);
-        let lists = ["warnings", "extraIndexEntries", "missingIndexEntries", "corruptRecords"];
+        let lists = [
+            "warnings",
+            "extraIndexEntries",
+            "missingIndexEntries",
+            "corruptRecords",
+        ];
         for name in lists {
             writer.begin_array(name);
             writer.end();

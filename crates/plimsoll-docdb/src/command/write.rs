@@ -3,9 +3,9 @@
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
 use crate::bson_writer::{DocumentWriter, decimal};
-use crate::collection::text::type_name;
 use crate::collection::Selection;
 use crate::collection::plan::{self, Wanted};
+use crate::collection::text::type_name;
 use crate::error::{Code, CommandError};
 use crate::query::Filter;
 use crate::shard::Shard;
@@ -56,10 +56,7 @@ impl WriteReply {
     }
 
     /// The reply; `add` puts in what the command has beside `n`.
-    pub(super) fn finish(
-        self,
-        add: Option<&mut dyn FnMut(&mut DocumentWriter)>,
-    ) -> RawDocumentBuf {
+    pub(super) fn finish(self, add: Option<&mut dyn FnMut(&mut DocumentWriter)>) -> RawDocumentBuf {
         let mut writer = DocumentWriter::with_capacity(64);
         writer.count("n", self.n);
         if let Some(add) = add {

@@ -59,7 +59,8 @@ impl Batch {
     pub fn finish(mut self, cursor: i64, database: &str, collection: &str) -> RawDocumentBuf {
         self.writer.end();
         self.writer.long("id", cursor);
-        self.writer.string("ns", &format!("{database}.{collection}"));
+        self.writer
+            .string("ns", &format!("{database}.{collection}"));
         self.writer.end();
         self.writer.double("ok", 1.0);
         self.writer.finish()

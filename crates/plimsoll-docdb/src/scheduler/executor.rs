@@ -92,13 +92,16 @@ struct Finished {
 
 impl<B: Backend> Executor<B> {
     pub fn new(
-        backend: B,
+        mut backend: B,
         limits: Limits,
         clock: Clock,
         (meter, census): (Arc<Meter>, Arc<Census>),
     ) -> Self {
         let queue = FairQueue::new(limits.queue);
         let finished = Vec::new();
+        if let Some(sizes) = backend.census() {
+            census.publish(sizes);
+        }
         Self {
             backend,
             queue,
@@ -125,7 +128,11 @@ impl<B: Backend> Executor<B> {
     /// How long to wait for further commands before the next batch; see [`Pace`].
     pub fn linger(&self) -> Option<Nanos> {
         let queued = self.queue.len();
-        if queued == 0 { None } else { self.pace.linger(queued) }
+        if queued == 0 {
+            None
+        } else {
+            self.pace.linger(queued)
+        }
     }
 
     pub fn has_work(&self) -> bool {

@@ -21,8 +21,17 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn committed(&mut self, committed: &Result<Committed, CommandError>, commands: usize) {
-        let Ok(Committed { fsync: Some(fsync), .. }) = committed else { return };
+    pub(super) fn committed(
+        &mut self,
+        committed: &Result<Committed, CommandError>,
+        commands: usize,
+    ) {
+        let Ok(Committed {
+            fsync: Some(fsync), ..
+        }) = committed
+        else {
+            return;
+        };
         self.recent = [commands, self.recent[0]];
         self.fsync = (self.fsync * 7 + fsync.0) / 8;
     }
@@ -42,7 +51,11 @@ mod tests {
     fn after(fsync: u64, batches: &[usize]) -> Pace {
         let mut pace = Pace::default();
         for commands in batches {
-            let done = Committed { writes: 1, bytes: 1, fsync: Some(Nanos(fsync)) };
+            let done = Committed {
+                writes: 1,
+                bytes: 1,
+                fsync: Some(Nanos(fsync)),
+            };
             pace.committed(&Ok(done), *commands);
         }
         pace
@@ -59,7 +72,11 @@ mod tests {
         let linger = pace.linger(1).unwrap();
         assert!((500_000..=625_000).contains(&linger.0), "{linger:?}");
         assert_eq!(pace.linger(30), None);
-        assert!(after(5_000_000, &[29, 1, 29, 1, 29, 1, 29, 1]).linger(1).is_some());
+        assert!(
+            after(5_000_000, &[29, 1, 29, 1, 29, 1, 29, 1])
+                .linger(1)
+                .is_some()
+        );
     }
 
     #[test]

@@ -76,7 +76,12 @@ impl EventLoop {
     }
 
     /// Waits for sockets and letters, and takes in all that is there.
-    fn take_in(&mut self, wait: Nanos, ready: &mut Vec<Ready>, letters: &mut Vec<Letter>) -> std::io::Result<()> {
+    fn take_in(
+        &mut self,
+        wait: Nanos,
+        ready: &mut Vec<Ready>,
+        letters: &mut Vec<Letter>,
+    ) -> std::io::Result<()> {
         self.poll.wait(wait, ready)?;
         let now = self.shared.clock.now();
         for event in ready.iter() {
@@ -94,7 +99,9 @@ impl EventLoop {
         let begun = self.shared.clock.now();
         while let Some(linger) = self.executor.as_ref().and_then(LocalExecutor::linger) {
             let passed = self.shared.clock.now().0.saturating_sub(begun.0);
-            let Some(left) = linger.0.checked_sub(passed).filter(|left| *left > 0) else { break };
+            let Some(left) = linger.0.checked_sub(passed).filter(|left| *left > 0) else {
+                break;
+            };
             self.take_in(Nanos(left), ready, letters)?;
         }
         Ok(())

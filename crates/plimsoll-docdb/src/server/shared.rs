@@ -195,11 +195,20 @@ impl ExecutorMaker {
     fn options(&self, shares: usize) -> shard::Options {
         let mut options = store::Options::new(Arc::clone(&self.background));
         options.durability = self.config.durability;
-        options.memtable_bytes = (store::Options::DEFAULT_MEMTABLE_BYTES / shares as u64).max(MEMTABLE_BYTES_MIN);
+        options.memtable_bytes =
+            (store::Options::DEFAULT_MEMTABLE_BYTES / shares as u64).max(MEMTABLE_BYTES_MIN);
         if !self.config.slow_fsync.is_zero() {
             options.disk = Arc::new(store::SlowDisk(self.config.slow_fsync));
         }
-        shard::Options { store: options, ..shard::Options::default() }
+        let label = match self.config.durability {
+            Durability::Always => None,
+            Durability::Interval(_) => Some(self.config.durability.to_string()),
+        };
+        shard::Options {
+            store: options,
+            label,
+            ..shard::Options::default()
+        }
     }
 
     pub(crate) fn meters(&self) -> Vec<Arc<Meter>> {

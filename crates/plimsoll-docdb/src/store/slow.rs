@@ -20,7 +20,10 @@ impl Disk for SlowDisk {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(SlowFile { file: RealDisk.open(path)?, added: self.0 }))
+        Ok(Box::new(SlowFile {
+            file: RealDisk.open(path)?,
+            added: self.0,
+        }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -12,7 +12,9 @@ const BEGIN: &str = "<!-- generated from the tables of the program -->\n";
 #[test]
 fn the_page_lists_what_the_tables_have() {
     let page = std::fs::read_to_string(PAGE).unwrap();
-    let (prose, tables) = page.split_once(BEGIN).expect("the mark before the generated part");
+    let (prose, tables) = page
+        .split_once(BEGIN)
+        .expect("the mark before the generated part");
     let wanted = tables_now();
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(PAGE, format!("{prose}{BEGIN}{wanted}")).unwrap();
@@ -22,7 +24,9 @@ fn the_page_lists_what_the_tables_have() {
 }
 
 fn tables_now() -> String {
-    let mut out = String::from("\n## Commands\n\n| command | carried out by | what it does |\n|---|---|---|\n");
+    let mut out = String::from(
+        "\n## Commands\n\n| command | carried out by | what it does |\n|---|---|---|\n",
+    );
     for entry in TABLE {
         let by = match entry.kind {
             Kind::Connection => "connection",
@@ -30,19 +34,31 @@ fn tables_now() -> String {
             Kind::DatabaseRead => "database, reads",
             Kind::DatabaseWrite => "database, writes",
         };
-        let aliases: String = entry.aliases.iter().map(|alias| format!(", `{alias}`")).collect();
+        let aliases: String = entry
+            .aliases
+            .iter()
+            .map(|alias| format!(", `{alias}`"))
+            .collect();
         let _infallible = writeln!(out, "| `{}`{aliases} | {by} | {} |", entry.name, entry.help);
     }
     out.push_str("\n## Roles\n\n| role | allows | on every database when granted on `admin` |\n|---|---|---|\n");
     for role in ROLES {
-        let allows: Vec<_> = role.allows.iter().map(|access| format!("{access:?}").to_lowercase()).collect();
+        let allows: Vec<_> = role
+            .allows
+            .iter()
+            .map(|access| format!("{access:?}").to_lowercase())
+            .collect();
         let any = if role.any_database { "yes" } else { "no" };
         let _infallible = writeln!(out, "| `{}` | {} | {any} |", role.name, allows.join(", "));
     }
     out.push_str("\n## Metrics\n\nAt `/metrics` of the same port, for Prometheus and for `--watch metrics:http://HOST:PORT/metrics`.\n\n");
     out.push_str("| metric | kind | what it says |\n|---|---|---|\n");
     for metric in SPECS {
-        let _infallible = writeln!(out, "| `{}` | {} | {} |", metric.name, metric.kind, metric.help);
+        let _infallible = writeln!(
+            out,
+            "| `{}` | {} | {} |",
+            metric.name, metric.kind, metric.help
+        );
     }
     out
 }

@@ -13,7 +13,10 @@ fn write_errors(reply: &Document) -> Vec<(i32, i32)> {
         .iter()
         .map(|error| {
             let error = error.as_document().unwrap();
-            (error.get_i32("index").unwrap(), error.get_i32("code").unwrap())
+            (
+                error.get_i32("index").unwrap(),
+                error.get_i32("code").unwrap(),
+            )
         })
         .collect()
 }
@@ -21,11 +24,17 @@ fn write_errors(reply: &Document) -> Vec<(i32, i32)> {
 #[test]
 fn an_insert_is_found_and_counted_also_after_reopening() {
     let mut server = Server::new();
-    server.insert("c", vec![doc! { "_id": 1, "a": "x" }, doc! { "a": "y", "_id": 2 }]);
+    server.insert(
+        "c",
+        vec![doc! { "_id": 1, "a": "x" }, doc! { "a": "y", "_id": 2 }],
+    );
     server.reopen();
     let expected = vec![doc! { "_id": 1, "a": "x" }, doc! { "_id": 2, "a": "y" }];
     assert_eq!(server.find(doc! { "find": "c" }), expected);
-    assert_eq!(server.find(doc! { "find": "c", "filter": { "_id": 2.0 } }), expected[1..]);
+    assert_eq!(
+        server.find(doc! { "find": "c", "filter": { "_id": 2.0 } }),
+        expected[1..]
+    );
     assert_eq!(server.ok(doc! { "count": "c" }).get_i32("n").unwrap(), 2);
     assert!(server.find(doc! { "find": "other" }).is_empty());
 }
@@ -71,14 +80,18 @@ fn a_duplicate_key_is_reported_as_mongodb_reports_it() {
     server.ok(doc! { "createIndexes": "c", "indexes": [index] });
     server.insert("c", vec![doc! { "_id": 1, "email": "a@x" }]);
     let reply = server.ok(doc! { "insert": "c", "documents": [{ "_id": 2, "email": "a@x" }] });
-    let error = reply.get_array("writeErrors").unwrap()[0].as_document().unwrap();
+    let error = reply.get_array("writeErrors").unwrap()[0]
+        .as_document()
+        .unwrap();
     let expected = doc! {
         "index": 0, "code": 11000, "keyPattern": { "email": 1 }, "keyValue": { "email": "a@x" },
         "errmsg": "E11000 duplicate key error collection: db.c index: email_1 dup key: { email: \"a@x\" }",
     };
     assert_eq!(error, &expected);
     let reply = server.ok(doc! { "insert": "c", "documents": [{ "_id": 1 }] });
-    let error = reply.get_array("writeErrors").unwrap()[0].as_document().unwrap();
+    let error = reply.get_array("writeErrors").unwrap()[0]
+        .as_document()
+        .unwrap();
     let text = "E11000 duplicate key error collection: db.c index: _id_ dup key: { _id: 1 }";
     assert_eq!(error.get_str("errmsg").unwrap(), text);
 }
@@ -114,7 +127,13 @@ fn update_counts_what_it_matched_and_what_it_changed() {
     ] });
     assert_eq!(reply.get_i32("n").unwrap(), 7, "{reply}");
     assert_eq!(reply.get_i32("nModified").unwrap(), 6, "{reply}");
-    assert_eq!(server.ok(doc! { "count": "c", "query": { "b": 1 } }).get_i32("n").unwrap(), 3);
+    assert_eq!(
+        server
+            .ok(doc! { "count": "c", "query": { "b": 1 } })
+            .get_i32("n")
+            .unwrap(),
+        3
+    );
     server.validate("c");
 }
 
@@ -142,21 +161,37 @@ fn an_update_that_breaks_a_unique_index_changes_nothing() {
     let mut server = Server::new();
     let index = doc! { "key": { "a": 1 }, "name": "a_1", "unique": true };
     server.ok(doc! { "createIndexes": "c", "indexes": [index] });
-    server.insert("c", vec![doc! { "_id": 1, "a": 1 }, doc! { "_id": 2, "a": 2 }]);
+    server.insert(
+        "c",
+        vec![doc! { "_id": 1, "a": 1 }, doc! { "_id": 2, "a": 2 }],
+    );
     let reply = server.ok(doc! { "update": "c", "updates": [
         { "q": { "_id": 2 }, "u": { "$set": { "a": 1 } } },
         { "q": { "_id": 2 }, "u": { "$set": { "a": 3 } } },
     ], "ordered": false });
     assert_eq!(write_errors(&reply), [(0, 11000)]);
-    assert_eq!((reply.get_i32("n").unwrap(), reply.get_i32("nModified").unwrap()), (1, 1), "{reply}");
-    assert_eq!(server.ids(doc! { "find": "c", "filter": { "a": 3 } }), ints(&[2]));
+    assert_eq!(
+        (
+            reply.get_i32("n").unwrap(),
+            reply.get_i32("nModified").unwrap()
+        ),
+        (1, 1),
+        "{reply}"
+    );
+    assert_eq!(
+        server.ids(doc! { "find": "c", "filter": { "a": 3 } }),
+        ints(&[2])
+    );
     server.validate("c");
 }
 
 #[test]
 fn delete_removes_one_or_all() {
     let mut server = Server::with_slice(2);
-    server.insert("c", (0..7).map(|id| doc! { "_id": id, "a": id % 2 }).collect());
+    server.insert(
+        "c",
+        (0..7).map(|id| doc! { "_id": id, "a": id % 2 }).collect(),
+    );
     let reply = server.ok(doc! { "delete": "c", "deletes": [
         { "q": { "_id": 0 }, "limit": 1 },
         { "q": { "a": 1 }, "limit": 1 },
@@ -174,22 +209,61 @@ fn delete_removes_one_or_all() {
 #[test]
 fn find_and_modify_returns_the_old_or_the_new_document() {
     let mut server = Server::with_slice(2);
-    server.insert("c", (0..5).map(|id| doc! { "_id": id, "a": 10 - id }).collect());
+    server.insert(
+        "c",
+        (0..5).map(|id| doc! { "_id": id, "a": 10 - id }).collect(),
+    );
     let cases = [
-        (doc! { "query": { "_id": 1 }, "update": { "$set": { "b": 1 } } }, doc! { "n": 1, "updatedExisting": true }, Some(doc! { "_id": 1, "a": 9 })),
-        (doc! { "query": { "_id": 1 }, "update": { "$set": { "b": 2 } }, "new": true }, doc! { "n": 1, "updatedExisting": true }, Some(doc! { "_id": 1, "a": 9, "b": 2 })),
-        (doc! { "query": {}, "sort": { "a": 1 }, "remove": true }, doc! { "n": 1 }, Some(doc! { "_id": 4, "a": 6 })),
-        (doc! { "query": { "_id": 77 }, "remove": true }, doc! { "n": 0 }, None),
-        (doc! { "query": { "_id": 77 }, "update": { "$set": { "b": 2 } } }, doc! { "n": 0, "updatedExisting": false }, None),
-        (doc! { "query": { "_id": 77 }, "update": { "$set": { "b": 2 } }, "upsert": true }, doc! { "n": 1, "updatedExisting": false, "upserted": 77 }, None),
-        (doc! { "query": { "_id": 78 }, "update": { "$set": { "b": 2 } }, "upsert": true, "new": true, "fields": { "b": 1 } }, doc! { "n": 1, "updatedExisting": false, "upserted": 78 }, Some(doc! { "_id": 78, "b": 2 })),
+        (
+            doc! { "query": { "_id": 1 }, "update": { "$set": { "b": 1 } } },
+            doc! { "n": 1, "updatedExisting": true },
+            Some(doc! { "_id": 1, "a": 9 }),
+        ),
+        (
+            doc! { "query": { "_id": 1 }, "update": { "$set": { "b": 2 } }, "new": true },
+            doc! { "n": 1, "updatedExisting": true },
+            Some(doc! { "_id": 1, "a": 9, "b": 2 }),
+        ),
+        (
+            doc! { "query": {}, "sort": { "a": 1 }, "remove": true },
+            doc! { "n": 1 },
+            Some(doc! { "_id": 4, "a": 6 }),
+        ),
+        (
+            doc! { "query": { "_id": 77 }, "remove": true },
+            doc! { "n": 0 },
+            None,
+        ),
+        (
+            doc! { "query": { "_id": 77 }, "update": { "$set": { "b": 2 } } },
+            doc! { "n": 0, "updatedExisting": false },
+            None,
+        ),
+        (
+            doc! { "query": { "_id": 77 }, "update": { "$set": { "b": 2 } }, "upsert": true },
+            doc! { "n": 1, "updatedExisting": false, "upserted": 77 },
+            None,
+        ),
+        (
+            doc! { "query": { "_id": 78 }, "update": { "$set": { "b": 2 } }, "upsert": true, "new": true, "fields": { "b": 1 } },
+            doc! { "n": 1, "updatedExisting": false, "upserted": 78 },
+            Some(doc! { "_id": 78, "b": 2 }),
+        ),
     ];
     for (fields, last_error, value) in cases {
         let mut command = doc! { "findAndModify": "c" };
         command.extend(fields.clone());
         let reply = server.ok(command);
-        assert_eq!(reply.get_document("lastErrorObject").unwrap(), &last_error, "{fields}");
-        assert_eq!(reply.get("value"), Some(&value.map_or(Bson::Null, Bson::from)), "{fields}");
+        assert_eq!(
+            reply.get_document("lastErrorObject").unwrap(),
+            &last_error,
+            "{fields}"
+        );
+        assert_eq!(
+            reply.get("value"),
+            Some(&value.map_or(Bson::Null, Bson::from)),
+            "{fields}"
+        );
     }
     server.validate("c");
 }
@@ -209,17 +283,32 @@ fn commands_that_mongodb_refuses_are_refused_with_its_codes() {
         (doc! { "find": "c", "collation": { "locale": "de" } }, 115),
         (doc! { "find": "c", "hint": "nope" }, 2),
         (doc! { "find": "c", "hint": { "x": 1 } }, 2),
-        (doc! { "find": "c", "readConcern": { "level": "snapshot" } }, 123),
-        (doc! { "find": "c", "txnNumber": 1_i64, "startTransaction": true, "autocommit": false }, 20),
+        (
+            doc! { "find": "c", "readConcern": { "level": "snapshot" } },
+            123,
+        ),
+        (
+            doc! { "find": "c", "txnNumber": 1_i64, "startTransaction": true, "autocommit": false },
+            20,
+        ),
         (doc! { "find": "c", "maxTimeMS": -1 }, 2),
         (doc! { "insert": "c", "documents": [] }, 16),
         (doc! { "insert": "c" }, 40414),
         (doc! { "insert": "system.x", "documents": [{}] }, 73),
         (doc! { "insert": "a$b", "documents": [{}] }, 73),
-        (doc! { "insert": "c", "documents": [{}], "writeConcern": { "w": 2 } }, 2),
+        (
+            doc! { "insert": "c", "documents": [{}], "writeConcern": { "w": 2 } },
+            2,
+        ),
         (doc! { "findAndModify": "c" }, 9),
-        (doc! { "findAndModify": "c", "remove": true, "update": {} }, 9),
-        (doc! { "findAndModify": "c", "remove": true, "new": true }, 9),
+        (
+            doc! { "findAndModify": "c", "remove": true, "update": {} },
+            9,
+        ),
+        (
+            doc! { "findAndModify": "c", "remove": true, "new": true },
+            9,
+        ),
         (doc! { "nonsense": 1 }, 59),
         (doc! { "distinct": "c" }, 40414),
     ];
@@ -277,7 +366,10 @@ fn count_and_distinct_answer_for_filters_and_arrays() {
         assert_eq!(server.ok(command).get_i32("n").unwrap(), n, "{fields}");
     }
     let values = |reply: Document| reply.get_array("values").unwrap().clone();
-    assert_eq!(values(server.ok(doc! { "distinct": "c", "key": "a" })), ints(&[0, 1, 2]));
+    assert_eq!(
+        values(server.ok(doc! { "distinct": "c", "key": "a" })),
+        ints(&[0, 1, 2])
+    );
     let tags = values(server.ok(doc! { "distinct": "c", "key": "t" }));
     assert_eq!(tags, ["x", "y"].map(Bson::from));
     assert!(values(server.ok(doc! { "distinct": "none", "key": "t" })).is_empty());

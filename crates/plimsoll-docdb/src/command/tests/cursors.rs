@@ -6,7 +6,12 @@ use super::harness::{Server, batch, cursor_id, ints};
 
 fn filled(count: i32, slice: usize) -> Server {
     let mut server = Server::with_slice(slice);
-    server.insert("c", (0..count).map(|id| doc! { "_id": id, "a": count - id }).collect());
+    server.insert(
+        "c",
+        (0..count)
+            .map(|id| doc! { "_id": id, "a": count - id })
+            .collect(),
+    );
     server
 }
 
@@ -18,9 +23,15 @@ fn the_first_batch_has_101_documents_and_the_next_one_the_rest() {
     let id = cursor_id(&reply);
     assert!(id > 0);
     let reply = server.ok(doc! { "getMore": id, "collection": "c", "batchSize": 100 });
-    assert_eq!((batch(&reply, "nextBatch").len(), cursor_id(&reply)), (100, id));
+    assert_eq!(
+        (batch(&reply, "nextBatch").len(), cursor_id(&reply)),
+        (100, id)
+    );
     let reply = server.ok(doc! { "getMore": id, "collection": "c" });
-    assert_eq!((batch(&reply, "nextBatch").len(), cursor_id(&reply)), (49, 0));
+    assert_eq!(
+        (batch(&reply, "nextBatch").len(), cursor_id(&reply)),
+        (49, 0)
+    );
     let (code, text) = server.fail(doc! { "getMore": id, "collection": "c" });
     assert_eq!((code, text), (43, format!("cursor id {id} not found")));
     assert!(server.slices > 30);
@@ -118,12 +129,18 @@ fn killed_and_dropped_cursors_are_gone() {
 fn a_batch_stays_within_16_megabytes() {
     let mut server = Server::new();
     let large = "x".repeat(3 << 20);
-    server.insert("c", (0..12).map(|id| doc! { "_id": id, "x": &large }).collect());
+    server.insert(
+        "c",
+        (0..12).map(|id| doc! { "_id": id, "x": &large }).collect(),
+    );
     let reply = server.ok(doc! { "find": "c" });
     assert_eq!(batch(&reply, "firstBatch").len(), 5);
     let id = cursor_id(&reply);
     let reply = server.ok(doc! { "getMore": id, "collection": "c", "batchSize": 1000 });
     assert_eq!(batch(&reply, "nextBatch").len(), 5);
     let reply = server.ok(doc! { "getMore": id, "collection": "c", "batchSize": 1000 });
-    assert_eq!((batch(&reply, "nextBatch").len(), cursor_id(&reply)), (2, 0));
+    assert_eq!(
+        (batch(&reply, "nextBatch").len(), cursor_id(&reply)),
+        (2, 0)
+    );
 }

@@ -104,14 +104,22 @@ impl Server {
     /// The reply to a command that succeeds.
     pub(super) fn ok(&mut self, command: Document) -> Document {
         let reply = self.run(command.clone());
-        assert_eq!(reply.get("ok"), Some(&Bson::Double(1.0)), "{command} answers {reply}");
+        assert_eq!(
+            reply.get("ok"),
+            Some(&Bson::Double(1.0)),
+            "{command} answers {reply}"
+        );
         reply
     }
 
     /// Code and text of the error of a command that fails.
     pub(super) fn fail(&mut self, command: Document) -> (i32, String) {
         let reply = self.run(command.clone());
-        assert_eq!(reply.get("ok"), Some(&Bson::Double(0.0)), "{command} answers {reply}");
+        assert_eq!(
+            reply.get("ok"),
+            Some(&Bson::Double(0.0)),
+            "{command} answers {reply}"
+        );
         (
             reply.get_i32("code").unwrap(),
             reply.get_str("errmsg").unwrap().to_owned(),
@@ -142,7 +150,10 @@ impl Server {
     /// The `_id`s of a find.
     pub(super) fn ids(&mut self, command: Document) -> Vec<Bson> {
         let found = self.find(command);
-        found.iter().map(|one| one.get("_id").unwrap().clone()).collect()
+        found
+            .iter()
+            .map(|one| one.get("_id").unwrap().clone())
+            .collect()
     }
 
     /// Documents, index entries and counts must agree.
@@ -165,7 +176,10 @@ impl Drop for Server {
 pub(super) fn batch(reply: &Document, name: &str) -> Vec<Document> {
     let cursor = reply.get_document("cursor").unwrap();
     let batch = cursor.get_array(name).unwrap();
-    batch.iter().map(|one| one.as_document().unwrap().clone()).collect()
+    batch
+        .iter()
+        .map(|one| one.as_document().unwrap().clone())
+        .collect()
 }
 
 pub(super) fn cursor_id(reply: &Document) -> i64 {

@@ -31,19 +31,31 @@ fn indexes_are_listed_with_every_option_also_after_reopening() {
     server.reopen();
     let mut expected = vec![doc! { "v": 2, "key": { "_id": 1 }, "name": "_id_" }];
     expected.extend(specs);
-    assert_eq!(batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch"), expected);
+    assert_eq!(
+        batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch"),
+        expected
+    );
 }
 
 #[test]
 fn what_cannot_be_an_index_is_refused() {
     let mut server = Server::new();
     create(&mut server, doc! { "key": { "a": 1 }, "name": "a_1" });
-    create(&mut server, doc! { "key": { "t": 1 }, "name": "t_1", "expireAfterSeconds": 5 });
+    create(
+        &mut server,
+        doc! { "key": { "t": 1 }, "name": "t_1", "expireAfterSeconds": 5 },
+    );
     let cases = [
         (doc! { "key": { "b": 1 }, "name": "a_1" }, 86),
-        (doc! { "key": { "a": 1 }, "name": "a_1", "unique": true }, 86),
+        (
+            doc! { "key": { "a": 1 }, "name": "a_1", "unique": true },
+            86,
+        ),
         (doc! { "key": { "a": 1 }, "name": "other" }, 85),
-        (doc! { "key": { "t": 1 }, "name": "t_1", "expireAfterSeconds": 6 }, 85),
+        (
+            doc! { "key": { "t": 1 }, "name": "t_1", "expireAfterSeconds": 6 },
+            85,
+        ),
         (doc! { "key": { "a": "text" }, "name": "x" }, 67),
         (doc! { "key": { "a": "2dsphere" }, "name": "x" }, 67),
         (doc! { "key": { "a": "hashed" }, "name": "x" }, 67),
@@ -53,12 +65,27 @@ fn what_cannot_be_an_index_is_refused() {
         (doc! { "key": { "$a": 1 }, "name": "x" }, 67),
         (doc! { "key": { "$**": 1 }, "name": "x" }, 67),
         (doc! { "key": {}, "name": "x" }, 67),
-        (doc! { "key": { "x": 1, "y": 1 }, "name": "x", "expireAfterSeconds": 1 }, 67),
-        (doc! { "key": { "x": 1 }, "name": "x", "expireAfterSeconds": -1 }, 67),
-        (doc! { "key": { "x": 1 }, "name": "x", "sparse": true, "partialFilterExpression": { "x": 1 } }, 67),
+        (
+            doc! { "key": { "x": 1, "y": 1 }, "name": "x", "expireAfterSeconds": 1 },
+            67,
+        ),
+        (
+            doc! { "key": { "x": 1 }, "name": "x", "expireAfterSeconds": -1 },
+            67,
+        ),
+        (
+            doc! { "key": { "x": 1 }, "name": "x", "sparse": true, "partialFilterExpression": { "x": 1 } },
+            67,
+        ),
         (doc! { "key": { "x": 1 }, "name": "x", "hidden": true }, 197),
-        (doc! { "key": { "x": 1 }, "name": "x", "nonsense": true }, 197),
-        (doc! { "key": { "_id": 1 }, "name": "_id_", "sparse": true }, 197),
+        (
+            doc! { "key": { "x": 1 }, "name": "x", "nonsense": true },
+            197,
+        ),
+        (
+            doc! { "key": { "_id": 1 }, "name": "_id_", "sparse": true },
+            197,
+        ),
         (doc! { "key": { "x": 1 }, "name": "_id_" }, 2),
         (doc! { "key": { "x": 1 } }, 9),
         (doc! { "name": "x" }, 9),
@@ -66,9 +93,18 @@ fn what_cannot_be_an_index_is_refused() {
     for (spec, expected) in cases {
         assert_eq!(code(&create(&mut server, spec.clone())), expected, "{spec}");
     }
-    let ok = create(&mut server, doc! { "key": { "_id": 1 }, "name": "whatever" });
+    let ok = create(
+        &mut server,
+        doc! { "key": { "_id": 1 }, "name": "whatever" },
+    );
     assert_eq!(ok.get_i32("numIndexesAfter").unwrap(), 3, "{ok}");
-    assert_eq!(code(&create(&mut server, doc! { "key": { "a": 1 }, "name": "u", "unique": true })), 0);
+    assert_eq!(
+        code(&create(
+            &mut server,
+            doc! { "key": { "a": 1 }, "name": "u", "unique": true }
+        )),
+        0
+    );
 }
 
 #[test]
@@ -84,7 +120,10 @@ fn an_index_over_existing_documents_is_complete_and_used() {
         let found = server.ids(doc! { "find": "c", "filter": { "a": 3 }, "hint": "a_1" });
         assert_eq!(found, expected);
         let once = server.ids(doc! { "find": "c", "filter": { "t": 1 }, "hint": "t_1" });
-        assert_eq!(once, server.ids(doc! { "find": "c", "filter": { "t": 1 }, "hint": { "$natural": 1 } }));
+        assert_eq!(
+            once,
+            server.ids(doc! { "find": "c", "filter": { "t": 1 }, "hint": { "$natural": 1 } })
+        );
     }
 }
 
@@ -102,7 +141,10 @@ fn writes_during_an_index_build_are_in_the_index() {
         server.ok(doc! { "update": "c", "updates": [
             { "q": { "_id": (round * 11) % 40 }, "u": { "$set": { "a": 100 + round } }, "upsert": true },
         ] });
-        assert_eq!(batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(), 1);
+        assert_eq!(
+            batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(),
+            1
+        );
         round += 1;
         step = server.go_on(task);
     }
@@ -110,17 +152,29 @@ fn writes_during_an_index_build_are_in_the_index() {
     server.validate("c");
     server.reopen();
     server.validate("c");
-    assert_eq!(batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(), 2);
+    assert_eq!(
+        batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(),
+        2
+    );
 }
 
 #[test]
 fn an_index_build_that_meets_duplicates_leaves_nothing_behind() {
     let mut server = Server::with_slice(2);
-    server.insert("c", (0..9).map(|id| doc! { "_id": id, "a": id % 7 }).collect());
-    let reply = create(&mut server, doc! { "key": { "a": 1 }, "name": "a_1", "unique": true });
+    server.insert(
+        "c",
+        (0..9).map(|id| doc! { "_id": id, "a": id % 7 }).collect(),
+    );
+    let reply = create(
+        &mut server,
+        doc! { "key": { "a": 1 }, "name": "a_1", "unique": true },
+    );
     assert_eq!(code(&reply), 11000, "{reply}");
     assert_eq!(reply.get_document("keyValue").unwrap(), &doc! { "a": 0 });
-    assert_eq!(batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(), 1);
+    assert_eq!(
+        batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(),
+        1
+    );
     server.validate("c");
     server.insert("c", vec![doc! { "_id": 99, "a": 1 }]);
 }
@@ -135,7 +189,10 @@ fn an_unfinished_build_is_given_up_when_the_shard_is_opened_again() {
     server.shard().commit().unwrap();
     drop(step);
     server.reopen();
-    assert_eq!(batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(), 1);
+    assert_eq!(
+        batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(),
+        1
+    );
     assert_eq!(code(&create(&mut server, spec)), 0);
     server.validate("c");
 }
@@ -143,24 +200,52 @@ fn an_unfinished_build_is_given_up_when_the_shard_is_opened_again() {
 #[test]
 fn missing_counts_as_null_in_a_unique_index_unless_it_is_sparse() {
     let mut server = Server::new();
-    create(&mut server, doc! { "key": { "u": 1 }, "name": "u_1", "unique": true });
+    create(
+        &mut server,
+        doc! { "key": { "u": 1 }, "name": "u_1", "unique": true },
+    );
     server.insert("c", vec![doc! { "_id": 1 }]);
     for document in [doc! { "_id": 2 }, doc! { "_id": 2, "u": null }] {
         let reply = server.ok(doc! { "insert": "c", "documents": [document] });
-        let error = reply.get_array("writeErrors").unwrap()[0].as_document().unwrap();
-        assert_eq!(error.get_document("keyValue").unwrap(), &doc! { "u": null }, "{reply}");
+        let error = reply.get_array("writeErrors").unwrap()[0]
+            .as_document()
+            .unwrap();
+        assert_eq!(
+            error.get_document("keyValue").unwrap(),
+            &doc! { "u": null },
+            "{reply}"
+        );
     }
     server.ok(doc! { "dropIndexes": "c", "index": "u_1" });
-    create(&mut server, doc! { "key": { "u": 1 }, "name": "u_1", "unique": true, "sparse": true });
-    server.insert("c", vec![doc! { "_id": 2 }, doc! { "_id": 3 }, doc! { "_id": 4, "u": null }]);
+    create(
+        &mut server,
+        doc! { "key": { "u": 1 }, "name": "u_1", "unique": true, "sparse": true },
+    );
+    server.insert(
+        "c",
+        vec![
+            doc! { "_id": 2 },
+            doc! { "_id": 3 },
+            doc! { "_id": 4, "u": null },
+        ],
+    );
     server.validate("c");
 }
 
 #[test]
 fn multikey_uniqueness_holds_between_documents_and_not_within_one() {
     let mut server = Server::new();
-    create(&mut server, doc! { "key": { "t": 1 }, "name": "t_1", "unique": true });
-    server.insert("c", vec![doc! { "_id": 1, "t": [1, 1, 2] }, doc! { "_id": 2, "t": [3] }]);
+    create(
+        &mut server,
+        doc! { "key": { "t": 1 }, "name": "t_1", "unique": true },
+    );
+    server.insert(
+        "c",
+        vec![
+            doc! { "_id": 1, "t": [1, 1, 2] },
+            doc! { "_id": 2, "t": [3] },
+        ],
+    );
     let reply = server.ok(doc! { "insert": "c", "documents": [{ "_id": 3, "t": [4, 2] }] });
     assert!(reply.contains_key("writeErrors"), "{reply}");
     server.ok(doc! { "update": "c", "updates": [{ "q": { "_id": 1 }, "u": { "$set": { "t": [2, 5] } } }] });
@@ -171,14 +256,22 @@ fn multikey_uniqueness_holds_between_documents_and_not_within_one() {
 #[test]
 fn arrays_side_by_side_cannot_be_indexed() {
     let mut server = Server::new();
-    create(&mut server, doc! { "key": { "a": 1, "b": 1 }, "name": "ab" });
+    create(
+        &mut server,
+        doc! { "key": { "a": 1, "b": 1 }, "name": "ab" },
+    );
     let reply = server.ok(doc! { "insert": "c", "documents": [{ "a": [1, 2], "b": [3, 4] }] });
-    let error = reply.get_array("writeErrors").unwrap()[0].as_document().unwrap();
+    let error = reply.get_array("writeErrors").unwrap()[0]
+        .as_document()
+        .unwrap();
     assert_eq!(error.get_i32("code").unwrap(), 171);
-    server.insert("c", vec![
-        doc! { "_id": 1, "a": [{ "x": 1 }, { "x": 2 }], "b": 1 },
-        doc! { "_id": 2, "a": 1, "b": [] },
-    ]);
+    server.insert(
+        "c",
+        vec![
+            doc! { "_id": 1, "a": [{ "x": 1 }, { "x": 2 }], "b": 1 },
+            doc! { "_id": 2, "a": 1, "b": [] },
+        ],
+    );
     server.validate("c");
 }
 
@@ -186,7 +279,10 @@ fn arrays_side_by_side_cannot_be_indexed() {
 fn indexes_are_dropped_by_name_key_and_star() {
     let mut server = Server::new();
     for name in ["a", "b", "d", "e", "f"] {
-        create(&mut server, doc! { "key": { name: 1 }, "name": format!("{name}_1") });
+        create(
+            &mut server,
+            doc! { "key": { name: 1 }, "name": format!("{name}_1") },
+        );
     }
     server.insert("c", vec![doc! { "_id": 1, "a": 1 }]);
     let drop = |index: Bson| doc! { "dropIndexes": "c", "index": index };
@@ -199,7 +295,10 @@ fn indexes_are_dropped_by_name_key_and_star() {
     ] {
         assert_eq!(server.fail(drop(index.clone())).0, code, "{index}");
     }
-    assert_eq!(server.fail(doc! { "dropIndexes": "none", "index": "*" }).0, 26);
+    assert_eq!(
+        server.fail(doc! { "dropIndexes": "none", "index": "*" }).0,
+        26
+    );
     let names = vec![Bson::from("e_1"), Bson::from("f_1")];
     for (index, before) in [
         (Bson::from("a_1"), 6),
@@ -207,7 +306,10 @@ fn indexes_are_dropped_by_name_key_and_star() {
         (names.into(), 4),
         ("*".into(), 2),
     ] {
-        assert_eq!(server.ok(drop(index)).get_i32("nIndexesWas").unwrap(), before);
+        assert_eq!(
+            server.ok(drop(index)).get_i32("nIndexesWas").unwrap(),
+            before
+        );
     }
     server.validate("c");
 }
@@ -215,25 +317,43 @@ fn indexes_are_dropped_by_name_key_and_star() {
 #[test]
 fn expired_documents_go_and_others_stay() {
     let mut server = Server::new();
-    create(&mut server, doc! { "key": { "t": 1 }, "name": "t_1", "expireAfterSeconds": 10 });
+    create(
+        &mut server,
+        doc! { "key": { "t": 1 }, "name": "t_1", "expireAfterSeconds": 10 },
+    );
     let now = server.now;
     let date = |millis: i64| Bson::DateTime(bson::DateTime::from_millis(millis));
-    server.insert("c", vec![
-        doc! { "_id": 1, "t": date(now - 10_001) },
-        doc! { "_id": 2, "t": date(now - 9_000) },
-        doc! { "_id": 3, "t": "text" },
-        doc! { "_id": 4 },
-        doc! { "_id": 5, "t": [date(now + 5), date(now - 20_000)] },
-        doc! { "_id": 6, "t": date(now - 10_000) },
-    ]);
+    server.insert(
+        "c",
+        vec![
+            doc! { "_id": 1, "t": date(now - 10_001) },
+            doc! { "_id": 2, "t": date(now - 9_000) },
+            doc! { "_id": 3, "t": "text" },
+            doc! { "_id": 4 },
+            doc! { "_id": 5, "t": [date(now + 5), date(now - 20_000)] },
+            doc! { "_id": 6, "t": date(now - 10_000) },
+        ],
+    );
     let date_now = bson::DateTime::from_millis(now);
     while server.shard().tend_once(date_now).unwrap() {}
     server.shard().commit().unwrap();
     assert_eq!(server.ids(doc! { "find": "c" }), ints(&[2, 3, 4]));
     server.validate("c");
-    let reply = server.ok(doc! { "collMod": "c", "index": { "name": "t_1", "expireAfterSeconds": 5 } });
-    assert_eq!((reply.get_i64("expireAfterSeconds_old").unwrap(), reply.get_i64("expireAfterSeconds_new").unwrap()), (10, 5));
-    assert_eq!(server.fail(doc! { "collMod": "c", "index": { "name": "no", "expireAfterSeconds": 5 } }).0, 27);
+    let reply =
+        server.ok(doc! { "collMod": "c", "index": { "name": "t_1", "expireAfterSeconds": 5 } });
+    assert_eq!(
+        (
+            reply.get_i64("expireAfterSeconds_old").unwrap(),
+            reply.get_i64("expireAfterSeconds_new").unwrap()
+        ),
+        (10, 5)
+    );
+    assert_eq!(
+        server
+            .fail(doc! { "collMod": "c", "index": { "name": "no", "expireAfterSeconds": 5 } })
+            .0,
+        27
+    );
     let listed = batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch");
     assert_eq!(listed[1].get_i32("expireAfterSeconds").unwrap(), 5);
 }

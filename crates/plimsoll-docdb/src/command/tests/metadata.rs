@@ -89,7 +89,10 @@ fn what_a_dropped_collection_leaves_is_swept_and_never_seen_again() {
     let mut server = Server::new();
     let index = doc! { "key": { "a": 1 }, "name": "a_1" };
     server.ok(doc! { "createIndexes": "c", "indexes": [index] });
-    server.insert("c", (0..2500).map(|id| doc! { "_id": id, "a": id }).collect());
+    server.insert(
+        "c",
+        (0..2500).map(|id| doc! { "_id": id, "a": id }).collect(),
+    );
     server.ok(doc! { "dropDatabase": 1 });
     server.insert("c", vec![doc! { "_id": 1, "a": 1 }]);
     assert_eq!(server.ids(doc! { "find": "c" }), ints(&[1]));
@@ -102,7 +105,11 @@ fn what_a_dropped_collection_leaves_is_swept_and_never_seen_again() {
     }
     assert!(calls > 4, "{calls}");
     let store = server.shard().store();
-    let left = |space| store.scan(space, Bound::Unbounded, Bound::Unbounded).count();
+    let left = |space| {
+        store
+            .scan(space, Bound::Unbounded, Bound::Unbounded)
+            .count()
+    };
     assert_eq!((left(Space::Documents), left(Space::Indexes)), (1, 0));
     server.validate("c");
 }
@@ -114,15 +121,47 @@ fn statistics_are_those_of_the_documents() {
     server.insert("c", (0..10).map(|id| doc! { "_id": id, "a": id }).collect());
     server.reopen();
     let stats = server.ok(doc! { "collStats": "c" });
-    let size = 10 * i32::try_from(bson::RawDocumentBuf::try_from(&doc! { "_id": 1, "a": 1 }).unwrap().as_bytes().len()).unwrap();
-    assert_eq!((stats.get_i32("count").unwrap(), stats.get_i32("size").unwrap()), (10, size));
+    let size = 10
+        * i32::try_from(
+            bson::RawDocumentBuf::try_from(&doc! { "_id": 1, "a": 1 })
+                .unwrap()
+                .as_bytes()
+                .len(),
+        )
+        .unwrap();
+    assert_eq!(
+        (
+            stats.get_i32("count").unwrap(),
+            stats.get_i32("size").unwrap()
+        ),
+        (10, size)
+    );
     assert_eq!(stats.get_i32("nindexes").unwrap(), 2);
-    assert!(stats.get_document("indexSizes").unwrap().get_i32("a_1").unwrap() > 100);
+    assert!(
+        stats
+            .get_document("indexSizes")
+            .unwrap()
+            .get_i32("a_1")
+            .unwrap()
+            > 100
+    );
     let stats = server.ok(doc! { "dbStats": 1 });
-    assert_eq!((stats.get_i32("objects").unwrap(), stats.get_f64("dataSize").unwrap()), (10, f64::from(size)));
+    assert_eq!(
+        (
+            stats.get_i32("objects").unwrap(),
+            stats.get_f64("dataSize").unwrap()
+        ),
+        (10, f64::from(size))
+    );
     let stats = server.ok(doc! { "collStats": "none" });
     assert_eq!(stats.get_i32("count").unwrap(), 0);
-    assert_eq!(server.ok(doc! { "dbStats": 1, "$db": "none" }).get_i32("objects").unwrap(), 0);
+    assert_eq!(
+        server
+            .ok(doc! { "dbStats": 1, "$db": "none" })
+            .get_i32("objects")
+            .unwrap(),
+        0
+    );
     assert_eq!(server.fail(doc! { "collStats": "c", "scale": 0 }).0, 2);
     assert_eq!(server.fail(doc! { "validate": "none" }).0, 26);
     let databases = server.shard().databases();
