@@ -1,14 +1,148 @@
 //! Runs an aggregation pipeline: expressions and stages over a stream of documents.
+//!
+//! [`Pipeline`] is what a command says; [`Execution`] is one run of it. The caller pushes documents
+//! in slices of any size and takes results as they come, so that other commands get their turn
+//! between; no stage reads its whole input by itself.
 
+mod accumulate;
+mod bucket;
+mod execution;
 pub mod expression;
+mod fuzz;
+mod group;
+mod lookup;
+mod options;
+mod projection;
+mod sort;
+mod stage;
 mod sum;
+mod transform;
+mod unwind;
 
-use bson::Bson;
-use bson::raw::RawBsonRef;
+#[cfg(test)]
+mod tests;
+
+use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
+use bson::{Bson, Document};
+
+pub use execution::{Execution, Progress};
+pub use expression::Variables;
+pub use fuzz::fuzz_pipeline;
+pub use stage::STAGES;
+pub(crate) use transform::Transform;
 
 use crate::error::{Code, CommandError};
+use crate::query::Filter;
+use stage::Stage;
+
+/// What a stage asks of other collections of the database.
+pub trait Foreign {
+    /// The documents of `collection` whose `field` equals any of `values`, or holds an array that
+    /// does; null also stands for a missing field.
+    fn find(
+        &mut self,
+        collection: &str,
+        field: &str,
+        values: &[Bson],
+    ) -> Result<Vec<RawDocumentBuf>, CommandError>;
+
+    /// All documents of `collection`.
+    fn all(&mut self, collection: &str) -> Result<Vec<RawDocumentBuf>, CommandError>;
+}
+
+/// Stages of one pipeline, those of sub-pipelines not counted (MongoDB's limit).
+const STAGES_MAX: usize = 1000;
+
+/// What a blocking stage may hold (MongoDB's limit without the disk).
+pub(crate) const MEMORY_BYTES_MAX: usize = 100 * 1024 * 1024;
+
+/// A pipeline as a command brings it.
+#[derive(Debug, Clone)]
+pub struct Pipeline {
+    stages: Vec<Stage>,
+}
+
+impl Pipeline {
+    /// Reads the stages; `variables` are those of the command's `let`.
+    pub fn parse(stages: &[&RawDocument], variables: &Variables) -> Result<Self, CommandError> {
+        let mut owned = Vec::with_capacity(stages.len());
+        for stage in stages {
+            owned.push(decode(stage)?);
+        }
+        Self::of_documents(&owned, variables, 0)
+    }
+
+    /// As [`Self::parse`], for a pipeline within a stage at `depth`.
+    pub(crate) fn of_documents(
+        stages: &[Document],
+        variables: &Variables,
+        depth: usize,
+    ) -> Result<Self, CommandError> {
+        if stages.len() > STAGES_MAX {
+            return Err(Code::Location7749501.error(format!(
+                "Pipeline length must be no longer than {STAGES_MAX} stages"
+            )));
+        }
+        let mut parsed = Vec::with_capacity(stages.len());
+        for stage in stages {
+            Stage::parse(stage, variables, depth, &mut parsed)?;
+        }
+        sort::take_limits(&mut parsed);
+        Ok(Self { stages: parsed })
+    }
+
+    /// Takes off a `$match` at the front, so that the caller can serve it from an index.
+    pub fn take_leading_match(&mut self) -> Option<Filter> {
+        match self.stages.first() {
+            Some(Stage::Match(_)) => match self.stages.remove(0) {
+                Stage::Match(filter) => Some(*filter),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether the result is one count of all documents and nothing else is asked of them: `[{$count: …}]`.
+    pub fn is_empty(&self) -> bool {
+        self.stages.is_empty()
+    }
+
+    /// The collections that stages of this pipeline read.
+    pub fn foreign_collections(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for stage in &self.stages {
+            stage.foreign_collections(&mut names);
+        }
+        names
+    }
+
+    /// Begins a run.
+    pub fn execute(self, variables: Variables) -> Execution {
+        Execution::new(self.stages, variables)
+    }
+}
 
 /// `value` as an owned one.
 fn owned(value: RawBsonRef<'_>) -> Result<Bson, CommandError> {
     Bson::try_from(value).map_err(|error| Code::InvalidBSON.error(error.to_string()))
 }
+
+pub(crate) fn decode(document: &RawDocument) -> Result<Document, CommandError> {
+    Document::try_from(document).map_err(|error| Code::InvalidBSON.error(error.to_string()))
+}
+
+/// Writes a document between stages down; it may be larger than one that is stored, as in MongoDB, but not by much.
+fn encode(document: &Document) -> Result<RawDocumentBuf, CommandError> {
+    let raw = RawDocumentBuf::try_from(document)
+        .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
+    let size = raw.as_bytes().len();
+    if size > DOCUMENT_BYTES_MAX {
+        return Err(Code::BSONObjectTooLarge.error(format!(
+            "BSONObj size: {size} (0x{size:X}) is invalid. Size must be between 0 and {DOCUMENT_BYTES_MAX}(16MB)"
+        )));
+    }
+    Ok(raw)
+}
+
+/// 16 MiB and the 16 KiB that MongoDB grants for what commands add.
+const DOCUMENT_BYTES_MAX: usize = 16 * 1024 * 1024 + 16 * 1024;

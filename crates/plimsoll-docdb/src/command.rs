@@ -1,5 +1,6 @@
 //! Carries out commands: one file per command, one table for dispatch, help and docs.
 
+mod aggregate;
 mod arguments;
 mod coll_mod;
 mod count;
@@ -9,6 +10,7 @@ mod delete;
 mod distinct;
 mod drop;
 mod drop_indexes;
+mod explain;
 mod find;
 mod find_and_modify;
 mod get_more;

@@ -1,10 +1,12 @@
 //! Asks of documents: filters, projections, sort orders, and which index serves a filter.
 
 pub mod bounds;
+mod computed;
 mod condition;
 mod constant;
 mod field_path;
 mod filter;
+pub mod hostile;
 pub mod keys;
 mod parse;
 mod pattern;

@@ -15,20 +15,18 @@ mod recovery;
 mod scan;
 mod shard;
 mod slice;
-mod slow;
 mod statistics;
 mod tables;
 mod upkeep;
 
 pub use background::Shared;
-pub use disk::{Disk, DiskFile, RealDisk};
+pub use disk::{Disk, DiskFile, RealDisk, SlowDisk};
 pub use error::StoreError;
 pub use journal::replay_hostile;
 pub use options::{Durability, Options};
 pub use scan::Scan;
 pub use shard::{Commit, Store};
 pub use slice::Slice;
-pub use slow::SlowDisk;
 pub use statistics::Statistics;
 
 /// Longest key that can be stored, in bytes; from the table format.

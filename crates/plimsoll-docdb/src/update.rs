@@ -5,10 +5,12 @@ mod bits;
 pub mod display;
 mod fast;
 mod filters;
+mod fuzz;
 mod limits;
 mod modify;
 mod operator;
 mod path;
+mod pipeline;
 mod rename;
 mod replace;
 mod tree;
@@ -24,9 +26,13 @@ use bson::{Bson, Document};
 
 use crate::error::{Code, CommandError};
 use crate::query::Filter;
+pub use fuzz::fuzz_update;
+
+use crate::aggregate::Variables;
 use fast::{Applied, Plan};
 use operator::Operator;
 use path::Part;
+use pipeline::Pipeline;
 use rename::Rename;
 use tree::Children;
 use walk::Walk;
@@ -41,6 +47,7 @@ pub struct Update {
 enum Kind {
     Operators(Operators),
     Replacement(Document),
+    Pipeline(Pipeline),
 }
 
 #[derive(Debug)]
@@ -61,7 +68,23 @@ impl Update {
         update: RawBsonRef<'_>,
         array_filters: &[&RawDocument],
     ) -> Result<Self, CommandError> {
+        Self::parse_with(update, array_filters, &Variables::default())
+    }
+
+    /// As [`Self::parse`], with the command's `let` and the statement's `c`, which pipelines may use.
+    pub fn parse_with(
+        update: RawBsonRef<'_>,
+        array_filters: &[&RawDocument],
+        variables: &Variables,
+    ) -> Result<Self, CommandError> {
         let kind = match update {
+            RawBsonRef::Array(stages) => {
+                if !array_filters.is_empty() {
+                    return Err(Code::FailedToParse
+                        .error("arrayFilters may not be specified for pipeline-style updates"));
+                }
+                Kind::Pipeline(Pipeline::parse(stages, variables)?)
+            }
             RawBsonRef::Document(document) => {
                 let document = decode(document)?;
                 if document
@@ -126,6 +149,7 @@ impl Update {
                 let new = limits::encode(&replace::with_id(replacement, id.as_ref())?)?;
                 Ok((new.as_bytes() != document.as_bytes()).then_some(new))
             }
+            Kind::Pipeline(pipeline) => pipeline.change(document, now),
         }
     }
 
@@ -143,6 +167,7 @@ impl Update {
                 document
             }
             Kind::Replacement(replacement) => replace::with_id(replacement, base.get("_id"))?,
+            Kind::Pipeline(pipeline) => pipeline.apply(&limits::encode(&base)?, now)?,
         };
         finish_upsert(document)
     }

@@ -26,7 +26,11 @@ mod tests;
 use bson::Bson;
 use bson::raw::{RawBsonRef, RawDocument};
 
+pub(super) use evaluate::at_path;
+pub(super) use parse::field_path;
+pub(super) use reals::random;
 pub use scope::Variables;
+pub(super) use scope::footprint;
 pub use table::operators;
 
 use crate::error::CommandError;

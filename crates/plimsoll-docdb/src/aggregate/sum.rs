@@ -127,6 +127,10 @@ impl Extreme {
         }
     }
 
+    pub(super) fn best(&self) -> Option<&Bson> {
+        self.best.as_ref()
+    }
+
     pub(super) fn value(&self) -> Bson {
         self.best.clone().unwrap_or(Bson::Null)
     }

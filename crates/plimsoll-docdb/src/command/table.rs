@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::{
-    coll_mod, count, create, create_indexes, delete, distinct, drop, drop_indexes, find,
+    aggregate, coll_mod, count, create, create_indexes, delete, distinct, drop, drop_indexes, explain, find,
     find_and_modify, get_more, insert, kill_cursors, list_collections, list_indexes,
     rename_collection, stats, update, validate,
 };
@@ -92,7 +92,11 @@ impl Entry {
 
 /// Every command there is, in order of names.
 pub static TABLE: &[Entry] = &[
-    // `A` does not follow `a` here: the order is that of bytes.
+    write(
+        "aggregate",
+        "Runs an aggregation pipeline over a collection.",
+        aggregate::run,
+    ),
     connection(
         "buildInfo",
         "Tells the version that is spoken.",
@@ -169,6 +173,11 @@ pub static TABLE: &[Entry] = &[
         "endSessions",
         "Ends sessions and closes their cursors.",
         end_sessions::respond,
+    ),
+    read(
+        "explain",
+        "Tells how a command would find its documents.",
+        explain::run,
     ),
     read(
         "find",
@@ -253,8 +262,7 @@ pub static TABLE: &[Entry] = &[
         "update",
         "Changes documents that match filters.",
         update::run,
-    )
-    .or(&[]),
+    ),
     cluster("updateUser", "Changes a user.", update_user::respond),
     cluster("usersInfo", "Tells about users.", users_info::respond),
     read(

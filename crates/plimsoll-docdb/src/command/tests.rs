@@ -5,6 +5,7 @@ mod cursors;
 mod harness;
 mod indexes;
 mod metadata;
+mod model;
 
 use std::collections::BTreeSet;
 

@@ -118,8 +118,9 @@ impl Progress {
             if budget == 0 {
                 return Ok(false);
             }
-            budget -= 1;
-            match self.statement(shard, (database, name), raw, &mut budget) {
+            let outcome = self.statement(shard, (database, name), raw, &mut budget);
+            budget = budget.saturating_sub(1);
+            match outcome {
                 Ok(true) => self.next += 1,
                 Ok(false) => return Ok(false),
                 Err(error) => {

@@ -66,7 +66,8 @@ struct IndexCheck {
     catalogued: u64,
     expected: Sum,
     found: Sum,
-    scan: Scan,
+    /// `None` once all entries were seen.
+    scan: Option<Scan>,
 }
 
 /// Entries, regardless of their order.
@@ -98,7 +99,7 @@ impl Check {
             catalogued: index.entries,
             expected: Sum::default(),
             found: Sum::default(),
-            scan: scan(store, Space::Indexes, index.id),
+            scan: Some(scan(store, Space::Indexes, index.id)),
         });
         Self {
             namespace: collection.namespace(),
@@ -134,16 +135,15 @@ impl Job for Check {
             }
         }
         for index in &mut self.indexes {
-            loop {
+            while let Some(scan) = &mut index.scan {
                 if budget == 0 {
                     return Ok(Flow::More(self));
                 }
                 budget -= 1;
-                let Some(entry) = index.scan.next() else {
-                    break;
-                };
-                let (key, value) = entry?;
-                index.found.add(&key, &value);
+                match scan.next().transpose()? {
+                    Some((key, value)) => index.found.add(&key, &value),
+                    None => index.scan = None,
+                }
             }
         }
         self.judge();

@@ -120,7 +120,7 @@ impl Condition {
         };
         match self {
             Self::HasDocument(node) => array.values().position(|element| match element {
-                Value::Document(fields) | Value::Array(fields) => node.matches(fields),
+                Value::Document(fields) | Value::Array(fields) => node.matches(fields, None),
                 _ => false,
             }),
             Self::HasElement(clauses) => array

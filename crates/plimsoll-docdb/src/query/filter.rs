@@ -1,13 +1,17 @@
 //! A filter: a tree of conditions on paths, read once and held against any number of documents.
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;
 
 use bson::Bson;
 use bson::raw::{RawBsonRef, RawDocument};
 
+use super::computed::{Computed, Root};
 use super::condition::{Condition, Operator};
 use super::{parse, positional};
+use crate::aggregate::expression::Variables;
 use crate::error::CommandError;
 use crate::value::path::{Leaf, Path};
 use crate::value::{Fields, Value, with_value};
@@ -16,6 +20,8 @@ use crate::value::{Fields, Value, with_value};
 #[derive(Debug, Clone)]
 pub struct Filter {
     pub(super) root: Node,
+    /// Whether an `$expr` is in it.
+    computes: bool,
 }
 
 /// A filter or a part of one.
@@ -27,6 +33,7 @@ pub(super) enum Node {
     Nor(Vec<Node>),
     Not(Box<Node>),
     Field(Field),
+    Expression(Box<Computed>),
 }
 
 /// A condition on what a path leads to: any one of those values suffices.
@@ -39,26 +46,47 @@ pub(super) struct Field {
 impl Filter {
     /// Reads the filter of a command. Its bytes must have passed [`crate::value::validate`].
     pub fn parse(filter: &RawDocument) -> Result<Self, CommandError> {
-        let root = parse::filter(Fields::of(filter))?;
-        Ok(Self { root })
+        Self::parse_with(filter, &Variables::default())
     }
 
+    /// As [`Self::parse`], with the variables (`let`, the time) that an `$expr` sees.
+    pub fn parse_with(filter: &RawDocument, variables: &Variables) -> Result<Self, CommandError> {
+        let root = parse::filter(Fields::of(filter), variables)?;
+        let computes = root.computes();
+        Ok(Self { root, computes })
+    }
+
+    /// Whether the document matches; not if an `$expr` fails on it ([`Self::try_matches`] says so).
     #[inline]
     pub fn matches(&self, document: &RawDocument) -> bool {
-        self.root.matches(Fields::of(document))
+        if self.computes {
+            return self.try_matches(document).unwrap_or(false);
+        }
+        self.root.matches(Fields::of(document), None)
+    }
+
+    /// As [`Self::matches`]; an error if an `$expr` fails on the document.
+    pub fn try_matches(&self, document: &RawDocument) -> Result<bool, CommandError> {
+        if !self.computes {
+            return Ok(self.root.matches(Fields::of(document), None));
+        }
+        let root = Root::new(document);
+        let matches = self.root.matches(Fields::of(document), Some(&root));
+        root.finish(matches)
     }
 
     /// Whether an element of an array matches, as `$pull` and `$elemMatch` ask: only a document or array can.
     pub fn matches_value(&self, value: RawBsonRef<'_>) -> bool {
         with_value(value, |value| match value {
-            Value::Document(fields) | Value::Array(fields) => self.root.matches(fields),
+            Value::Document(fields) | Value::Array(fields) => self.root.matches(fields, None),
             _ => false,
         })
     }
 
     /// The place in an array that the positional operator `$` stands for, if the filter matches and goes through an array.
     pub fn positional(&self, document: &RawDocument) -> Option<usize> {
-        positional::position(&self.root, Fields::of(document))
+        let root = Root::new(document);
+        positional::position(&self.root, Fields::of(document), &root)
     }
 
     /// The paths and values that an upsert copies: equalities that every match must meet.
@@ -80,14 +108,26 @@ impl Filter {
 
 impl Node {
     #[inline]
-    pub(super) fn matches(&self, document: Fields<'_>) -> bool {
+    pub(super) fn matches(&self, document: Fields<'_>, root: Option<&Root<'_>>) -> bool {
         match self {
             Self::Field(field) => field.matches(document),
-            Self::And(nodes) => nodes.iter().all(|node| node.matches(document)),
-            Self::Or(nodes) => nodes.iter().any(|node| node.matches(document)),
-            Self::Nor(nodes) => !nodes.iter().any(|node| node.matches(document)),
-            Self::Not(node) => !node.matches(document),
+            Self::And(nodes) => nodes.iter().all(|node| node.matches(document, root)),
+            Self::Or(nodes) => nodes.iter().any(|node| node.matches(document, root)),
+            Self::Nor(nodes) => !nodes.iter().any(|node| node.matches(document, root)),
+            Self::Not(node) => !node.matches(document, root),
             Self::Constant(holds) => *holds,
+            Self::Expression(computed) => computed.holds(root),
+        }
+    }
+
+    fn computes(&self) -> bool {
+        match self {
+            Self::Expression(_) => true,
+            Self::And(nodes) | Self::Or(nodes) | Self::Nor(nodes) => {
+                nodes.iter().any(Self::computes)
+            }
+            Self::Not(node) => node.computes(),
+            Self::Field(_) | Self::Constant(_) => false,
         }
     }
 

@@ -5,10 +5,12 @@ mod operator;
 
 pub(super) use operator::{elem_match, is_true};
 
+use super::computed::Computed;
 use super::condition::{Clause, Condition, Operator};
 use super::constant::Constant;
 use super::filter::{Field, Node};
 use super::pattern::Pattern;
+use crate::aggregate::expression::Variables;
 use crate::error::{Code, CommandError};
 use crate::value::path::Path;
 use crate::value::{Element, Fields, Value, kind};
@@ -16,22 +18,51 @@ use crate::value::{Element, Fields, Value, kind};
 /// Levels of operators; documents nest no deeper than [`crate::value::MAX_DEPTH`] where they come in.
 const DEPTH_MAX: usize = crate::value::MAX_DEPTH + 20;
 
-/// A whole filter.
-pub(super) fn filter(fields: Fields<'_>) -> Result<Node, CommandError> {
-    document(fields, DEPTH_MAX)
+/// Where a part of a filter stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Context<'v> {
+    levels_left: usize,
+    /// What an `$expr` sees; `None` where it is about no whole document and so may not be.
+    variables: Option<&'v Variables>,
 }
 
-/// What a filter stands in: some operators are for the whole document only.
-fn document(fields: Fields<'_>, depth: usize) -> Result<Node, CommandError> {
-    let Some(depth) = depth.checked_sub(1) else {
-        return Err(bad_value("the filter is nested too deeply"));
+impl Context<'_> {
+    /// On a value that is no whole document.
+    pub(super) const fn of_value() -> Self {
+        Self {
+            levels_left: DEPTH_MAX,
+            variables: None,
+        }
+    }
+
+    fn deeper(self) -> Result<Self, CommandError> {
+        match self.levels_left.checked_sub(1) {
+            Some(levels_left) => Ok(Self {
+                levels_left,
+                ..self
+            }),
+            None => Err(bad_value("the filter is nested too deeply")),
+        }
+    }
+}
+
+/// A whole filter.
+pub(super) fn filter(fields: Fields<'_>, variables: &Variables) -> Result<Node, CommandError> {
+    let context = Context {
+        levels_left: DEPTH_MAX,
+        variables: Some(variables),
     };
+    document(fields, context)
+}
+
+fn document(fields: Fields<'_>, context: Context<'_>) -> Result<Node, CommandError> {
+    let context = context.deeper()?;
     let mut nodes = Vec::new();
     for element in fields.elements() {
         let name = text(element.name);
         match name.strip_prefix('$') {
-            Some(operator) => nodes.extend(top_level(operator, &element, depth)?),
-            None => field(name, &element, depth, &mut nodes)?,
+            Some(operator) => nodes.extend(top_level(operator, &element, context)?),
+            None => field(name, &element, context, &mut nodes)?,
         }
     }
     Ok(match nodes.pop() {
@@ -47,12 +78,12 @@ fn document(fields: Fields<'_>, depth: usize) -> Result<Node, CommandError> {
 fn top_level(
     operator: &str,
     element: &Element<'_>,
-    depth: usize,
+    context: Context<'_>,
 ) -> Result<Option<Node>, CommandError> {
     Ok(Some(match operator {
-        "and" => Node::And(list(operator, element, depth)?),
-        "or" => Node::Or(list(operator, element, depth)?),
-        "nor" => Node::Nor(list(operator, element, depth)?),
+        "and" => Node::And(list(operator, element, context)?),
+        "or" => Node::Or(list(operator, element, context)?),
+        "nor" => Node::Nor(list(operator, element, context)?),
         "comment" => return Ok(None),
         "alwaysTrue" => Node::Constant(true),
         "alwaysFalse" => Node::Constant(false),
@@ -60,7 +91,8 @@ fn top_level(
         "text" => {
             return Err(Code::IndexNotFound.error("text index required for $text query"));
         }
-        "expr" | "jsonSchema" | "sampleRate" => {
+        "expr" => Node::Expression(Box::new(expression(element, context)?)),
+        "jsonSchema" | "sampleRate" => {
             let text = format!("${operator} is not supported");
             return Err(Code::QueryFeatureNotAllowed.error(text));
         }
@@ -73,8 +105,21 @@ fn top_level(
     }))
 }
 
+fn expression(element: &Element<'_>, context: Context<'_>) -> Result<Computed, CommandError> {
+    let Some(variables) = context.variables else {
+        return Err(bad_value(
+            "$expr can only be applied to the top-level document",
+        ));
+    };
+    Computed::parse(&element.value(), variables)
+}
+
 /// The clauses of `$and`, `$or` or `$nor`.
-fn list(operator: &str, element: &Element<'_>, depth: usize) -> Result<Vec<Node>, CommandError> {
+fn list(
+    operator: &str,
+    element: &Element<'_>,
+    context: Context<'_>,
+) -> Result<Vec<Node>, CommandError> {
     let Value::Array(array) = element.value() else {
         return Err(bad_value(format!("${operator} must be an array")));
     };
@@ -82,7 +127,7 @@ fn list(operator: &str, element: &Element<'_>, depth: usize) -> Result<Vec<Node>
         return Err(bad_value("$and/$or/$nor must be a nonempty array"));
     }
     let clauses = array.values().map(|clause| match clause {
-        Value::Document(fields) => document(fields, depth),
+        Value::Document(fields) => document(fields, context),
         _ => Err(bad_value("$or/$and/$nor entries need to be full objects")),
     });
     clauses.collect()
@@ -92,13 +137,13 @@ fn list(operator: &str, element: &Element<'_>, depth: usize) -> Result<Vec<Node>
 fn field(
     name: &str,
     element: &Element<'_>,
-    depth: usize,
+    context: Context<'_>,
     nodes: &mut Vec<Node>,
 ) -> Result<(), CommandError> {
     let path = Path::parse(name)?;
     match element.value() {
         Value::Document(operators) if begins_with_operator(operators) => {
-            for clause in clauses(name, operators, depth)? {
+            for clause in clauses(name, operators, context)? {
                 nodes.push(clause.at(&path));
             }
         }
@@ -157,13 +202,15 @@ fn compare(operator: Operator, element: &Element<'_>) -> Result<Condition, Comma
 }
 
 /// The operators of `{$gt: 1, $lt: 5}`. `name` is for error texts.
-fn clauses(name: &str, operators: Fields<'_>, depth: usize) -> Result<Vec<Clause>, CommandError> {
-    let Some(depth) = depth.checked_sub(1) else {
-        return Err(bad_value("the filter is nested too deeply"));
-    };
+fn clauses(
+    name: &str,
+    operators: Fields<'_>,
+    context: Context<'_>,
+) -> Result<Vec<Clause>, CommandError> {
+    let context = context.deeper()?;
     let mut found = Vec::new();
     for element in operators.elements() {
-        operator::parse(name, &element, operators, depth, &mut found)?;
+        operator::parse(name, &element, operators, context, &mut found)?;
     }
     Ok(found)
 }

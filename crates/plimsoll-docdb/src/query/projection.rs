@@ -7,7 +7,9 @@ mod tests;
 
 use bson::raw::{RawDocument, RawDocumentBuf};
 
+use super::computed::Computed;
 use super::condition::Condition;
+use crate::aggregate::expression::Variables;
 use crate::error::CommandError;
 use crate::value::{Fields, Writer};
 
@@ -40,8 +42,8 @@ enum Node {
     Slice(Slice),
     /// The first element that matches.
     ElemMatch(Condition),
-    /// A value of its own, whatever the document holds: `{"": value}`.
-    Literal(RawDocumentBuf),
+    /// A value of its own.
+    Computed(Box<Computed>),
     Fork(Fork),
 }
 
@@ -60,7 +62,15 @@ enum Slice {
 impl Projection {
     /// Reads the projection of a command. Its bytes must have passed [`crate::value::validate`].
     pub fn parse(projection: &RawDocument) -> Result<Self, CommandError> {
-        parse::projection(Fields::of(projection))
+        Self::parse_with(projection, &Variables::default())
+    }
+
+    /// As [`Self::parse`], with the variables (`let`, the time) that expressions see.
+    pub fn parse_with(
+        projection: &RawDocument,
+        variables: &Variables,
+    ) -> Result<Self, CommandError> {
+        parse::projection(Fields::of(projection), variables)
     }
 
     /// Whether [`Self::apply`] needs the place that `$` stands for ([`super::Filter::positional`]).
@@ -78,6 +88,7 @@ impl Projection {
         apply::Walk {
             mode: self.mode,
             positional,
+            document,
         }
         .root(self, Fields::of(document), &mut writer)?;
         Ok(writer.finish())

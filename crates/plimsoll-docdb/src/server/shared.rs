@@ -198,7 +198,9 @@ impl ExecutorMaker {
         options.memtable_bytes =
             (store::Options::DEFAULT_MEMTABLE_BYTES / shares as u64).max(MEMTABLE_BYTES_MIN);
         if !self.config.slow_fsync.is_zero() {
-            options.disk = Arc::new(store::SlowDisk(self.config.slow_fsync));
+            options.disk = Arc::new(store::SlowDisk {
+                delay: self.config.slow_fsync,
+            });
         }
         let label = match self.config.durability {
             Durability::Always => None,

@@ -18,7 +18,7 @@ const TITLE: &str = "plimsoll docdb store";
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl Directory {
@@ -52,7 +52,7 @@ impl Directory {
         );
         Ok(Self {
             path: path.to_path_buf(),
-            _lock: lock,
+            lock,
         })
     }
 
@@ -136,6 +136,13 @@ impl Directory {
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // Closing alone would leave the lock to a child process that was forked and has not begun its program.
+        drop(self.lock.unlock());
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 /// A directory tree of journal files.
 pub trait Disk: Debug + Send + Sync {
@@ -66,6 +67,73 @@ impl Disk for RealDisk {
 
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
         File::open(directory)?.sync_all()
+    }
+}
+
+/// The file system with a slower sync, to see what a batch saves on a disk that is not as fast as this one.
+#[derive(Debug, Clone, Copy)]
+pub struct SlowDisk {
+    /// Added to every sync of a file.
+    pub delay: Duration,
+}
+
+impl Disk for SlowDisk {
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        RealDisk.create_directory(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+        RealDisk.list(directory)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        let (file, delay) = (RealDisk.open(path)?, self.delay);
+        Ok(Box::new(SlowFile { file, delay }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove(path)
+    }
+
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        RealDisk.sync_directory(directory)
+    }
+}
+
+#[derive(Debug)]
+struct SlowFile {
+    file: Box<dyn DiskFile>,
+    delay: Duration,
+}
+
+impl DiskFile for SlowFile {
+    fn length(&self) -> io::Result<u64> {
+        self.file.length()
+    }
+
+    fn read_all(&self) -> io::Result<Vec<u8>> {
+        self.file.read_all()
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_at(offset, bytes)
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        self.file.allocate(length)
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.file.truncate(length)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        std::thread::sleep(self.delay);
+        self.file.sync()
     }
 }
 

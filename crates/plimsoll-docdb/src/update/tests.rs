@@ -3,6 +3,7 @@
 mod errors;
 mod operators;
 mod paths;
+mod pipelines;
 mod properties;
 pub(crate) mod shell;
 

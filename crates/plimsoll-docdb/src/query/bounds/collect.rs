@@ -64,7 +64,7 @@ impl<'f> Collected<'f> {
             Node::Not(node) => self.negated(node, place),
             Node::Field(field) => self.field(field, place),
             Node::Constant(true) => {}
-            Node::Constant(false) => self.is_complete = false,
+            Node::Constant(false) | Node::Expression(_) => self.is_complete = false,
         }
     }
 

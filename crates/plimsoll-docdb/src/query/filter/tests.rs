@@ -730,3 +730,40 @@ fn elements_match_as_documents() {
     assert!(condition.matches_value(element.get("x").unwrap().unwrap()));
     assert!(!condition.matches_value(element.get("y").unwrap().unwrap()));
 }
+
+#[test]
+fn expressions_compare_fields_of_one_document() {
+    let greater = doc! {"$expr": {"$gt": ["$a", "$b"]}};
+    check(vec![
+        (
+            greater.clone(),
+            vec![doc! {"a": 2, "b": 1}, doc! {"a": "x", "b": 1}],
+            vec![doc! {"a": 1, "b": 2}],
+        ),
+        (
+            doc! {"$or": [greater, {"c": 1}]},
+            vec![doc! {"c": 1}],
+            vec![doc! {}],
+        ),
+    ]);
+    let mut variables = Variables::default();
+    variables.set("least", Bson::Int32(3));
+    let condition = raw(&doc! {"$expr": {"$gte": ["$a", "$$least"]}});
+    let condition = Filter::parse_with(&condition, &variables).unwrap();
+    assert!(condition.matches(&raw(&doc! {"a": 3})));
+    assert!(!condition.matches(&raw(&doc! {"a": 2})));
+    let failing = filter(&doc! {"$expr": {"$divide": [1, "$a"]}});
+    assert!(!failing.matches(&raw(&doc! {"a": 0})));
+    assert!(failing.try_matches(&raw(&doc! {"a": 0})).is_err());
+    assert_eq!(failing.try_matches(&raw(&doc! {"a": 1})), Ok(true));
+    for inside in [
+        doc! {"a": {"$elemMatch": {"$and": [{"$expr": true}]}}},
+        doc! {"a": {"$expr": 1}},
+    ] {
+        let error = Filter::parse(&raw(&inside)).unwrap_err();
+        assert_eq!(
+            error.message,
+            "$expr can only be applied to the top-level document"
+        );
+    }
+}

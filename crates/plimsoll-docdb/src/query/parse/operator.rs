@@ -1,6 +1,8 @@
 //! Reads one operator on a field: `$gt: 1`, `$in: […]`, `$elemMatch: {…}`.
 
-use super::{bad_value, begins_with_operator, bits, clauses, compare, document, equality, text};
+use super::{
+    Context, bad_value, begins_with_operator, bits, clauses, compare, document, equality, text,
+};
 use crate::error::{Code, CommandError};
 use crate::query::condition::{Clause, Condition, NUMBERS, Operator, Set};
 use crate::query::constant::Constant;
@@ -13,7 +15,7 @@ pub(super) fn parse(
     name: &str,
     element: &Element<'_>,
     siblings: Fields<'_>,
-    depth: usize,
+    context: Context<'_>,
     found: &mut Vec<Clause>,
 ) -> Result<(), CommandError> {
     let operator = text(element.name);
@@ -36,7 +38,7 @@ pub(super) fn parse(
             return Ok(());
         }
         "$not" => {
-            found.push(Clause::Not(not(name, element, depth)?));
+            found.push(Clause::Not(not(name, element, context)?));
             return Ok(());
         }
         "$exists" => {
@@ -47,10 +49,10 @@ pub(super) fn parse(
             });
             return Ok(());
         }
-        "$all" => return all(name, element, depth, found),
+        "$all" => return all(name, element, context, found),
         "$comment" => return Ok(()),
         "$options" if siblings.find(b"$regex").is_some() => return Ok(()),
-        _ => rare(operator, element, siblings, depth)?,
+        _ => rare(operator, element, siblings, context)?,
     };
     found.push(Clause::Is(condition));
     Ok(())
@@ -60,7 +62,7 @@ fn rare(
     operator: &str,
     element: &Element<'_>,
     siblings: Fields<'_>,
-    depth: usize,
+    context: Context<'_>,
 ) -> Result<Condition, CommandError> {
     match operator {
         "$regex" => regex(element, siblings),
@@ -68,7 +70,7 @@ fn rare(
         "$type" => types(&element.value()),
         "$mod" => remainder(&element.value()),
         "$size" => size(element),
-        "$elemMatch" => elem_match(&element.value(), depth),
+        "$elemMatch" => elem_match(&element.value(), context),
         "$bitsAllSet" | "$bitsAllClear" | "$bitsAnySet" | "$bitsAnyClear" => {
             Ok(Condition::Bits(bits::parse(operator, element)?))
         }
@@ -126,7 +128,11 @@ fn set(operator: &str, element: &Element<'_>) -> Result<Set, CommandError> {
     Ok(set)
 }
 
-fn not(name: &str, element: &Element<'_>, depth: usize) -> Result<Vec<Clause>, CommandError> {
+fn not(
+    name: &str,
+    element: &Element<'_>,
+    context: Context<'_>,
+) -> Result<Vec<Clause>, CommandError> {
     match element.value() {
         Value::Regex { .. } => Ok(vec![Clause::Is(equality(element)?)]),
         Value::Document(operators) if operators.is_empty() => {
@@ -136,7 +142,7 @@ fn not(name: &str, element: &Element<'_>, depth: usize) -> Result<Vec<Clause>, C
             Some(first) if !first.name.starts_with(b"$") => {
                 Err(bad_value(format!("unknown operator: {}", text(first.name))))
             }
-            _ => clauses(name, operators, depth),
+            _ => clauses(name, operators, context),
         },
         _ => Err(bad_value("$not needs a regex or a document")),
     }
@@ -146,7 +152,7 @@ fn not(name: &str, element: &Element<'_>, depth: usize) -> Result<Vec<Clause>, C
 fn all(
     name: &str,
     element: &Element<'_>,
-    depth: usize,
+    context: Context<'_>,
     found: &mut Vec<Clause>,
 ) -> Result<(), CommandError> {
     let Value::Array(array) = element.value() else {
@@ -173,7 +179,7 @@ fn all(
         is_elem_match = this;
         is_empty = false;
         found.push(Clause::Is(match first {
-            Some(first) => elem_match(&first.value(), depth)?,
+            Some(first) => elem_match(&first.value(), context)?,
             None => equality(&element)?,
         }));
     }
@@ -186,7 +192,7 @@ fn all(
 
 pub(in crate::query) fn elem_match(
     value: &Value<'_>,
-    depth: usize,
+    context: Context<'_>,
 ) -> Result<Condition, CommandError> {
     const LOGICAL: [&[u8]; 4] = [b"$and", b"$or", b"$nor", b"$where"];
     let Value::Document(fields) = value else {
@@ -196,14 +202,13 @@ pub(in crate::query) fn elem_match(
     let is_of_values =
         begins_with_operator(*fields) && first.is_some_and(|first| !LOGICAL.contains(&first.name));
     if is_of_values {
-        return Ok(Condition::HasElement(clauses("", *fields, depth)?));
+        return Ok(Condition::HasElement(clauses("", *fields, context)?));
     }
-    if fields.find(b"$expr").is_some() {
-        return Err(bad_value(
-            "$expr can only be applied to the top-level document",
-        ));
-    }
-    let node: Node = document(*fields, depth)?;
+    let context = Context {
+        variables: None,
+        ..context
+    };
+    let node: Node = document(*fields, context)?;
     Ok(Condition::HasDocument(Box::new(node)))
 }
 

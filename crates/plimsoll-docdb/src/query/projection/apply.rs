@@ -1,16 +1,20 @@
 //! Walks a document and a projection side by side and writes what goes out.
 
+use bson::raw::RawDocument;
+
 use super::{Fork, Mode, Node, Projection, Slice};
 use crate::error::{Code, CommandError};
 use crate::value::{Element, Fields, Value, Writer, kind};
 
 #[derive(Debug)]
-pub(super) struct Walk {
+pub(super) struct Walk<'d> {
     pub(super) mode: Mode,
     pub(super) positional: Option<usize>,
+    /// What expressions are about.
+    pub(super) document: &'d RawDocument,
 }
 
-impl Walk {
+impl Walk<'_> {
     pub(super) fn root(
         &self,
         projection: &Projection,
@@ -27,8 +31,7 @@ impl Walk {
             }
             self.element(&element, node, false, out)?;
         }
-        literals(&projection.root, document, out);
-        Ok(())
+        self.computed(&projection.root, document, out)
     }
 
     /// A document on the path. `is_cut` once an array on a positional path was reduced.
@@ -42,8 +45,7 @@ impl Walk {
         for element in document.elements() {
             self.element(&element, find(fork, element.name), is_cut, out)?;
         }
-        literals(fork, document, out);
-        Ok(())
+        self.computed(fork, document, out)
     }
 
     fn element(
@@ -91,7 +93,7 @@ impl Walk {
                     }
                 }
             }
-            Some(Node::Literal(_)) => {}
+            Some(Node::Computed(_)) => {}
             Some(Node::Fork(fork)) => self.fork(element, fork, is_cut, out)?,
         }
         Ok(())
@@ -122,9 +124,9 @@ impl Walk {
                 self.array(fork, array, is_cut, &mut written)?;
                 out.nested(kind::ARRAY, element.name, &written);
             }
-            _ if has_literal(fork) => {
+            _ if has_computed(fork) => {
                 let mut written = Writer::default();
-                literals(fork, Fields::EMPTY, &mut written);
+                self.computed(fork, Fields::EMPTY, &mut written)?;
                 out.nested(kind::DOCUMENT, element.name, &written);
             }
             _ if self.mode == Mode::Exclusion => out.element(element),
@@ -178,6 +180,31 @@ impl Walk {
         Ok(true)
     }
 
+    /// Writes the values that replace a field or that the document lacks, in the projection's order.
+    fn computed(
+        &self,
+        fork: &Fork,
+        document: Fields<'_>,
+        out: &mut Writer,
+    ) -> Result<(), CommandError> {
+        for (name, node) in fork {
+            match node {
+                Node::Computed(computed) => {
+                    if let Some(value) = computed.evaluate(self.document)? {
+                        out.bson(name, &value);
+                    }
+                }
+                Node::Fork(inner) if has_computed(inner) && document.find(name).is_none() => {
+                    let mut written = Writer::default();
+                    self.computed(inner, Fields::EMPTY, &mut written)?;
+                    out.nested(kind::DOCUMENT, name, &written);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// The element that `$` stands for, under the name 0.
     fn positioned<'a>(&self, array: Fields<'a>) -> Result<Element<'a>, CommandError> {
         let found = self
@@ -201,29 +228,10 @@ fn find<'a>(fork: &'a Fork, name: &[u8]) -> Option<&'a Node> {
     found.map(|(_, node)| node)
 }
 
-/// Writes the values that replace a field or that the document lacks, in the projection's order.
-fn literals(fork: &Fork, document: Fields<'_>, out: &mut Writer) {
-    for (name, node) in fork {
-        match node {
-            Node::Literal(value) => {
-                if let Some(value) = Fields::of(value).elements().next() {
-                    out.element(&Element { name, ..value });
-                }
-            }
-            Node::Fork(inner) if has_literal(inner) && document.find(name).is_none() => {
-                let mut written = Writer::default();
-                literals(inner, Fields::EMPTY, &mut written);
-                out.nested(kind::DOCUMENT, name, &written);
-            }
-            _ => {}
-        }
-    }
-}
-
-fn has_literal(fork: &Fork) -> bool {
+fn has_computed(fork: &Fork) -> bool {
     fork.iter().any(|(_, node)| match node {
-        Node::Literal(_) => true,
-        Node::Fork(inner) => has_literal(inner),
+        Node::Computed(_) => true,
+        Node::Fork(inner) => has_computed(inner),
         _ => false,
     })
 }

@@ -1,30 +1,37 @@
 //! Reads a projection, with MongoDB's errors for mixed modes, colliding paths and wrong operators.
 
 use super::{Fork, Mode, Node, Projection, Slice};
+use crate::aggregate::expression::{Variables, operators};
 use crate::error::{Code, CommandError};
+use crate::query::computed::Computed;
 use crate::query::field_path;
-use crate::query::parse::{bad_value, elem_match, is_true, text};
-use crate::value::{Element, Fields, MAX_DEPTH, Number, Value, Writer};
+use crate::query::parse::{Context, elem_match, is_true, text};
+use crate::value::{Element, Fields, MAX_DEPTH, Number, Value};
 
 /// What was read so far.
 #[derive(Debug)]
-struct Reading {
+struct Reading<'v> {
+    variables: &'v Variables,
     root: Fork,
     mode: Option<Mode>,
     /// What was said of `_id` itself.
     id: Option<Mode>,
     /// Values of their own make an inclusion of what is otherwise open.
-    has_literal: bool,
+    has_computed: bool,
     has_elem_match: bool,
     is_positional: bool,
 }
 
-pub(super) fn projection(fields: Fields<'_>) -> Result<Projection, CommandError> {
+pub(super) fn projection(
+    fields: Fields<'_>,
+    variables: &Variables,
+) -> Result<Projection, CommandError> {
     let mut reading = Reading {
+        variables,
         root: Vec::new(),
         mode: None,
         id: None,
-        has_literal: false,
+        has_computed: false,
         has_elem_match: false,
         is_positional: false,
     };
@@ -32,7 +39,7 @@ pub(super) fn projection(fields: Fields<'_>) -> Result<Projection, CommandError>
         reading.field(text(element.name), &element, MAX_DEPTH)?;
     }
     let open = match reading.id {
-        _ if reading.has_literal || reading.has_elem_match => Mode::Inclusion,
+        _ if reading.has_computed || reading.has_elem_match => Mode::Inclusion,
         Some(mode) => mode,
         None => Mode::Exclusion,
     };
@@ -44,7 +51,7 @@ pub(super) fn projection(fields: Fields<'_>) -> Result<Projection, CommandError>
     })
 }
 
-impl Reading {
+impl Reading<'_> {
     fn field(
         &mut self,
         path: &str,
@@ -68,7 +75,7 @@ impl Reading {
         }
         let is_flag = matches!(value, Value::Boolean(_)) || Number::of(&value).is_some();
         if !is_flag {
-            return self.literal(path, element);
+            return self.computed(path, &value);
         }
         let mode = if is_true(&value) {
             Mode::Inclusion
@@ -120,28 +127,15 @@ impl Reading {
         }
     }
 
-    fn literal(&mut self, path: &str, element: &Element<'_>) -> Result<(), CommandError> {
-        let needs_expression = match element.value() {
-            Value::String(string) => string.starts_with(b"$"),
-            Value::Array(_) => true,
-            _ => false,
-        };
-        if needs_expression {
-            let text = format!("an expression in a projection is not supported: {path}");
-            return Err(Code::QueryFeatureNotAllowed.error(text));
-        }
+    fn computed(&mut self, path: &str, value: &Value<'_>) -> Result<(), CommandError> {
         if self.mode == Some(Mode::Exclusion) {
             let text = format!("Cannot use an expression in an exclusion projection '{path}'");
             return Err(Code::Location31252.error(text));
         }
-        self.has_literal = true;
+        self.has_computed = true;
         self.mode = Some(Mode::Inclusion);
-        let mut writer = Writer::default();
-        writer.element(&Element {
-            name: b"",
-            ..*element
-        });
-        self.insert(path, Node::Literal(writer.finish()))
+        let computed = Computed::parse(value, self.variables)?;
+        self.insert(path, Node::Computed(Box::new(computed)))
     }
 
     fn operator(
@@ -163,11 +157,11 @@ impl Reading {
             b"$elemMatch" => self.elem_match(path, operator),
             b"$meta" => Err(Code::Location40218
                 .error("query requires text score metadata, but it is not available")),
-            name if name == b"$" => Err(bad_value("unknown expression $")),
-            name => Err(Code::QueryFeatureNotAllowed.error(format!(
-                "the expression {} in a projection is not supported",
-                text(name)
-            ))),
+            name if !operators().iter().any(|known| known.as_bytes() == name) => {
+                let text = format!("Unknown expression {}", text(name));
+                Err(Code::Location31325.error(text))
+            }
+            _ => self.computed(path, &Value::Document(all)),
         }
     }
 
@@ -188,7 +182,7 @@ impl Reading {
             return Err(Code::Location31256.error(text));
         }
         self.has_elem_match = true;
-        let condition = elem_match(&value, MAX_DEPTH)?;
+        let condition = elem_match(&value, Context::of_value())?;
         self.insert(path, Node::ElemMatch(condition))
     }
 

@@ -205,3 +205,36 @@ fn wrong_projections_are_refused() {
         assert!(error.message.starts_with(text), "{projection}: {error}");
     }
 }
+
+#[test]
+fn expressions_make_new_fields() {
+    let document = doc! {"_id": 1, "a": 2, "b": {"c": 3}, "e": [{"x": 1}]};
+    for (projection, expected) in [
+        (
+            doc! {"sum": {"$add": ["$a", "$b.c"]}},
+            doc! {"_id": 1, "sum": 5},
+        ),
+        (
+            doc! {"a": 1, "copy": "$b.c"},
+            doc! {"_id": 1, "a": 2, "copy": 3},
+        ),
+        (doc! {"none": "$missing"}, doc! {"_id": 1}),
+        (
+            doc! {"list": ["$a", "x"], "_id": 0},
+            doc! {"list": [2, "x"]},
+        ),
+        (doc! {"e.y": "$a"}, doc! {"_id": 1, "e": [{"y": 2}]}),
+        (doc! {"a.y": "$b.c"}, doc! {"_id": 1, "a": {"y": 3}}),
+        (doc! {"flag": {"$literal": 1}}, doc! {"_id": 1, "flag": 1}),
+    ] {
+        assert_eq!(
+            project(&projection, &document, None),
+            expected,
+            "{projection}"
+        );
+    }
+    let unknown = Projection::parse(&raw(&doc! {"a": {"$foo": 1}})).unwrap_err();
+    assert_eq!(unknown.code, Code::Location31325);
+    let failing = Projection::parse(&raw(&doc! {"a": {"$divide": [1, 0]}}));
+    assert!(failing.is_err() || failing.unwrap().apply(&raw(&document), None).is_err());
+}

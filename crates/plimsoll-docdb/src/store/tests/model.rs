@@ -209,7 +209,7 @@ proptest! {
 
     /// Memtables of a few kilobytes: flushes and merges all the time.
     #[test]
-    fn equals_a_map_while_flushing_and_merging(steps in prop::collection::vec(step(), 200..1200)) {
+    fn equals_a_map_while_flushing_and_merging(steps in prop::collection::vec(step(), 200..600)) {
         run(&steps, 64 << 10);
     }
 }
