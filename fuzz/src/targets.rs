@@ -1,6 +1,7 @@
 //! What is fuzzed: for each reader of foreign input one function that must never panic.
 
 mod audit;
+mod docdb;
 mod import;
 mod numbers;
 mod program;
@@ -25,7 +26,7 @@ pub struct Target {
     pub words: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 21] = [
     Target {
         name: "response",
         body: response::read,
@@ -95,6 +96,41 @@ pub const TARGETS: [Target; 14] = [
         name: "import",
         body: import::read,
         words: import::WORDS,
+    },
+    Target {
+        name: "wire",
+        body: docdb::read_message,
+        words: docdb::WIRE_WORDS,
+    },
+    Target {
+        name: "bson",
+        body: docdb::read_document,
+        words: docdb::WORDS,
+    },
+    Target {
+        name: "key-order",
+        body: docdb::order_keys,
+        words: docdb::WORDS,
+    },
+    Target {
+        name: "filter",
+        body: docdb::run_filter,
+        words: docdb::WORDS,
+    },
+    Target {
+        name: "update",
+        body: docdb::run_update,
+        words: docdb::UPDATE_WORDS,
+    },
+    Target {
+        name: "pipeline",
+        body: docdb::run_pipeline,
+        words: docdb::PIPELINE_WORDS,
+    },
+    Target {
+        name: "recovery",
+        body: docdb::recover,
+        words: docdb::WIRE_WORDS,
     },
 ];
 

@@ -15,6 +15,7 @@ mod recovery;
 mod scan;
 mod shard;
 mod slice;
+mod snapshot;
 mod statistics;
 mod tables;
 mod upkeep;

@@ -113,7 +113,7 @@ impl Selection {
             let Some(document) = document else { continue };
             self.documents_examined += 1;
             let matches = match &self.filter {
-                Some(filter) => filter.matches(stored(&document)?),
+                Some(filter) => filter.try_matches(stored(&document)?)?,
                 None => true,
             };
             if matches {

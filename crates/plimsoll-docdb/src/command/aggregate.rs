@@ -35,10 +35,7 @@ pub(super) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    pub(super) fn parse(
-        request: &'a Request,
-        now: bson::DateTime,
-    ) -> Result<Self, CommandError> {
+    pub(super) fn parse(request: &'a Request, now: bson::DateTime) -> Result<Self, CommandError> {
         let (mut stages, mut cursor) = (None, false);
         let mut found = Self {
             stages: Vec::new(),
@@ -56,7 +53,7 @@ impl<'a> Arguments<'a> {
                 }
                 "explain" => found.explain = arguments::truth(NAME, name, value)?,
                 "hint" => found.hint = Hint::parse(NAME, value)?,
-                "let" => set_variables(&mut found.variables, value)?,
+                "let" => arguments::variables(NAME, value, &mut found.variables)?,
                 "collation" => arguments::collation(NAME, value)?,
                 "allowDiskUse" | "bypassDocumentValidation" => {
                     arguments::truth(NAME, name, value)?;
@@ -73,16 +70,6 @@ impl<'a> Arguments<'a> {
             "The 'cursor' option is required, except for aggregate with the explain argument",
         ))
     }
-}
-
-fn set_variables(variables: &mut Variables, value: RawBsonRef<'_>) -> Result<(), CommandError> {
-    let values = arguments::object(NAME, "let", value)?;
-    for entry in values {
-        let (name, value) = entry.map_err(arguments::invalid)?;
-        let value = Bson::try_from(value).map_err(arguments::invalid)?;
-        variables.set(name.as_str(), value);
-    }
-    Ok(())
 }
 
 pub(super) fn run(

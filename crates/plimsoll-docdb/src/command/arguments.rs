@@ -1,7 +1,9 @@
 //! Reads the fields of a command: typed, generic arguments accepted, unknown ones refused as MongoDB does.
 
+use bson::Bson;
 use bson::raw::{RawBsonRef, RawDocument};
 
+use crate::aggregate::Variables;
 use crate::catalog::check_collection;
 use crate::collection::text::type_name;
 use crate::error::{Code, CommandError};
@@ -229,6 +231,19 @@ fn number(value: RawBsonRef<'_>) -> Option<f64> {
         RawBsonRef::Decimal128(number) => number.to_string().parse().ok(),
         _ => None,
     }
+}
+
+/// The values of `let`: variables of expressions.
+pub fn variables(
+    place: &str,
+    value: RawBsonRef<'_>,
+    variables: &mut Variables,
+) -> Result<(), CommandError> {
+    for entry in object(place, "let", value)? {
+        let (name, value) = entry.map_err(invalid)?;
+        variables.set(name.as_str(), Bson::try_from(value).map_err(invalid)?);
+    }
+    Ok(())
 }
 
 /// Refuses a field that must not be there, unless its value asks for nothing (`false`, `null`, an empty object).

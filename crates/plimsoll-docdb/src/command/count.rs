@@ -5,6 +5,7 @@ use bson::RawDocumentBuf;
 use super::arguments;
 use super::write::{Hint, select};
 use super::{Flow, Job};
+use crate::aggregate::Variables;
 use crate::bson_writer::DocumentWriter;
 use crate::collection::plan::{self, Wanted};
 use crate::collection::{Next, Selection};
@@ -13,7 +14,11 @@ use crate::scheduler::Context;
 use crate::shard::Shard;
 use crate::wire::Request;
 
-pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+pub(super) fn run(
+    shard: &mut Shard,
+    request: &Request,
+    context: &Context,
+) -> Result<Flow, CommandError> {
     const COUNT: &str = "count";
     let (database, name) = arguments::namespace(request)?;
     let (mut filter, mut hint, mut skip, mut limit) = (None, None, 0, 0);
@@ -46,7 +51,13 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
         let count = collection.map_or(0, |collection| collection.count);
         return Ok(Flow::Done(reply(count.saturating_sub(skip).min(limit))));
     };
-    match select(shard, (database, name), filter, hint.as_ref())? {
+    match select(
+        shard,
+        (database, name),
+        filter,
+        hint.as_ref(),
+        &Variables::at(context.now),
+    )? {
         Some((_, selection)) => Count::begin(shard, selection, skip, limit),
         None => Ok(Flow::Done(reply(0))),
     }

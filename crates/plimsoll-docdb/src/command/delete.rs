@@ -5,6 +5,7 @@ use bson::raw::{RawBsonRef, RawDocument};
 use super::arguments::{self, missing};
 use super::write::{BATCH_MOST, Hint, WriteReply, dropped, id_equality, select};
 use super::{Flow, Job};
+use crate::aggregate::Variables;
 use crate::collection::{Next, Selection, document_key, stored};
 use crate::error::{Code, CommandError};
 use crate::scheduler::Context;
@@ -12,14 +13,17 @@ use crate::shard::Shard;
 use crate::store::Space;
 use crate::wire::Request;
 
-pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+pub(super) fn run(
+    shard: &mut Shard,
+    request: &Request,
+    context: &Context,
+) -> Result<Flow, CommandError> {
     let mut ordered = true;
+    let mut variables = Variables::at(context.now);
     arguments::each(request, |name, value| {
         match name {
             "ordered" => ordered = arguments::truth("delete", name, value)?,
-            "let" => {
-                arguments::object("delete", name, value)?;
-            }
+            "let" => arguments::variables("delete", value, &mut variables)?,
             "deletes" => {}
             _ => return Ok(false),
         }
@@ -31,6 +35,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
     BATCH_MOST.check(deletes.len())?;
     let mut progress = Progress {
         ordered,
+        variables,
         next: 0,
         current: None,
         reply: WriteReply::default(),
@@ -52,6 +57,7 @@ struct Delete {
 #[derive(Debug)]
 struct Progress {
     ordered: bool,
+    variables: Variables,
     next: usize,
     current: Option<Running>,
     reply: WriteReply,
@@ -129,7 +135,13 @@ impl Progress {
             {
                 return self.by_id(shard, namespace, id).map(|()| true);
             }
-            let selection = select(shard, namespace, statement.filter, statement.hint.as_ref())?;
+            let selection = select(
+                shard,
+                namespace,
+                statement.filter,
+                statement.hint.as_ref(),
+                &self.variables,
+            )?;
             let Some((collection, selection)) = selection else {
                 return Ok(true);
             };

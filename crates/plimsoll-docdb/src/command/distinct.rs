@@ -7,6 +7,7 @@ use bson::RawDocumentBuf;
 use super::arguments::{self, missing};
 use super::write::{Hint, select};
 use super::{Flow, Job};
+use crate::aggregate::Variables;
 use crate::bson_writer::{DocumentWriter, decimal};
 use crate::collection::{LARGEST_DOCUMENT, Next, Selection, stored};
 use crate::error::{Code, CommandError};
@@ -16,7 +17,11 @@ use crate::value::path::{Leaf, Path};
 use crate::value::{Fields, Value, Writer, key};
 use crate::wire::Request;
 
-pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+pub(super) fn run(
+    shard: &mut Shard,
+    request: &Request,
+    context: &Context,
+) -> Result<Flow, CommandError> {
     const DISTINCT: &str = "distinct";
     let namespace = arguments::namespace(request)?;
     let (mut field, mut filter, mut hint) = (None, None, None);
@@ -34,7 +39,14 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
     let path = Path::parse(field)?;
     let empty = RawDocumentBuf::new();
     let filter = filter.unwrap_or(&empty);
-    let Some((_, selection)) = select(shard, namespace, filter, hint.as_ref())? else {
+    let Some((_, selection)) = select(
+        shard,
+        namespace,
+        filter,
+        hint.as_ref(),
+        &Variables::at(context.now),
+    )?
+    else {
         return Ok(Flow::Done(Values::default().reply()));
     };
     let job = Distinct {

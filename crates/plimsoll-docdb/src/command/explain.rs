@@ -69,14 +69,21 @@ fn explained(
     }
     let first = |field| request.documents(field).map(|all| first_of(all, request));
     let (target, query) = match request.name() {
-        "find" => (Target::Find, Arguments::parse(request)?),
+        "find" => (Target::Find, Arguments::parse(request, context.now)?),
         "count" => (Target::Count, of_fields(request.body(), "query")?),
         "distinct" => (Target::Distinct, of_fields(request.body(), "query")?),
         "findAndModify" | "findandmodify" => {
             let remove = request.body().get_bool("remove").unwrap_or(false);
             let mut query = of_fields(request.body(), "query")?;
             query.limit = 1;
-            (if remove { Target::Delete } else { Target::Update }, query)
+            (
+                if remove {
+                    Target::Delete
+                } else {
+                    Target::Update
+                },
+                query,
+            )
         }
         "update" => (Target::Update, of_fields(first("updates")??, "q")?),
         "delete" => (Target::Delete, of_fields(first("deletes")??, "q")?),
@@ -140,8 +147,17 @@ fn begin(
     target: Target,
     execute: bool,
 ) -> Result<Flow, CommandError> {
-    let filter = query.filter.map(parse_filter).transpose()?.flatten();
-    explain(shard, namespace, query, filter, (target, execute, Vec::new()))
+    let filter = match query.filter {
+        Some(filter) => parse_filter(filter, &query.variables)?,
+        None => None,
+    };
+    explain(
+        shard,
+        namespace,
+        query,
+        filter,
+        (target, execute, Vec::new()),
+    )
 }
 
 fn explain(
@@ -151,7 +167,7 @@ fn explain(
     filter: Option<Filter>,
     (target, execute, stages): (Target, bool, Vec<Bson>),
 ) -> Result<Flow, CommandError> {
-    find::projection(query.projection)?;
+    find::projection(query)?;
     let limit = (query.limit > 0).then_some(query.limit);
     let rows = find::rows(shard, (database, name), filter, query, limit)?;
     let collection = shard.catalog.find(database, name);
@@ -204,7 +220,13 @@ fn explain_pipeline(
         .map(|stage| owned(stage).map(Bson::from))
         .collect::<Result<_, _>>()?;
     let filter = filter.filter(|filter| !filter.is_empty());
-    explain(shard, namespace, &query, filter, (Target::Pipeline, execute, stages))
+    explain(
+        shard,
+        namespace,
+        &query,
+        filter,
+        (Target::Pipeline, execute, stages),
+    )
 }
 
 fn owned(document: &RawDocument) -> Result<Document, CommandError> {
@@ -228,7 +250,10 @@ fn shown(
         let pattern = query.sort.map_or_else(|| Ok(Document::new()), owned)?;
         let mut sort = doc! { "stage": "SORT", "sortPattern": pattern, "memLimit": SORT_MEMORY, "type": "simple" };
         if query.limit > 0 {
-            sort.insert("limitAmount", i64::try_from(query.limit + query.skip).unwrap_or(i64::MAX));
+            sort.insert(
+                "limitAmount",
+                i64::try_from(query.limit + query.skip).unwrap_or(i64::MAX),
+            );
         }
         sort.insert("inputStage", tree);
         tree = sort;
@@ -243,7 +268,8 @@ fn shown(
     }
     if let Some(projection) = query.projection.filter(|one| !one.is_empty()) {
         let projection = owned(projection)?;
-        tree = doc! { "stage": "PROJECTION_DEFAULT", "transformBy": projection, "inputStage": tree };
+        tree =
+            doc! { "stage": "PROJECTION_DEFAULT", "transformBy": projection, "inputStage": tree };
     }
     let top = match target {
         Target::Count => "COUNT",
@@ -267,19 +293,29 @@ fn access(collection: &Collection, plan: &Plan, filter: Document) -> Document {
             return scan;
         }
         Access::Collection { bounded: true } => {
-            let equal = filter.get("_id").is_some_and(|id| id.as_document().is_none());
+            let equal = filter
+                .get("_id")
+                .is_some_and(|id| id.as_document().is_none());
             if only_id && equal {
                 return doc! { "stage": "IDHACK" };
             }
             (doc! { "_id": 1 }, "_id_", (false, true, false, false))
         }
-        Access::Index { id, unique, multikey } => {
+        Access::Index {
+            id,
+            unique,
+            multikey,
+        } => {
             let Some(index) = collection.indexes.iter().find(|index| index.id == id) else {
                 return doc! { "stage": "EOF" };
             };
             let key = owned(&index.spec.key).unwrap_or_default();
             let partial = index.spec.partial.is_some();
-            (key, index.spec.name.as_str(), (multikey, unique, index.spec.sparse, partial))
+            (
+                key,
+                index.spec.name.as_str(),
+                (multikey, unique, index.spec.sparse, partial),
+            )
         }
     };
     let (multikey, unique, sparse, partial) = flags;

@@ -7,6 +7,7 @@ use super::Flow;
 use super::arguments;
 use super::listing::{self, Opening};
 use super::write::{Hint, id_equality, parse_filter};
+use crate::aggregate::Variables;
 use crate::collection::plan::{self, Wanted};
 use crate::collection::{Next, Rows, Selection, document_key, stored};
 use crate::cursor::{Batch, FIRST_BATCH, Filled, Producer, Source};
@@ -29,11 +30,15 @@ pub(super) struct Arguments<'a> {
     pub batch_size: Option<u64>,
     pub single_batch: bool,
     pub keep: bool,
+    pub variables: Variables,
 }
 
 impl<'a> Arguments<'a> {
-    pub(super) fn parse(request: &'a Request) -> Result<Self, CommandError> {
-        let mut found = Self::default();
+    pub(super) fn parse(request: &'a Request, now: bson::DateTime) -> Result<Self, CommandError> {
+        let mut found = Self {
+            variables: Variables::at(now),
+            ..Self::default()
+        };
         arguments::each(request, |name, value| found.field(name, value))?;
         Ok(found)
     }
@@ -56,9 +61,7 @@ impl<'a> Arguments<'a> {
             "singleBatch" => self.single_batch = arguments::truth(FIND, name, value)?,
             "noCursorTimeout" => self.keep = arguments::truth(FIND, name, value)?,
             "collation" => arguments::collation(FIND, value)?,
-            "let" => {
-                arguments::object(FIND, name, value)?;
-            }
+            "let" => arguments::variables(FIND, value, &mut self.variables)?,
             "allowDiskUse" | "allowPartialResults" | "oplogReplay" => {
                 arguments::truth(FIND, name, value)?;
             }
@@ -98,7 +101,7 @@ pub(super) fn run(
     context: &Context,
 ) -> Result<Flow, CommandError> {
     let (database, name) = arguments::namespace(request)?;
-    let arguments = Arguments::parse(request)?;
+    let arguments = Arguments::parse(request, context.now)?;
     if let Some(id) = arguments.only_id() {
         return by_id(shard, (database, name), id, &arguments).map(Flow::Done);
     }
@@ -122,10 +125,10 @@ pub(super) fn find(
     arguments: &Arguments<'_>,
 ) -> Result<Box<dyn Producer>, CommandError> {
     let filter = match arguments.filter {
-        Some(filter) => parse_filter(filter)?,
+        Some(filter) => parse_filter(filter, &arguments.variables)?,
         None => None,
     };
-    let projection = projection(arguments.projection)?;
+    let projection = projection(arguments)?;
     let limit = (arguments.limit > 0).then_some(arguments.limit);
     let rows = rows(shard, (database, name), filter, arguments, limit)?;
     Ok(match rows {
@@ -162,9 +165,9 @@ pub(super) fn rows(
     Ok(Some(Rows::new(selection, order, arguments.skip, limit)))
 }
 
-pub(super) fn projection(raw: Option<&RawDocument>) -> Result<Option<Projection>, CommandError> {
-    raw.filter(|raw| !raw.is_empty())
-        .map(Projection::parse)
+pub(super) fn projection(arguments: &Arguments<'_>) -> Result<Option<Projection>, CommandError> {
+    let raw = arguments.projection.filter(|raw| !raw.is_empty());
+    raw.map(|raw| Projection::parse_with(raw, &arguments.variables))
         .transpose()
 }
 
@@ -175,7 +178,7 @@ fn by_id(
     id: RawBsonRef<'_>,
     arguments: &Arguments<'_>,
 ) -> Result<RawDocumentBuf, CommandError> {
-    let projection = projection(arguments.projection)?;
+    let projection = projection(arguments)?;
     let mut batch = Batch::new("firstBatch", 1);
     if let Some(collection) = shard.catalog.find(database, name) {
         let mut key = Vec::with_capacity(32);
@@ -234,7 +237,9 @@ impl Producer for Find {
                 continue;
             };
             let filter = self.rows.selection.filter();
-            let positional = filter.and_then(|filter| filter.positional(document));
+            let positional = filter
+                .filter(|_| projection.needs_positional())
+                .and_then(|filter| filter.positional(document));
             let projected = projection.apply(document, positional)?;
             if !batch.push(&projected) {
                 self.pending = Some(projected);

@@ -8,6 +8,7 @@ use super::find::{self, Arguments};
 use super::update::{documents, insert};
 use super::write::{Hint, parse_filter};
 use super::{Flow, Job};
+use crate::aggregate::Variables;
 use crate::bson_writer::DocumentWriter;
 use crate::collection::{Next, Rows, document_key, stored};
 use crate::error::{Code, CommandError};
@@ -73,8 +74,9 @@ struct Outcome {
 }
 
 impl<'a> Fields<'a> {
-    fn parse(request: &'a Request) -> Result<Self, CommandError> {
+    fn parse(request: &'a Request, now: bson::DateTime) -> Result<Self, CommandError> {
         let mut fields = Self::default();
+        fields.find.variables = Variables::at(now);
         arguments::each(request, |name, value| {
             match name {
                 "query" => fields.find.filter = arguments::optional_object(NAME, name, value)?,
@@ -89,7 +91,8 @@ impl<'a> Fields<'a> {
                 "new" => fields.new = arguments::truth(NAME, name, value)?,
                 "upsert" => fields.upsert = arguments::truth(NAME, name, value)?,
                 "collation" => arguments::collation(NAME, value)?,
-                "bypassDocumentValidation" | "let" => {}
+                "let" => arguments::variables(NAME, value, &mut fields.find.variables)?,
+                "bypassDocumentValidation" => {}
                 _ => return Ok(false),
             }
             Ok(true)
@@ -112,13 +115,14 @@ impl<'a> Fields<'a> {
     }
 
     fn action(&self) -> Result<Action, CommandError> {
+        let variables = &self.find.variables;
         let update = self
             .update
-            .map(|update| Update::parse(update, &self.array_filters));
+            .map(|update| Update::parse_with(update, &self.array_filters, variables));
         Ok(Action {
             update: update.transpose()?,
-            filter: Filter::parse(self.find.filter.unwrap_or(empty()))?,
-            projection: find::projection(self.find.projection)?,
+            filter: Filter::parse_with(self.find.filter.unwrap_or(empty()), variables)?,
+            projection: find::projection(&self.find)?,
             new: self.new,
             upsert: self.upsert,
         })
@@ -134,7 +138,7 @@ impl Job for FindAndModify {
         let mut budget = shard.slice;
         let rows = self.rows.take();
         let (database, name) = arguments::namespace(&self.request)?;
-        let fields = Fields::parse(&self.request)?;
+        let fields = Fields::parse(&self.request, self.now)?;
         let action = fields.action()?;
         let mut rows = match rows {
             Some(rows) => Some(rows),
@@ -171,7 +175,7 @@ fn search(
     arguments: &Arguments<'_>,
 ) -> Result<Option<Rows>, CommandError> {
     let filter = match arguments.filter {
-        Some(filter) => parse_filter(filter)?,
+        Some(filter) => parse_filter(filter, &arguments.variables)?,
         None => None,
     };
     find::rows(shard, namespace, filter, arguments, Some(1))

@@ -2,8 +2,8 @@
 
 use super::Run;
 use super::{
-    aggregate, coll_mod, count, create, create_indexes, delete, distinct, drop, drop_indexes, explain, find,
-    find_and_modify, get_more, insert, kill_cursors, list_collections, list_indexes,
+    aggregate, coll_mod, count, create, create_indexes, delete, distinct, drop, drop_indexes,
+    explain, find, find_and_modify, get_more, insert, kill_cursors, list_collections, list_indexes,
     rename_collection, stats, update, validate,
 };
 

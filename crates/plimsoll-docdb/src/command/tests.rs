@@ -6,6 +6,7 @@ mod harness;
 mod indexes;
 mod metadata;
 mod model;
+mod queries;
 
 use std::collections::BTreeSet;
 

@@ -5,6 +5,7 @@ use bson::raw::{RawBson, RawBsonRef, RawDocument};
 use super::arguments::{self, missing};
 use super::write::{BATCH_MOST, Hint, WriteReply, dropped, id_equality, select};
 use super::{Flow, Job};
+use crate::aggregate::Variables;
 use crate::bson_writer::decimal;
 use crate::collection::{Next, Selection, document_key, stored};
 use crate::error::{Code, CommandError};
@@ -21,12 +22,11 @@ pub(super) fn run(
     context: &Context,
 ) -> Result<Flow, CommandError> {
     let mut ordered = true;
+    let mut variables = Variables::at(context.now);
     arguments::each(request, |name, value| {
         match name {
             "ordered" => ordered = arguments::truth("update", name, value)?,
-            "let" => {
-                arguments::object("update", name, value)?;
-            }
+            "let" => arguments::variables("update", value, &mut variables)?,
             "updates" | "bypassDocumentValidation" => {}
             _ => return Ok(false),
         }
@@ -38,6 +38,7 @@ pub(super) fn run(
     BATCH_MOST.check(updates.len())?;
     let mut progress = Progress {
         ordered,
+        variables,
         now: context.now,
         next: 0,
         current: None,
@@ -62,6 +63,7 @@ struct UpdateJob {
 #[derive(Debug)]
 struct Progress {
     ordered: bool,
+    variables: Variables,
     now: bson::DateTime,
     /// The statement that is carried out, or comes next.
     next: usize,
@@ -92,6 +94,8 @@ struct Statement<'a> {
     multi: bool,
     upsert: bool,
     hint: Option<Hint<'a>>,
+    /// `c`: variables of a pipeline.
+    constants: Option<RawBsonRef<'a>>,
 }
 
 impl Job for UpdateJob {
@@ -146,7 +150,7 @@ impl Progress {
     ) -> Result<bool, CommandError> {
         if self.current.is_none() {
             let statement = Statement::parse(raw)?;
-            let update = Update::parse(statement.update, &statement.array_filters)?;
+            let update = statement.update(&self.variables)?;
             if statement.multi && update.is_replacement() {
                 return Err(Code::FailedToParse
                     .error("multi update is not supported for replacement-style update"));
@@ -157,8 +161,14 @@ impl Progress {
             {
                 return Ok(true);
             }
-            let filter = Filter::parse(statement.filter)?;
-            let selection = select(shard, namespace, statement.filter, statement.hint.as_ref())?;
+            let filter = Filter::parse_with(statement.filter, &self.variables)?;
+            let selection = select(
+                shard,
+                namespace,
+                statement.filter,
+                statement.hint.as_ref(),
+                &self.variables,
+            )?;
             let Some((collection, selection)) = selection else {
                 if statement.upsert {
                     self.upsert(shard, namespace, &update, &filter)?;
@@ -310,10 +320,19 @@ pub(super) fn insert(
 }
 
 impl<'a> Statement<'a> {
+    fn update(&self, variables: &Variables) -> Result<Update, CommandError> {
+        let Some(constants) = self.constants else {
+            return Update::parse_with(self.update, &self.array_filters, variables);
+        };
+        let mut all = variables.clone();
+        arguments::variables("update.updates", constants, &mut all)?;
+        Update::parse_with(self.update, &self.array_filters, &all)
+    }
+
     fn parse(raw: &'a RawDocument) -> Result<Self, CommandError> {
         const PLACE: &str = "update.updates";
         let (mut filter, mut update, mut array_filters) = (None, None, Vec::new());
-        let (mut multi, mut upsert, mut hint) = (false, false, None);
+        let (mut multi, mut upsert, mut hint, mut constants) = (false, false, None, None);
         arguments::each_of(PLACE, raw, |name, value| {
             match name {
                 "q" => filter = Some(arguments::object(PLACE, name, value)?),
@@ -323,9 +342,7 @@ impl<'a> Statement<'a> {
                 "arrayFilters" => array_filters = documents(PLACE, name, value)?,
                 "hint" => hint = Hint::parse("update", value)?,
                 "collation" => arguments::collation("update", value)?,
-                "c" => {
-                    arguments::refuse_unless_off("update", name, value)?;
-                }
+                "c" => constants = Some(value),
                 _ => return Ok(false),
             }
             Ok(true)
@@ -337,6 +354,7 @@ impl<'a> Statement<'a> {
             multi,
             upsert,
             hint,
+            constants,
         })
     }
 }

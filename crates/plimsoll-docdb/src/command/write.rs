@@ -2,6 +2,7 @@
 
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
+use crate::aggregate::Variables;
 use crate::bson_writer::{DocumentWriter, decimal};
 use crate::collection::Selection;
 use crate::collection::plan::{self, Wanted};
@@ -145,8 +146,9 @@ pub(super) fn select(
     (database, name): (&str, &str),
     filter: &RawDocument,
     hint: Option<&Hint<'_>>,
+    variables: &Variables,
 ) -> Result<Option<(u32, Selection)>, CommandError> {
-    let parsed = parse_filter(filter)?;
+    let parsed = parse_filter(filter, variables)?;
     let Some(collection) = shard.catalog.find(database, name) else {
         return Ok(None);
     };
@@ -160,11 +162,14 @@ pub(super) fn select(
 }
 
 /// `None` for the empty filter, which all documents match.
-pub(super) fn parse_filter(filter: &RawDocument) -> Result<Option<Filter>, CommandError> {
+pub(super) fn parse_filter(
+    filter: &RawDocument,
+    variables: &Variables,
+) -> Result<Option<Filter>, CommandError> {
     if filter.is_empty() {
         return Ok(None);
     }
-    Filter::parse(filter).map(Some)
+    Filter::parse_with(filter, variables).map(Some)
 }
 
 /// The collection was dropped while a command was on its way over it.

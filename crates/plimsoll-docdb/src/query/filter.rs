@@ -159,6 +159,14 @@ impl Field {
 
     #[inline]
     fn matches(&self, document: Fields<'_>) -> bool {
+        // The most frequent question of all, `{_id: x}` and its like, needs no value decoded.
+        if let Condition::Compare(Operator::Equal, constant) = &self.condition
+            && let [part] = self.path.parts()
+            && let Some(element) = document.find(&part.name)
+            && let Some(is_equal) = constant.equals_bytewise(&element)
+        {
+            return is_equal;
+        }
         self.path.visit(document, self.leaf(), |found| {
             self.condition.holds(found.value.as_ref())
         })

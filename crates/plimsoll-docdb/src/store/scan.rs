@@ -12,7 +12,7 @@ use std::sync::{Arc, RwLock};
 use lsm_tree::{Guard as _, IterGuardImpl};
 
 use super::memtable::{Entry, Memtable};
-use super::shard::Snapshot;
+use super::snapshot::Snapshot;
 use super::tables::Tables;
 use super::{Slice, StoreError};
 

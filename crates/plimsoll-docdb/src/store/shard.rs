@@ -1,11 +1,10 @@
 //! The store of one shard: reads and writes of its executor, commits, and what happens when the disk fails.
 
-use std::collections::BTreeMap;
 use std::mem;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use plimsoll_core::Nanos;
 use plimsoll_net::clock::Clock;
@@ -15,6 +14,7 @@ use super::journal::{Batch, Journal};
 use super::memtable::{Found, Memtable};
 use super::recovery::{self, Recovered};
 use super::scan::{SharedMemtable, is_reversed};
+use super::snapshot::{Snapshot, Snapshots};
 use super::tables::Tables;
 use super::upkeep::{AllTables, Flush, Memtables, Upkeep};
 use super::{Durability, MAX_KEY, Options, Scan, Slice, Space, Statistics, StoreError};
@@ -81,6 +81,7 @@ impl Store {
             flushed,
             statistics,
         } = recovery::open(directory, options, clock)?;
+        let snapshots = Arc::<Snapshots>::default();
         let mut store = Self {
             options: options.clone(),
             clock,
@@ -90,8 +91,8 @@ impl Store {
             active: memtables.map(|memtable| Arc::new(RwLock::new(memtable))),
             sealed: None,
             tables: Arc::new(tables),
-            upkeep: Arc::default(),
-            snapshots: Arc::default(),
+            upkeep: Arc::new(Upkeep::new(Arc::clone(&snapshots))),
+            snapshots,
             flushed,
             read_only: None,
             statistics,
@@ -129,7 +130,7 @@ impl Store {
         if let Some(sealed) = &self.sealed {
             memtables.push(Arc::clone(&sealed.memtables[index]));
         }
-        let snapshot = Snapshot::take(self);
+        let snapshot = self.snapshot();
         Scan::new(memtables, &self.tables[index], range, snapshot)
     }
 
@@ -264,6 +265,15 @@ impl Store {
             Some(_) => self.journal.synced(),
             None => self.journal.written() + u64::from(self.batch.count()),
         }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let is_undone = if self.batch.is_empty() {
+            Arc::default()
+        } else {
+            Arc::clone(&self.is_undone)
+        };
+        Snapshot::take(&self.snapshots, self.newest(), is_undone, &self.directory)
     }
 
     fn check_writable(&self) -> Result<(), StoreError> {
@@ -445,67 +455,4 @@ pub(super) fn read(memtable: &SharedMemtable) -> RwLockReadGuard<'_, Memtable> {
 
 fn write(memtable: &SharedMemtable) -> RwLockWriteGuard<'_, Memtable> {
     memtable.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The sequence numbers that open scans read at.
-#[derive(Debug, Default)]
-pub(super) struct Snapshots(Mutex<BTreeMap<u64, usize>>);
-
-impl Snapshots {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn oldest(&self) -> u64 {
-        self.lock().keys().next().copied().unwrap_or(u64::MAX)
-    }
-}
-
-/// One open scan. It holds the directory's lock, because old table files go when it ends: a store opened anew
-/// might have made files of the same names by then.
-#[derive(Debug)]
-pub(super) struct Snapshot {
-    snapshots: Arc<Snapshots>,
-    sequence: u64,
-    is_undone: Arc<AtomicBool>,
-    _directory: Arc<Directory>,
-}
-
-impl Snapshot {
-    fn take(store: &Store) -> Self {
-        let sequence = store.newest();
-        let snapshots = Arc::clone(&store.snapshots);
-        *snapshots.lock().entry(sequence).or_default() += 1;
-        Self {
-            snapshots,
-            sequence,
-            is_undone: if store.batch.is_empty() {
-                Arc::default()
-            } else {
-                Arc::clone(&store.is_undone)
-            },
-            _directory: Arc::clone(&store.directory),
-        }
-    }
-
-    pub(super) fn sequence(&self) -> u64 {
-        self.sequence
-    }
-
-    /// Whether the batch that was open when this was taken has been undone.
-    pub(super) fn is_undone(&self) -> bool {
-        self.is_undone.load(Ordering::Acquire)
-    }
-}
-
-impl Drop for Snapshot {
-    fn drop(&mut self) {
-        let mut open = self.snapshots.lock();
-        if let Some(count) = open.get_mut(&self.sequence) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.sequence);
-            }
-        }
-    }
 }

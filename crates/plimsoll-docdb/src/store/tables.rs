@@ -3,6 +3,7 @@
 //! The tree's crate (`lsm-tree`) leaves the journal to its caller. Here it leaves the memtable too: `flush` hands it
 //! sorted entries, which become tables of level zero at once.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::ops::Bound;
@@ -124,6 +125,28 @@ impl Tables {
             .compact(Arc::new(strategy), NEWEST)
             .map_err(|failure| error("merge tables of", &self.path, failure))?;
         Ok(self.tree.current_version().id() != before)
+    }
+
+    /// The number that the next table file gets.
+    pub(super) fn next_number(&self) -> u64 {
+        self.tree.next_table_id()
+    }
+
+    /// Removes table files from number `first` on that are not part of the tree.
+    pub(super) fn remove_unlisted(&self, first: u64) {
+        let version = self.tree.current_version();
+        let listed: BTreeSet<u64> = version.iter_tables().map(lsm_tree::Table::id).collect();
+        let directory = self.path.join("tables");
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let number = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok());
+            if number.is_some_and(|number: u64| number >= first && !listed.contains(&number)) {
+                // What cannot be removed now is when the store is opened again.
+                drop(fs::remove_file(entry.path()));
+            }
+        }
     }
 
     /// How far merging is behind.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::background::{Queue, Shared};
 use super::scan::SharedMemtable;
 use super::shard::read;
+use super::snapshot::Snapshots;
 use super::tables::Tables;
 use super::{Space, StoreError};
 
@@ -17,8 +18,9 @@ pub(super) type Memtables = [SharedMemtable; Space::ALL.len()];
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// The state of a store's jobs, shared with the threads that do them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Upkeep {
+    snapshots: Arc<Snapshots>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -35,6 +37,8 @@ struct State {
     flushes: u64,
     merges: u64,
     merge_failure: Option<StoreError>,
+    /// By space the table number from which on a failed job may have left files that no list names.
+    leftovers: [Option<u64>; Space::ALL.len()],
 }
 
 /// What became of the flush of one memtable generation.
@@ -48,6 +52,14 @@ pub(super) enum Flush {
 }
 
 impl Upkeep {
+    pub(super) fn new(snapshots: Arc<Snapshots>) -> Self {
+        Self {
+            snapshots,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,8 +88,13 @@ impl Upkeep {
     }
 
     fn flush(self: Arc<Self>, merges: &Queue, tables: AllTables, memtables: Memtables) {
+        let numbers = next_numbers(&tables);
         let result = guard(|| self.flush_spaces(&tables, &memtables));
         let runs = runs(&tables);
+        if result.is_err() {
+            self.note_leftovers(numbers);
+        }
+        self.clean(&tables, |state| state.is_merging);
         if result.is_ok() && !self.lock().is_closing {
             self.begin_merge(merges, &tables);
         }
@@ -115,6 +132,7 @@ impl Upkeep {
     }
 
     fn merge(self: Arc<Self>, tables: AllTables) {
+        let numbers = next_numbers(&tables);
         let mut result = Ok(());
         let mut merged = true;
         while merged && result.is_ok() {
@@ -133,12 +151,37 @@ impl Upkeep {
             self.lock().runs = runs;
             self.changed.notify_all();
         }
+        if result.is_err() {
+            self.note_leftovers(numbers);
+        }
+        self.clean(&tables, |state| matches!(state.flush, Flush::Running));
         drop(tables);
         let mut state = self.lock();
         state.is_merging = false;
         // Without space merging waits until the next flush finds some.
         state.merge_failure = result.err().filter(|error| !error.is_out_of_space());
         self.changed.notify_all();
+    }
+
+    /// Notes that a job failed which began when the next table numbers were `numbers`.
+    fn note_leftovers(&self, numbers: [u64; Space::ALL.len()]) {
+        for (leftover, number) in self.lock().leftovers.iter_mut().zip(numbers) {
+            *leftover = Some(leftover.map_or(number, |earlier| earlier.min(number)));
+        }
+    }
+
+    /// Removes what failed jobs left, so that a full disk does not get fuller with each try. Waits for a moment
+    /// when no other job is writing and no scan holds on to files that were merged away.
+    fn clean(&self, tables: &AllTables, is_other_running: impl Fn(&State) -> bool) {
+        let mut state = self.lock();
+        if is_other_running(&state) || self.snapshots.oldest() != u64::MAX {
+            return;
+        }
+        for (tables, leftover) in tables.iter().zip(&mut state.leftovers) {
+            if let Some(number) = leftover.take() {
+                tables.remove_unlisted(number);
+            }
+        }
     }
 
     /// Takes the result of a flush, if it has ended.
@@ -196,6 +239,10 @@ impl Upkeep {
         let state = self.lock();
         (state.flushes, state.merges)
     }
+}
+
+fn next_numbers(tables: &AllTables) -> [u64; Space::ALL.len()] {
+    std::array::from_fn(|index| tables[index].next_number())
 }
 
 fn runs(tables: &AllTables) -> usize {

@@ -92,8 +92,15 @@ impl<'a> Fields<'a> {
     }
 
     /// The first element of that name.
+    #[inline]
     pub fn find(self, name: &[u8]) -> Option<Element<'a>> {
-        self.elements().find(|element| element.name == name)
+        let mut elements = self.elements();
+        loop {
+            let element = elements.next()?;
+            if element.name.len() == name.len() && element.name == name {
+                return Some(element);
+            }
+        }
     }
 
     /// The values in order, without their names: what an array holds.

@@ -1,5 +1,8 @@
 //! Table files that cannot be written: a full disk and a failing one, while the journal is still writable.
 
+use std::fs;
+use std::path::Path;
+
 use plimsoll_docdb::store::{Store, StoreError};
 
 use super::hooks::{begin_failing, end_failing, watch};
@@ -18,6 +21,16 @@ fn write_until_refused(store: &mut Store, model: &mut Model, most: u64) -> Optio
     None
 }
 
+fn table_files(directory: &Path) -> u64 {
+    let spaces = ["catalog", "documents", "indexes"];
+    let files = spaces.map(|space| {
+        fs::read_dir(directory.join(space).join("tables"))
+            .unwrap()
+            .count()
+    });
+    files.iter().sum::<usize>() as u64
+}
+
 #[test]
 fn when_tables_find_no_space_nothing_is_lost_and_writing_resumes() {
     let scratch = Scratch::new("full");
@@ -30,6 +43,15 @@ fn when_tables_find_no_space_nothing_is_lost_and_writing_resumes() {
     assert!(error.is_out_of_space(), "{error}");
     assert!(store.statistics().memtable_bytes < options().memtable_bytes + (64 << 10));
     model.compare(&store, "while it is full");
+    let (tables, files) = (store.statistics().tables, table_files(scratch.path()));
+    for _ in 0..2 {
+        std::thread::sleep(std::time::Duration::from_millis(600));
+        assert!(store.flush().is_err());
+        assert!(
+            table_files(scratch.path()) <= files.max(tables),
+            "a failed try leaves files"
+        );
+    }
     drop(store);
     let mut store = Store::open(scratch.path(), &options()).unwrap();
     model.compare(&store, "opened while it is full");

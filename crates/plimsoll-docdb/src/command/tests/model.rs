@@ -124,12 +124,17 @@ impl Model {
     /// Whether a unique index has another document with one of this document's keys.
     fn collides(&self, document: &Document) -> bool {
         let id = document.get_i32("_id").unwrap();
-        let unique = self.indexes.values().filter(|spec| spec.contains_key("unique"));
+        let unique = self
+            .indexes
+            .values()
+            .filter(|spec| spec.contains_key("unique"));
         unique.into_iter().any(|spec| {
             let spec = IndexSpec::parse(&raw(spec)).unwrap();
             let mine = keys(&spec, document);
             let others = self.documents.iter().filter(|(other, _)| **other != id);
-            others.into_iter().any(|(_, other)| !mine.is_disjoint(&keys(&spec, other)))
+            others
+                .into_iter()
+                .any(|(_, other)| !mine.is_disjoint(&keys(&spec, other)))
         })
     }
 
@@ -173,7 +178,11 @@ impl Model {
             .collect();
         let update = doc! { "q": filter.clone(), "u": { "$set": { "b": b } }, "multi": true };
         let reply = server.ok(doc! { "update": "c", "updates": [update] });
-        assert_eq!(reply.get_i32("n").unwrap() as usize, ids.len(), "{filter}: {reply}");
+        assert_eq!(
+            reply.get_i32("n").unwrap() as usize,
+            ids.len(),
+            "{filter}: {reply}"
+        );
         for id in ids {
             self.documents.get_mut(&id).unwrap().insert("b", b);
         }
@@ -184,7 +193,11 @@ impl Model {
         let parsed = Filter::parse(&raw(filter)).unwrap();
         let delete = doc! { "q": filter.clone(), "limit": 0 };
         let reply = server.ok(doc! { "delete": "c", "deletes": [delete] });
-        assert_eq!(reply.get_i32("n").unwrap() as usize, expected, "{filter}: {reply}");
+        assert_eq!(
+            reply.get_i32("n").unwrap() as usize,
+            expected,
+            "{filter}: {reply}"
+        );
         self.documents.retain(|_, one| !parsed.matches(&raw(one)));
     }
 
@@ -194,21 +207,34 @@ impl Model {
             .iter()
             .map(|one| one.get_i32("_id").unwrap())
             .collect();
-        let mut find = doc! { "find": "c", "filter": filter.clone(), "batchSize": 1 + rng.below(5) as i32 };
-        let sorts = [doc! { "a": 1 }, doc! { "b": -1, "a": 1 }, doc! { "u": 1 }, doc! { "a.x": -1 }];
+        let mut find =
+            doc! { "find": "c", "filter": filter.clone(), "batchSize": 1 + rng.below(5) as i32 };
+        let sorts = [
+            doc! { "a": 1 },
+            doc! { "b": -1, "a": 1 },
+            doc! { "u": 1 },
+            doc! { "a.x": -1 },
+        ];
         let sort = sorts.get(rng.below(6) as usize);
         if let Some(sort) = sort {
             find.insert("sort", sort.clone());
         }
         let found = server.find(find.clone());
-        let ids: Vec<i32> = found.iter().map(|one| one.get_i32("_id").unwrap()).collect();
+        let ids: Vec<i32> = found
+            .iter()
+            .map(|one| one.get_i32("_id").unwrap())
+            .collect();
         let once: BTreeSet<i32> = ids.iter().copied().collect();
         assert_eq!(ids.len(), once.len(), "{find}: {ids:?}");
         assert_eq!(once, expected, "{find} with {:?}", self.indexes);
         if let Some(sort) = sort {
             let order = SortOrder::parse(&raw(sort)).unwrap();
             let keys: Vec<Vec<u8>> = found.iter().map(|one| order.key(&raw(one))).collect();
-            assert!(keys.is_sorted(), "{find} gives {found:?} with {:?}", self.indexes);
+            assert!(
+                keys.is_sorted(),
+                "{find} gives {found:?} with {:?}",
+                self.indexes
+            );
         }
         let count = server.ok(doc! { "count": "c", "query": filter.clone() });
         assert_eq!(count.get_i32("n").unwrap() as usize, expected.len());

@@ -177,3 +177,32 @@ fn no_acknowledged_batch_is_lost_wherever_the_journal_is_cut() {
 fn with_an_interval_whole_batches_are_lost_from_the_end_only() {
     cut_everywhere(Durability::Interval(50), 12);
 }
+
+/// Three unsynced batches of one sector each, of which the first is lost. A new batch of the same size in its place
+/// ends exactly where the second begins, which must not come back with it.
+#[test]
+fn what_was_written_behind_a_lost_batch_does_not_come_back() {
+    let scratch = Scratch::new("behind");
+    let disk = SimulatedDisk::new(World::default());
+    let durability = Durability::Interval(50);
+    let mut store = Store::open(scratch.path(), &simulated(&disk, durability)).unwrap();
+    let write = |store: &mut Store, key: &[u8; 2]| {
+        // Head, tag and lengths take 47 bytes.
+        store.put(Space::Documents, key, &[7; 512 - 47 - 2]);
+        assert_eq!(store.commit().unwrap().bytes, 512);
+    };
+    for key in [b"k1", b"k2", b"k3"] {
+        write(&mut store, key);
+    }
+    let cut = disk.world().after_cut(Survives::AllButSector(0));
+    drop(store);
+    let disk = SimulatedDisk::new(cut);
+    let mut store = Store::open(scratch.path(), &simulated(&disk, durability)).unwrap();
+    assert_eq!(pairs(all(&store, Space::Documents)).len(), 0);
+    write(&mut store, b"k4");
+    drop(store);
+    let store = Store::open(scratch.path(), &simulated(&disk, durability)).unwrap();
+    let found = pairs(all(&store, Space::Documents));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].0, b"k4");
+}

@@ -10,7 +10,7 @@ use super::evaluate;
 
 fn config() -> Config {
     Config {
-        cases: 1000,
+        cases: 256,
         rng_algorithm: RngAlgorithm::ChaCha,
         rng_seed: RngSeed::Fixed(168),
         failure_persistence: None,

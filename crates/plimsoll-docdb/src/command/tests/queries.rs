@@ -1,0 +1,309 @@
+//! aggregate and explain; which index a query uses.
+
+use bson::{Bson, Document, doc};
+
+use super::harness::{Server, batch, cursor_id, ints};
+
+fn filled(slice: usize) -> Server {
+    let mut server = Server::with_slice(slice);
+    let index = |key: Document, name: &str| doc! { "key": key, "name": name };
+    let indexes = vec![
+        index(doc! { "a": 1 }, "a_1"),
+        index(doc! { "a": 1, "b": -1 }, "a_1_b_-1"),
+        index(doc! { "t": 1 }, "t_1"),
+    ];
+    server.ok(doc! { "createIndexes": "c", "indexes": indexes });
+    let documents =
+        (0..60).map(|id| doc! { "_id": id, "a": id % 6, "b": id % 4, "t": [id, id + 1] });
+    server.insert("c", documents.collect());
+    server
+}
+
+/// The stages of a winning plan from the top, and the index at its end.
+fn plan(reply: &Document) -> (Vec<String>, String) {
+    let planner = reply.get_document("queryPlanner").unwrap();
+    let mut stage = planner.get_document("winningPlan").unwrap();
+    let (mut stages, mut index) = (Vec::new(), String::new());
+    loop {
+        stages.push(stage.get_str("stage").unwrap().to_owned());
+        if let Ok(name) = stage.get_str("indexName") {
+            name.clone_into(&mut index);
+        }
+        match stage.get_document("inputStage") {
+            Ok(inner) => stage = inner,
+            Err(_) => return (stages, index),
+        }
+    }
+}
+
+#[test]
+fn the_planner_takes_the_index_that_narrows_most() {
+    let mut server = filled(1000);
+    // Fields of the find; stages; index; keys and documents examined; documents returned.
+    let cases = [
+        (doc! {}, "COLLSCAN", "", 0, 60, 60),
+        (doc! { "filter": { "_id": 5 } }, "IDHACK", "", 0, 1, 1),
+        (
+            doc! { "filter": { "_id": { "$gt": 55 } } },
+            "FETCH IXSCAN",
+            "_id_",
+            0,
+            4,
+            4,
+        ),
+        (
+            doc! { "filter": { "a": 1 } },
+            "FETCH IXSCAN",
+            "a_1",
+            10,
+            10,
+            10,
+        ),
+        (
+            doc! { "filter": { "a": 1, "b": 1 } },
+            "FETCH IXSCAN",
+            "a_1_b_-1",
+            5,
+            5,
+            5,
+        ),
+        (
+            doc! { "filter": { "a": 1, "b": { "$gt": 1 } } },
+            "FETCH IXSCAN",
+            "a_1_b_-1",
+            5,
+            5,
+            5,
+        ),
+        (doc! { "filter": { "b": 1 } }, "COLLSCAN", "", 0, 60, 15),
+        (
+            doc! { "filter": { "a": { "$in": [1, 2] } } },
+            "FETCH IXSCAN",
+            "a_1",
+            20,
+            20,
+            20,
+        ),
+        (
+            doc! { "filter": { "t": 7 } },
+            "FETCH IXSCAN",
+            "t_1",
+            2,
+            2,
+            2,
+        ),
+        (
+            doc! { "filter": { "a": 1 }, "hint": { "$natural": 1 } },
+            "COLLSCAN",
+            "",
+            0,
+            60,
+            10,
+        ),
+        (
+            doc! { "filter": { "a": 1 }, "hint": "t_1" },
+            "FETCH IXSCAN",
+            "t_1",
+            120,
+            60,
+            10,
+        ),
+        (
+            doc! { "sort": { "a": 1 }, "limit": 3 },
+            "LIMIT FETCH IXSCAN",
+            "a_1",
+            3,
+            3,
+            3,
+        ),
+        (
+            doc! { "sort": { "a": -1, "b": 1 } },
+            "FETCH IXSCAN",
+            "a_1_b_-1",
+            60,
+            60,
+            60,
+        ),
+        (
+            doc! { "filter": { "a": 1 }, "sort": { "b": 1 } },
+            "FETCH IXSCAN",
+            "a_1_b_-1",
+            10,
+            10,
+            10,
+        ),
+        (doc! { "sort": { "b": 1 } }, "SORT COLLSCAN", "", 0, 60, 60),
+        (
+            doc! { "sort": { "_id": -1 }, "limit": 1 },
+            "LIMIT COLLSCAN",
+            "",
+            0,
+            1,
+            1,
+        ),
+        (
+            doc! { "projection": { "a": 1 } },
+            "PROJECTION_DEFAULT COLLSCAN",
+            "",
+            0,
+            60,
+            60,
+        ),
+    ];
+    for (fields, stages, index, keys, documents, returned) in cases {
+        let mut find = doc! { "find": "c" };
+        find.extend(fields.clone());
+        let reply = server.ok(doc! { "explain": find, "verbosity": "executionStats" });
+        let (found, name) = plan(&reply);
+        assert_eq!(
+            (found.join(" ").as_str(), name.as_str()),
+            (stages, index),
+            "{fields}"
+        );
+        let stats = reply.get_document("executionStats").unwrap();
+        let count = |name| stats.get_i64(name).unwrap();
+        let examined = (count("totalKeysExamined"), count("totalDocsExamined"));
+        assert_eq!(
+            (examined, count("nReturned")),
+            ((keys, documents), returned),
+            "{fields}"
+        );
+    }
+}
+
+#[test]
+fn explain_takes_every_command_that_searches_and_changes_nothing() {
+    let mut server = filled(7);
+    let cases = [
+        (
+            doc! { "count": "c", "query": { "a": 1 } },
+            "COUNT FETCH IXSCAN",
+        ),
+        (doc! { "count": "c" }, "COUNT RECORD_STORE_FAST_COUNT"),
+        (
+            doc! { "distinct": "c", "key": "b", "query": { "a": 1 } },
+            "FETCH IXSCAN",
+        ),
+        (
+            doc! { "delete": "c", "deletes": [{ "q": { "a": 1 }, "limit": 0 }] },
+            "DELETE FETCH IXSCAN",
+        ),
+        (
+            doc! { "update": "c", "updates": [{ "q": { "_id": 1 }, "u": { "$set": { "a": 9 } } }] },
+            "UPDATE IDHACK",
+        ),
+        (
+            doc! { "findAndModify": "c", "query": { "a": 1 }, "remove": true },
+            "DELETE LIMIT FETCH IXSCAN",
+        ),
+        (
+            doc! { "aggregate": "c", "pipeline": [{ "$match": { "a": 1 } }], "cursor": {} },
+            "FETCH IXSCAN",
+        ),
+        (doc! { "find": "none" }, "EOF"),
+    ];
+    for (command, stages) in cases {
+        let reply = server.ok(doc! { "explain": command.clone(), "verbosity": "queryPlanner" });
+        assert_eq!(plan(&reply).0.join(" "), stages, "{command}");
+        assert!(!reply.contains_key("executionStats"));
+        server.ok(doc! { "explain": command });
+    }
+    assert_eq!(server.ok(doc! { "count": "c" }).get_i32("n").unwrap(), 60);
+    assert_eq!(server.fail(doc! { "explain": { "ping": 1 } }).0, 59);
+    assert_eq!(
+        server
+            .fail(doc! { "explain": { "find": "c" }, "verbosity": "x" })
+            .0,
+        2
+    );
+    let pipeline = vec![
+        doc! { "$match": { "a": 1 } },
+        doc! { "$group": { "_id": "$b" } },
+    ];
+    let command = doc! { "aggregate": "c", "pipeline": pipeline, "cursor": {}, "explain": true };
+    let stages = server.ok(command).get_array("stages").unwrap().clone();
+    assert!(stages[0].as_document().unwrap().contains_key("$cursor"));
+    assert_eq!(stages.len(), 2);
+}
+
+#[test]
+fn pipelines_run_in_batches_and_slices() {
+    for slice in [1, 5, 1000] {
+        let mut server = filled(slice);
+        server.insert(
+            "names",
+            (0..6)
+                .map(|id| doc! { "_id": id, "name": format!("n{id}") })
+                .collect(),
+        );
+        let pipeline = vec![
+            doc! { "$match": { "a": { "$lt": 2 } } },
+            doc! { "$group": { "_id": "$a", "n": { "$sum": 1 } } },
+            doc! { "$sort": { "_id": 1 } },
+            doc! { "$lookup": { "from": "names", "localField": "_id", "foreignField": "_id", "as": "name" } },
+        ];
+        let reply = server.ok(doc! { "aggregate": "c", "pipeline": pipeline, "cursor": {} });
+        let name = |id: i32| vec![doc! { "_id": id, "name": format!("n{id}") }];
+        let expected = [
+            doc! { "_id": 0, "n": 10, "name": name(0) },
+            doc! { "_id": 1, "n": 10, "name": name(1) },
+        ];
+        assert_eq!(batch(&reply, "firstBatch"), expected);
+        assert_eq!(cursor_id(&reply), 0);
+        let pipeline = vec![doc! { "$project": { "_id": 1 } }, doc! { "$skip": 50 }];
+        let cursor = doc! { "batchSize": 4 };
+        let reply = server.ok(doc! { "aggregate": "c", "pipeline": pipeline, "cursor": cursor });
+        let mut found = batch(&reply, "firstBatch");
+        assert_eq!(found.len(), 4);
+        let more = doc! { "getMore": cursor_id(&reply), "collection": "c" };
+        found.extend(batch(&server.ok(more), "nextBatch"));
+        let ids: Vec<Bson> = found
+            .iter()
+            .map(|one| one.get("_id").unwrap().clone())
+            .collect();
+        assert_eq!(ids, ints(&[50, 51, 52, 53, 54, 55, 56, 57, 58, 59]));
+    }
+}
+
+#[test]
+fn pipelines_that_cannot_be_run_are_refused() {
+    let mut server = filled(1000);
+    let run =
+        |pipeline: Vec<Document>| doc! { "aggregate": "c", "pipeline": pipeline, "cursor": {} };
+    assert_eq!(server.fail(doc! { "aggregate": "c", "pipeline": [] }).0, 9);
+    assert_eq!(server.fail(run(vec![doc! { "$nonsense": 1 }])).0, 40324);
+    assert_eq!(server.fail(run(vec![doc! { "$out": "x" }])).0, 40324);
+    let current = doc! { "aggregate": 1, "pipeline": [{ "$currentOp": {} }], "cursor": {} };
+    assert_eq!(server.fail(current).0, 40324);
+    let database = doc! { "aggregate": 1, "pipeline": [{ "$match": {} }], "cursor": {} };
+    assert_eq!(server.fail(database).0, 73);
+    let none = doc! { "aggregate": "none", "pipeline": [{ "$count": "n" }], "cursor": {} };
+    assert!(batch(&server.ok(none), "firstBatch").is_empty());
+    let stats = run(vec![doc! { "$collStats": { "count": {} } }]);
+    let reply = server.ok(stats);
+    assert_eq!(batch(&reply, "firstBatch")[0].get_i32("count").unwrap(), 60);
+}
+
+#[test]
+fn variables_of_let_reach_filters_updates_and_pipelines() {
+    let mut server = filled(1000);
+    let equal = doc! { "$expr": { "$eq": ["$_id", "$$wanted"] } };
+    let variables = doc! { "wanted": 7 };
+    let find = doc! { "find": "c", "filter": equal.clone(), "let": variables.clone() };
+    assert_eq!(server.ids(find), ints(&[7]));
+    let pipeline = vec![doc! { "$match": equal.clone() }];
+    let aggregate =
+        doc! { "aggregate": "c", "pipeline": pipeline, "cursor": {}, "let": variables.clone() };
+    assert_eq!(batch(&server.ok(aggregate), "firstBatch").len(), 1);
+    let set = vec![doc! { "$set": { "z": "$$wanted" } }];
+    let update = doc! { "q": equal.clone(), "u": set };
+    let reply = server.ok(doc! { "update": "c", "updates": [update], "let": variables.clone() });
+    assert_eq!(reply.get_i32("nModified").unwrap(), 1, "{reply}");
+    assert_eq!(
+        server.ids(doc! { "find": "c", "filter": { "z": 7 } }),
+        ints(&[7])
+    );
+    let delete = doc! { "q": equal, "limit": 0 };
+    let reply = server.ok(doc! { "delete": "c", "deletes": [delete], "let": variables });
+    assert_eq!(reply.get_i32("n").unwrap(), 1);
+}
