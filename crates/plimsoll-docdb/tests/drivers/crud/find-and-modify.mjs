@@ -77,8 +77,6 @@ const updates = [
 const refused = [
   { name: 'a duplicate key comes with its keys', prepare: ({ collection }) => collection.createIndex({ depth: 1 }, { unique: true }),
     given: { filter: { _id: 2 }, update: { $set: { depth: 4 } }, upsert: true }, fails: { code: 11000, reply: { keyPattern: { depth: 1 }, keyValue: { depth: 4 } } } },
-  { name: 'a validator names the document', prepare: ({ db }) => db.createCollection('ships', { validator: { depth: { $type: 'number' } } }),
-    given: { filter: { _id: 1 }, update: { $set: { depth: 'deep' } } }, fails: { code: 121, errInfo: { failingDocumentId: 1 } } },
 ].map((one) => ({ ...one, file: 'findOneAndUpdate-errorResponse', seed: TWO, operation: 'findOneAndUpdate', stored: TWO }));
 
 export const findAndModify = [...deletes, ...replacements, ...updates, ...refused];

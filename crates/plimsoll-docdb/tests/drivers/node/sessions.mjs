@@ -32,8 +32,9 @@ test('a transaction is refused with a clear error and changes nothing', async ({
   await collection.insertOne({ _id: 0 });
   const session = client.startSession();
   session.startTransaction();
-  const error = await fails([20, 263, 72, 115], () => collection.insertOne({ _id: 1 }, { session }));
-  assert.match(error.message, /transaction/i);
+  // Code 20 of a standalone; the driver puts its own words about retryable writes in its place.
+  await assert.rejects(() => collection.insertOne({ _id: 1 }, { session }), (error) => (
+    [20, 263].includes(error.code ?? error.originalError?.code) && /transaction|retryable writes/i.test(error.message)));
   await session.abortTransaction().catch(() => {});
   await session.endSession();
   same(await collection.find().toArray(), [{ _id: 0 }]);
