@@ -7,7 +7,7 @@ help: ## list the targets
 		| while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
 
 test: ## format, lints, unit and end-to-end tests, tidy; installs what it needs
-	@scripts/need.sh rust lint cc nginx node npm
+	@scripts/need.sh rust lint cc nginx node npm python
 	@scripts/test.sh
 
 tidy: ## the house rules alone: layers, lengths, words, leftovers
@@ -19,11 +19,11 @@ demo: ## a shop's load line, what gives way first and what next, in under 6 minu
 	@$(if $(REAL),npm ci --silent --no-audit --no-fund --prefix experiments/demo/real)
 	@experiments/demo/run.sh $(if $(REAL),--real)
 
-bench: ## CPU per request beside wrk, ab, h2load and a bare loop; saved in bench/results (SECTION=name for one)
-	@scripts/need.sh rust cc nginx openssl
+bench: ## CPU per request beside wrk, ab, h2load and a bare loop; saved in bench/results (SECTION=name for one; docdb: the database)
+	@scripts/need.sh rust cc $(if $(filter docdb%,$(SECTION)),node npm redis,nginx openssl)
 	@cargo build --release --locked -p plimsoll
-	@python3 bench/generators/run.py $(SECTION)
+	@python3 bench/$(if $(filter docdb%,$(SECTION)),docdb,generators)/run.py $(SECTION)
 
 soak: ## every seed, every fixture live, minutes of fuzzing; takes long, run by hand
-	@scripts/need.sh rust cc nginx node
+	@scripts/need.sh rust cc nginx node npm python
 	@scripts/soak.sh

@@ -43,6 +43,15 @@ need_program() {
   fi
 }
 
+# Debian splits venv off Python.
+need_python() {
+  if python3 -c 'import ensurepip, venv' 2>/dev/null; then
+    say "$(python3 --version)"
+  else
+    packages+=(python3 python3-venv)
+  fi
+}
+
 node_version() { "$1" --version 2>/dev/null | tr -d v; }
 
 need_node() {
@@ -94,7 +103,9 @@ for wanted in "$@"; do
     nginx) need_program nginx nginx-light ;;
     openssl) need_program openssl openssl ;;
     node) need_node ;;
+    redis) need_program redis-server redis-server ;;
     npm) need_program npm npm ;;
+    python) need_python ;;
     *) echo "scripts/need.sh: unknown part $wanted" >&2; exit 2 ;;
   esac
 done
