@@ -23,6 +23,12 @@ pub(super) fn little(case: Case<'_>) -> Gate {
         let length = window.length_ns.as_secs_f64();
         seconds += length;
         in_flight += window.in_flight_mean * length;
+        // What was in flight between two levels is in no window's mean, and its ends are carried.
+        in_flight += window
+            .carried
+            .iter()
+            .map(|carried| carried.in_flight_seconds)
+            .sum::<f64>();
         let carried = window.carried.iter().map(|carried| &carried.tally);
         residence += window
             .operations

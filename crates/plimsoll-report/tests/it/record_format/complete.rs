@@ -74,6 +74,7 @@ fn window() -> Window {
         carried: vec![Carried {
             level: 1,
             due_count: 0,
+            in_flight_seconds: 0.5,
             tally,
         }],
         ..Window::default()
