@@ -85,6 +85,10 @@ pub struct Carried {
     pub tally: Tally,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
