@@ -267,7 +267,7 @@ pub(crate) fn recovered_at(seconds: &[Second], goodput: f64, p99: Nanos) -> Opti
 }
 
 fn second_of(window: &Window, total: &Tally, clauses: &[Clause]) -> Second {
-    let attempts = total.attempts();
+    let attempts = total.decided();
     let mut bad = [0; CLAUSES_MAX];
     let mut bound_index = 0;
     for (slot, clause) in bad.iter_mut().zip(clauses) {

@@ -381,7 +381,7 @@ impl Client {
                     message: "the iteration was interrupted".into(),
                 };
                 let result = exchange.failed(error, link.is_tls, now);
-                self.finish(vu, exchange, Outcome::Timeout, result, now);
+                self.finish(vu, exchange, Outcome::Interrupted, result, now);
             }
         }
     }

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use plimsoll_control::executor;
-use plimsoll_core::Nanos;
 use plimsoll_core::step::StepLoad;
+use plimsoll_core::{Nanos, Outcome};
 
 use super::message::Body;
 use super::play::BURST;
@@ -143,7 +143,8 @@ impl Worker {
         self.change_level(level, now, now);
         self.window_end = Nanos::MAX;
         for due in never_begun {
-            self.drop_arrival(due.intended, due.level, now);
+            // Its turn might still have come.
+            self.end_unsent(due.intended, due.level, Outcome::Interrupted, now);
         }
     }
 

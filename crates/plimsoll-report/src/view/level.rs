@@ -50,13 +50,13 @@ impl LevelView {
 
     /// Failures as a share of attempts; `None` without attempts.
     pub fn failed_ratio(&self) -> Option<f64> {
-        let attempts = self.tally.attempts();
+        let attempts = self.tally.decided();
         (attempts > 0).then(|| self.tally.failures() as f64 / attempts as f64)
     }
 
     /// Attempts that were not good as a share of attempts; `None` without attempts.
     pub fn not_good_ratio(&self) -> Option<f64> {
-        let attempts = self.tally.attempts();
+        let attempts = self.tally.decided();
         (attempts > 0).then(|| 1.0 - self.tally.good() as f64 / attempts as f64)
     }
 
@@ -82,7 +82,7 @@ impl LevelView {
     /// The interval of a response-time percentile by order statistics: the ranks 1.96 standard
     /// deviations of the binomial count away. Attempts are taken as independent.
     pub fn quantile_interval(&self, q: f64) -> Option<(Quantile, Quantile)> {
-        let attempts = self.tally.attempts();
+        let attempts = self.tally.decided();
         if attempts < 20 {
             return None;
         }

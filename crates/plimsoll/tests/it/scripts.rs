@@ -177,3 +177,28 @@ fn what_setup_made_is_torn_down_when_a_search_cannot_begin() {
         assert!(err.contains(part), "{part} in {err}");
     }
 }
+
+/// They were counted as timeouts, which are failures of the service.
+#[test]
+fn requests_under_way_when_the_test_ends_are_interrupted_not_failed() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let folder = Folder::new();
+    let text = format!(
+        "import http from 'k6/http';
+         export const options = {{ scenarios: {{ cut: {{ executor: 'constant-vus', vus: 3, duration: '1s',
+           gracefulStop: '0s' }} }} }};
+         export default () => {{ http.get('http://127.0.0.1:{port}/'); }}"
+    );
+    let script = write(&folder, "cut.js", &text);
+    let record = folder.file("cut.plimsoll.jsonl");
+    let (code, out, err) = plimsoll(&folder, &["run", &script, "--record", &record]);
+    assert_eq!(code, 0, "{out}{err}");
+    let record = std::fs::read_to_string(record).unwrap();
+    let verdict = record
+        .lines()
+        .find(|line| line.contains("\"kind\":\"verdict\""));
+    let verdict: serde_json::Value = serde_json::from_str(verdict.unwrap()).unwrap();
+    assert_eq!(verdict["outcomes"], serde_json::json!({ "interrupted": 3 }));
+    drop(silent);
+}
