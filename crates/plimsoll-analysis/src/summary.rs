@@ -37,7 +37,7 @@ pub fn of_search(record: &Record, found: Found) -> Verdict {
     verdict.valid = gates::passed(&verdict.gates);
     verdict.objectives = objectives(record, &record.judged_tally(level));
     let carried = found
-        .capacity_per_s
+        .capacity()
         .is_some_and(|bounds| bounds.lower.is_some());
     verdict.verdict = match (verdict.valid, found.converged && carried) {
         (false, _) => Judgement::Invalid,

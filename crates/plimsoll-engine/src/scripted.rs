@@ -29,7 +29,7 @@ use plimsoll_script::{Program, Settings};
 pub use message::{LogLine, Reached};
 pub use names::Naming;
 pub use run::{ScriptEnd, ScriptError, ScriptRunner, Tick, Watcher};
-pub use search::{Drained, ScriptLevels};
+pub use search::{Drained, MeanIteration, ScriptLevels};
 
 /// A script with everything that its options decide; equal for all workers.
 #[derive(Debug)]

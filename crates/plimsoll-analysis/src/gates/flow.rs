@@ -169,11 +169,12 @@ fn bytes_per_success(tally: &Tally) -> Option<f64> {
     (ok.count > 0).then(|| ok.bytes as f64 / ok.count as f64)
 }
 
-/// The open-loop level with the lowest rate, if there is one besides the quoted level.
+/// The bracket level with the lowest rate, or with the fewest virtual users, if there is one besides the
+/// quoted level.
 fn reference_level(case: Case<'_>) -> Option<u32> {
     let rate_of = |level: u32| match case.record.level(level)?.step.load {
         StepLoad::Open { profile, .. } => profile.constant_rate(),
-        StepLoad::Closed { .. } => None,
+        StepLoad::Closed { in_flight } => Some(f64::from(in_flight)),
     };
     levels_of(case.record, Phase::Bracket)
         .filter(|&level| level != case.level)

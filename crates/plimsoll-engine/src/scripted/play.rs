@@ -246,6 +246,7 @@ impl Worker {
         } else {
             self.busy.completed += 1;
             self.busy.calls_of_completed += u64::from(running.calls);
+            self.busy.time_of_completed += took;
             self.host.count(BuiltIn::Iterations, 1.0, tags);
             let took = took.as_millis_f64();
             self.host.count(BuiltIn::IterationDuration, took, tags);

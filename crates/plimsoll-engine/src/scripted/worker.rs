@@ -19,7 +19,7 @@ use plimsoll_script::{End, Got, Iteration, Runtime, ScriptError, Want};
 use super::Script;
 use super::client::Client;
 use super::host::Surroundings;
-use super::levels::Levels;
+use super::levels::{Coming, Levels};
 use super::message::{Alone, Body, Busy, Command, Counted, Report};
 use super::names::Names;
 use super::play::Playing;
@@ -186,7 +186,19 @@ impl Worker {
                 Ok(Command::Alone(alone)) => self.run_alone(&alone),
                 Ok(Command::Begin { data, at }) => self.begin(data, at),
                 Ok(Command::Search { data, vus_max }) => self.begin_search(data, vus_max),
-                Ok(Command::Level { level, load, start }) => self.expect_level(level, load, start),
+                Ok(Command::Level {
+                    level,
+                    load,
+                    start,
+                    join,
+                }) => {
+                    self.expect_level(Coming {
+                        level,
+                        load,
+                        start,
+                        join,
+                    });
+                }
                 Ok(Command::Drain { level, until }) => self.begin_drain(level, until),
                 Ok(Command::Halt) => {
                     let now = self.test_time();

@@ -86,7 +86,7 @@ fn play(script: Arc<Script>, vus_max: u32, steps: &[Step]) -> (Played, f64) {
             })
             .unwrap();
     }
-    let requests = levels.requests_per_iteration().unwrap();
+    let requests = levels.iteration().map(|mean| mean.requests).unwrap();
     let last = steps.last().map_or(1, |step| step.level + 1);
     let drained = levels.drain(last, Nanos::from_secs(2)).unwrap();
     windows.push(drained.window);
