@@ -14,6 +14,7 @@ use plimsoll_script::{End, Got, Iteration, ScriptError, Want};
 use super::message::Body;
 use super::shown;
 use super::vus::{Ended, Running, Slot};
+use super::{Seating, shown};
 use super::worker::Worker;
 
 /// Iterations that need no waiting may start one after the other for this long before sockets get a turn.
@@ -37,7 +38,9 @@ impl Worker {
         let share = Share::of_part(script.part, self.index as u32, script.workers);
         for (scenario, range) in script.scenarios.iter().zip(&script.ranges) {
             let executor = Executor::new(scenario, *range, share, script.settings.seed);
-            for number in executor.vus_before_start().collect::<Vec<_>>() {
+            let is_early = script.seating == Seating::Early;
+            let early = executor.vus_before_start().filter(|_| is_early);
+            for number in early.collect::<Vec<_>>() {
                 self.make_vu(number)?;
             }
             let shown = shown(&script, scenario);

@@ -17,7 +17,7 @@ use plimsoll_core::units::parse_count;
 use plimsoll_core::verdict::Found;
 use plimsoll_core::{Nanos, Window};
 use plimsoll_engine::scripted::{
-    Drained, LogLine, MeanIteration, ScriptLevels, ScriptRunner, Tick, Watcher,
+    Drained, LogLine, MeanIteration, ScriptLevels, ScriptRunner, Seating, Tick, Watcher,
 };
 
 use super::Recording;
@@ -217,6 +217,7 @@ fn load(args: &FindArgs, objectives: &Objectives) -> Result<Loaded> {
     // The search decides the load, all of it.
     script.requests_per_s_max = 0;
     script.part = (0, 1);
+    script.seating = Seating::WhenNeeded;
     script.bounds = objectives.bounds();
     // As for a URL; a request that names its own keeps it.
     script.settings.timeout = search::client_timeout(objectives);
