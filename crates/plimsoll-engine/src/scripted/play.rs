@@ -12,10 +12,9 @@ use plimsoll_script::tags::TagSetId;
 use plimsoll_script::{End, Got, Iteration, ScriptError, Want};
 
 use super::message::Body;
-use super::shown;
 use super::vus::{Ended, Running, Slot};
-use super::{Seating, shown};
 use super::worker::Worker;
+use super::{Seating, shown};
 
 /// Iterations that need no waiting may start one after the other for this long before sockets get a turn.
 pub(super) const BURST: Nanos = Nanos::from_millis(2);

@@ -178,6 +178,33 @@ fn what_setup_made_is_torn_down_when_a_search_cannot_begin() {
     }
 }
 
+#[test]
+fn a_search_where_nothing_listens_ends_after_the_trial() {
+    let folder = Folder::new();
+    let url = format!("http://127.0.0.1:{}/", closed_port());
+    let text = "import http from 'k6/http';
+        export default () => { http.get(__ENV.TARGET); }";
+    let script = write(&folder, "shop.js", text);
+    let env = format!("TARGET={url}");
+    let args = [
+        "find",
+        &script,
+        "-e",
+        &env,
+        "--slo",
+        "p99<1s",
+        "--no-record",
+    ];
+    let (code, _, err) = plimsoll(&folder, &args);
+    assert_eq!(code, 7, "{err}");
+    assert!(
+        err.contains("no request of the trial got an answer"),
+        "{err}"
+    );
+    assert!(err.contains(" refused"), "{err}");
+    assert!(!err.contains("bracket"), "{err}");
+}
+
 /// They were counted as timeouts, which are failures of the service.
 #[test]
 fn requests_under_way_when_the_test_ends_are_interrupted_not_failed() {

@@ -15,7 +15,7 @@ use plimsoll_core::scenario::{Executor, Scenario, Scenarios};
 use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
 use plimsoll_core::units::parse_count;
 use plimsoll_core::verdict::Found;
-use plimsoll_core::{Nanos, Window};
+use plimsoll_core::{Nanos, Tally, Window};
 use plimsoll_engine::scripted::{
     Drained, LogLine, MeanIteration, ScriptLevels, ScriptRunner, Seating, Tick, Watcher,
 };
@@ -281,7 +281,12 @@ fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
         windows_max: TRIAL_SECONDS_MAX,
     };
     session.level(&step, None)?;
-    levels.try_out(&step, &mut |window: &Window| session.window(window))?;
+    let mut tally = Tally::default();
+    levels.try_out(&step, &mut |window: &Window| {
+        tally.merge(&window.total());
+        session.window(window)
+    })?;
+    refuse_the_dead(&tally)?;
     let Some(MeanIteration { requests, duration }) = levels.iteration() else {
         if levels.iterations() == 0 {
             bail!(
@@ -298,6 +303,24 @@ fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
         "trial: {iterations} iterations of {requests:.2} requests, {duration} each"
     ));
     Ok(())
+}
+
+/// Where nothing answers there is nothing to search for. Answers that are all errors are left to the warm-up:
+/// a service may need some before it works.
+fn refuse_the_dead(tally: &Tally) -> Result<()> {
+    if tally.attempts() == 0 || tally.answers() > 0 {
+        return Ok(());
+    }
+    let kinds: Vec<String> = tally
+        .occurred()
+        .map(|(outcome, class)| format!("{} {}", class.count, outcome.name()))
+        .collect();
+    let message = format!(
+        "no request of the trial got an answer: {}; is the address that the script calls right, and does the \
+         service run?",
+        kinds.join(", ")
+    );
+    Err(Failure::new(Exit::Unreachable, message).into())
 }
 
 /// Asks before another host is loaded, and finds the tier behind a port of this one.
