@@ -12,6 +12,7 @@ mod levels;
 mod message;
 mod names;
 mod play;
+mod resolver;
 mod run;
 mod search;
 mod vus;
@@ -28,6 +29,7 @@ use plimsoll_script::{Program, Settings};
 
 pub use message::{LogLine, Reached};
 pub use names::Naming;
+pub use resolver::Lookup;
 pub use run::{ScriptEnd, ScriptError, ScriptRunner, Tick, Watcher};
 pub use search::{Drained, MeanIteration, ScriptLevels};
 

@@ -116,7 +116,7 @@ impl Worker {
         let shown: Rc<dyn plimsoll_script::Host> = Rc::<Surroundings>::clone(&host);
         let runtime = Runtime::new(&script.program, settings, shown, seat.stop)?;
         let _first = host.tags.set(runtime.tags());
-        let names = Names::new(Arc::clone(&script.naming));
+        let names = Names::new(Arc::clone(&script.naming), seat.post.poll.waker());
         let mut client = Client::new(
             seat.post.poll,
             seat.clock,
@@ -173,6 +173,10 @@ impl Worker {
             self.client.poll.wait(timeout, &mut ready)?;
             for event in ready.drain(..) {
                 self.client.on_ready(event);
+                self.settle();
+            }
+            if self.client.waits_for_names() {
+                self.client.take_names(self.clock.now());
                 self.settle();
             }
             self.on_time();
