@@ -6,6 +6,7 @@ mod bad_input;
 mod fixtures;
 mod options;
 mod outputs;
+mod page;
 mod records;
 mod runs;
 mod scripts;
