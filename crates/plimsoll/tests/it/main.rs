@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod fixtures;
+mod mutual_tls;
 mod options;
 mod outputs;
 mod page;
