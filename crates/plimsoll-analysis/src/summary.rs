@@ -37,7 +37,7 @@ pub fn of_search(record: &Record, found: Found) -> Verdict {
     verdict.valid = gates::passed(&verdict.gates);
     verdict.objectives = objectives(record, &record.judged_tally(level));
     let carried = found
-        .capacity_per_s
+        .capacity()
         .is_some_and(|bounds| bounds.lower.is_some());
     verdict.verdict = match (verdict.valid, found.converged && carried) {
         (false, _) => Judgement::Invalid,
@@ -166,7 +166,7 @@ fn objectives(record: &Record, tally: &Tally) -> Vec<ObjectiveResult> {
             let bad = match clause {
                 Clause::ResponseTime { .. } => {
                     bound_index += 1;
-                    tally.attempts() - tally.within(bound_index - 1)
+                    tally.decided() - tally.within(bound_index - 1)
                 }
                 Clause::Errors { .. } => tally.failures(),
             };
@@ -176,7 +176,7 @@ fn objectives(record: &Record, tally: &Tally) -> Vec<ObjectiveResult> {
 }
 
 fn judge_clause(clause: Clause, bad: u64, tally: &Tally) -> ObjectiveResult {
-    let attempts = tally.attempts();
+    let attempts = tally.decided();
     let measured = match clause {
         Clause::ResponseTime { quantile, .. } => match tally.response_quantile(quantile) {
             None => "nothing".to_owned(),

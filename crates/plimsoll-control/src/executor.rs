@@ -307,7 +307,7 @@ impl Executor {
             if after > before {
                 self.slots.activate(before, at);
             } else {
-                self.slots.retire(after, at + *grace);
+                self.slots.retire(after, at, *grace);
             }
         }
     }

@@ -8,6 +8,9 @@
 //! A failed level is followed by low load until its backlog is gone. A level that the generator
 //! could not sustain is repeated once and then ends the search with the reason. The whole is
 //! DESIGN section 7; the reasons for its numbers are in capacity-science B.3 to B.6.
+//!
+//! A search over virtual users goes the same way along their number: every level is closed, so there is
+//! no anchor, and no recovery probe, because users who wait pile up no backlog.
 
 mod aim;
 mod anchor;
@@ -18,6 +21,7 @@ mod drive;
 mod found;
 mod judge;
 mod level;
+mod over;
 mod overload;
 mod shared;
 mod soak;
@@ -32,6 +36,7 @@ use plimsoll_core::{Nanos, Window};
 
 pub use config::{Abort, Anchor, Config, GOAL_WIDTH, SearchError, WITHIN, client_timeout};
 pub use drive::{Observer, drive};
+pub use over::Over;
 
 use level::{Ask, Level, Load, Rule};
 use shared::{Played, Shared};
@@ -78,7 +83,9 @@ impl Search {
 
     /// The highest arrival rate that this search can offer, where something limits it.
     pub fn rate_max_per_s(&self) -> Option<f64> {
-        self.shared.config.ceiling().map(config::Ceiling::rate)
+        let over = self.shared.config.over;
+        let ceiling = self.shared.config.ceiling().filter(|_| !over.is_vus());
+        ceiling.map(config::Ceiling::rate)
     }
 
     /// What the closed loop found, for a later search of the same target.
@@ -134,9 +141,14 @@ impl Search {
             if !played.settled {
                 // Whatever is played now would be judged by the wreck of an earlier level.
                 let seconds = level.seconds_played();
+                let over = self.shared.config.over;
+                let (before, now) = (
+                    over.name(rate),
+                    over.name(over.nearest(rate * SETTLE_SHARE)),
+                );
                 self.shared.remark_once(format!(
-                    "after {rate:.0}/s the target did not come back within {seconds:.0} s at a tenth \
-                     of that rate; the search ended there"
+                    "after {before} the target did not come back within {seconds:.0} s at {now}; the \
+                     search ended there"
                 ));
                 self.stage = Stage::Done;
             }
@@ -180,9 +192,9 @@ impl Search {
         self.voided = 0;
         let health = level.health();
         let reason = health.worst().map(ToString::to_string).unwrap_or_default();
-        let rate = level
-            .rate()
-            .map_or_else(String::new, |rate| format!(" at {rate:.0}/s"));
+        let rate = level.rate().map_or_else(String::new, |rate| {
+            format!(" at {}", self.shared.config.over.name(rate))
+        });
         let text = format!("the generator could not sustain the load{rate} twice: {reason}");
         self.shared.remark_once(text);
         self.stage.give_up(&mut self.shared);
@@ -190,11 +202,12 @@ impl Search {
 
     fn settling(&self) -> Option<Ask> {
         let rate = self.backlog_of?;
-        let rate = rate * SETTLE_SHARE;
+        let over = self.shared.config.over;
+        let rate = over.nearest(rate * SETTLE_SHARE);
         let windows_max = self.shared.clock.windows(clock::SETTLE, 0.0);
         Some(Ask {
             phase: Phase::Settle,
-            load: Load::Open(rate),
+            load: over.load(rate),
             windows_max,
             discard: 0,
             rule: Rule::Settled {
@@ -208,15 +221,15 @@ impl Search {
         ask.windows_max = ask
             .windows_max
             .min(self.shared.clock.windows(f64::MAX, 0.0));
-        if let (Load::Open(rate), Some(ceiling)) = (ask.load, self.shared.config.ceiling()) {
-            ask.load = Load::Open(rate.min(ceiling.rate()));
+        if let (Some(rate), Some(ceiling)) = (ask.load.rate(), self.shared.config.ceiling()) {
+            ask.load = self.shared.config.over.load(rate.min(ceiling.rate()));
         }
         (ask.windows_max > 0).then_some(ask)
     }
 
     fn step_load(&self, load: Load) -> Option<StepLoad> {
         match load {
-            Load::Closed(in_flight) => Some(StepLoad::Closed { in_flight }),
+            Load::Closed(in_flight) | Load::Vus(in_flight) => Some(StepLoad::Closed { in_flight }),
             Load::Open(rate) => {
                 let profile = RateProfile::constant(rate).ok()?;
                 let arrivals = self.shared.config.arrivals;

@@ -32,10 +32,13 @@ pub enum Outcome {
     Protocol,
     /// Due, but never sent: no connection became free within the bound.
     Dropped,
+    /// Cut off by us while it was under way: the test, or the share of it that was asked for, was over.
+    /// It says nothing about the service.
+    Interrupted,
 }
 
 impl Outcome {
-    pub const COUNT: usize = 15;
+    pub const COUNT: usize = 16;
 
     pub const ALL: [Self; Self::COUNT] = [
         Self::Ok,
@@ -53,6 +56,7 @@ impl Outcome {
         Self::Dns,
         Self::Protocol,
         Self::Dropped,
+        Self::Interrupted,
     ];
 
     /// The class of a complete HTTP answer.
@@ -83,6 +87,7 @@ impl Outcome {
             Self::Dns => "dns",
             Self::Protocol => "protocol",
             Self::Dropped => "dropped",
+            Self::Interrupted => "interrupted",
         }
     }
 
@@ -94,9 +99,9 @@ impl Outcome {
         self as usize
     }
 
-    /// Neither done nor taken in.
+    /// Neither done nor taken in, nor cut off by us.
     pub const fn is_failure(self) -> bool {
-        !matches!(self, Self::Ok | Self::Accepted)
+        !matches!(self, Self::Ok | Self::Accepted | Self::Interrupted)
     }
 
     /// The peer answered with a complete HTTP message.

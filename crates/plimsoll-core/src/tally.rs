@@ -125,6 +125,12 @@ impl Tally {
         self.classes.iter().map(|class| class.count).sum()
     }
 
+    /// Attempts that came to an end of their own: of one that we cut off nobody knows whether it would have
+    /// been good, so shares and quantiles leave it out.
+    pub fn decided(&self) -> u64 {
+        self.attempts() - self.class(Outcome::Interrupted).count
+    }
+
     pub fn ok(&self) -> u64 {
         self.class(Outcome::Ok).count
     }
@@ -161,16 +167,16 @@ impl Tally {
         self.within.iter().copied().min().unwrap_or(0)
     }
 
-    /// The response-time quantile over all attempts; `None` without attempts.
+    /// The response-time quantile over all decided attempts; `None` without any.
     pub fn response_quantile(&self, q: f64) -> Option<Quantile> {
-        let attempts = self.attempts();
+        let attempts = self.decided();
         let succeeded = [Outcome::Ok, Outcome::Accepted];
         quantile_over(attempts, succeeded.map(|o| &self.class(o).response), q)
     }
 
-    /// The service-time quantile over all attempts; `None` without attempts.
+    /// The service-time quantile over all decided attempts; `None` without any.
     pub fn service_quantile(&self, q: f64) -> Option<Quantile> {
-        let attempts = self.attempts();
+        let attempts = self.decided();
         let succeeded = [Outcome::Ok, Outcome::Accepted];
         quantile_over(attempts, succeeded.map(|o| &self.class(o).service), q)
     }
@@ -340,6 +346,26 @@ mod tests {
             Some(Nanos::from_millis(294)).map(|_| tally.answers_only().at_rank(98).unwrap())
         );
         assert_eq!(Tally::default().response_quantile(0.5), None);
+    }
+
+    #[test]
+    fn an_interruption_is_no_failure_and_moves_no_quantile() {
+        let mut tally = sample();
+        let before = (
+            tally.failures(),
+            tally.response_quantile(0.98),
+            tally.good(),
+        );
+        for _ in 0..50 {
+            tally.record(Outcome::Interrupted, Nanos(1), None, 0, &[]);
+        }
+        let after = (
+            tally.failures(),
+            tally.response_quantile(0.98),
+            tally.good(),
+        );
+        assert_eq!(before, after);
+        assert_eq!((tally.attempts(), tally.decided()), (150, 100));
     }
 
     #[test]

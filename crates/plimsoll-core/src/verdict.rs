@@ -82,6 +82,8 @@ pub enum Collapse {
     At(Bounds),
     /// Goodput at the highest rate offered, as a share of the peak.
     NoneUpTo { rate_per_s: f64, goodput_ratio: f64 },
+    /// The same with the most virtual users.
+    NoneUpToVus { vus: f64, goodput_ratio: f64 },
 }
 
 /// What the recovery probe saw.
@@ -228,20 +230,31 @@ pub struct RareStalls {
     pub bad_seconds_ratio: f64,
 }
 
-/// What a search found. A field that is absent was not probed.
+/// What a search found. A field that is absent was not probed. A search over virtual users says
+/// `…_vus` where one over arrival rates says `…_per_s`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// The highest rate that held a soak, and the lowest that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_per_s: Option<Bounds>,
+    /// The most virtual users that held a soak, and the fewest that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_vus: Option<Bounds>,
+    /// Over virtual users: correct answers per second that the capacity came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached_per_s: Option<Bounds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_per_s: Option<Bounds>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee_vus: Option<Bounds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_in_flight: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_goodput_per_s: Option<Bounds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collapse_per_s: Option<Collapse>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collapse_vus: Option<Collapse>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_seconds: Option<Recovery>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -257,6 +270,21 @@ pub struct Found {
     /// Sentences about what the search could not decide, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+}
+
+impl Found {
+    /// What the service carries, in what the search varied: a rate or virtual users.
+    pub fn capacity(&self) -> Option<Bounds> {
+        self.capacity_per_s.or(self.capacity_vus)
+    }
+
+    pub fn knee(&self) -> Option<Bounds> {
+        self.knee_per_s.or(self.knee_vus)
+    }
+
+    pub fn collapse(&self) -> Option<Collapse> {
+        self.collapse_per_s.or(self.collapse_vus)
+    }
 }
 
 /// The summary: what `--format json` prints and the record's last line holds.

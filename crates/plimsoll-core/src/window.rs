@@ -78,7 +78,33 @@ pub struct Carried {
     /// Attempts of that level that fell due after its last window, while the judge decided.
     #[serde(default)]
     pub due_count: u64,
+    /// Time integral of attempts in flight between its last window and the next level, in seconds:
+    /// no window's mean holds it, and a level that was interrupted has up to a second of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub in_flight_seconds: f64,
     pub tally: Tally,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+impl Carried {
+    /// Nothing of that level is left to tell.
+    pub fn is_empty(&self) -> bool {
+        self.due_count == 0 && self.in_flight_seconds == 0.0 && self.tally.attempts() == 0
+    }
+
+    /// Adds what else was carried of the same level.
+    pub fn merge(&mut self, other: &Self) {
+        self.due_count += other.due_count;
+        self.in_flight_seconds += other.in_flight_seconds;
+        self.tally.merge(&other.tally);
+    }
 }
 
 impl Window {
@@ -110,10 +136,7 @@ impl Window {
                 .iter_mut()
                 .find(|mine| mine.level == carried.level)
             {
-                Some(mine) => {
-                    mine.due_count += carried.due_count;
-                    mine.tally.merge(&carried.tally);
-                }
+                Some(mine) => mine.merge(carried),
                 None => self.carried.push(carried.clone()),
             }
         }

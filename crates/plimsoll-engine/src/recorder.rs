@@ -60,17 +60,29 @@ impl Recorder {
 
     /// The level changes inside a window: what was counted so far belongs to the earlier level.
     pub(crate) fn change_level(&mut self, level: u32, start: Nanos, in_flight: u64) {
-        if self.due > 0 || self.tally.attempts() > 0 {
-            let tally = std::mem::take(&mut self.tally);
-            let due = std::mem::take(&mut self.due);
-            let entry = self.carried_entry(self.level);
-            entry.due_count += due;
-            entry.tally.merge(&tally);
+        let own = self.as_carried();
+        if !own.is_empty() {
+            self.carried_entry(self.level).merge(&own);
         }
+        self.tally = Tally::default();
+        self.due = 0;
         self.sent = 0;
         self.in_flight_ns = 0;
         self.wire_max = 0;
+        // What was in flight until now has been counted, if only in the earlier level.
+        let counted_until = self.last_change;
         self.begin(level, start, in_flight);
+        self.last_change = counted_until.max(start);
+    }
+
+    /// Its own counts as a later level sees them.
+    fn as_carried(&self) -> Carried {
+        Carried {
+            level: self.level,
+            due_count: self.due,
+            in_flight_seconds: self.in_flight_ns as f64 / 1e9,
+            tally: self.tally.clone(),
+        }
     }
 
     /// An attempt of `level` fell due: of this one, or of an earlier one if it could not start before.
@@ -168,12 +180,7 @@ impl Recorder {
 
     /// Adds this worker's counts to a window of a later level.
     pub(crate) fn add_as_carried_to(&self, window: &mut Window) {
-        let own = Carried {
-            level: self.level,
-            due_count: self.due,
-            tally: self.tally.clone(),
-        };
-        add_carried(&mut window.carried, &own);
+        add_carried(&mut window.carried, &self.as_carried());
         for carried in &self.carried {
             add_carried(&mut window.carried, carried);
         }
@@ -192,10 +199,10 @@ impl Recorder {
 
 fn add_carried(all: &mut Vec<Carried>, one: &Carried) {
     match all.iter_mut().find(|known| known.level == one.level) {
-        Some(known) => {
-            known.due_count += one.due_count;
-            known.tally.merge(&one.tally);
-        }
+        Some(known) => known.merge(one),
         None => all.push(one.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ mod levels;
 mod message;
 mod names;
 mod play;
+mod resolver;
 mod run;
 mod search;
 mod vus;
@@ -28,8 +29,9 @@ use plimsoll_script::{Program, Settings};
 
 pub use message::{LogLine, Reached};
 pub use names::Naming;
+pub use resolver::Lookup;
 pub use run::{ScriptEnd, ScriptError, ScriptRunner, Tick, Watcher};
-pub use search::{Drained, ScriptLevels};
+pub use search::{Drained, MeanIteration, ScriptLevels};
 
 /// A script with everything that its options decide; equal for all workers.
 #[derive(Debug)]
@@ -61,6 +63,7 @@ pub struct Script {
     pub iteration_least: Nanos,
     /// Outputs want every sample, not only what they add up to.
     pub keeps_samples: bool,
+    pub seating: Seating,
     /// Wall clock at the zero of the run's clock, milliseconds since 1970.
     pub unix_zero_ms: u64,
     /// Response-time bounds whose ok answers are counted exactly.
@@ -95,6 +98,7 @@ impl Script {
             batch_per_host_max: usize::MAX,
             iteration_least: Nanos::ZERO,
             keeps_samples: false,
+            seating: Seating::Early,
             unix_zero_ms: 0,
             bounds: Vec::new(),
         }
@@ -110,6 +114,16 @@ impl Script {
     pub fn vus_max(&self) -> u32 {
         vu_ranges(&self.scenarios).1
     }
+}
+
+/// When virtual users are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Seating {
+    /// Those that the scenarios start with, before anything starts.
+    #[default]
+    Early,
+    /// A search decides the load: each when it is needed.
+    WhenNeeded,
 }
 
 /// Whether requests and answers go to the log.

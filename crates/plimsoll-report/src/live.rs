@@ -35,6 +35,7 @@ pub struct Live {
     command: String,
     title: String,
     request: String,
+    is_script: bool,
     step: Option<Step>,
     /// Time left as told when the level began, and the elapsed time then.
     left: Option<(Nanos, Nanos)>,
@@ -68,6 +69,7 @@ impl Live {
             command: header.command.clone(),
             title: clean(&header.title),
             request: clean(&format!("{} {}", request.method, request.url)),
+            is_script: request.is_script(),
             step: None,
             left: None,
             elapsed: Nanos::ZERO,
@@ -183,7 +185,7 @@ impl Live {
             parts.push(format!(
                 "{} {}",
                 phase_word(step.phase),
-                load_words(&step.load)
+                load_words(&step.load, self.is_script)
             ));
         }
         if let (Some(window), Some(point)) = (&self.last, self.history.back()) {
@@ -232,7 +234,8 @@ impl Live {
         let Some(step) = &self.step else {
             return labelled("level").and(Role::Dim, "none yet");
         };
-        let ink = labelled(phase_word(step.phase)).and(Role::Plain, load_words(&step.load));
+        let ink = labelled(phase_word(step.phase))
+            .and(Role::Plain, load_words(&step.load, self.is_script));
         // The lines below stay until the first window, so that the frame keeps its height.
         if self.begins && self.last.is_some() {
             return ink.and(Role::Dim, ", begins; below, the level before");

@@ -75,19 +75,19 @@ fn levels(out: &mut String, view: &View) {
         "| offered | goodput | not good | p50 | p99 | result |\n|---:|---:|---:|---:|---:|---|\n",
     );
     for level in points {
-        putln!(out, "{}", level_row(level));
+        putln!(out, "{}", level_row(level, view));
     }
     out.push('\n');
 }
 
-fn level_row(level: &LevelView) -> String {
+fn level_row(level: &LevelView, view: &View) -> String {
     let (sign, word) = level.result();
     let not_good = level
         .not_good_ratio()
         .map_or_else(|| format::ABSENT.to_owned(), format::percent);
     format!(
         "| {} | {} | {not_good} | {} | {} | {sign} {} |",
-        format::rate(level.offered_per_s),
+        view.varied.text(level.size),
         format::rate(level.goodput_per_s),
         format::quantile(level.tally.response_quantile(0.5)),
         format::quantile(level.tally.response_quantile(0.99)),

@@ -7,6 +7,7 @@ mod level;
 mod limit;
 mod spectrum;
 mod timeline;
+mod varied;
 mod words;
 
 pub use curve::CurvePoint;
@@ -18,6 +19,7 @@ pub use limit::{
 };
 pub use spectrum::{Spectrum, SpectrumPoint};
 pub use timeline::{Bin, Lane, Span, Timeline};
+pub use varied::Varied;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::record::{Record, Remark};
@@ -67,6 +69,8 @@ pub struct View<'a> {
     pub figures: Vec<Figure>,
     /// Levels against the target in the order they were played.
     pub levels: Vec<LevelView>,
+    /// What the points of the load line differ in.
+    pub varied: Varied,
     /// Index in `levels` of the level that the summary describes.
     pub deciding: Option<usize>,
     pub gates: GateTally,
@@ -97,6 +101,7 @@ impl<'a> View<'a> {
             headline: String::new(),
             lede: Vec::new(),
             figures: Vec::new(),
+            varied: Varied::of(&levels),
             levels,
             deciding,
             gates,
@@ -132,14 +137,15 @@ impl<'a> View<'a> {
         (self.state == State::Invalid).then(|| words::invalid_because(self))
     }
 
-    /// Levels that count as points of the load line: a constant rate, played to be judged.
+    /// Levels that count as points of the load line: one rate or one number of virtual users, played to
+    /// be judged.
     pub fn load_line(&self) -> Vec<&LevelView> {
         let mut points: Vec<&LevelView> = self
             .levels
             .iter()
             .filter(|level| level.is_point())
             .collect();
-        points.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
+        points.sort_by(|a, b| a.size.total_cmp(&b.size));
         points
     }
 
@@ -175,7 +181,7 @@ fn kind_of(record: &Record) -> Kind {
     let found = record
         .verdict
         .as_ref()
-        .is_some_and(|verdict| verdict.found.capacity_per_s.is_some() || verdict.found.converged);
+        .is_some_and(|verdict| verdict.found.capacity().is_some() || verdict.found.converged);
     if record.header.command == "find" || found {
         Kind::Find
     } else {
@@ -191,7 +197,7 @@ fn state_of(record: &Record, kind: Kind) -> State {
         return State::Invalid;
     }
     if kind == Kind::Find {
-        return match verdict.found.capacity_per_s {
+        return match verdict.found.capacity() {
             None if verdict.verdict == Judgement::Fail => State::Missed,
             None => State::Undecided,
             Some(bounds) if bounds.upper.is_none() => State::NotReached,

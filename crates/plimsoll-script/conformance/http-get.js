@@ -1,7 +1,7 @@
-/* { "does": "a GET gives status, body and timings, and counts one request", "k6": "times; k6 shows the fragment in res.url",
+/* { "does": "a GET gives status, body and timings, and counts one request", "k6": "times",
      "requests": ["GET /get?x=1"], "checks": {"is 200": [1, 0], "fails": [0, 1]},
      "metrics": {"http_reqs": [1], "http_req_duration": [12], "http_req_failed": [0], "checks": [1, 0]},
-     "console": ["200 200 OK http://h.test/get?x=1", "12 1 2 3 4 5", "true 0 HTTP/1.1 127.0.0.1 80"] } */
+     "console": ["200 200 OK http://h.test/get?x=1#frag", "12 1 2 3 4 5", "true 0 HTTP/1.1 127.0.0.1 80"] } */
 import http from 'k6/http';
 import { check } from 'k6';
 export default function () {

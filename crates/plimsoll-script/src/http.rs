@@ -16,7 +16,7 @@ use crate::tags::TagSetId;
 /// Where a request goes, parsed once and shared by every call to the same URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestUrl {
-    /// The whole address without user information and fragment, as `res.url` shows it.
+    /// The whole address without user information, as `res.url` shows it.
     pub text: Box<str>,
     pub is_tls: bool,
     /// Without brackets around an IPv6 address.

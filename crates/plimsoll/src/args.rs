@@ -133,6 +133,14 @@ pub(crate) enum ArrivalsArg {
     Poisson,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OverArg {
+    /// Arrivals per second: an open loop, as many people make it
+    Rate,
+    /// Virtual users: each waits for its answers and thinks as the script says
+    Vus,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
@@ -199,6 +207,14 @@ pub(crate) struct FindArgs {
     /// Only say whether this arrival rate passes
     #[arg(short = 'q', long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
+
+    /// With a script: what to search over, the arrival rate (default) or the number of virtual users
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) over: Option<OverArg>,
+
+    /// With a script: only say whether so many virtual users pass
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) vus: Option<String>,
 
     /// Never offer more than this rate
     #[arg(long, value_name = "RATE")]

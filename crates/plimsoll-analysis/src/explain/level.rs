@@ -46,13 +46,13 @@ impl Level {
     /// Share of the attempts that ended in it.
     pub(super) fn share(&self, outcomes: &[Outcome]) -> f64 {
         let count: u64 = outcomes.iter().map(|o| self.tally.class(*o).count).sum();
-        ratio(count as f64, self.tally.attempts() as f64)
+        ratio(count as f64, self.tally.decided() as f64)
     }
 
     /// Failures other than attempts that we ourselves did not send.
     pub(super) fn failed_share(&self) -> f64 {
         let failures = self.tally.failures() - self.tally.class(Outcome::Dropped).count;
-        ratio(failures as f64, self.tally.attempts() as f64)
+        ratio(failures as f64, self.tally.decided() as f64)
     }
 
     pub(super) fn ok_response(&self) -> Option<Nanos> {

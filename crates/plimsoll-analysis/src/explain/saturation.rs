@@ -62,7 +62,7 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         (counts(level) || (open.is_empty() && level.closed.is_some())) && has_failures(level)
     });
     let late = levels_where(levels, |level| {
-        counts(level) && level.state == LevelState::Fail
+        (counts(level) || level.closed.is_some()) && level.state == LevelState::Fail
     });
     let with = |sign, high: Vec<usize>| {
         let low = low(levels, &high, peak);
@@ -85,6 +85,11 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         .iter()
         .filter_map(|index| levels.get(*index))
         .any(|level| level.state == LevelState::Fail && level.seconds() >= 2.5 && clean_rate > 0.0);
+    // Closed loops are judged in a search over virtual users alone.
+    let judged = judged
+        || beyond_closed
+            .iter()
+            .any(|index| is_lost_closed(levels, *index));
     let found = if judged || (seen_open && beyond.len() + beyond_closed.len() >= 2) {
         with(Sign::Throughput, union(&beyond, &beyond_closed))
     } else if !failing.is_empty() {
@@ -154,6 +159,20 @@ fn gains_nothing(levels: &[Level], index: usize) -> bool {
         .iter()
         .filter(|other| other.closed.is_some_and(|n| n * 3 <= in_flight * 2))
         .any(|smaller| smaller.ok > 0.0 && level.ok < GAIN_BELOW_KNEE * smaller.ok)
+}
+
+/// A number of virtual users that failed where fewer passed.
+fn is_lost_closed(levels: &[Level], index: usize) -> bool {
+    let passed = levels
+        .iter()
+        .filter(|level| level.state == LevelState::Pass);
+    let most = passed.filter_map(|level| level.closed).max();
+    levels.get(index).is_some_and(|level| {
+        level.state == LevelState::Fail
+            && level.seconds() >= 2.5
+            && most < level.closed
+            && most.is_some()
+    })
 }
 
 /// Levels with clear room: open ones that kept up below 0.7 of the peak, small closed ones.

@@ -23,6 +23,12 @@ pub(super) fn little(case: Case<'_>) -> Gate {
         let length = window.length_ns.as_secs_f64();
         seconds += length;
         in_flight += window.in_flight_mean * length;
+        // What was in flight between two levels is in no window's mean, and its ends are carried.
+        in_flight += window
+            .carried
+            .iter()
+            .map(|carried| carried.in_flight_seconds)
+            .sum::<f64>();
         let carried = window.carried.iter().map(|carried| &carried.tally);
         residence += window
             .operations
@@ -163,11 +169,12 @@ fn bytes_per_success(tally: &Tally) -> Option<f64> {
     (ok.count > 0).then(|| ok.bytes as f64 / ok.count as f64)
 }
 
-/// The open-loop level with the lowest rate, if there is one besides the quoted level.
+/// The bracket level with the lowest rate, or with the fewest virtual users, if there is one besides the
+/// quoted level.
 fn reference_level(case: Case<'_>) -> Option<u32> {
     let rate_of = |level: u32| match case.record.level(level)?.step.load {
         StepLoad::Open { profile, .. } => profile.constant_rate(),
-        StepLoad::Closed { .. } => None,
+        StepLoad::Closed { in_flight } => Some(f64::from(in_flight)),
     };
     levels_of(case.record, Phase::Bracket)
         .filter(|&level| level != case.level)

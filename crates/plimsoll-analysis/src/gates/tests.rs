@@ -152,6 +152,26 @@ fn time_lost_inside_the_client_breaks_littles_law() {
 }
 
 #[test]
+fn an_interrupted_level_is_no_contradiction_of_littles_law() {
+    let mut record = clean();
+    let mut drain = window(6);
+    // The level was left after 0.8 s of its window: 800 more attempts, 8 attempt-seconds.
+    let carried = plimsoll_core::window::Carried {
+        level: 0,
+        due_count: 800,
+        in_flight_seconds: 8.0,
+        tally: window(0).total(),
+    };
+    drain.operations = vec![Tally::default()];
+    (drain.level, drain.in_flight_mean) = (1, 2.0);
+    (drain.due_count, drain.carried) = (0, vec![carried]);
+    record.push(Line::Window(drain));
+    assert_eq!(state_of(&record, 1).0, GateState::Pass);
+    record.windows[6].carried[0].in_flight_seconds = 0.0;
+    assert_eq!(state_of(&record, 1).0, GateState::Fail);
+}
+
+#[test]
 fn lost_attempts_break_the_accounting() {
     let mut record = clean();
     record.windows[3].due_count += 1;

@@ -27,6 +27,8 @@ struct Slot {
     free_since: Nanos,
     /// When its iteration is interrupted, while it is on its way out.
     deadline: Option<Nanos>,
+    /// When the ramp took it away without any grace.
+    cut_at: Option<Nanos>,
 }
 
 /// How an iteration ended.
@@ -61,6 +63,7 @@ impl Slots {
             begun: 0,
             free_since: Nanos::ZERO,
             deadline: None,
+            cut_at: None,
         };
         let len = owned.len() as usize;
         Self {
@@ -106,7 +109,9 @@ impl Slots {
 
     fn activate_place(&mut self, place: usize, at: Nanos) {
         let slot = &mut self.list[place];
-        if std::mem::replace(&mut slot.active, true) {
+        // Observed in k6 2.2: stages without duration that go down and up again at one moment bring back
+        // nobody whom the first cut off; a later step does.
+        if slot.cut_at == Some(at) || std::mem::replace(&mut slot.active, true) {
             return;
         }
         self.active += 1;
@@ -126,7 +131,7 @@ impl Slots {
     }
 
     /// The ramp does not want the VU with that index any more.
-    pub(super) fn retire(&mut self, index: u32, deadline: Nanos) {
+    pub(super) fn retire(&mut self, index: u32, at: Nanos, grace: Nanos) {
         let Some(place) = self.owned.place(index) else {
             return;
         };
@@ -135,6 +140,8 @@ impl Slots {
             return;
         }
         self.active -= 1;
+        let deadline = at + grace;
+        slot.cut_at = (deadline == at).then_some(at);
         if slot.state == State::Running {
             slot.deadline = Some(deadline);
             self.deadlines.push_back((deadline, place as u32));

@@ -252,6 +252,40 @@ fn a_vu_that_is_wanted_again_goes_on() {
     );
 }
 
+/// Observed in k6 2.2 with the same stages: of six, the last three are cut off at once and stay away, the two
+/// beyond them begin, and all go one by one.
+#[test]
+fn a_jump_down_and_up_at_one_moment_brings_nobody_back() {
+    let stages = |grace: &str| {
+        scenario(
+            &json!({ "executor": "ramping-vus", "startVUs": 6, "gracefulRampDown": grace,
+            "stages": [{ "duration": "1s", "target": 6 }, { "duration": "0s", "target": 3 },
+                       { "duration": "0s", "target": 8 }, { "duration": "800ms", "target": 0 },
+                       { "duration": "500ms", "target": 5 }], "gracefulStop": "0s" }),
+        )
+    };
+    let log = alone(&stages("0s"), ms(60_000));
+    let gone: Vec<(Nanos, u32)> = log.interrupts;
+    let at_once = [(1000, 6), (1000, 5), (1000, 4)];
+    let later = [(1100, 8), (1200, 7), (1600, 3), (1700, 2), (1800, 1)];
+    let expected = at_once.iter().chain(&later).map(|&(at, vu)| (ms(at), vu));
+    let before_the_end: Vec<_> = gone.into_iter().filter(|(at, _)| *at < ms(2300)).collect();
+    assert_eq!(before_the_end, expected.collect::<Vec<_>>());
+    // A later step brings them back.
+    let back = log.starts.iter().filter(|(at, _)| *at > ms(1800));
+    assert_eq!(
+        back.map(|(_, begun)| begun.vu).collect::<Vec<_>>(),
+        [1, 2, 3, 4]
+    );
+    // With any grace they go on.
+    let log = alone(&stages("10ms"), ms(60_000));
+    assert!(
+        log.interrupts.iter().all(|(at, _)| *at > ms(1000)),
+        "{:?}",
+        log.interrupts
+    );
+}
+
 /// Observed in k6 2.2: 0 to 10/s over 2 s, then 2/s, starts at 0.632 s, … 2 s, 2.5 s, … 4 s.
 #[test]
 fn a_ramp_of_arrivals_starts_when_a_whole_one_has_built_up() {

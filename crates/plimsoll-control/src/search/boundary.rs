@@ -5,8 +5,9 @@ use plimsoll_core::step::Phase;
 
 use super::clock;
 use super::config::Ceiling;
-use super::judge::{Call, Judged};
+use super::judge::{self, Call, Judged};
 use super::level::{Ask, Level, Load, Rule};
+use super::over::Over;
 use super::shared::Shared;
 use super::soak::Soak;
 use super::stage::Stage;
@@ -40,7 +41,9 @@ pub(crate) fn discard(shared: &Shared) -> u32 {
     const MOST: f64 = 10.0;
     let least = if shared.config.is_brief() { 1.0 } else { 2.0 };
     let response = shared.response_at_rest().map_or(0.0, Nanos::as_secs_f64);
-    (2.0 * response).ceil().clamp(least, MOST) as u32
+    // Virtual users join one after the other; before the last is there, the level has not begun.
+    let joined = shared.config.over.join().as_secs_f64().ceil() as u32;
+    joined + (2.0 * response).ceil().clamp(least, MOST) as u32
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,6 +69,9 @@ pub(crate) struct Bracket {
 impl Bracket {
     pub(crate) fn new(shared: &Shared) -> Self {
         let config = &shared.config;
+        if config.over.is_vus() {
+            return Self::at(1.0);
+        }
         let ceiling = config.ceiling().map_or(f64::INFINITY, Ceiling::rate);
         let anchor = shared.anchor.map(|anchor| anchor.throughput_max_per_s);
         let base = anchor.unwrap_or(ceiling).min(ceiling);
@@ -74,8 +80,12 @@ impl Bracket {
         } else {
             START_SHARE
         };
+        Self::at((base * share).max(START_LEAST.min(base * 0.5)))
+    }
+
+    fn at(rate: f64) -> Self {
         Self {
-            rate: (base * share).max(START_LEAST.min(base * 0.5)),
+            rate,
             votes: Votes::default(),
             steps_down: 0,
             finished: false,
@@ -91,12 +101,12 @@ impl Bracket {
         let reserve = clock::reserve_for_soak(&shared.config);
         let windows_max = shared.clock.windows(wanted, reserve);
         if windows_max < BRACKET_LEAST + discard {
-            shared.remark_once("time ran out before a rate failed".into());
+            shared.remark_once("time ran out before a level failed".into());
             return None;
         }
         Some(Ask {
             phase: Phase::Bracket,
-            load: Load::Open(self.rate),
+            load: shared.config.over.load(self.rate),
             windows_max,
             discard,
             rule: Rule::Sequential {
@@ -112,7 +122,7 @@ impl Bracket {
         };
         if judged.call == Call::FailAtOnce {
             self.down(&judged, shared);
-        } else if judged.leans_to_pass() {
+        } else if judged.leans_to_pass() || has_few_vus(level, &judged) {
             self.votes.pass += 1;
             // A pass needs no confirmation unless a repetition of the same rate has failed.
             if self.votes.fail == 0 || self.votes.pass >= VOTES_TO_WIN {
@@ -135,7 +145,7 @@ impl Bracket {
             self.finished = true;
             return;
         }
-        let mut next = self.rate * 2.0;
+        let mut next = self.rate * step_up(shared);
         let top = shared
             .anchor
             .map_or(f64::INFINITY, |a| a.throughput_max_per_s * TOP_SHARE);
@@ -151,13 +161,39 @@ impl Bracket {
         self.steps_down += 1;
         if shared.low().is_some() {
             self.finished = true;
-        } else if self.steps_down > STEPS_DOWN {
-            let text = format!("the objectives fail even at {:.3}/s", self.rate);
+        } else if self.steps_down > STEPS_DOWN || self.is_least(shared) {
+            let text = format!(
+                "the objectives fail even at {}",
+                shared.config.over.name(self.rate)
+            );
             shared.remark_once(text);
             self.finished = true;
         } else {
-            self.rate /= 4.0;
+            self.rate = shared.config.over.nearest(self.rate / 4.0);
         }
+    }
+
+    fn is_least(&self, shared: &Shared) -> bool {
+        shared.config.over.is_vus() && self.rate < 1.5
+    }
+}
+
+/// A first level of one virtual user has a handful of attempts: it passes provisionally, the soak decides.
+fn has_few_vus(level: &Level, judged: &Judged) -> bool {
+    matches!(level.ask.load, Load::Vus(_)) && judge::says_too_little(level, judged)
+}
+
+/// How far the next bracket level is from one that passed. Virtual users start at one and may end at
+/// thousands: while they hardly meet, with a response time below twice that at rest and so below half
+/// of the knee, four times as many are at most twice too many.
+fn step_up(shared: &Shared) -> f64 {
+    let last = shared
+        .history
+        .last()
+        .and_then(|played| played.answers.mean());
+    match (shared.config.over, last, shared.response_at_rest()) {
+        (Over::Vus { .. }, Some(now), Some(rest)) if now.0 < 2 * rest.0 => 4.0,
+        _ => 2.0,
     }
 }
 
@@ -179,7 +215,8 @@ impl Bisect {
     pub(crate) fn ask(shared: &mut Shared) -> Option<Ask> {
         let (low, high) = (shared.low()?.rate, shared.high()?.rate);
         // With stalls in sight more short levels would only roll dice; the soak stage looks closer.
-        let near = high <= low * (1.0 + shared.config.goal_width);
+        let over = shared.config.over;
+        let near = high <= low * (1.0 + shared.config.goal_width) || over.are_neighbours(low, high);
         if near || stalls::seen(shared).is_some() {
             return None;
         }
@@ -196,7 +233,7 @@ impl Bisect {
         }
         Some(Ask {
             phase: Phase::Bisect,
-            load: Load::Open(libm::sqrt(low * high)),
+            load: over.load(libm::sqrt(low * high)),
             windows_max,
             discard,
             rule: Rule::Sequential {

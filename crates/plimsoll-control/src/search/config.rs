@@ -6,6 +6,8 @@ use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::{Nanos, Objectives};
 use thiserror::Error;
 
+use super::over::Over;
+
 /// The default time for everything, self-check included (DESIGN section 7).
 pub const WITHIN: Nanos = Nanos::from_secs(720);
 /// The default distance of upper and lower bound (DESIGN section 7).
@@ -28,6 +30,7 @@ const CHECK_LEAD: f64 = 12.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     pub objectives: Objectives,
+    pub over: Over,
     /// Time for everything, `spent` included.
     pub within: Nanos,
     /// Time already used, by the self-check.
@@ -41,9 +44,12 @@ pub struct Config {
     pub overshoot: bool,
     /// Only say whether this rate passes.
     pub check_rate_per_s: Option<f64>,
+    /// Over virtual users: only say whether so many pass.
+    pub check_vus: Option<NonZeroU32>,
     /// From an earlier search of a similar target.
     pub anchor: Option<Anchor>,
-    /// Most connections the generator may open: the most a closed loop keeps in flight.
+    /// Most connections the generator may open: the most a closed loop keeps in flight, and the most
+    /// virtual users.
     pub connections_max: NonZeroU32,
     pub abort: Abort,
     pub arrivals: Arrivals,
@@ -101,6 +107,14 @@ pub enum SearchError {
         "{within} is too short for a search ({needed}); allow more time, or name a rate to check"
     )]
     NoRate { within: Nanos, needed: Nanos },
+    #[error(
+        "{within} is too short for a search ({needed}); allow more time, or name a number of virtual users to check"
+    )]
+    NoVus { within: Nanos, needed: Nanos },
+    #[error("{vus} virtual users to check are more than the {most} allowed")]
+    TooManyVus { vus: f64, most: f64 },
+    #[error("a closed loop cannot keep a highest rate; bound the number of virtual users instead")]
+    MaxRateOfVus,
     #[error("goal width {0} is not between 0.01 and 1; write for example 5%")]
     GoalWidth(f64),
     #[error("{what} {rate} is not a positive number")]
@@ -113,6 +127,7 @@ impl Config {
     pub fn new(objectives: Objectives, connections_max: NonZeroU32) -> Self {
         Self {
             objectives,
+            over: Over::Rate,
             within: WITHIN,
             spent: Nanos::ZERO,
             goal_width: GOAL_WIDTH,
@@ -120,6 +135,7 @@ impl Config {
             generator_max_per_s: None,
             overshoot: true,
             check_rate_per_s: None,
+            check_vus: None,
             anchor: None,
             connections_max,
             abort: Abort::default(),
@@ -130,6 +146,9 @@ impl Config {
 
     /// The highest rate that may be offered, and whether the generator is the reason.
     pub(crate) fn ceiling(&self) -> Option<Ceiling> {
+        if self.over.is_vus() {
+            return Some(Ceiling::Vus(f64::from(self.connections_max.get())));
+        }
         let asked = self.max_rate_per_s.map(Ceiling::MaxRate);
         let generator = self.generator_max_per_s.map(Ceiling::Generator);
         match (asked, generator) {
@@ -141,6 +160,9 @@ impl Config {
 
     /// The rate to check, when that is all there is time for or all that was asked.
     pub(crate) fn only_check(&self) -> Option<f64> {
+        if self.over.is_vus() {
+            return self.check_vus.map(|vus| f64::from(vus.get()));
+        }
         let short = self.within < SEARCH_FROM;
         self.check_rate_per_s
             .or(if short { self.max_rate_per_s } else { None })
@@ -151,7 +173,8 @@ impl Config {
     }
 
     pub(crate) fn wants_recovery(&self) -> bool {
-        self.overshoot && self.within >= RECOVERY_FROM
+        // Users who wait for their answers leave no backlog behind that would take time to work off.
+        self.overshoot && self.within >= RECOVERY_FROM && !self.over.is_vus()
     }
 
     /// Little time: fewer and shorter levels before the soak, and none of it kept back for what
@@ -185,7 +208,13 @@ impl Config {
         }
         let most = self.ceiling().map_or(f64::INFINITY, Ceiling::rate);
         if let Some(rate) = self.only_check().filter(|&rate| rate > most) {
-            return Err(SearchError::AboveMost { rate, most });
+            return Err(match self.over {
+                Over::Rate => SearchError::AboveMost { rate, most },
+                Over::Vus { .. } => SearchError::TooManyVus { vus: rate, most },
+            });
+        }
+        if self.over.is_vus() && self.max_rate_per_s.is_some() {
+            return Err(SearchError::MaxRateOfVus);
         }
         self.check_time()
     }
@@ -193,9 +222,10 @@ impl Config {
     fn check_time(&self) -> Result<(), SearchError> {
         let left = self.within - self.spent;
         if self.only_check().is_none() && self.within < SEARCH_FROM {
-            return Err(SearchError::NoRate {
-                within: self.within,
-                needed: SEARCH_FROM,
+            let (within, needed) = (self.within, SEARCH_FROM);
+            return Err(match self.over {
+                Over::Rate => SearchError::NoRate { within, needed },
+                Over::Vus { .. } => SearchError::NoVus { within, needed },
             });
         }
         let least = Nanos::from_secs_f64(SOAK_LEAST + CHECK_LEAD);
@@ -215,12 +245,13 @@ impl Config {
 pub(crate) enum Ceiling {
     MaxRate(f64),
     Generator(f64),
+    Vus(f64),
 }
 
 impl Ceiling {
     pub(crate) fn rate(self) -> f64 {
         match self {
-            Self::MaxRate(rate) | Self::Generator(rate) => rate,
+            Self::MaxRate(rate) | Self::Generator(rate) | Self::Vus(rate) => rate,
         }
     }
 
@@ -228,6 +259,7 @@ impl Ceiling {
         match self {
             Self::MaxRate(_) => "the highest rate allowed",
             Self::Generator(_) => "the generator",
+            Self::Vus(_) => "the most virtual users allowed",
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Puts together what the levels say: capacity, knee, peak, collapse, and what could not be decided.
 
+mod vus;
+
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Bounds, Collapse, Found, LevelState, RareStalls};
 
 use super::config::Ceiling;
+use super::over::Over;
 use super::overload::{COLLAPSE, late_goodput};
 use super::shared::{Played, Shared};
 
@@ -14,13 +17,8 @@ const STALL_INTERVALS: f64 = 50.0;
 
 pub(crate) fn compose(shared: &Shared) -> Found {
     let capacity = capacity(shared);
-    let knee = knee(shared);
     let mut found = Found {
-        capacity_per_s: capacity,
-        knee_per_s: knee.map(|knee| knee.rate),
-        knee_in_flight: knee.map(|knee| knee.in_flight),
         peak_goodput_per_s: shared.peak(),
-        collapse_per_s: collapse(shared),
         recovery_seconds: shared.recovery,
         binding_clause: binding_clause(shared),
         soak_seconds: shared.held.map(|held| held.seconds),
@@ -28,9 +26,23 @@ pub(crate) fn compose(shared: &Shared) -> Found {
         rare_stalls: shared.stalls,
         converged: converged(shared),
         remarks: shared.remarks.clone(),
+        ..Found::default()
     };
+    if shared.config.over.is_vus() {
+        found.capacity_vus = capacity;
+        found.reached_per_s = vus::reached(shared, found.capacity_level);
+        found.knee_vus = vus::knee(shared);
+        found.collapse_vus = collapse(shared);
+    } else {
+        let knee = knee(shared);
+        found.capacity_per_s = capacity;
+        found.knee_per_s = knee.map(|knee| knee.rate);
+        found.knee_in_flight = knee.map(|knee| knee.in_flight);
+        found.collapse_per_s = collapse(shared);
+    }
     if let Some(stalls) = &shared.stalls {
-        found.remarks.push(about_stalls(stalls, capacity));
+        let text = about_stalls(stalls, capacity, shared.config.over);
+        found.remarks.push(text);
     }
     if let Some(text) = about_ceiling(shared) {
         found.remarks.push(text);
@@ -74,8 +86,10 @@ fn converged(shared: &Shared) -> bool {
         return false;
     };
     let width = shared.config.goal_width.max(1.0 / 0.95 - 1.0) + WIDTH_SLACK;
+    let over = shared.config.over;
     match (shared.high(), shared.config.ceiling()) {
         _ if shared.stalls.is_some() => false,
+        (Some(high), _) if over.are_neighbours(held.rate, high.rate) => held.rate < high.rate,
         (Some(high), _) => held.rate < high.rate && high.rate <= held.rate * (1.0 + width),
         (None, Some(ceiling)) => held.rate >= ceiling.rate(),
         (None, None) => false,
@@ -165,23 +179,30 @@ fn collapse(shared: &Shared) -> Option<Collapse> {
                 upper: Some(upper),
             }))
         }
-        None => levels
-            .last()
-            .map(|&(rate_per_s, goodput)| Collapse::NoneUpTo {
-                rate_per_s,
-                goodput_ratio: goodput / peak,
-            }),
+        None => levels.last().map(|&(rate, goodput)| {
+            let goodput_ratio = goodput / peak;
+            match shared.config.over {
+                Over::Rate => Collapse::NoneUpTo {
+                    rate_per_s: rate,
+                    goodput_ratio,
+                },
+                Over::Vus { .. } => Collapse::NoneUpToVus {
+                    vus: rate,
+                    goodput_ratio,
+                },
+            }
+        }),
     }
 }
 
-fn about_stalls(stalls: &RareStalls, capacity: Option<Bounds>) -> String {
+fn about_stalls(stalls: &RareStalls, capacity: Option<Bounds>, over: Over) -> String {
     let interval = stalls.interval_seconds;
     let bounds = match capacity {
         Some(Bounds {
             lower: Some(lower),
             upper: Some(upper),
             ..
-        }) => format!("capacity between {lower:.0} and {upper:.0}/s; "),
+        }) => format!("capacity between {lower:.0} and {}; ", over.name(upper)),
         _ => String::new(),
     };
     format!(
@@ -198,11 +219,12 @@ fn about_ceiling(shared: &Shared) -> Option<String> {
     let fix = match ceiling {
         Ceiling::MaxRate(_) => "allow more to find the bound",
         Ceiling::Generator(_) => "use more cores or agents to find the bound",
+        Ceiling::Vus(_) => "allow more with -c to find the bound",
     };
     at_ceiling.then(|| {
         format!(
-            "carries at least {:.0}/s, limited by {}; {fix}",
-            held.rate,
+            "carries at least {}, limited by {}; {fix}",
+            shared.config.over.name(held.rate),
             ceiling.reason()
         )
     })

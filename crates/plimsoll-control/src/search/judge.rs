@@ -4,7 +4,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::objective::Clause;
 use plimsoll_core::verdict::Bounds;
 
-use super::level::{Level, Second};
+use super::level::{Level, Load, Second};
 use super::stats;
 
 /// Attempts needed before a share is compared with a budget: with none bad among 3 ÷ budget, the
@@ -14,6 +14,8 @@ const ATTEMPTS_PER_BUDGET: f64 = 3.0;
 const LOST_SECONDS: usize = 3;
 /// The fewest bad attempts in those seconds: half of two attempts says nothing.
 const LOST_LEAST: u64 = 5;
+/// Seconds that tell how many attempts a closed loop makes.
+const PACE_SECONDS: usize = 10;
 /// Growth of what is in flight, as a share of all arrivals so far, that is instability (B.3).
 const GROWTH_RATIO: f64 = 0.03;
 /// And how sure the trend must be: t of a line through the seconds.
@@ -111,7 +113,9 @@ fn is_lost(level: &Level) -> bool {
 /// What is in flight grows without end: arrivals exceed what is served, whatever the times say yet.
 fn is_unstable(level: &Level, windows_min: u32) -> bool {
     let seconds = level.judged();
-    if seconds.len() < windows_min as usize {
+    // A closed loop has no more in flight than users, whatever becomes of it.
+    let closed = !matches!(level.ask.load, Load::Open(_));
+    if closed || seconds.len() < windows_min as usize {
         return false;
     }
     let in_flight: Vec<_> = seconds.iter().map(|second| second.in_flight_mean).collect();
@@ -190,12 +194,37 @@ fn decide(level: &Level, clause: usize, share: Bounds) -> Judged {
     judged(Call::Pass, String::new())
 }
 
+/// Attempts in so many seconds: as many as arrive, or in a closed loop as it went so far.
+fn expected_attempts(level: &Level, seconds: f64) -> Option<f64> {
+    let judged = level.judged();
+    match level.ask.load {
+        Load::Open(rate) => Some(rate * seconds),
+        Load::Vus(_) if judged.len() >= PACE_SECONDS => {
+            let attempts: u64 = judged.iter().map(|second| second.attempts).sum();
+            let length: f64 = judged.iter().map(|second| second.length).sum();
+            Some(attempts as f64 / length * seconds)
+        }
+        _ => None,
+    }
+}
+
+/// The level has too few attempts to decide its clause, and not one bad second's worth of bad ones: a
+/// few virtual users send a few requests per second, and one late answer among them says nothing.
+pub(crate) fn says_too_little(level: &Level, judged: &Judged) -> bool {
+    let seconds = level.judged();
+    let attempts: u64 = seconds.iter().map(|second| second.attempts).sum();
+    let bad: u64 = seconds.iter().map(|second| second.bad[judged.clause]).sum();
+    judged.call == Call::Undecided
+        && (attempts as f64) < ATTEMPTS_PER_BUDGET / judged.budget
+        && bad < LOST_LEAST
+        && attempts > bad
+}
+
 /// The whole soak is over budget whatever still comes, or the target is plainly lost.
 pub(crate) fn soak_is_lost(level: &Level, seconds: f64) -> bool {
-    let Some(rate) = level.rate() else {
+    let Some(expected) = expected_attempts(level, seconds) else {
         return false;
     };
-    let expected = rate * seconds;
     let used_up = level.clauses().iter().enumerate().any(|(index, clause)| {
         let bad: u64 = level.judged().iter().map(|second| second.bad[index]).sum();
         // A tenth more than the budget, so that a level is not lost by its very last second.

@@ -29,12 +29,16 @@ pub(crate) enum Load {
     Closed(u32),
     /// Arrivals per second.
     Open(f64),
+    /// Virtual users, each of whom goes on when its answers have come: a closed loop that is judged.
+    Vus(u32),
 }
 
 impl Load {
+    /// The number that the search varies.
     pub(crate) fn rate(self) -> Option<f64> {
         match self {
             Self::Open(rate) => Some(rate),
+            Self::Vus(count) => Some(f64::from(count)),
             Self::Closed(_) => None,
         }
     }
@@ -267,7 +271,7 @@ pub(crate) fn recovered_at(seconds: &[Second], goodput: f64, p99: Nanos) -> Opti
 }
 
 fn second_of(window: &Window, total: &Tally, clauses: &[Clause]) -> Second {
-    let attempts = total.attempts();
+    let attempts = total.decided();
     let mut bad = [0; CLAUSES_MAX];
     let mut bound_index = 0;
     for (slot, clause) in bad.iter_mut().zip(clauses) {

@@ -8,7 +8,7 @@ use plimsoll_core::verdict;
 use super::boundary::discard;
 use super::clock::REPEAT;
 use super::config::{Ceiling, client_timeout};
-use super::level::{Ask, Level, Load, Rule, Second, recovered_at};
+use super::level::{Ask, Level, Rule, Second, recovered_at};
 use super::shared::Shared;
 use super::stalls;
 
@@ -50,10 +50,18 @@ impl Overshoot {
         let peak = shared.peak().map_or(0.0, |peak| peak.estimate);
         let ceiling = shared.config.ceiling().map_or(f64::INFINITY, Ceiling::rate);
         let wanted = shared.config.wants_overshoot() && shared.low().is_some();
+        let over = shared.config.over;
+        // What a rate exceeds is the peak; what more users exceed is how many there could be.
+        let from = if over.is_vus() {
+            capacity(shared)
+        } else {
+            Some(peak)
+        };
+        let from = from.unwrap_or(peak);
         let mut rates: Vec<f64> = OVERSHOOT
             .iter()
-            .map(|share| (share * peak).min(ceiling))
-            .filter(|&rate| wanted && rate > peak * 1.05)
+            .map(|share| over.nearest(share * from).min(ceiling))
+            .filter(|&rate| wanted && rate > from * 1.05)
             .collect();
         rates.dedup();
         rates.reverse();
@@ -65,7 +73,7 @@ impl Overshoot {
         let windows_max = shared.clock.windows(OVERSHOOT_SECONDS, REPEAT);
         (windows_max >= OVERSHOOT_LEAST).then_some(Ask {
             phase: Phase::Overshoot,
-            load: Load::Open(rate),
+            load: shared.config.over.load(rate),
             windows_max,
             discard: discard(shared),
             rule: Rule::Fixed,
@@ -78,6 +86,12 @@ impl Overshoot {
             self.rates.clear();
         }
     }
+}
+
+/// The highest rate that held, or passed.
+fn capacity(shared: &Shared) -> Option<f64> {
+    let held = shared.held.map(|held| held.rate);
+    held.or(shared.low().map(|low| low.rate))
 }
 
 /// Goodput of the second half of a level: a collapse takes its time.
@@ -122,9 +136,7 @@ pub(crate) struct Normal {
 
 impl Recovery {
     pub(crate) fn new(shared: &mut Shared) -> Self {
-        let capacity = shared.held.map(|held| held.rate);
-        let capacity = capacity.or(shared.low().map(|low| low.rate));
-        let (Some(capacity), Some(peak)) = (capacity, shared.peak()) else {
+        let (Some(capacity), Some(peak)) = (capacity(shared), shared.peak()) else {
             return Self::Over;
         };
         if !shared.config.wants_recovery() {
@@ -172,7 +184,7 @@ impl Recovery {
         };
         Some(Ask {
             phase,
-            load: Load::Open(rate),
+            load: shared.config.over.load(rate),
             windows_max: seconds,
             discard: if phase == Phase::RecoveryBefore {
                 discard(shared)
@@ -284,7 +296,7 @@ impl Repeat {
             .windows(REPEAT_SECONDS + f64::from(discard(shared)), 0.0);
         (!self.done && windows_max > 5).then_some(Ask {
             phase: Phase::Repeat,
-            load: Load::Open(rate),
+            load: shared.config.over.load(rate),
             windows_max,
             discard: discard(shared),
             rule: Rule::Fixed,

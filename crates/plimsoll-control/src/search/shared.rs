@@ -1,5 +1,6 @@
 //! What all stages know: the configuration, the clock and every level played so far.
 
+use plimsoll_core::health::Condition;
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Bounds, LevelResult, LevelState, RareStalls};
 use plimsoll_core::{Histogram, Nanos};
@@ -77,7 +78,15 @@ impl Played {
         let judged = level.verdict();
         let health = level.health();
         let phase = level.ask.phase;
-        let void = health.breached() && !matches!(phase, Phase::WarmUp | Phase::Settle);
+        let judges = !matches!(phase, Phase::WarmUp | Phase::Settle);
+        // A closed loop that fills our own thread waits for us too: what it passes holds all the same,
+        // what it fails may be our fault.
+        let ours = matches!(level.ask.load, Load::Vus(_))
+            && health.condition == Condition::GeneratorBound
+            && judged
+                .as_ref()
+                .is_some_and(|judged| !judged.leans_to_pass());
+        let void = judges && (health.breached() || ours);
         let state = match (&judged, void) {
             (_, true) => LevelState::Void,
             (None, false) => LevelState::Observed,
@@ -157,7 +166,8 @@ impl Shared {
     pub(crate) fn new(config: Config) -> Self {
         Self {
             clock: Clock::new(&config),
-            anchor: config.anchor,
+            // A closed loop of connections says nothing about users who think.
+            anchor: config.anchor.filter(|_| !config.over.is_vus()),
             config,
             history: Vec::new(),
             passes: Vec::new(),
@@ -179,20 +189,29 @@ impl Shared {
     /// Twice what Little's law expects in flight at `rate` with the response time at low load, and
     /// a handful more for chance.
     pub(crate) fn calm_in_flight(&self, rate: f64) -> f64 {
+        if self.config.over.is_vus() {
+            let of_one = self
+                .lowest()
+                .map_or(1.0, |(vus, played)| played.in_flight_mean / vus);
+            return 2.0 * rate * of_one + 5.0;
+        }
         let response = self.response_at_rest().map_or(1.0, Nanos::as_secs_f64);
         2.0 * rate * response + 5.0
     }
 
     /// Mean response time with one in flight, or at the lowest open level.
     pub(crate) fn response_at_rest(&self) -> Option<Nanos> {
-        let open = || {
-            let levels = self.history.iter().filter(|p| p.phase == Phase::Bracket);
-            levels
-                .filter_map(|played| Some((played.rate()?, played.answers.mean()?)))
-                .min_by(|a, b| a.0.total_cmp(&b.0))
-                .map(|(_, mean)| mean)
-        };
-        self.anchor.map(|anchor| anchor.response_ns).or_else(open)
+        let lowest = || self.lowest()?.1.answers.mean();
+        self.anchor.map(|anchor| anchor.response_ns).or_else(lowest)
+    }
+
+    /// The bracket level of the lowest rate that had answers.
+    fn lowest(&self) -> Option<(f64, &Played)> {
+        let levels = self.history.iter().filter(|p| p.phase == Phase::Bracket);
+        levels
+            .filter(|played| !played.answers.is_empty())
+            .filter_map(|played| Some((played.rate()?, played)))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
     pub(crate) fn pass_at(&mut self, rate: f64, judged: &Judged) {

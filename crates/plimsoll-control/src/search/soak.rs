@@ -6,7 +6,7 @@ use super::aim::{self, Target};
 use super::boundary::discard;
 use super::clock;
 use super::config::SOAK_LEAST;
-use super::level::{Ask, Level, Load, Rule};
+use super::level::{Ask, Level, Rule};
 use super::shared::{Held, Shared};
 use super::stalls;
 
@@ -94,7 +94,7 @@ impl Soak {
         self.watched = true;
         let low = shared.low().map(|edge| edge.rate);
         let half = shared.high().map(|edge| edge.rate * WATCH_SHARE);
-        self.rate = half.or(low);
+        self.rate = half.or(low).map(|rate| shared.config.over.nearest(rate));
     }
 
     pub(crate) fn ask(&self, shared: &mut Shared) -> Option<Ask> {
@@ -111,7 +111,7 @@ impl Soak {
         }
         Some(Ask {
             phase: Phase::Soak,
-            load: Load::Open(rate),
+            load: shared.config.over.load(rate),
             windows_max,
             discard,
             rule: Rule::Soak {
@@ -184,8 +184,9 @@ impl Soak {
         }
         if self.soaks >= SOAKS_MAX {
             shared.remark_once(format!(
-                "{} soaks failed, the last at {rate:.1}/s; the capacity lies below it",
-                self.soaks
+                "{} soaks failed, the last at {}; the capacity lies below it",
+                self.soaks,
+                shared.config.over.name(rate)
             ));
             return None;
         }
@@ -194,7 +195,7 @@ impl Soak {
         } else {
             Target::Safe
         };
-        Some(lower_rate(shared, rate, target))
+        lower_rate(shared, rate, target)
     }
 
     /// A soak that held leaves room up to the rate that failed: one more, where even odds are
@@ -206,6 +207,7 @@ impl Soak {
         let time = f64::from(shared.clock.windows(seconds, reserve)) >= seconds;
         let middle = libm::sqrt(held * high);
         let rate = aim::below(shared, middle, held, Target::Even);
+        let rate = shared.config.over.at_most(rate);
         (time && self.soaks < SOAKS_MAX && rate > held * WORTH_IT).then_some(rate)
     }
 
@@ -215,7 +217,7 @@ impl Soak {
             // More soaks would only roll the dice again.
             return (!holds && self.soaks < SOAKS_MAX_STALLS).then(|| {
                 self.soaks = SOAKS_MAX;
-                rate * WATCH_SHARE
+                shared.config.over.nearest(rate * WATCH_SHARE)
             });
         }
         self.purpose = Purpose::Hold;
@@ -237,14 +239,18 @@ fn has_time_to_watch(shared: &Shared) -> bool {
 fn first_rate(shared: &Shared, low: f64) -> f64 {
     let rate = aim::below(shared, low, low * AIM_LEAST, Target::Safe);
     let again = 2.0 * (shared.config.soak_seconds() + f64::from(discard(shared)));
+    let over = shared.config.over;
     if shared.clock.left() < again {
-        rate * ONLY_SOAK
+        over.at_most(rate * ONLY_SOAK)
     } else {
-        rate
+        over.at_most(rate)
     }
 }
 
 /// 2 % below the soak that was lost, or a little more when it was lost clearly.
-fn lower_rate(shared: &Shared, failed: f64, target: Target) -> f64 {
-    aim::below(shared, failed * STEP_DOWN, failed * STEP_DOWN_MOST, target)
+fn lower_rate(shared: &Shared, failed: f64, target: Target) -> Option<f64> {
+    let rate = aim::below(shared, failed * STEP_DOWN, failed * STEP_DOWN_MOST, target);
+    let rate = shared.config.over.at_most(rate);
+    // Of one virtual user there is no less.
+    (rate < failed).then_some(rate)
 }

@@ -79,7 +79,8 @@ impl Stage {
         if let Some(rate) = shared.config.only_check() {
             return Self::Soak(Soak::check(rate));
         }
-        if shared.anchor.is_some() || shared.config.max_rate_per_s.is_some() {
+        let config = &shared.config;
+        if config.over.is_vus() || shared.anchor.is_some() || config.max_rate_per_s.is_some() {
             return Self::Bracket(Bracket::new(shared));
         }
         Self::Anchor(AnchorStage::new())

@@ -120,13 +120,18 @@ impl Worker {
 
     /// An arrival found no virtual user in time: every one waits for the target, so it is a bad attempt, not a gap.
     pub(super) fn drop_arrival(&mut self, intended: Nanos, level: u32, now: Nanos) {
+        self.recorder.dropped_target += 1;
+        self.end_unsent(intended, level, Outcome::Dropped, now);
+    }
+
+    /// An arrival that was due will not be sent any more.
+    pub(super) fn end_unsent(&mut self, intended: Nanos, level: u32, outcome: Outcome, now: Nanos) {
         let waited = now.saturating_sub(intended);
         self.recorder.add_due(level);
-        self.recorder.dropped_target += 1;
         self.recorder.add_late(waited);
         let ending = Ending {
             level,
-            outcome: Outcome::Dropped,
+            outcome,
             response: waited,
             service: None,
             bytes: 0,

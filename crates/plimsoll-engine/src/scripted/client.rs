@@ -1,5 +1,7 @@
 //! HTTP for virtual users: each has connections of its own; every call is one request on the wire.
 
+mod unnamed;
+
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use plimsoll_script::http::{HttpCall, HttpError, HttpResult, RequestUrl};
 
 use super::exchange::{Exchange, Moments, error_of};
 use super::names::Names;
+use unnamed::Unnamed;
 
 /// Who asked, and from when its response time counts.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +67,8 @@ pub(super) struct Client {
     user_agent: Arc<str>,
     /// Connections end with their request.
     pub(super) reuses: bool,
+    /// Calls that wait until the name of their host has been looked up.
+    unnamed: Vec<Unnamed>,
     links: Vec<Option<Link>>,
     free: Vec<usize>,
     generation: u32,
@@ -91,6 +96,7 @@ impl Client {
             last: None,
             user_agent,
             reuses: true,
+            unnamed: Vec::new(),
             links: Vec::new(),
             free: Vec::new(),
             generation: 0,
@@ -141,15 +147,12 @@ impl Client {
         }
         let local = self.names.local(vu);
         let (origin, setup) = match self.names.find(url, now) {
-            Ok(found) => found,
-            Err(error) => {
-                let outcome = if error.code < 1200 {
-                    Outcome::Dns
-                } else {
-                    Outcome::Tls
-                };
-                return self.refuse(vu, exchange, outcome, error, now);
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                let url = Rc::clone(url);
+                return self.unnamed.push(Unnamed { vu, url, exchange });
             }
+            Err(error) => return self.refuse_name(vu, exchange, error, now),
         };
         if let Some(index) = take_idle(&mut self.idle, &self.links, vu, origin) {
             return self.send_over(index, exchange, now);
@@ -339,6 +342,7 @@ impl Client {
 
     /// Ends the calls whose time is over.
     pub(super) fn sweep(&mut self, now: Nanos) {
+        self.sweep_unnamed(now);
         for index in 0..self.links.len() {
             let over = self.links[index].as_ref().and_then(|link| {
                 let exchange = link.exchange.as_ref()?;
@@ -365,6 +369,7 @@ impl Client {
 
     /// Ends the calls of a virtual user that nobody waits for any more; they are counted as they stand.
     pub(super) fn cancel(&mut self, vu: usize, now: Nanos) {
+        self.cancel_unnamed(vu, now);
         for index in 0..self.links.len() {
             let is_its = self.links[index]
                 .as_ref()
@@ -376,12 +381,8 @@ impl Client {
                 continue;
             };
             if let Some(mut exchange) = link.exchange.take() {
-                let error = HttpError {
-                    code: 1000,
-                    message: "the iteration was interrupted".into(),
-                };
-                let result = exchange.failed(error, link.is_tls, now);
-                self.finish(vu, exchange, Outcome::Timeout, result, now);
+                let result = exchange.failed(interruption(), link.is_tls, now);
+                self.finish(vu, exchange, Outcome::Interrupted, result, now);
             }
         }
     }
@@ -407,6 +408,13 @@ impl Client {
             idle.retain(|&known| known != index);
         }
         Some(link)
+    }
+}
+
+fn interruption() -> HttpError {
+    HttpError {
+        code: 1000,
+        message: "the iteration was interrupted".into(),
     }
 }
 

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use plimsoll_control::executor;
-use plimsoll_core::Nanos;
 use plimsoll_core::step::StepLoad;
+use plimsoll_core::{Nanos, Outcome};
 
 use super::message::Body;
 use super::play::BURST;
@@ -22,9 +22,61 @@ use crate::worker::{WINDOW, share_of};
 #[derive(Debug)]
 enum Source {
     None,
-    /// So many virtual users of this worker, as fast as they can.
-    Closed(u32),
+    /// So many virtual users of this worker, each as fast as its script lets it.
+    Closed(Joining),
     Open(Stream),
+}
+
+/// The golden ratio's fraction: its multiples fall evenly into a circle, however many there are.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// Virtual users of a closed loop, who come one by one.
+#[derive(Debug)]
+struct Joining {
+    target: u32,
+    start: Nanos,
+    /// How many there were when it began, and when each of the others comes, in order.
+    from: u32,
+    coming: Vec<Nanos>,
+}
+
+impl Joining {
+    /// Spread over `over` by the number that each has in the whole crew. At equal distances they would meet
+    /// those of the level before, who came so too, and whoever meets at a busy service and then thinks
+    /// equally long meets for ever.
+    fn new(from: u32, target: u32, start: Nanos, over: Nanos, number: impl Fn(u32) -> u64) -> Self {
+        let at = |index| {
+            let turn = number(index) as f64 * GOLDEN;
+            start + Nanos::from_secs_f64(over.as_secs_f64() * (turn - turn.floor()))
+        };
+        let mut coming: Vec<Nanos> = (from..target).map(at).collect();
+        coming.sort_unstable();
+        Self {
+            target,
+            start,
+            from,
+            coming,
+        }
+    }
+
+    /// When the next may join beside `running` others.
+    fn next(&self, running: u32) -> Nanos {
+        if running >= self.target {
+            return Nanos::MAX;
+        }
+        let index = running.checked_sub(self.from);
+        let coming = index.and_then(|index| self.coming.get(index as usize));
+        coming.copied().unwrap_or(self.start)
+    }
+}
+
+/// A level that begins at a moment to come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Coming {
+    pub(super) level: u32,
+    pub(super) load: StepLoad,
+    pub(super) start: Nanos,
+    pub(super) join: Nanos,
 }
 
 /// An iteration that is due.
@@ -38,7 +90,7 @@ struct Due {
 #[derive(Debug)]
 pub(super) struct Levels {
     source: Source,
-    pending: Option<(u32, StepLoad, Nanos)>,
+    pending: Option<Coming>,
     drain_until: Option<Nanos>,
     /// Places of virtual users that do nothing.
     idle: Vec<usize>,
@@ -78,18 +130,26 @@ impl Levels {
 
     pub(super) fn next_event(&self) -> Nanos {
         let mut next = self.drain_until.unwrap_or(Nanos::MAX);
-        if let Source::Open(stream) = &self.source {
-            next = next.min(stream.next());
+        match &self.source {
+            Source::Open(stream) => next = next.min(stream.next()),
+            Source::Closed(joining) if self.has_vu() => {
+                next = next.min(joining.next(self.running()));
+            }
+            Source::Closed(_) | Source::None => {}
         }
-        if let Some((_, _, start)) = &self.pending {
-            next = next.min(*start);
+        if let Some(coming) = &self.pending {
+            next = next.min(coming.start);
         }
         next
     }
 
+    fn has_vu(&self) -> bool {
+        !self.idle.is_empty() || self.made < self.vus_max
+    }
+
     /// The next iteration to begin, if one is due and a virtual user may take it.
     fn next_due(&mut self, now: Nanos, level: u32) -> Option<Next> {
-        let has_vu = !self.idle.is_empty() || self.made < self.vus_max;
+        let has_vu = self.has_vu();
         // First come, first served.
         if has_vu && let Some(due) = self.waiting.pop_front() {
             return Some(Next::Waited(due));
@@ -99,7 +159,7 @@ impl Levels {
             Source::Open(stream) => stream
                 .take_due(now)
                 .map(|intended| Next::Arrived(Due { intended, level })),
-            Source::Closed(target) if has_vu && running < *target => Some(Next::Looped),
+            Source::Closed(joining) if has_vu && joining.next(running) <= now => Some(Next::Looped),
             _ => None,
         }
     }
@@ -125,9 +185,9 @@ impl Worker {
         self.cpu.read();
     }
 
-    pub(super) fn expect_level(&mut self, level: u32, load: StepLoad, start: Nanos) {
+    pub(super) fn expect_level(&mut self, coming: Coming) {
         if let Some(levels) = &mut self.levels {
-            levels.pending = Some((level, load, start));
+            levels.pending = Some(coming);
         }
     }
 
@@ -143,7 +203,8 @@ impl Worker {
         self.change_level(level, now, now);
         self.window_end = Nanos::MAX;
         for due in never_begun {
-            self.drop_arrival(due.intended, due.level, now);
+            // Its turn might still have come.
+            self.end_unsent(due.intended, due.level, Outcome::Interrupted, now);
         }
     }
 
@@ -157,8 +218,8 @@ impl Worker {
         let Some(levels) = &mut self.levels else {
             return;
         };
-        if let Some((level, load, start)) = levels.pending.take_if(|(_, _, start)| now >= *start) {
-            self.enter_level(level, load, start, now);
+        if let Some(coming) = levels.pending.take_if(|coming| now >= coming.start) {
+            self.enter_level(coming, now);
         }
         let longest = self.script.settings.timeout;
         while let Some(levels) = &mut self.levels
@@ -179,14 +240,23 @@ impl Worker {
         }
     }
 
-    fn enter_level(&mut self, level: u32, load: StepLoad, start: Nanos, now: Nanos) {
+    fn enter_level(&mut self, coming: Coming, now: Nanos) {
+        let Coming {
+            level,
+            load,
+            start,
+            join,
+        } = coming;
         self.change_level(level, start, now);
         self.window_end = start + WINDOW;
         self.cpu.read();
         let (index, workers) = (self.index as u64, u64::from(self.script.workers));
         let source = match load {
             StepLoad::Closed { in_flight } => {
-                Source::Closed(share_of(u64::from(in_flight), index, workers) as u32)
+                let target = share_of(u64::from(in_flight), index, workers) as u32;
+                let from = self.levels.as_ref().map_or(0, Levels::running);
+                let number = |of_worker: u32| u64::from(of_worker) * workers + index;
+                Source::Closed(Joining::new(from, target, start, join, number))
             }
             StepLoad::Open { profile, arrivals } => {
                 let (seed, part) = (self.script.settings.seed, (index, workers));
@@ -256,5 +326,30 @@ impl Worker {
         };
         let level = due.map_or(self.recorder.level, |due| due.level);
         self.begin_iteration(place, 0, due.map(|due| due.intended), level, next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_users_join_evenly_and_at_once_where_nobody_thinks() {
+        let second = Nanos::from_secs(1);
+        let joining = Joining::new(4, 100, second, second, u64::from);
+        assert_eq!(
+            joining.next(3),
+            second,
+            "one of those that were there goes on"
+        );
+        let times: Vec<Nanos> = (4..100).map(|running| joining.next(running)).collect();
+        assert!(times.is_sorted());
+        let gap = |pair: &[Nanos]| pair[1] - pair[0];
+        let widest = times.windows(2).map(gap).max();
+        assert!(widest < Some(Nanos::from_millis(30)), "{widest:?}");
+        assert!(times.last() < Some(&Nanos::from_secs(2)));
+        assert_eq!(joining.next(100), Nanos::MAX);
+        let at_once = Joining::new(0, 3, second, Nanos::ZERO, u64::from);
+        assert_eq!(at_once.next(2), second);
     }
 }

@@ -28,6 +28,8 @@ pub(super) enum Command {
         level: u32,
         load: StepLoad,
         start: Nanos,
+        /// Over which the virtual users of a closed loop join.
+        join: Nanos,
     },
     /// Start nothing more; all that runs by then may end until `until`.
     Drain { level: u32, until: Nanos },
@@ -75,6 +77,8 @@ pub(super) struct Busy {
     pub(super) dropped: u64,
     /// Requests of the completed iterations.
     pub(super) calls_of_completed: u64,
+    /// Time of the completed iterations.
+    pub(super) time_of_completed: Nanos,
     pub(super) reached: Reached,
 }
 
@@ -86,6 +90,7 @@ impl Busy {
         self.interrupted += other.interrupted;
         self.dropped += other.dropped;
         self.calls_of_completed += other.calls_of_completed;
+        self.time_of_completed += other.time_of_completed;
         self.reached.add(&other.reached);
     }
 }

@@ -1,13 +1,16 @@
 //! Where calls go: names resolved once and kept, `hosts` overrides, blocked names and addresses.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use plimsoll_core::Nanos;
 use plimsoll_net::connection::Setup;
+use plimsoll_net::poll::Waker;
 use plimsoll_net::tls::{self, ClientConfig, Identity, TlsChoice, TlsError};
 use plimsoll_script::http::{HttpError, RequestUrl};
+
+use super::resolver::{Lookup, Place, Resolver};
 
 /// TLS configurations with the hosts that they are for.
 type Configs = Vec<(Vec<String>, Arc<ClientConfig>)>;
@@ -28,6 +31,7 @@ pub struct Naming {
     pub identities: Vec<(Vec<String>, Identity)>,
     /// Addresses to connect from, in turn; empty leaves it to the system.
     pub local: Vec<IpAddr>,
+    pub lookup: Lookup,
 }
 
 impl Naming {
@@ -66,48 +70,80 @@ pub(super) struct Names {
     /// The place is the number by which connections are told apart.
     origins: Vec<Origin>,
     known: BTreeMap<Origin, Known>,
+    /// What the resolver said, and until when that is believed.
+    addresses: BTreeMap<Place, (SocketAddr, Nanos)>,
+    resolver: Resolver,
 }
 
 /// The origin's number, how to connect to it, and until when that is believed.
 type Known = (usize, Setup, Nanos);
 
 impl Names {
-    pub(super) fn new(naming: Arc<Naming>) -> Self {
+    pub(super) fn new(naming: Arc<Naming>, waker: Waker) -> Self {
         let tls = naming.configs().map_err(|error| error.to_string());
         Self {
+            resolver: Resolver::new(naming.lookup, waker),
             naming,
             tls,
             origins: Vec::new(),
             known: BTreeMap::new(),
+            addresses: BTreeMap::new(),
         }
     }
 
-    /// The origin's number and how to connect to it. Blocks while a name is looked up for the first time.
+    /// The origin's number and how to connect to it; nothing yet if its name must be looked up first.
     pub(super) fn find(
         &mut self,
         url: &RequestUrl,
         now: Nanos,
-    ) -> Result<(usize, &Setup), HttpError> {
+    ) -> Result<Option<(usize, &Setup)>, HttpError> {
         let key = (url.host.clone(), url.port, url.is_tls);
         let is_fresh = self
             .known
             .get(&key)
-            .is_some_and(|(_, _, until)| now < *until);
+            .is_some_and(|(_, _, until)| now <= *until);
         if !is_fresh {
-            let setup = self.look_up(url)?;
+            let Some((setup, until)) = self.look_up(url, now)? else {
+                return Ok(None);
+            };
             let known = self.origins.iter().position(|origin| *origin == key);
             let number = known.unwrap_or_else(|| {
                 self.origins.push(key.clone());
                 self.origins.len() - 1
             });
-            let until = now + self.naming.keep;
             self.known.insert(key.clone(), (number, setup, until));
         }
         let (number, setup, _) = self.known.get(&key).expect("it was just made");
-        Ok((*number, setup))
+        Ok(Some((*number, setup)))
     }
 
-    fn look_up(&self, url: &RequestUrl) -> Result<Setup, HttpError> {
+    /// A name that was asked for: its place, and why it has no address if it has none. What it says is
+    /// believed at `now`, however short the time for which it is kept.
+    pub(super) fn answer(&mut self, now: Nanos) -> Option<(Place, Option<HttpError>)> {
+        let (place, found) = self.resolver.answer()?;
+        let failed = |words: String| Some(error(1101, format!("lookup {}: {words}", place.0)));
+        let problem = match found {
+            Err(problem) => failed(problem.to_string()),
+            Ok(found) => {
+                let v4 = found.iter().find(|address| address.is_ipv4());
+                match v4.or(found.first()) {
+                    None => failed("no address".to_owned()),
+                    Some(address) => {
+                        let until = now + self.naming.keep;
+                        self.addresses.insert(place.clone(), (*address, until));
+                        None
+                    }
+                }
+            }
+        };
+        Some((place, problem))
+    }
+
+    fn look_up(
+        &mut self,
+        url: &RequestUrl,
+        now: Nanos,
+    ) -> Result<Option<(Setup, Nanos)>, HttpError> {
         if let Some(pattern) = self
             .naming
             .blocked_names
@@ -119,7 +155,9 @@ impl Names {
                 format!("{} is blocked by {pattern:?}", url.host),
             ));
         }
-        let address = self.address(url)?;
+        let Some((address, until)) = self.address(url, now) else {
+            return Ok(None);
+        };
         let blocked = self.naming.blocked_networks.iter();
         if let Some((network, bits)) = blocked.into_iter().find(|n| holds(**n, address.ip())) {
             return Err(error(
@@ -134,11 +172,12 @@ impl Names {
         } else {
             None
         };
-        Ok(Setup {
+        let setup = Setup {
             address,
             tls,
             head_request: false,
-        })
+        };
+        Ok(Some((setup, until)))
     }
 
     /// The configuration with the first client certificate for that host, or the general one.
@@ -161,27 +200,31 @@ impl Names {
         (!local.is_empty()).then(|| local[vu % local.len()])
     }
 
-    fn address(&self, url: &RequestUrl) -> Result<SocketAddr, HttpError> {
+    /// Where to connect to, and until when that is believed; nothing while the resolver is asked.
+    fn address(&mut self, url: &RequestUrl, now: Nanos) -> Option<(SocketAddr, Nanos)> {
+        let literal = || Some(SocketAddr::new(url.host.parse().ok()?, url.port));
+        if let Some(address) = self.overridden(url).or_else(literal) {
+            return Some((address, Nanos::MAX));
+        }
+        let place = (url.host.clone(), url.port);
+        let known = self.addresses.get(&place);
+        if let Some(known) = known.filter(|(_, until)| now <= *until) {
+            return Some(*known);
+        }
+        self.resolver.ask(place);
+        None
+    }
+
+    /// What the option `hosts` says.
+    fn overridden(&self, url: &RequestUrl) -> Option<SocketAddr> {
         let with_port = format!("{}:{}", url.host, url.port);
         let exact = |(name, ..): &&(String, IpAddr, Option<u16>)| *name == with_port;
         let named = |(name, ..): &&(String, IpAddr, Option<u16>)| *name == *url.host;
         let wild = |(name, ..): &&(String, IpAddr, Option<u16>)| fits(name, &url.host);
         let hosts = &self.naming.hosts;
-        let find = || {
-            let named = hosts.iter().find(exact).or(hosts.iter().find(named));
-            named.or(hosts.iter().find(wild))
-        };
-        if let Some((_, ip, port)) = find() {
-            return Ok(SocketAddr::new(*ip, port.unwrap_or(url.port)));
-        }
-        let found: Vec<SocketAddr> = (&*url.host, url.port)
-            .to_socket_addrs()
-            .map_err(|e| error(1101, format!("lookup {}: {e}", url.host)))?
-            .collect();
-        let v4 = found.iter().find(|address| address.is_ipv4());
-        v4.or(found.first())
-            .copied()
-            .ok_or_else(|| error(1101, format!("lookup {}: no address", url.host)))
+        let named = hosts.iter().find(exact).or(hosts.iter().find(named));
+        let (_, ip, port) = named.or(hosts.iter().find(wild))?;
+        Some(SocketAddr::new(*ip, port.unwrap_or(url.port)))
     }
 }
 

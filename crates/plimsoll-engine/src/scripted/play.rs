@@ -12,9 +12,9 @@ use plimsoll_script::tags::TagSetId;
 use plimsoll_script::{End, Got, Iteration, ScriptError, Want};
 
 use super::message::Body;
-use super::shown;
 use super::vus::{Ended, Running, Slot};
 use super::worker::Worker;
+use super::{Seating, shown};
 
 /// Iterations that need no waiting may start one after the other for this long before sockets get a turn.
 pub(super) const BURST: Nanos = Nanos::from_millis(2);
@@ -37,7 +37,9 @@ impl Worker {
         let share = Share::of_part(script.part, self.index as u32, script.workers);
         for (scenario, range) in script.scenarios.iter().zip(&script.ranges) {
             let executor = Executor::new(scenario, *range, share, script.settings.seed);
-            for number in executor.vus_before_start().collect::<Vec<_>>() {
+            let is_early = script.seating == Seating::Early;
+            let early = executor.vus_before_start().filter(|_| is_early);
+            for number in early.collect::<Vec<_>>() {
                 self.make_vu(number)?;
             }
             let shown = shown(&script, scenario);
@@ -246,6 +248,7 @@ impl Worker {
         } else {
             self.busy.completed += 1;
             self.busy.calls_of_completed += u64::from(running.calls);
+            self.busy.time_of_completed += took;
             self.host.count(BuiltIn::Iterations, 1.0, tags);
             let took = took.as_millis_f64();
             self.host.count(BuiltIn::IterationDuration, took, tags);

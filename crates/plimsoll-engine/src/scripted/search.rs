@@ -29,6 +29,16 @@ pub struct ScriptLevels<'w> {
     busy: Vec<Busy>,
     /// Fixed with the first level that is judged by its rate.
     requests_per_iteration: Option<f64>,
+    /// Time over which the virtual users of a closed level join.
+    join: Nanos,
+}
+
+/// What a virtual user does at rest, by the iterations that have ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeanIteration {
+    pub requests: f64,
+    /// With its pauses.
+    pub duration: Nanos,
 }
 
 impl std::fmt::Debug for ScriptLevels<'_> {
@@ -63,6 +73,7 @@ impl<'w> ScriptLevels<'w> {
             gather: Gather::new(workers),
             busy: vec![Busy::default(); workers],
             requests_per_iteration: None,
+            join: Nanos::ZERO,
         }
     }
 
@@ -84,12 +95,20 @@ impl<'w> ScriptLevels<'w> {
         self.sum().reached
     }
 
-    /// Requests of an iteration: the mean of those that have ended, or what was fixed. None before the first.
-    pub fn requests_per_iteration(&self) -> Option<f64> {
+    /// The mean of the iterations that have ended; its requests are those that were fixed. None before the first.
+    pub fn iteration(&self) -> Option<MeanIteration> {
         let sum = self.sum();
         let mean = sum.calls_of_completed as f64 / sum.completed as f64;
-        self.requests_per_iteration
-            .or((sum.completed > 0 && mean > 0.0).then_some(mean))
+        let counted = (sum.completed > 0 && mean > 0.0).then_some(mean);
+        Some(MeanIteration {
+            requests: self.requests_per_iteration.or(counted)?,
+            duration: Nanos(sum.time_of_completed.0 / sum.completed.max(1)),
+        })
+    }
+
+    /// Virtual users of closed levels join evenly over so long from now on.
+    pub fn join_over(&mut self, time: Nanos) {
+        self.join = time;
     }
 
     /// The load in iterations.
@@ -98,7 +117,7 @@ impl<'w> ScriptLevels<'w> {
             return Ok(step.load);
         };
         let none = || StepError::Generator("no iteration has sent a request and ended".to_owned());
-        let requests = self.requests_per_iteration().ok_or_else(none)?;
+        let requests = self.iteration().ok_or_else(none)?.requests;
         if !matches!(step.phase, Phase::WarmUp | Phase::Anchor) {
             self.requests_per_iteration = Some(requests);
         }
@@ -176,10 +195,13 @@ impl<'w> ScriptLevels<'w> {
 
     fn enter(&mut self, level: u32, load: StepLoad) {
         self.gather.begin_level();
-        let start = self.runner.clock.now() + LEAD;
-        self.runner
-            .crew
-            .tell_all(|| Command::Level { level, load, start });
+        let (start, join) = (self.runner.clock.now() + LEAD, self.join);
+        self.runner.crew.tell_all(|| Command::Level {
+            level,
+            load,
+            start,
+            join,
+        });
     }
 
     /// Starts nothing more and waits, at most `limit`, for what is under way.

@@ -19,7 +19,7 @@ use plimsoll_script::{End, Got, Iteration, Runtime, ScriptError, Want};
 use super::Script;
 use super::client::Client;
 use super::host::Surroundings;
-use super::levels::Levels;
+use super::levels::{Coming, Levels};
 use super::message::{Alone, Body, Busy, Command, Counted, Report};
 use super::names::Names;
 use super::play::Playing;
@@ -116,7 +116,7 @@ impl Worker {
         let shown: Rc<dyn plimsoll_script::Host> = Rc::<Surroundings>::clone(&host);
         let runtime = Runtime::new(&script.program, settings, shown, seat.stop)?;
         let _first = host.tags.set(runtime.tags());
-        let names = Names::new(Arc::clone(&script.naming));
+        let names = Names::new(Arc::clone(&script.naming), seat.post.poll.waker());
         let mut client = Client::new(
             seat.post.poll,
             seat.clock,
@@ -175,6 +175,10 @@ impl Worker {
                 self.client.on_ready(event);
                 self.settle();
             }
+            if self.client.waits_for_names() {
+                self.client.take_names(self.clock.now());
+                self.settle();
+            }
             self.on_time();
         }
     }
@@ -186,7 +190,19 @@ impl Worker {
                 Ok(Command::Alone(alone)) => self.run_alone(&alone),
                 Ok(Command::Begin { data, at }) => self.begin(data, at),
                 Ok(Command::Search { data, vus_max }) => self.begin_search(data, vus_max),
-                Ok(Command::Level { level, load, start }) => self.expect_level(level, load, start),
+                Ok(Command::Level {
+                    level,
+                    load,
+                    start,
+                    join,
+                }) => {
+                    self.expect_level(Coming {
+                        level,
+                        load,
+                        start,
+                        join,
+                    });
+                }
                 Ok(Command::Drain { level, until }) => self.begin_drain(level, until),
                 Ok(Command::Halt) => {
                     let now = self.test_time();

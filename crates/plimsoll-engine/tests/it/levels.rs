@@ -86,7 +86,7 @@ fn play(script: Arc<Script>, vus_max: u32, steps: &[Step]) -> (Played, f64) {
             })
             .unwrap();
     }
-    let requests = levels.requests_per_iteration().unwrap();
+    let requests = levels.iteration().map(|mean| mean.requests).unwrap();
     let last = steps.last().map_or(1, |step| step.level + 1);
     let drained = levels.drain(last, Nanos::from_secs(2)).unwrap();
     windows.push(drained.window);
@@ -156,4 +156,50 @@ fn a_script_without_requests_cannot_be_offered_at_a_rate() {
     let level = step(1, Phase::Bracket, open(10.0, Arrivals::Uniform), 1);
     let error = levels.play(&level, &mut |_| Go::On).unwrap_err();
     assert!(error.to_string().contains("no iteration"), "{error}");
+}
+
+/// The worker stood still for as long as the resolver took, with all its virtual users.
+#[test]
+fn a_slow_resolver_keeps_only_those_waiting_who_asked() {
+    fn slow(host: &str, port: u16) -> std::io::Result<Vec<std::net::SocketAddr>> {
+        if host == "lost.test" {
+            return Err(std::io::Error::other("no such host"));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        Ok(vec![([127, 0, 0, 1], port).into()])
+    }
+    let server = Server::start(Manner::Answer);
+    let port = server.port;
+    let text = format!(
+        "import http from 'k6/http';
+         export default function () {{
+           const host = [0, 'slow.test', 'lost.test'][__VU - 1] || '127.0.0.1';
+           http.get(`http://${{host}}:{port}/`);
+         }}"
+    );
+    let mut script = script(&text, 1);
+    let own = Arc::get_mut(&mut script).unwrap();
+    own.settings.timeout = Nanos::from_secs(20);
+    own.naming = Arc::new(plimsoll_engine::scripted::Naming {
+        lookup: plimsoll_engine::scripted::Lookup(slow),
+        ..plimsoll_engine::scripted::Naming::default()
+    });
+    let steps = [step(1, Phase::Anchor, closed(3), 2)];
+    let (played, _) = play(script, 3, &steps);
+    played.check_flows();
+    let tally = played.tally();
+    assert!(
+        tally.class(Outcome::Dns).count > 0,
+        "lost.test has no address"
+    );
+    let of = |index: usize| played.windows.iter().filter(|w| w.level == 1).nth(index);
+    let first = of(0).unwrap().total();
+    assert!(
+        first.ok() > 100,
+        "{} while slow.test was looked up",
+        first.ok()
+    );
+    assert!(tally.class(Outcome::Ok).count > first.ok());
+    let failed = tally.failures() - tally.class(Outcome::Dns).count;
+    assert_eq!(failed, 0, "{:?}", tally.occurred().collect::<Vec<_>>());
 }

@@ -39,8 +39,9 @@ pub(super) fn section(out: &mut String, view: &View, id: &str) {
     }
     put!(
         out,
-        "<section><h2>{}</h2><p class=\"t\">Each point is one arrival rate; grey bands are bounds. A failure counts as infinitely late, so a percentile with too many failures is <b>never</b>.</p><figure>",
-        escape(&heading(view))
+        "<section><h2>{}</h2><p class=\"t\">Each point is one {}; grey bands are bounds. A failure counts as infinitely late, so a percentile with too many failures is <b>never</b>.</p><figure>",
+        escape(&heading(view)),
+        view.varied.singular()
     );
     for size in Size::BOTH {
         out.push_str(&chart(view, points.clone(), size, &format!("{id}h")));
@@ -50,17 +51,15 @@ pub(super) fn section(out: &mut String, view: &View, id: &str) {
 
 /// The finding as a sentence.
 fn heading(view: &View) -> String {
-    let capacity = view
-        .verdict()
-        .and_then(|verdict| verdict.found.capacity_per_s);
+    let capacity = view.verdict().and_then(|verdict| verdict.found.capacity());
     let fails = view
         .load_line()
         .into_iter()
         .filter(|level| level.state == LevelState::Fail)
-        .min_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
+        .min_by(|a, b| a.size.total_cmp(&b.size));
     match (view.state, capacity, fails) {
         (State::Invalid | State::Interrupted, ..) | (_, None, None) => {
-            "What was measured at each rate".to_owned()
+            format!("What was measured at each {}", view.varied.singular())
         }
         (_, Some(capacity), Some(level)) => {
             let clause = level.clause.clone().unwrap_or_default();
@@ -70,20 +69,27 @@ fn heading(view: &View) -> String {
             } else {
                 "errors do".to_owned()
             };
-            let held = format::rate(capacity.lower.unwrap_or(capacity.estimate));
+            let held = view
+                .varied
+                .text(capacity.lower.unwrap_or(capacity.estimate));
             format!(
                 "Up to {held} the objective holds; at {} {crosses}",
                 level.name()
             )
         }
         (_, Some(capacity), None) => {
-            let held = format::rate(capacity.lower.unwrap_or(capacity.estimate));
+            let held = view
+                .varied
+                .text(capacity.lower.unwrap_or(capacity.estimate));
             match capacity.upper {
                 Some(upper) => format!(
                     "Up to {held} the objective holds; {} was not decided",
-                    format::rate(upper)
+                    view.varied.text(upper)
                 ),
-                None => format!("The objective holds at every rate offered, up to {held}"),
+                None => format!(
+                    "The objective holds at every {} offered, up to {held}",
+                    view.varied.singular()
+                ),
             }
         }
         (_, None, Some(level)) => format!("The objective fails already at {}", level.name()),
@@ -91,10 +97,7 @@ fn heading(view: &View) -> String {
 }
 
 fn chart(view: &View, points: Vec<CurvePoint>, size: Size, id: &str) -> String {
-    let highest = points
-        .iter()
-        .map(|point| point.offered_per_s)
-        .fold(0.0, f64::max);
+    let highest = points.iter().map(|point| point.size).fold(0.0, f64::max);
     let (left, right) = size.pick((58.0, 910.0), (46.0, 346.0));
     let hero = Hero {
         view,
@@ -106,8 +109,9 @@ fn chart(view: &View, points: Vec<CurvePoint>, size: Size, id: &str) -> String {
         quantile: quantile_of(view),
     };
     let title = format!(
-        "Load line of {}: goodput and response time against arrival rate",
-        view.title()
+        "Load line of {}: goodput and response time against {}",
+        view.title(),
+        view.varied.singular()
     );
     let mut svg = Svg::new(size, HEIGHT, id, &title, &hero.described());
     hero.bands(&mut svg);
@@ -165,7 +169,7 @@ impl Hero<'_> {
             .map(|point| {
                 format!(
                     "{} offered: goodput {}, {} {}",
-                    format::rate(point.offered_per_s),
+                    self.view.varied.text(point.size),
                     format::rate(point.goodput_per_s),
                     percentile_name(self.quantile),
                     format::quantile(point.tally.response_quantile(self.quantile))
@@ -178,10 +182,7 @@ impl Hero<'_> {
     /// Grey grounds of knee and load line through both panels.
     fn bands(&self, svg: &mut Svg) {
         let Some(found) = self.found() else { return };
-        for bounds in [found.knee_per_s, found.capacity_per_s]
-            .into_iter()
-            .flatten()
-        {
+        for bounds in [found.knee(), found.capacity()].into_iter().flatten() {
             if let (Some(lower), Some(upper)) = (bounds.lower, bounds.upper) {
                 let (from, to) = (self.x.clamped(lower), self.x.clamped(upper));
                 let width = (to - from).max(1.0);
@@ -206,17 +207,17 @@ impl Hero<'_> {
     /// Knee and load line as upright lines, each with its label in a row of its own.
     fn marks(&self, svg: &mut Svg) {
         let Some(found) = self.found() else { return };
-        if let Some(knee) = &found.knee_per_s {
+        if let Some(knee) = found.knee() {
             let x = self.x.clamped(knee.estimate);
             svg.line("knee", (x, GOODPUT_TOP - 8.0), (x, RESPONSE_BOTTOM));
-            let text = format!("knee {}", self.marked(knee));
+            let text = format!("knee {}", self.marked(&knee));
             self.label(svg, "", (x, GOODPUT_TOP - 14.0), Anchor::End, &text);
         }
-        if let Some(capacity) = &found.capacity_per_s {
+        if let Some(capacity) = found.capacity() {
             let x = self.x.clamped(capacity.estimate);
             svg.line("cap", (x, 20.0), (x, RESPONSE_BOTTOM));
             svg.load_sign((x, 14.0));
-            let text = format!("load line {}", self.marked(capacity));
+            let text = format!("load line {}", self.marked(&capacity));
             self.label(svg, "b", (x, 18.0), Anchor::Start, &text);
         }
     }
@@ -244,7 +245,7 @@ impl Hero<'_> {
 
     /// The bounds too where there is room; they also stand among the key figures.
     fn marked(&self, bounds: &Bounds) -> String {
-        let rate = format::rate(bounds.estimate);
+        let rate = self.view.varied.text(bounds.estimate);
         match self.size {
             Size::Wide => format!("{rate} ({})", format::bounds(bounds)),
             Size::Narrow => rate,
@@ -262,7 +263,7 @@ impl Hero<'_> {
                 &format::number(tick),
             );
         }
-        let words = "arrival rate: requests offered per second";
+        let words = self.view.varied.axis();
         svg.text(
             "m",
             (f64::midpoint(self.left, self.right), HEIGHT - 6.0),
@@ -272,7 +273,7 @@ impl Hero<'_> {
     }
 
     fn hits(&self, svg: &mut Svg) {
-        let at = |index: usize| self.x.at(self.points[index].offered_per_s);
+        let at = |index: usize| self.x.at(self.points[index].size);
         for (index, point) in self.points.iter().enumerate() {
             let from = if index == 0 {
                 self.left
@@ -289,36 +290,36 @@ impl Hero<'_> {
                 GOODPUT_TOP,
                 to - from,
                 RESPONSE_BOTTOM - GOODPUT_TOP,
-                &read_out(point),
+                &self.read_out(point),
             );
         }
     }
-}
 
-fn read_out(point: &CurvePoint) -> String {
-    let tally = &point.tally;
-    let void = if point.void {
-        format!(" (void: {})", point.first.reason)
-    } else {
-        String::new()
-    };
-    let trials = if point.trials > 1 {
-        format!(", {} trials", point.trials)
-    } else {
-        String::new()
-    };
-    let attempts = tally.attempts().max(1) as f64;
-    format!(
-        "{} offered{trials}{void}\ngoodput {}\np50 {}, p95 {}, p99 {}\nfailed {}, late {}\nin flight {}",
-        format::rate(point.offered_per_s),
-        format::rate(point.goodput_per_s),
-        format::quantile(tally.response_quantile(0.5)),
-        format::quantile(tally.response_quantile(0.95)),
-        format::quantile(tally.response_quantile(0.99)),
-        format::percent(tally.failures() as f64 / attempts),
-        format::percent(tally.ok().saturating_sub(tally.good()) as f64 / attempts),
-        format::number(point.in_flight_mean)
-    )
+    fn read_out(&self, point: &CurvePoint) -> String {
+        let tally = &point.tally;
+        let void = if point.void {
+            format!(" (void: {})", point.first.reason)
+        } else {
+            String::new()
+        };
+        let trials = if point.trials > 1 {
+            format!(", {} trials", point.trials)
+        } else {
+            String::new()
+        };
+        let attempts = tally.attempts().max(1) as f64;
+        format!(
+            "{} offered{trials}{void}\ngoodput {}\np50 {}, p95 {}, p99 {}\nfailed {}, late {}\nin flight {}",
+            self.view.varied.text(point.size),
+            format::rate(point.goodput_per_s),
+            format::quantile(tally.response_quantile(0.5)),
+            format::quantile(tally.response_quantile(0.95)),
+            format::quantile(tally.response_quantile(0.99)),
+            format::percent(tally.failures() as f64 / attempts),
+            format::percent(tally.ok().saturating_sub(tally.good()) as f64 / attempts),
+            format::number(point.in_flight_mean)
+        )
+    }
 }
 
 /// Milliseconds of a percentile that was reached.

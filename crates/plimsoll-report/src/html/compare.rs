@@ -4,7 +4,7 @@ use super::escape;
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Svg};
 use crate::format;
-use crate::view::{CurvePoint, Kind, View, cause_words};
+use crate::view::{CurvePoint, Kind, Varied, View, cause_words};
 
 pub(super) fn headline(views: &[View]) -> String {
     let parts: Vec<String> = views
@@ -34,15 +34,15 @@ fn result(view: &View, name: &str) -> String {
     let capacity = view
         .verdict()
         .filter(|verdict| verdict.valid)
-        .and_then(|v| v.found.capacity_per_s);
+        .and_then(|v| v.found.capacity());
     match (capacity, view.kind, view.verdict()) {
         (Some(capacity), ..) if capacity.upper.is_none() => {
             format!(
                 "{name} carries at least {}",
-                format::rate(capacity.estimate)
+                view.varied.text(capacity.estimate)
             )
         }
-        (Some(capacity), ..) => format!("{name} carries {}", format::rate(capacity.estimate)),
+        (Some(capacity), ..) => format!("{name} carries {}", view.varied.text(capacity.estimate)),
         (None, Kind::Run, Some(verdict)) if verdict.valid => {
             format!(
                 "{name} has a goodput of {}",
@@ -131,14 +131,23 @@ fn names(views: &[View]) -> Vec<&'static str> {
 
 /// One small drawing per record, both axes shared, the first record dotted in the others.
 fn charts(out: &mut String, views: &[View]) {
+    // A rate and a number of virtual users share no axis.
+    let varied = views.first().map_or(Varied::Rate, |view| view.varied);
+    if views.iter().any(|view| view.varied != varied) {
+        return;
+    }
     let curves: Vec<Vec<CurvePoint>> = views.iter().map(View::curve).collect();
     if curves.iter().filter(|curve| curve.len() > 1).count() < 2 {
         return;
     }
     let all = || curves.iter().flatten();
-    let rate = all().map(|point| point.offered_per_s).fold(0.0, f64::max);
+    let rate = all().map(|point| point.size).fold(0.0, f64::max);
     let good = all().map(|point| point.goodput_per_s).fold(0.0, f64::max);
-    out.push_str("<section><h2>The load lines on the same axes</h2><p class=\"t\">Goodput against arrival rate, per second. The first record is dotted in the others.</p><figure><div class=\"multi\">");
+    put!(
+        out,
+        "<section><h2>The load lines on the same axes</h2><p class=\"t\">Goodput per second against {}. The first record is dotted in the others.</p><figure><div class=\"multi\">",
+        varied.axis()
+    );
     for (index, ((view, curve), title)) in views.iter().zip(&curves).zip(titles(views)).enumerate()
     {
         put!(out, "<div><h3>{}</h3>", escape(&title));
@@ -188,18 +197,18 @@ fn small(
         curve
             .iter()
             .filter(|point| !point.void)
-            .map(|point| (x.at(point.offered_per_s), y.at(point.goodput_per_s)))
+            .map(|point| (x.at(point.size), y.at(point.goodput_per_s)))
             .collect()
     };
     if let Some(baseline) = baseline {
         svg.polyline("ans", &places(baseline));
     }
     let valid = view.verdict().filter(|verdict| verdict.valid);
-    if let Some(capacity) = valid.and_then(|verdict| verdict.found.capacity_per_s) {
+    if let Some(capacity) = valid.and_then(|verdict| verdict.found.capacity()) {
         let at = x.clamped(capacity.estimate);
         svg.line("cap", (at, 20.0), (at, bottom));
         svg.load_sign((at, 14.0));
-        let text = format::rate(capacity.estimate);
+        let text = view.varied.text(capacity.estimate);
         if at < 280.0 {
             svg.text("b", (at + 15.0, 18.0), Anchor::Start, &text);
         } else {

@@ -1,13 +1,13 @@
 //! The test that set the bounds: bad attempts against the budget at the rates around the load line.
 
 use plimsoll_core::objective::Clause;
-use plimsoll_core::verdict::{Bounds, LevelState};
+use plimsoll_core::verdict::{Bounds, Found, LevelState};
 
 use super::escape;
 use super::scale::Scale;
 use super::svg::{Anchor, Size, Svg, text_width};
 use crate::format;
-use crate::view::{LevelView, View, unbroken};
+use crate::view::{LevelView, Varied, View, unbroken};
 
 /// Rates shown around the boundary; more would crowd the narrow drawing.
 const SHOWN: usize = 6;
@@ -28,17 +28,23 @@ pub(super) fn section(out: &mut String, view: &View, id: &str) {
     };
     put!(
         out,
-        "<section><div class=\"two\"><div><h2>What decided it: {}</h2><p class=\"t\">The search counts bad attempts, {}, against a budget of {}. The highest rate that held and the lowest that failed are the two bounds.</p><p class=\"s\">In the order played: {}.</p></div>",
+        "<section><div class=\"two\"><div><h2>What decided it: {}</h2><p class=\"t\">The search counts bad attempts, {}, against a budget of {}. The highest {} that held and the lowest that failed are the two bounds.</p><p class=\"s\">In the order played: {}.</p></div>",
         escape(&unbroken(&clause.to_string())),
         escape(&what),
         escape(&format::percent(budget)),
+        view.varied.singular(),
         order(view)
     );
     out.push_str("<figure>");
     for size in Size::BOTH {
-        out.push_str(&chart(&shown, budget, size, &format!("{id}d")));
+        out.push_str(&chart(
+            &shown,
+            (budget, view.varied),
+            size,
+            &format!("{id}d"),
+        ));
     }
-    out.push_str("<figcaption>Bad attempts as a share of all attempts, with the interval of the test. Rates are evenly spaced here, not to scale.</figcaption></figure></div></section>");
+    out.push_str("<figcaption>Bad attempts as a share of all attempts, with the interval of the test. Levels are evenly spaced here, not to scale.</figcaption></figure></div></section>");
 }
 
 fn binding(view: &View) -> Option<(Clause, f64)> {
@@ -54,7 +60,7 @@ fn binding(view: &View) -> Option<(Clause, f64)> {
 /// Judged levels nearest to the load line, in the order of the rate.
 fn around<'a>(view: &'a View) -> Vec<&'a LevelView> {
     let found = view.verdict().map(|verdict| &verdict.found);
-    let Some(capacity) = found.and_then(|found| found.capacity_per_s) else {
+    let Some(capacity) = found.and_then(Found::capacity) else {
         return Vec::new();
     };
     let mut levels: Vec<&LevelView> = view
@@ -68,10 +74,10 @@ fn around<'a>(view: &'a View) -> Vec<&'a LevelView> {
             )
         })
         .collect();
-    let distance = |level: &LevelView| (level.offered_per_s / capacity.estimate).ln().abs();
+    let distance = |level: &LevelView| (level.size / capacity.estimate).ln().abs();
     levels.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     levels.truncate(SHOWN);
-    levels.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
+    levels.sort_by(|a, b| a.size.total_cmp(&b.size));
     levels
 }
 
@@ -82,17 +88,13 @@ fn order(view: &View) -> String {
         .filter(|level| level.is_point())
         .map(|level| {
             let (sign, _) = level.result();
-            format!(
-                "{}{}{sign}",
-                format::number(level.offered_per_s),
-                format::NBSP
-            )
+            format!("{}{}{sign}", format::number(level.size), format::NBSP)
         })
         .collect();
     escape(&levels.join(", "))
 }
 
-fn chart(levels: &[&LevelView], budget: f64, size: Size, id: &str) -> String {
+fn chart(levels: &[&LevelView], (budget, varied): (f64, Varied), size: Size, id: &str) -> String {
     let height = 232.0;
     let (width, left) = (size.pick(520.0, 358.0), 52.0);
     let first_above = levels
@@ -153,7 +155,7 @@ fn chart(levels: &[&LevelView], budget: f64, size: Size, id: &str) -> String {
         "m",
         (f64::midpoint(left, width), height - 8.0),
         Anchor::Middle,
-        "arrival rate, per second",
+        varied.axis(),
     );
     svg.finish()
 }
@@ -202,6 +204,6 @@ fn point(svg: &mut Svg, level: &LevelView, x: f64, y: &Scale, size: Size) {
         class,
         (x, y.at(0.0) + 17.0),
         Anchor::Middle,
-        &format::number(level.offered_per_s),
+        &format::number(level.size),
     );
 }

@@ -5,7 +5,7 @@ use plimsoll_core::verdict::Judgement;
 use super::escape;
 use super::svg::Svg;
 use crate::format;
-use crate::view::{FigureKind, Kind, State, View, load_words, unbroken};
+use crate::view::{FigureKind, Kind, State, View, unbroken};
 
 pub(super) fn masthead(out: &mut String, view: &View) {
     let header = &view.record.header;
@@ -76,7 +76,7 @@ fn chips(out: &mut String, view: &View) {
             escape(&voids)
         );
     } else if let Some(level) = view.deciding_level() {
-        put!(out, "<li>{}</li>", escape(&load_words(&level.load)));
+        put!(out, "<li>{}</li>", escape(&level.load_words()));
     }
     out.push_str("</ul>");
 }

@@ -16,7 +16,7 @@ pub(super) fn section(out: &mut String, view: &View) {
         .levels
         .iter()
         .partition(|level| level.is_point() || level.phase == Phase::Run);
-    judged.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
+    judged.sort_by(|a, b| a.size.total_cmp(&b.size));
     out.push_str("<section><h2>Levels</h2>");
     if !judged.is_empty() {
         table(out, view, &judged, &lanes);

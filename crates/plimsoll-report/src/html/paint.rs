@@ -22,6 +22,7 @@ pub(crate) const fn token(lane: Lane) -> &'static str {
             | Outcome::Protocol => "wire",
             Outcome::Timeout => "timeout",
             Outcome::Dropped => "drop",
+            Outcome::Interrupted => "ink3",
         },
     }
 }

@@ -49,7 +49,7 @@ impl Live {
     /// The level that has just begun.
     pub fn level_told(&self) -> Value {
         let words = self.step.as_ref().map(|step| {
-            let load = load_words(&step.load);
+            let load = load_words(&step.load, self.is_script);
             format!("{} {load}", phase_word(step.phase))
         });
         json!({

@@ -17,7 +17,7 @@ const FINE: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
 pub(super) fn rows(tally: &Tally) -> Vec<Ink> {
     let mut times = tally.class(Outcome::Ok).response.clone();
     times.merge(&tally.class(Outcome::Accepted).response);
-    let attempts = tally.attempts();
+    let attempts = tally.decided();
     let Some(edges) = edges(&times) else {
         return Vec::new();
     };

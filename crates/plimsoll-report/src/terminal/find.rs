@@ -70,16 +70,16 @@ fn levels(page: &mut Page, view: &View) {
     let head = right_aligned(&head);
     page.line(&Ink::of(Role::Dim, format!("{head}  result")));
     for level in points {
-        page.line(&row(level, wide));
+        page.line(&row(level, view, wide));
     }
 }
 
-fn row(level: &LevelView, wide: bool) -> Ink {
+fn row(level: &LevelView, view: &View, wide: bool) -> Ink {
     let not_good = level
         .not_good_ratio()
         .map_or_else(|| format::ABSENT.to_owned(), format::percent);
     let mut cells = vec![
-        format::rate(level.offered_per_s),
+        view.varied.text(level.size),
         format::rate(level.goodput_per_s),
         not_good,
     ];

@@ -7,7 +7,7 @@ use plimsoll_core::verdict::{Judgement, Times, Verdict};
 use super::distribution;
 use super::ink::{Ink, Page, Role, right_aligned};
 use crate::format;
-use crate::view::{LevelView, View, load_words, unbroken};
+use crate::view::{LevelView, View, unbroken};
 
 pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
     let Some(level) = view.deciding_level() else {
@@ -69,7 +69,7 @@ fn rates(page: &mut Page, verdict: &Verdict, level: &LevelView) {
         "  {} in {}; {}",
         format::plural(verdict.attempts_count, "attempt", "attempts"),
         format::seconds(verdict.duration_seconds),
-        load_words(&level.load)
+        level.load_words()
     );
     let throughput = Ink::plain(format::rate(verdict.throughput_per_s));
     page.row("throughput", &throughput.and(Role::Dim, answered));
@@ -87,7 +87,7 @@ fn rates(page: &mut Page, verdict: &Verdict, level: &LevelView) {
 }
 
 fn rates_without_verdict(page: &mut Page, level: &LevelView) {
-    let last = format!("  last level: {}", load_words(&level.load));
+    let last = format!("  last level: {}", level.load_words());
     page.row(
         "goodput",
         &Ink::of(Role::Bold, format::rate(level.goodput_per_s)).and(Role::Dim, last),

@@ -8,10 +8,11 @@ use super::level::interval;
 /// Rates closer than this are trials of one rate; a search never bisects finer.
 const SAME_RATE: f64 = 0.002;
 
-/// Everything measured at one arrival rate.
+/// Everything measured at one arrival rate, or with one number of virtual users.
 #[derive(Debug, Clone)]
 pub struct CurvePoint {
-    pub offered_per_s: f64,
+    /// The rate, or how many virtual users.
+    pub size: f64,
     pub goodput_per_s: f64,
     pub goodput_interval: Option<(f64, f64)>,
     pub in_flight_mean: f64,
@@ -27,8 +28,8 @@ pub(super) fn of(levels: &[&LevelView]) -> Vec<CurvePoint> {
     let mut points: Vec<CurvePoint> = Vec::new();
     for level in levels {
         let known = points.iter_mut().find(|point| {
-            let distance = (point.offered_per_s - level.offered_per_s).abs();
-            point.void == level.is_void() && distance <= SAME_RATE * point.offered_per_s
+            let distance = (point.size - level.size).abs();
+            point.void == level.is_void() && distance <= SAME_RATE * point.size
         });
         match known {
             Some(point) => merge(point, level),
@@ -40,7 +41,7 @@ pub(super) fn of(levels: &[&LevelView]) -> Vec<CurvePoint> {
 
 fn point(level: &LevelView) -> CurvePoint {
     CurvePoint {
-        offered_per_s: level.offered_per_s,
+        size: level.size,
         goodput_per_s: level.goodput_per_s,
         goodput_interval: interval(&level.goodput_windows),
         in_flight_mean: level.in_flight_mean,

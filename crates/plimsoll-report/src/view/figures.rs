@@ -73,9 +73,9 @@ pub(super) fn all(view: &View) -> Vec<Figure> {
         }
         (Kind::Find, Some(verdict)) => vec![
             load_line(view, verdict),
-            knee(verdict),
+            knee(view, verdict),
             peak(view, verdict),
-            collapse(verdict),
+            collapse(view, verdict),
             recovery(verdict),
         ],
         (_, Some(verdict)) => of_run(view, verdict),
@@ -84,7 +84,7 @@ pub(super) fn all(view: &View) -> Vec<Figure> {
 }
 
 fn load_line(view: &View, verdict: &Verdict) -> Figure {
-    let Some(capacity) = &verdict.found.capacity_per_s else {
+    let Some(capacity) = &verdict.found.capacity() else {
         let value = if view.state == State::Missed {
             "none held"
         } else {
@@ -99,16 +99,23 @@ fn load_line(view: &View, verdict: &Verdict) -> Figure {
         || "not confirmed by a soak".to_owned(),
         |seconds| format!("held for {}", format::seconds(seconds)),
     );
+    let reached = verdict
+        .found
+        .reached_per_s
+        .map_or_else(String::new, |rate| {
+            format!("{} reached, ", format::rate(rate.estimate))
+        });
+    let unit = view.varied.unit();
     Figure {
         kind: FigureKind::LoadLine,
-        ..Figure::new(LOAD_LINE, format::number(capacity.estimate), "/s")
+        ..Figure::new(LOAD_LINE, format::number(capacity.estimate), unit)
             .bounds(capacity)
-            .note(held)
+            .note(reached + &held)
     }
 }
 
-fn knee(verdict: &Verdict) -> Figure {
-    let Some(knee) = &verdict.found.knee_per_s else {
+fn knee(view: &View, verdict: &Verdict) -> Figure {
+    let Some(knee) = &verdict.found.knee() else {
         return Figure::absent("knee");
     };
     let note = verdict.found.knee_in_flight.map_or_else(
@@ -121,7 +128,7 @@ fn knee(verdict: &Verdict) -> Figure {
             )
         },
     );
-    Figure::new("knee", format::number(knee.estimate), "/s")
+    Figure::new("knee", format::number(knee.estimate), view.varied.unit())
         .bounds(knee)
         .note(note)
 }
@@ -139,26 +146,34 @@ fn peak(view: &View, verdict: &Verdict) -> Figure {
         .min_by(|a, b| distance(a).total_cmp(&distance(b)));
     match nearest {
         Some(level) if distance(level) <= 0.01 * peak.estimate => {
-            figure.note(format!("at {} offered", format::rate(level.offered_per_s)))
+            figure.note(format!("at {} offered", view.varied.text(level.size)))
         }
         _ => figure.note("correct and within the objective"),
     }
 }
 
-fn collapse(verdict: &Verdict) -> Figure {
-    match &verdict.found.collapse_per_s {
+fn collapse(view: &View, verdict: &Verdict) -> Figure {
+    match &verdict.found.collapse() {
         None => Figure::absent("collapse"),
-        Some(Collapse::At(bounds)) => {
-            Figure::new("collapse", format::number(bounds.estimate), "/s")
-                .bounds(bounds)
-                .note("goodput falls more than 10 % below its peak".replace(" %", "\u{a0}%"))
-        }
-        Some(Collapse::NoneUpTo {
-            rate_per_s,
-            goodput_ratio,
-        }) => Figure::new("collapse", "none".to_owned(), "").note(format!(
+        Some(Collapse::At(bounds)) => Figure::new(
+            "collapse",
+            format::number(bounds.estimate),
+            view.varied.unit(),
+        )
+        .bounds(bounds)
+        .note("goodput falls more than 10 % below its peak".replace(" %", "\u{a0}%")),
+        Some(
+            Collapse::NoneUpTo {
+                rate_per_s: most,
+                goodput_ratio,
+            }
+            | Collapse::NoneUpToVus {
+                vus: most,
+                goodput_ratio,
+            },
+        ) => Figure::new("collapse", "none".to_owned(), "").note(format!(
             "up to {}; goodput stays at {} of the peak",
-            format::rate(*rate_per_s),
+            view.varied.text(*most),
             format::percent(*goodput_ratio)
         )),
     }

@@ -18,6 +18,10 @@ pub struct LevelView {
     pub level: u32,
     pub phase: Phase,
     pub load: StepLoad,
+    /// Where it stands along what the search varied: `offered_per_s`, or how many virtual users.
+    pub size: f64,
+    /// A closed loop of virtual users, not of connections.
+    has_vus: bool,
     pub state: LevelState,
     pub clause: Option<String>,
     pub reason: String,
@@ -50,13 +54,13 @@ impl LevelView {
 
     /// Failures as a share of attempts; `None` without attempts.
     pub fn failed_ratio(&self) -> Option<f64> {
-        let attempts = self.tally.attempts();
+        let attempts = self.tally.decided();
         (attempts > 0).then(|| self.tally.failures() as f64 / attempts as f64)
     }
 
     /// Attempts that were not good as a share of attempts; `None` without attempts.
     pub fn not_good_ratio(&self) -> Option<f64> {
-        let attempts = self.tally.attempts();
+        let attempts = self.tally.decided();
         (attempts > 0).then(|| 1.0 - self.tally.good() as f64 / attempts as f64)
     }
 
@@ -64,9 +68,13 @@ impl LevelView {
         self.state == LevelState::Void
     }
 
-    /// A point of the load line: open, at one rate, with attempts, and played to be looked at.
+    /// A point of the load line: open, at one rate, with attempts, and played to be looked at. Or closed,
+    /// in a phase that is so only in a search over virtual users.
     pub fn is_point(&self) -> bool {
-        let constant = matches!(self.load, StepLoad::Open { profile, .. } if profile.constant_rate().is_some());
+        let constant = match self.load {
+            StepLoad::Open { profile, .. } => profile.constant_rate().is_some(),
+            StepLoad::Closed { .. } => self.phase != Phase::Run,
+        };
         let shown = matches!(
             self.phase,
             Phase::Run
@@ -82,7 +90,7 @@ impl LevelView {
     /// The interval of a response-time percentile by order statistics: the ranks 1.96 standard
     /// deviations of the binomial count away. Attempts are taken as independent.
     pub fn quantile_interval(&self, q: f64) -> Option<(Quantile, Quantile)> {
-        let attempts = self.tally.attempts();
+        let attempts = self.tally.decided();
         if attempts < 20 {
             return None;
         }
@@ -93,18 +101,17 @@ impl LevelView {
         Some((low, high))
     }
 
-    /// `412/s`, `64 in flight`
+    /// `412/s`, `64 in flight`, `64 VUs`
     pub fn name(&self) -> String {
         match self.load {
             StepLoad::Open { .. } => format::rate(self.offered_per_s),
-            StepLoad::Closed { in_flight } => {
-                format!(
-                    "{}{}in flight",
-                    format::count(in_flight.into()),
-                    format::NBSP
-                )
-            }
+            StepLoad::Closed { in_flight } => closed_words(in_flight, self.has_vus),
         }
+    }
+
+    /// `open, 412/s, Poisson arrivals` · `closed, 64 in flight`
+    pub fn load_words(&self) -> String {
+        load_words(&self.load, self.has_vus)
     }
 
     /// The result in one word with its sign: `✓ holds`, `✕ p99`, `○ void`.
@@ -149,21 +156,27 @@ fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
         None => (LevelState::Observed, None, String::new(), None),
     };
     let seconds = sums.length.as_secs_f64();
-    let constant = match start.step.load {
-        StepLoad::Open { profile, .. } => profile.constant_rate(),
-        StepLoad::Closed { .. } => None,
+    let offered = sums.due as f64 / seconds;
+    let (offered_per_s, size) = match start.step.load {
+        StepLoad::Open { profile, .. } => {
+            let rate = profile.constant_rate().unwrap_or(offered);
+            (rate, rate)
+        }
+        StepLoad::Closed { in_flight } => (offered, f64::from(in_flight)),
     };
     Some(LevelView {
         level,
         phase: start.step.phase,
         load: start.step.load,
+        size,
+        has_vus: record.header.plan.request.is_script(),
         state,
         clause,
         reason,
         bad_ratio,
         start: start.start_ns,
         judged: sums.length,
-        offered_per_s: constant.unwrap_or(sums.due as f64 / seconds),
+        offered_per_s,
         achieved_per_s: sums.sent as f64 / seconds,
         throughput_per_s: sums.answers as f64 / seconds,
         goodput_per_s: sums.good as f64 / seconds,
@@ -264,15 +277,21 @@ pub const fn phase_word(phase: Phase) -> &'static str {
     }
 }
 
-/// `open, 412/s, Poisson arrivals` · `closed, 64 in flight`
-pub fn load_words(load: &StepLoad) -> String {
+/// `64 in flight`; where each of them is a virtual user that also thinks, `64 VUs`.
+fn closed_words(in_flight: u32, has_vus: bool) -> String {
+    let what = match (has_vus, in_flight) {
+        (true, 1) => "VU",
+        (true, _) => "VUs",
+        (false, _) => "in flight",
+    };
+    format!("{}{}{what}", format::count(in_flight.into()), format::NBSP)
+}
+
+/// `open, 412/s, Poisson arrivals` · `closed, 64 in flight` · `closed, 64 VUs`
+pub fn load_words(load: &StepLoad, has_vus: bool) -> String {
     match load {
         StepLoad::Closed { in_flight } => {
-            format!(
-                "closed, {}{}in flight",
-                format::count((*in_flight).into()),
-                format::NBSP
-            )
+            format!("closed, {}", closed_words(*in_flight, has_vus))
         }
         StepLoad::Open { profile, arrivals } => {
             let kind = match arrivals {

@@ -30,7 +30,7 @@ pub struct Spectrum {
 impl Spectrum {
     /// `None` without a single timed answer.
     pub fn of(tally: &Tally) -> Option<Self> {
-        let attempts = tally.attempts();
+        let attempts = tally.decided();
         tally.response_quantile(0.000_1)?.finite()?;
         let mut end = 1.0;
         for (decades, q) in [(2.0, 0.99), (3.0, 0.999), (4.0, 0.9999), (5.0, 0.99999)] {

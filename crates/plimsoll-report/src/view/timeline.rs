@@ -1,7 +1,7 @@
 //! Outcomes over time in equal bins, every attempt against the target counted once.
 
 use plimsoll_core::record::Record;
-use plimsoll_core::step::{Phase, StepLoad};
+use plimsoll_core::step::Phase;
 use plimsoll_core::tally::{Quantile, Tally};
 use plimsoll_core::verdict::LevelState;
 use plimsoll_core::{Outcome, Window};
@@ -227,9 +227,8 @@ fn joins(last: &Span, level: &LevelView, label: &str) -> bool {
 }
 
 fn span_label(level: &LevelView) -> String {
-    let constant =
-        matches!(level.load, StepLoad::Open { profile, .. } if profile.constant_rate().is_some());
-    let rate = crate::format::number(level.offered_per_s);
+    let constant = level.is_point();
+    let rate = crate::format::number(level.size);
     match level.phase {
         Phase::WarmUp => "warm-up".to_owned(),
         Phase::Anchor => "anchor".to_owned(),

@@ -14,7 +14,7 @@ pub(super) fn headline(view: &View) -> String {
     match (view.kind, view.state) {
         (_, State::Interrupted) => "No verdict: the run was interrupted.".to_owned(),
         (_, State::Invalid) => format!("No verdict: {}.", invalid_because(view)),
-        (Kind::Find, state) => find_headline(title, state, verdict),
+        (Kind::Find, state) => find_headline(view, state, verdict),
         (Kind::Run, State::Held) => format!(
             "{title} holds its objective at {} requests per second.",
             format::number(verdict.offered_per_s)
@@ -34,31 +34,32 @@ pub(super) fn headline(view: &View) -> String {
     }
 }
 
-fn find_headline(title: &str, state: State, verdict: &Verdict) -> String {
-    let capacity = verdict.found.capacity_per_s;
+fn find_headline(view: &View, state: State, verdict: &Verdict) -> String {
+    let (title, what) = (view.title(), view.varied.in_prose());
+    let capacity = verdict.found.capacity();
     let lower = capacity.map(|bounds| bounds.lower.unwrap_or(bounds.estimate));
     match (state, lower) {
         (State::NotReached, Some(lower)) => format!(
-            "{title} carries at least {} requests per second; the limit was not reached.",
+            "{title} carries at least {} {what}; the limit was not reached.",
             format::number(lower)
         ),
         (State::Undecided, Some(lower)) => match capacity.and_then(|bounds| bounds.upper) {
             Some(upper) => format!(
-                "The limit of {title} lies between {} and {} requests per second; closer was not decided.",
+                "The limit of {title} lies between {} and {} {what}; closer was not decided.",
                 format::number(lower),
                 format::number(upper)
             ),
-            None => format!(
-                "{title} carries at least {} requests per second.",
-                format::number(lower)
-            ),
+            None => format!("{title} carries at least {} {what}.", format::number(lower)),
         },
         (_, Some(_)) => format!(
-            "{title} carries {} requests per second.",
+            "{title} carries {} {what}.",
             format::number(capacity.map_or(0.0, |bounds| bounds.estimate))
         ),
         (State::Missed, None) => {
-            format!("{title} does not hold the objective at any rate offered.")
+            format!(
+                "{title} does not hold the objective at any {} offered.",
+                view.varied.singular()
+            )
         }
         (_, None) => "No load line found: the search did not decide.".to_owned(),
     }
@@ -114,7 +115,7 @@ pub(super) fn lede(view: &View) -> Vec<String> {
     let mut sentences = Vec::new();
     if view.kind == Kind::Find {
         if view.state != State::Undecided {
-            sentences.extend(between(verdict));
+            sentences.extend(between(view, verdict));
         }
         sentences.extend(held(view, verdict));
         sentences.extend(gives_way(verdict));
@@ -158,17 +159,18 @@ fn invalid(verdict: &Verdict) -> Vec<String> {
     sentences
 }
 
-fn between(verdict: &Verdict) -> Option<String> {
-    let capacity = verdict.found.capacity_per_s?;
+fn between(view: &View, verdict: &Verdict) -> Option<String> {
+    let capacity = verdict.found.capacity()?;
     match (capacity.lower, capacity.upper) {
         (Some(lower), Some(upper)) => Some(format!(
-            "The limit lies between {} and {}/s.",
+            "The limit lies between {} and {}.",
             format::number(lower),
-            format::number(upper)
+            view.varied.text(upper)
         )),
         (Some(lower), None) => Some(format!(
-            "{} is the highest rate that was offered; every level up to it held.",
-            format::rate(lower)
+            "{} is the highest {} that was offered; every level up to it held.",
+            view.varied.text(lower),
+            view.varied.singular()
         )),
         _ => None,
     }
@@ -176,7 +178,7 @@ fn between(verdict: &Verdict) -> Option<String> {
 
 fn held(view: &View, verdict: &Verdict) -> Option<String> {
     let level = view.deciding_level()?;
-    verdict.found.capacity_per_s?;
+    verdict.found.capacity()?;
     let good = 1.0 - level.not_good_ratio()?;
     let bounds = view.record.header.plan.objectives.as_ref()?.bounds();
     let within = match bounds.as_slice() {

@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 53] = [
+const NESTED: [(&str, &str, &str); 58] = [
     ("header", "plan", "plan"),
     ("header", "machine", "machine"),
     ("plan", "request", "request"),
@@ -46,9 +46,13 @@ const NESTED: [(&str, &str, &str); 53] = [
     ("verdict", "service_time_ns", "times"),
     ("verdict", "objectives", "objective"),
     ("verdict", "capacity_per_s", "bounds"),
+    ("verdict", "capacity_vus", "bounds"),
+    ("verdict", "reached_per_s", "bounds"),
     ("verdict", "knee_per_s", "bounds"),
+    ("verdict", "knee_vus", "bounds"),
     ("verdict", "peak_goodput_per_s", "bounds"),
     ("verdict", "collapse_per_s", "collapse"),
+    ("verdict", "collapse_vus", "collapse"),
     ("verdict", "recovery_seconds", "recovery"),
     ("verdict", "rare_stalls", "rare_stalls"),
     ("verdict", "limit", "limit"),
@@ -58,6 +62,7 @@ const NESTED: [(&str, &str, &str); 53] = [
     ("verdict", "gates", "gate"),
     ("collapse", "at", "bounds"),
     ("collapse", "none_up_to", "none_up_to"),
+    ("collapse", "none_up_to_vus", "none_up_to_vus"),
     ("limit", "evidence", "evidence"),
     ("times", "mean", "*"),
     ("times", "p50", "*"),

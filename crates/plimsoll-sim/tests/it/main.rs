@@ -7,3 +7,4 @@ mod families;
 mod reference;
 mod rendered;
 mod searches;
+mod virtual_users;

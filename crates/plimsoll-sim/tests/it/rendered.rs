@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use plimsoll_analysis::summary;
-use plimsoll_control::search::{Observer, Search, client_timeout, drive};
+use plimsoll_control::search::{Config, Observer, Search, client_timeout, drive};
 use plimsoll_core::plan::{Load, Plan, Request};
 use plimsoll_core::record::{Header, LevelStart, Line, Machine, Record, SCHEMA};
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner};
@@ -14,7 +14,7 @@ use plimsoll_report::{format, html, markdown, terminal};
 use plimsoll_sim::Simulator;
 use plimsoll_sim::model::Model;
 
-use crate::families;
+use crate::{families, virtual_users};
 
 struct Recorder<'a> {
     record: &'a mut Record,
@@ -72,14 +72,20 @@ fn header(objectives: Objectives) -> Header {
     }
 }
 
-/// A whole search of the plain family, drained at the end as a real one is.
+/// A whole search of the plain family.
 fn searched() -> Record {
     let [plain, ..] = families::four();
-    let config = families::config(plain.slo);
-    let mut record = Record::new(header(config.objectives.clone()));
+    record_of(&plain.model, families::config(plain.slo), "GET")
+}
+
+/// A whole search, drained at the end as a real one is.
+fn record_of(model: &Model, config: Config, method: &str) -> Record {
+    let mut header = header(config.objectives.clone());
+    method.clone_into(&mut header.plan.request.method);
+    let mut record = Record::new(header);
     let model = Model {
         client_timeout: Some(client_timeout(&config.objectives)),
-        ..plain.model
+        ..model.clone()
     };
     let mut simulator = Simulator::new(model, config.objectives.bounds(), 3).unwrap();
     let mut search = Search::new(config).unwrap();
@@ -158,4 +164,29 @@ fn a_simulated_search_reads_the_same_in_every_rendering() {
         deciding.tally.response_quantile(0.99),
         verdict.response_time_ns.p99
     );
+}
+
+#[test]
+fn a_search_over_virtual_users_says_so_in_every_rendering() {
+    let record = record_of(
+        &virtual_users::shop(),
+        virtual_users::over_vus(),
+        Request::SCRIPT,
+    );
+    let verdict = record.verdict.as_ref().unwrap();
+    let capacity = verdict.found.capacity_vus.unwrap();
+    let carried = format!("{} virtual users", format::number(capacity.estimate));
+    let page = html::render(std::slice::from_ref(&record));
+    let text = terminal::summary(&record, &terminal::Style::default());
+    let short = markdown::summary(std::slice::from_ref(&record));
+    for (name, rendering) in [("html", &page), ("terminal", &text), ("markdown", &short)] {
+        let rendering = rendering.replace(format::NBSP, " ");
+        for part in [&carried, "VUs", "/s reached"] {
+            assert!(rendering.contains(part), "{name}: {part} in {rendering}");
+        }
+        assert!(!rendering.contains("requests offered"), "{name}");
+    }
+    assert!(page.contains("Each point is one number of virtual users"));
+    // The bound is missed beyond the load line: that is a limit, if not one that a tier explains here.
+    assert!(!text.contains("the limit was not reached"), "{text}");
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::summary;
 use plimsoll_control::search::{self, Config, Search};
+use plimsoll_core::plan::Plan;
 use plimsoll_core::record::{Line, Record};
 use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
 use plimsoll_core::units::{parse_duration, parse_rate, parse_ratio};
@@ -18,7 +19,7 @@ use plimsoll_core::verdict::{Found, Judgement, LevelResult, Verdict};
 use plimsoll_core::{Nanos, Window};
 use plimsoll_engine::{EngineRunner, Options};
 
-use crate::args::FindArgs;
+use crate::args::{FindArgs, OverArg};
 use crate::exit::{Exit, Failure};
 use crate::reuse::{self, Reused};
 use crate::script::args::names_script;
@@ -30,12 +31,7 @@ pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
     if names_script(OsStr::new(&args.request.url)) {
         return script::execute(args);
     }
-    if !args.env.is_empty() || args.scenario.is_some() {
-        bail!(
-            "-e and --scenario are for scripts, and {} is a URL",
-            args.request.url
-        );
-    }
+    refuse_flags_of_scripts(args)?;
     let plan = plan::of_find(args)?;
     let watches = watching::parse(&args.watch)?;
     let mut config = config(args, &plan)?;
@@ -60,6 +56,17 @@ pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
     session.window(&window)?;
     drop(runner);
     conclude(args, session, &search, search.found(), interrupted)
+}
+
+fn refuse_flags_of_scripts(args: &FindArgs) -> Result<()> {
+    let url = &args.request.url;
+    if !args.env.is_empty() || args.scenario.is_some() {
+        bail!("-e and --scenario are for scripts, and {url} is a URL");
+    }
+    if args.vus.is_some() || args.over == Some(OverArg::Vus) {
+        bail!("virtual users run a script, and {url} is a URL: write one that requests it");
+    }
+    Ok(())
 }
 
 fn reused(args: &FindArgs) -> Result<Reused> {
@@ -108,7 +115,14 @@ fn conclude(
     Ok(exit)
 }
 
-fn config(args: &FindArgs, plan: &plimsoll_core::plan::Plan) -> Result<Config> {
+fn config(args: &FindArgs, plan: &Plan) -> Result<Config> {
+    let config = unchecked_config(args, plan)?;
+    // Refused now rather than after the self-check; what it measures only narrows the search.
+    Search::new(config.clone())?;
+    Ok(config)
+}
+
+fn unchecked_config(args: &FindArgs, plan: &Plan) -> Result<Config> {
     let objectives = plan.objectives.clone().context("--slo")?;
     let mut config = Config::new(objectives, plan.connections_max);
     config.within = parse_duration(&args.within).context("--within")?;
@@ -127,8 +141,6 @@ fn config(args: &FindArgs, plan: &plimsoll_core::plan::Plan) -> Result<Config> {
         .context("-q")?;
     config.overshoot = !args.no_overshoot;
     config.arrivals = plan::arrivals(args.arrivals);
-    // Refused now rather than after the self-check; what it measures only narrows the search.
-    Search::new(config.clone())?;
     Ok(config)
 }
 
@@ -137,10 +149,11 @@ fn ask_for_remote(args: &FindArgs, address: SocketAddr) -> Result<()> {
     if address.ip().is_loopback() || args.yes {
         return Ok(());
     }
-    let most = args
-        .max_rate
-        .as_deref()
-        .unwrap_or("as much as this generator can send");
+    let most = match (&args.max_rate, script::wants_vus(args)) {
+        (Some(rate), _) => rate.clone(),
+        (None, true) => format!("{} virtual users", script::most_vus(args)?),
+        (None, false) => "as much as this generator can send".to_owned(),
+    };
     let question = format!(
         "{address} is not this host. The search may offer up to {most}, beyond what the target carries."
     );

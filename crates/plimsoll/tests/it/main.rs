@@ -5,8 +5,10 @@
 mod bad_input;
 mod docdb;
 mod fixtures;
+mod mutual_tls;
 mod options;
 mod outputs;
+mod page;
 mod records;
 mod runs;
 mod scripts;

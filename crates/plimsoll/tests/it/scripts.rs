@@ -177,3 +177,55 @@ fn what_setup_made_is_torn_down_when_a_search_cannot_begin() {
         assert!(err.contains(part), "{part} in {err}");
     }
 }
+
+#[test]
+fn a_search_where_nothing_listens_ends_after_the_trial() {
+    let folder = Folder::new();
+    let url = format!("http://127.0.0.1:{}/", closed_port());
+    let text = "import http from 'k6/http';
+        export default () => { http.get(__ENV.TARGET); }";
+    let script = write(&folder, "shop.js", text);
+    let env = format!("TARGET={url}");
+    let args = [
+        "find",
+        &script,
+        "-e",
+        &env,
+        "--slo",
+        "p99<1s",
+        "--no-record",
+    ];
+    let (code, _, err) = plimsoll(&folder, &args);
+    assert_eq!(code, 7, "{err}");
+    assert!(
+        err.contains("no request of the trial got an answer"),
+        "{err}"
+    );
+    assert!(err.contains(" refused"), "{err}");
+    assert!(!err.contains("bracket"), "{err}");
+}
+
+/// They were counted as timeouts, which are failures of the service.
+#[test]
+fn requests_under_way_when_the_test_ends_are_interrupted_not_failed() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let folder = Folder::new();
+    let text = format!(
+        "import http from 'k6/http';
+         export const options = {{ scenarios: {{ cut: {{ executor: 'constant-vus', vus: 3, duration: '1s',
+           gracefulStop: '0s' }} }} }};
+         export default () => {{ http.get('http://127.0.0.1:{port}/'); }}"
+    );
+    let script = write(&folder, "cut.js", &text);
+    let record = folder.file("cut.plimsoll.jsonl");
+    let (code, out, err) = plimsoll(&folder, &["run", &script, "--record", &record]);
+    assert_eq!(code, 0, "{out}{err}");
+    let record = std::fs::read_to_string(record).unwrap();
+    let verdict = record
+        .lines()
+        .find(|line| line.contains("\"kind\":\"verdict\""));
+    let verdict: serde_json::Value = serde_json::from_str(verdict.unwrap()).unwrap();
+    assert_eq!(verdict["outcomes"], serde_json::json!({ "interrupted": 3 }));
+    drop(silent);
+}

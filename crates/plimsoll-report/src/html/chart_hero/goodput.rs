@@ -103,7 +103,7 @@ fn all_good(hero: &Hero, svg: &mut Svg, y: &Scale) {
 }
 
 fn curve(hero: &Hero, svg: &mut Svg, y: &Scale) {
-    let at = |point: &CurvePoint| (hero.x.at(point.offered_per_s), y.at(point.goodput_per_s));
+    let at = |point: &CurvePoint| (hero.x.at(point.size), y.at(point.goodput_per_s));
     let valid: Vec<&CurvePoint> = hero.valid().collect();
     for pair in valid.windows(2) {
         let (Some(a), Some(b)) = (pair[0].goodput_interval, pair[1].goodput_interval) else {
@@ -129,7 +129,10 @@ fn curve(hero: &Hero, svg: &mut Svg, y: &Scale) {
 
 /// The stretch in which goodput falls away, or the words that it does not.
 fn collapse(hero: &Hero, svg: &mut Svg, y: &Scale) {
-    match hero.found().and_then(|found| found.collapse_per_s) {
+    match hero
+        .found()
+        .and_then(plimsoll_core::verdict::Found::collapse)
+    {
         Some(Collapse::At(bounds)) => {
             let from = hero.x.clamped(bounds.lower.unwrap_or(bounds.estimate));
             let to = hero.x.clamped(bounds.upper.unwrap_or(bounds.estimate));
@@ -140,7 +143,11 @@ fn collapse(hero: &Hero, svg: &mut Svg, y: &Scale) {
                 (to - from).max(2.0),
                 10.0,
             );
-            let text = format!("collapse between {}/s", format::bounds(&bounds));
+            let text = format!(
+                "collapse between {}{}",
+                format::bounds(&bounds),
+                hero.view.varied.unit()
+            );
             let half = text_width(&text) / 2.0;
             let middle = f64::midpoint(from, to)
                 .clamp(hero.left + half, (hero.right - half).max(hero.left + half));
@@ -151,13 +158,19 @@ fn collapse(hero: &Hero, svg: &mut Svg, y: &Scale) {
                 &text,
             );
         }
-        Some(Collapse::NoneUpTo {
-            rate_per_s,
-            goodput_ratio,
-        }) => {
+        Some(
+            Collapse::NoneUpTo {
+                rate_per_s: most,
+                goodput_ratio,
+            }
+            | Collapse::NoneUpToVus {
+                vus: most,
+                goodput_ratio,
+            },
+        ) => {
             let text = format!(
                 "no collapse up to {}: {} of the peak",
-                format::rate(rate_per_s),
+                hero.view.varied.text(most),
                 format::percent(goodput_ratio)
             );
             let last = hero

@@ -102,7 +102,7 @@ fn percentile(hero: &Hero, svg: &mut Svg, y: &Scale, q: f64, (line, dot): (&str,
     let mut run: Vec<(f64, f64)> = Vec::new();
     let mut marks = Vec::new();
     for point in hero.valid() {
-        let x = hero.x.at(point.offered_per_s);
+        let x = hero.x.at(point.size);
         match point.tally.response_quantile(q) {
             Some(Quantile::At(value)) => {
                 run.push((x, y.clamped(value.as_millis_f64())));
@@ -128,7 +128,7 @@ fn percentile(hero: &Hero, svg: &mut Svg, y: &Scale, q: f64, (line, dot): (&str,
         }
     }
     for point in hero.points.iter().filter(|point| point.void) {
-        let x = hero.x.at(point.offered_per_s);
+        let x = hero.x.at(point.size);
         let at = finite_ms(point.tally.response_quantile(q)).map_or(LANE, |value| y.clamped(value));
         svg.circle("dvoid", (x, at), 4.0);
     }
@@ -145,7 +145,7 @@ fn whiskers(hero: &Hero, svg: &mut Svg, y: &Scale) {
         if point.tally.response_quantile(hero.quantile) == Some(Quantile::Never) {
             continue;
         }
-        let x = hero.x.at(point.offered_per_s);
+        let x = hero.x.at(point.size);
         let to = finite_ms(Some(high)).map_or(LANE + 12.0, |high| y.clamped(high));
         svg.line("w99", (x, y.clamped(low)), (x, to));
     }
@@ -167,7 +167,7 @@ fn survivors(hero: &Hero, svg: &mut Svg, y: &Scale) {
             } else {
                 finite_ms(point.tally.response_quantile(hero.quantile))
             };
-            Some((hero.x.at(point.offered_per_s), y.clamped(value?)))
+            Some((hero.x.at(point.size), y.clamped(value?)))
         })
         .collect();
     svg.polyline("ans", &run);
@@ -202,7 +202,7 @@ fn names(hero: &Hero, svg: &mut Svg, y: &Scale) {
         }
         let failed = point.tally.failures() as f64 / point.tally.attempts().max(1) as f64;
         let text = format!("{} failed", format::percent(failed));
-        let (half, x) = (text_width(&text) / 2.0, hero.x.at(point.offered_per_s));
+        let (half, x) = (text_width(&text) / 2.0, hero.x.at(point.size));
         let middle = x.min(hero.size.width() - half - 2.0);
         if middle - half > free_from {
             svg.text("halo", (middle, LANE - 9.0), Anchor::Middle, &text);
@@ -217,7 +217,7 @@ fn name(hero: &Hero, svg: &mut Svg, y: &Scale, q: f64, (class, text): (&str, &st
         .valid()
         .map_while(|point| {
             let value = finite_ms(point.tally.response_quantile(q))?;
-            Some((hero.x.at(point.offered_per_s), y.clamped(value)))
+            Some((hero.x.at(point.size), y.clamped(value)))
         })
         .collect();
     let Some(first) = line.first() else { return };

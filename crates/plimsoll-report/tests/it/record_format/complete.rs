@@ -74,6 +74,7 @@ fn window() -> Window {
         carried: vec![Carried {
             level: 1,
             due_count: 0,
+            in_flight_seconds: 0.5,
             tally,
         }],
         ..Window::default()
@@ -140,7 +141,15 @@ fn verdicts() -> Vec<Line> {
         rate_per_s: 1.0,
         goodput_ratio: 1.0,
     });
-    vec![Line::Verdict(verdict), Line::Verdict(other)]
+    let mut over_vus = other.clone();
+    over_vus.found.capacity_vus = Some(bounds);
+    over_vus.found.reached_per_s = Some(bounds);
+    over_vus.found.knee_vus = Some(bounds);
+    over_vus.found.collapse_vus = Some(Collapse::NoneUpToVus {
+        vus: 1.0,
+        goodput_ratio: 1.0,
+    });
+    [verdict, other, over_vus].map(Line::Verdict).into()
 }
 
 /// Words that enumerated fields hold, as they are written.

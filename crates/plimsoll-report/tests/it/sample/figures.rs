@@ -95,9 +95,8 @@ pub(super) fn find_verdict(record: &Record) -> Verdict {
         binding_clause: Some("p99 < 250 ms".to_owned()),
         soak_seconds: Some(120.0),
         capacity_level: Some(super::SOAK),
-        rare_stalls: None,
         converged: true,
-        remarks: Vec::new(),
+        ..Found::default()
     };
     explain(&mut verdict, rate(7));
     verdict

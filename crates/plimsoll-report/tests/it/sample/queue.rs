@@ -182,8 +182,7 @@ fn count(window: &mut Window, attempt: &Attempt) {
         let index = known.unwrap_or_else(|| {
             window.carried.push(Carried {
                 level: attempt.level,
-                due_count: 0,
-                tally: Tally::default(),
+                ..Carried::default()
             });
             window.carried.len() - 1
         });

@@ -80,7 +80,12 @@ pub(crate) fn address(parsed: Url) -> std::result::Result<Address, Refusal> {
         Some(query) => format!("{}?{query}", parsed.path()),
         None => parsed.path().to_owned(),
     };
-    let text = format!("{}://{authority}{target}", parsed.scheme());
+    let mut text = format!("{}://{authority}{target}", parsed.scheme());
+    // Never on the wire, but scripts see it and tags hold it.
+    if let Some(fragment) = parsed.fragment().filter(|fragment| !fragment.is_empty()) {
+        text.push('#');
+        text.push_str(fragment);
+    }
     let request = RequestUrl {
         text: text.into(),
         is_tls,

@@ -6,19 +6,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
-use plimsoll_control::search::{self, Config, Search};
+use plimsoll_control::search::{self, Config, Over, Search};
 use plimsoll_core::ending::Ending;
 use plimsoll_core::metrics::{Sample, Store};
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::plan::{Load, Plan, Request};
 use plimsoll_core::scenario::{Executor, Scenario, Scenarios};
 use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
+use plimsoll_core::units::parse_count;
 use plimsoll_core::verdict::Found;
-use plimsoll_core::{Nanos, Window};
-use plimsoll_engine::scripted::{Drained, LogLine, ScriptLevels, ScriptRunner, Tick, Watcher};
+use plimsoll_core::{Nanos, Tally, Window};
+use plimsoll_engine::scripted::{
+    Drained, LogLine, MeanIteration, ScriptLevels, ScriptRunner, Seating, Tick, Watcher,
+};
 
 use super::Recording;
-use crate::args::FindArgs;
+use crate::args::{FindArgs, OverArg};
 use crate::exit::{Exit, Failure};
 use crate::script::args::ScriptArgs;
 use crate::script::load::{self, Loaded};
@@ -39,7 +42,7 @@ pub(super) fn execute(args: &FindArgs) -> Result<Exit> {
     let plan = plan_of(args, &loaded, objectives)?;
     // Refused before anything is sent; asked for again once it is known where requests go.
     watching::parse(&args.watch)?;
-    let mut config = super::config(args, &plan)?;
+    let mut config = config(args, &plan)?;
     let reused = super::reused(args)?;
     let vus_max = plan.connections_max.get();
     let interrupt = interrupt_flag()?;
@@ -63,14 +66,14 @@ pub(super) fn execute(args: &FindArgs) -> Result<Exit> {
         .as_ref()
         .map_or_else(is_signal, |(_, interrupted)| *interrupted);
     let (level, limit) = super::begin_drain(&mut session, is_interrupted)?;
-    let requests = levels.requests_per_iteration();
+    let iteration = levels.iteration();
     let Drained { window, mut runner } = levels.drain(level, limit)?;
     session.window(&window)?;
     let data = data.as_deref();
     play::tear_down(&loaded, &mut runner, data, &mut console, &mut ending)?;
     drop(runner);
     let (search, interrupted) = searched.map_err(of_search)?;
-    let found = in_iterations(search.found(), requests);
+    let found = in_iterations(search.found(), iteration);
     super::conclude(args, session, &search, found, interrupted)
 }
 
@@ -85,11 +88,78 @@ fn search_with(
     try_out(session, levels)?;
     watch(args, session, levels)?;
     config.spent = session.clock.now();
+    if config.over.is_vus() {
+        // Known only now: whoever thinks for long needs long to join.
+        config.over = over_vus(levels);
+        levels.join_over(config.over.join());
+    }
     let mut search = Search::new(config)?;
     super::announce(session, "generator, without the script", &search, check);
     let driven = search::drive(&mut search, levels, &mut Recording(session));
     let interrupted = super::is_interrupted(session, driven.err())?;
     Ok((search, interrupted))
+}
+
+/// The search looks for a number of virtual users.
+pub(super) fn wants_vus(args: &FindArgs) -> bool {
+    args.vus.is_some() || args.over == Some(OverArg::Vus)
+}
+
+pub(super) fn most_vus(args: &FindArgs) -> Result<NonZeroU32> {
+    plan::most_in_flight(args.connections.as_deref())
+}
+
+fn over_vus(levels: &ScriptLevels<'_>) -> Over {
+    let iteration = levels.iteration();
+    Over::Vus {
+        iteration: iteration.map_or(Nanos::ZERO, |iteration| iteration.duration),
+    }
+}
+
+fn config(args: &FindArgs, plan: &Plan) -> Result<Config> {
+    if !wants_vus(args) {
+        return super::config(args, plan);
+    }
+    for (flag, is_given, instead) in [
+        (
+            "--over rate",
+            args.over == Some(OverArg::Rate),
+            "--vus is of the other kind",
+        ),
+        (
+            "-q",
+            args.rate.is_some(),
+            "say --vus for one number of virtual users",
+        ),
+        (
+            "--max-rate",
+            args.max_rate.is_some(),
+            "virtual users wait for the target; bound them with -c",
+        ),
+    ] {
+        if is_given {
+            bail!("{flag} does not go with a search over virtual users: {instead}");
+        }
+    }
+    let vus = args
+        .vus
+        .as_deref()
+        .map(parse_count)
+        .transpose()
+        .context("--vus")?;
+    let vus = vus.map(u32::try_from).transpose().context("--vus")?;
+    let check_vus = vus
+        .map(|vus| NonZeroU32::new(vus).context("--vus is zero"))
+        .transpose()?;
+    let config = Config {
+        over: Over::Vus {
+            iteration: Nanos::ZERO,
+        },
+        check_vus,
+        ..super::unchecked_config(args, plan)?
+    };
+    Search::new(config.clone())?;
+    Ok(config)
 }
 
 fn is_signal(error: &anyhow::Error) -> bool {
@@ -147,6 +217,7 @@ fn load(args: &FindArgs, objectives: &Objectives) -> Result<Loaded> {
     // The search decides the load, all of it.
     script.requests_per_s_max = 0;
     script.part = (0, 1);
+    script.seating = Seating::WhenNeeded;
     script.bounds = objectives.bounds();
     // As for a URL; a request that names its own keeps it.
     script.settings.timeout = search::client_timeout(objectives);
@@ -210,8 +281,13 @@ fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
         windows_max: TRIAL_SECONDS_MAX,
     };
     session.level(&step, None)?;
-    levels.try_out(&step, &mut |window: &Window| session.window(window))?;
-    let Some(requests) = levels.requests_per_iteration() else {
+    let mut tally = Tally::default();
+    levels.try_out(&step, &mut |window: &Window| {
+        tally.merge(&window.total());
+        session.window(window)
+    })?;
+    refuse_the_dead(&tally)?;
+    let Some(MeanIteration { requests, duration }) = levels.iteration() else {
         if levels.iterations() == 0 {
             bail!(
                 "no iteration ended within {TRIAL_SECONDS_MAX} s; a search needs shorter ones: take sleeps out"
@@ -224,9 +300,27 @@ fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
     };
     let iterations = levels.iterations();
     session.say(&format!(
-        "trial: {iterations} iterations of {requests:.2} requests"
+        "trial: {iterations} iterations of {requests:.2} requests, {duration} each"
     ));
     Ok(())
+}
+
+/// Where nothing answers there is nothing to search for. Answers that are all errors are left to the warm-up:
+/// a service may need some before it works.
+fn refuse_the_dead(tally: &Tally) -> Result<()> {
+    if tally.attempts() == 0 || tally.answers() > 0 {
+        return Ok(());
+    }
+    let kinds: Vec<String> = tally
+        .occurred()
+        .map(|(outcome, class)| format!("{} {}", class.count, outcome.name()))
+        .collect();
+    let message = format!(
+        "no request of the trial got an answer: {}; is the address that the script calls right, and does the \
+         service run?",
+        kinds.join(", ")
+    );
+    Err(Failure::new(Exit::Unreachable, message).into())
 }
 
 /// Asks before another host is loaded, and finds the tier behind a port of this one.
@@ -241,15 +335,16 @@ fn watch(args: &FindArgs, session: &mut Session, levels: &ScriptLevels<'_>) -> R
     session.watch_only(&watches)
 }
 
-/// Says what the rates are rates of.
-fn in_iterations(mut found: Found, requests: Option<f64>) -> Found {
-    let Some(requests) = requests else {
+/// Says what the rates are rates of, and what they are in iterations.
+fn in_iterations(mut found: Found, iteration: Option<MeanIteration>) -> Found {
+    let Some(MeanIteration { requests, .. }) = iteration else {
         return found;
     };
-    let capacity = found.capacity_per_s.and_then(|bounds| bounds.lower);
-    let here = capacity.map_or_else(String::new, |capacity| {
-        let iterations = capacity / requests;
-        format!(", so {capacity:.0}/s are {iterations:.1} iterations per second")
+    let held = found.capacity_per_s.and_then(|bounds| bounds.lower);
+    let rate = held.or(found.reached_per_s.map(|bounds| bounds.estimate));
+    let here = rate.map_or_else(String::new, |rate| {
+        let iterations = rate / requests;
+        format!(", so {rate:.0}/s are {iterations:.1} iterations per second")
     });
     let text =
         format!("rates count requests; an iteration of the script sends {requests:.2}{here}");

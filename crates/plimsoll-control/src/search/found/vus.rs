@@ -1,0 +1,86 @@
+//! What only a search over virtual users can say: the knee in their number, the request rate they come to.
+
+use plimsoll_core::step::Phase;
+use plimsoll_core::verdict::{Bounds, LevelState};
+
+use super::super::level::Second;
+use super::super::shared::{Played, Shared};
+use super::super::stats;
+
+/// Seconds that tell a throughput: three that happen to be alike look surer than a soak.
+const SECONDS_LEAST: usize = 5;
+
+/// One number of virtual users, as played.
+struct Point {
+    vus: f64,
+    throughput: Bounds,
+    attempts: f64,
+    /// Seconds that virtual users spent outside of requests, all of them together.
+    thought: f64,
+    passed: bool,
+}
+
+/// Correct answers per second at the level that carries the key figures.
+pub(super) fn reached(shared: &Shared, level: Option<u32>) -> Option<Bounds> {
+    let level = level?;
+    let played = shared
+        .history
+        .iter()
+        .rfind(|played| played.level == level)?;
+    throughput(played)
+}
+
+/// Where the asymptotic bounds of a closed network meet (Lazowska et al., Quantitative System Performance,
+/// chapter 5): N* = (Z + R₀) ÷ D, with 1 ÷ D the most that is served and Z by the interactive response time
+/// law, Z = N ÷ X − R, from every level that passed. With 1 s of thought and 10 ms of work: 101.
+pub(super) fn knee(shared: &Shared) -> Option<Bounds> {
+    let mut points: Vec<Point> = shared.history.iter().filter_map(point).collect();
+    points.sort_by(|a, b| a.vus.total_cmp(&b.vus));
+    let passed = || points.iter().filter(|point| point.passed);
+    let attempts: f64 = passed().map(|point| point.attempts).sum();
+    let thought: f64 = passed().map(|point| point.thought).sum();
+    let think = (attempts > 0.0).then(|| thought / attempts)?;
+    let rest = think + shared.response_at_rest()?.as_secs_f64();
+    // By the lower bound: by the mean, the shortest and noisiest level would win.
+    let lower = |point: &&Point| point.throughput.lower.unwrap_or(0.0);
+    let best = points.iter().max_by(|a, b| lower(a).total_cmp(&lower(b)))?;
+    let knee = best.throughput.estimate * rest;
+    // Without a level beyond it the most that is served is not known.
+    let above = points.iter().find(|point| point.vus > knee * 1.05)?;
+    let below = points.iter().rfind(|point| point.vus <= knee);
+    Some(Bounds {
+        estimate: knee,
+        lower: below.map(|point| point.vus),
+        upper: Some(above.vus),
+    })
+}
+
+fn point(played: &Played) -> Option<Point> {
+    let shows = matches!(
+        played.phase,
+        Phase::Bracket | Phase::Bisect | Phase::Soak | Phase::Overshoot
+    );
+    let seconds = played.judged_seconds();
+    if !shows || played.state == LevelState::Void || seconds.len() < SECONDS_LEAST {
+        return None;
+    }
+    let vus = played.rate()?;
+    let outside = |second: &Second| (vus - second.in_flight_mean).max(0.0) * second.length;
+    Some(Point {
+        vus,
+        throughput: throughput(played)?,
+        attempts: seconds.iter().map(|second| second.attempts as f64).sum(),
+        thought: seconds.iter().map(outside).sum(),
+        passed: played.state == LevelState::Pass,
+    })
+}
+
+/// Correct answers per second, with an interval by the seconds.
+fn throughput(played: &Played) -> Option<Bounds> {
+    let seconds = played.judged_seconds().iter();
+    let rates: Vec<f64> = seconds
+        .filter(|second| second.length > 0.0)
+        .map(|second| second.ok as f64 / second.length)
+        .collect();
+    stats::mean_interval(&rates)
+}
