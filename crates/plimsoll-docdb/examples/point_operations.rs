@@ -7,7 +7,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use bson::oid::ObjectId;
-use bson::raw::{RawDocumentBuf, rawdoc};
+use bson::{RawDocumentBuf, rawdoc};
 use plimsoll_docdb::scheduler::{Backend, Context, Step};
 use plimsoll_docdb::shard::{Options, Shard};
 use plimsoll_docdb::wire::Request;

@@ -40,6 +40,11 @@ pub(crate) type Respond = fn(&Shared, &mut Session, &Request) -> Result<Document
 pub(crate) const VERSION: &str = "7.0.14";
 pub(crate) const VERSION_PARTS: [i32; 4] = [7, 0, 14, 0];
 
+/// A count as drivers expect it.
+pub(crate) fn int(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
 /// The command's body as owned values.
 pub(crate) fn body(request: &Request) -> Result<Document, CommandError> {
     Document::try_from(request.body()).map_err(|error| Code::InvalidBSON.error(error.to_string()))

@@ -20,16 +20,22 @@ pub(crate) struct Connection {
     input: Vec<u8>,
     output: Vec<u8>,
     written: usize,
-    /// The socket may have more; edge-triggered readiness is told only once.
-    readable: bool,
-    /// The peer closed its side: reading goes on until the end, whatever a read returns.
-    hung_up: bool,
+    readable: Readable,
     /// A command is under way. The next one waits in the socket, so a client cannot queue without bound.
     pub(crate) busy: bool,
     /// Closed as soon as the output is written.
     pub(crate) closing: bool,
     /// Since when a message is incomplete.
     partial_since: Option<Nanos>,
+}
+
+/// Whether the socket may have more. Edge-triggered readiness is told only once, so it is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Readable {
+    No,
+    Perhaps,
+    /// The peer closed its side: reading goes on until the end, whatever a read returns.
+    ToTheEnd,
 }
 
 /// What a connection gave.
@@ -53,8 +59,7 @@ impl Connection {
             input: Vec::new(),
             output: Vec::new(),
             written: 0,
-            readable: true,
-            hung_up: false,
+            readable: Readable::Perhaps,
             busy: false,
             closing: false,
             partial_since: None,
@@ -66,8 +71,10 @@ impl Connection {
     }
 
     pub(crate) fn became_readable(&mut self, hung_up: bool) {
-        self.readable = true;
-        self.hung_up |= hung_up;
+        self.readable = match (hung_up, self.readable) {
+            (true, _) | (_, Readable::ToTheEnd) => Readable::ToTheEnd,
+            _ => Readable::Perhaps,
+        };
     }
 
     /// Bytes held for a message that is not whole yet.
@@ -83,7 +90,7 @@ impl Connection {
                 Ok(input) => return input,
                 Err(error) => return Input::Malformed(error),
             }
-            if !self.readable {
+            if self.readable == Readable::No {
                 let incomplete = !self.input.is_empty();
                 self.partial_since = incomplete.then(|| self.partial_since.unwrap_or(now));
                 return Input::Nothing;
@@ -91,7 +98,9 @@ impl Connection {
             match self.fill() {
                 Ok(0) => return Input::Closed,
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.readable = Readable::No;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return Input::Closed,
             }
@@ -133,9 +142,9 @@ impl Connection {
             .read(self.input.get_mut(have..).unwrap_or_default());
         let count = read.as_ref().copied().unwrap_or(0);
         self.input.truncate(have + count);
-        if count > 0 && count < room && !self.hung_up {
+        if count > 0 && count < room && self.readable == Readable::Perhaps {
             // A short read emptied the socket: the next bytes come with a new edge.
-            self.readable = false;
+            self.readable = Readable::No;
         }
         read
     }

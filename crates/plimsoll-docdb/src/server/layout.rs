@@ -1,7 +1,8 @@
 //! How a data directory is divided, written when it is made and kept from then on.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::{Scheduler, ServerError};
@@ -100,7 +101,7 @@ impl Layout {
             if byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' {
                 folder.push(char::from(byte));
             } else {
-                folder.push_str(&format!("%{byte:02x}"));
+                let _infallible = write!(folder, "%{byte:02x}");
             }
         }
         directory.join(folder)

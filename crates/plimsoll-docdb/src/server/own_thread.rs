@@ -48,9 +48,9 @@ impl OwnThreads {
             }
         }
         let Some(thread) = running.get(database) else {
-            return Err(ended(job));
+            return Err(ended(&job));
         };
-        thread.jobs.send(job).map_err(|unsent| ended(unsent.0))
+        thread.jobs.send(job).map_err(|unsent| ended(&unsent.0))
     }
 
     /// Opens a database that exists, so that it is listed before its first command.
@@ -154,7 +154,7 @@ fn run(
     }
 }
 
-fn ended(job: LocalJob) -> Done {
+fn ended(job: &LocalJob) -> Done {
     let error = Code::InterruptedAtShutdown.error("the thread of this database has ended");
     Done {
         ticket: job.ticket,

@@ -41,6 +41,7 @@ impl<T> Slab<T> {
         slot.take()
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }

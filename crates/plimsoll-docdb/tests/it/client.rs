@@ -77,9 +77,10 @@ impl Client {
 
     /// The same, and `ok` is expected.
     pub(crate) fn ok(&mut self, database: &str, command: Document) -> Document {
-        let reply = self.command(database, command.clone());
-        assert_eq!(reply.get_f64("ok").ok(), Some(1.0), "{command} got {reply}");
-        assert!(!reply.contains_key("writeErrors"), "{command} got {reply}");
+        let sent = command.to_string();
+        let reply = self.command(database, command);
+        assert_eq!(reply.get_f64("ok").ok(), Some(1.0), "{sent} got {reply}");
+        assert!(!reply.contains_key("writeErrors"), "{sent} got {reply}");
         reply
     }
 

@@ -34,11 +34,10 @@ fn tables_now() -> String {
             Kind::DatabaseRead => "database, reads",
             Kind::DatabaseWrite => "database, writes",
         };
-        let aliases: String = entry
-            .aliases
-            .iter()
-            .map(|alias| format!(", `{alias}`"))
-            .collect();
+        let mut aliases = String::new();
+        for alias in entry.aliases {
+            let _infallible = write!(aliases, ", `{alias}`");
+        }
         let _infallible = writeln!(out, "| `{}`{aliases} | {by} | {} |", entry.name, entry.help);
     }
     out.push_str("\n## Roles\n\n| role | allows | on every database when granted on `admin` |\n|---|---|---|\n");

@@ -8,6 +8,9 @@ use bson::doc;
 
 use crate::client::{Client, Folder, config, message, start};
 
+/// The flag of `w: 0`: no reply.
+const MORE_TO_COME: u32 = 2;
+
 #[test]
 fn rubbish_ends_its_connection_and_no_other() {
     let folder = Folder::new();
@@ -91,7 +94,6 @@ fn writes_without_replies_keep_their_order_and_answer_nothing() {
     let folder = Folder::new();
     let server = start(config(&folder));
     let mut client = Client::connect(server.address());
-    const MORE_TO_COME: u32 = 2;
     let mut bytes = Vec::new();
     for id in 0..500 {
         let insert = doc! { "insert": "c", "documents": [{ "_id": id }], "writeConcern": { "w": 0 }, "$db": "db" };

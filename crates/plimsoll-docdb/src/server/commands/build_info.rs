@@ -2,7 +2,7 @@
 
 use bson::{Document, doc};
 
-use super::{VERSION, VERSION_PARTS};
+use super::{VERSION, VERSION_PARTS, int};
 use crate::error::CommandError;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
@@ -17,7 +17,7 @@ pub(crate) fn respond(_: &Shared, _: &mut Session, _: &Request) -> Result<Docume
         "docdb": { "version": env!("CARGO_PKG_VERSION") },
         "bits": 64,
         "debug": cfg!(debug_assertions),
-        "maxBsonObjectSize": DOCUMENT_BYTES_MAX as i32,
+        "maxBsonObjectSize": int(DOCUMENT_BYTES_MAX),
         "storageEngines": ["docdb"],
     })
 }

@@ -3,7 +3,7 @@
 use bson::raw::RawBsonRef;
 use bson::{Bson, Document, doc};
 
-use super::sasl;
+use super::{int, sasl};
 use crate::error::CommandError;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
@@ -24,8 +24,8 @@ pub(crate) fn respond(
     let mut reply = doc! {
         (if legacy { "ismaster" } else { "isWritablePrimary" }): true,
         "helloOk": true,
-        "maxBsonObjectSize": DOCUMENT_BYTES_MAX as i32,
-        "maxMessageSizeBytes": MESSAGE_BYTES_MAX as i32,
+        "maxBsonObjectSize": int(DOCUMENT_BYTES_MAX),
+        "maxMessageSizeBytes": int(MESSAGE_BYTES_MAX),
         "maxWriteBatchSize": BATCH_WRITES_MAX,
         "localTime": wall(),
         "logicalSessionTimeoutMinutes": 30,

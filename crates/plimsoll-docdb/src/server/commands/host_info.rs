@@ -2,6 +2,7 @@
 
 use bson::{Document, doc};
 
+use super::int;
 use crate::error::CommandError;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
@@ -16,7 +17,7 @@ pub(crate) fn respond(_: &Shared, _: &mut Session, _: &Request) -> Result<Docume
             "currentTime": wall(),
             "hostname": system.nodename().to_string_lossy().into_owned(),
             "cpuAddrSize": 64,
-            "numCores": cores as i32,
+            "numCores": int(cores),
             "cpuArch": std::env::consts::ARCH,
         },
         "os": { "type": "Linux", "name": "Linux", "version": system.release().to_string_lossy().into_owned() },

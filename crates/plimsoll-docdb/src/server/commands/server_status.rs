@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use bson::{Document, doc};
 
-use super::VERSION;
+use super::{VERSION, int};
 use crate::error::CommandError;
 use crate::metrics::Snapshot;
 use crate::server::session::Session;
@@ -18,7 +18,7 @@ pub(crate) fn respond(
     _: &Request,
 ) -> Result<Document, CommandError> {
     let seconds = shared.clock.now().0 / 1_000_000_000;
-    let open = shared.connections.load(Ordering::Relaxed) as i32;
+    let open = int(shared.connections.load(Ordering::Relaxed));
     let made = shared.connections_made.load(Ordering::Relaxed);
     let counts = shared.counts();
     Ok(doc! {
@@ -29,7 +29,7 @@ pub(crate) fn respond(
         "uptime": seconds as f64,
         "uptimeMillis": (shared.clock.now().0 / 1_000_000).cast_signed(),
         "localTime": wall(),
-        "connections": { "current": open, "available": shared.config.connections as i32 - open, "totalCreated": made },
+        "connections": { "current": open, "available": int(shared.config.connections).saturating_sub(open), "totalCreated": made },
         "storageEngine": { "name": "docdb", "persistent": true, "readOnly": false },
         "docdb": docdb(shared, &counts),
     })
