@@ -75,6 +75,15 @@ impl Catalog {
         Ok(catalog)
     }
 
+    /// Goes back to what is on disk, after a batch that failed. Ids given out since then stay used, because commands
+    /// that are on their way may still hold them.
+    pub(crate) fn reload(&mut self, store: &mut Store) {
+        if let Ok(mut catalog) = Self::load(store) {
+            catalog.next_id = catalog.next_id.max(self.next_id);
+            *self = catalog;
+        }
+    }
+
     fn enter(&mut self, collection: Collection) {
         self.names_changed = true;
         self.names
@@ -394,8 +403,11 @@ fn read_dropped(key: &[u8]) -> Result<Dropped, CommandError> {
     Ok(Dropped { space, id })
 }
 
+/// A key and a value.
+type Row = (Vec<u8>, Vec<u8>);
+
 /// The catalogue rows of one kind: their keys without the kind, and their values.
-fn rows(store: &Store, kind: u8) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreError> {
+fn rows(store: &Store, kind: u8) -> Result<Vec<Row>, StoreError> {
     let scan = store.scan(
         Space::Catalog,
         Bound::Included(&[kind]),

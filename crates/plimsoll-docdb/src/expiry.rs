@@ -6,7 +6,7 @@ use bson::raw::RawBsonRef;
 use plimsoll_core::Nanos;
 
 use crate::catalog::Catalog;
-use crate::collection::{Index, Next, Selection, plan, stored};
+use crate::collection::{Index, KeyRange, Next, Selection, plan, stored};
 use crate::error::CommandError;
 use crate::store::Store;
 use crate::value::key;
@@ -92,7 +92,7 @@ fn expire(
 }
 
 /// The keys of dates that are over. Other types never expire; of several dates in an array the earliest counts.
-fn expired_keys(index: &Index, now: bson::DateTime) -> Option<(Bound<Vec<u8>>, Bound<Vec<u8>>)> {
+fn expired_keys(index: &Index, now: bson::DateTime) -> Option<KeyRange> {
     let seconds = index.spec.expire_after?;
     let last = now
         .timestamp_millis()

@@ -59,6 +59,8 @@ pub struct Shard {
     label: Option<RawDocumentBuf>,
     /// Sizes changed since the census was last taken.
     sizes_changed: bool,
+    /// Commits that failed. A command that was on its way then lost what it had written since the commit before.
+    failures: u64,
 }
 
 /// A command that gave way to others.
@@ -67,6 +69,8 @@ pub struct Task {
     job: Box<dyn Job>,
     /// It is a write.
     is_write: bool,
+    /// [`Shard::failures`] when it gave way.
+    failures: u64,
     /// When `maxTimeMS` is over, by the shard's clock.
     deadline: Option<Nanos>,
 }
@@ -82,8 +86,7 @@ impl Shard {
             fix: "restore the directory from a copy, or move it away to start empty",
         })?;
         catalog.names_changed = true;
-        let [a, b, c, d, e, f, g, h, ..] = bson::Uuid::new().bytes();
-        let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        let seed = u128::from_le_bytes(bson::Uuid::new().bytes()) as u64;
         Ok(Self {
             store,
             catalog,
@@ -97,6 +100,7 @@ impl Shard {
                 .as_ref()
                 .map(|label| rawdoc! { "durability": label.as_str() }),
             sizes_changed: true,
+            failures: 0,
         })
     }
 
@@ -121,6 +125,7 @@ impl Shard {
             Ok(Flow::More(job)) => Step::More(Task {
                 job,
                 is_write,
+                failures: self.failures,
                 deadline,
             }),
             Err(error) => Step::Done(error.reply()),
@@ -187,7 +192,13 @@ impl Backend for Shard {
     }
 
     fn go_on(&mut self, task: Task, _context: &Context) -> Step<Task> {
-        let flow = task.job.go_on(self);
+        let flow = if task.failures == self.failures {
+            task.job.go_on(self)
+        } else {
+            Err(Code::Interrupted.error(
+                "a part of this command could not be made durable, so the rest was not done",
+            ))
+        };
         self.step(flow, task.deadline, task.is_write)
     }
 
@@ -201,9 +212,8 @@ impl Backend for Shard {
             }),
             Err(error) => {
                 // What was not committed never was: names, counts and multikey marks go back with it.
-                if let Ok(catalog) = Catalog::load(&mut self.store) {
-                    self.catalog = catalog;
-                }
+                self.failures += 1;
+                self.catalog.reload(&mut self.store);
                 Err(error.into())
             }
         }

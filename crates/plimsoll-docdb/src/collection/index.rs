@@ -137,7 +137,7 @@ impl IndexSpec {
                 self.partial = Some(Partial { raw, filter });
             }
             "v" => match number(value) {
-                Some(version) if version == 1.0 || version == 2.0 => {}
+                Some(version) if version.fract() == 0.0 && (1.0..=2.0).contains(&version) => {}
                 _ => {
                     return Err(Code::CannotCreateIndex.error(format!(
                         "Invalid index specification {}; cannot create an index with v={}",

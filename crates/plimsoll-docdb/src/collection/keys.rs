@@ -7,7 +7,7 @@ use bson::raw::{RawArray, RawBsonRef, RawDocument};
 
 use super::index::{Field, Index, IndexSpec};
 use crate::error::{Code, CommandError};
-use crate::value::key;
+use crate::value::{Fields, Value, key};
 
 /// The entries of one document in all indexes of its collection. One buffer is used again and again.
 #[derive(Debug, Default)]
@@ -24,7 +24,6 @@ pub struct Entry {
     /// Position of the index within its collection.
     pub index: usize,
     start: usize,
-    values_end: usize,
     end: usize,
 }
 
@@ -41,13 +40,6 @@ impl Entries {
     /// The key as stored.
     pub fn key(&self, entry: Entry) -> &[u8] {
         self.bytes.get(entry.start..entry.end).unwrap_or_default()
-    }
-
-    /// The key without the encoded `_id`.
-    pub fn values(&self, entry: Entry) -> &[u8] {
-        self.bytes
-            .get(entry.start..entry.values_end)
-            .unwrap_or_default()
     }
 
     pub fn contains(&self, other: &[u8]) -> bool {
@@ -89,6 +81,44 @@ impl Entries {
         Ok(())
     }
 
+    /// The fast path: one field at the top, no array in it, nothing conditional. False if the index or value is not so.
+    fn collect_plain(
+        &mut self,
+        position: usize,
+        index: &Index,
+        document: &RawDocument,
+        id: &[u8],
+    ) -> bool {
+        let spec = &index.spec;
+        let ([field], None, false) = (spec.fields.as_slice(), &spec.partial, spec.sparse) else {
+            return false;
+        };
+        let [name] = field.parts.as_slice() else {
+            return false;
+        };
+        let found = Fields::of(document).find(name.as_bytes());
+        let value = found.map_or(Value::Null, |element| element.value());
+        if matches!(value, Value::Array(_)) {
+            return false;
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&index.id.to_be_bytes());
+        if field.descending {
+            key::encode_value_descending(&value, &mut self.bytes);
+        } else {
+            key::encode_value(&value, &mut self.bytes);
+        }
+        if !spec.unique {
+            self.bytes.extend_from_slice(id);
+        }
+        self.list.push(Entry {
+            index: position,
+            start,
+            end: self.bytes.len(),
+        });
+        true
+    }
+
     fn collect_one(
         &mut self,
         position: usize,
@@ -96,20 +126,21 @@ impl Entries {
         document: &RawDocument,
         id: &[u8],
     ) -> Result<(), CommandError> {
+        if self.collect_plain(position, index, document, id) {
+            return Ok(());
+        }
         let first = self.list.len();
         let (bytes, list) = (&mut self.bytes, &mut self.list);
         let multikey = each_key(&index.spec, document, &mut |values| {
             let start = bytes.len();
             bytes.extend_from_slice(&index.id.to_be_bytes());
             encode(&index.spec.fields, values, bytes);
-            let values_end = bytes.len();
             if !index.spec.unique {
                 bytes.extend_from_slice(id);
             }
             list.push(Entry {
                 index: position,
                 start,
-                values_end,
                 end: bytes.len(),
             });
         })?;
@@ -290,7 +321,6 @@ fn find<'a, 'p>(
     let mut value = document.get(name).map_err(invalid)?;
     loop {
         value = match (value, left.split_first()) {
-            (None, _) => return Ok(Found::Missing),
             (Some(RawBsonRef::Document(inner)), Some((name, rest))) => {
                 left = rest;
                 inner.get(name).map_err(invalid)?
@@ -304,7 +334,7 @@ fn find<'a, 'p>(
             }
             (Some(RawBsonRef::Array(array)), None) => return Ok(Found::Array(array, left)),
             (Some(value), None) => return Ok(Found::Value(value)),
-            (Some(_), Some(_)) => return Ok(Found::Missing),
+            (None, _) | (Some(_), Some(_)) => return Ok(Found::Missing),
         };
     }
 }

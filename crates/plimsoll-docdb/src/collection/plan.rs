@@ -164,7 +164,17 @@ fn by_id(collection: &Collection, wanted: Wanted<'_>) -> Candidate {
         bounded: candidate.bounded > 0,
     };
     candidate.unique = true;
+    if candidate.points == 1 {
+        be_point(&mut candidate.plan);
+    }
     candidate
+}
+
+/// Makes a range that can hold but one key, because it begins with all of that key's values, that one key.
+fn be_point(plan: &mut Plan) {
+    if let [(lower, upper)] = plan.ranges.as_mut_slice() {
+        upper.clone_from(lower);
+    }
 }
 
 fn through(collection: &Collection, index: &Index, wanted: Wanted<'_>) -> Candidate {
@@ -172,6 +182,9 @@ fn through(collection: &Collection, index: &Index, wanted: Wanted<'_>) -> Candid
     candidate.plan.collection = collection.id;
     candidate.plan.access = index_access(index);
     candidate.unique = index.spec.unique;
+    if index.spec.unique && candidate.points == index.spec.fields.len() {
+        be_point(&mut candidate.plan);
+    }
     candidate
 }
 
@@ -189,7 +202,7 @@ fn walk(id: u32, fields: &[SortField], is_multikey: bool, wanted: Wanted<'_>) ->
         plan: Plan {
             collection: 0,
             access: Access::Collection { bounded: true },
-            ranges: ranges(id, bounds),
+            ranges: ranges(id, &bounds),
             backward: direction == Some(Some(Direction::Descending)),
             sorted: direction != Some(None),
         },
@@ -197,7 +210,7 @@ fn walk(id: u32, fields: &[SortField], is_multikey: bool, wanted: Wanted<'_>) ->
 }
 
 /// The intervals below the prefix `id`.
-fn ranges(id: u32, bounds: Bounds) -> Vec<KeyRange> {
+fn ranges(id: u32, bounds: &Bounds) -> Vec<KeyRange> {
     let prefixed = |bytes: &[u8]| {
         let mut key = Vec::with_capacity(4 + bytes.len());
         key.extend_from_slice(&id.to_be_bytes());

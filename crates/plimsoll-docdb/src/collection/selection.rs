@@ -95,7 +95,10 @@ impl Selection {
             };
             *budget -= 1;
             let document = match self.plan.access {
-                Access::Collection { .. } => Some(value),
+                Access::Collection { bounded } => {
+                    self.keys_examined += u64::from(bounded);
+                    Some(value)
+                }
                 Access::Index {
                     unique, multikey, ..
                 } => {
@@ -139,22 +142,29 @@ impl Selection {
 
     fn next_entry(&mut self, store: &Store) -> Result<Option<(Slice, Slice)>, CommandError> {
         loop {
-            if self.scan.is_none() {
-                let Some(range) = self.plan.ranges.get(self.range) else {
-                    return Ok(None);
-                };
-                self.scan = Some(open(store, &self.plan, range, self.last.as_deref()));
-            }
-            let Some(scan) = &mut self.scan else {
+            let Some(range) = self.plan.ranges.get(self.range) else {
                 return Ok(None);
             };
-            let entry = if self.plan.backward {
-                scan.next_back()
-            } else {
-                scan.next()
+            let entry = match single(range) {
+                Some(key) if self.last.is_none() => {
+                    let value = store.get(space(&self.plan), key)?;
+                    value.map(|value| (Slice::from(key), value))
+                }
+                Some(_) => None,
+                None => {
+                    let (plan, last) = (&self.plan, self.last.as_deref());
+                    let scan = self
+                        .scan
+                        .get_or_insert_with(|| open(store, plan, range, last));
+                    let next = if plan.backward {
+                        scan.next_back()
+                    } else {
+                        scan.next()
+                    };
+                    next.transpose()?
+                }
             };
-            if let Some(entry) = entry {
-                let (key, value) = entry?;
+            if let Some((key, value)) = entry {
                 self.last = Some(key.clone());
                 return Ok(Some((key, value)));
             }
@@ -170,6 +180,14 @@ impl Selection {
     }
 }
 
+/// The key of a range that holds only one.
+fn single(range: &KeyRange) -> Option<&[u8]> {
+    match range {
+        (Bound::Included(key), Bound::Included(same)) if key == same => Some(key),
+        _ => None,
+    }
+}
+
 fn open(store: &Store, plan: &Plan, range: &KeyRange, last: Option<&[u8]>) -> Scan {
     let (mut lower, mut upper) = (as_slice(&range.0), as_slice(&range.1));
     if let Some(last) = last {
@@ -179,11 +197,14 @@ fn open(store: &Store, plan: &Plan, range: &KeyRange, last: Option<&[u8]>) -> Sc
             lower = Bound::Excluded(last);
         }
     }
-    let space = match plan.access {
+    store.scan(space(plan), lower, upper)
+}
+
+fn space(plan: &Plan) -> Space {
+    match plan.access {
         Access::Collection { .. } => Space::Documents,
         Access::Index { .. } => Space::Indexes,
-    };
-    store.scan(space, lower, upper)
+    }
 }
 
 fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {

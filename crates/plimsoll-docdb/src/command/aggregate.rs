@@ -136,7 +136,9 @@ fn producer(
             index_stats(shard, namespace)
         };
         let mut execution = pipeline.execute(arguments.variables.clone());
-        input.into_iter().for_each(|one| execution.push(one));
+        for document in input {
+            execution.push(document);
+        }
         execution.end_input();
         return Ok(Box::new(Aggregate::new(namespace.0, None, execution)));
     }

@@ -11,7 +11,7 @@ use crate::wire::Request;
 
 /// Calls `known` with each field after the command's own, generic arguments left out; it says whether the command has
 /// such a field.
-pub fn each<'a>(
+pub(super) fn each<'a>(
     request: &'a Request,
     mut known: impl FnMut(&'a str, RawBsonRef<'a>) -> Result<bool, CommandError>,
 ) -> Result<(), CommandError> {
@@ -26,7 +26,7 @@ pub fn each<'a>(
 }
 
 /// Calls `known` with each field of a part of a command, such as one of its `updates`, which `place` names.
-pub fn each_of<'a>(
+pub(super) fn each_of<'a>(
     place: &str,
     part: &'a RawDocument,
     mut known: impl FnMut(&'a str, RawBsonRef<'a>) -> Result<bool, CommandError>,
@@ -46,14 +46,14 @@ fn unknown(place: &str, field: &str) -> CommandError {
 }
 
 /// A required field that is not there.
-pub fn missing(place: &str, field: &str) -> CommandError {
+pub(super) fn missing(place: &str, field: &str) -> CommandError {
     Code::Location40414.error(format!(
         "BSON field '{place}.{field}' is missing but a required field"
     ))
 }
 
 /// Database and collection of a command whose first field names the collection.
-pub fn namespace(request: &Request) -> Result<(&str, &str), CommandError> {
+pub(super) fn namespace(request: &Request) -> Result<(&str, &str), CommandError> {
     let database = request.database();
     let first = request.body().iter_elements().next();
     let value = match first {
@@ -147,7 +147,7 @@ fn write_concern(command: &str, value: RawBsonRef<'_>) -> Result<(), CommandErro
     }
 }
 
-pub fn object<'a>(
+pub(super) fn object<'a>(
     place: &str,
     field: &str,
     value: RawBsonRef<'a>,
@@ -158,7 +158,7 @@ pub fn object<'a>(
 }
 
 /// An object, or null for none.
-pub fn optional_object<'a>(
+pub(super) fn optional_object<'a>(
     place: &str,
     field: &str,
     value: RawBsonRef<'a>,
@@ -169,14 +169,18 @@ pub fn optional_object<'a>(
     }
 }
 
-pub fn text<'a>(place: &str, field: &str, value: RawBsonRef<'a>) -> Result<&'a str, CommandError> {
+pub(super) fn text<'a>(
+    place: &str,
+    field: &str,
+    value: RawBsonRef<'a>,
+) -> Result<&'a str, CommandError> {
     value
         .as_str()
         .ok_or_else(|| wrong_type(place, field, value, "'string'"))
 }
 
 /// A boolean, or a number that is zero or not.
-pub fn truth(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<bool, CommandError> {
+pub(super) fn truth(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<bool, CommandError> {
     match value {
         RawBsonRef::Boolean(truth) => Ok(truth),
         RawBsonRef::Null | RawBsonRef::Undefined => Ok(false),
@@ -193,7 +197,11 @@ pub fn truth(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<bool, Co
 }
 
 /// A number without a fraction; null counts as absent elsewhere and is refused here.
-pub fn integer(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<i64, CommandError> {
+pub(super) fn integer(
+    place: &str,
+    field: &str,
+    value: RawBsonRef<'_>,
+) -> Result<i64, CommandError> {
     match value {
         RawBsonRef::Int32(number) => Ok(i64::from(number)),
         RawBsonRef::Int64(number) => Ok(number),
@@ -214,7 +222,7 @@ pub fn integer(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<i64, C
 }
 
 /// A count that may not be negative, such as `limit`.
-pub fn count(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<u64, CommandError> {
+pub(super) fn count(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<u64, CommandError> {
     let number = integer(place, field, value)?;
     u64::try_from(number).map_err(|_| {
         Code::Location51024.error(format!(
@@ -234,7 +242,7 @@ fn number(value: RawBsonRef<'_>) -> Option<f64> {
 }
 
 /// The values of `let`: variables of expressions.
-pub fn variables(
+pub(super) fn variables(
     place: &str,
     value: RawBsonRef<'_>,
     variables: &mut Variables,
@@ -247,7 +255,7 @@ pub fn variables(
 }
 
 /// Refuses a field that must not be there, unless its value asks for nothing (`false`, `null`, an empty object).
-pub fn refuse_unless_off(
+pub(super) fn refuse_unless_off(
     command: &str,
     field: &str,
     value: RawBsonRef<'_>,
@@ -265,14 +273,14 @@ pub fn refuse_unless_off(
 }
 
 /// An option of MongoDB that is not implemented.
-pub fn unsupported(command: &str, field: &str) -> CommandError {
+pub(super) fn unsupported(command: &str, field: &str) -> CommandError {
     Code::CommandNotSupported.error(format!(
         "option '{field}' of command '{command}' is not supported"
     ))
 }
 
 /// Only the simple collation is supported.
-pub fn collation(command: &str, value: RawBsonRef<'_>) -> Result<(), CommandError> {
+pub(super) fn collation(command: &str, value: RawBsonRef<'_>) -> Result<(), CommandError> {
     let empty = value.as_document().is_some_and(RawDocument::is_empty);
     if empty || matches!(value, RawBsonRef::Null) || crate::collection::is_simple_collation(value) {
         return Ok(());
@@ -280,7 +288,12 @@ pub fn collation(command: &str, value: RawBsonRef<'_>) -> Result<(), CommandErro
     Err(unsupported(command, "collation"))
 }
 
-pub fn wrong_type(place: &str, field: &str, value: RawBsonRef<'_>, expected: &str) -> CommandError {
+pub(super) fn wrong_type(
+    place: &str,
+    field: &str,
+    value: RawBsonRef<'_>,
+    expected: &str,
+) -> CommandError {
     let expected = if expected.starts_with('\'') {
         format!("type {expected}")
     } else {
@@ -292,6 +305,6 @@ pub fn wrong_type(place: &str, field: &str, value: RawBsonRef<'_>, expected: &st
     ))
 }
 
-pub fn invalid(error: impl std::fmt::Display) -> CommandError {
+pub(super) fn invalid(error: impl std::fmt::Display) -> CommandError {
     Code::InvalidBSON.error(error.to_string())
 }

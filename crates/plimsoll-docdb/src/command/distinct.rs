@@ -88,7 +88,7 @@ impl Job for Distinct {
             self.path.visit(fields, Leaf::Whole, |found| {
                 match found.value {
                     Some(Value::Array(elements)) => {
-                        elements.values().for_each(|one| values.add(&one))
+                        elements.values().for_each(|one| values.add(&one));
                     }
                     Some(value) => values.add(&value),
                     None => {}

@@ -17,6 +17,17 @@ use crate::scheduler::Context;
 use crate::shard::Shard;
 use crate::wire::Request;
 
+/// The commands that search for documents.
+const EXPLAINED: [&str; 8] = [
+    "aggregate",
+    "count",
+    "delete",
+    "distinct",
+    "find",
+    "findAndModify",
+    "findandmodify",
+    "update",
+];
 /// Bytes that a sort may hold, as shown.
 const SORT_MEMORY: i32 = 100 * 1024 * 1024;
 
@@ -58,6 +69,12 @@ fn explained(
     context: &Context,
     execute: bool,
 ) -> Result<Flow, CommandError> {
+    if !EXPLAINED.contains(&request.name()) {
+        return Err(Code::CommandNotFound.error(format!(
+            "Explain failed due to unknown command: {}",
+            request.name()
+        )));
+    }
     let namespace = arguments::namespace(request)?;
     if request.name() == "aggregate" {
         let mut command = Document::try_from(request.body()).map_err(arguments::invalid)?;
@@ -86,11 +103,7 @@ fn explained(
             )
         }
         "update" => (Target::Update, of_fields(first("updates")??, "q")?),
-        "delete" => (Target::Delete, of_fields(first("deletes")??, "q")?),
-        other => {
-            return Err(Code::CommandNotFound
-                .error(format!("Explain failed due to unknown command: {other}")));
-        }
+        _ => (Target::Delete, of_fields(first("deletes")??, "q")?),
     };
     begin(shard, namespace, &query, target, execute)
 }
@@ -171,9 +184,10 @@ fn explain(
     let limit = (query.limit > 0).then_some(query.limit);
     let rows = find::rows(shard, (database, name), filter, query, limit)?;
     let collection = shard.catalog.find(database, name);
-    let plan = match (&rows, collection) {
-        (Some(rows), Some(collection)) => shown(collection, rows, query, target)?,
-        _ => doc! { "stage": "EOF" },
+    let plan = if let (Some(rows), Some(collection)) = (&rows, collection) {
+        shown(collection, rows, query, target)?
+    } else {
+        doc! { "stage": "EOF" }
     };
     let job = Explain {
         namespace: format!("{database}.{name}"),

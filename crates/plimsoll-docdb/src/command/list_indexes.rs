@@ -41,5 +41,5 @@ pub(super) fn run(
         now: context.now,
     };
     let first = first.unwrap_or(u64::MAX);
-    listing::open(shard, opening, Prepared::new(found), first)
+    listing::open(shard, opening, Prepared::boxed(found), first)
 }

@@ -88,7 +88,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(documents: impl IntoIterator<Item = RawDocumentBuf>) -> Box<dyn Producer> {
+    pub(super) fn boxed(documents: impl IntoIterator<Item = RawDocumentBuf>) -> Box<dyn Producer> {
         let documents = documents.into_iter().collect();
         Box::new(Self { documents })
     }

@@ -155,7 +155,7 @@ impl Check {
     fn document(&mut self, collection: &Collection, key: &Slice, value: &Slice) {
         self.found.0 += 1;
         self.found.1 += value.len() as u64;
-        let checked = crate::value::validate(value).and_then(|_| stored(value));
+        let checked = crate::value::validate(value).and_then(|()| stored(value));
         let document: &RawDocument = match checked {
             Ok(document) => document,
             Err(error) => return self.invalid_document(&error.message),

@@ -20,8 +20,9 @@ type OnCall = Box<dyn FnMut(&Watch, u64) + Send>;
 #[derive(Default)]
 pub(crate) struct Watch {
     root: PathBuf,
-    /// Durable bytes by inode; names by directory as of its last sync.
-    durable: BTreeMap<u64, Vec<u8>>,
+    /// Durable bytes by inode; names by directory as of its last sync. Each file stays open here, because its inode
+    /// number would otherwise be given to another file while the old name is still the durable one.
+    durable: BTreeMap<u64, (fs::File, Vec<u8>)>,
     names: BTreeMap<PathBuf, BTreeMap<PathBuf, u64>>,
     calls: u64,
     on_call: Option<OnCall>,
@@ -109,7 +110,8 @@ impl Watch {
                 }
                 let current = now.iter().find(|(_, other)| *other == inode);
                 let current = current.and_then(|(path, _)| fs::read(path).ok());
-                let durable = self.durable.get(inode).cloned().unwrap_or_default();
+                let durable = self.durable.get(inode).map(|(_, bytes)| bytes.clone());
+                let durable = durable.unwrap_or_default();
                 fs::create_dir_all(target.parent().unwrap()).unwrap();
                 fs::write(&target, mix(durable, current, survives, &mut below)).unwrap();
             }
@@ -122,8 +124,8 @@ impl Watch {
         };
         if metadata.is_dir() {
             self.names.insert(path.to_path_buf(), list(path));
-        } else if let Ok(bytes) = fs::read(path) {
-            self.durable.insert(metadata.ino(), bytes);
+        } else if let (Ok(file), Ok(bytes)) = (fs::File::open(path), fs::read(path)) {
+            self.durable.insert(metadata.ino(), (file, bytes));
         }
     }
 }

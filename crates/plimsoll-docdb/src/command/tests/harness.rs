@@ -103,23 +103,19 @@ impl Server {
 
     /// The reply to a command that succeeds.
     pub(super) fn ok(&mut self, command: Document) -> Document {
-        let reply = self.run(command.clone());
-        assert_eq!(
-            reply.get("ok"),
-            Some(&Bson::Double(1.0)),
-            "{command} answers {reply}"
-        );
+        let shown = command.to_string();
+        let reply = self.run(command);
+        let ok = reply.get("ok");
+        assert_eq!(ok, Some(&Bson::Double(1.0)), "{shown} answers {reply}");
         reply
     }
 
     /// Code and text of the error of a command that fails.
     pub(super) fn fail(&mut self, command: Document) -> (i32, String) {
-        let reply = self.run(command.clone());
-        assert_eq!(
-            reply.get("ok"),
-            Some(&Bson::Double(0.0)),
-            "{command} answers {reply}"
-        );
+        let shown = command.to_string();
+        let reply = self.run(command);
+        let ok = reply.get("ok");
+        assert_eq!(ok, Some(&Bson::Double(0.0)), "{shown} answers {reply}");
         (
             reply.get_i32("code").unwrap(),
             reply.get_str("errmsg").unwrap().to_owned(),
