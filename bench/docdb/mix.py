@@ -94,14 +94,15 @@ def median(list_, pick):
 
 
 def tables(runs, versions):
-    lines = ["| server | CPU us per operation | operations/s | p50 ms | p95 ms | p99 ms | failures | memory MiB | version |",
-             "|---|---|---|---|---|---|---|---|---|"]
+    lines = ["| server | CPU us per operation | operations/s | p50 ms | p95 ms | p99 ms | core of server / client busy | failures | memory MiB | version |",
+             "|---" * 10 + "|"]
     for name, list_ in runs.items():
         lines.append(
             f"| {name} | {median(list_, lambda r: r['cpu_us_per_operation']):.1f} "
             f"| {median(list_, lambda r: r['all']['count'] / r['seconds']):,.0f} "
             + "".join(f"| {median(list_, lambda r, p=p: r['all'][p]):.2f} " for p in ("p50_ms", "p95_ms", "p99_ms"))
-            + f"| {sum(r['failures'] for r in list_)} | {list_[-1]['memory']['rss']:.0f} | {versions[name]} |")
+            + f"| {median(list_, lambda r: r['serverCpuSeconds'] / r['seconds']) * 100:.0f} "
+            + f"/ {median(list_, lambda r: r['clientCpuSeconds'] / r['seconds']) * 100:.0f} % | {sum(r['failures'] for r in list_)} | {list_[-1]['memory']['rss']:.0f} | {versions[name]} |")
     lines += ["", "| p50 / p95 / p99 in ms | " + " | ".join(KINDS) + " |", "|---" * 5 + "|"]
     for name, list_ in runs.items():
         cells = [" / ".join(f"{median(list_, lambda r, k=kind, p=p: r['kinds'][k][p]):.2f}" for p in ("p50_ms", "p95_ms", "p99_ms"))

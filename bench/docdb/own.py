@@ -35,11 +35,16 @@ def drive(server, **options):
                           preexec_fn=lambda: os.sched_setaffinity(0, {servers.CLIENT_CORE})) as client:
         if "ready" not in client.stdout.readline():
             raise SystemExit(f"the load driver failed; the server's last words:\n{server.log_end()}")
-        before = server.cpu_seconds()
+        before, client_before = server.cpu_seconds(), servers.cpu_of(client.pid)
         client.stdin.write("go\n")
         client.stdin.flush()
+        # The last look at the client must come before it has ended.
+        time.sleep(options["seconds"] - 0.1)
+        client_cpu = servers.cpu_of(client.pid) - client_before
         found = json.loads(client.stdout.readline())
         found["serverCpuSeconds"] = server.cpu_seconds() - before
+        found["client_busy"] = client_cpu / max(0.1, options["seconds"] - 0.1)
+        found["server_busy"] = found["serverCpuSeconds"] / found["seconds"]
     rows = found["databases"]
     found["operations"] = sum(row["operations"] for row in rows)
     found["failures"] = sum(row["failures"] for row in rows)
@@ -70,10 +75,12 @@ def row(name, list_):
     middle = lambda pick: statistics.median(pick(run) for run in list_)  # noqa: E731
     return (f"| {name} | {middle(lambda r: r['per_second']):,.0f} | {middle(lambda r: max(d['p99_ms'] for d in r['databases'])):.2f} "
             f"| {middle(lambda r: r['slowest_over_fastest']):.3f} | {middle(lambda r: r['serverCpuSeconds'] / max(1, r['operations']) * 1e6):.1f} "
+            f"| {middle(lambda r: r['server_busy']) * 100:.0f} / {middle(lambda r: r['client_busy']) * 100:.0f} % "
             f"| {sum(r['failures'] for r in list_)} |")
 
 
-HEADER = ["| case | operations/s | worst p99 ms | slowest / fastest database | CPU us per operation | failures |", "|---" * 6 + "|"]
+HEADER = ["| case | operations/s | worst p99 ms | slowest / fastest database | CPU us per operation | core of server / client busy | failures |",
+          "|---" * 7 + "|"]
 
 
 def against(runs, base, name, pick=lambda run: run["per_second"]):
