@@ -15,6 +15,8 @@ const GROWTH_RATIO: f64 = 0.03;
 /// Drift of the repeated first level that is noted, and that voids the order of levels (B.3).
 const DRIFT_NOTED: f64 = 0.05;
 const DRIFT_VOIDS: f64 = 0.25;
+/// Fewer tell no median: of ten exponential times its standard deviation is a third.
+const DRIFT_ATTEMPTS: u64 = 100;
 
 /// Gate 5: Steady state: in-flight does not grow, and the first level repeated gives the first answer.
 pub(super) fn steady(case: Case<'_>) -> Gate {
@@ -87,12 +89,9 @@ fn drift(case: Case<'_>) -> Option<Gate> {
         .step
         .level;
     let median = |level| {
-        let time = case
-            .record
-            .judged_tally(level)
-            .service_quantile(0.5)?
-            .finite()?;
-        Some(time.as_millis_f64())
+        let tally = case.record.judged_tally(level);
+        let time = tally.service_quantile(0.5)?.finite()?;
+        (tally.decided() >= DRIFT_ATTEMPTS).then_some(time.as_millis_f64())
     };
     let (before, after) = (median(first)?, median(repeated)?);
     let off = deviation(after, before);

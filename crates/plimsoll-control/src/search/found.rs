@@ -1,6 +1,6 @@
 //! Puts together what the levels say: capacity, knee, peak, collapse, and what could not be decided.
 
-mod vus;
+pub(crate) mod vus;
 
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Bounds, Collapse, Found, LevelState, RareStalls};

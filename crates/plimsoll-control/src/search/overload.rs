@@ -9,7 +9,7 @@ use super::boundary::discard;
 use super::clock::REPEAT;
 use super::config::{Ceiling, client_timeout};
 use super::level::{Ask, Level, Rule, Second, recovered_at};
-use super::shared::Shared;
+use super::shared::{Played, Shared};
 use super::stalls;
 
 /// Overshoot levels as shares of the peak; the last is what "none up to" refers to (B.1, B.4).
@@ -318,12 +318,24 @@ impl Repeat {
     }
 }
 
+/// The first level of the bracket, or the largest number of virtual users that hardly meet: the first is one
+/// alone, whose handful of answers shows no drift.
 fn first_passed(shared: &Shared) -> Option<usize> {
-    let low = shared.low()?.rate;
-    shared
-        .history
-        .iter()
-        .position(|p| p.phase == Phase::Bracket && p.rate().is_some_and(|rate| rate <= low))
+    let is_vus = shared.config.over.is_vus();
+    let most = if is_vus {
+        stalls::calm_limit(shared) * 0.5
+    } else {
+        f64::INFINITY
+    };
+    let low = shared.low()?.rate.min(most.max(1.0));
+    let fits = |p: &Played| p.phase == Phase::Bracket && p.rate().is_some_and(|rate| rate <= low);
+    let mut fitting = (0..shared.history.len()).filter(|&index| fits(&shared.history[index]));
+    if is_vus {
+        let size = |index: &usize| shared.history[*index].rate().unwrap_or(0.0);
+        fitting.max_by(|a, b| size(a).total_cmp(&size(b)))
+    } else {
+        fitting.next()
+    }
 }
 
 /// How far the median moved, when it moved beyond 5 % and beyond chance: the ranks n/2 ± √n hold the

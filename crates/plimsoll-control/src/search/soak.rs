@@ -94,7 +94,13 @@ impl Soak {
         self.watched = true;
         let low = shared.low().map(|edge| edge.rate);
         let half = shared.high().map(|edge| edge.rate * WATCH_SHARE);
-        self.rate = half.or(low).map(|rate| shared.config.over.nearest(rate));
+        let over = shared.config.over;
+        let most = if over.is_vus() {
+            stalls::calm_limit(shared)
+        } else {
+            f64::INFINITY
+        };
+        self.rate = half.or(low).map(|rate| over.at_most(rate.min(most)));
     }
 
     pub(crate) fn ask(&self, shared: &mut Shared) -> Option<Ask> {

@@ -6,6 +6,7 @@
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{LevelState, RareStalls};
 
+use super::found::vus;
 use super::level::Second;
 use super::shared::{Played, Shared};
 use super::stats;
@@ -67,12 +68,20 @@ pub(crate) fn seen(shared: &Shared) -> Option<RareStalls> {
     })
 }
 
-fn calm(shared: &Shared) -> impl Iterator<Item = &Played> {
+/// Up to here queueing explains nothing. Virtual users may queue long before they are too many, so for them
+/// the knee bounds it.
+pub(crate) fn calm_limit(shared: &Shared) -> f64 {
     let failed = shared.plainly_failed().unwrap_or(f64::INFINITY);
-    let anchor = shared
-        .anchor
-        .map_or(f64::INFINITY, |anchor| anchor.throughput_max_per_s);
-    let limit = failed.min(anchor) * CALM_SHARE;
+    let served = if shared.config.over.is_vus() {
+        Some(vus::crossing(shared).unwrap_or(0.0))
+    } else {
+        shared.anchor.map(|anchor| anchor.throughput_max_per_s)
+    };
+    failed.min(served.unwrap_or(f64::INFINITY)) * CALM_SHARE
+}
+
+fn calm(shared: &Shared) -> impl Iterator<Item = &Played> {
+    let limit = calm_limit(shared);
     shared.history.iter().filter(move |played| {
         let calm = match played.phase {
             Phase::Bracket | Phase::Bisect | Phase::Soak => {

@@ -182,7 +182,7 @@ fn a_search_over_virtual_users_says_so_in_every_rendering() {
     for (name, rendering) in [("html", &page), ("terminal", &text), ("markdown", &short)] {
         let rendering = rendering.replace(format::NBSP, " ");
         for part in [&carried, "VUs", "/s reached"] {
-            assert!(rendering.contains(part), "{name}: {part} in {rendering}");
+            assert!(rendering.contains(part), "{name}: {part} in {text}");
         }
         assert!(!rendering.contains("requests offered"), "{name}");
     }

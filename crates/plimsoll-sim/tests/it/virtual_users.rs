@@ -76,8 +76,12 @@ fn the_most_virtual_users_and_the_knee_are_those_of_the_closed_form() {
     let held: Vec<f64> = played.iter().filter_map(lower).collect();
     assert_eq!(held.len(), 25, "every search held a soak");
     let errors: Vec<f64> = held.iter().map(|held| held / truth - 1.0).collect();
+    let far_off = errors.iter().filter(|error| error.abs() > 0.1).count();
+    assert_eq!(far_off, 0, "{held:?} of {truth}");
     let too_high = errors.iter().filter(|error| **error > 0.05).count();
     assert_eq!(too_high, 0, "{errors:?} of {truth}");
+    // Shown by `--nocapture`.
+    eprintln!("held {held:?} of {truth}");
     let off = median(errors.iter().map(|error| error.abs()).collect());
     assert!(off <= 0.03, "{off}: {errors:?}");
     let knees: Vec<f64> = played
@@ -162,6 +166,10 @@ fn more_virtual_users_than_are_allowed_are_not_played() {
     assert_eq!(most.max(), Some(40));
     let capacity = played.found.capacity_vus.unwrap();
     assert_eq!((capacity.lower, capacity.upper), (Some(40.0), None));
+    assert_eq!(
+        played.found.knee_vus, None,
+        "40 hardly wait: no knee was seen"
+    );
     assert!(played.found.converged);
     let remarks = played.found.remarks.join(" ");
     assert!(remarks.contains("at least 40 VUs"), "{remarks}");

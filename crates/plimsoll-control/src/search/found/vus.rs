@@ -10,9 +10,11 @@ use super::super::stats;
 /// Seconds that tell a throughput: three that happen to be alike look surer than a soak.
 const SECONDS_LEAST: usize = 5;
 
-/// One number of virtual users, as played.
+/// So many times the knee is beyond it: there the service is full.
+const BEYOND: f64 = 1.25;
+
+/// One level, as played.
 struct Point {
-    vus: f64,
     throughput: Bounds,
     attempts: f64,
     /// Seconds that virtual users spent outside of requests, all of them together.
@@ -32,10 +34,10 @@ pub(super) fn reached(shared: &Shared, level: Option<u32>) -> Option<Bounds> {
 
 /// Where the asymptotic bounds of a closed network meet (Lazowska et al., Quantitative System Performance,
 /// chapter 5): N* = (Z + R₀) ÷ D, with 1 ÷ D the most that is served and Z by the interactive response time
-/// law, Z = N ÷ X − R, from every level that passed. With 1 s of thought and 10 ms of work: 101.
-pub(super) fn knee(shared: &Shared) -> Option<Bounds> {
-    let mut points: Vec<Point> = shared.history.iter().filter_map(point).collect();
-    points.sort_by(|a, b| a.vus.total_cmp(&b.vus));
+/// law, Z = N ÷ X − R, from every level that passed. With 1 s of thought and 10 ms of work: 101. An estimate
+/// as far as was played: below the knee it is a little less than the most virtual users.
+pub(crate) fn crossing(shared: &Shared) -> Option<f64> {
+    let points: Vec<Point> = shared.history.iter().filter_map(point).collect();
     let passed = || points.iter().filter(|point| point.passed);
     let attempts: f64 = passed().map(|point| point.attempts).sum();
     let thought: f64 = passed().map(|point| point.thought).sum();
@@ -44,30 +46,41 @@ pub(super) fn knee(shared: &Shared) -> Option<Bounds> {
     // By the lower bound: by the mean, the shortest and noisiest level would win.
     let lower = |point: &&Point| point.throughput.lower.unwrap_or(0.0);
     let best = points.iter().max_by(|a, b| lower(a).total_cmp(&lower(b)))?;
-    let knee = best.throughput.estimate * rest;
-    // Without a level beyond it the most that is served is not known.
-    let above = points.iter().find(|point| point.vus > knee * 1.05)?;
-    let below = points.iter().rfind(|point| point.vus <= knee);
+    Some(best.throughput.estimate * rest)
+}
+
+/// The knee, once a level well beyond it has been played: as many virtual users as hardly wait come to nearly
+/// N ÷ (Z + R₀) each second, which looks like a knee just below them.
+pub(super) fn knee(shared: &Shared) -> Option<Bounds> {
+    let knee = crossing(shared)?;
+    let played = shared.history.iter().filter(|played| shows(played));
+    let sizes: Vec<f64> = played.filter_map(Played::rate).collect();
+    sizes.iter().find(|vus| **vus > knee * BEYOND)?;
+    let below = sizes.iter().copied().filter(|vus| *vus <= knee);
+    let above = sizes.iter().copied().filter(|vus| *vus > knee);
     Some(Bounds {
         estimate: knee,
-        lower: below.map(|point| point.vus),
-        upper: Some(above.vus),
+        lower: below.max_by(f64::total_cmp),
+        upper: above.min_by(f64::total_cmp),
     })
 }
 
-fn point(played: &Played) -> Option<Point> {
-    let shows = matches!(
+fn shows(played: &Played) -> bool {
+    let phase = matches!(
         played.phase,
         Phase::Bracket | Phase::Bisect | Phase::Soak | Phase::Overshoot
     );
+    phase && played.state != LevelState::Void
+}
+
+fn point(played: &Played) -> Option<Point> {
     let seconds = played.judged_seconds();
-    if !shows || played.state == LevelState::Void || seconds.len() < SECONDS_LEAST {
+    if !shows(played) || seconds.len() < SECONDS_LEAST {
         return None;
     }
     let vus = played.rate()?;
     let outside = |second: &Second| (vus - second.in_flight_mean).max(0.0) * second.length;
     Some(Point {
-        vus,
         throughput: throughput(played)?,
         attempts: seconds.iter().map(|second| second.attempts as f64).sum(),
         thought: seconds.iter().map(outside).sum(),
