@@ -114,7 +114,7 @@ impl Model {
     pub(crate) fn compare(&self, store: &Store, note: &str) {
         let scan = |space| {
             let pairs = store.scan(space, Bound::Unbounded, Bound::Unbounded);
-            pairs.map(|pair| pair.unwrap())
+            pairs.map(|pair| pair.unwrap_or_else(|error| panic!("{note}: {error}")))
         };
         let documents: Documents = scan(Space::Documents)
             .map(|(id, document)| (id.to_vec(), document.to_vec()))
