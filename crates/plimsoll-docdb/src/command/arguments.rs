@@ -1,9 +1,10 @@
 //! Reads the fields of a command: typed, generic arguments accepted, unknown ones refused as MongoDB does.
 
-use bson::Bson;
 use bson::raw::{RawBsonRef, RawDocument};
+use bson::{Bson, RawDocumentBuf};
 
 use crate::aggregate::Variables;
+use crate::aggregate::expression::Expression;
 use crate::catalog::check_collection;
 use crate::collection::text::type_name;
 use crate::error::{Code, CommandError};
@@ -247,7 +248,22 @@ pub(super) fn variables(
     value: RawBsonRef<'_>,
     variables: &mut Variables,
 ) -> Result<(), CommandError> {
+    let nothing = RawDocumentBuf::new();
     for entry in object(place, "let", value)? {
+        let (name, value) = entry.map_err(invalid)?;
+        let value = Expression::parse_with(value, variables)?.evaluate(&nothing, variables)?;
+        variables.set(name.as_str(), value.unwrap_or(Bson::Null));
+    }
+    Ok(())
+}
+
+/// The values of `c` in an update, which are taken as they are.
+pub(super) fn constants(
+    place: &str,
+    value: RawBsonRef<'_>,
+    variables: &mut Variables,
+) -> Result<(), CommandError> {
+    for entry in object(place, "c", value)? {
         let (name, value) = entry.map_err(invalid)?;
         variables.set(name.as_str(), Bson::try_from(value).map_err(invalid)?);
     }

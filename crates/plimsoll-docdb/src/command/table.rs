@@ -246,6 +246,11 @@ pub static TABLE: &[Entry] = &[
     ),
     connection("logout", "Ends a login.", logout::respond),
     connection("ping", "Answers.", ping::respond),
+    cluster(
+        "refreshSessions",
+        "Keeps sessions alive; they hold nothing here.",
+        end_sessions::respond,
+    ),
     write(
         "renameCollection",
         "Gives a collection another name in its database.",

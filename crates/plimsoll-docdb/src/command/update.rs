@@ -325,7 +325,7 @@ impl<'a> Statement<'a> {
             return Update::parse_with(self.update, &self.array_filters, variables);
         };
         let mut all = variables.clone();
-        arguments::variables("update.updates", constants, &mut all)?;
+        arguments::constants("update.updates", constants, &mut all)?;
         Update::parse_with(self.update, &self.array_filters, &all)
     }
 

@@ -1,5 +1,7 @@
 //! Messages as drivers send them, and what hostile ones do.
 
+#![expect(clippy::cast_possible_wrap, reason = "messages of some bytes")]
+
 use bson::{RawDocumentBuf, rawdoc};
 use proptest::prelude::*;
 

@@ -20,7 +20,10 @@ fn the_page_lists_what_the_tables_have() {
         std::fs::write(PAGE, format!("{prose}{BEGIN}{wanted}")).unwrap();
         return;
     }
-    assert!(tables == wanted, "docs/docdb.md: run with UPDATE_DOCS=1 to write it anew");
+    assert!(
+        tables == wanted,
+        "docs/docdb.md: run with UPDATE_DOCS=1 to write it anew"
+    );
 }
 
 fn tables_now() -> String {

@@ -62,7 +62,7 @@ fn executor(backend: Noted, limits: Limits) -> Executor<Noted> {
 }
 
 fn submit(executor: &mut Executor<Noted>, database: &str, name: &str) -> Result<(), Done> {
-    let mut body = bson::RawDocumentBuf::new();
+    let mut body = RawDocumentBuf::new();
     body.append(bson::raw::CString::try_from(name).unwrap(), 1);
     let origin = Origin {
         request_id: 1,
