@@ -35,10 +35,12 @@ impl Server {
         let name = format!("plimsoll-docdb-commands-{}-{number}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&directory).unwrap();
-        let options = Options {
+        let mut options = Options {
             slice,
             ..Options::default()
         };
+        // Opening reads the journal's segments to their ends, and these tests open often.
+        options.store.segment_bytes = 256 << 10;
         let mut server = Self {
             shard: None,
             directory,

@@ -262,7 +262,7 @@ impl Model {
 
 #[test]
 fn random_commands_with_random_indexes_answer_as_a_walk_over_all_documents() {
-    for seed in 0..6 {
+    for seed in 0..9 {
         let mut rng = Rng::new(seed, 1);
         let mut server = Server::with_slice([1, 5, 1000][seed as usize % 3]);
         let mut model = Model {
