@@ -2,6 +2,7 @@
 
 mod crud;
 mod cursors;
+mod full;
 mod harness;
 mod indexes;
 mod metadata;

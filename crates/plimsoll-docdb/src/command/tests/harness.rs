@@ -15,7 +15,7 @@ use crate::wire::Request;
 pub(super) struct Server {
     pub(super) shard: Option<Shard>,
     directory: PathBuf,
-    options: Options,
+    pub(super) options: Options,
     /// Times that a command gave way.
     pub(super) slices: usize,
     pub(super) session: Option<[u8; 16]>,
