@@ -55,8 +55,10 @@ fn answer(mut stream: StreamOwned<ServerConnection, std::net::TcpStream>) {
             return;
         }
     }
-    // A refused client gets the reason before the connection is closed.
+    // A refused client gets the reason; closed with its request unread, the socket would be reset.
     let _gone = stream.conn.complete_io(&mut stream.sock);
+    let _gone = stream.sock.shutdown(std::net::Shutdown::Write);
+    while stream.sock.read(&mut buffer).is_ok_and(|read| read > 0) {}
 }
 
 fn save(folder: &Folder, name: &str, made: &CertifiedKey<KeyPair>) {
