@@ -1,7 +1,12 @@
 //! What the everyday commands cost without sockets: CPU nanoseconds per command of one shard, the commit of a batch of 30
 //! shown apart. Run with `cargo run --release -p plimsoll-docdb --example point_operations`.
 
-#![expect(clippy::print_stdout, reason = "its output is what it is for")]
+#![expect(
+    clippy::print_stdout,
+    clippy::cast_possible_wrap,
+    clippy::needless_pass_by_value,
+    reason = "its output is what it is for; its numbers are small"
+)]
 
 use std::error::Error;
 use std::path::PathBuf;
