@@ -206,7 +206,7 @@ impl Backend for Shard {
         self.sizes_changed |= self.catalog.put_counts(&mut self.store);
         match self.store.commit() {
             Ok(commit) => Ok(Committed {
-                writes: 0,
+                writes: usize::try_from(commit.operations).unwrap_or(usize::MAX),
                 bytes: commit.bytes,
                 fsync: (commit.is_durable && commit.bytes > 0).then_some(commit.sync_time),
             }),

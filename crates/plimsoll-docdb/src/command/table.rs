@@ -92,7 +92,7 @@ impl Entry {
 
 /// Every command there is, in order of names.
 pub static TABLE: &[Entry] = &[
-    write(
+    read(
         "aggregate",
         "Runs an aggregation pipeline over a collection.",
         aggregate::run,

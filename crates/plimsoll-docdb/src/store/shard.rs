@@ -29,6 +29,8 @@ const RETRY: Nanos = Nanos::from_millis(500);
 pub struct Commit {
     /// Whether the batch is on the disk for certain.
     pub is_durable: bool,
+    /// Puts and deletes in the batch.
+    pub operations: u64,
     /// Bytes appended to the journal, and how long the sync took.
     pub bytes: u64,
     pub sync_time: Nanos,
@@ -196,6 +198,7 @@ impl Store {
         self.collect();
         self.make_room()?;
         let operations = u64::from(self.batch.count());
+        commit.operations = operations;
         commit.bytes = match self.journal.append(&mut self.batch, self.flushed) {
             Err(error) if !error.is_out_of_space() => return Err(self.fail(&error)),
             result => result?,
