@@ -33,6 +33,10 @@ pub(super) fn run(
         .documents("deletes")?
         .ok_or_else(|| missing("delete", "deletes"))?;
     BATCH_MOST.check(deletes.len())?;
+    // What is malformed fails the command before anything is deleted; what a filter cannot do fails its write.
+    for raw in &deletes {
+        Statement::parse(raw)?;
+    }
     let mut progress = Progress {
         ordered,
         variables,

@@ -286,7 +286,8 @@ impl Reader {
 /// Reads hostile bytes as a segment, as recovery does; returns how many records were taken. For fuzzing.
 pub fn replay_hostile(bytes: &[u8]) -> u64 {
     let path = PathBuf::from("segment");
-    let (store, number) = (1, 1);
+    let number = 1;
+    let store = Header::find(bytes, number).map_or(1, |(header, _)| header.store);
     let mut reader = Reader::new(store);
     if reader.segment(path, number, bytes).is_err() {
         // Without a header that matches, the records behind it are still worth reading.
