@@ -12,8 +12,8 @@
 use std::error::Error;
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Barrier, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -75,27 +75,55 @@ fn main() -> Result<(), Fault> {
     }
     println!("{{\"phase\":\"ready\"}}");
     std::io::stdin().lock().read_line(&mut String::new())?;
-    let clock = Clock::start();
+    let all = (0..asked.databases).map(|index| workers_of(&asked, index).0);
+    // Connections are made before: who connects first would otherwise run longer.
+    let together = Arc::new(Start {
+        clock: Clock::start(),
+        barrier: Barrier::new(usize::try_from(all.sum::<u64>() + 1)?),
+        began: OnceLock::new(),
+    });
     let mut running: Vec<Vec<JoinHandle<Result<Measured, Fault>>>> = Vec::new();
     for (index, keys) in (0..).zip(&keys) {
-        let factor = if index == 0 { asked.noisy } else { 1 };
-        let workers = asked.workers * if asked.rate == 0 { factor } else { 1 };
+        let (workers, factor) = workers_of(&asked, index);
         let start = |worker| {
-            let (asked, keys) = (asked.clone(), Arc::clone(keys));
-            std::thread::spawn(move || work(&asked, (index, worker), factor, &keys, clock))
+            let (asked, keys, together) = (asked.clone(), Arc::clone(keys), Arc::clone(&together));
+            std::thread::spawn(move || work(&asked, (index, worker), factor, &keys, &together))
         };
         running.push((0..workers).map(start).collect());
     }
+    together.barrier.wait();
     let mut rows = Vec::new();
     for (index, workers) in running.into_iter().enumerate() {
         rows.push(row(index, workers)?);
     }
-    let seconds = clock.now().0 as f64 / SECOND as f64;
+    let seconds = together.now().0 as f64 / SECOND as f64;
     println!(
         "{{\"seconds\":{seconds},\"databases\":[{}]}}",
         rows.join(",")
     );
     Ok(())
+}
+
+/// Workers of a database, and by how much more load than the others it has.
+fn workers_of(asked: &Asked, index: u64) -> (u64, u64) {
+    let factor = if index == 0 { asked.noisy } else { 1 };
+    let workers = asked.workers * if asked.rate == 0 { factor } else { 1 };
+    (workers, factor)
+}
+
+/// Where all workers begin at once.
+struct Start {
+    clock: Clock,
+    barrier: Barrier,
+    began: OnceLock<Nanos>,
+}
+
+impl Start {
+    /// Since the first worker came from the barrier.
+    fn now(&self) -> Nanos {
+        let now = self.clock.now();
+        Nanos(now.0.saturating_sub(self.began.get_or_init(|| now).0))
+    }
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Asked, Fault> {
@@ -152,9 +180,11 @@ fn work(
     (index, worker): (u64, u64),
     factor: u64,
     keys: &Keys,
-    clock: Clock,
+    together: &Start,
 ) -> Result<Measured, Fault> {
-    let mut connection = Connection::open(asked, index, worker)?;
+    let connection = Connection::open(asked, index, worker);
+    together.barrier.wait();
+    let mut connection = connection?;
     let mut measured = Measured::default();
     let interval = (asked.workers * SECOND)
         .checked_div(asked.rate * factor)
@@ -162,7 +192,7 @@ fn work(
     let mut due = interval * worker / asked.workers.max(1);
     let end = asked.seconds * SECOND;
     loop {
-        let now = clock.now();
+        let now = together.now();
         if now.0.max(due) >= end {
             return Ok(measured);
         }
@@ -174,7 +204,7 @@ fn work(
         if connection.operation(asked.insert_only, keys)? {
             measured
                 .latencies
-                .push(clock.now().0.saturating_sub(begun.0));
+                .push(together.now().0.saturating_sub(begun.0));
         } else {
             measured.failures += 1;
         }

@@ -32,7 +32,7 @@ pub use stage::STAGES;
 pub(crate) use transform::Transform;
 
 use crate::error::{Code, CommandError};
-use crate::query::Filter;
+use crate::query::{Filter, SortOrder};
 use stage::Stage;
 
 /// What a stage asks of other collections of the database.
@@ -99,6 +99,21 @@ impl Pipeline {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// The order of a `$sort` at the front, which an index may yield.
+    pub fn leading_sort(&self) -> Option<&SortOrder> {
+        match self.stages.first() {
+            Some(Stage::Sort(sort)) => sort.of_fields(),
+            _ => None,
+        }
+    }
+
+    /// Takes that `$sort` off: the input comes in its order.
+    pub fn drop_leading_sort(&mut self) {
+        if self.leading_sort().is_some() {
+            self.stages.remove(0);
         }
     }
 

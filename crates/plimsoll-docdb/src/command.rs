@@ -20,6 +20,7 @@ mod list_collections;
 mod list_indexes;
 mod listing;
 mod rename_collection;
+mod statements;
 mod stats;
 mod table;
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! Cursors: what a query still has to give after its first batch, and whose it is.
 
 mod batch;
+mod ended;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::rng::Rng;
 
 pub use self::batch::{Batch, FIRST_BATCH};
+pub use self::ended::EndedSessions;
 use crate::catalog::Catalog;
 use crate::error::{Code, CommandError};
 use crate::store::Store;
@@ -130,9 +132,9 @@ impl Cursors {
             .retain(|_, cursor| cursor.keep || now.0.saturating_sub(cursor.used.0) < IDLE.0);
     }
 
-    pub fn end_session(&mut self, session: [u8; 16]) {
+    pub fn end_sessions(&mut self, ended: &BTreeSet<[u8; 16]>) {
         self.open
-            .retain(|_, cursor| cursor.session != Some(session));
+            .retain(|_, cursor| cursor.session.is_none_or(|one| !ended.contains(&one)));
     }
 
     /// Closes the cursors of a dropped collection (`None`: of the whole database).

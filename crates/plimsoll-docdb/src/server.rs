@@ -13,7 +13,6 @@ mod placement;
 mod pool;
 mod session;
 mod shared;
-mod slab;
 mod start;
 mod stream;
 
@@ -100,11 +99,10 @@ pub enum ServerError {
     NotOurs { path: PathBuf },
     #[error("{path}: was made with {found}; start it so, or give another --data", path = path.display())]
     OtherLayout { path: PathBuf, found: String },
-    #[error("{path}: {source}", path = path.display())]
-    Store {
-        path: PathBuf,
-        source: crate::store::StoreError,
-    },
+    #[error("{path}: is a file; --data wants a folder", path = path.display())]
+    NotAFolder { path: PathBuf },
+    #[error(transparent)]
+    Store(#[from] crate::store::StoreError),
     #[error(transparent)]
     Users(#[from] crate::auth::UsersError),
     #[error("cannot start a thread: {0}")]

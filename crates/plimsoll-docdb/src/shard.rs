@@ -1,6 +1,7 @@
 //! One shard: what an executor's thread owns. Commands are carried out here; nothing counts before the next commit.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use bson::raw::cstr;
 use bson::{RawDocumentBuf, rawdoc};
@@ -10,7 +11,7 @@ use plimsoll_net::clock::Clock;
 
 use crate::catalog::Catalog;
 use crate::command::{self, Flow, Job};
-use crate::cursor::Cursors;
+use crate::cursor::{Cursors, EndedSessions};
 use crate::error::{Code, CommandError};
 use crate::expiry::Expiry;
 use crate::scheduler::{Backend, Committed, Context, DatabaseSize, Step};
@@ -33,6 +34,8 @@ pub struct Options {
     pub slice: usize,
     /// Written into replies to writes that are acknowledged before they are durable.
     pub label: Option<String>,
+    /// Where connections tell which sessions ended.
+    pub ended: Arc<EndedSessions>,
 }
 
 impl Default for Options {
@@ -41,6 +44,7 @@ impl Default for Options {
             store: store::Options::default(),
             slice: SLICE,
             label: None,
+            ended: Arc::default(),
         }
     }
 }
@@ -55,6 +59,9 @@ pub struct Shard {
     pub(crate) clock: Clock,
     pub(crate) slice: usize,
     expiry: Expiry,
+    ended: Arc<EndedSessions>,
+    /// How many ended sessions this shard has heard of.
+    heard: u64,
     /// `{ durability: … }` of replies to writes; `None` where they are durable, as everyone expects.
     label: Option<RawDocumentBuf>,
     /// Sizes changed since the census was last taken.
@@ -95,6 +102,8 @@ impl Shard {
             clock,
             slice: options.slice.max(1),
             expiry: Expiry::default(),
+            ended: Arc::clone(&options.ended),
+            heard: 0,
             label: options
                 .label
                 .as_ref()
@@ -135,6 +144,10 @@ impl Shard {
     /// A slice of the shard's own work; true if more is waiting.
     pub(crate) fn tend_once(&mut self, now: bson::DateTime) -> Result<bool, CommandError> {
         self.cursors.expire(self.clock.now());
+        let ended = self.ended.since(&mut self.heard);
+        if !ended.is_empty() {
+            self.cursors.end_sessions(&ended);
+        }
         let sweeping = self.catalog.sweep(&mut self.store, SWEEP)?;
         let time = self.clock.now();
         let expiring = self
@@ -161,11 +174,6 @@ impl Shard {
     /// Cursors that are open.
     pub fn open_cursors(&self) -> usize {
         self.cursors.len()
-    }
-
-    /// Ends the cursors of a session (`endSessions`, `killSessions`).
-    pub fn end_session(&mut self, session: [u8; 16]) {
-        self.cursors.end_session(session);
     }
 
     pub fn store(&self) -> &Store {

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod connection;
 pub mod h1;
 pub mod poll;
+pub mod slab;
 pub mod target;
 pub mod tls;
 

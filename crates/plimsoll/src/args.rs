@@ -312,7 +312,7 @@ pub(crate) struct DoctorArgs {
 pub(crate) struct DocdbArgs {
     /// Listen here; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:27017", value_name = "HOST:PORT")]
-    pub(crate) listen: std::net::SocketAddr,
+    pub(crate) listen: String,
 
     /// Listen on this Unix socket too
     #[arg(long, value_name = "PATH")]

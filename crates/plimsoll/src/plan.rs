@@ -187,11 +187,9 @@ pub(crate) fn workers(args: &RequestArgs, connections: NonZeroU32) -> Result<Non
     Ok(of(count.min(u64::from(connections.get())) as u32))
 }
 
-/// Every connection is a descriptor; some are needed for files and the process itself.
-pub(crate) fn within_descriptors(connections: NonZeroU32) -> Result<NonZeroU32> {
-    const RESERVED: u64 = 64;
+/// Raises the limit of open files as far as goes without privilege, and says how many that is.
+pub(crate) fn raise_descriptors() -> u64 {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    // Raising the soft limit to the hard one needs no privilege.
     let raised = rustix::process::Rlimit {
         current: limit.maximum,
         maximum: limit.maximum,
@@ -200,7 +198,13 @@ pub(crate) fn within_descriptors(connections: NonZeroU32) -> Result<NonZeroU32> 
         Ok(()) => limit.maximum,
         Err(_) => limit.current,
     };
-    let available = current.unwrap_or(u64::MAX).saturating_sub(RESERVED);
+    current.unwrap_or(u64::MAX)
+}
+
+/// Every connection is a descriptor; some are needed for files and the process itself.
+pub(crate) fn within_descriptors(connections: NonZeroU32) -> Result<NonZeroU32> {
+    const RESERVED: u64 = 64;
+    let available = raise_descriptors().saturating_sub(RESERVED);
     if u64::from(connections.get()) <= available {
         return Ok(connections);
     }

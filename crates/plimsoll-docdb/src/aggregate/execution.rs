@@ -219,7 +219,7 @@ impl Running {
     ) -> Result<(), CommandError> {
         match &mut self.work {
             Work::Match(filter) => {
-                if filter.matches(&document) {
+                if filter.try_matches(&document)? {
                     self.ready.push_back(document);
                 }
             }

@@ -33,6 +33,11 @@ impl Sort {
         }
         Ok(Self { order, limit: None })
     }
+
+    /// The order, if it is one of fields and not that of the store (`$natural`).
+    pub(super) fn of_fields(&self) -> Option<&SortOrder> {
+        Some(&self.order).filter(|order| order.natural().is_none())
+    }
 }
 
 /// Tells each `$sort` of the limit that follows it, over skips between the two.

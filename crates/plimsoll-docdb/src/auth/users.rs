@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bson::{Binary, Bson, Document, doc, spec::BinarySubtype};
@@ -118,7 +119,13 @@ impl Users {
             .to_vec()
             .map_err(std::io::Error::other)?;
         let beside = self.path.with_extension("new");
-        let mut file = File::create(&beside)?;
+        // What is in it lets nobody in, but helps to guess passwords: for the owner only.
+        let mut file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&beside)?;
         file.write_all(&bytes)?;
         file.sync_all()?;
         fs::rename(&beside, &self.path)?;

@@ -1,4 +1,5 @@
-//! `aggregate`: a cursor over what a pipeline makes of a collection. A leading `$match` is served from an index.
+//! `aggregate`: a cursor over what a pipeline makes of a collection. A leading `$match` and the `$sort` after it are
+//! served from an index where there is one for them.
 
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 use bson::{Bson, Document, doc};
@@ -147,7 +148,10 @@ fn producer(
         check_collection(namespace.0, collection)?;
     }
     let filter = pipeline.take_leading_match();
-    let selection = select(shard, namespace, filter, arguments.hint.as_ref())?;
+    let selection = select(shard, namespace, filter, &pipeline, arguments)?;
+    if selection.as_ref().is_some_and(|walk| walk.plan().sorted) {
+        pipeline.drop_leading_sort();
+    }
     let mut execution = pipeline.execute(arguments.variables.clone());
     if selection.is_none() {
         execution.end_input();
@@ -155,12 +159,13 @@ fn producer(
     Ok(Box::new(Aggregate::new(namespace.0, selection, execution)))
 }
 
-/// The walk over the input; `None` if there is no such collection.
+/// The walk over the input, in the order of a leading `$sort` if an index yields it. `None` if there is no such collection.
 pub(super) fn select(
     shard: &Shard,
     (database, name): (&str, &str),
     filter: Option<Filter>,
-    hint: Option<&Hint<'_>>,
+    pipeline: &Pipeline,
+    arguments: &Arguments<'_>,
 ) -> Result<Option<Selection>, CommandError> {
     let Some(collection) = shard.catalog.find(database, name) else {
         return Ok(None);
@@ -168,8 +173,8 @@ pub(super) fn select(
     let filter = filter.filter(|filter| !filter.is_empty());
     let wanted = Wanted {
         filter: filter.as_ref(),
-        hint: hint.map(Hint::as_value),
-        ..Wanted::default()
+        sort: pipeline.leading_sort(),
+        hint: arguments.hint.as_ref().map(Hint::as_value),
     };
     let plan = plan::choose(collection, wanted)?;
     Ok(Some(Selection::new(plan, filter)))

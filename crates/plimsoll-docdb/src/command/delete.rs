@@ -1,10 +1,12 @@
 //! `delete`: removes one or all documents that match a filter.
 
+use bson::RawDocumentBuf;
 use bson::raw::{RawBsonRef, RawDocument};
 
+use super::Flow;
 use super::arguments::{self, missing};
-use super::write::{BATCH_MOST, Hint, WriteReply, dropped, id_equality, select};
-use super::{Flow, Job};
+use super::statements::{Batch, Statements, carry_out};
+use super::write::{Hint, dropped, id_equality, select};
 use crate::aggregate::Variables;
 use crate::collection::{Next, Selection, document_key, stored};
 use crate::error::{Code, CommandError};
@@ -18,55 +20,31 @@ pub(super) fn run(
     request: &Request,
     context: &Context,
 ) -> Result<Flow, CommandError> {
-    let mut ordered = true;
-    let mut variables = Variables::at(context.now);
+    let mut delete = Delete {
+        batch: Batch::default(),
+        variables: Variables::at(context.now),
+        current: None,
+    };
     arguments::each(request, |name, value| {
         match name {
-            "ordered" => ordered = arguments::truth("delete", name, value)?,
-            "let" => arguments::variables("delete", value, &mut variables)?,
+            "ordered" => delete.batch.ordered = arguments::truth("delete", name, value)?,
+            "let" => arguments::variables("delete", value, &mut delete.variables)?,
             "deletes" => {}
             _ => return Ok(false),
         }
         Ok(true)
     })?;
-    let deletes = request
-        .documents("deletes")?
-        .ok_or_else(|| missing("delete", "deletes"))?;
-    BATCH_MOST.check(deletes.len())?;
-    // What is malformed fails the command before anything is deleted; what a filter cannot do fails its write.
-    for raw in &deletes {
-        Statement::parse(raw)?;
-    }
-    let mut progress = Progress {
-        ordered,
-        variables,
-        next: 0,
-        current: None,
-        reply: WriteReply::default(),
-    };
-    if progress.slice(shard, request, &deletes)? {
-        return Ok(Flow::Done(progress.reply.finish(None)));
-    }
-    let request = request.clone();
-    Ok(Flow::More(Box::new(Delete { request, progress })))
+    carry_out(shard, request, delete)
 }
 
-/// A delete that takes more than one slice.
 #[derive(Debug)]
 struct Delete {
-    request: Request,
-    progress: Progress,
-}
-
-#[derive(Debug)]
-struct Progress {
-    ordered: bool,
+    batch: Batch,
     variables: Variables,
-    next: usize,
     current: Option<Running>,
-    reply: WriteReply,
 }
 
+/// A statement on its way over the documents.
 #[derive(Debug)]
 struct Running {
     collection: u32,
@@ -82,49 +60,26 @@ struct Statement<'a> {
     hint: Option<Hint<'a>>,
 }
 
-impl Job for Delete {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
-        let deletes = self.request.documents("deletes")?.unwrap_or_default();
-        if self.progress.slice(shard, &self.request, &deletes)? {
-            return Ok(Flow::Done(self.progress.reply.finish(None)));
-        }
-        Ok(Flow::More(self))
-    }
-}
+impl Statements for Delete {
+    const COMMAND: &'static str = "delete";
+    const LIST: &'static str = "deletes";
 
-impl Progress {
-    /// Carries out some more; true if that was all.
-    fn slice(
-        &mut self,
-        shard: &mut Shard,
-        request: &Request,
-        deletes: &[&RawDocument],
-    ) -> Result<bool, CommandError> {
-        let namespace = arguments::namespace(request)?;
-        let mut budget = shard.slice;
-        while let Some(raw) = deletes.get(self.next) {
-            if budget == 0 {
-                return Ok(false);
-            }
-            let outcome = self.statement(shard, namespace, raw, &mut budget);
-            budget = budget.saturating_sub(1);
-            match outcome {
-                Ok(true) => self.next += 1,
-                Ok(false) => return Ok(false),
-                Err(error) => {
-                    self.current = None;
-                    self.reply.fail(self.next, error)?;
-                    self.next += 1;
-                    if self.ordered {
-                        return Ok(true);
-                    }
-                }
-            }
-        }
-        Ok(true)
+    fn check(raw: &RawDocument) -> Result<(), CommandError> {
+        Statement::parse(raw).map(drop)
     }
 
-    /// True if the statement is done.
+    fn batch(&mut self) -> &mut Batch {
+        &mut self.batch
+    }
+
+    fn give_up(&mut self) {
+        self.current = None;
+    }
+
+    fn reply(self) -> RawDocumentBuf {
+        self.batch.reply.finish(None)
+    }
+
     fn statement(
         &mut self,
         shard: &mut Shard,
@@ -174,7 +129,9 @@ impl Progress {
             }
         }
     }
+}
 
+impl Delete {
     /// The fast path of `{_id: value}`.
     fn by_id(
         &mut self,
@@ -203,7 +160,7 @@ impl Progress {
             return Err(dropped());
         };
         writer.remove(old)?;
-        self.reply.n += 1;
+        self.batch.reply.n += 1;
         Ok(())
     }
 }

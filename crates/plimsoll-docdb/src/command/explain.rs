@@ -223,14 +223,23 @@ fn explain_pipeline(
 ) -> Result<Flow, CommandError> {
     let mut pipeline = crate::aggregate::Pipeline::parse(&arguments.stages, &arguments.variables)?;
     let filter = pipeline.take_leading_match();
-    let raw = arguments.stages.first().filter(|_| filter.is_some());
-    let query = Arguments {
-        filter: raw.and_then(|stage| stage.get_document("$match").ok()),
+    let mut rest = arguments.stages.as_slice();
+    let mut query = Arguments {
         hint: arguments.hint,
         ..Arguments::default()
     };
-    let rest = arguments.stages.iter().skip(usize::from(filter.is_some()));
+    if let (Some(_), [first, others @ ..]) = (&filter, rest) {
+        query.filter = first.get_document("$match").ok();
+        rest = others;
+    }
+    let walk = aggregate::select(shard, namespace, filter.clone(), &pipeline, arguments)?;
+    let sorted = pipeline.leading_sort().is_some() && walk.is_some_and(|walk| walk.plan().sorted);
+    if let (true, [first, others @ ..]) = (sorted, rest) {
+        query.sort = first.get_document("$sort").ok();
+        rest = others;
+    }
     let stages = rest
+        .iter()
         .map(|stage| owned(stage).map(Bson::from))
         .collect::<Result<_, _>>()?;
     let filter = filter.filter(|filter| !filter.is_empty());

@@ -195,7 +195,7 @@ fn recheck(
     let Some(current) = shard.store.get(Space::Documents, &key)? else {
         return Ok(None);
     };
-    let matches = current[..] == document[..] || filter.matches(stored(&current)?);
+    let matches = current[..] == document[..] || filter.try_matches(stored(&current)?)?;
     Ok(matches.then_some(current))
 }
 

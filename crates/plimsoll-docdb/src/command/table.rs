@@ -249,7 +249,7 @@ pub static TABLE: &[Entry] = &[
     cluster(
         "refreshSessions",
         "Keeps sessions alive; they hold nothing here.",
-        end_sessions::respond,
+        end_sessions::refresh,
     ),
     write(
         "renameCollection",

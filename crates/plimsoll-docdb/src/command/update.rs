@@ -1,10 +1,12 @@
 //! `update`: changes documents by operators, replacement or pipeline; inserts where nothing matches and `upsert` asks for it.
 
+use bson::RawDocumentBuf;
 use bson::raw::{RawBson, RawBsonRef, RawDocument};
 
+use super::Flow;
 use super::arguments::{self, missing};
-use super::write::{BATCH_MOST, Hint, WriteReply, dropped, id_equality, select};
-use super::{Flow, Job};
+use super::statements::{Batch, Statements, carry_out};
+use super::write::{Hint, dropped, id_equality, select};
 use crate::aggregate::Variables;
 use crate::bson_writer::decimal;
 use crate::collection::{Next, Selection, document_key, stored};
@@ -21,56 +23,34 @@ pub(super) fn run(
     request: &Request,
     context: &Context,
 ) -> Result<Flow, CommandError> {
-    let mut ordered = true;
-    let mut variables = Variables::at(context.now);
+    let mut update = UpdateCommand {
+        batch: Batch::default(),
+        variables: Variables::at(context.now),
+        now: context.now,
+        current: None,
+        modified: 0,
+        upserted: Vec::new(),
+    };
     arguments::each(request, |name, value| {
         match name {
-            "ordered" => ordered = arguments::truth("update", name, value)?,
-            "let" => arguments::variables("update", value, &mut variables)?,
+            "ordered" => update.batch.ordered = arguments::truth("update", name, value)?,
+            "let" => arguments::variables("update", value, &mut update.variables)?,
             "updates" | "bypassDocumentValidation" => {}
             _ => return Ok(false),
         }
         Ok(true)
     })?;
-    let updates = request
-        .documents("updates")?
-        .ok_or_else(|| missing("update", "updates"))?;
-    BATCH_MOST.check(updates.len())?;
-    let mut progress = Progress {
-        ordered,
-        variables,
-        now: context.now,
-        next: 0,
-        current: None,
-        modified: 0,
-        upserted: Vec::new(),
-        reply: WriteReply::default(),
-    };
-    if progress.slice(shard, request, &updates)? {
-        return Ok(Flow::Done(progress.finish()));
-    }
-    let request = request.clone();
-    Ok(Flow::More(Box::new(UpdateJob { request, progress })))
-}
-
-/// An update that takes more than one slice.
-#[derive(Debug)]
-struct UpdateJob {
-    request: Request,
-    progress: Progress,
+    carry_out(shard, request, update)
 }
 
 #[derive(Debug)]
-struct Progress {
-    ordered: bool,
+struct UpdateCommand {
+    batch: Batch,
     variables: Variables,
     now: bson::DateTime,
-    /// The statement that is carried out, or comes next.
-    next: usize,
     current: Option<Running>,
     modified: u64,
     upserted: Vec<(usize, RawBson)>,
-    reply: WriteReply,
 }
 
 /// A statement on its way over the documents.
@@ -98,49 +78,45 @@ struct Statement<'a> {
     constants: Option<RawBsonRef<'a>>,
 }
 
-impl Job for UpdateJob {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
-        let updates = self.request.documents("updates")?.unwrap_or_default();
-        if self.progress.slice(shard, &self.request, &updates)? {
-            return Ok(Flow::Done(self.progress.finish()));
-        }
-        Ok(Flow::More(self))
-    }
-}
+impl Statements for UpdateCommand {
+    const COMMAND: &'static str = "update";
+    const LIST: &'static str = "updates";
 
-impl Progress {
-    /// Carries out some more; true if that was all.
-    fn slice(
-        &mut self,
-        shard: &mut Shard,
-        request: &Request,
-        updates: &[&RawDocument],
-    ) -> Result<bool, CommandError> {
-        let (database, name) = arguments::namespace(request)?;
-        let mut budget = shard.slice;
-        while let Some(raw) = updates.get(self.next) {
-            if budget == 0 {
-                return Ok(false);
-            }
-            let outcome = self.statement(shard, (database, name), raw, &mut budget);
-            budget = budget.saturating_sub(1);
-            match outcome {
-                Ok(true) => self.next += 1,
-                Ok(false) => return Ok(false),
-                Err(error) => {
-                    self.current = None;
-                    self.reply.fail(self.next, error)?;
-                    self.next += 1;
-                    if self.ordered {
-                        return Ok(true);
-                    }
-                }
-            }
-        }
-        Ok(true)
+    fn check(raw: &RawDocument) -> Result<(), CommandError> {
+        Statement::parse(raw).map(drop)
     }
 
-    /// True if the statement is done.
+    fn batch(&mut self) -> &mut Batch {
+        &mut self.batch
+    }
+
+    fn give_up(&mut self) {
+        self.current = None;
+    }
+
+    fn reply(self) -> RawDocumentBuf {
+        let Self {
+            modified,
+            upserted,
+            batch,
+            ..
+        } = self;
+        batch.reply.finish(Some(&mut |writer| {
+            writer.count("nModified", modified);
+            if upserted.is_empty() {
+                return;
+            }
+            writer.begin_array("upserted");
+            for (at, (index, id)) in upserted.iter().enumerate() {
+                writer.begin_document(decimal(at, &mut [0; 20]));
+                writer.count("index", *index as u64);
+                writer.value("_id", id.as_raw_bson_ref());
+                writer.end();
+            }
+            writer.end();
+        }))
+    }
+
     fn statement(
         &mut self,
         shard: &mut Shard,
@@ -197,7 +173,9 @@ impl Progress {
         }
         Ok(true)
     }
+}
 
+impl UpdateCommand {
     /// The fast path of `{_id: value}`. False if there is no such document.
     fn by_id(
         &mut self,
@@ -261,7 +239,7 @@ impl Progress {
             writer.replace(old, &new)?;
             self.modified += 1;
         }
-        self.reply.n += 1;
+        self.batch.reply.n += 1;
         Ok(())
     }
 
@@ -274,32 +252,9 @@ impl Progress {
     ) -> Result<(), CommandError> {
         let new = update.upsert(filter, self.now)?;
         let id = insert(shard, (database, name), &new)?;
-        self.upserted.push((self.next, id));
-        self.reply.n += 1;
+        self.upserted.push((self.batch.next, id));
+        self.batch.reply.n += 1;
         Ok(())
-    }
-
-    fn finish(self) -> bson::RawDocumentBuf {
-        let Self {
-            modified,
-            upserted,
-            reply,
-            ..
-        } = self;
-        reply.finish(Some(&mut |writer| {
-            writer.count("nModified", modified);
-            if upserted.is_empty() {
-                return;
-            }
-            writer.begin_array("upserted");
-            for (at, (index, id)) in upserted.iter().enumerate() {
-                writer.begin_document(decimal(at, &mut [0; 20]));
-                writer.count("index", *index as u64);
-                writer.value("_id", id.as_raw_bson_ref());
-                writer.end();
-            }
-            writer.end();
-        }))
     }
 }
 

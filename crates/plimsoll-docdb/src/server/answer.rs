@@ -84,7 +84,6 @@ fn allow(
     let access = match (entry.kind, entry.name) {
         (_, "createUser") if first_user(shared, session) => return Ok(()),
         (_, "createUser" | "dropUser" | "updateUser" | "usersInfo") => Access::Users,
-        (_, "aggregate") if !writes(request) => Access::Read,
         (Kind::DatabaseRead, _) => Access::Read,
         (Kind::DatabaseWrite, _) => Access::Write,
         (Kind::Connection | Kind::Cluster, _) => Access::Monitor,
@@ -116,31 +115,18 @@ const FREE: [&str; 9] = [
     "endSessions",
 ];
 /// Commands that any login may send.
-const HARMLESS: [&str; 6] = [
+const HARMLESS: [&str; 7] = [
     "getParameter",
     "hostInfo",
     "getLog",
     "listDatabases",
     "killSessions",
     "listCommands",
+    "refreshSessions",
 ];
 
-/// A pipeline that ends in a collection.
-fn writes(request: &Request) -> bool {
-    let stages = request
-        .documents("pipeline")
-        .ok()
-        .flatten()
-        .unwrap_or_default();
-    stages.iter().any(|stage| {
-        ["$out", "$merge"]
-            .iter()
-            .any(|name| matches!(stage.get(name), Ok(Some(_))))
-    })
-}
-
 /// The localhost exception: someone on this host makes the first user.
-fn first_user(shared: &Shared, session: &Session) -> bool {
+pub(super) fn first_user(shared: &Shared, session: &Session) -> bool {
     session.local && shared.users().is_empty()
 }
 

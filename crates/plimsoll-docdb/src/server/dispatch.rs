@@ -104,6 +104,13 @@ impl LocalExecutor {
         self.executor.turn(out);
     }
 
+    /// The last act: what was acknowledged early becomes durable.
+    pub(crate) fn finish(&mut self) {
+        if self.interval.is_some() {
+            self.executor.sync();
+        }
+    }
+
     pub(crate) fn tend(&mut self, now: Nanos) {
         if let Some(interval) = self.interval.filter(|_| now.0 >= self.next_sync.0) {
             self.next_sync = Nanos(now.0 + interval.0);

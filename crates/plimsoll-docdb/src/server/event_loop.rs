@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use plimsoll_core::Nanos;
 use plimsoll_net::poll::{Poll, Ready};
+use plimsoll_net::slab::Slab;
 
 use super::connection::{Connection, Input};
 use super::dispatch::{Letter, LocalExecutor, LocalJob, wall};
-use super::slab::Slab;
 use super::stream::{Listener, Stream};
 use super::{Shared, answer, http};
 use crate::error::Code;
@@ -21,6 +21,8 @@ const TICK: Nanos = Nanos(50_000_000);
 const PARTIAL_TIMEOUT: Nanos = Nanos(60_000_000_000);
 /// How often that is looked at.
 const PARTIAL_LOOK: Nanos = Nanos(1_000_000_000);
+/// How long a stopping server waits for clients to take their replies.
+const DRAIN: Nanos = Nanos(5_000_000_000);
 /// Tokens of the listeners; connections count up from zero and never reach them.
 const LISTENER_TOKENS: std::ops::Range<u64> = u64::MAX - 16..u64::MAX - 1;
 
@@ -34,7 +36,8 @@ pub(crate) struct EventLoop {
     pub(crate) connections: Slab<Connection>,
     /// Replies that go out in this turn.
     pub(crate) done: Vec<Done>,
-    pub(crate) stopping: bool,
+    /// Set when the server stops: by then replies must be out, whether or not their clients read.
+    pub(crate) stop_by: Option<Nanos>,
 }
 
 impl EventLoop {
@@ -45,7 +48,7 @@ impl EventLoop {
         }
         let (mut ready, mut letters) = (Vec::new(), Vec::new());
         let (mut next_tick, mut next_look) = (TICK, PARTIAL_LOOK);
-        while !(self.stopping && self.is_idle()) {
+        while !self.is_over() {
             let now = self.shared.clock.now();
             let has_work = !self.done.is_empty()
                 || self.executor.as_ref().is_some_and(LocalExecutor::has_work);
@@ -72,7 +75,16 @@ impl EventLoop {
                 self.close_stuck(now);
             }
         }
+        if let Some(executor) = &mut self.executor {
+            executor.finish();
+        }
         Ok(())
+    }
+
+    fn is_over(&mut self) -> bool {
+        let now = self.shared.clock.now();
+        self.stop_by
+            .is_some_and(|limit| now.0 >= limit.0 || self.is_idle())
     }
 
     /// Waits for sockets and letters, and takes in all that is there.
@@ -108,14 +120,8 @@ impl EventLoop {
     }
 
     fn is_idle(&mut self) -> bool {
-        let tokens = self.connections.tokens();
-        let connections = &mut self.connections;
         !self.executor.as_ref().is_some_and(LocalExecutor::has_work)
-            && tokens.iter().all(|token| {
-                connections
-                    .get_mut(*token)
-                    .is_none_or(|one| !one.busy && !one.has_output())
-            })
+            && (self.connections.iter()).all(|(_, one)| !one.busy && !one.has_output())
     }
 
     fn on_ready(&mut self, event: Ready, now: Nanos) {
@@ -143,7 +149,7 @@ impl EventLoop {
             .iter()
             .find_map(|listener| listener.accept().ok())
         {
-            if self.stopping || self.shared.connections_full() {
+            if self.stop_by.is_some() || self.shared.connections_full() {
                 continue;
             }
             match self.shared.next_loop() {
@@ -172,7 +178,7 @@ impl EventLoop {
             Letter::Accepted(stream) => self.adopt(stream),
             Letter::Done(one) => self.done.push(one),
             Letter::Stop => {
-                self.stopping = true;
+                self.stop_by = Some(Nanos(self.shared.clock.now().0 + DRAIN.0));
                 self.listeners.clear();
             }
             Letter::Job(database, job) => self.run_here(&database, *job),
@@ -197,7 +203,7 @@ impl EventLoop {
     fn read(&mut self, token: u64, now: Nanos) {
         while let Some(connection) = self.connections.get_mut(token) {
             // A reply on its way out is waited for: a client that does not read sends nothing further.
-            if connection.busy || connection.has_output() || self.stopping {
+            if connection.busy || connection.has_output() || self.stop_by.is_some() {
                 return;
             }
             if connection.closing {
@@ -335,14 +341,17 @@ impl EventLoop {
     }
 
     fn close_stuck(&mut self, now: Nanos) {
-        for token in self.connections.tokens() {
-            let Some(connection) = self.connections.get_mut(token) else {
-                continue;
-            };
-            let (_, since) = connection.partial();
-            if since.is_some_and(|since| now.0.saturating_sub(since.0) > PARTIAL_TIMEOUT.0) {
-                self.close(token);
-            }
+        let is_stuck = |one: &Connection| {
+            let (_, since) = one.partial();
+            since.is_some_and(|since| now.0.saturating_sub(since.0) > PARTIAL_TIMEOUT.0)
+        };
+        let all = self.connections.iter();
+        let stuck: Vec<u64> = all
+            .filter(|(_, one)| is_stuck(one))
+            .map(|(token, _)| token)
+            .collect();
+        for token in stuck {
+            self.close(token);
         }
     }
 

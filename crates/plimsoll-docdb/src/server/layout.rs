@@ -29,6 +29,10 @@ impl Layout {
             let path = path.to_path_buf();
             move |source| ServerError::Directory { path, source }
         };
+        if directory.is_file() {
+            let path = directory.to_path_buf();
+            return Err(ServerError::NotAFolder { path });
+        }
         fs::create_dir_all(directory).map_err(failed(directory))?;
         let path = directory.join(FILE);
         let found = match fs::read_to_string(&path) {

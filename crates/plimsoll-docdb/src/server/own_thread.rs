@@ -140,7 +140,10 @@ fn run(
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Disconnected) => {
+                executor.finish();
+                return;
+            }
         }
         while executor.has_work() {
             executor.turn(&mut done);

@@ -106,7 +106,10 @@ impl Pool {
                     }
                 }
                 Next::Tend => executor.tend(shared.clock.now()),
-                Next::Stop => return,
+                Next::Stop => {
+                    executor.finish();
+                    return;
+                }
             }
             drop(executor);
             for one in done.drain(..) {

@@ -1,7 +1,7 @@
 //! What all threads of a server share: read by everyone, changed by few.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
@@ -15,6 +15,7 @@ use super::session::Session;
 use super::stream::Stream;
 use super::{Config, Durability, ServerError};
 use crate::auth::{User, Users};
+use crate::cursor::EndedSessions;
 use crate::error::{Code, CommandError};
 use crate::metrics::{Meter, Snapshot, Surroundings, write};
 use crate::scheduler::{Census, DatabaseSize, Executor, Limits};
@@ -141,6 +142,8 @@ pub(crate) struct ExecutorMaker {
     clock: Clock,
     /// Cache and background thread of all stores.
     background: Arc<store::Shared>,
+    /// Every executor hears here which sessions ended.
+    ended: Arc<EndedSessions>,
     made: Mutex<Vec<(Arc<Meter>, Arc<Census>)>>,
 }
 
@@ -151,13 +154,14 @@ impl ExecutorMaker {
             config,
             clock,
             background,
+            ended: Arc::default(),
             made: Mutex::new(Vec::new()),
         }
     }
 
     /// The executor of a database with a store of its own.
     pub(crate) fn for_database(&self, name: &str) -> Result<LocalExecutor, ServerError> {
-        self.open(Layout::database(&self.config.data, name), 1)
+        self.open(&Layout::database(&self.config.data, name), 1)
     }
 
     /// The executor of a shard, one of `shards`.
@@ -166,13 +170,12 @@ impl ExecutorMaker {
         index: usize,
         shards: usize,
     ) -> Result<LocalExecutor, ServerError> {
-        self.open(Layout::shard(&self.config.data, index), shards)
+        self.open(&Layout::shard(&self.config.data, index), shards)
     }
 
-    fn open(&self, path: PathBuf, shares: usize) -> Result<LocalExecutor, ServerError> {
+    fn open(&self, path: &Path, shares: usize) -> Result<LocalExecutor, ServerError> {
         let options = self.options(shares);
-        let shard = Shard::open(&path, &options, self.clock)
-            .map_err(|source| ServerError::Store { path, source })?;
+        let shard = Shard::open(path, &options, self.clock)?;
         let (meter, census) = (Arc::new(Meter::default()), Arc::new(Census::default()));
         let limits = Limits {
             queue: self.config.queue,
@@ -209,8 +212,13 @@ impl ExecutorMaker {
         shard::Options {
             store: options,
             label,
+            ended: Arc::clone(&self.ended),
             ..shard::Options::default()
         }
+    }
+
+    pub(crate) fn ended_sessions(&self) -> &EndedSessions {
+        &self.ended
     }
 
     pub(crate) fn meters(&self) -> Vec<Arc<Meter>> {

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use plimsoll_net::clock::Clock;
 use plimsoll_net::poll::Poll;
+use plimsoll_net::slab::Slab;
 
 use super::dispatch::{Dispatch, Letter, LocalExecutor};
 use super::event_loop::EventLoop;
@@ -17,7 +18,6 @@ use super::own_thread::OwnThreads;
 use super::placement::Placement;
 use super::pool::Pool;
 use super::shared::{ExecutorMaker, Shared};
-use super::slab::Slab;
 use super::stream::Listener;
 use super::{Config, Scheduler, ServerError};
 use crate::auth::Users;
@@ -75,7 +75,7 @@ impl Server {
                 executor: local.get_mut(index).and_then(Option::take),
                 connections: Slab::new(),
                 done: Vec::new(),
-                stopping: false,
+                stop_by: None,
             };
             let thread = std::thread::Builder::new().name(format!("shard-{index}"));
             loops.push(

@@ -1,32 +1,40 @@
 //! `plimsoll docdb`: the document database, until a signal ends it.
 
 use std::io::Write as _;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use plimsoll_core::units::parse_duration;
-use plimsoll_docdb::server::{Config, Durability, Scheduler, Server};
+use plimsoll_docdb::server::{Config, Durability, Scheduler, Server, ServerError};
 
 use crate::args::DocdbArgs;
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
+use crate::plan::raise_descriptors;
+use crate::session::interrupt_flag;
 
 /// How often a signal is looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) fn execute(args: &DocdbArgs) -> Result<Exit> {
     let config = config(args)?;
-    let stop = stop_flag()?;
-    raise_descriptors();
+    // A second signal ends the process at once, which loses nothing that was acknowledged as durable.
+    let stop = interrupt_flag()?;
+    // Fewer than asked for is no error: further clients are refused until some leave.
+    let _descriptors = raise_descriptors();
     let label = config.durability.to_string();
     let server = Server::start(config)?;
     announce(args, &server, &label)?;
     while !stop.load(Ordering::Relaxed) && server.is_running() {
         std::thread::sleep(LOOK);
     }
-    server.stop()?;
-    Ok(Exit::Passed)
+    match server.stop() {
+        Err(error @ ServerError::Died(_)) => {
+            Err(Failure::new(Exit::InternalPanic, error.to_string()).into())
+        }
+        stopped => stopped.map(|()| Exit::Passed).map_err(Into::into),
+    }
 }
 
 fn config(args: &DocdbArgs) -> Result<Config> {
@@ -45,7 +53,7 @@ fn config(args: &DocdbArgs) -> Result<Config> {
         .map(|text| duration("--slow-fsync", text))
         .transpose()?;
     Ok(Config {
-        listen: args.listen,
+        listen: listen(&args.listen)?,
         unix: args.unix.clone(),
         data: args.data.clone(),
         durability: durability(&args.durability)?,
@@ -58,6 +66,15 @@ fn config(args: &DocdbArgs) -> Result<Config> {
         slow_fsync: slow_fsync.unwrap_or_default(),
         log: warn,
     })
+}
+
+fn listen(text: &str) -> Result<SocketAddr> {
+    let mut found = text
+        .to_socket_addrs()
+        .with_context(|| format!("--listen {text}: write HOST:PORT, such as 127.0.0.1:27017"))?;
+    found
+        .next()
+        .with_context(|| format!("--listen {text}: the name has no address"))
 }
 
 fn durability(text: &str) -> Result<Durability> {
@@ -89,20 +106,6 @@ fn announce(args: &DocdbArgs, server: &Server, durability: &str) -> Result<()> {
     writeln!(out, "docdb: mongodb://{address}/?directConnection=true  (data in {data}, durability {durability})")
         .and_then(|()| out.flush())
         .context("write to stdout")
-}
-
-/// SIGTERM and Ctrl-C end the server in order; a second one ends the process at once, which loses nothing that was acknowledged.
-fn stop_flag() -> Result<Arc<AtomicBool>> {
-    crate::session::interrupt_flag()
-}
-
-/// A connection is a descriptor: as many as the system allows.
-fn raise_descriptors() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    // Without it fewer clients fit; accepting them tries again later.
-    let _as_before = setrlimit(Resource::Nofile, limit);
 }
 
 #[expect(clippy::print_stderr, reason = "warnings of a server go to stderr")]

@@ -140,6 +140,16 @@ fn the_node_driver_finds_what_mongodb_would_do() {
 }
 
 #[test]
+fn a_full_queue_is_an_error_that_the_driver_knows_and_the_rest_is_stored() {
+    let folder = Folder::new();
+    let server = Server::start(
+        &folder.0.join("data"),
+        &["--queue", "2", "--slow-fsync", "30ms"],
+    );
+    passes(node(&["overload.mjs", &server.uri()]));
+}
+
+#[test]
 fn mongoose_8_and_9_find_what_mongodb_would_do() {
     let folder = Folder::new();
     let server = Server::start(&folder.0.join("data"), &[]);

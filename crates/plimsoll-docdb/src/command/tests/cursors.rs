@@ -106,7 +106,7 @@ fn a_cursor_belongs_to_its_session_and_its_collection() {
     server.session = Some([1; 16]);
     assert_eq!(server.fail(doc! { "getMore": id, "collection": "d" }).0, 13);
     server.ok(more.clone());
-    server.shard().end_session([1; 16]);
+    server.end_sessions([[1; 16]]);
     assert_eq!(server.fail(more).0, 43);
 }
 

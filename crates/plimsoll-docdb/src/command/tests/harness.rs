@@ -63,6 +63,13 @@ impl Server {
         self.shard.as_mut().unwrap()
     }
 
+    /// As a connection does when a client ends sessions.
+    pub(super) fn end_sessions(&mut self, sessions: impl IntoIterator<Item = [u8; 16]>) {
+        self.options.ended.tell(sessions);
+        let now = self.context().now;
+        self.shard().tend(now);
+    }
+
     fn context(&self) -> Context {
         Context {
             now: bson::DateTime::from_millis(self.now),

@@ -160,6 +160,14 @@ fn explain_takes_every_command_that_searches_and_changes_nothing() {
             doc! { "aggregate": "c", "pipeline": [{ "$match": { "a": 1 } }], "cursor": {} },
             "FETCH IXSCAN",
         ),
+        (
+            doc! { "aggregate": "c", "pipeline": [{ "$match": { "a": 1 } }, { "$sort": { "a": 1 } }], "cursor": {} },
+            "FETCH IXSCAN",
+        ),
+        (
+            doc! { "aggregate": "c", "pipeline": [{ "$sort": { "a": -1 } }], "cursor": {} },
+            "FETCH IXSCAN",
+        ),
         (doc! { "find": "none" }, "EOF"),
     ];
     for (command, stages) in cases {
@@ -184,6 +192,45 @@ fn explain_takes_every_command_that_searches_and_changes_nothing() {
     let stages = server.ok(command).get_array("stages").unwrap().clone();
     assert!(stages[0].as_document().unwrap().contains_key("$cursor"));
     assert_eq!(stages.len(), 2);
+}
+
+#[test]
+fn a_sort_that_an_index_yields_looks_only_at_what_is_wanted() {
+    let mut server = filled(1000);
+    for (order, indexed) in [(doc! { "a": -1 }, true), (doc! { "b": 1, "_id": 1 }, false)] {
+        let pipeline = vec![
+            doc! { "$sort": order },
+            doc! { "$limit": 5 },
+            doc! { "$project": { "a": 1, "b": 1 } },
+        ];
+        let command = doc! { "aggregate": "c", "pipeline": pipeline, "cursor": {} };
+        let found = batch(&server.ok(command.clone()), "firstBatch");
+        let mut all = batch(
+            &server.ok(doc! { "find": "c", "projection": { "a": 1, "b": 1 }, "batchSize": 100 }),
+            "firstBatch",
+        );
+        let key = |one: &Document, field| one.get_i32(field).unwrap();
+        if indexed {
+            all.sort_by_key(|one| -key(one, "a"));
+        } else {
+            all.sort_by_key(|one| key(one, "b"));
+        }
+        let sorted: Vec<i32> = all.iter().take(5).map(|one| key(one, "a")).collect();
+        let given: Vec<i32> = found.iter().map(|one| key(one, "a")).collect();
+        assert_eq!(given, sorted);
+        let stages = server.ok(doc! { "explain": command, "verbosity": "queryPlanner" });
+        let stages = stages.get_array("stages").unwrap();
+        let left: Vec<&str> = stages
+            .iter()
+            .map(|one| one.as_document().unwrap().keys().next().unwrap().as_str())
+            .collect();
+        let expected: &[&str] = if indexed {
+            &["$cursor", "$limit", "$project"]
+        } else {
+            &["$cursor", "$sort", "$limit", "$project"]
+        };
+        assert_eq!(left, expected);
+    }
 }
 
 #[test]

@@ -3,22 +3,19 @@
 use bson::{Bson, Document};
 
 use super::{body, subject};
-use crate::auth::{Credentials, Role, User};
+use crate::auth::{Access, Credentials, Role, User};
 use crate::error::{Code, CommandError};
+use crate::server::answer::first_user;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
 pub(crate) fn respond(
     shared: &Shared,
-    _: &mut Session,
+    session: &mut Session,
     request: &Request,
 ) -> Result<Document, CommandError> {
-    let (name, body, database) = (
-        subject(request)?,
-        body(request)?,
-        request.database().to_owned(),
-    );
+    let (name, body, database) = account(request)?;
     if name.is_empty() {
         return Err(Code::BadValue.error("User document needs 'user' field to be non-empty"));
     }
@@ -32,10 +29,19 @@ pub(crate) fn respond(
         .map_err(|_| Code::BadValue.error("Must provide a 'pwd' field for all user documents"))?;
     let user = User {
         credentials: Credentials::of_password(password)?,
-        roles: roles(&body, &database)?,
+        roles: roles(shared, session, &body, &database)?,
     };
     shared.change_users(|users| drop(users.insert((database, name), user)))?;
     Ok(Document::new())
+}
+
+/// The user's name, the whole command, and the user's database.
+pub(super) fn account(request: &Request) -> Result<(String, Document, String), CommandError> {
+    Ok((
+        subject(request)?,
+        body(request)?,
+        request.database().to_owned(),
+    ))
 }
 
 /// `mechanisms`, if given, must be what this server has.
@@ -55,8 +61,15 @@ pub(super) fn check_mechanisms(body: &Document) -> Result<(), CommandError> {
     }
 }
 
-/// `roles`: names, or documents of a role and its database.
-pub(super) fn roles(body: &Document, database: &str) -> Result<Vec<(Role, String)>, CommandError> {
+/// `roles`: names, or documents of a role and its database. With `--auth`, who gives a role away must be allowed to manage
+/// the users of the database that it holds on: else the keeper of one database could make itself that of all.
+pub(super) fn roles(
+    shared: &Shared,
+    session: &Session,
+    body: &Document,
+    database: &str,
+) -> Result<Vec<(Role, String)>, CommandError> {
+    let free = !shared.config.auth || first_user(shared, session);
     let list = body
         .get_array("roles")
         .map_err(|_| Code::BadValue.error("\"roles\" must be an array"))?;
@@ -72,7 +85,10 @@ pub(super) fn roles(body: &Document, database: &str) -> Result<Vec<(Role, String
         let role = Role::named(name).ok_or_else(|| {
             Code::RoleNotFound.error(format!("Could not find role: {name}@{held_on}"))
         })?;
-        Ok((role, held_on.to_owned()))
+        if free || session.may(Access::Users, held_on) {
+            return Ok((role, held_on.to_owned()));
+        }
+        Err(Code::Unauthorized.error(format!("not authorized to grant {name}@{held_on}")))
     };
     list.iter().map(role).collect()
 }

@@ -2,8 +2,7 @@
 
 use bson::Document;
 
-use super::create_user::{check_mechanisms, roles};
-use super::{body, subject};
+use super::create_user::{account, check_mechanisms, roles};
 use crate::auth::Credentials;
 use crate::error::{Code, CommandError};
 use crate::server::session::Session;
@@ -12,14 +11,10 @@ use crate::wire::Request;
 
 pub(crate) fn respond(
     shared: &Shared,
-    _: &mut Session,
+    session: &mut Session,
     request: &Request,
 ) -> Result<Document, CommandError> {
-    let (name, body, database) = (
-        subject(request)?,
-        body(request)?,
-        request.database().to_owned(),
-    );
+    let (name, body, database) = account(request)?;
     let known = shared.users().get(&database, &name).cloned();
     let mut user = known
         .ok_or_else(|| Code::UserNotFound.error(format!("User {name}@{database} not found")))?;
@@ -27,11 +22,14 @@ pub(crate) fn respond(
     if !body.contains_key("pwd") && !body.contains_key("roles") {
         return Err(Code::BadValue.error("Must specify at least one field to update in updateUser"));
     }
-    if let Ok(password) = body.get_str("pwd") {
+    if let Some(password) = body.get("pwd") {
+        let password = password
+            .as_str()
+            .ok_or_else(|| Code::TypeMismatch.error("'pwd' must be a string"))?;
         user.credentials = Credentials::of_password(password)?;
     }
     if body.contains_key("roles") {
-        user.roles = roles(&body, &database)?;
+        user.roles = roles(shared, session, &body, &database)?;
     }
     shared.change_users(|users| drop(users.insert((database, name), user)))?;
     Ok(Document::new())

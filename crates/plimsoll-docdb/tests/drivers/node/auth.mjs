@@ -35,3 +35,34 @@ testWithUsers('hello and ping need no login', ({ authUri }) =>
   withClient(anonymous(authUri), {}, async (client) => {
     same((await client.db('admin').command({ hello: 1 })).isWritablePrimary, true);
   }));
+
+/** A client of a user that may manage the users of `database`, and nothing else. */
+const asKeeper = async (client, authUri, database, body) => {
+  const db = client.db(database);
+  await db.command({ createUser: 'keeper', pwd: 'keys', roles: ['userAdmin'] });
+  const uri = authUri.replace(/\/\/[^@]*@/, '//keeper:keys@');
+  try {
+    await withClient(uri, { authSource: database }, (keeper) => body(keeper.db(database)));
+  } finally {
+    for (const { user } of (await db.command({ usersInfo: 1 })).users) await db.command({ dropUser: user });
+  }
+};
+
+testWithUsers('who keeps the users of one database grants nothing on another', ({ authUri, database }) =>
+  withClient(authUri, {}, (root) => asKeeper(root, authUri, database, async (db) => {
+    await db.command({ createUser: 'reader', pwd: 'r', roles: ['read'] });
+    for (const role of ['root', 'readWriteAnyDatabase', 'userAdmin']) {
+      const roles = [{ role, db: 'admin' }];
+      await fails(13, () => db.command({ createUser: 'climber', pwd: 'c', roles }));
+      await fails(13, () => db.command({ updateUser: 'keeper', roles }));
+    }
+    const { users } = await db.command({ usersInfo: 1 });
+    same(users.map(({ user }) => user).sort(), ['keeper', 'reader']);
+  })));
+
+testWithUsers('a password that is no string changes nothing', ({ authUri, database }) =>
+  withClient(authUri, {}, (root) => asKeeper(root, authUri, database, async (db) => {
+    await fails(14, () => db.command({ updateUser: 'keeper', pwd: 5 }));
+    await withClient(authUri.replace(/\/\/[^@]*@/, '//keeper:keys@'), { authSource: database }, (again) =>
+      again.db(database).command({ connectionStatus: 1 }));
+  })));

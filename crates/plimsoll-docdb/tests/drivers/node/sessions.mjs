@@ -21,6 +21,30 @@ test('startSession, refreshSessions and endSessions answer ok', async ({ client,
   same((await db.admin().command({ endSessions: [id] })).ok, 1);
 });
 
+for (const ending of ['endSessions', 'killSessions']) {
+  test(`${ending} closes the session's cursors and no others`, async ({ client, collection, db }) => {
+    await collection.insertMany(Array.from({ length: 10 }, (_, _id) => ({ _id })));
+    const [session, other] = [client.startSession(), client.startSession()];
+    const open = async (of) => (await db.command({ find: 'ships', batchSize: 2 }, { session: of, promoteLongs: false })).cursor.id;
+    const more = (id, of) => db.command({ getMore: id, collection: 'ships', batchSize: 2 }, { session: of });
+    const [ended, kept] = [await open(session), await open(other)];
+    await db.admin().command({ [ending]: [session.id] });
+    let gone = false;
+    for (let look = 0; look < 4 && !gone; look += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      gone = await more(ended, session).then(() => false, (error) => error.code === 43);
+    }
+    assert.ok(gone, 'the cursor of the ended session answers on');
+    assert.equal((await more(kept, other)).cursor.nextBatch.length, 2);
+    await Promise.all([session.endSession(), other.endSession()]);
+  });
+}
+
+test('what is no list of sessions is refused', async ({ db }) => {
+  await fails(14, () => db.admin().command({ endSessions: 1 }));
+  await fails(14, () => db.admin().command({ endSessions: [{ id: 'mine' }] }));
+});
+
 test('causal consistency options are harmless', async ({ client, collection }) => {
   const session = client.startSession({ causalConsistency: true });
   await collection.insertOne({ _id: 1 }, { session });
