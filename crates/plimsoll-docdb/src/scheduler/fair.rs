@@ -6,6 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+/// Lanes that are kept although nothing waits in them: making one anew for every batch costs more than all else here.
+const LANES_KEPT: usize = 256;
+
 /// A queue per database, each bounded.
 #[derive(Debug)]
 pub struct FairQueue<T> {
@@ -17,6 +20,8 @@ pub struct FairQueue<T> {
     begun: u64,
     /// Service time of the lane that was served last: who comes back from idleness begins here.
     floor: u64,
+    /// Service time of the lane that was served most.
+    most: u64,
     limit: usize,
     queued: usize,
 }
@@ -35,6 +40,7 @@ impl<T> FairQueue<T> {
             waiting: BTreeSet::new(),
             begun: 0,
             floor: 0,
+            most: 0,
             limit,
             queued: 0,
         }
@@ -81,6 +87,7 @@ impl<T> FairQueue<T> {
             return;
         };
         lane.served += cost.max(1);
+        self.most = self.most.max(lane.served);
         if let Some(rest) = rest {
             lane.jobs.push_front(rest);
             self.queued += 1;
@@ -89,8 +96,6 @@ impl<T> FairQueue<T> {
             self.begun += 1;
             self.waiting
                 .insert((lane.served, self.begun, Arc::clone(database)));
-        } else if lane.served <= self.floor {
-            self.lanes.remove(database);
         }
     }
 
@@ -110,15 +115,17 @@ impl<T> FairQueue<T> {
             .map(|(name, lane)| (name.as_ref(), lane.jobs.len()))
     }
 
-    /// Drops lanes without jobs that have no debt left, so that names of the past take no memory. Where nobody
-    /// waits, nobody owes.
+    /// Where nobody waits, nobody owes. Beyond a number, drops lanes without jobs that have no debt left, so that names
+    /// of the past take no memory.
     pub fn tidy(&mut self) {
         if self.is_empty() {
-            self.lanes.clear();
+            self.floor = self.most;
         }
-        let floor = self.floor;
-        self.lanes
-            .retain(|_, lane| !lane.jobs.is_empty() || lane.served > floor);
+        if self.lanes.len() > LANES_KEPT {
+            let floor = self.floor;
+            self.lanes
+                .retain(|_, lane| !lane.jobs.is_empty() || lane.served > floor);
+        }
     }
 }
 
@@ -224,6 +231,6 @@ mod tests {
             serve(&mut queue, 1, |_| 10);
             queue.tidy();
         }
-        assert!(queue.lanes.len() <= 2, "{}", queue.lanes.len());
+        assert!(queue.lanes.len() <= LANES_KEPT, "{}", queue.lanes.len());
     }
 }
