@@ -55,7 +55,7 @@ def version(name, path):
 
 def command(name, path, target, seconds, section):
     """The call of one generator: one thread, closed loop, 64 connections unless the section says more."""
-    tls, keep = section["tls"], section["keep"]
+    tls, keep, streams = section["tls"], section["keep"], section.get("streams")
     url, count = target.url(tls), str(section.get("connections", CONNECTIONS))
     if "script" in section and name in ("plimsoll", "k6"):
         call = [path, "run", "--quiet", "-u", count, "-d", f"{seconds}s", "-e", f"URL={url}",
@@ -67,6 +67,7 @@ def command(name, path, target, seconds, section):
     if name == "plimsoll":
         call = [path, "run", url, "-c", count, "-z", f"{seconds}s", "--workers", "1", "--quiet",
                 "--no-record"]
+        call += ["--h2", "--streams", str(streams)] if streams else []
         return call + (["-k"] if tls else []) + ([] if keep else ["--no-keepalive"])
     if name == "wrk":
         call = [path, "-t1", "-c", count, f"-d{seconds}s"]
@@ -75,10 +76,12 @@ def command(name, path, target, seconds, section):
         call = [path, "-q", "-t", str(seconds), "-n", "2000000", "-c", count]
         return call + (["-k"] if keep else []) + [url]
     if name == "h2load":
-        return [path, "--h1", "-t1", "-c", count, "-D", str(seconds), url]
+        protocol = ["-m", str(streams)] if streams else ["--h1"]
+        return [path, *protocol, "-t1", "-c", count, "-D", str(seconds), url]
     if name == "oha":
         call = [path, "--no-tui", "-z", f"{seconds}s", "-c", count]
         call += ["--insecure"] if tls else []
+        call += ["--http2", "-p", str(streams)] if streams else []
         return call + ([] if keep else ["--disable-keepalive"]) + [url]
     if name == "bombardier":
         call = [path, "-c", count, "-d", f"{seconds}s", "--print=result"]

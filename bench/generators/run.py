@@ -43,6 +43,14 @@ for _name, _vus, _script, _peers, _bars in [
         "generators": ["plimsoll", *_peers], "tls": False, "keep": True,
         "script": _script, "connections": _vus, "bars": _bars,
     }
+for _tls in (False, True):
+    for _connections, _streams, _one_core in [(64, 1, False), (4, 16, True)]:
+        SECTIONS[f"h2{'-tls' if _tls else ''}-{_connections}x{_streams}"] = {
+            "title": f"HTTP/2{' over TLS' if _tls else ''}, {_connections} connections of {_streams} stream{'s' if _streams > 1 else ''}"
+                     + (", server and generator on one core" if _one_core else ""),
+            "generators": ["plimsoll", "h2load", "oha"], "tls": _tls, "keep": True, "connections": _connections,
+            "streams": _streams, "one_core": _one_core, "bars": [("h2load", 1.0), ("oha", 1.0)],
+        }
 OWN_SECTIONS = {"stall": stall.run, "search": search.run, "memory": memory.run, "script-memory": vus.run}
 
 
@@ -69,7 +77,8 @@ def main():
 
 def compare(name, asked):
     section = SECTIONS[name]
-    with targets.Nginx(measure.TARGET_CORE) as target:
+    core = measure.GENERATOR_CORE if section.get("one_core") else measure.TARGET_CORE
+    with targets.Nginx(core, http2="streams" in section) as target:
         runs, missing, versions = measure.alternate(section, target, asked.rounds, asked.seconds)
     rows = {
         peer: {

@@ -25,11 +25,11 @@ http {{
   uwsgi_temp_path {folder}/uwsgi;
   scgi_temp_path {folder}/scgi;
   server {{
-    listen 127.0.0.1:{plain} backlog=4096;
+    listen 127.0.0.1:{plain}{http2} backlog=4096;
     location / {{ return 200 "ok"; }}
   }}
   server {{
-    listen 127.0.0.1:{tls} ssl backlog=4096;
+    listen 127.0.0.1:{tls} ssl{http2} backlog=4096;
     ssl_certificate {folder}/certificate.pem;
     ssl_certificate_key {folder}/key.pem;
     ssl_session_tickets off;
@@ -63,8 +63,8 @@ def wait_until_open(port, seconds=10):
 class Nginx:
     """One worker, a two-byte answer, no access log, full TLS handshakes (no tickets, no cache)."""
 
-    def __init__(self, core):
-        self.core = core
+    def __init__(self, core, http2=False):
+        self.core, self.http2 = core, http2
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="plimsoll-bench-")
@@ -73,7 +73,8 @@ class Nginx:
         path = os.path.join(self.folder, "nginx.conf")
         with open(path, "w", encoding="utf-8") as out:
             out.write(CONFIGURATION.format(
-                folder=self.folder, plain=self.plain, tls=self.tls, status=self.status))
+                folder=self.folder, plain=self.plain, tls=self.tls, status=self.status,
+                http2=" http2" if self.http2 else ""))
         self.process = subprocess.Popen(
             [program(), "-p", self.folder, "-c", path],
             stderr=subprocess.DEVNULL,

@@ -62,8 +62,19 @@ pub struct Plan {
     /// From the intended start; a later answer is the outcome `timeout`.
     pub timeout_ns: Nanos,
     pub keepalive: bool,
+    /// Requests at once on one connection of HTTP/2; without it HTTP/1.1 is spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams_per_connection: Option<NonZeroU32>,
     /// Certificates are not verified.
     pub insecure: bool,
     pub objectives: Option<Objectives>,
     pub seed: u64,
+}
+
+impl Plan {
+    /// Requests that may be on the wire at once.
+    pub fn in_flight_max(&self) -> NonZeroU32 {
+        let streams = self.streams_per_connection.unwrap_or(NonZeroU32::MIN);
+        self.connections_max.saturating_mul(streams)
+    }
 }

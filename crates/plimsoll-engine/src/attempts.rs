@@ -1,5 +1,7 @@
 //! Starts and ends attempts: which connection takes one, what its end counts as.
 
+use std::os::fd::AsFd;
+
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::Connection;
 use plimsoll_net::connection::{Failure, Progress};
@@ -8,7 +10,7 @@ use plimsoll_net::poll::Ready;
 
 use crate::arrival::{Arrival, Attempt};
 use crate::recorder::Ending;
-use crate::slots::{State, Token};
+use crate::slots::{Carrier, State, Token};
 use crate::worker::Worker;
 
 /// How long a finished connection waits for the peer to close first.
@@ -44,25 +46,38 @@ impl Worker {
     /// Opens as many connections as attempts wait, within the bound.
     pub(crate) fn open_for_waiting(&mut self, now: Nanos) {
         while (self.slots.opening() as usize) < self.waiting.len()
-            && self.slots.open() < self.connections_max
+            && self.connections_open() < self.connections_max
         {
-            let opened = Connection::open(&self.options.setup);
-            let opened = opened.and_then(|connection| {
-                let token = self.slots.next_token();
-                let added = self.poll.add(&connection, token.0);
-                added.map(|()| connection).map_err(|error| Failure {
-                    outcome: Outcome::Dropped,
-                    reason: error.to_string(),
-                })
-            });
+            let opened = match &self.options.streams {
+                None => self.open_own(now),
+                Some(streams) => self.open_shared(streams.per_connection, now),
+            };
             match opened {
-                Ok(connection) => {
-                    self.slots.insert(connection, now);
-                    self.recorder.connects += 1;
-                }
+                Ok(()) => self.recorder.connects += 1,
                 Err(failure) => self.fail_waiting(&failure, now),
             }
         }
+    }
+
+    pub(crate) fn connections_open(&self) -> u32 {
+        if self.options.streams.is_some() {
+            self.shared.open()
+        } else {
+            self.slots.open()
+        }
+    }
+
+    fn open_own(&mut self, now: Nanos) -> Result<(), Failure> {
+        let connection = Connection::open(&self.options.setup)?;
+        self.register(&connection, self.slots.next_token().0)?;
+        self.slots.insert(Carrier::Own(connection), now);
+        Ok(())
+    }
+
+    /// Tells the poll of a new socket.
+    pub(crate) fn register(&self, socket: &impl AsFd, token: u64) -> Result<(), Failure> {
+        let added = self.poll.add(socket, token);
+        added.map_err(|error| Failure::new(Outcome::Dropped, error.to_string()))
     }
 
     /// A connection could not be opened: the attempt that has waited longest pays for it.
@@ -76,7 +91,7 @@ impl Worker {
         self.end(arrival, None, failure.outcome, 0, now);
     }
 
-    /// Writes the request on an idle connection.
+    /// Sends the request through an idle slot.
     #[inline]
     pub(crate) fn send(&mut self, token: Token, arrival: Arrival, now: Nanos) {
         self.slots
@@ -86,14 +101,27 @@ impl Worker {
         let Some(slot) = self.slots.get(token) else {
             return;
         };
-        if let Err(failure) = slot.connection.send(&self.options.request) {
-            self.fail(token, &failure, now);
+        match &mut slot.carrier {
+            Carrier::Own(connection) => {
+                if let Err(failure) = connection.send(&self.options.request) {
+                    self.fail(token, &failure, now);
+                }
+            }
+            Carrier::Shared { connection, .. } => {
+                let connection = *connection;
+                if !self.start_stream(token, connection) {
+                    self.send_elsewhere(token, arrival, now);
+                }
+            }
         }
     }
 
     /// A socket is ready.
     #[inline]
     pub(crate) fn on_ready(&mut self, ready: Ready) {
+        if self.options.streams.is_some() {
+            return self.on_shared_ready(ready);
+        }
         let token = Token(ready.token);
         let Some(slot) = self.slots.get(token) else {
             return;
@@ -104,9 +132,10 @@ impl Worker {
             }
             return;
         }
-        let progress =
-            slot.connection
-                .ready(&self.options.request, ready.hung_up, &mut self.scratch);
+        let Carrier::Own(connection) = &mut slot.carrier else {
+            return;
+        };
+        let progress = connection.ready(&self.options.request, ready.hung_up, &mut self.scratch);
         if progress == Progress::Pending {
             return;
         }
@@ -124,7 +153,7 @@ impl Worker {
     }
 
     #[inline]
-    fn on_answer(&mut self, token: Token, answer: Answer, hung_up: bool, now: Nanos) {
+    pub(crate) fn on_answer(&mut self, token: Token, answer: Answer, hung_up: bool, now: Nanos) {
         let Some(slot) = self.slots.get(token) else {
             return;
         };
@@ -152,10 +181,11 @@ impl Worker {
             }
             return;
         }
-        if hung_up {
-            self.slots.remove(token);
-        } else {
+        let is_own = matches!(slot.carrier, Carrier::Own(_));
+        if is_own && !hung_up {
             self.slots.set(token, State::Parked(now + PARK));
+        } else {
+            self.drop_slot(token);
         }
         if self.end(
             attempt.arrival,
@@ -184,16 +214,21 @@ impl Worker {
     }
 
     /// The connection can carry a request: the attempt that has waited longest gets it.
-    fn make_idle(&mut self, token: Token, now: Nanos) {
+    pub(crate) fn make_idle(&mut self, token: Token, now: Nanos) {
         match self.waiting.pop_front() {
             Some(arrival) => self.send(token, arrival, now),
             None => self.slots.set(token, State::Idle),
         }
     }
 
-    /// The connection failed, and with it the attempt on it, or one that waited for it.
+    /// The slot failed, and with it the attempt on it, or one that waited for it.
     pub(crate) fn fail(&mut self, token: Token, failure: &Failure, now: Nanos) {
-        let Some(slot) = self.slots.remove(token) else {
+        self.fail_one(token, failure, now);
+        self.open_for_waiting(now);
+    }
+
+    pub(crate) fn fail_one(&mut self, token: Token, failure: &Failure, now: Nanos) {
+        let Some(slot) = self.drop_slot(token) else {
             return;
         };
         match slot.state {
@@ -205,7 +240,6 @@ impl Worker {
             State::Opening(_) => self.fail_waiting(failure, now),
             State::Idle | State::Parked(_) => {}
         }
-        self.open_for_waiting(now);
     }
 
     /// Counts the end of an attempt; true when a closed loop owes a new one at once.
@@ -278,18 +312,27 @@ impl Worker {
     }
 
     fn time_out(&mut self, token: Token, now: Nanos) {
-        let Some(slot) = self.slots.remove(token) else {
+        let Some(slot) = self.slots.get(token) else {
             return;
         };
-        if let State::Busy(attempt) = slot.state
-            && self.end(
-                attempt.arrival,
-                Some(attempt.sent),
-                Outcome::Timeout,
-                0,
-                now,
-            )
-        {
+        let State::Busy(attempt) = slot.state else {
+            self.drop_slot(token);
+            return;
+        };
+        let keeps_place = match slot.carrier {
+            Carrier::Own(_) => false,
+            Carrier::Shared { connection, stream } => {
+                self.cancel_stream((connection, stream), attempt.sent)
+            }
+        };
+        let sent = Some(attempt.sent);
+        let restart = self.end(attempt.arrival, sent, Outcome::Timeout, 0, now);
+        if keeps_place {
+            self.make_idle(token, now);
+        } else {
+            self.drop_slot(token);
+        }
+        if restart {
             self.start_closed(now);
         }
     }

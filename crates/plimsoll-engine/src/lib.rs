@@ -15,6 +15,7 @@ pub mod preflight;
 mod recorder;
 mod runner;
 pub mod scripted;
+mod shared;
 mod slots;
 mod worker;
 

@@ -7,9 +7,12 @@ use plimsoll_core::plan::Plan;
 use plimsoll_core::{Nanos, Objectives};
 use plimsoll_net::connection::Setup;
 use plimsoll_net::h1::{HeaderError, encode_request};
+use plimsoll_net::h2::EncodedRequest;
 use plimsoll_net::target::{Target, TargetError};
-use plimsoll_net::tls::{self, TlsError};
+use plimsoll_net::tls::{self, Offer, TlsError};
 use thiserror::Error;
+
+use crate::shared::Streams;
 
 /// Why a plan cannot be executed.
 #[derive(Debug, Error)]
@@ -26,7 +29,10 @@ pub enum OptionsError {
 #[derive(Debug, Clone)]
 pub struct Options {
     pub setup: Setup,
+    /// The request as HTTP/1.1 sends it.
     pub request: Arc<[u8]>,
+    /// With HTTP/2, the request as that sends it.
+    pub streams: Option<Streams>,
     pub keepalive: bool,
     /// Connections of all workers together.
     pub connections_max: u32,
@@ -55,12 +61,24 @@ impl Options {
         attempts_max: Option<u64>,
     ) -> Result<Self, OptionsError> {
         let tls = if target.tls {
+            let offer = if plan.streams_per_connection.is_some() {
+                Offer::Both
+            } else {
+                Offer::Http1
+            };
             Some((
-                tls::client_config(plan.insecure)?,
+                tls::client_config(plan.insecure, offer)?,
                 tls::server_name(&target.host)?,
             ))
         } else {
             None
+        };
+        let streams = match plan.streams_per_connection {
+            None => None,
+            Some(most) => Some(Streams {
+                request: Arc::new(EncodedRequest::new(&plan.request, target)?),
+                per_connection: if plan.keepalive { most.get() } else { 1 },
+            }),
         };
         let head_request = plan.request.method == "HEAD";
         Ok(Self {
@@ -70,6 +88,7 @@ impl Options {
                 head_request,
             },
             request: encode_request(&plan.request, target, plan.keepalive)?.into(),
+            streams,
             keepalive: plan.keepalive,
             connections_max: plan.connections_max.get(),
             workers: plan.workers.get(),

@@ -5,6 +5,7 @@ use plimsoll_net::Connection;
 use plimsoll_net::clock::Clock;
 use plimsoll_net::connection::{Failure, Progress, SCRATCH_BYTES};
 use plimsoll_net::h1::Answer;
+use plimsoll_net::h2;
 use plimsoll_net::poll::Poll;
 
 use crate::options::Options;
@@ -34,30 +35,19 @@ fn attempt(options: &Options) -> Result<Answer, Failure> {
     let clock = Clock::start();
     let patience = PATIENCE.min(options.timeout);
     let poll = Poll::new().map_err(of_io)?;
-    let mut connection = Connection::open(&options.setup)?;
-    poll.add(&connection, 0).map_err(of_io)?;
+    let mut asked = Asked::open(options, &poll)?;
     let mut scratch = vec![0; SCRATCH_BYTES];
     let mut ready = Vec::new();
     while clock.now() < patience {
         poll.wait(patience.saturating_sub(clock.now()), &mut ready)
             .map_err(of_io)?;
         for event in ready.drain(..) {
-            match connection.ready(&options.request, event.hung_up, &mut scratch) {
-                Progress::Pending => {}
-                Progress::Connected => connection.send(&options.request)?,
-                Progress::Answered(answer) => return Ok(answer),
-                Progress::ClosedIdle => {
-                    let reason = "the server closes connections before a request".to_owned();
-                    return Err(Failure {
-                        outcome: Outcome::Eof,
-                        reason,
-                    });
-                }
-                Progress::Failed(failure) => return Err(failure),
+            if let Some(answer) = asked.ready(options, event.hung_up, &mut scratch)? {
+                return Ok(answer);
             }
         }
     }
-    if connection.is_connected() {
+    if asked.is_connected() {
         let reason = format!("connected, but no complete answer within {patience}");
         return Err(Failure {
             outcome: Outcome::Timeout,
@@ -69,4 +59,76 @@ fn attempt(options: &Options) -> Result<Answer, Failure> {
         outcome: Outcome::ConnectTimeout,
         reason,
     })
+}
+
+/// The connection of one such request.
+enum Asked {
+    Http1(Connection),
+    Http2(Box<h2::Connection>),
+}
+
+impl Asked {
+    fn open(options: &Options, poll: &Poll) -> Result<Self, Failure> {
+        let of_io = |error: std::io::Error| Failure::new(Outcome::Dropped, error.to_string());
+        if options.streams.is_some() {
+            let connection = h2::Connection::open(&options.setup)?;
+            poll.add(&connection, 0).map_err(of_io)?;
+            return Ok(Self::Http2(Box::new(connection)));
+        }
+        let connection = Connection::open(&options.setup)?;
+        poll.add(&connection, 0).map_err(of_io)?;
+        Ok(Self::Http1(connection))
+    }
+
+    fn is_connected(&self) -> bool {
+        match self {
+            Self::Http1(connection) => connection.is_connected(),
+            Self::Http2(connection) => connection.running() > 0,
+        }
+    }
+
+    fn ready(
+        &mut self,
+        options: &Options,
+        hung_up: bool,
+        scratch: &mut [u8],
+    ) -> Result<Option<Answer>, Failure> {
+        match self {
+            Self::Http1(connection) => match connection.ready(&options.request, hung_up, scratch) {
+                Progress::Pending => Ok(None),
+                Progress::Connected => connection.send(&options.request).map(|()| None),
+                Progress::Answered(answer) => Ok(Some(answer)),
+                Progress::ClosedIdle => Err(closed_before()),
+                Progress::Failed(failure) => Err(failure),
+            },
+            Self::Http2(connection) => {
+                let mut events = Vec::new();
+                connection.ready(hung_up, scratch, &mut events)?;
+                let mut answer = None;
+                for event in events {
+                    match event {
+                        h2::Event::Connected => start(connection, options)?,
+                        h2::Event::Answered { answer: whole, .. } => answer = Some(whole),
+                        h2::Event::Failed { failure, .. } => return Err(failure),
+                        h2::Event::Unprocessed { .. } => return Err(closed_before()),
+                    }
+                }
+                Ok(answer)
+            }
+        }
+    }
+}
+
+fn start(connection: &mut h2::Connection, options: &Options) -> Result<(), Failure> {
+    if let Some(streams) = &options.streams {
+        connection.start(&streams.request, 0);
+    }
+    connection.flush()
+}
+
+fn closed_before() -> Failure {
+    Failure::new(
+        Outcome::Eof,
+        "the server closes connections before a request",
+    )
 }

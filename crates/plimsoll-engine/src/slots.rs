@@ -1,7 +1,8 @@
-//! The connections of one worker: a slab with generations, a stack of idle ones, counts by state.
+//! What carries attempts on one worker: a slab with generations, a stack of idle ones, counts by state.
 
 use plimsoll_core::Nanos;
 use plimsoll_net::Connection;
+use plimsoll_net::slab::Slab;
 
 use crate::arrival::Attempt;
 
@@ -16,34 +17,28 @@ pub(crate) enum State {
     Parked(Nanos),
 }
 
+/// What takes the requests of a slot.
+#[derive(Debug)]
+pub(crate) enum Carrier {
+    /// HTTP/1.1: a connection of its own.
+    Own(Connection),
+    /// HTTP/2: one place among the streams of a connection, with the stream that runs in it.
+    Shared { connection: u64, stream: u32 },
+}
+
 #[derive(Debug)]
 pub(crate) struct Slot {
-    pub(crate) connection: Connection,
+    pub(crate) carrier: Carrier,
     pub(crate) state: State,
 }
 
-/// Identifies a connection across reuse of its place.
+/// Identifies a slot across reuse of its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token(pub(crate) u64);
 
-impl Token {
-    fn new(index: usize, generation: u32) -> Self {
-        Self(u64::from(generation) << 32 | index as u64)
-    }
-
-    fn index(self) -> usize {
-        (self.0 & 0xffff_ffff) as usize
-    }
-
-    fn generation(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
-    places: Vec<(u32, Option<Slot>)>,
-    vacant: Vec<usize>,
+    slab: Slab<Slot>,
     idle: Vec<Token>,
     opening: u32,
     busy: u32,
@@ -53,67 +48,47 @@ pub(crate) struct Slots {
 impl Slots {
     /// The token the next [`Self::insert`] will use: needed to register the socket first.
     pub(crate) fn next_token(&self) -> Token {
-        let index = self.vacant.last().copied().unwrap_or(self.places.len());
-        let generation = self.places.get(index).map_or(0, |place| place.0);
-        Token::new(index, generation)
+        Token(self.slab.next_token())
     }
 
-    pub(crate) fn insert(&mut self, connection: Connection, now: Nanos) -> Token {
-        let token = self.next_token();
-        let slot = Slot {
-            connection,
-            state: State::Opening(now),
-        };
-        match self.vacant.pop() {
-            Some(index) => self.places[index].1 = Some(slot),
-            None => self.places.push((0, Some(slot))),
-        }
+    pub(crate) fn insert(&mut self, carrier: Carrier, now: Nanos) -> Token {
         self.opening += 1;
-        token
+        let state = State::Opening(now);
+        Token(self.slab.insert(Slot { carrier, state }))
     }
 
     #[inline]
     pub(crate) fn get(&mut self, token: Token) -> Option<&mut Slot> {
-        let place = self.places.get_mut(token.index())?;
-        if place.0 == token.generation() {
-            place.1.as_mut()
-        } else {
-            None
-        }
+        self.slab.get_mut(token.0)
     }
 
     /// Changes the state and keeps the counts.
     #[inline]
     pub(crate) fn set(&mut self, token: Token, state: State) {
-        let Some(slot) = self.get(token) else { return };
-        let idle = matches!(state, State::Idle);
-        let old = std::mem::replace(&mut slot.state, state);
-        self.count(&old, -1);
-        let Some(slot) = self.places[token.index()].1.as_ref() else {
+        let Some(slot) = self.slab.get_mut(token.0) else {
             return;
         };
-        match &slot.state {
+        match &state {
             State::Opening(_) => self.opening += 1,
             State::Busy(_) => self.busy += 1,
             State::Parked(_) => self.parked += 1,
-            State::Idle => {}
+            State::Idle => self.idle.push(token),
         }
-        if idle {
-            self.idle.push(token);
-        }
+        let old = std::mem::replace(&mut slot.state, state);
+        self.discount(&old);
     }
 
-    fn count(&mut self, state: &State, by: i32) {
+    fn discount(&mut self, state: &State) {
         let count = match state {
             State::Opening(_) => &mut self.opening,
             State::Busy(_) => &mut self.busy,
             State::Parked(_) => &mut self.parked,
             State::Idle => return,
         };
-        *count = count.saturating_add_signed(by);
+        *count = count.saturating_sub(1);
     }
 
-    /// The most recently used idle connection; stale entries of the stack are skipped.
+    /// The most recently used idle slot; stale entries of the stack are skipped.
     pub(crate) fn pop_idle(&mut self) -> Option<Token> {
         while let Some(token) = self.idle.pop() {
             if self
@@ -126,14 +101,10 @@ impl Slots {
         None
     }
 
-    /// Closes the connection and frees its place.
+    /// Closes a connection of its own, and frees the place.
     pub(crate) fn remove(&mut self, token: Token) -> Option<Slot> {
-        self.get(token)?;
-        let place = &mut self.places[token.index()];
-        let slot = place.1.take()?;
-        place.0 = place.0.wrapping_add(1);
-        self.vacant.push(token.index());
-        self.count(&slot.state, -1);
+        let slot = self.slab.remove(token.0)?;
+        self.discount(&slot.state);
         Some(slot)
     }
 
@@ -145,19 +116,13 @@ impl Slots {
         self.busy
     }
 
-    /// Connections that serve or could serve requests.
+    /// Slots that serve or could serve requests.
     pub(crate) fn open(&self) -> u32 {
-        (self.places.len() - self.vacant.len()) as u32 - self.parked
+        self.slab.len() as u32 - self.parked
     }
 
     /// Everything that is there, for the sweep of timeouts.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Token, &Slot)> {
-        self.places
-            .iter()
-            .enumerate()
-            .filter_map(|(index, (generation, slot))| {
-                slot.as_ref()
-                    .map(|slot| (Token::new(index, *generation), slot))
-            })
+        self.slab.iter().map(|(token, slot)| (Token(token), slot))
     }
 }

@@ -15,6 +15,7 @@ use crate::crew::Post;
 use crate::message::{Body, Command, Report};
 use crate::options::Options;
 use crate::recorder::Recorder;
+use crate::shared::Shared;
 use crate::slots::Slots;
 
 /// Windows are this long.
@@ -40,6 +41,8 @@ pub(crate) struct Worker {
     /// This worker's share of the connections.
     pub(crate) connections_max: u32,
     pub(crate) slots: Slots,
+    /// Connections of HTTP/2, whose streams are slots.
+    pub(crate) shared: Shared,
     pub(crate) waiting: VecDeque<Arrival>,
     pub(crate) recorder: Box<Recorder>,
     pub(crate) scratch: Vec<u8>,
@@ -82,6 +85,7 @@ impl Worker {
             poll,
             connections_max: share(u64::from(options.connections_max)).max(1) as u32,
             slots: Slots::default(),
+            shared: Shared::default(),
             waiting: VecDeque::new(),
             recorder: Box::default(),
             scratch: vec![0; SCRATCH_BYTES],
@@ -116,6 +120,7 @@ impl Worker {
                 return;
             }
             self.start_due(now);
+            self.flush_shared();
             let timeout = self.next_event().saturating_sub(now);
             if let Err(error) = self.poll.wait(timeout, &mut ready) {
                 self.report(Body::Failed(format!("epoll: {error}")));
@@ -305,7 +310,7 @@ impl Worker {
         self.recorder.advance(now, self.in_flight);
         self.recorder.end = now;
         self.recorder.in_flight_end = self.in_flight;
-        self.recorder.connections_open = self.slots.open();
+        self.recorder.connections_open = self.connections_open();
         (self.recorder.run, self.recorder.wait) = self.cpu.read();
         let next = Box::new(self.spare.pop().unwrap_or_default());
         std::mem::replace(&mut self.recorder, next)

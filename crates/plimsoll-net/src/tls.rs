@@ -45,6 +45,15 @@ impl std::fmt::Debug for Identity {
     }
 }
 
+/// The protocols that are offered by ALPN, the preferred one first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Offer {
+    #[default]
+    Http1,
+    /// HTTP/2 before HTTP/1.1.
+    Both,
+}
+
 /// What differs from the defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsChoice {
@@ -55,13 +64,15 @@ pub struct TlsChoice {
     /// Names of the suites of TLS 1.2 to offer; empty: all. Those of TLS 1.3 are always offered, as in Go.
     pub suites: Vec<String>,
     pub identity: Option<Identity>,
+    pub offer: Offer,
 }
 
 /// One configuration for all connections of a run. Session resumption is off, so that a connection
 /// per request pays the handshake that new clients would pay.
-pub fn client_config(insecure: bool) -> Result<Arc<ClientConfig>, TlsError> {
+pub fn client_config(insecure: bool, offer: Offer) -> Result<Arc<ClientConfig>, TlsError> {
     client_config_of(&TlsChoice {
         insecure,
+        offer,
         ..TlsChoice::default()
     })
 }
@@ -96,7 +107,11 @@ pub fn client_config_of(choice: &TlsChoice) -> Result<Arc<ClientConfig>, TlsErro
         }
     };
     config.resumption = rustls::client::Resumption::disabled();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let protocols: &[&[u8]] = match choice.offer {
+        Offer::Http1 => &[b"http/1.1"],
+        Offer::Both => &[b"h2", b"http/1.1"],
+    };
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     Ok(Arc::new(config))
 }
 

@@ -65,6 +65,15 @@ pub(crate) struct RequestArgs {
     #[arg(long)]
     pub(crate) no_keepalive: bool,
 
+    /// Speak HTTP/2: chosen by ALPN with https://, by prior knowledge with http://
+    #[arg(long)]
+    pub(crate) h2: bool,
+
+    /// Requests at once on one connection of HTTP/2, if the server allows so many [default: 1 where each connection sends
+    /// its next request when the last is answered; else 100]
+    #[arg(long, value_name = "COUNT", requires = "h2")]
+    pub(crate) streams: Option<String>,
+
     /// Load threads; default: half of the cores for a target on this host, else all
     #[arg(long, value_name = "COUNT")]
     pub(crate) workers: Option<String>,

@@ -17,6 +17,10 @@ use crate::machine;
 /// carries well (half of the default port range).
 const OPEN_CONNECTIONS: u32 = 10_000;
 const CLOSED_CONNECTIONS: u32 = 16;
+/// Streams of a connection where in-flight follows from the load: what servers commonly allow.
+const OPEN_STREAMS: u32 = 100;
+/// More than any server allows by default; each has a place of its own in memory.
+const STREAMS_MAX: u32 = 10_000;
 const DEFAULT_DURATION: Nanos = Nanos::from_secs(10);
 /// More generator threads than this only add contention on any machine we know.
 const WORKERS_MAX: u64 = 256;
@@ -48,12 +52,20 @@ pub(crate) fn of_run(args: &RunArgs) -> Result<Plan> {
         (None, Some(ramp)) => Some(parse_ramp(ramp, until)?),
         (None, None) => None,
     };
-    let (load, connections_max) = if let Some(profile) = profile {
-        let load = Load::Open { profile, arrivals };
-        (load, connections.unwrap_or(of(OPEN_CONNECTIONS)))
+    let is_open = profile.is_some();
+    let streams_per_connection = streams(&args.request, is_open)?;
+    let default = if is_open {
+        OPEN_CONNECTIONS
     } else {
-        let in_flight = connections.unwrap_or(of(CLOSED_CONNECTIONS));
-        (Load::Closed { in_flight }, in_flight)
+        CLOSED_CONNECTIONS
+    };
+    let connections_max = connections.unwrap_or(of(default));
+    let load = match profile {
+        Some(profile) => Load::Open { profile, arrivals },
+        None => Load::Closed {
+            in_flight: connections_max
+                .saturating_mul(streams_per_connection.unwrap_or(NonZeroU32::MIN)),
+        },
     };
     let objectives = args
         .slo
@@ -69,10 +81,26 @@ pub(crate) fn of_run(args: &RunArgs) -> Result<Plan> {
         connections_max: within_descriptors(connections_max)?,
         timeout_ns: timeout(&args.timeout)?,
         keepalive: !args.request.no_keepalive,
+        streams_per_connection,
         insecure: args.request.insecure,
         objectives,
         seed: args.request.seed.unwrap_or_else(machine::fresh_seed),
     })
+}
+
+/// Requests at once on one connection of HTTP/2; `None` for HTTP/1.1.
+fn streams(args: &RequestArgs, is_open: bool) -> Result<Option<NonZeroU32>> {
+    if !args.h2 {
+        return Ok(None);
+    }
+    let Some(text) = args.streams.as_deref() else {
+        return Ok(Some(of(if is_open { OPEN_STREAMS } else { 1 })));
+    };
+    let count = parse_count(text).context("--streams")?;
+    match u32::try_from(count).ok().and_then(NonZeroU32::new) {
+        Some(count) if count.get() <= STREAMS_MAX => Ok(Some(count)),
+        _ => bail!("--streams {text} is not between 1 and {STREAMS_MAX}"),
+    }
 }
 
 /// The plan of a search: its loads are the search's, its timeout follows from the objectives.
@@ -88,6 +116,7 @@ pub(crate) fn of_find(args: &FindArgs) -> Result<Plan> {
         connections_max,
         timeout_ns: plimsoll_control::search::client_timeout(&objectives),
         keepalive: !args.request.no_keepalive,
+        streams_per_connection: streams(&args.request, true)?,
         insecure: args.request.insecure,
         objectives: Some(objectives),
         seed: args.request.seed.unwrap_or_else(machine::fresh_seed),

@@ -244,6 +244,7 @@ fn plan(loaded: &Loaded) -> Plan {
         workers: NonZeroU32::new(loaded.script.workers).unwrap_or(NonZeroU32::MIN),
         timeout_ns: loaded.script.settings.timeout,
         keepalive: loaded.script.reuses_connections,
+        streams_per_connection: None,
         insecure: loaded.script.naming.tls.insecure,
         objectives: None,
         seed: loaded.script.settings.seed,

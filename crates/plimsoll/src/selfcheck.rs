@@ -114,6 +114,7 @@ fn plan(echo: &Echo, workers: NonZeroU32) -> Plan {
         workers,
         timeout_ns: Nanos::from_secs(5),
         keepalive: true,
+        streams_per_connection: None,
         insecure: false,
         objectives: None,
         seed: 1,

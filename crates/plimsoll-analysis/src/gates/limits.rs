@@ -14,12 +14,21 @@ const TIME_WAIT_SECONDS: f64 = 60.0;
 /// Gate 10: Limits on the path that are known, against the most that was in flight.
 pub(super) fn path(case: Case<'_>) -> Gate {
     let name = "Limits on the path";
-    let open = case
-        .windows()
-        .map(|w| u64::from(w.health.connections_open))
-        .max()
-        .unwrap_or(0);
-    let limit = u64::from(case.record.header.plan.connections_max.get());
+    let plan = &case.record.header.plan;
+    let (what, compared) = if plan.streams_per_connection.is_some() {
+        ("streams", "streams open against the generator's limit")
+    } else {
+        (
+            "connections",
+            "connections open against the generator's limit",
+        )
+    };
+    let most_open = |w: &plimsoll_core::Window| match plan.streams_per_connection {
+        Some(_) => w.wire_max,
+        None => u64::from(w.health.connections_open),
+    };
+    let open = case.windows().map(most_open).max().unwrap_or(0);
+    let limit = u64::from(plan.in_flight_max().get());
     let open_model = case
         .load()
         .is_some_and(|load| matches!(load, plimsoll_core::step::StepLoad::Open { .. }));
@@ -27,7 +36,7 @@ pub(super) fn path(case: Case<'_>) -> Gate {
     if open_model && open as f64 >= NEAR * limit as f64 {
         let dropped: u64 = case.windows().map(|w| w.health.dropped_target_count).sum();
         notes.push(format!(
-            "{open} of the generator's {limit} connections were open, {dropped} arrivals were dropped: waiting for one is part of the response time; allow more with -c"
+            "{open} of the generator's {limit} {what} were open, {dropped} arrivals were dropped: waiting for one is part of the response time; allow more with -c"
         ));
     }
     notes.extend(ports(case));
@@ -37,12 +46,7 @@ pub(super) fn path(case: Case<'_>) -> Gate {
     } else {
         GateState::Warning
     };
-    let result = gate(
-        10,
-        name,
-        state,
-        "connections open against the generator's limit",
-    );
+    let result = gate(10, name, state, compared);
     let result = with_figures(result, open.to_string(), limit.to_string(), "80 %");
     if notes.is_empty() {
         let timeout = case.record.header.plan.timeout_ns;

@@ -30,6 +30,7 @@ fn plan(load: Load) -> Plan {
         workers: NonZeroU32::MIN,
         timeout_ns: Nanos::from_secs(1),
         keepalive: true,
+        streams_per_connection: None,
         insecure: false,
         objectives: Some(Objectives::parse("p99<250ms,errors<1%").unwrap()),
         seed: 1,

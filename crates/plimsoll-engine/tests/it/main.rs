@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../../../plimsoll-net/tests/it/h2_server.rs"]
+mod h2_server;
+mod http2;
 mod levels;
 mod server;
 mod tls;
@@ -35,6 +38,7 @@ fn plan(port: u16, workers: u32) -> Plan {
         workers: NonZeroU32::new(workers).unwrap(),
         timeout_ns: Nanos::from_millis(400),
         keepalive: true,
+        streams_per_connection: None,
         insecure: false,
         objectives: Some(Objectives::parse("p99<100ms").unwrap()),
         seed: 7,

@@ -1,4 +1,5 @@
-//! An HTTP/1.1 server on the calling thread's event loop, for services that need no other shape.
+//! A server for HTTP/1.1 and HTTP/2, whichever a client begins with, on the calling thread's event loop: for services that
+//! need no other shape.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -6,10 +7,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Incoming};
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, header};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
 use tokio::net::TcpStream;
 
 use crate::LabError;
@@ -83,7 +84,7 @@ where
     });
     // How a client ends its connection is its own affair.
     drop(
-        http1::Builder::new()
+        auto::Builder::new(TokioExecutor::new())
             .serve_connection(TokioIo::new(stream), service)
             .await,
     );

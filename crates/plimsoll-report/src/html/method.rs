@@ -43,6 +43,16 @@ fn facts(view: &View) -> Vec<(&'static str, String)> {
             ),
         ),
         (
+            "protocol",
+            plan.streams_per_connection.map_or_else(
+                || "HTTP/1.1".to_owned(),
+                |streams| {
+                    let most = format::count(streams.get().into());
+                    format!("HTTP/2, at most {most} streams per connection")
+                },
+            ),
+        ),
+        (
             "keep-alive",
             if plan.keepalive {
                 "yes"

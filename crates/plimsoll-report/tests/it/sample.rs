@@ -59,6 +59,7 @@ fn header(command: &str, load: Load) -> Header {
             workers: NonZeroU32::new(1).unwrap(),
             timeout_ns: Nanos::from_secs(1),
             keepalive: true,
+            streams_per_connection: None,
             insecure: false,
             objectives: Some(Objectives::parse("p99<250ms,errors<0.1%").unwrap()),
             seed: 7,

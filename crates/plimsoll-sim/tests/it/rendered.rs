@@ -60,6 +60,7 @@ fn header(objectives: Objectives) -> Header {
             workers: NonZeroU32::new(1).unwrap(),
             timeout_ns: client_timeout(&objectives),
             keepalive: true,
+            streams_per_connection: None,
             insecure: false,
             objectives: Some(objectives),
             seed: 1,

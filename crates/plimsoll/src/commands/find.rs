@@ -124,7 +124,7 @@ fn config(args: &FindArgs, plan: &Plan) -> Result<Config> {
 
 fn unchecked_config(args: &FindArgs, plan: &Plan) -> Result<Config> {
     let objectives = plan.objectives.clone().context("--slo")?;
-    let mut config = Config::new(objectives, plan.connections_max);
+    let mut config = Config::new(objectives, plan.in_flight_max());
     config.within = parse_duration(&args.within).context("--within")?;
     config.goal_width = parse_ratio(&args.goal_width).context("--goal-width")?;
     config.max_rate_per_s = args

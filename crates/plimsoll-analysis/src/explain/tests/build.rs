@@ -305,6 +305,7 @@ fn header(service: &Service) -> Header {
             workers: NonZeroU32::MIN,
             timeout_ns: Nanos::from_secs(1),
             keepalive: true,
+            streams_per_connection: None,
             insecure: false,
             objectives: Some(Objectives::parse(slo).unwrap()),
             seed: 1,

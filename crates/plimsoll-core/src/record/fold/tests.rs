@@ -22,6 +22,7 @@ fn record(phase: Phase) -> Record {
         workers: NonZeroU32::MIN,
         timeout_ns: Nanos::from_secs(1),
         keepalive: true,
+        streams_per_connection: None,
         insecure: false,
         objectives: None,
         seed: 1,

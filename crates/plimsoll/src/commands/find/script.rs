@@ -186,6 +186,7 @@ fn refuse_flags_of_urls(args: &FindArgs) -> Result<()> {
         ("-H", !request.headers.is_empty()),
         ("-d", request.data.is_some()),
         ("--no-keepalive", request.no_keepalive),
+        ("--h2", request.h2),
     ] {
         if is_given {
             bail!("{flag} is for URLs; a script sends its own requests: say it there");
@@ -265,6 +266,7 @@ fn plan_of(args: &FindArgs, loaded: &Loaded, objectives: Objectives) -> Result<P
         workers: NonZeroU32::new(script.workers).context("--workers is zero")?,
         timeout_ns: script.settings.timeout,
         keepalive: script.reuses_connections,
+        streams_per_connection: None,
         insecure: script.naming.tls.insecure,
         objectives: Some(objectives),
         seed: script.settings.seed,

@@ -19,7 +19,7 @@ pub(super) fn choice(said: &Settings) -> Result<TlsChoice> {
         insecure: said.is_set(Flag::InsecureSkipTlsVerify),
         versions: versions.unwrap_or_default(),
         suites: said.tls_cipher_suites.clone(),
-        identity: None,
+        ..TlsChoice::default()
     })
 }
 

@@ -1,0 +1,134 @@
+//! Many attempts at once on one connection, against a server of another hand.
+
+use std::num::NonZeroU32;
+
+use plimsoll_core::Nanos;
+use plimsoll_core::Outcome;
+use plimsoll_core::plan::Plan;
+use plimsoll_core::schedule::Arrivals;
+use plimsoll_engine::Options;
+use plimsoll_engine::preflight::preflight;
+
+use super::h2_server::serve;
+use super::server::{Manner, Server};
+use super::{Played, closed, open, plan, play};
+
+fn streams(port: u16, path: &str, connections: u32, streams: u32) -> Plan {
+    let mut plan = plan(port, 1);
+    plan.request.url.push_str(path);
+    plan.connections_max = NonZeroU32::new(connections).unwrap();
+    plan.streams_per_connection = NonZeroU32::new(streams);
+    plan
+}
+
+fn most<T: Ord>(played: &Played, pick: impl Fn(&plimsoll_core::Window) -> T) -> T {
+    played.windows.iter().map(pick).max().unwrap()
+}
+
+fn count(played: &Played, outcome: Outcome) -> u64 {
+    played.tally().class(outcome).count
+}
+
+#[test]
+fn a_closed_loop_fills_the_streams_of_few_connections() {
+    let port = serve(100).port();
+    let plan = streams(port, "", 4, 16);
+    preflight(&Options::new(&plan, None).unwrap()).unwrap();
+    let played = play(&plan, Some(5000), &[(closed(64), 60)]);
+    assert_eq!(played.tally().ok(), 5000);
+    assert_eq!(most(&played, |window| window.wire_max), 64);
+    assert_eq!(most(&played, |window| window.health.connections_open), 4);
+    played.check_flows();
+}
+
+#[test]
+fn a_server_that_allows_fewer_streams_gets_no_more() {
+    let port = serve(3).port();
+    let played = play(&streams(port, "", 5, 10), Some(2000), &[(closed(12), 60)]);
+    assert_eq!(played.tally().ok(), 2000);
+    assert!(most(&played, |window| window.wire_max) <= 12);
+    assert_eq!(most(&played, |window| window.health.connections_open), 4);
+    played.check_flows();
+}
+
+#[test]
+fn arrivals_share_the_streams_too() {
+    let port = serve(100).port();
+    let load = [(open(1500.0, Arrivals::Poisson), 2)];
+    let played = play(&streams(port, "", 10, 100), None, &load);
+    assert_eq!(played.tally().ok(), played.due());
+    assert_eq!(most(&played, |window| window.health.connections_open), 1);
+    played.check_flows();
+}
+
+#[test]
+fn a_server_that_leaves_again_and_again_loses_nothing() {
+    let port = serve(100).port();
+    let played = play(
+        &streams(port, "leave", 3, 8),
+        Some(1000),
+        &[(closed(24), 60)],
+    );
+    assert_eq!(played.tally().ok(), 1000, "{:?}", played.tally());
+    let connects: u64 = played
+        .windows
+        .iter()
+        .map(|window| window.health.connects_count)
+        .sum();
+    assert!(connects > 20, "{connects} connections");
+    played.check_flows();
+}
+
+#[test]
+fn without_keepalive_every_request_has_a_connection_of_its_own() {
+    let port = serve(100).port();
+    let plan = Plan {
+        keepalive: false,
+        ..streams(port, "", 8, 16)
+    };
+    let played = play(&plan, Some(200), &[(closed(8), 60)]);
+    assert_eq!(played.tally().ok(), 200);
+    let connects: u64 = played
+        .windows
+        .iter()
+        .map(|window| window.health.connects_count)
+        .sum();
+    assert!(connects >= 200, "{connects} connections");
+    played.check_flows();
+}
+
+#[test]
+fn streams_that_are_never_answered_time_out_and_reset_ones_fail() {
+    let port = serve(100).port();
+    let played = play(&streams(port, "hang", 2, 5), None, &[(closed(10), 1)]);
+    assert!(count(&played, Outcome::Timeout) >= 10);
+    assert_eq!(played.tally().ok(), 0);
+    played.check_flows();
+    let played = play(
+        &streams(port, "reset", 2, 5),
+        Some(100),
+        &[(closed(10), 60)],
+    );
+    assert_eq!(count(&played, Outcome::Reset), 100);
+    played.check_flows();
+}
+
+#[test]
+fn a_dead_server_fails_each_attempt_once() {
+    let plan = streams(1, "", 4, 10);
+    let failure = preflight(&Options::new(&plan, None).unwrap()).unwrap_err();
+    assert_eq!(failure.outcome, Outcome::Refused);
+    let played = play(&plan, Some(200), &[(closed(40), 60)]);
+    assert_eq!(count(&played, Outcome::Refused), 200);
+    played.check_flows();
+}
+
+#[test]
+fn a_server_of_http_1_is_named_before_the_run() {
+    let server = Server::start(Manner::Answer);
+    let mut plan = streams(server.port, "", 1, 1);
+    plan.timeout_ns = Nanos::from_secs(2);
+    let failure = preflight(&Options::new(&plan, None).unwrap()).unwrap_err();
+    assert_eq!(failure.outcome, Outcome::Protocol, "{failure:?}");
+    assert!(failure.reason.contains("HTTP/2"), "{}", failure.reason);
+}

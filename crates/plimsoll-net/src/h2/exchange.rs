@@ -1,0 +1,495 @@
+//! What is said on a connection: frames in, frames and events out; no socket, no clock.
+
+use plimsoll_core::Outcome;
+
+use super::Event;
+use super::frame::{self, FrameHead, FrameReader, Piece, code, code_name, flag, kind, setting};
+use super::hpack::{Decoder, HpackError};
+use super::peer::Peer;
+use super::request::EncodedRequest;
+use super::streams::{Stream, Streams};
+use crate::connection::Failure;
+use crate::h1::Answer;
+
+/// What a server may send of one answer before this side has to say that it took it. Go's client, and so k6, allows as much.
+const STREAM_WINDOW: u32 = 4 << 20;
+/// The same for the whole connection.
+const CONNECTION_WINDOW: u32 = 1 << 30;
+/// Every connection starts with this much (section 6.9.2).
+const WINDOW_BEFORE: u32 = 65_535;
+/// Bytes that wait to be written because the peer reads nothing; beyond it the connection is given up.
+pub(super) const OUT_MAX: usize = 4 << 20;
+/// A header block in parts may be this long.
+const BLOCK_MAX: usize = 64 << 10;
+/// Stream numbers end here, and with them the connection.
+pub(super) const LAST_STREAM: u32 = (1 << 31) - 1;
+
+/// All but the socket and the frame under way.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) out: Vec<u8>,
+    /// Bytes of `out` that were written already.
+    pub(super) out_at: usize,
+    decoder: Decoder,
+    pub(super) streams: Streams,
+    pub(super) peer: Peer,
+    /// A header block whose end has not come: its stream, whether that ends with it, and its parts.
+    block: Option<(FrameHead, Vec<u8>)>,
+    /// Bytes of `DATA` that the peer was not told of as taken.
+    taken: u32,
+    pub(super) is_connected: bool,
+    /// The server takes no new stream.
+    pub(super) is_leaving: bool,
+}
+
+/// What ends a connection.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Problem {
+    #[error("{0}")]
+    Headers(#[from] HpackError),
+    #[error("{0}")]
+    Frame(&'static str),
+    #[error("the server speaks HTTP/1.1 here, not HTTP/2")]
+    Http1,
+    #[error("the server closes the connection: {0}{1}")]
+    GoAway(&'static str, String),
+}
+
+const PADDING: Problem = Problem::Frame("padding is longer than its frame");
+
+impl Exchange {
+    /// With its greeting to be written: it must come before the answer to settings that a server sent right behind its TLS
+    /// handshake.
+    pub(super) fn new() -> Self {
+        let mut exchange = Self {
+            out: Vec::new(),
+            out_at: 0,
+            decoder: Decoder::default(),
+            streams: Streams::default(),
+            peer: Peer::default(),
+            block: None,
+            taken: 0,
+            is_connected: false,
+            is_leaving: false,
+        };
+        exchange.greet();
+        exchange
+    }
+
+    /// The client speaks first.
+    fn greet(&mut self) {
+        self.out.extend_from_slice(frame::PREFACE);
+        let settings = [
+            (setting::ENABLE_PUSH, 0),
+            (setting::INITIAL_WINDOW_SIZE, STREAM_WINDOW),
+        ];
+        frame::write_settings(&settings, &mut self.out);
+        let more = CONNECTION_WINDOW - WINDOW_BEFORE;
+        frame::write_word(kind::WINDOW_UPDATE, 0, more, &mut self.out);
+    }
+
+    #[inline]
+    pub(super) fn start(&mut self, request: &EncodedRequest, owner: u64) -> u32 {
+        let id = self.streams.next_id();
+        let block = self.peer.block(&request.block);
+        let ends = request.body.is_empty();
+        frame::write_headers(id, block, ends, self.peer.frame_max, &mut self.out);
+        let window = i64::from(self.peer.initial_window);
+        self.streams.push(Stream::new(id, owner, request, window));
+        if !ends {
+            self.send_bodies();
+        }
+        id
+    }
+
+    /// Sends of the bodies under way what the windows allow.
+    fn send_bodies(&mut self) {
+        for stream in self.streams.with_body() {
+            while self.peer.window > 0 && stream.window > 0 {
+                let Some((part, last)) = stream.next_part(&self.peer) else {
+                    break;
+                };
+                let length = part.len();
+                let head = FrameHead {
+                    length,
+                    kind: kind::DATA,
+                    flags: if last { flag::END_STREAM } else { 0 },
+                    stream: stream.id,
+                };
+                head.write(&mut self.out);
+                self.out.extend_from_slice(part);
+                let length = i64::try_from(length).unwrap_or(i64::MAX);
+                stream.sent(length);
+                self.peer.window -= length;
+            }
+        }
+    }
+
+    /// Takes what was read.
+    pub(super) fn read(
+        &mut self,
+        reader: &mut FrameReader,
+        bytes: &[u8],
+        events: &mut Vec<Event>,
+    ) -> Result<(), Problem> {
+        if !self.is_connected && bytes.starts_with(b"HTTP/1") {
+            return Err(Problem::Http1);
+        }
+        let mut input = bytes;
+        while let Some(piece) = reader.next(&mut input) {
+            if let Err(problem) = self.piece(piece, events) {
+                let mut words = [0; 8];
+                words[4..].copy_from_slice(&code::PROTOCOL_ERROR.to_be_bytes());
+                FrameHead {
+                    length: words.len(),
+                    kind: kind::GOAWAY,
+                    flags: 0,
+                    stream: 0,
+                }
+                .write(&mut self.out);
+                self.out.extend_from_slice(&words);
+                return Err(problem);
+            }
+        }
+        reader.keep(input);
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: Piece<'_>, events: &mut Vec<Event>) -> Result<(), Problem> {
+        let kind = match piece {
+            Piece::Frame(head, _) | Piece::Data { head, .. } => head.kind,
+            Piece::TooLong(_) => {
+                return Err(Problem::Frame("a frame is longer than 16,384 bytes"));
+            }
+        };
+        if !self.is_connected && kind != kind::SETTINGS {
+            return Err(Problem::Frame("the server's first frame is not SETTINGS"));
+        }
+        if self.block.is_some() && kind != kind::CONTINUATION {
+            return Err(Problem::Frame("a frame cuts into a header block"));
+        }
+        match piece {
+            Piece::Data { head, bytes, last } => self.data(head, bytes, last, events),
+            Piece::Frame(head, payload) => self.frame(head, payload, events),
+            Piece::TooLong(_) => Ok(()),
+        }
+    }
+
+    fn frame(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        events: &mut Vec<Event>,
+    ) -> Result<(), Problem> {
+        match head.kind {
+            kind::DATA => {
+                let (body, padding) = frame::without_padding(head, payload).ok_or(PADDING)?;
+                // Padding counts against the window as the body does.
+                self.take(head.stream, padding);
+                self.data(head, body, true, events)
+            }
+            kind::HEADERS => self.headers(head, payload, events),
+            kind::CONTINUATION => self.continuation(head, payload, events),
+            kind::RST_STREAM => self.reset(head, payload, events),
+            kind::SETTINGS => self.settings(head, payload, events),
+            kind::PUSH_PROMISE => Err(Problem::Frame("the server pushes though it may not")),
+            kind::PING => self.ping(head, payload),
+            kind::GOAWAY => self.go_away(payload, events),
+            kind::WINDOW_UPDATE => self.window_update(head, payload, events),
+            // PRIORITY says nothing any more, and unknown frames are ignored (sections 5.3.2 and 5.5).
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn data(
+        &mut self,
+        head: FrameHead,
+        body: &[u8],
+        last: bool,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Problem> {
+        if head.stream == 0 || head.stream >= self.streams.next_id() {
+            return Err(Problem::Frame("DATA on a stream that was never opened"));
+        }
+        self.take(head.stream, body.len());
+        let Some(stream) = self.streams.get(head.stream) else {
+            return Ok(());
+        };
+        stream.bytes += body.len() as u64;
+        if last {
+            stream.bytes += frame::HEAD_BYTES as u64;
+        }
+        if stream.status == 0 {
+            let failure = Failure::new(Outcome::Protocol, "a body came before its headers");
+            self.fail(head.stream, failure, events);
+        } else if last && head.has(flag::END_STREAM) {
+            self.answered(head.stream, events);
+        }
+        Ok(())
+    }
+
+    /// Gives the peer its window back once half of it is used.
+    #[inline]
+    fn take(&mut self, stream: u32, length: usize) {
+        self.taken += length as u32;
+        if self.taken > CONNECTION_WINDOW / 2 {
+            let taken = std::mem::take(&mut self.taken);
+            frame::write_word(kind::WINDOW_UPDATE, 0, taken, &mut self.out);
+        }
+        if let Some(stream) = self.streams.get(stream) {
+            stream.taken += length as u32;
+            if stream.taken > STREAM_WINDOW / 2 {
+                let taken = std::mem::take(&mut stream.taken);
+                frame::write_word(kind::WINDOW_UPDATE, stream.id, taken, &mut self.out);
+            }
+        }
+    }
+
+    fn headers(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        events: &mut Vec<Event>,
+    ) -> Result<(), Problem> {
+        let (mut block, _) = frame::without_padding(head, payload).ok_or(PADDING)?;
+        if head.has(flag::PRIORITY) {
+            block = block
+                .get(5..)
+                .ok_or(Problem::Frame("HEADERS is too short"))?;
+        }
+        if !head.has(flag::END_HEADERS) {
+            self.block = Some((head, block.to_vec()));
+            return Ok(());
+        }
+        self.header_block(head, block, events)
+    }
+
+    fn continuation(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        events: &mut Vec<Event>,
+    ) -> Result<(), Problem> {
+        let Some((first, mut block)) = self.block.take() else {
+            return Err(Problem::Frame("CONTINUATION follows no header block"));
+        };
+        block.extend_from_slice(payload);
+        if first.stream != head.stream || block.len() > BLOCK_MAX || payload.is_empty() {
+            return Err(Problem::Frame("CONTINUATION where none belongs"));
+        }
+        if head.has(flag::END_HEADERS) {
+            return self.header_block(first, &block, events);
+        }
+        self.block = Some((first, block));
+        Ok(())
+    }
+
+    /// Headers or trailers. They are decoded even if nobody waits for them: the table must stay in step.
+    fn header_block(
+        &mut self,
+        head: FrameHead,
+        block: &[u8],
+        events: &mut Vec<Event>,
+    ) -> Result<(), Problem> {
+        if head.stream == 0 || head.stream >= self.streams.next_id() {
+            return Err(Problem::Frame("HEADERS on a stream that was never opened"));
+        }
+        let mut status = 0;
+        self.decoder
+            .decode(block, &mut |name: &[u8], value: &[u8]| {
+                if name == b":status" {
+                    status = parse_status(value);
+                }
+            })?;
+        let Some(stream) = self.streams.get(head.stream) else {
+            return Ok(());
+        };
+        stream.bytes += (frame::HEAD_BYTES + block.len()) as u64;
+        let ends = head.has(flag::END_STREAM);
+        let problem = match (stream.status, status) {
+            (0, 0) => Some("the answer has no status"),
+            // What comes before the real answer does not end it.
+            (0, 100..200) if ends => Some("an informational answer ends the stream"),
+            (0, 100..200) => None,
+            (0, _) => {
+                stream.status = status;
+                None
+            }
+            (_, 0) if ends => None,
+            _ => Some("the answer has two heads"),
+        };
+        if let Some(problem) = problem {
+            let failure = Failure::new(Outcome::Protocol, problem);
+            self.fail(head.stream, failure, events);
+        } else if ends {
+            self.answered(head.stream, events);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn answered(&mut self, id: u32, events: &mut Vec<Event>) {
+        let Some(stream) = self.streams.remove(id) else {
+            return;
+        };
+        if stream.has_body_left() {
+            // The answer came before all of the request was sent, and nobody needs the rest.
+            frame::write_word(kind::RST_STREAM, id, code::CANCEL, &mut self.out);
+        }
+        events.push(Event::Answered {
+            owner: stream.owner,
+            answer: Answer {
+                status: stream.status,
+                bytes: stream.bytes,
+                keepalive: !self.is_leaving,
+            },
+        });
+    }
+
+    /// Gives one stream up.
+    fn fail(&mut self, id: u32, failure: Failure, events: &mut Vec<Event>) {
+        if let Some(stream) = self.streams.remove(id) {
+            frame::write_word(kind::RST_STREAM, id, code::PROTOCOL_ERROR, &mut self.out);
+            let owner = stream.owner;
+            events.push(Event::Failed { owner, failure });
+        }
+    }
+
+    fn reset(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        events: &mut Vec<Event>,
+    ) -> Result<(), Problem> {
+        let code = word(payload, "RST_STREAM is not 4 bytes long")?;
+        if head.stream == 0 || head.stream >= self.streams.next_id() {
+            return Err(Problem::Frame(
+                "RST_STREAM of a stream that was never opened",
+            ));
+        }
+        if let Some(stream) = self.streams.remove(head.stream) {
+            let reason = format!("the server reset the stream: {}", code_name(code));
+            events.push(Event::Failed {
+                owner: stream.owner,
+                failure: Failure::new(Outcome::Reset, reason),
+            });
+        }
+        Ok(())
+    }
+
+    fn settings(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        events: &mut Vec<Event>,
+    ) -> Result<(), Problem> {
+        if head.has(flag::ACK) {
+            return Ok(());
+        }
+        if !payload.len().is_multiple_of(6) || head.stream != 0 {
+            return Err(Problem::Frame("SETTINGS has the wrong length or stream"));
+        }
+        let before = i64::from(self.peer.initial_window);
+        self.peer.settings(payload).map_err(Problem::Frame)?;
+        let change = i64::from(self.peer.initial_window) - before;
+        if change != 0 {
+            for stream in self.streams.with_body() {
+                stream.window += change;
+            }
+        }
+        frame::write_ack(kind::SETTINGS, &[], &mut self.out);
+        self.check_out()?;
+        self.send_bodies();
+        if !self.is_connected {
+            self.is_connected = true;
+            events.push(Event::Connected);
+        }
+        Ok(())
+    }
+
+    fn ping(&mut self, head: FrameHead, payload: &[u8]) -> Result<(), Problem> {
+        if payload.len() != 8 {
+            return Err(Problem::Frame("PING is not 8 bytes long"));
+        }
+        if !head.has(flag::ACK) {
+            frame::write_ack(kind::PING, payload, &mut self.out);
+        }
+        self.check_out()
+    }
+
+    /// A server that asks and asks without reading the answers would fill the memory.
+    fn check_out(&self) -> Result<(), Problem> {
+        if self.out.len() > OUT_MAX {
+            return Err(Problem::Frame(
+                "the server asks more than it reads answers to",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Streams above the last one that the server names were not looked at (section 6.8).
+    fn go_away(&mut self, payload: &[u8], events: &mut Vec<Event>) -> Result<(), Problem> {
+        let last = word(payload.get(..4).unwrap_or_default(), "GOAWAY is too short")?;
+        let code = word(payload.get(4..8).unwrap_or_default(), "GOAWAY is too short")?;
+        self.is_leaving = true;
+        for owner in self.streams.take_above(last & LAST_STREAM) {
+            events.push(Event::Unprocessed { owner });
+        }
+        if code == code::NO_ERROR {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(payload.get(8..).unwrap_or_default());
+        let said: String = said.chars().filter(|c| !c.is_control()).take(80).collect();
+        let said = if said.is_empty() {
+            said
+        } else {
+            format!(" ({said})")
+        };
+        Err(Problem::GoAway(code_name(code), said))
+    }
+
+    fn window_update(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        events: &mut Vec<Event>,
+    ) -> Result<(), Problem> {
+        const WINDOW_MAX: i64 = (1 << 31) - 1;
+        let more = i64::from(word(payload, "WINDOW_UPDATE is not 4 bytes long")? & LAST_STREAM);
+        if head.stream == 0 {
+            self.peer.window += more;
+            if more == 0 || self.peer.window > WINDOW_MAX {
+                return Err(Problem::Frame("WINDOW_UPDATE of nothing, or of too much"));
+            }
+        } else if let Some(stream) = self.streams.get(head.stream) {
+            stream.window += more;
+            if more == 0 || stream.window > WINDOW_MAX {
+                let reason = "WINDOW_UPDATE of nothing, or of too much";
+                let failure = Failure::new(Outcome::Protocol, reason);
+                self.fail(head.stream, failure, events);
+                return Ok(());
+            }
+        }
+        self.send_bodies();
+        Ok(())
+    }
+}
+
+/// `0` for what is no status.
+fn parse_status(value: &[u8]) -> u16 {
+    match value {
+        [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] => {
+            u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0')
+        }
+        _ => 0,
+    }
+}
+
+fn word(payload: &[u8], problem: &'static str) -> Result<u32, Problem> {
+    let bytes = payload.try_into().map_err(|_| Problem::Frame(problem))?;
+    Ok(u32::from_be_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,484 @@
+//! The protocol without a socket: frames in, frames and events out.
+
+use plimsoll_core::plan::Request;
+use proptest::prelude::*;
+
+use super::*;
+use crate::h2::hpack::Block;
+use crate::target::Target;
+
+/// A frame that says nothing any more, but that servers may send.
+const PRIORITY: u8 = 2;
+
+/// An exchange with what a reader needs.
+struct Side {
+    exchange: Exchange,
+    reader: FrameReader,
+}
+
+impl Side {
+    fn new() -> Self {
+        Self {
+            exchange: Exchange::new(),
+            reader: FrameReader::default(),
+        }
+    }
+
+    /// One that has heard the server's settings.
+    fn connected(settings: &[(u16, u32)]) -> Self {
+        let mut side = Self::new();
+        let mut bytes = Vec::new();
+        frame::write_settings(settings, &mut bytes);
+        assert_eq!(side.hear(&bytes).unwrap(), [Event::Connected]);
+        side.exchange.out.clear();
+        side
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> Result<Vec<Event>, Problem> {
+        let mut events = Vec::new();
+        self.exchange.read(&mut self.reader, bytes, &mut events)?;
+        Ok(events)
+    }
+
+    /// What was to be written since the last look: heads with their payloads.
+    fn said(&mut self) -> Vec<(FrameHead, Vec<u8>)> {
+        let out = std::mem::take(&mut self.exchange.out);
+        let mut input = out.as_slice();
+        let mut frames = Vec::new();
+        while let Some(head) = input.first_chunk::<9>() {
+            let length =
+                usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
+            let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+            let parsed = FrameHead {
+                length,
+                kind: head[3],
+                flags: head[4],
+                stream,
+            };
+            frames.push((parsed, input[9..9 + length].to_vec()));
+            input = &input[9 + length..];
+        }
+        frames
+    }
+}
+
+fn request(method: &str, body: &[u8]) -> EncodedRequest {
+    let request = Request {
+        method: method.to_owned(),
+        url: "http://shop.test/cart".to_owned(),
+        headers: vec![
+            ("X-Trace".to_owned(), "7".to_owned()),
+            ("Connection".to_owned(), "close".to_owned()),
+        ],
+        body: body.to_vec(),
+    };
+    EncodedRequest::new(&request, &Target::parse(&request.url).unwrap()).unwrap()
+}
+
+fn frame_of(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let length = payload.len();
+    FrameHead {
+        length,
+        kind,
+        flags,
+        stream,
+    }
+    .write(&mut out);
+    out.extend_from_slice(payload);
+    out
+}
+
+fn head_of(status: &str) -> Vec<u8> {
+    Block::new(&[(":status", status), ("server", "test")]).plain
+}
+
+/// A whole answer: head, and a body if there is one.
+fn answer(stream: u32, status: &str, body: &[u8]) -> Vec<u8> {
+    let end = flag::END_HEADERS | if body.is_empty() { flag::END_STREAM } else { 0 };
+    let mut out = frame_of(kind::HEADERS, end, stream, &head_of(status));
+    if !body.is_empty() {
+        out.extend(frame_of(kind::DATA, flag::END_STREAM, stream, body));
+    }
+    out
+}
+
+fn answered(owner: u64, status: u16, bytes: usize) -> Event {
+    let answer = Answer {
+        status,
+        bytes: bytes as u64,
+        keepalive: true,
+    };
+    Event::Answered { owner, answer }
+}
+
+#[test]
+fn the_client_greets_first_and_confirms_settings() {
+    let mut side = Side::new();
+    assert!(side.exchange.out.starts_with(frame::PREFACE));
+    side.exchange.out.drain(..frame::PREFACE.len());
+    let kinds: Vec<u8> = side.said().iter().map(|(head, _)| head.kind).collect();
+    assert_eq!(kinds, [kind::SETTINGS, kind::WINDOW_UPDATE]);
+    let mut settings = Vec::new();
+    frame::write_settings(&[(setting::MAX_CONCURRENT_STREAMS, 7)], &mut settings);
+    assert_eq!(side.hear(&settings).unwrap(), [Event::Connected]);
+    assert_eq!(side.exchange.peer.streams_max, 7);
+    let [(ack, payload)] = side.said().try_into().unwrap();
+    assert_eq!(
+        (ack.kind, ack.flags, payload.len()),
+        (kind::SETTINGS, flag::ACK, 0)
+    );
+}
+
+#[test]
+fn answers_come_in_any_order_to_their_owners() {
+    let mut side = Side::connected(&[]);
+    let get = request("GET", b"");
+    let streams: Vec<u32> = (10..13)
+        .map(|owner| side.exchange.start(&get, owner))
+        .collect();
+    assert_eq!(streams, [1, 3, 5]);
+    let frames = side.said();
+    assert!(
+        frames
+            .iter()
+            .all(|(head, _)| head.has(flag::END_STREAM) && head.has(flag::END_HEADERS))
+    );
+    assert!(
+        frames[1].1.len() < frames[0].1.len() / 4,
+        "the second request names the first's fields"
+    );
+    let mut decoder = Decoder::default();
+    for (_, block) in &frames {
+        let mut names = Vec::new();
+        decoder
+            .decode(block, &mut |name: &[u8], _: &[u8]| {
+                names.push(String::from_utf8_lossy(name).into_owned());
+            })
+            .unwrap();
+        assert_eq!(names[..4], [":method", ":scheme", ":authority", ":path"]);
+        assert!(
+            names.iter().any(|name| name == "x-trace")
+                && !names.iter().any(|name| name == "connection")
+        );
+    }
+    let head = 9 + head_of("200").len();
+    let mut bytes = answer(5, "200", b"hello");
+    bytes.extend(answer(1, "404", b""));
+    bytes.extend(answer(3, "200", b"ab"));
+    assert_eq!(
+        side.hear(&bytes).unwrap(),
+        [
+            answered(12, 200, head + 9 + 5),
+            answered(10, 404, 9 + head_of("404").len()),
+            answered(11, 200, head + 9 + 2)
+        ]
+    );
+    assert_eq!(side.exchange.streams.len(), 0);
+}
+
+/// One of each thing that may come before the end of an answer.
+fn long_story() -> Vec<u8> {
+    let mut bytes = frame_of(kind::HEADERS, flag::END_HEADERS, 1, &head_of("103"));
+    let block = head_of("200");
+    let (first, rest) = block.split_at(3);
+    let mut padded = vec![4];
+    padded.extend_from_slice(&[0, 0, 0, 0, 7]);
+    padded.extend_from_slice(first);
+    padded.extend_from_slice(&[0; 4]);
+    bytes.extend(frame_of(
+        kind::HEADERS,
+        flag::PADDED | flag::PRIORITY,
+        1,
+        &padded,
+    ));
+    bytes.extend(frame_of(kind::CONTINUATION, flag::END_HEADERS, 1, rest));
+    bytes.extend(frame_of(PRIORITY, 0, 1, &[0; 5]));
+    bytes.extend(frame_of(kind::PING, 0, 0, b"12345678"));
+    bytes.extend(frame_of(0xbe, 0xff, 1, b"unknown"));
+    bytes.extend(frame_of(kind::DATA, flag::PADDED, 1, b"\x03body\0\0\0"));
+    bytes.extend(frame_of(kind::DATA, 0, 1, b""));
+    bytes.extend(frame_of(kind::DATA, 0, 1, b"more"));
+    let trailers = Block::new(&[("x-checksum", "1")]).plain;
+    bytes.extend(frame_of(
+        kind::HEADERS,
+        flag::END_HEADERS | flag::END_STREAM,
+        1,
+        &trailers,
+    ));
+    bytes.extend(answer(3, "204", b""));
+    bytes
+}
+
+#[test]
+fn the_end_is_the_same_however_the_bytes_are_cut() {
+    let bytes = long_story();
+    let mut ends = Vec::new();
+    for size in 1..=bytes.len() {
+        let mut side = Side::connected(&[]);
+        let get = request("GET", b"");
+        side.exchange.start(&get, 1);
+        side.exchange.start(&get, 2);
+        side.said();
+        let mut events = Vec::new();
+        for part in bytes.chunks(size) {
+            events.extend(side.hear(part).unwrap());
+        }
+        let said = side.said();
+        assert_eq!(said[0].1, b"12345678", "the ping is answered");
+        ends.push(events);
+    }
+    assert_eq!(ends[0].len(), 2);
+    assert!(matches!(ends[0][0], Event::Answered { owner: 1, answer } if answer.status == 200));
+    assert!(ends.windows(2).all(|two| two[0] == two[1]));
+}
+
+#[test]
+fn a_body_goes_out_as_the_windows_allow() {
+    let mut side = Side::connected(&[
+        (setting::INITIAL_WINDOW_SIZE, 30_000),
+        (setting::MAX_FRAME_SIZE, 20_000),
+    ]);
+    let body: Vec<u8> = (0..100_000_u32).map(|at| at as u8).collect();
+    side.exchange.start(&request("POST", &body), 1);
+    let mut sent = Vec::new();
+    let mut lengths = Vec::new();
+    let mut ended = false;
+    for turn in 0.. {
+        for (head, payload) in side.said() {
+            if head.kind == kind::DATA {
+                lengths.push(payload.len());
+                sent.extend(payload);
+                ended = head.has(flag::END_STREAM);
+            }
+        }
+        if ended || turn == 20 {
+            break;
+        }
+        let word = 10_000_u32.to_be_bytes();
+        side.hear(&frame_of(kind::WINDOW_UPDATE, 0, 1, &word))
+            .unwrap();
+        side.hear(&frame_of(kind::WINDOW_UPDATE, 0, 0, &word))
+            .unwrap();
+    }
+    assert_eq!(lengths[..3], [20_000, 10_000, 10_000]);
+    assert!(ended && sent == body);
+}
+
+/// Bytes of body in one frame of the next test.
+const FRAME: usize = 16_000;
+
+#[test]
+fn what_was_taken_is_given_back_to_the_windows() {
+    let mut side = Side::connected(&[]);
+    side.exchange.start(&request("GET", b""), 1);
+    side.said();
+    side.hear(&frame_of(
+        kind::HEADERS,
+        flag::END_HEADERS,
+        1,
+        &head_of("200"),
+    ))
+    .unwrap();
+    let frames = STREAM_WINDOW as usize / 2 / FRAME + 1;
+    for _ in 0..frames {
+        side.hear(&frame_of(kind::DATA, 0, 1, &[0; FRAME])).unwrap();
+    }
+    let [(head, payload)] = side.said().try_into().unwrap();
+    assert_eq!((head.kind, head.stream), (kind::WINDOW_UPDATE, 1));
+    assert_eq!(payload, ((frames * FRAME) as u32).to_be_bytes());
+}
+
+#[test]
+fn a_server_that_leaves_names_what_it_did_not_look_at() {
+    let mut side = Side::connected(&[]);
+    let get = request("GET", b"");
+    for owner in 1..=3 {
+        side.exchange.start(&get, owner);
+    }
+    let leave = |last: u32, code: u32, said: &[u8]| {
+        let payload = [&last.to_be_bytes()[..], &code.to_be_bytes(), said].concat();
+        frame_of(kind::GOAWAY, 0, 0, &payload)
+    };
+    assert_eq!(
+        side.hear(&leave(LAST_STREAM, 0, b"")).unwrap(),
+        [],
+        "a warning"
+    );
+    assert!(side.exchange.is_leaving);
+    assert_eq!(
+        side.hear(&leave(3, 0, b"")).unwrap(),
+        [Event::Unprocessed { owner: 3 }]
+    );
+    let events = side.hear(&answer(1, "200", b"")).unwrap();
+    assert!(matches!(events[..], [Event::Answered { owner: 1, answer }] if !answer.keepalive));
+    let problem = side.hear(&leave(3, 11, b"too many\npings")).unwrap_err();
+    assert_eq!(
+        problem.to_string(),
+        "the server closes the connection: ENHANCE_YOUR_CALM (too manypings)"
+    );
+    assert_eq!(side.exchange.streams.take_owners(), [2]);
+}
+
+#[test]
+fn a_reset_or_broken_stream_fails_alone() {
+    let mut side = Side::connected(&[]);
+    let get = request("GET", b"");
+    for owner in 1..=4 {
+        side.exchange.start(&get, owner);
+    }
+    side.said();
+    let mut bytes = frame_of(kind::RST_STREAM, 0, 1, &7_u32.to_be_bytes());
+    bytes.extend(frame_of(kind::DATA, flag::END_STREAM, 3, b"early"));
+    bytes.extend(frame_of(
+        kind::HEADERS,
+        flag::END_HEADERS | flag::END_STREAM,
+        5,
+        &Block::new(&[("a", "b")]).plain,
+    ));
+    bytes.extend(answer(7, "200", b""));
+    let events = side.hear(&bytes).unwrap();
+    let of = |at: usize| match &events[at] {
+        Event::Failed { owner, failure } => (*owner, failure.outcome, failure.reason.as_str()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        of(0),
+        (
+            1,
+            Outcome::Reset,
+            "the server reset the stream: REFUSED_STREAM"
+        )
+    );
+    assert_eq!(
+        of(1),
+        (2, Outcome::Protocol, "a body came before its headers")
+    );
+    assert_eq!(of(2), (3, Outcome::Protocol, "the answer has no status"));
+    assert!(matches!(events[3], Event::Answered { owner: 4, .. }));
+    // What still comes for a stream that was given up concerns nobody.
+    assert_eq!(side.hear(&answer(1, "200", b"late")).unwrap(), []);
+}
+
+#[test]
+fn a_server_with_a_small_header_table_gets_requests_that_need_none() {
+    let mut side = Side::connected(&[(setting::HEADER_TABLE_SIZE, 0)]);
+    let get = request("GET", b"");
+    for owner in 0..3 {
+        side.exchange.start(&get, owner);
+    }
+    let blocks: Vec<Vec<u8>> = side.said().into_iter().map(|(_, block)| block).collect();
+    assert_eq!(blocks[0][0], 0x20, "the new size is confirmed");
+    assert_eq!(blocks[0][1..], blocks[1]);
+    assert_eq!(blocks[1], blocks[2]);
+    assert!(
+        Decoder::default()
+            .decode(&blocks[1], &mut |_: &[u8], _: &[u8]| {})
+            .is_ok()
+    );
+}
+
+#[test]
+fn what_breaks_the_protocol_ends_the_connection_in_words() {
+    let cases: [(Vec<u8>, &str); 14] = [
+        (vec![0xff; 9], "longer than 16,384"),
+        (frame_of(kind::DATA, 0, 0, b"x"), "never opened"),
+        (frame_of(kind::DATA, 0, 9, b"x"), "never opened"),
+        (frame_of(kind::DATA, flag::PADDED, 1, b"\x09abc"), "padding"),
+        (frame_of(kind::DATA, flag::PADDED, 1, b""), "padding"),
+        (frame_of(kind::HEADERS, flag::END_HEADERS, 2, b"\x88"), ""),
+        (
+            frame_of(kind::HEADERS, flag::END_HEADERS | flag::PADDED, 1, b""),
+            "padding",
+        ),
+        (
+            frame_of(
+                kind::HEADERS,
+                flag::END_HEADERS,
+                1,
+                b"\xff\xff\xff\xff\xff\xff",
+            ),
+            "too large",
+        ),
+        (
+            frame_of(kind::CONTINUATION, 0, 1, b"x"),
+            "follows no header block",
+        ),
+        (frame_of(kind::PUSH_PROMISE, 0, 1, b"x"), "pushes"),
+        (frame_of(kind::PING, 0, 0, b"x"), "PING"),
+        (frame_of(kind::SETTINGS, 0, 0, b"x"), "SETTINGS"),
+        (
+            frame_of(kind::WINDOW_UPDATE, 0, 0, &[0; 4]),
+            "WINDOW_UPDATE",
+        ),
+        (frame_of(kind::GOAWAY, 0, 0, b"x"), "GOAWAY"),
+    ];
+    for (bytes, words) in cases {
+        let mut side = Side::connected(&[]);
+        side.exchange.start(&request("GET", b""), 1);
+        side.said();
+        match side.hear(&bytes) {
+            Err(problem) => {
+                assert!(problem.to_string().contains(words), "{bytes:x?}: {problem}");
+                assert_eq!(side.said().last().unwrap().0.kind, kind::GOAWAY);
+            }
+            // Streams of the server's own numbers never exist here: what comes for them is ignored.
+            Ok(events) => assert!(words.is_empty() && events.is_empty(), "{bytes:x?}"),
+        }
+    }
+    let http1 = Side::new()
+        .hear(b"HTTP/1.1 400 Bad Request\r\n")
+        .unwrap_err();
+    assert_eq!(http1, Problem::Http1);
+    let first = Side::new()
+        .hear(&frame_of(kind::PING, 0, 0, &[0; 8]))
+        .unwrap_err();
+    assert!(first.to_string().contains("not SETTINGS"));
+    let mut side = Side::connected(&[]);
+    side.exchange.start(&request("GET", b""), 1);
+    side.hear(&frame_of(kind::HEADERS, 0, 1, b"\x88")).unwrap();
+    let cut = side.hear(&frame_of(kind::PING, 0, 0, &[0; 8])).unwrap_err();
+    assert!(cut.to_string().contains("cuts into"));
+}
+
+#[test]
+fn a_flood_of_pings_is_not_kept_in_memory() {
+    let mut side = Side::connected(&[]);
+    let pings = frame_of(kind::PING, 0, 0, &[1; 8]).repeat(1000);
+    let flood = (0..1000).find_map(|_| side.hear(&pings).err());
+    assert!(
+        flood
+            .unwrap()
+            .to_string()
+            .contains("asks more than it reads")
+    );
+    assert!(side.exchange.out.len() < OUT_MAX + 100);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(
+        parts in proptest::collection::vec(
+            (0_u8..11, any::<u8>(), 0_u32..8, proptest::collection::vec(any::<u8>(), 0..40)),
+            0..12,
+        ),
+        size in 1_usize..60,
+    ) {
+        let mut side = Side::connected(&[]);
+        for owner in 0..3 {
+            side.exchange.start(&request("POST", &[1; 50]), owner);
+        }
+        let bytes: Vec<u8> = parts
+            .iter()
+            .flat_map(|(kind, flags, stream, payload)| frame_of(*kind, *flags, *stream, payload))
+            .collect();
+        let mut ended = 0;
+        for part in bytes.chunks(size) {
+            match side.hear(part) {
+                Ok(events) => ended += events.iter().filter(|event| **event != Event::Connected).count(),
+                Err(_) => break,
+            }
+        }
+        prop_assert!(ended + side.exchange.streams.len() <= 3, "each stream ends once");
+    }
+}

@@ -1,0 +1,358 @@
+//! A socket to a server, with TLS where asked: connects, writes what the socket takes, hands over what has come.
+
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use plimsoll_core::Outcome;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto};
+use rustls::ClientConnection;
+
+use crate::connection::{Failure, Setup};
+
+/// Bytes read at once; shared by all connections of a thread.
+pub const SCRATCH_BYTES: usize = 64 << 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Connecting,
+    Handshaking,
+    Open,
+}
+
+/// How reading ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// Everything that had come was handed over.
+    Dry,
+    /// The taker wanted no more.
+    Enough,
+    /// The peer will send nothing further.
+    Closed,
+}
+
+#[derive(Debug)]
+pub(crate) struct Transport {
+    socket: OwnedFd,
+    tls: Option<Box<ClientConnection>>,
+    phase: Phase,
+}
+
+impl Transport {
+    /// Starts to connect, from an address of this host if one is given. An immediate refusal by the local system is a
+    /// failure here.
+    pub(crate) fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
+        let tls = match &setup.tls {
+            None => None,
+            Some((config, name)) => {
+                let client = ClientConnection::new(Arc::clone(config), name.clone())
+                    .map_err(|error| of_tls(&error))?;
+                Some(Box::new(client))
+            }
+        };
+        let socket = connect(local, setup.address).map_err(of_connect_errno)?;
+        Ok(Self {
+            socket,
+            tls,
+            phase: Phase::Connecting,
+        })
+    }
+
+    /// The socket is connected, though a TLS handshake may still be under way.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.phase != Phase::Connecting
+    }
+
+    /// Bytes can be exchanged.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.phase == Phase::Open
+    }
+
+    pub(crate) fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// What ALPN chose; `None` without TLS, or if the server chose nothing.
+    pub(crate) fn protocol(&self) -> Option<&[u8]> {
+        self.tls.as_ref()?.alpn_protocol()
+    }
+
+    /// Goes on with connecting; true once the transport is open. What a server sends right behind its handshake goes to
+    /// `take` before that.
+    pub(crate) fn establish(
+        &mut self,
+        hung_up: bool,
+        scratch: &mut [u8],
+        take: impl FnMut(&[u8]) -> Result<bool, Failure>,
+    ) -> Result<bool, Failure> {
+        if self.phase == Phase::Connecting {
+            match rustix::net::sockopt::socket_error(&self.socket) {
+                Ok(Ok(())) => {}
+                Ok(Err(errno)) | Err(errno) => return Err(of_connect_errno(errno)),
+            }
+            if rustix::net::getpeername(&self.socket).is_err() {
+                return Ok(false);
+            }
+            self.phase = match self.tls {
+                Some(_) => Phase::Handshaking,
+                None => Phase::Open,
+            };
+        }
+        if self.phase == Phase::Handshaking {
+            self.shake_hands(hung_up, scratch, take)?;
+        }
+        Ok(self.is_open())
+    }
+
+    fn shake_hands(
+        &mut self,
+        hung_up: bool,
+        scratch: &mut [u8],
+        take: impl FnMut(&[u8]) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        self.flush()?;
+        let read = self.read_tls(hung_up, scratch, take)?;
+        self.flush()?;
+        if read == Read::Closed {
+            return Err(Failure::new(
+                Outcome::Tls,
+                "the server closed during the TLS handshake",
+            ));
+        }
+        if self.tls.as_ref().is_some_and(|tls| !tls.is_handshaking()) {
+            self.phase = Phase::Open;
+        }
+        Ok(())
+    }
+
+    /// Writes what the socket, or TLS, takes of `bytes`; how much that is.
+    #[inline]
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+        if self.tls.is_some() {
+            return self.write_tls(bytes);
+        }
+        let mut written = 0;
+        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+            match rustix::net::send(&self.socket, rest, SendFlags::NOSIGNAL) {
+                Ok(n) => written += n,
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(of_stream_errno(errno)),
+            }
+        }
+        Ok(written)
+    }
+
+    /// rustls buffers 64 KiB before it takes less; the rest goes out as the socket drains.
+    fn write_tls(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+        let mut written = 0;
+        if let Some(tls) = &mut self.tls
+            && !bytes.is_empty()
+        {
+            written = tls
+                .writer()
+                .write(bytes)
+                .map_err(|error| Failure::new(Outcome::Tls, format!("cannot encrypt: {error}")))?;
+        }
+        self.flush()?;
+        Ok(written)
+    }
+
+    /// Sends what TLS has ready.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        let Some(tls) = &mut self.tls else {
+            return Ok(());
+        };
+        while tls.wants_write() {
+            match tls.write_tls(&mut Socket(self.socket.as_fd())) {
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => {
+                    let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+                    return Err(of_stream_errno(errno));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads until the socket is empty and hands everything to `take`, which says when it has enough: a plain socket is
+    /// then left alone, while what TLS has decrypted is still handed over.
+    ///
+    /// `hung_up`: the peer's close came with this event and will raise no edge of its own, so the socket is read to its
+    /// end.
+    #[inline]
+    pub(crate) fn read(
+        &mut self,
+        hung_up: bool,
+        scratch: &mut [u8],
+        mut take: impl FnMut(&[u8]) -> Result<bool, Failure>,
+    ) -> Result<Read, Failure> {
+        if self.tls.is_some() {
+            return self.read_tls(hung_up, scratch, take);
+        }
+        loop {
+            let read = match receive(self.socket.as_fd(), scratch) {
+                Ok(read) => read,
+                Err(Errno::AGAIN) => return Ok(Read::Dry),
+                Err(errno) => return Err(self.of_read_errno(errno)),
+            };
+            let Some(bytes) = scratch.get(..read).filter(|bytes| !bytes.is_empty()) else {
+                return Ok(Read::Closed);
+            };
+            if take(bytes)? {
+                return Ok(Read::Enough);
+            }
+            if read < scratch.len() && !hung_up {
+                // A short read emptied the socket; the next bytes raise a new edge.
+                return Ok(Read::Dry);
+            }
+        }
+    }
+
+    /// Moves everything the socket has through rustls. Plaintext is taken out after every few records, because rustls
+    /// holds no more than 16 KiB of it.
+    fn read_tls(
+        &mut self,
+        hung_up: bool,
+        scratch: &mut [u8],
+        mut take: impl FnMut(&[u8]) -> Result<bool, Failure>,
+    ) -> Result<Read, Failure> {
+        let (cipher, plain) = scratch.split_at_mut(scratch.len() / 2);
+        let mut closed = false;
+        loop {
+            let read = match receive(self.socket.as_fd(), cipher) {
+                Ok(read) => read,
+                Err(Errno::AGAIN) => break,
+                Err(errno) => return Err(self.of_read_errno(errno)),
+            };
+            if read == 0 {
+                closed = true;
+                break;
+            }
+            let mut bytes = cipher.get(..read).unwrap_or_default();
+            while !bytes.is_empty() {
+                self.decrypt(&mut bytes)?;
+                closed |= self.drain_plain(plain, &mut take)?;
+            }
+            if read < cipher.len() && !hung_up {
+                break;
+            }
+        }
+        Ok(if closed { Read::Closed } else { Read::Dry })
+    }
+
+    fn decrypt(&mut self, bytes: &mut &[u8]) -> Result<(), Failure> {
+        let Some(tls) = &mut self.tls else {
+            return Ok(());
+        };
+        tls.read_tls(bytes)
+            .map_err(|error| Failure::new(Outcome::Tls, error.to_string()))?;
+        tls.process_new_packets().map_err(|error| of_tls(&error))?;
+        Ok(())
+    }
+
+    /// True if the peer said that it will send no more (`close_notify`).
+    fn drain_plain(
+        &mut self,
+        plain: &mut [u8],
+        take: &mut impl FnMut(&[u8]) -> Result<bool, Failure>,
+    ) -> Result<bool, Failure> {
+        loop {
+            let Some(tls) = &mut self.tls else {
+                return Ok(false);
+            };
+            match tls.reader().read(plain) {
+                Ok(0) => return Ok(true),
+                Ok(read) => {
+                    let _enough = take(plain.get(..read).unwrap_or_default())?;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(Failure::new(Outcome::Tls, error.to_string())),
+            }
+        }
+    }
+
+    fn of_read_errno(&self, errno: Errno) -> Failure {
+        if self.is_open() {
+            of_stream_errno(errno)
+        } else {
+            of_connect_errno(errno)
+        }
+    }
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+struct Socket<'a>(BorrowedFd<'a>);
+
+impl std::io::Write for Socket<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        Ok(rustix::net::send(self.0, bytes, SendFlags::NOSIGNAL)?)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[inline]
+fn receive(socket: BorrowedFd<'_>, scratch: &mut [u8]) -> Result<usize, Errno> {
+    loop {
+        match rustix::net::recv(socket, &mut *scratch, RecvFlags::empty()) {
+            Ok((_, read)) => return Ok(read),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+fn connect(local: Option<IpAddr>, address: SocketAddr) -> Result<OwnedFd, Errno> {
+    let family = if address.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
+    if let Some(local) = local {
+        rustix::net::bind(&socket, &SocketAddr::new(local, 0))?;
+    }
+    match rustix::net::connect(&socket, &address) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        Err(errno) => Err(errno),
+    }
+}
+
+fn of_tls(error: &rustls::Error) -> Failure {
+    Failure::new(Outcome::Tls, error.to_string())
+}
+
+/// Want of ports or descriptors is ours, never the target's: it becomes `dropped`.
+fn of_connect_errno(errno: Errno) -> Failure {
+    let outcome = match errno {
+        Errno::TIMEDOUT => Outcome::ConnectTimeout,
+        Errno::MFILE | Errno::NFILE | Errno::ADDRNOTAVAIL | Errno::NOBUFS | Errno::NOMEM => {
+            Outcome::Dropped
+        }
+        Errno::CONNRESET | Errno::PIPE => Outcome::Reset,
+        _ => Outcome::Refused,
+    };
+    Failure::new(outcome, std::io::Error::from(errno).to_string())
+}
+
+fn of_stream_errno(errno: Errno) -> Failure {
+    let outcome = match errno {
+        Errno::TIMEDOUT => Outcome::Timeout,
+        _ => Outcome::Reset,
+    };
+    Failure::new(outcome, std::io::Error::from(errno).to_string())
+}

@@ -1,0 +1,212 @@
+//! The HTTP/2 client against the server of another hand: the h2 crate.
+
+use std::net::SocketAddr;
+
+use plimsoll_core::plan::Request;
+use plimsoll_core::{Nanos, Outcome};
+use plimsoll_net::connection::{SCRATCH_BYTES, Setup};
+use plimsoll_net::h2::{Connection, EncodedRequest, Event};
+use plimsoll_net::poll::Poll;
+use plimsoll_net::{Failure, Target};
+
+use crate::h2_server::serve;
+
+fn request(address: SocketAddr, method: &str, path: &str, body: &[u8]) -> EncodedRequest {
+    let request = Request {
+        method: method.to_owned(),
+        url: format!("http://{address}{path}"),
+        headers: Vec::new(),
+        body: body.to_vec(),
+    };
+    EncodedRequest::new(&request, &Target::parse(&request.url).unwrap()).unwrap()
+}
+
+/// A connection with its poll.
+struct Client {
+    connection: Connection,
+    poll: Poll,
+    scratch: Vec<u8>,
+}
+
+impl Client {
+    fn connect(address: SocketAddr) -> Self {
+        let setup = Setup {
+            address,
+            tls: None,
+            head_request: false,
+        };
+        let connection = Connection::open(&setup).unwrap();
+        let poll = Poll::new().unwrap();
+        poll.add(&connection, 0).unwrap();
+        let mut client = Self {
+            connection,
+            poll,
+            scratch: vec![0; SCRATCH_BYTES],
+        };
+        assert_eq!(client.events(1).unwrap(), [Event::Connected]);
+        client
+    }
+
+    /// Waits for so many events.
+    fn events(&mut self, count: usize) -> Result<Vec<Event>, Failure> {
+        let mut events = Vec::new();
+        let mut ready = Vec::new();
+        while events.len() < count {
+            self.connection.flush()?;
+            self.poll.wait(Nanos::from_secs(20), &mut ready).unwrap();
+            assert!(!ready.is_empty(), "nothing came for 20 s after {events:?}");
+            for one in ready.drain(..) {
+                self.connection
+                    .ready(one.hung_up, &mut self.scratch, &mut events)?;
+            }
+        }
+        Ok(events)
+    }
+}
+
+fn statuses(events: &[Event]) -> Vec<(u64, u16)> {
+    let mut found: Vec<(u64, u16)> = events
+        .iter()
+        .map(|event| match event {
+            Event::Answered { owner, answer } => (*owner, answer.status),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn many_requests_are_answered_at_once_each_with_its_own() {
+    let address = serve(50);
+    let mut client = Client::connect(address);
+    assert_eq!(client.connection.vacant(), 50);
+    let (found, missing) = (
+        request(address, "GET", "/", b""),
+        request(address, "GET", "/missing", b""),
+    );
+    for round in 0..20 {
+        for owner in 0..50 {
+            let request = if owner % 3 == 0 { &missing } else { &found };
+            client.connection.start(request, round * 100 + owner);
+        }
+        assert_eq!(client.connection.vacant(), 0);
+        let events = client.events(50).unwrap();
+        let expected: Vec<(u64, u16)> = (0..50)
+            .map(|owner| (round * 100 + owner, if owner % 3 == 0 { 404 } else { 200 }))
+            .collect();
+        assert_eq!(statuses(&events), expected);
+    }
+}
+
+#[test]
+fn bodies_larger_than_all_windows_go_both_ways() {
+    let address = serve(10);
+    let mut client = Client::connect(address);
+    let body: Vec<u8> = (0..3_000_000_u32).map(|at| (at % 251) as u8).collect();
+    client
+        .connection
+        .start(&request(address, "POST", "/echo", &body), 1);
+    client
+        .connection
+        .start(&request(address, "GET", "/large/20000000", b""), 2);
+    let events = client.events(2).unwrap();
+    assert_eq!(statuses(&events), [(1, 200), (2, 200)]);
+    for event in events {
+        if let Event::Answered { owner, answer } = event {
+            let least = if owner == 1 { 3_000_000 } else { 20_000_000 };
+            // Frame heads and headers are counted too: 9 bytes for 16 KiB.
+            assert!(
+                (least..least + least / 500).contains(&answer.bytes),
+                "{answer:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_reset_stream_leaves_the_others_alone_and_a_cancelled_one_is_forgotten() {
+    let address = serve(10);
+    let mut client = Client::connect(address);
+    client
+        .connection
+        .start(&request(address, "GET", "/reset", b""), 1);
+    let slow = client
+        .connection
+        .start(&request(address, "GET", "/large/9000000", b""), 2);
+    client
+        .connection
+        .start(&request(address, "GET", "/", b""), 3);
+    client.connection.cancel(slow);
+    let mut events = client.events(2).unwrap();
+    events.sort_by_key(|event| matches!(event, Event::Answered { .. }));
+    assert!(
+        matches!(&events[0], Event::Failed { owner: 1, failure } if failure.outcome == Outcome::Reset && failure.reason.contains("REFUSED"))
+    );
+    assert!(matches!(events[1], Event::Answered { owner: 3, .. }));
+    client
+        .connection
+        .start(&request(address, "GET", "/", b""), 4);
+    assert_eq!(statuses(&client.events(1).unwrap()), [(4, 200)]);
+}
+
+#[test]
+fn a_server_that_leaves_loses_no_request() {
+    let address = serve(100);
+    let leave = request(address, "GET", "/leave", b"");
+    let (mut done, mut connections) = (0, 0);
+    while done < 60 {
+        let mut client = Client::connect(address);
+        connections += 1;
+        let started = client.connection.vacant().min(10);
+        for owner in 0..started {
+            client.connection.start(&leave, owner as u64);
+        }
+        for event in client.events(started).unwrap() {
+            match event {
+                Event::Answered { .. } => done += 1,
+                Event::Unprocessed { .. } => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert!(connections > 5);
+}
+
+#[test]
+fn a_server_of_http_1_is_named_as_such() {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let _preface = socket.read(&mut [0; 1024]).unwrap();
+        socket
+            .write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+            .unwrap();
+    });
+    let setup = Setup {
+        address,
+        tls: None,
+        head_request: false,
+    };
+    let mut connection = Connection::open(&setup).unwrap();
+    let poll = Poll::new().unwrap();
+    poll.add(&connection, 0).unwrap();
+    let (mut ready, mut events) = (Vec::new(), Vec::new());
+    let mut scratch = vec![0; SCRATCH_BYTES];
+    let failure = loop {
+        poll.wait(Nanos::from_secs(20), &mut ready).unwrap();
+        let one = ready.pop().expect("something happens within 20 s");
+        if let Err(failure) = connection.ready(one.hung_up, &mut scratch, &mut events) {
+            break failure;
+        }
+    };
+    assert_eq!(failure.outcome, Outcome::Protocol);
+    assert!(
+        failure.reason.contains("speaks HTTP/1.1"),
+        "{}",
+        failure.reason
+    );
+    server.join().unwrap();
+}

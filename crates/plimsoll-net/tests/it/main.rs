@@ -1,0 +1,6 @@
+//! Clients against servers of other hands, over real sockets.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod h2;
+mod h2_server;
