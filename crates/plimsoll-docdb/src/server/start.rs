@@ -1,6 +1,7 @@
 //! Starts a server's threads in order, and ends them in order.
 
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +22,9 @@ use super::shared::{ExecutorMaker, Shared};
 use super::stream::Listener;
 use super::{Config, Scheduler, ServerError};
 use crate::auth::Users;
+
+/// Clients that may wait to be accepted.
+const BACKLOG: i32 = 4096;
 
 /// A running server.
 #[derive(Debug)]
@@ -195,6 +199,7 @@ fn listen(config: &Config) -> Result<(SocketAddr, Vec<Listener>), ServerError> {
         source,
     };
     let tcp = TcpListener::bind(address).map_err(failed)?;
+    lengthen(&tcp).map_err(failed)?;
     tcp.set_nonblocking(true).map_err(failed)?;
     let bound = tcp.local_addr().map_err(failed)?;
     let mut listeners = vec![Listener::Tcp(tcp)];
@@ -205,10 +210,17 @@ fn listen(config: &Config) -> Result<(SocketAddr, Vec<Listener>), ServerError> {
         };
         remove_stale(path);
         let unix = UnixListener::bind(path).map_err(failed)?;
+        lengthen(&unix).map_err(failed)?;
         unix.set_nonblocking(true).map_err(failed)?;
         listeners.push(Listener::Unix(unix));
     }
     Ok((bound, listeners))
+}
+
+/// Makes the queue of clients that wait to be accepted longer than the standard library's 128: when thousands come at
+/// once, each that finds it full tries again only after a second. The kernel caps it at `net.core.somaxconn`.
+fn lengthen(listener: &impl AsFd) -> std::io::Result<()> {
+    Ok(rustix::net::listen(listener, BACKLOG)?)
 }
 
 /// A socket file that a killed server left behind would refuse the next one. One that answers stays.

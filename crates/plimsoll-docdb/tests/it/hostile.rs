@@ -139,32 +139,6 @@ fn a_client_that_does_not_read_blocks_nobody_else() {
     server.stop().unwrap();
 }
 
-/// In `make soak` as many as the issue names: 10,000 clients, and as many descriptors on the server's side.
-#[test]
-fn thousands_of_connections_are_served() {
-    let wanted = if std::env::var_os("PLIMSOLL_SOAK").is_some() {
-        10_000
-    } else {
-        400
-    };
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let all = rustix::process::Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    rustix::process::setrlimit(rustix::process::Resource::Nofile, all).unwrap();
-    let folder = Folder::new();
-    let server = start(config(&folder));
-    let mut clients: Vec<_> = (0..wanted)
-        .map(|_| Client::connect(server.address()))
-        .collect();
-    for (id, client) in clients.iter_mut().enumerate() {
-        client.insert("db", "c", vec![doc! { "_id": id as i64 }]);
-    }
-    assert_eq!(clients[0].count("db", "c"), wanted);
-    server.stop().unwrap();
-}
-
 #[test]
 fn beyond_the_limit_connections_are_closed_and_come_again_when_there_is_room() {
     let folder = Folder::new();

@@ -1,6 +1,7 @@
 //! DocDB as MongoDB's own drivers see it, and as it is after being killed.
 
 mod client;
+mod crowd;
 mod kill;
 
 use std::io::{BufRead as _, BufReader};

@@ -40,6 +40,11 @@ impl Client {
         self.answer()
     }
 
+    /// Bytes as they are, whatever they mean.
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes)
+    }
+
     fn answer(&mut self) -> io::Result<Document> {
         let mut head = [0; HEAD];
         self.stream.read_exact(&mut head)?;
