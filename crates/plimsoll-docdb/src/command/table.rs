@@ -248,7 +248,7 @@ pub static TABLE: &[Entry] = &[
     connection("ping", "Answers.", ping::respond),
     cluster(
         "refreshSessions",
-        "Keeps sessions alive; they hold nothing here.",
+        "Keeps sessions alive; here they do not end by themselves.",
         end_sessions::refresh,
     ),
     write(
