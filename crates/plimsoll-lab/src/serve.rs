@@ -1,15 +1,18 @@
 //! `plimsoll serve NAME`: one embedded service in this process, its helpers as children of it.
 
+mod article;
 pub mod catalogue;
 mod children;
 mod clock;
 mod cores;
 mod disk;
+mod documents;
 mod fixture;
 mod http;
 mod listener;
 mod listing;
 mod metrics;
+mod pool;
 mod proxy;
 mod quota;
 mod shop;
@@ -67,9 +70,9 @@ pub struct Args {
     #[arg(long, value_name = "CORES")]
     pub cores: Option<Cores>,
 
-    /// Where a proxy or the shop alone forwards to
+    /// Where a proxy forwards to (repeatable: each request to the next), or the service behind an application
     #[arg(long, value_name = "HOST:PORT")]
-    pub upstream: Option<SocketAddr>,
+    pub upstream: Vec<SocketAddr>,
 
     /// Write a proxy's timing log here
     #[arg(long, value_name = "FILE")]
@@ -118,7 +121,7 @@ pub(crate) struct Context {
     pub(crate) values: Values,
     pub(crate) listener: TcpListener,
     pub(crate) address: SocketAddr,
-    pub(crate) upstream: Option<SocketAddr>,
+    upstreams: Vec<SocketAddr>,
     pub(crate) log: Option<PathBuf>,
     pub(crate) dir: Option<PathBuf>,
     /// Started by another service: it speaks to its parent only.
@@ -177,7 +180,7 @@ pub fn run(args: Args) -> Result<(), LabError> {
         values,
         listener,
         address,
-        upstream: args.upstream,
+        upstreams: args.upstream,
         log: args.log,
         dir: args.dir,
         helper: args.parent.is_some(),
@@ -205,11 +208,17 @@ impl Context {
         Ok(())
     }
 
-    /// The service to forward to, for those that cannot do without.
+    /// The service behind this one, for those that cannot do without.
     pub(crate) fn upstream(&self) -> Result<SocketAddr, LabError> {
-        self.upstream.ok_or(LabError::UpstreamMissing {
+        let first = self.upstreams.first();
+        first.copied().ok_or(LabError::UpstreamMissing {
             service: self.service.name,
         })
+    }
+
+    /// All of them; at least one.
+    pub(crate) fn upstreams(&self) -> Result<Vec<SocketAddr>, LabError> {
+        self.upstream().map(|_| self.upstreams.clone())
     }
 }
 

@@ -44,6 +44,11 @@ impl Metrics {
         self
     }
 
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     pub(crate) fn answer(self) -> Answer {
         text(StatusCode::OK, self.text)
     }

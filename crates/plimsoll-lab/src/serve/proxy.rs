@@ -24,13 +24,14 @@ use log::Log;
 use slots::{Guest, Slots};
 
 pub(crate) fn start(context: Context) -> Result<(), LabError> {
-    let upstream = context.upstream()?;
+    let upstreams = context.upstreams()?;
     let log = log_file(&context)?;
-    let watch = [
-        Watch::Port("upstream", upstream),
-        Watch::Log(log.path.clone()),
-    ];
-    serve(context, upstream, &log, &watch)
+    let mut watch: Vec<Watch> = upstreams
+        .iter()
+        .map(|address| Watch::Port("upstream", *address))
+        .collect();
+    watch.push(Watch::Log(log.path.clone()));
+    serve(context, upstreams, &log, &watch)
 }
 
 /// The timing log that was asked for, or one of our own that goes with the process.
@@ -60,17 +61,17 @@ impl Drop for LogFile {
     }
 }
 
-/// Forwards to `upstream` on the calling thread until asked to stop.
+/// Forwards to `upstreams` in turn, on the calling thread, until asked to stop.
 pub(crate) fn serve(
     context: Context,
-    upstream: SocketAddr,
+    upstreams: Vec<SocketAddr>,
     log: &LogFile,
     watch: &[Watch],
 ) -> Result<(), LabError> {
     let file = log.file.try_clone();
     let log_lines = Log::new(file.map_err(LabError::io("share the log"))?);
     let slots = Slots::new(context.values.count("slots"));
-    let forwarder = Arc::new(Forwarder::new(upstream, slots, log_lines));
+    let forwarder = Arc::new(Forwarder::new(upstreams, slots, log_lines));
     stop::one_thread()?.block_on(async {
         let stop = stop::requested()?;
         context.ready(watch)?;

@@ -27,7 +27,7 @@ pub(crate) fn start(context: Context) -> Result<(), LabError> {
         Watch::Port("stock", stock),
         Watch::Log(log.path.clone()),
     ];
-    proxy::serve(context, app, &log, &watch)
+    proxy::serve(context, vec![app], &log, &watch)
 }
 
 fn named(name: &str) -> [String; 2] {

@@ -1,9 +1,11 @@
 //! Every service starts, answers, stops when told, and leaves no process behind.
 
 use std::path::Path;
+use std::time::Duration;
 
 use plimsoll_lab::serve::catalogue;
 
+use crate::article::Database;
 use crate::support::{Served, children_of, get, gone, serve_to_end};
 
 /// Services that this machine may not be able to give, with what they then say.
@@ -24,8 +26,12 @@ fn start(name: &str, arguments: &[&str]) -> Option<Served> {
 #[test]
 fn every_service_and_twin_starts_answers_and_ends_with_its_helpers() {
     let upstream = Served::beside("echo", &[]);
-    let to = upstream.address.to_string();
+    let database = Database::start(Duration::ZERO);
     for service in catalogue::services() {
+        let to = match service.name {
+            "article-app" => database.address().to_string(),
+            _ => upstream.address.to_string(),
+        };
         for twin in [&[][..], &["--healthy"]] {
             starts_answers_and_ends(service.name, twin, &to);
         }
@@ -34,7 +40,7 @@ fn every_service_and_twin_starts_answers_and_ends_with_its_helpers() {
 
 fn starts_answers_and_ends(name: &str, twin: &[&str], upstream: &str) {
     let to = ["--upstream", upstream];
-    let forwards = matches!(name, "proxy" | "shop-app");
+    let forwards = matches!(name, "proxy" | "shop-app" | "article-app");
     let arguments = [twin, if forwards { &to } else { &[] }].concat();
     let Some(served) = start(name, &arguments) else {
         return;

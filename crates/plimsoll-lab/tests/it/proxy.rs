@@ -230,3 +230,20 @@ fn a_request_without_a_slot_for_the_upstream_is_a_500_that_reached_nobody() {
         "{lines}"
     );
 }
+
+#[test]
+fn requests_go_to_the_upstreams_in_turn() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_vec();
+    let (one, first) = upstream(answer.clone());
+    let (two, second) = upstream(answer);
+    let to = [one.to_string(), two.to_string()];
+    let proxy = Served::start("proxy", &["--upstream", &to[0], "--upstream", &to[1]]);
+    for _ in 0..10 {
+        assert_eq!(get(proxy.address, "/").status, 200);
+    }
+    assert_eq!(
+        (first.iter().take(5).count(), second.iter().take(5).count()),
+        (5, 5)
+    );
+    assert!(first.try_recv().is_err() && second.try_recv().is_err());
+}

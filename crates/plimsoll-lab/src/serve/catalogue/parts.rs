@@ -1,7 +1,7 @@
 //! The demo's shop, the plain services, and the parts that others start.
 
 use super::{Group, Parameter, Service, Twin, Unit};
-use crate::serve::{fixture, proxy, shop};
+use crate::serve::{article, fixture, proxy, shop};
 
 /// A parameter that every seed gives the same value.
 const fn fixed(
@@ -70,6 +70,36 @@ pub(super) const PARTS: &[Service] = &[
         expected: None,
         parameters: &[SLOTS],
         start: proxy::start,
+    },
+    Service {
+        name: "article-app",
+        group: Group::Part,
+        about: "the application of the doubled-servers test: GET / stores a number and reads a document; --upstream is a MongoDB server",
+        expected: None,
+        parameters: &[
+            fixed(
+                "cpu",
+                Unit::Milliseconds,
+                1.0,
+                Twin::Same,
+                "processor time of the framework and the page, on one thread",
+            ),
+            fixed(
+                "pool",
+                Unit::Count,
+                50.0,
+                Twin::Same,
+                "connections to the database",
+            ),
+            fixed(
+                "wait_timeout",
+                Unit::Milliseconds,
+                0.0,
+                Twin::Same,
+                "longest wait for one of them, then 500; 0 waits as long as it takes",
+            ),
+        ],
+        start: article::start,
     },
     Service {
         name: "downstream",

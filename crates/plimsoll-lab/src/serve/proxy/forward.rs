@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -36,7 +37,9 @@ const HOP_BY_HOP: [HeaderName; 6] = [
 
 #[derive(Debug)]
 pub(super) struct Forwarder {
-    upstream: SocketAddr,
+    upstreams: Vec<SocketAddr>,
+    /// Requests so far: each goes to the next upstream, as nginx does by default.
+    turn: AtomicUsize,
     pub(super) slots: Arc<Slots>,
     log: Arc<Log>,
 }
@@ -54,12 +57,19 @@ impl fmt::Display for NoSlot {
 impl std::error::Error for NoSlot {}
 
 impl Forwarder {
-    pub(super) fn new(upstream: SocketAddr, slots: Slots, log: Arc<Log>) -> Self {
+    /// `upstreams` is not empty.
+    pub(super) fn new(upstreams: Vec<SocketAddr>, slots: Slots, log: Arc<Log>) -> Self {
         Self {
-            upstream,
+            upstreams,
+            turn: AtomicUsize::new(0),
             slots: Arc::new(slots),
             log,
         }
+    }
+
+    fn next_upstream(&self) -> SocketAddr {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        self.upstreams[turn % self.upstreams.len()]
     }
 }
 
@@ -81,11 +91,12 @@ pub(super) async fn forward(
             "no connection slot is free\n",
         ));
     }
-    let answer = timeout(TIMEOUT, exchange(request, &mut entry, forwarder.upstream)).await;
+    let upstream = forwarder.next_upstream();
+    let answer = timeout(TIMEOUT, exchange(request, &mut entry, upstream)).await;
     match answer {
         Ok(Ok(answer)) => Ok(entry.pass(answer)),
         Ok(Err(failure)) => {
-            let text = format!("upstream {}: {failure}\n", forwarder.upstream);
+            let text = format!("upstream {upstream}: {failure}\n");
             Ok(entry.refuse(StatusCode::BAD_GATEWAY, text))
         }
         Err(_) => Ok(entry.refuse(StatusCode::GATEWAY_TIMEOUT, "the upstream took too long\n")),

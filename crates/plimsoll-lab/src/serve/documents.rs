@@ -1,0 +1,131 @@
+//! A client of a MongoDB server for embedded applications: a pool of connections, and the two operations they use.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+
+use bson::{Document, doc};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::pool::Pool;
+
+const OP_MSG: i32 = 2013;
+/// Length, request id, response id, operation; then the flags and the kind of the only section.
+const HEAD: usize = 16 + 4 + 1;
+/// Longer than any answer to these operations.
+const ANSWER_MAX: usize = 1 << 20;
+
+/// Why an operation failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// No connection of the pool became free in time.
+    Pool,
+    /// The server could not be reached, or refused.
+    Server(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pool => f.write_str("no connection of the database's pool became free in time"),
+            Self::Server(text) => f.write_str(text),
+        }
+    }
+}
+
+/// One collection of a server.
+#[derive(Debug)]
+pub(crate) struct Documents {
+    address: SocketAddr,
+    database: String,
+    collection: String,
+    pub(crate) pool: Pool,
+    idle: Mutex<Vec<TcpStream>>,
+}
+
+impl Documents {
+    pub(crate) fn new(address: SocketAddr, database: &str, collection: &str, pool: Pool) -> Self {
+        Self {
+            address,
+            database: database.to_owned(),
+            collection: collection.to_owned(),
+            pool,
+            idle: Mutex::default(),
+        }
+    }
+
+    pub(crate) async fn insert(&self, document: Document) -> Result<(), Failure> {
+        let command = doc! { "insert": &self.collection, "documents": [document] };
+        self.command(command).await.map(drop)
+    }
+
+    /// Any one document, as `findOne()` without a filter.
+    pub(crate) async fn find_one(&self) -> Result<Option<Document>, Failure> {
+        let command = doc! { "find": &self.collection, "limit": 1, "singleBatch": true };
+        let answer = self.command(command).await?;
+        let batch = answer
+            .get_document("cursor")
+            .and_then(|cursor| cursor.get_array("firstBatch"));
+        let first = batch.ok().and_then(|batch| batch.first());
+        Ok(first.and_then(|one| one.as_document()).cloned())
+    }
+
+    /// The answer to a command, if it says that all went well.
+    async fn command(&self, mut command: Document) -> Result<Document, Failure> {
+        command.insert("$db", &self.database);
+        let _one_of_the_pool = self.pool.take().await.map_err(|_| Failure::Pool)?;
+        let server =
+            |error: &dyn fmt::Display| Failure::Server(format!("{}: {error}", self.address));
+        let mut stream = self.stream().await.map_err(|error| server(&error))?;
+        let answer = exchange(&mut stream, &command)
+            .await
+            .map_err(|error| server(&error))?;
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(stream);
+        let failed = answer.get_f64("ok").ok() != Some(1.0) || answer.contains_key("writeErrors");
+        if failed {
+            return Err(server(&answer));
+        }
+        Ok(answer)
+    }
+
+    async fn stream(&self) -> std::io::Result<TcpStream> {
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        if let Some(stream) = idle {
+            return Ok(stream);
+        }
+        let stream = TcpStream::connect(self.address).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+}
+
+async fn exchange(stream: &mut TcpStream, command: &Document) -> std::io::Result<Document> {
+    let invalid = |error| std::io::Error::new(std::io::ErrorKind::InvalidData, error);
+    let body = command
+        .to_vec()
+        .map_err(|error| invalid(error.to_string()))?;
+    let length = i32::try_from(HEAD + body.len()).unwrap_or(i32::MAX);
+    let mut message = Vec::with_capacity(HEAD + body.len());
+    for number in [length, 1, 0, OP_MSG, 0] {
+        message.extend_from_slice(&number.to_le_bytes());
+    }
+    message.push(0);
+    message.extend_from_slice(&body);
+    stream.write_all(&message).await?;
+    let length = usize::try_from(stream.read_i32_le().await?).unwrap_or(0);
+    if !(HEAD..ANSWER_MAX).contains(&length) {
+        return Err(invalid(format!("an answer of {length} bytes")));
+    }
+    let mut rest = vec![0; length - 4];
+    stream.read_exact(&mut rest).await?;
+    let body = rest.get(HEAD - 4..).unwrap_or_default();
+    Document::from_reader(body).map_err(|error| invalid(error.to_string()))
+}
