@@ -31,6 +31,8 @@ pub enum LabError {
     ParameterWhole { name: &'static str, value: f64 },
     #[error("{service} forwards to another service: name it with --upstream HOST:PORT")]
     UpstreamMissing { service: &'static str },
+    #[error("{service} needs two services: --upstream LIST --upstream DATABASE")]
+    UpstreamsTwo { service: &'static str },
     #[error("cannot listen on {address}: {source}{hint}", hint = listen_hint(.source))]
     Listen {
         address: SocketAddr,
@@ -69,6 +71,7 @@ impl LabError {
                 | Self::ParameterRange { .. }
                 | Self::ParameterWhole { .. }
                 | Self::UpstreamMissing { .. }
+                | Self::UpstreamsTwo { .. }
                 | Self::Core { .. }
         )
     }

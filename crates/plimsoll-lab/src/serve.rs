@@ -9,6 +9,7 @@ mod disk;
 mod documents;
 mod fixture;
 mod http;
+mod list;
 mod listener;
 mod listing;
 mod metrics;
@@ -214,6 +215,16 @@ impl Context {
         first.copied().ok_or(LabError::UpstreamMissing {
             service: self.service.name,
         })
+    }
+
+    /// A list and a database, in this order.
+    pub(crate) fn two_upstreams(&self) -> Result<[SocketAddr; 2], LabError> {
+        match self.upstreams.as_slice() {
+            [list, database] => Ok([*list, *database]),
+            _ => Err(LabError::UpstreamsTwo {
+                service: self.service.name,
+            }),
+        }
     }
 
     /// All of them; at least one.

@@ -1,6 +1,8 @@
 //! The application of the doubled-servers test: a request stores a random number, reads any one document, and tells how
 //! long that took. One thread, as Node has.
 
+pub(crate) mod queue;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 

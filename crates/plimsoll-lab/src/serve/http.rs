@@ -35,7 +35,24 @@ where
     H: Fn(Asked) -> F + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
-    stop::one_thread()?.block_on(until_stopped(context, watch, handler))
+    serve_beside(context, watch, || {}, handler)
+}
+
+/// The same beside other work, which `begin` starts on this thread's event loop.
+pub(crate) fn serve_beside<H, F>(
+    context: Context,
+    watch: &[Watch],
+    begin: impl FnOnce(),
+    handler: H,
+) -> Result<(), LabError>
+where
+    H: Fn(Asked) -> F + Send + Sync + 'static,
+    F: Future<Output = Answer> + Send + 'static,
+{
+    stop::one_thread()?.block_on(async {
+        begin();
+        until_stopped(context, watch, handler).await
+    })
 }
 
 /// Serves with `handler` until asked to stop, on the runtime of the caller.

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::{Request, StatusCode, header};
+use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
@@ -21,7 +21,7 @@ pub(crate) struct Upstream {
     idle: Arc<Mutex<Vec<Connection>>>,
 }
 
-type Connection = SendRequest<Empty<Bytes>>;
+type Connection = SendRequest<Full<Bytes>>;
 
 impl fmt::Debug for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -41,13 +41,33 @@ impl Upstream {
 
     /// The answer to `GET path`.
     pub(crate) async fn get(&self, path: &str) -> Result<(StatusCode, Bytes), Failure> {
+        self.ask(Method::GET, path, Bytes::new()).await
+    }
+
+    /// The answer to `POST path`.
+    pub(crate) async fn post(
+        &self,
+        path: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<(StatusCode, Bytes), Failure> {
+        self.ask(Method::POST, path, body.into()).await
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<(StatusCode, Bytes), Failure> {
         let mut connection = match self.take().await {
             Some(connection) => connection,
             None => self.connect().await?,
         };
-        let request = Request::get(path)
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
             .header(header::HOST, self.address.to_string())
-            .body(Empty::new())
+            .body(Full::new(body))
             .map_err(|error| error.to_string())?;
         let answer = connection
             .send_request(request)

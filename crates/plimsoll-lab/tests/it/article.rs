@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use plimsoll_docdb::server::{Config, Durability, Scheduler, Server};
 
-use crate::support::{Served, get};
+use crate::support::{Served, alone, get, serve_to_end};
 
 /// A database in this process, in a folder of its own.
 pub(crate) struct Database {
@@ -121,4 +121,69 @@ fn a_database_that_is_not_there_is_a_500_with_its_address() {
     let page = get(app.address, "/");
     assert_eq!(page.status, 500);
     assert!(page.text().contains("127.0.0.1:1"), "{}", page.text());
+}
+
+/// Waits until a counter has come to that value.
+fn wait_for(address: SocketAddr, name: &str, value: usize) {
+    for _ in 0..2_000 {
+        if metric(address, name) == value {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!(
+        "{name} is {} after 20 s, not {value}",
+        metric(address, name)
+    );
+}
+
+#[test]
+fn accepted_is_not_done_and_what_was_popped_dies_with_the_worker() {
+    let _alone = alone();
+    let database = Database::start(Duration::from_millis(200));
+    let list = Served::beside("list", &[]);
+    let (list_at, database_at) = (list.address.to_string(), database.address().to_string());
+    let app = Served::beside("article-queue", &["--upstream", &list_at, "--set", "cpu=0"]);
+    assert!(at_once(app.address, 30).iter().all(|status| *status == 202));
+    assert_eq!(
+        metric(list.address, "list_queue_length"),
+        30,
+        "accepted, and nothing done"
+    );
+
+    let to = [
+        "--upstream",
+        &list_at,
+        "--upstream",
+        &database_at,
+        "--set",
+        "loops=4",
+    ];
+    let mut worker = Served::beside("article-worker", &to);
+    wait_for(worker.address, "worker_pending", 4);
+    worker.signal("KILL");
+    worker.ended();
+    let popped = metric(list.address, "list_popped_total");
+    let left = metric(list.address, "list_queue_length");
+    assert_eq!(popped + left, 30);
+    assert!(popped >= 4);
+
+    let worker = Served::beside("article-worker", &to);
+    wait_for(worker.address, "worker_done_total", left);
+    assert_eq!(
+        metric(list.address, "list_queue_length"),
+        0,
+        "all is popped, though not all was done"
+    );
+    assert_eq!(worker.stop(), Some(0));
+}
+
+#[test]
+fn a_worker_needs_a_list_and_a_database() {
+    let ended = serve_to_end(&["article-worker", "--port", "0", "--upstream", "127.0.0.1:1"]);
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(
+        !ended.status.success() && said.contains("--upstream LIST --upstream DATABASE"),
+        "{said}"
+    );
 }

@@ -1,7 +1,7 @@
 //! The demo's shop, the plain services, and the parts that others start.
 
 use super::{Group, Parameter, Service, Twin, Unit};
-use crate::serve::{article, fixture, proxy, shop};
+use crate::serve::{article, fixture, list, proxy, shop};
 
 /// A parameter that every seed gives the same value.
 const fn fixed(
@@ -46,6 +46,22 @@ const SLOTS: Parameter = fixed(
     "connection slots of the proxy, two per request",
 );
 
+const ARTICLE_CPU: Parameter = fixed(
+    "cpu",
+    Unit::Milliseconds,
+    1.0,
+    Twin::Same,
+    "processor time of the framework and the page, on one thread",
+);
+
+const ARTICLE_POOL: Parameter = fixed(
+    "pool",
+    Unit::Count,
+    50.0,
+    Twin::Same,
+    "connections to the database",
+);
+
 pub(super) const PARTS: &[Service] = &[
     Service {
         name: "shop",
@@ -77,20 +93,8 @@ pub(super) const PARTS: &[Service] = &[
         about: "the application of the doubled-servers test: GET / stores a number and reads a document; --upstream is a MongoDB server",
         expected: None,
         parameters: &[
-            fixed(
-                "cpu",
-                Unit::Milliseconds,
-                1.0,
-                Twin::Same,
-                "processor time of the framework and the page, on one thread",
-            ),
-            fixed(
-                "pool",
-                Unit::Count,
-                50.0,
-                Twin::Same,
-                "connections to the database",
-            ),
+            ARTICLE_CPU,
+            ARTICLE_POOL,
             fixed(
                 "wait_timeout",
                 Unit::Milliseconds,
@@ -100,6 +104,39 @@ pub(super) const PARTS: &[Service] = &[
             ),
         ],
         start: article::start,
+    },
+    Service {
+        name: "article-queue",
+        group: Group::Part,
+        about: "the same with a list between: GET / pushes to the list that --upstream names and answers 202",
+        expected: None,
+        parameters: &[ARTICLE_CPU],
+        start: article::queue::start_app,
+    },
+    Service {
+        name: "article-worker",
+        group: Group::Part,
+        about: "pops from the list of the first --upstream, stores and reads in the database of the second",
+        expected: None,
+        parameters: &[
+            fixed(
+                "loops",
+                Unit::Count,
+                50.0,
+                Twin::Same,
+                "items under way at once",
+            ),
+            ARTICLE_POOL,
+        ],
+        start: article::queue::start_worker,
+    },
+    Service {
+        name: "list",
+        group: Group::Part,
+        about: "a list in memory without a bound, popped without acknowledgement: what many take for a queue",
+        expected: None,
+        parameters: &[],
+        start: list::start,
     },
     Service {
         name: "downstream",
