@@ -40,7 +40,9 @@ pub(super) struct Exchange<B = Arc<[u8]>> {
     block: Option<(FrameHead, Vec<u8>)>,
     /// Bytes of `DATA` that the peer was not told of as taken.
     taken: u32,
-    /// The server has spoken.
+    /// Some bytes have come.
+    has_heard: bool,
+    /// The server has sent its settings.
     pub(super) is_connected: bool,
     /// The code with which the server takes no new stream.
     pub(super) leaves: Option<u32>,
@@ -86,6 +88,7 @@ impl<B: AsRef<[u8]>> Exchange<B> {
             peer: Peer::default(),
             block: None,
             taken: 0,
+            has_heard: false,
             is_connected: false,
             leaves: None,
         };
@@ -118,9 +121,10 @@ impl<B: AsRef<[u8]>> Exchange<B> {
         bytes: &[u8],
         sink: &mut impl Sink,
     ) -> Result<(), Problem> {
-        if !self.is_connected && bytes.starts_with(b"HTTP/1") {
+        if !self.has_heard && bytes.starts_with(b"HTTP/1") {
             return Err(Problem::Http1);
         }
+        self.has_heard |= !bytes.is_empty();
         let mut input = bytes;
         while let Some(piece) = reader.next(&mut input) {
             if let Err(problem) = self.piece(piece, sink) {

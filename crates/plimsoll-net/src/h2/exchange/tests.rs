@@ -600,3 +600,13 @@ fn a_large_body_is_not_held_twice_however_much_the_server_takes() {
         length
     );
 }
+
+#[test]
+fn a_frame_whose_contents_look_like_http_1_is_still_a_frame() {
+    let mut side = Side::new();
+    let frame = frame_of(kind::SETTINGS, 0, 0, b"HTTP/1");
+    assert_eq!(side.hear(&frame[..9]).unwrap(), []);
+    assert_eq!(side.hear(&frame[9..]).unwrap(), [Event::Connected]);
+    let mut other = Side::new();
+    assert_eq!(other.hear(b"HTTP/1.1 400").unwrap_err(), Problem::Http1);
+}
