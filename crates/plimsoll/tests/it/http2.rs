@@ -148,11 +148,12 @@ fn a_stream_that_times_out_is_reset_and_its_connection_stays() {
 }
 
 #[test]
+// A stream that is refused (7) was tried again before.
 fn what_a_server_says_of_a_failure_is_the_code() {
     let node = Node::start(&[]);
     let said = node.said(
         "",
-        "for (const code of [0, 2, 11]) show(http.get(url(`reset/${code}`)));
+        "for (const code of [0, 2, 7, 11]) show(http.get(url(`reset/${code}`)));
          const last = http.get(url('reset/8'));
          console.log(`said ${last.error}`);
          show(http.get(url('get')));
@@ -168,6 +169,7 @@ fn what_a_server_says_of_a_failure_is_the_code() {
         [
             "0  1631",
             "0  1633",
+            "0  1638",
             "0  1642",
             "http2: stream error with http2 ErrCode CANCEL",
             "200 HTTP/2.0 0",
