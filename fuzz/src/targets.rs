@@ -2,6 +2,7 @@
 
 mod audit;
 mod docdb;
+mod h2;
 mod import;
 mod numbers;
 mod program;
@@ -26,11 +27,16 @@ pub struct Target {
     pub words: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 22] = [
     Target {
         name: "response",
         body: response::read,
         words: response::WORDS,
+    },
+    Target {
+        name: "h2",
+        body: h2::read,
+        words: h2::WORDS,
     },
     Target {
         name: "record",

@@ -28,10 +28,7 @@ pub fn preflight(options: &Options) -> Result<Answer, Failure> {
 }
 
 fn attempt(options: &Options) -> Result<Answer, Failure> {
-    let of_io = |error: std::io::Error| Failure {
-        outcome: Outcome::Dropped,
-        reason: error.to_string(),
-    };
+    let of_io = |error: std::io::Error| Failure::new(Outcome::Dropped, error.to_string());
     let clock = Clock::start();
     let patience = PATIENCE.min(options.timeout);
     let poll = Poll::new().map_err(of_io)?;
@@ -49,16 +46,10 @@ fn attempt(options: &Options) -> Result<Answer, Failure> {
     }
     if asked.is_connected() {
         let reason = format!("connected, but no complete answer within {patience}");
-        return Err(Failure {
-            outcome: Outcome::Timeout,
-            reason,
-        });
+        return Err(Failure::new(Outcome::Timeout, reason));
     }
     let reason = format!("no connection within {patience}");
-    Err(Failure {
-        outcome: Outcome::ConnectTimeout,
-        reason,
-    })
+    Err(Failure::new(Outcome::ConnectTimeout, reason))
 }
 
 /// The connection of one such request.
@@ -109,8 +100,8 @@ impl Asked {
                     match event {
                         h2::Event::Connected => start(connection, options)?,
                         h2::Event::Answered { answer: whole, .. } => answer = Some(whole),
-                        h2::Event::Failed { failure, .. } => return Err(failure),
-                        h2::Event::Unprocessed { .. } => return Err(closed_before()),
+                        h2::Event::Failed { failure, .. }
+                        | h2::Event::Unprocessed { failure, .. } => return Err(failure),
                     }
                 }
                 Ok(answer)

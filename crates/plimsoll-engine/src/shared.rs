@@ -114,7 +114,7 @@ impl Worker {
                     self.on_answer(Token(owner), answer, false, now);
                 }
                 Event::Failed { owner, failure } => self.fail(Token(owner), &failure, now),
-                Event::Unprocessed { owner } => self.put_back(Token(owner), now),
+                Event::Unprocessed { owner, .. } => self.put_back(Token(owner), now),
             }
         }
         self.shared.events = events;

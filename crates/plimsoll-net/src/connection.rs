@@ -9,6 +9,8 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use crate::h1::{Answer, AnswerParser, ProtocolError, Sink};
+use crate::h2::Said;
+use crate::tls::Agreed;
 pub use crate::transport::SCRATCH_BYTES;
 use crate::transport::{Read, Transport};
 
@@ -30,6 +32,8 @@ pub enum Progress {
 pub struct Failure {
     pub outcome: Outcome,
     pub reason: String,
+    /// What a server of HTTP/2 said.
+    pub said: Option<Said>,
 }
 
 impl Failure {
@@ -37,6 +41,7 @@ impl Failure {
         Self {
             outcome,
             reason: reason.into(),
+            said: None,
         }
     }
 
@@ -51,6 +56,14 @@ pub struct Setup {
     pub address: SocketAddr,
     pub tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     pub head_request: bool,
+}
+
+impl Setup {
+    /// The server may choose HTTP/2.
+    pub fn offers_http2(&self) -> bool {
+        let tls = self.tls.as_ref();
+        tls.is_some_and(|(config, _)| config.alpn_protocols.iter().any(|name| name == b"h2"))
+    }
 }
 
 #[derive(Debug)]
@@ -71,12 +84,23 @@ impl Connection {
 
     /// The same from an address of this host.
     pub fn open_from(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
-        Ok(Self {
-            transport: Transport::open(local, setup)?,
-            parser: AnswerParser::new(setup.head_request),
+        let mut connection = Self::over(Transport::open(local, setup)?);
+        connection.expect(setup.head_request);
+        Ok(connection)
+    }
+
+    pub(crate) fn over(transport: Transport) -> Self {
+        Self {
+            transport,
+            parser: AnswerParser::new(false),
             is_busy: false,
             written: 0,
-        })
+        }
+    }
+
+    /// What TLS agreed on, once the connection is open.
+    pub fn agreed(&self) -> Option<Agreed> {
+        self.transport.agreed()
     }
 
     /// The next request is HEAD, or not: an answer to HEAD has no body.

@@ -10,14 +10,17 @@ mod streams;
 
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 use plimsoll_core::Outcome;
 
 use self::exchange::{Exchange, LAST_STREAM, OUT_MAX};
-use self::frame::{FrameReader, code, kind};
+use self::frame::{FRAME_BYTES_MAX, FrameReader, HEAD_BYTES, code, code_name, kind};
+pub use self::hpack::write_field;
 pub use self::request::EncodedRequest;
 use crate::connection::{Failure, Setup};
 use crate::h1::Answer;
+use crate::tls::Agreed;
 use crate::transport::{Read, Transport};
 
 /// What a readiness event led to; `owner` is what [`Connection::start`] was given.
@@ -34,18 +37,58 @@ pub enum Event {
         owner: u64,
         failure: Failure,
     },
-    /// The server closes and did not look at this request: it belongs on another connection.
+    /// The server closes and did not look at this request: it belongs on another connection. The failure is for those who
+    /// do not try again.
     Unprocessed {
         owner: u64,
+        failure: Failure,
     },
 }
 
-/// One connection.
+/// What a server means by a code of the protocol (RFC 9113, section 7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// It closes the connection.
+    GoAway(u32),
+    /// It gives one stream up.
+    Reset(u32),
+}
+
+impl Said {
+    /// Its name in the RFC.
+    pub fn name(self) -> &'static str {
+        let (Self::GoAway(code) | Self::Reset(code)) = self;
+        code_name(code)
+    }
+}
+
+/// The code of a stream that the server did not look at.
+pub const REFUSED_STREAM: u32 = 7;
+
+/// Where things go as they come; `owner` is what the stream was started with. A `Vec` of events throws headers and bodies
+/// away, at no cost.
+pub trait Sink {
+    fn event(&mut self, event: Event);
+    /// A header of the final answer, its name in lower case.
+    fn field(&mut self, _owner: u64, _name: &[u8], _value: &[u8]) {}
+    /// Some of the body.
+    fn body(&mut self, _owner: u64, _bytes: &[u8]) {}
+}
+
+impl Sink for Vec<Event> {
+    #[inline]
+    fn event(&mut self, event: Event) {
+        self.push(event);
+    }
+}
+
+/// One connection, with bodies of requests as `B`.
 #[derive(Debug)]
-pub struct Connection {
+pub struct Connection<B = Arc<[u8]>> {
     transport: Transport,
-    reader: FrameReader,
-    exchange: Exchange,
+    session: Session<B>,
+    /// What was wrong with what came before there was a connection to speak of.
+    problem: Option<Failure>,
 }
 
 impl Connection {
@@ -58,15 +101,34 @@ impl Connection {
     pub fn open_from(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
         Ok(Self {
             transport: Transport::open(local, setup)?,
-            reader: FrameReader::default(),
-            exchange: Exchange::new(),
+            session: Session::new(),
+            problem: None,
         })
     }
 
-    /// Streams that may be started now, besides those that run.
+    /// Starts a stream; only while [`Self::vacant`]. Its number, for [`Self::cancel`]. [`Self::flush`] sends it.
+    #[inline]
+    pub fn start(&mut self, request: &EncodedRequest, owner: u64) -> u32 {
+        self.session.exchange.start(request, owner)
+    }
+}
+
+impl<B: AsRef<[u8]>> Connection<B> {
+    /// Over a transport that is open and has chosen HTTP/2; `early` is what came with the end of the handshake.
+    pub(crate) fn over(transport: Transport, early: &[u8], sink: &mut impl Sink) -> Self {
+        let mut session = Session::new();
+        let problem = session.read(early, sink).err();
+        Self {
+            transport,
+            session,
+            problem,
+        }
+    }
+
+    /// Streams that may be started now, besides those that run. Before the server has named its limit, that is a guess.
     pub fn vacant(&self) -> usize {
-        let exchange = &self.exchange;
-        if !exchange.is_connected || exchange.is_leaving {
+        let exchange = &self.session.exchange;
+        if exchange.leaves.is_some() {
             return 0;
         }
         let left = (LAST_STREAM - exchange.streams.next_id()) as usize / 2;
@@ -76,72 +138,88 @@ impl Connection {
 
     /// Streams that wait for their answers.
     pub fn running(&self) -> usize {
-        self.exchange.streams.len()
+        self.session.exchange.streams.len()
     }
 
     /// No new stream can ever be started.
     pub fn is_leaving(&self) -> bool {
-        self.exchange.is_leaving
+        self.session.exchange.leaves.is_some()
     }
 
-    /// Starts a stream; only while [`Self::vacant`]. Its number, for [`Self::cancel`]. [`Self::flush`] sends it.
-    #[inline]
-    pub fn start(&mut self, request: &EncodedRequest, owner: u64) -> u32 {
-        self.exchange.start(request, owner)
+    /// As `start`, with a header block of [`write_field`] for this request only.
+    pub fn start_plain(&mut self, block: &[u8], body: Option<B>, owner: u64) -> u32 {
+        self.session.start_plain(block, body, owner)
+    }
+
+    /// All of this stream's request was taken by the socket, or TLS.
+    pub fn has_written(&self, stream: u32) -> bool {
+        let exchange = &self.session.exchange;
+        exchange.out.is_empty() && !exchange.streams.has_body_left(stream)
+    }
+
+    /// What TLS agreed on.
+    pub fn agreed(&self) -> Option<Agreed> {
+        self.transport.agreed()
+    }
+
+    /// Asks the server whether it is there; the answer is no event.
+    pub fn ping(&mut self) {
+        self.session.exchange.ping_peer();
     }
 
     /// Nobody waits for this stream any more.
     pub fn cancel(&mut self, stream: u32) {
-        if self.exchange.streams.remove(stream).is_some() {
-            frame::write_word(
-                kind::RST_STREAM,
-                stream,
-                code::CANCEL,
-                &mut self.exchange.out,
-            );
+        let exchange = &mut self.session.exchange;
+        if exchange.streams.remove(stream).is_some() {
+            frame::write_word(kind::RST_STREAM, stream, code::CANCEL, &mut exchange.out);
         }
     }
 
     /// Writes what waits to be written.
     pub fn flush(&mut self) -> Result<(), Failure> {
-        let exchange = &mut self.exchange;
+        if let Some(problem) = self.problem.take() {
+            return Err(problem);
+        }
         if !self.transport.is_open() {
             return Ok(());
         }
-        let rest = exchange.out.get(exchange.out_at..).unwrap_or_default();
-        if rest.is_empty() {
-            return self.transport.flush();
-        }
-        exchange.out_at += self.transport.write(rest)?;
-        if exchange.out_at == exchange.out.len() {
+        let exchange = &mut self.session.exchange;
+        loop {
+            let rest = exchange.out.get(exchange.out_at..).unwrap_or_default();
+            if rest.is_empty() {
+                return self.transport.flush();
+            }
+            exchange.out_at += self.transport.write(rest)?;
+            let left = exchange.out.len() - exchange.out_at;
+            if left > OUT_MAX {
+                let reason = "the server reads nothing of what it is sent";
+                return Err(Failure::new(Outcome::Protocol, reason));
+            }
+            if left > 0 {
+                return Ok(());
+            }
             exchange.out.clear();
             exchange.out_at = 0;
-        } else if exchange.out.len() - exchange.out_at > OUT_MAX {
-            let reason = "the server reads nothing of what it is sent";
-            return Err(Failure::new(Outcome::Protocol, reason));
+            // Bodies wait until there is room, so that they need not be held twice.
+            if !exchange.has_bodies_held_back() {
+                return Ok(());
+            }
+            exchange.send_bodies();
         }
-        Ok(())
     }
 
-    /// Handles readiness and appends what happened to `events`. After an error the connection is over, and with it every
+    /// Handles readiness and hands what happened to `sink`. After an error the connection is over, and with it every
     /// stream of [`Self::take_owners`].
     pub fn ready(
         &mut self,
         hung_up: bool,
         scratch: &mut [u8],
-        events: &mut Vec<Event>,
+        sink: &mut impl Sink,
     ) -> Result<(), Failure> {
         let Self {
-            transport,
-            reader,
-            exchange,
+            transport, session, ..
         } = self;
-        let mut take = |bytes: &[u8]| {
-            exchange
-                .read(reader, bytes, events)
-                .map(|()| false)
-                .map_err(|problem| Failure::new(Outcome::Protocol, problem.to_string()))
-        };
+        let mut take = |bytes: &[u8]| session.read(bytes, sink).map(|()| false);
         if !transport.is_open() {
             if !transport.establish(hung_up, scratch, &mut take)? {
                 return Ok(());
@@ -159,24 +237,74 @@ impl Connection {
     }
 
     fn closed(&self) -> Failure {
-        let reason = match (self.exchange.is_connected, self.running()) {
+        let exchange = &self.session.exchange;
+        let reason = match (exchange.is_connected, self.running()) {
             (false, _) => "the server closed the connection before it spoke HTTP/2",
             (true, 0) => "the server closed the connection",
             (true, _) => "the server closed the connection without an answer",
         };
-        Failure::new(Outcome::Eof, reason)
+        Failure {
+            said: exchange.leaves.map(Said::GoAway),
+            ..Failure::new(Outcome::Eof, reason)
+        }
     }
 
     /// Ends the connection: those whose answers will not come.
     pub fn take_owners(&mut self) -> Vec<u64> {
-        self.exchange.streams.take_owners()
+        self.session.exchange.streams.take_owners()
     }
 }
 
-impl AsFd for Connection {
+impl<B> AsFd for Connection<B> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.transport.as_fd()
     }
+}
+
+/// What is said on a connection, without its socket.
+#[derive(Debug)]
+pub struct Session<B> {
+    reader: FrameReader,
+    exchange: Exchange<B>,
+}
+
+impl<B: AsRef<[u8]>> Session<B> {
+    /// With the client's greeting to be written.
+    #[expect(clippy::new_without_default, reason = "it has something to say")]
+    pub fn new() -> Self {
+        Self {
+            reader: FrameReader::default(),
+            exchange: Exchange::new(),
+        }
+    }
+
+    /// Starts a stream with a header block of [`write_field`]; its number.
+    pub fn start_plain(&mut self, block: &[u8], body: Option<B>, owner: u64) -> u32 {
+        self.exchange.start_plain(block, body, owner)
+    }
+
+    /// Takes what the server said. After an error nothing more may be read.
+    #[inline]
+    pub fn read(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Failure> {
+        let read = self.exchange.read(&mut self.reader, bytes, sink);
+        read.map_err(|problem| problem.failure())
+    }
+
+    /// What is to be written, which is then taken as written.
+    pub fn take_out(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.exchange.out)
+    }
+
+    /// What the server's words keep in memory, bytes.
+    pub fn kept_bytes(&self) -> usize {
+        self.reader.kept_bytes() + self.exchange.kept_bytes()
+    }
+}
+
+/// A request with a header block and a body of these lengths on the wire, bytes.
+pub fn request_bytes(block: usize, body: usize) -> u64 {
+    let frames = 1 + body.div_ceil(FRAME_BYTES_MAX);
+    (block + body + frames * HEAD_BYTES) as u64
 }
 
 /// With TLS, the server must have chosen HTTP/2.

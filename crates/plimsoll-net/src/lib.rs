@@ -7,6 +7,7 @@ pub mod clock;
 pub mod connection;
 pub mod h1;
 pub mod h2;
+mod opening;
 pub mod poll;
 pub mod slab;
 pub mod target;
@@ -14,4 +15,5 @@ pub mod tls;
 mod transport;
 
 pub use connection::{Connection, Failure, Progress};
+pub use opening::{Opened, Opening};
 pub use target::{Target, TargetError};

@@ -7,7 +7,10 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, InvalidDnsNameError, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CipherSuite, ClientConnection, DigitallySignedStruct, Error, ProtocolVersion, RootCertStore,
+    SignatureScheme,
+};
 use thiserror::Error as ThisError;
 
 /// Why TLS cannot be set up.
@@ -65,6 +68,33 @@ pub struct TlsChoice {
     pub suites: Vec<String>,
     pub identity: Option<Identity>,
     pub offer: Offer,
+}
+
+/// What a handshake agreed on, in the words of IANA's registry of cipher suites and of Go: `tls1.3`,
+/// `TLS_AES_128_GCM_SHA256`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agreed {
+    pub version: &'static str,
+    pub suite: &'static str,
+}
+
+impl Agreed {
+    pub(crate) fn of(client: &ClientConnection) -> Option<Self> {
+        let version = match client.protocol_version()? {
+            ProtocolVersion::TLSv1_2 => "tls1.2",
+            ProtocolVersion::TLSv1_3 => "tls1.3",
+            _ => "",
+        };
+        let suite = client.negotiated_cipher_suite()?.suite();
+        let suite = match suite {
+            // Those of TLS 1.3 have names of their own in rustls.
+            CipherSuite::TLS13_AES_128_GCM_SHA256 => "TLS_AES_128_GCM_SHA256",
+            CipherSuite::TLS13_AES_256_GCM_SHA384 => "TLS_AES_256_GCM_SHA384",
+            CipherSuite::TLS13_CHACHA20_POLY1305_SHA256 => "TLS_CHACHA20_POLY1305_SHA256",
+            other => other.as_str().unwrap_or_default(),
+        };
+        Some(Self { version, suite })
+    }
 }
 
 /// One configuration for all connections of a run. Session resumption is off, so that a connection

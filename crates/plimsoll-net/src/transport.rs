@@ -11,6 +11,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 use rustls::ClientConnection;
 
 use crate::connection::{Failure, Setup};
+use crate::tls::Agreed;
 
 /// Bytes read at once; shared by all connections of a thread.
 pub const SCRATCH_BYTES: usize = 64 << 10;
@@ -78,6 +79,11 @@ impl Transport {
     /// What ALPN chose; `None` without TLS, or if the server chose nothing.
     pub(crate) fn protocol(&self) -> Option<&[u8]> {
         self.tls.as_ref()?.alpn_protocol()
+    }
+
+    /// What TLS agreed on; `None` without TLS, or before it did.
+    pub(crate) fn agreed(&self) -> Option<Agreed> {
+        Agreed::of(self.tls.as_ref()?)
     }
 
     /// Goes on with connecting; true once the transport is open. What a server sends right behind its handshake goes to

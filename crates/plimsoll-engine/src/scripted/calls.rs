@@ -38,6 +38,12 @@ impl Worker {
 
     /// Puts as many calls of the batch on the wire as the limits allow.
     pub(super) fn start_calls(&mut self, place: usize) {
+        self.start_allowed(place);
+        // Those that share a connection go out together.
+        self.client.flush();
+    }
+
+    fn start_allowed(&mut self, place: usize) {
         let now = self.clock.now();
         let (most, per_host) = (self.script.batch_max, self.script.batch_per_host_max);
         loop {
@@ -72,7 +78,7 @@ impl Worker {
                 level,
             };
             self.tell_of_call(&call);
-            self.client.start(asker, &call, now);
+            self.client.start(asker, call, now);
         }
     }
 

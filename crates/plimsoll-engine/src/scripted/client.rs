@@ -1,22 +1,30 @@
 //! HTTP for virtual users: each has connections of its own; every call is one request on the wire.
 
+mod link;
+mod own;
+mod streams;
 mod unnamed;
 
-use std::net::SocketAddr;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use plimsoll_core::{Nanos, Outcome};
-use plimsoll_net::Connection;
 use plimsoll_net::clock::Clock;
-use plimsoll_net::connection::{Failure, Progress, SCRATCH_BYTES};
-use plimsoll_net::h1::Answer;
+use plimsoll_net::connection::{Failure, SCRATCH_BYTES};
+use plimsoll_net::h2::Event;
 use plimsoll_net::poll::{Poll, Ready};
+use plimsoll_net::{Connection, Opening};
 use plimsoll_script::http::{HttpCall, HttpError, HttpResult, RequestUrl};
 
 use super::exchange::{Exchange, Moments, error_of};
 use super::names::Names;
+use link::{Carrier, Link};
 use unnamed::Unnamed;
+
+/// Calls are put on the wire again if the server said that it did not look at them, but not for ever. Go's client, and so
+/// k6, gives up after as many.
+const TRIES_MAX: u8 = 6;
 
 /// Who asked, and from when its response time counts.
 #[derive(Debug, Clone, Copy)]
@@ -41,21 +49,6 @@ pub(super) struct Finished {
     pub(super) result: HttpResult,
 }
 
-/// A connection and what it carries.
-#[derive(Debug)]
-struct Link {
-    connection: Connection,
-    vu: usize,
-    origin: usize,
-    url: Rc<RequestUrl>,
-    address: SocketAddr,
-    is_tls: bool,
-    /// It has carried a request before the one at hand.
-    is_used: bool,
-    exchange: Option<Box<Exchange>>,
-    generation: u32,
-}
-
 /// The connections of one worker's virtual users.
 #[derive(Debug)]
 pub(super) struct Client {
@@ -72,8 +65,14 @@ pub(super) struct Client {
     links: Vec<Option<Link>>,
     free: Vec<usize>,
     generation: u32,
-    /// Idle connections of each virtual user.
+    /// Connections of each virtual user that may take a call.
     idle: Vec<Vec<usize>>,
+    /// Origins that were offered HTTP/2 and chose HTTP/1.1: calls to them do not wait for each other's connections.
+    of_http1: BTreeSet<usize>,
+    /// Connections of HTTP/2 with something to write.
+    unflushed: Vec<usize>,
+    /// Memory for what happened on one.
+    events: Vec<Event>,
     #[expect(
         clippy::vec_box,
         reason = "they move between links and this list without a copy"
@@ -101,6 +100,9 @@ impl Client {
             free: Vec::new(),
             generation: 0,
             idle: Vec::new(),
+            of_http1: BTreeSet::new(),
+            unflushed: Vec::new(),
+            events: Vec::new(),
             spare: Vec::new(),
             scratch: vec![0; SCRATCH_BYTES],
             on_wire: 0,
@@ -114,11 +116,11 @@ impl Client {
         self.links.len() - self.free.len()
     }
 
-    /// Puts a call on the wire, over an idle connection of the virtual user or a new one. However it
-    /// ends, it ends in `finished`.
-    pub(super) fn start(&mut self, asker: Asker, call: &HttpCall, now: Nanos) {
+    /// Puts a call on the wire, over a connection that the virtual user has or a new one. However it ends, it ends in
+    /// `finished`. Calls over HTTP/2 go out with [`Self::flush`].
+    pub(super) fn start(&mut self, asker: Asker, call: HttpCall, now: Nanos) {
         let mut exchange = self.spare.pop().unwrap_or_default();
-        let prepared = exchange.prepare(call, &self.user_agent);
+        let prepared = exchange.prepare(&call, &self.user_agent);
         exchange.place = asker.place;
         exchange.intended = asker.intended;
         exchange.level = asker.level;
@@ -134,7 +136,13 @@ impl Client {
             };
             return self.refuse(asker.vu, exchange, Outcome::Dropped, error, now);
         }
-        self.carry(asker.vu, exchange, &call.url, now);
+        if !call.url.is_tls {
+            return self.carry(asker.vu, exchange, &call.url, now);
+        }
+        // Its bytes depend on the protocol, which may not be chosen yet.
+        let url = Rc::clone(&call.url);
+        exchange.call = Some(call);
+        self.carry(asker.vu, exchange, &url, now);
     }
 
     /// Gives an exchange to a connection.
@@ -159,17 +167,22 @@ impl Client {
         }
         let address = setup.address;
         self.last = Some((Rc::clone(url), origin));
-        match Connection::open_from(local, setup) {
-            Ok(connection) => {
+        let begun = if setup.offers_http2() {
+            let opening = Opening::open_from(local, setup);
+            opening.map(|opening| Carrier::Opening(Box::new(opening), Vec::new()))
+        } else {
+            Connection::open_from(local, setup).map(|connection| Carrier::Own(connection, None))
+        };
+        match begun {
+            Ok(carrier) => {
                 let link = Link {
-                    connection,
+                    carrier,
                     vu,
                     origin,
                     url: Rc::clone(url),
                     address,
-                    is_tls: url.is_tls,
+                    tls: None,
                     is_used: false,
-                    exchange: None,
                     generation: 0,
                 };
                 self.insert(link, exchange, now);
@@ -181,11 +194,17 @@ impl Client {
         }
     }
 
-    /// An idle connection takes the exchange.
+    /// A connection that was found takes the call.
     fn send_over(&mut self, index: usize, exchange: Box<Exchange>, now: Nanos) {
-        let link = self.links[index].as_mut().expect("idle links exist");
-        link.exchange = Some(exchange);
-        self.send(index, now);
+        let link = self.links[index].as_mut().expect("listed links exist");
+        match &mut link.carrier {
+            Carrier::Own(_, place) => {
+                *place = Some(exchange);
+                self.send(index, now);
+            }
+            Carrier::Opening(_, waiting) => waiting.push(exchange),
+            Carrier::Shared(_) => self.start_stream(index, exchange, now),
+        }
     }
 
     fn insert(&mut self, mut link: Link, mut exchange: Box<Exchange>, now: Nanos) {
@@ -195,7 +214,7 @@ impl Client {
             self.links.len() - 1
         });
         let token = (u64::from(self.generation) << 32) | index as u64;
-        if let Err(error) = self.poll.add(&link.connection, token) {
+        if let Err(error) = self.poll.add(&link.carrier, token) {
             self.free.push(index);
             let error = HttpError {
                 code: 1000,
@@ -205,8 +224,33 @@ impl Client {
         }
         exchange.moments.opened = Some(now);
         link.generation = self.generation;
-        link.exchange = Some(exchange);
+        let is_shared = matches!(link.carrier, Carrier::Opening(..))
+            && self.reuses
+            && !self.of_http1.contains(&link.origin);
+        let vu = link.vu;
+        match &mut link.carrier {
+            Carrier::Own(_, place) => *place = Some(exchange),
+            Carrier::Opening(_, waiting) => waiting.push(exchange),
+            Carrier::Shared(_) => {}
+        }
         self.links[index] = Some(link);
+        if is_shared {
+            self.list(vu, index);
+        }
+    }
+
+    /// The connection may take a call of its virtual user.
+    fn list(&mut self, vu: usize, index: usize) {
+        if self.idle.len() <= vu {
+            self.idle.resize(vu + 1, Vec::new());
+        }
+        self.idle[vu].push(index);
+    }
+
+    fn unlist(&mut self, vu: usize, index: usize) {
+        if let Some(idle) = self.idle.get_mut(vu) {
+            idle.retain(|&known| known != index);
+        }
     }
 
     /// A call that never got a connection.
@@ -225,7 +269,7 @@ impl Client {
     fn finish(
         &mut self,
         vu: usize,
-        exchange: Box<Exchange>,
+        mut exchange: Box<Exchange>,
         outcome: Outcome,
         result: HttpResult,
         now: Nanos,
@@ -243,24 +287,14 @@ impl Client {
             ended: now,
             result,
         });
+        exchange.call = None;
         self.spare.push(exchange);
     }
 
-    fn send(&mut self, index: usize, now: Nanos) {
-        let Some(link) = self.links[index].as_mut() else {
-            return;
-        };
-        let Some(exchange) = &mut link.exchange else {
-            return;
-        };
-        exchange.moments.sent = Some(now);
+    /// One more request is on the wire.
+    fn note_sent(&mut self) {
         self.on_wire += 1;
         self.wire_max = self.wire_max.max(self.on_wire);
-        link.connection.expect(exchange.is_head);
-        match link.connection.send(&exchange.request) {
-            Ok(()) => note_written(link, self.clock.now()),
-            Err(failure) => self.fail(index, &failure, now),
-        }
     }
 
     /// A socket is ready.
@@ -272,128 +306,133 @@ impl Client {
         if link.generation != generation {
             return;
         }
-        let progress = match &mut link.exchange {
-            Some(exchange) => link.connection.ready_into(
-                &exchange.request,
-                ready.hung_up,
-                &mut self.scratch,
-                &mut exchange.kept,
-            ),
-            None => link.connection.ready(&[], ready.hung_up, &mut self.scratch),
-        };
-        let now = self.clock.now();
-        note_progress(link, &progress, now);
-        match progress {
-            Progress::Pending => {}
-            Progress::Connected => self.send(index, now),
-            Progress::Answered(answer) => self.answered(index, answer, ready.hung_up, now),
-            Progress::ClosedIdle => self.remove(index),
-            Progress::Failed(failure) => self.fail(index, &failure, now),
+        match link.carrier {
+            Carrier::Own(..) => self.own_ready(index, ready.hung_up),
+            Carrier::Opening(..) => self.opening_ready(index, ready.hung_up),
+            Carrier::Shared(_) => self.shared_ready(index, ready.hung_up),
         }
+        self.flush();
     }
 
-    fn answered(&mut self, index: usize, answer: Answer, hung_up: bool, now: Nanos) {
-        let Some(link) = self.links[index].as_mut() else {
-            return;
-        };
-        let Some(mut exchange) = link.exchange.take() else {
-            return self.remove(index);
-        };
-        let (vu, is_tls) = (link.vu, link.is_tls);
-        let mut result = exchange.answered(answer.bytes, is_tls, now);
-        result.remote = Some(link.address);
-        link.is_used = true;
-        if answer.keepalive && self.reuses && !hung_up {
-            if self.idle.len() <= vu {
-                self.idle.resize(vu + 1, Vec::new());
-            }
-            self.idle[vu].push(index);
-        } else {
-            self.remove(index);
-        }
-        let outcome = Outcome::of_status(answer.status);
-        self.finish(vu, exchange, outcome, result, now);
-    }
-
-    /// The connection failed, and with it the call on it, unless it had only been kept too long.
+    /// The connection failed, and with it the calls on it.
     fn fail(&mut self, index: usize, failure: &Failure, now: Nanos) {
         let Some(mut link) = self.take(index) else {
             return;
         };
-        let Some(mut exchange) = link.exchange.take() else {
-            return;
-        };
+        for exchange in link.take_calls() {
+            self.fail_call(&link, exchange, failure, now);
+        }
+    }
+
+    /// A call failed with its connection, unless that had only been kept too long: then it goes to another.
+    fn fail_call(
+        &mut self,
+        link: &Link,
+        mut exchange: Box<Exchange>,
+        failure: &Failure,
+        now: Nanos,
+    ) {
         let was_stale = link.is_used
-            && !exchange.retried
+            && exchange.tries == 0
             && exchange.moments.first_byte.is_none()
+            && failure.said.is_none()
             && matches!(failure.outcome, Outcome::Eof | Outcome::Reset);
         if was_stale {
             // The server closed it while it was idle: no request was lost, and users would not see it.
-            exchange.retried = true;
-            self.on_wire -= u64::from(exchange.moments.sent.is_some());
-            exchange.moments.sent = None;
-            exchange.moments.written = None;
-            return self.carry(link.vu, exchange, &link.url, now);
+            return self.carry_again(link.vu, exchange, &link.url, now);
         }
-        let mut result = exchange.failed(error_of(failure), link.is_tls, now);
+        let mut result = exchange.failed(error_of(failure), link.url.is_tls, now);
         result.remote = Some(link.address);
         self.finish(link.vu, exchange, failure.outcome, result, now);
+    }
+
+    /// The server did not look at this call: it goes to a connection as if it had never been sent.
+    fn carry_again(
+        &mut self,
+        vu: usize,
+        mut exchange: Box<Exchange>,
+        url: &Rc<RequestUrl>,
+        now: Nanos,
+    ) {
+        exchange.tries += 1;
+        self.on_wire -= u64::from(exchange.moments.sent.is_some());
+        exchange.moments = Moments {
+            asked: exchange.moments.asked,
+            ..Moments::default()
+        };
+        exchange.kept.clear();
+        self.carry(vu, exchange, url, now);
     }
 
     /// Ends the calls whose time is over.
     pub(super) fn sweep(&mut self, now: Nanos) {
         self.sweep_unnamed(now);
         for index in 0..self.links.len() {
-            let over = self.links[index].as_ref().and_then(|link| {
-                let exchange = link.exchange.as_ref()?;
-                (exchange.deadline <= now).then(|| link.connection.is_connected())
-            });
-            let Some(is_connected) = over else {
-                continue;
-            };
-            let Some(mut link) = self.take(index) else {
-                continue;
-            };
-            let Some(mut exchange) = link.exchange.take() else {
-                continue;
-            };
-            let failure = if is_connected {
-                Failure::new(Outcome::Timeout, "request timeout")
-            } else {
-                Failure::new(Outcome::ConnectTimeout, "connect timeout")
-            };
-            let result = exchange.failed(error_of(&failure), link.is_tls, now);
-            self.finish(link.vu, exchange, failure.outcome, result, now);
+            self.end_calls(index, now, |exchange| exchange.deadline <= now, None);
         }
+        self.flush();
     }
 
     /// Ends the calls of a virtual user that nobody waits for any more; they are counted as they stand.
     pub(super) fn cancel(&mut self, vu: usize, now: Nanos) {
         self.cancel_unnamed(vu, now);
         for index in 0..self.links.len() {
-            let is_its = self.links[index]
-                .as_ref()
-                .is_some_and(|link| link.vu == vu && link.exchange.is_some());
-            if !is_its {
-                continue;
+            if self.links[index].as_ref().is_some_and(|link| link.vu == vu) {
+                self.end_calls(index, now, |_| true, Some(interruption()));
             }
-            let Some(mut link) = self.take(index) else {
-                continue;
-            };
-            if let Some(mut exchange) = link.exchange.take() {
-                let result = exchange.failed(interruption(), link.is_tls, now);
-                self.finish(vu, exchange, Outcome::Interrupted, result, now);
-            }
+        }
+        self.flush();
+    }
+
+    /// Ends calls of a connection before their answers, with this error or as out of time; without other calls the
+    /// connection ends too, unless it is one of HTTP/2.
+    fn end_calls(
+        &mut self,
+        index: usize,
+        now: Nanos,
+        fits: impl Fn(&Exchange) -> bool,
+        error: Option<HttpError>,
+    ) {
+        let Some(link) = self.links[index].as_mut() else {
+            return;
+        };
+        let calls = link.cancel_calls(fits);
+        if calls.is_empty() {
+            return;
+        }
+        let timeout = if link.is_open() {
+            Failure::new(Outcome::Timeout, "request timeout")
+        } else {
+            Failure::new(Outcome::ConnectTimeout, "connect timeout")
+        };
+        let (vu, address, is_tls) = (link.vu, link.address, link.url.is_tls);
+        let is_over = link.is_over();
+        if is_over {
+            self.remove(index);
+        } else {
+            self.mark(index);
+        }
+        let (outcome, error) = match error {
+            Some(error) => (Outcome::Interrupted, error),
+            None => (timeout.outcome, error_of(&timeout)),
+        };
+        for mut exchange in calls {
+            let mut result = exchange.failed(error.clone(), is_tls, now);
+            result.remote = Some(address);
+            self.finish(vu, exchange, outcome, result, now);
         }
     }
 
-    /// Closes the idle connections of a virtual user (option `noVUConnectionReuse`).
+    /// Closes the connections of a virtual user (option `noVUConnectionReuse`); one that is in use ends with its last call.
     pub(super) fn close_idle(&mut self, vu: usize) {
         let Some(idle) = self.idle.get_mut(vu) else {
             return;
         };
         for index in std::mem::take(idle) {
-            self.remove(index);
+            let link = self.links[index].as_mut();
+            if link.is_some_and(Link::retire) {
+                self.remove(index);
+            }
         }
     }
 
@@ -404,9 +443,7 @@ impl Client {
     fn take(&mut self, index: usize) -> Option<Link> {
         let link = self.links[index].take()?;
         self.free.push(index);
-        if let Some(idle) = self.idle.get_mut(link.vu) {
-            idle.retain(|&known| known != index);
-        }
+        self.unlist(link.vu, index);
         Some(link)
     }
 }
@@ -418,7 +455,8 @@ fn interruption() -> HttpError {
     }
 }
 
-/// The connection of that virtual user to that origin that was used last.
+/// The connection of that virtual user to that origin that was used last, of those that take a call. One of HTTP/1.1 takes
+/// no other until this one is over.
 fn take_idle(
     idle: &mut [Vec<usize>],
     links: &[Option<Link>],
@@ -428,38 +466,13 @@ fn take_idle(
     let own = idle.get_mut(vu)?;
     let fits = |index: &usize| {
         let link = links[*index].as_ref();
-        link.is_some_and(|link| link.origin == origin)
+        link.is_some_and(|link| link.origin == origin && link.has_room())
     };
     let at = own.iter().rposition(fits)?;
-    Some(own.remove(at))
-}
-
-fn note_written(link: &mut Link, now: Nanos) {
-    if let Some(exchange) = &mut link.exchange
-        && exchange.moments.written.is_none()
-        && exchange.moments.sent.is_some()
-        && link.connection.has_written(&exchange.request)
-    {
-        exchange.moments.written = Some(now);
+    let index = own[at];
+    let is_shared = links[index].as_ref().is_some_and(Link::is_shared);
+    if !is_shared {
+        own.remove(at);
     }
-}
-
-/// Which phases have begun with this event.
-fn note_progress(link: &mut Link, progress: &Progress, now: Nanos) {
-    note_written(link, now);
-    let is_open = link.connection.is_open();
-    let has_begun = matches!(progress, Progress::Answered(_)) || link.connection.answer_started();
-    let Some(exchange) = &mut link.exchange else {
-        return;
-    };
-    let moments = &mut exchange.moments;
-    if moments.opened.is_some() && is_open && moments.connected.is_none() {
-        moments.connected = Some(now);
-    }
-    if *progress == Progress::Connected {
-        moments.secured = Some(now);
-    }
-    if has_begun && moments.sent.is_some() && moments.first_byte.is_none() {
-        moments.first_byte = Some(now);
-    }
+    Some(index)
 }

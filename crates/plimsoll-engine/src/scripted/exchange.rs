@@ -1,8 +1,13 @@
 //! One request on the wire and what has come of its answer: bytes, moments, the final result.
 
+mod words;
+
+use std::rc::Rc;
+
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::connection::Failure;
-use plimsoll_net::h1::Sink;
+use plimsoll_net::h1::{Answer, Sink};
+use plimsoll_net::h2::{self, Said, write_field};
 use plimsoll_script::http::{BodyUse, Headers, HttpCall, HttpError, HttpResult, Proto, Timings};
 
 /// Header lines of an answer; the parser of the connection refuses more.
@@ -11,10 +16,32 @@ const HEADERS_MAX: usize = 128;
 /// What is kept of an answer while it comes.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
+    /// Of HTTP/1.1.
     head: Vec<u8>,
+    /// Of HTTP/2.
+    fields: Headers,
     body: Vec<u8>,
     body_bytes: u64,
     discards_body: bool,
+}
+
+impl Kept {
+    /// A header field of HTTP/2.
+    pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
+        let (name, value) = (
+            String::from_utf8_lossy(name),
+            String::from_utf8_lossy(value),
+        );
+        self.fields.push(&name, &value);
+    }
+
+    /// Forgets what came.
+    pub(super) fn clear(&mut self) {
+        self.head.clear();
+        self.fields = Headers::default();
+        self.body = Vec::new();
+        self.body_bytes = 0;
+    }
 }
 
 impl Sink for Kept {
@@ -76,7 +103,12 @@ impl Moments {
 pub(super) struct Exchange {
     /// Its place in the batch that asked for it.
     pub(super) place: usize,
+    /// Of HTTP/1.1 the whole request, of HTTP/2 its header block.
     pub(super) request: Vec<u8>,
+    /// What it is made of, if that depends on what the server chooses.
+    pub(super) call: Option<HttpCall>,
+    /// What the request is on the wire, bytes.
+    wire_bytes: u64,
     pub(super) kept: Kept,
     pub(super) moments: Moments,
     pub(super) deadline: Nanos,
@@ -84,21 +116,65 @@ pub(super) struct Exchange {
     pub(super) intended: Nanos,
     pub(super) level: u32,
     pub(super) is_head: bool,
-    /// A new connection has been tried after a kept one turned out to be closed.
-    pub(super) retried: bool,
+    /// How often it was put on another connection, because the first was closed or its server did not look at it.
+    pub(super) tries: u8,
 }
 
 impl Exchange {
     /// Makes it ready for `call`; says why it cannot be sent.
     pub(super) fn prepare(&mut self, call: &HttpCall, user_agent: &str) -> Result<(), String> {
-        self.kept.head.clear();
-        self.kept.body = Vec::new();
-        self.kept.body_bytes = 0;
+        self.kept.clear();
         self.kept.discards_body = call.body_use == BodyUse::Discard;
         self.is_head = &*call.method == "HEAD";
-        self.retried = false;
+        self.tries = 0;
+        self.wire_bytes = 0;
+        self.call = None;
         self.request.clear();
-        encode(call, user_agent, &mut self.request)
+        check(call)?;
+        if !call.url.is_tls {
+            encode(call, user_agent, &mut self.request);
+            self.wire_bytes = self.request.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Makes the bytes of HTTP/1.1, if they are not made yet.
+    pub(super) fn encode_http1(&mut self, user_agent: &str) {
+        if let Some(call) = &self.call {
+            self.request.clear();
+            encode(call, user_agent, &mut self.request);
+            self.wire_bytes = self.request.len() as u64;
+        }
+    }
+
+    /// Makes the header block of HTTP/2; the body that follows it.
+    pub(super) fn encode_http2(&mut self, user_agent: &str) -> Option<Rc<[u8]>> {
+        self.request.clear();
+        let call = self.call.as_ref()?;
+        encode_fields(call, user_agent, &mut self.request);
+        let body = call.body.clone().filter(|body| !body.is_empty());
+        let length = body.as_ref().map_or(0, |body| body.len());
+        self.wire_bytes = h2::request_bytes(self.request.len(), length);
+        body
+    }
+
+    /// The script asks that the connection ends with this request.
+    pub(super) fn asks_for_close(&self) -> bool {
+        let asked = self.header("connection");
+        asked.is_some_and(|value| value.eq_ignore_ascii_case("close"))
+    }
+
+    /// Why HTTP/2 cannot carry it: it has no change of protocols.
+    pub(super) fn refused_by_http2(&self) -> Option<HttpError> {
+        let asked = self.header("upgrade").filter(|value| !value.is_empty())?;
+        Some(HttpError {
+            code: 1000,
+            message: format!("invalid Upgrade request header: [{asked:?}]").into(),
+        })
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.call.as_ref()?.headers.get(name)
     }
 
     /// How it ended with an answer.
@@ -123,6 +199,18 @@ impl Exchange {
         result
     }
 
+    /// The same over HTTP/2, which has no words for a status: they are Go's, and so k6's.
+    pub(super) fn answered_http2(&mut self, answer: Answer, now: Nanos) -> HttpResult {
+        let mut result = self.result(true, now);
+        result.received_bytes = answer.bytes;
+        result.status = answer.status;
+        result.reason = words::of_status(answer.status).into();
+        result.proto = Proto::Http2;
+        result.headers = std::mem::take(&mut self.kept.fields);
+        result.body = std::mem::take(&mut self.kept.body);
+        result
+    }
+
     /// How it ended without one.
     pub(super) fn failed(&mut self, error: HttpError, is_tls: bool, now: Nanos) -> HttpResult {
         let mut result = self.result(is_tls, now);
@@ -132,10 +220,7 @@ impl Exchange {
     }
 
     fn result(&self, is_tls: bool, now: Nanos) -> HttpResult {
-        let sent = self
-            .moments
-            .written
-            .map_or(0, |_| self.request.len() as u64);
+        let sent = self.moments.written.map_or(0, |_| self.wire_bytes);
         HttpResult {
             headers: Headers::default(),
             timings: self.moments.timings(is_tls, now),
@@ -145,9 +230,27 @@ impl Exchange {
     }
 }
 
-/// The bytes of one request. Headers of a script may hold anything: what HTTP does not allow is refused.
-fn encode(call: &HttpCall, user_agent: &str, out: &mut Vec<u8>) -> Result<(), String> {
+/// Headers of a script may hold anything: what HTTP does not allow is refused.
+fn check(call: &HttpCall) -> Result<(), String> {
     check_token(&call.method, "method")?;
+    for (name, value) in call.headers.iter() {
+        check_token(name, "header name")?;
+        if value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
+            return Err(format!("the value of header {name:?} holds a line break"));
+        }
+    }
+    Ok(())
+}
+
+/// The length of the body as `Content-Length` says it, if it does.
+fn said_length(call: &HttpCall) -> Option<usize> {
+    let length = call.body.as_deref().unwrap_or_default().len();
+    let has_body = length > 0 || matches!(&*call.method, "POST" | "PUT" | "PATCH");
+    has_body.then_some(length)
+}
+
+/// The bytes of one request of HTTP/1.1.
+fn encode(call: &HttpCall, user_agent: &str, out: &mut Vec<u8>) {
     put(out, &[&call.method, " ", &call.url.target, " HTTP/1.1\r\n"]);
     let host = call.headers.get("host").unwrap_or(&call.url.authority);
     put(out, &["Host: ", host, "\r\n"]);
@@ -155,21 +258,49 @@ fn encode(call: &HttpCall, user_agent: &str, out: &mut Vec<u8>) -> Result<(), St
         put(out, &["User-Agent: ", user_agent, "\r\n"]);
     }
     for (name, value) in call.headers.iter() {
-        check_token(name, "header name")?;
-        if value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
-            return Err(format!("the value of header {name:?} holds a line break"));
-        }
         if !(name.eq_ignore_ascii_case("host") || name.eq_ignore_ascii_case("content-length")) {
             put(out, &[name, ": ", value, "\r\n"]);
         }
     }
-    let body = call.body.as_deref().unwrap_or_default();
-    if !body.is_empty() || matches!(&*call.method, "POST" | "PUT" | "PATCH") {
-        put(out, &["Content-Length: ", &body.len().to_string(), "\r\n"]);
+    if let Some(length) = said_length(call) {
+        put(out, &["Content-Length: ", &length.to_string(), "\r\n"]);
     }
     out.extend_from_slice(b"\r\n");
-    out.extend_from_slice(body);
-    Ok(())
+    out.extend_from_slice(call.body.as_deref().unwrap_or_default());
+}
+
+/// The header block of one request of HTTP/2.
+fn encode_fields(call: &HttpCall, user_agent: &str, out: &mut Vec<u8>) {
+    let host = call.headers.get("host").unwrap_or(&call.url.authority);
+    write_field(":method", &call.method, out);
+    write_field(":scheme", "https", out);
+    write_field(":authority", host, out);
+    write_field(":path", &call.url.target, out);
+    if call.headers.get("user-agent").is_none() && !user_agent.is_empty() {
+        write_field("user-agent", user_agent, out);
+    }
+    for (name, value) in call.headers.iter() {
+        if !is_of_http1(name) {
+            write_field(name, value, out);
+        }
+    }
+    if let Some(length) = said_length(call) {
+        write_field("content-length", &length.to_string(), out);
+    }
+}
+
+/// Headers of an HTTP/1.1 connection may not go over HTTP/2 (RFC 9113, section 8.2.2); the others are written apart.
+fn is_of_http1(name: &str) -> bool {
+    const THOSE: [&str; 7] = [
+        "connection",
+        "content-length",
+        "host",
+        "keep-alive",
+        "proxy-connection",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    THOSE.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 fn put(out: &mut Vec<u8>, parts: &[&str]) {
@@ -192,6 +323,9 @@ fn check_token(text: &str, what: &str) -> Result<(), String> {
 
 /// The code and words that scripts get for a failure (k6's published table).
 pub(super) fn error_of(failure: &Failure) -> HttpError {
+    if let Some(said) = failure.said {
+        return error_of_http2(said);
+    }
     let (code, words) = match failure.outcome {
         Outcome::Timeout => (1050, Some("request timeout")),
         Outcome::Dns => (1101, None),
@@ -204,5 +338,21 @@ pub(super) fn error_of(failure: &Failure) -> HttpError {
     HttpError {
         code,
         message: words.unwrap_or(&failure.reason).into(),
+    }
+}
+
+/// The table has room for the codes of the protocol: what GOAWAY says from 1611 on, streams from 1631 on.
+fn error_of_http2(said: Said) -> HttpError {
+    let place = |code: u32| u16::try_from(code).ok().filter(|code| *code < 14);
+    let (code, words) = match said {
+        Said::GoAway(code) => (
+            place(code).map_or(1610, |code| 1611 + code),
+            "received GoAway",
+        ),
+        Said::Reset(code) => (place(code).map_or(1630, |code| 1631 + code), "stream error"),
+    };
+    HttpError {
+        code,
+        message: format!("http2: {words} with http2 ErrCode {}", said.name()).into(),
     }
 }

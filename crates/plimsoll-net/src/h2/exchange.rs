@@ -1,13 +1,16 @@
 //! What is said on a connection: frames in, frames and events out; no socket, no clock.
 
+mod sending;
+
+use std::sync::Arc;
+
 use plimsoll_core::Outcome;
 
-use super::Event;
 use super::frame::{self, FrameHead, FrameReader, Piece, code, code_name, flag, kind, setting};
 use super::hpack::{Decoder, HpackError};
 use super::peer::Peer;
-use super::request::EncodedRequest;
-use super::streams::{Stream, Streams};
+use super::streams::Streams;
+use super::{Event, Said, Sink};
 use crate::connection::Failure;
 use crate::h1::Answer;
 
@@ -26,20 +29,23 @@ pub(super) const LAST_STREAM: u32 = (1 << 31) - 1;
 
 /// All but the socket and the frame under way.
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(super) struct Exchange<B = Arc<[u8]>> {
     pub(super) out: Vec<u8>,
     /// Bytes of `out` that were written already.
     pub(super) out_at: usize,
     decoder: Decoder,
-    pub(super) streams: Streams,
+    pub(super) streams: Streams<B>,
     pub(super) peer: Peer,
     /// A header block whose end has not come: its stream, whether that ends with it, and its parts.
     block: Option<(FrameHead, Vec<u8>)>,
     /// Bytes of `DATA` that the peer was not told of as taken.
     taken: u32,
+    /// Some bytes have come.
+    has_heard: bool,
+    /// The server has sent its settings.
     pub(super) is_connected: bool,
-    /// The server takes no new stream.
-    pub(super) is_leaving: bool,
+    /// The code with which the server takes no new stream.
+    pub(super) leaves: Option<u32>,
 }
 
 /// What ends a connection.
@@ -51,13 +57,26 @@ pub(super) enum Problem {
     Frame(&'static str),
     #[error("the server speaks HTTP/1.1 here, not HTTP/2")]
     Http1,
-    #[error("the server closes the connection: {0}{1}")]
-    GoAway(&'static str, String),
+    #[error("the server closes the connection: {name}{1}", name = code_name(*.0))]
+    GoAway(u32, String),
+}
+
+impl Problem {
+    pub(super) fn failure(&self) -> Failure {
+        let said = match self {
+            Self::GoAway(code, _) => Some(Said::GoAway(*code)),
+            _ => None,
+        };
+        Failure {
+            said,
+            ..Failure::new(Outcome::Protocol, self.to_string())
+        }
+    }
 }
 
 const PADDING: Problem = Problem::Frame("padding is longer than its frame");
 
-impl Exchange {
+impl<B: AsRef<[u8]>> Exchange<B> {
     /// With its greeting to be written: it must come before the answer to settings that a server sent right behind its TLS
     /// handshake.
     pub(super) fn new() -> Self {
@@ -69,8 +88,9 @@ impl Exchange {
             peer: Peer::default(),
             block: None,
             taken: 0,
+            has_heard: false,
             is_connected: false,
-            is_leaving: false,
+            leaves: None,
         };
         exchange.greet();
         exchange
@@ -88,41 +108,10 @@ impl Exchange {
         frame::write_word(kind::WINDOW_UPDATE, 0, more, &mut self.out);
     }
 
-    #[inline]
-    pub(super) fn start(&mut self, request: &EncodedRequest, owner: u64) -> u32 {
-        let id = self.streams.next_id();
-        let block = self.peer.block(&request.block);
-        let ends = request.body.is_empty();
-        frame::write_headers(id, block, ends, self.peer.frame_max, &mut self.out);
-        let window = i64::from(self.peer.initial_window);
-        self.streams.push(Stream::new(id, owner, request, window));
-        if !ends {
-            self.send_bodies();
-        }
-        id
-    }
-
-    /// Sends of the bodies under way what the windows allow.
-    fn send_bodies(&mut self) {
-        for stream in self.streams.with_body() {
-            while self.peer.window > 0 && stream.window > 0 {
-                let Some((part, last)) = stream.next_part(&self.peer) else {
-                    break;
-                };
-                let length = part.len();
-                let head = FrameHead {
-                    length,
-                    kind: kind::DATA,
-                    flags: if last { flag::END_STREAM } else { 0 },
-                    stream: stream.id,
-                };
-                head.write(&mut self.out);
-                self.out.extend_from_slice(part);
-                let length = i64::try_from(length).unwrap_or(i64::MAX);
-                stream.sent(length);
-                self.peer.window -= length;
-            }
-        }
+    /// What the server's words keep in memory, bytes.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let block = self.block.as_ref().map_or(0, |(_, parts)| parts.capacity());
+        block + self.out.len() + self.decoder.kept_bytes()
     }
 
     /// Takes what was read.
@@ -130,14 +119,15 @@ impl Exchange {
         &mut self,
         reader: &mut FrameReader,
         bytes: &[u8],
-        events: &mut Vec<Event>,
+        sink: &mut impl Sink,
     ) -> Result<(), Problem> {
-        if !self.is_connected && bytes.starts_with(b"HTTP/1") {
+        if !self.has_heard && bytes.starts_with(b"HTTP/1") {
             return Err(Problem::Http1);
         }
+        self.has_heard |= !bytes.is_empty();
         let mut input = bytes;
         while let Some(piece) = reader.next(&mut input) {
-            if let Err(problem) = self.piece(piece, events) {
+            if let Err(problem) = self.piece(piece, sink) {
                 let mut words = [0; 8];
                 words[4..].copy_from_slice(&code::PROTOCOL_ERROR.to_be_bytes());
                 FrameHead {
@@ -155,7 +145,7 @@ impl Exchange {
         Ok(())
     }
 
-    fn piece(&mut self, piece: Piece<'_>, events: &mut Vec<Event>) -> Result<(), Problem> {
+    fn piece(&mut self, piece: Piece<'_>, sink: &mut impl Sink) -> Result<(), Problem> {
         let kind = match piece {
             Piece::Frame(head, _) | Piece::Data { head, .. } => head.kind,
             Piece::TooLong(_) => {
@@ -169,8 +159,8 @@ impl Exchange {
             return Err(Problem::Frame("a frame cuts into a header block"));
         }
         match piece {
-            Piece::Data { head, bytes, last } => self.data(head, bytes, last, events),
-            Piece::Frame(head, payload) => self.frame(head, payload, events),
+            Piece::Data { head, bytes, last } => self.data(head, bytes, last, sink),
+            Piece::Frame(head, payload) => self.frame(head, payload, sink),
             Piece::TooLong(_) => Ok(()),
         }
     }
@@ -179,23 +169,23 @@ impl Exchange {
         &mut self,
         head: FrameHead,
         payload: &[u8],
-        events: &mut Vec<Event>,
+        sink: &mut impl Sink,
     ) -> Result<(), Problem> {
         match head.kind {
             kind::DATA => {
                 let (body, padding) = frame::without_padding(head, payload).ok_or(PADDING)?;
                 // Padding counts against the window as the body does.
                 self.take(head.stream, padding);
-                self.data(head, body, true, events)
+                self.data(head, body, true, sink)
             }
-            kind::HEADERS => self.headers(head, payload, events),
-            kind::CONTINUATION => self.continuation(head, payload, events),
-            kind::RST_STREAM => self.reset(head, payload, events),
-            kind::SETTINGS => self.settings(head, payload, events),
+            kind::HEADERS => self.headers(head, payload, sink),
+            kind::CONTINUATION => self.continuation(head, payload, sink),
+            kind::RST_STREAM => self.reset(head, payload, sink),
+            kind::SETTINGS => self.settings(head, payload, sink),
             kind::PUSH_PROMISE => Err(Problem::Frame("the server pushes though it may not")),
             kind::PING => self.ping(head, payload),
-            kind::GOAWAY => self.go_away(payload, events),
-            kind::WINDOW_UPDATE => self.window_update(head, payload, events),
+            kind::GOAWAY => self.go_away(payload, sink),
+            kind::WINDOW_UPDATE => self.window_update(head, payload, sink),
             // PRIORITY says nothing any more, and unknown frames are ignored (sections 5.3.2 and 5.5).
             _ => Ok(()),
         }
@@ -207,7 +197,7 @@ impl Exchange {
         head: FrameHead,
         body: &[u8],
         last: bool,
-        events: &mut Vec<Event>,
+        sink: &mut impl Sink,
     ) -> Result<(), Problem> {
         if head.stream == 0 || head.stream >= self.streams.next_id() {
             return Err(Problem::Frame("DATA on a stream that was never opened"));
@@ -217,14 +207,17 @@ impl Exchange {
             return Ok(());
         };
         stream.bytes += body.len() as u64;
+        if !body.is_empty() && stream.status != 0 {
+            sink.body(stream.owner, body);
+        }
         if last {
             stream.bytes += frame::HEAD_BYTES as u64;
         }
         if stream.status == 0 {
             let failure = Failure::new(Outcome::Protocol, "a body came before its headers");
-            self.fail(head.stream, failure, events);
+            self.fail(head.stream, failure, sink);
         } else if last && head.has(flag::END_STREAM) {
-            self.answered(head.stream, events);
+            self.answered(head.stream, sink);
         }
         Ok(())
     }
@@ -250,7 +243,7 @@ impl Exchange {
         &mut self,
         head: FrameHead,
         payload: &[u8],
-        events: &mut Vec<Event>,
+        sink: &mut impl Sink,
     ) -> Result<(), Problem> {
         let (mut block, _) = frame::without_padding(head, payload).ok_or(PADDING)?;
         if head.has(flag::PRIORITY) {
@@ -262,14 +255,14 @@ impl Exchange {
             self.block = Some((head, block.to_vec()));
             return Ok(());
         }
-        self.header_block(head, block, events)
+        self.header_block(head, block, sink)
     }
 
     fn continuation(
         &mut self,
         head: FrameHead,
         payload: &[u8],
-        events: &mut Vec<Event>,
+        sink: &mut impl Sink,
     ) -> Result<(), Problem> {
         let Some((first, mut block)) = self.block.take() else {
             return Err(Problem::Frame("CONTINUATION follows no header block"));
@@ -279,7 +272,7 @@ impl Exchange {
             return Err(Problem::Frame("CONTINUATION where none belongs"));
         }
         if head.has(flag::END_HEADERS) {
-            return self.header_block(first, &block, events);
+            return self.header_block(first, &block, sink);
         }
         self.block = Some((first, block));
         Ok(())
@@ -290,19 +283,27 @@ impl Exchange {
         &mut self,
         head: FrameHead,
         block: &[u8],
-        events: &mut Vec<Event>,
+        sink: &mut impl Sink,
     ) -> Result<(), Problem> {
         if head.stream == 0 || head.stream >= self.streams.next_id() {
             return Err(Problem::Frame("HEADERS on a stream that was never opened"));
         }
+        let stream = self.streams.get(head.stream);
+        // Of informational answers and of trailers only what they mean for the stream is looked at.
+        let taker = stream.as_ref().filter(|stream| stream.status == 0);
+        let taker = taker.map(|stream| stream.owner);
         let mut status = 0;
         self.decoder
             .decode(block, &mut |name: &[u8], value: &[u8]| {
                 if name == b":status" {
                     status = parse_status(value);
+                } else if status >= 200
+                    && let Some(owner) = taker
+                {
+                    sink.field(owner, name, value);
                 }
             })?;
-        let Some(stream) = self.streams.get(head.stream) else {
+        let Some(stream) = stream else {
             return Ok(());
         };
         stream.bytes += (frame::HEAD_BYTES + block.len()) as u64;
@@ -321,15 +322,15 @@ impl Exchange {
         };
         if let Some(problem) = problem {
             let failure = Failure::new(Outcome::Protocol, problem);
-            self.fail(head.stream, failure, events);
+            self.fail(head.stream, failure, sink);
         } else if ends {
-            self.answered(head.stream, events);
+            self.answered(head.stream, sink);
         }
         Ok(())
     }
 
     #[inline]
-    fn answered(&mut self, id: u32, events: &mut Vec<Event>) {
+    fn answered(&mut self, id: u32, sink: &mut impl Sink) {
         let Some(stream) = self.streams.remove(id) else {
             return;
         };
@@ -337,22 +338,22 @@ impl Exchange {
             // The answer came before all of the request was sent, and nobody needs the rest.
             frame::write_word(kind::RST_STREAM, id, code::CANCEL, &mut self.out);
         }
-        events.push(Event::Answered {
+        sink.event(Event::Answered {
             owner: stream.owner,
             answer: Answer {
                 status: stream.status,
                 bytes: stream.bytes,
-                keepalive: !self.is_leaving,
+                keepalive: self.leaves.is_none(),
             },
         });
     }
 
     /// Gives one stream up.
-    fn fail(&mut self, id: u32, failure: Failure, events: &mut Vec<Event>) {
+    fn fail(&mut self, id: u32, failure: Failure, sink: &mut impl Sink) {
         if let Some(stream) = self.streams.remove(id) {
             frame::write_word(kind::RST_STREAM, id, code::PROTOCOL_ERROR, &mut self.out);
             let owner = stream.owner;
-            events.push(Event::Failed { owner, failure });
+            sink.event(Event::Failed { owner, failure });
         }
     }
 
@@ -360,7 +361,7 @@ impl Exchange {
         &mut self,
         head: FrameHead,
         payload: &[u8],
-        events: &mut Vec<Event>,
+        sink: &mut impl Sink,
     ) -> Result<(), Problem> {
         let code = word(payload, "RST_STREAM is not 4 bytes long")?;
         if head.stream == 0 || head.stream >= self.streams.next_id() {
@@ -370,9 +371,12 @@ impl Exchange {
         }
         if let Some(stream) = self.streams.remove(head.stream) {
             let reason = format!("the server reset the stream: {}", code_name(code));
-            events.push(Event::Failed {
+            sink.event(Event::Failed {
                 owner: stream.owner,
-                failure: Failure::new(Outcome::Reset, reason),
+                failure: Failure {
+                    said: Some(Said::Reset(code)),
+                    ..Failure::new(Outcome::Reset, reason)
+                },
             });
         }
         Ok(())
@@ -382,7 +386,7 @@ impl Exchange {
         &mut self,
         head: FrameHead,
         payload: &[u8],
-        events: &mut Vec<Event>,
+        sink: &mut impl Sink,
     ) -> Result<(), Problem> {
         if head.has(flag::ACK) {
             return Ok(());
@@ -403,7 +407,7 @@ impl Exchange {
         self.send_bodies();
         if !self.is_connected {
             self.is_connected = true;
-            events.push(Event::Connected);
+            sink.event(Event::Connected);
         }
         Ok(())
     }
@@ -429,12 +433,20 @@ impl Exchange {
     }
 
     /// Streams above the last one that the server names were not looked at (section 6.8).
-    fn go_away(&mut self, payload: &[u8], events: &mut Vec<Event>) -> Result<(), Problem> {
+    fn go_away(&mut self, payload: &[u8], sink: &mut impl Sink) -> Result<(), Problem> {
         let last = word(payload.get(..4).unwrap_or_default(), "GOAWAY is too short")?;
         let code = word(payload.get(4..8).unwrap_or_default(), "GOAWAY is too short")?;
-        self.is_leaving = true;
+        self.leaves = Some(code);
         for owner in self.streams.take_above(last & LAST_STREAM) {
-            events.push(Event::Unprocessed { owner });
+            let reason = format!(
+                "the server closes the connection without a look at the request: {}",
+                code_name(code)
+            );
+            let failure = Failure {
+                said: Some(Said::GoAway(code)),
+                ..Failure::new(Outcome::Protocol, reason)
+            };
+            sink.event(Event::Unprocessed { owner, failure });
         }
         if code == code::NO_ERROR {
             return Ok(());
@@ -446,33 +458,7 @@ impl Exchange {
         } else {
             format!(" ({said})")
         };
-        Err(Problem::GoAway(code_name(code), said))
-    }
-
-    fn window_update(
-        &mut self,
-        head: FrameHead,
-        payload: &[u8],
-        events: &mut Vec<Event>,
-    ) -> Result<(), Problem> {
-        const WINDOW_MAX: i64 = (1 << 31) - 1;
-        let more = i64::from(word(payload, "WINDOW_UPDATE is not 4 bytes long")? & LAST_STREAM);
-        if head.stream == 0 {
-            self.peer.window += more;
-            if more == 0 || self.peer.window > WINDOW_MAX {
-                return Err(Problem::Frame("WINDOW_UPDATE of nothing, or of too much"));
-            }
-        } else if let Some(stream) = self.streams.get(head.stream) {
-            stream.window += more;
-            if more == 0 || stream.window > WINDOW_MAX {
-                let reason = "WINDOW_UPDATE of nothing, or of too much";
-                let failure = Failure::new(Outcome::Protocol, reason);
-                self.fail(head.stream, failure, events);
-                return Ok(());
-            }
-        }
-        self.send_bodies();
-        Ok(())
+        Err(Problem::GoAway(code, said))
     }
 }
 

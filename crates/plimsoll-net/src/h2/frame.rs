@@ -271,6 +271,11 @@ impl FrameReader {
         Some(Piece::Frame(head, self.whole.get(HEAD_BYTES..)?))
     }
 
+    /// What is kept in memory, bytes.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.held.capacity() + self.whole.capacity()
+    }
+
     fn fill(&mut self, wanted: usize, input: &mut &[u8]) {
         let missing = wanted.saturating_sub(self.held.len()).min(input.len());
         let (taken, rest) = input.split_at(missing);

@@ -14,6 +14,9 @@ const ENTRY_OVERHEAD: usize = 32;
 /// Decoded text of one header block; beyond it an answer is an attack or a bug, as with a head of HTTP/1.1.
 const TEXT_MAX: usize = 64 << 10;
 
+/// Begins a header block: the sender's table has no room from now on (section 6.3).
+pub(super) const TABLE_EMPTIED: u8 = 0x20;
+
 /// A header block that cannot be decoded: the connection's state is lost with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HpackError {
@@ -91,6 +94,12 @@ impl Decoder {
             }
         }
         Ok(())
+    }
+
+    /// What is kept in memory, bytes.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let entries: usize = self.entries.iter().map(|one| one.text.capacity()).sum();
+        entries + self.name.capacity() + self.value.capacity()
     }
 
     /// One field; returns the bytes of its text.
@@ -267,7 +276,7 @@ impl Block {
         if size > TABLE_BYTES {
             (first, next) = (plain.clone(), plain.clone());
         }
-        let emptied = [&[0x20], plain.as_slice()].concat();
+        let emptied = [&[TABLE_EMPTIED], plain.as_slice()].concat();
         Self {
             first,
             next,
@@ -285,6 +294,28 @@ fn literal((name, value): &(&str, &str), (prefix, pattern): (u32, u8), out: &mut
         string(name, out);
     }
     string(value, out);
+}
+
+/// Appends a field to a header block, for requests that differ each time: it leaves no trace in the peer's table. The name
+/// may be in any case.
+pub fn write_field(name: &str, value: &str, out: &mut Vec<u8>) {
+    let is_known = |(known, _): &(&str, &str)| known.eq_ignore_ascii_case(name);
+    let Some(first) = STATIC.iter().position(is_known) else {
+        number(0, 4, 0, out);
+        number(name.len(), 7, 0, out);
+        out.extend(name.bytes().map(|byte| byte.to_ascii_lowercase()));
+        return string(value, out);
+    };
+    let mut same = STATIC
+        .iter()
+        .skip(first)
+        .take_while(|field| is_known(field));
+    if let Some(at) = same.position(|(_, known)| *known == value) {
+        number(first + at + 1, 7, 0x80, out);
+    } else {
+        number(first + 1, 4, 0, out);
+        string(value, out);
+    }
 }
 
 /// Not Huffman-coded: what is sent once per connection is not worth it.

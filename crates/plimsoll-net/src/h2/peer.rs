@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::frame::setting;
-use super::hpack::Block;
+use super::hpack::{Block, TABLE_EMPTIED};
 
 /// Streams at once to a server that names no limit, as most clients assume; servers usually say 100 to 250.
 const STREAMS_BEFORE: u32 = 100;
@@ -68,6 +68,15 @@ impl Peer {
             }
         }
         Ok(())
+    }
+
+    /// The word that its table is not used any more, if the server has to hear that before the next header block.
+    pub(super) fn unheard_of_table(&mut self) -> Option<u8> {
+        let is_unheard_of = matches!(self.table, Table::Shrunk);
+        if is_unheard_of {
+            self.table = Table::Unused;
+        }
+        is_unheard_of.then_some(TABLE_EMPTIED)
     }
 
     /// The form of a request's headers that this connection needs now.

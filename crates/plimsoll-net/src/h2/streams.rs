@@ -1,12 +1,9 @@
 //! The streams of a connection that wait for their answers, in order of their numbers.
 
-use std::sync::Arc;
-
 use super::peer::Peer;
-use super::request::EncodedRequest;
 
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct Stream<B> {
     pub(super) id: u32,
     pub(super) owner: u64,
     /// `0` until the head has come.
@@ -18,12 +15,11 @@ pub(super) struct Stream {
     /// What the peer still takes of the body.
     pub(super) window: i64,
     /// The request's body while some of it is to be sent.
-    body: Option<(Arc<[u8]>, usize)>,
+    body: Option<(B, usize)>,
 }
 
-impl Stream {
-    pub(super) fn new(id: u32, owner: u64, request: &EncodedRequest, window: i64) -> Self {
-        let body = (!request.body.is_empty()).then(|| (Arc::clone(&request.body), 0));
+impl<B: AsRef<[u8]>> Stream<B> {
+    pub(super) fn new(id: u32, owner: u64, body: Option<B>, window: i64) -> Self {
         Self {
             id,
             owner,
@@ -31,7 +27,7 @@ impl Stream {
             bytes: 0,
             taken: 0,
             window,
-            body,
+            body: body.map(|body| (body, 0)),
         }
     }
 
@@ -43,7 +39,7 @@ impl Stream {
     pub(super) fn next_part(&self, peer: &Peer) -> Option<(&[u8], bool)> {
         let (body, sent) = self.body.as_ref()?;
         let allowed = usize::try_from(self.window.min(peer.window)).ok()?;
-        let left = body.get(*sent..)?;
+        let left = body.as_ref().get(*sent..)?;
         let length = left.len().min(allowed).min(peer.frame_max);
         Some((left.get(..length)?, length == left.len()))
     }
@@ -52,7 +48,7 @@ impl Stream {
         self.window -= length;
         if let Some((body, sent)) = &mut self.body {
             *sent += length.unsigned_abs() as usize;
-            if *sent >= body.len() {
+            if *sent >= body.as_ref().len() {
                 self.body = None;
             }
         }
@@ -61,12 +57,12 @@ impl Stream {
 
 /// Few enough at a time, and answered nearly in order, that a sorted list is faster than any map.
 #[derive(Debug)]
-pub(super) struct Streams {
-    list: Vec<Stream>,
+pub(super) struct Streams<B> {
+    list: Vec<Stream<B>>,
     next_id: u32,
 }
 
-impl Default for Streams {
+impl<B> Default for Streams<B> {
     fn default() -> Self {
         Self {
             list: Vec::new(),
@@ -75,7 +71,7 @@ impl Default for Streams {
     }
 }
 
-impl Streams {
+impl<B: AsRef<[u8]>> Streams<B> {
     /// The number of the next stream; clients have the odd ones.
     pub(super) fn next_id(&self) -> u32 {
         self.next_id
@@ -85,7 +81,7 @@ impl Streams {
         self.list.len()
     }
 
-    pub(super) fn push(&mut self, stream: Stream) {
+    pub(super) fn push(&mut self, stream: Stream<B>) {
         self.next_id = stream.id + 2;
         self.list.push(stream);
     }
@@ -96,18 +92,23 @@ impl Streams {
     }
 
     #[inline]
-    pub(super) fn get(&mut self, id: u32) -> Option<&mut Stream> {
+    pub(super) fn get(&mut self, id: u32) -> Option<&mut Stream<B>> {
         let place = self.place(id)?;
         self.list.get_mut(place)
     }
 
     #[inline]
-    pub(super) fn remove(&mut self, id: u32) -> Option<Stream> {
+    pub(super) fn remove(&mut self, id: u32) -> Option<Stream<B>> {
         let place = self.place(id)?;
         Some(self.list.remove(place))
     }
 
-    pub(super) fn with_body(&mut self) -> impl Iterator<Item = &mut Stream> {
+    pub(super) fn has_body_left(&self, id: u32) -> bool {
+        let stream = self.place(id).and_then(|place| self.list.get(place));
+        stream.is_some_and(Stream::has_body_left)
+    }
+
+    pub(super) fn with_body(&mut self) -> impl Iterator<Item = &mut Stream<B>> {
         self.list.iter_mut().filter(|stream| stream.has_body_left())
     }
 

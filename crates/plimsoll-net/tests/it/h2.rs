@@ -1,11 +1,13 @@
 //! The HTTP/2 client against the server of another hand: the h2 crate.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use plimsoll_core::plan::Request;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::connection::{SCRATCH_BYTES, Setup};
-use plimsoll_net::h2::{Connection, EncodedRequest, Event};
+use plimsoll_net::h2::{Connection, EncodedRequest, Event, Sink, write_field};
 use plimsoll_net::poll::Poll;
 use plimsoll_net::{Failure, Target};
 
@@ -121,6 +123,82 @@ fn bodies_larger_than_all_windows_go_both_ways() {
                 "{answer:?}"
             );
         }
+    }
+}
+
+/// What came of each stream.
+#[derive(Default)]
+struct Kept {
+    events: Vec<Event>,
+    fields: BTreeMap<u64, Vec<(String, String)>>,
+    bodies: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Sink for Kept {
+    fn event(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    fn field(&mut self, owner: u64, name: &[u8], value: &[u8]) {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let fields = self.fields.entry(owner).or_default();
+        fields.push((text(name), text(value)));
+    }
+
+    fn body(&mut self, owner: u64, bytes: &[u8]) {
+        self.bodies
+            .entry(owner)
+            .or_default()
+            .extend_from_slice(bytes);
+    }
+}
+
+#[test]
+fn requests_that_differ_get_each_its_own_head_and_body() {
+    let address = serve(10);
+    let mut client = Client::connect(address);
+    let body =
+        |owner: u64| -> Arc<[u8]> { Arc::from(format!("{owner} ").repeat(9_000).as_bytes()) };
+    for owner in 0..10 {
+        let mut block = Vec::new();
+        for (name, value) in [
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":authority", "shop.test"),
+            (":path", "/echo"),
+            ("X-Trace", &owner.to_string()),
+        ] {
+            write_field(name, value, &mut block);
+        }
+        client
+            .connection
+            .start_plain(&block, Some(body(owner)), owner);
+    }
+    let (mut kept, mut ready) = (Kept::default(), Vec::new());
+    while kept.events.len() < 10 {
+        client.connection.flush().unwrap();
+        client.poll.wait(Nanos::from_secs(20), &mut ready).unwrap();
+        let one = ready.pop().expect("something comes within 20 s");
+        let read = client
+            .connection
+            .ready(one.hung_up, &mut client.scratch, &mut kept);
+        read.unwrap();
+    }
+    let expected: Vec<(u64, u16)> = (0..10).map(|owner| (owner, 200)).collect();
+    assert_eq!(statuses(&kept.events), expected);
+    for owner in 0..10 {
+        assert_eq!(kept.bodies[&owner], *body(owner), "{owner}");
+        let length = body(owner).len().to_string();
+        let fields = [("x-served-by", "h2"), ("content-length", &length)];
+        for (name, value) in fields {
+            let field = (name.to_owned(), value.to_owned());
+            assert!(
+                kept.fields[&owner].contains(&field),
+                "{:?}",
+                kept.fields[&owner]
+            );
+        }
+        assert!(kept.fields[&owner].iter().all(|(name, _)| name != "x-end"));
     }
 }
 

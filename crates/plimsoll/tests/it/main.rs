@@ -5,6 +5,7 @@
 mod bad_input;
 mod docdb;
 mod fixtures;
+mod http2;
 mod mutual_tls;
 mod options;
 mod outputs;

@@ -52,6 +52,7 @@ impl Client {
                 }
             }
         }
+        self.flush();
     }
 
     pub(super) fn sweep_unnamed(&mut self, now: Nanos) {

@@ -3,8 +3,10 @@
 use plimsoll_core::plan::Request;
 use proptest::prelude::*;
 
+use super::sending::AHEAD_MAX;
 use super::*;
 use crate::h2::hpack::Block;
+use crate::h2::request::EncodedRequest;
 use crate::target::Target;
 
 /// A frame that says nothing any more, but that servers may send.
@@ -305,10 +307,10 @@ fn a_server_that_leaves_names_what_it_did_not_look_at() {
         [],
         "a warning"
     );
-    assert!(side.exchange.is_leaving);
-    assert_eq!(
-        side.hear(&leave(3, 0, b"")).unwrap(),
-        [Event::Unprocessed { owner: 3 }]
+    assert!(side.exchange.leaves.is_some());
+    let events = side.hear(&leave(3, 0, b"")).unwrap();
+    assert!(
+        matches!(&events[..], [Event::Unprocessed { owner: 3, failure }] if failure.said == Some(Said::GoAway(0)))
     );
     let events = side.hear(&answer(1, "200", b"")).unwrap();
     assert!(matches!(events[..], [Event::Answered { owner: 1, answer }] if !answer.keepalive));
@@ -481,4 +483,130 @@ proptest! {
         }
         prop_assert!(ended + side.exchange.streams.len() <= 3, "each stream ends once");
     }
+}
+
+/// Keeps what came of every stream.
+#[derive(Default)]
+struct Kept {
+    events: Vec<Event>,
+    fields: Vec<(u64, String)>,
+    body: Vec<u8>,
+}
+
+impl Sink for Kept {
+    fn event(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    fn field(&mut self, owner: u64, name: &[u8], value: &[u8]) {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        self.fields
+            .push((owner, format!("{}: {}", text(name), text(value))));
+    }
+
+    fn body(&mut self, owner: u64, bytes: &[u8]) {
+        assert_eq!(owner, 7);
+        self.body.extend_from_slice(bytes);
+    }
+}
+
+#[test]
+fn a_sink_gets_the_final_head_and_the_body_and_nothing_else() {
+    let mut side = Side::connected(&[]);
+    side.exchange.start(&request("GET", b""), 7);
+    let trailers = Block::new(&[("x-end", "1")]).plain;
+    let mut said = frame_of(kind::HEADERS, flag::END_HEADERS, 1, &head_of("103"));
+    said.extend(frame_of(
+        kind::HEADERS,
+        flag::END_HEADERS,
+        1,
+        &head_of("200"),
+    ));
+    said.extend(frame_of(kind::DATA, 0, 1, b"hel"));
+    said.extend(frame_of(kind::DATA, flag::PADDED, 1, b"\x02lo\0\0"));
+    let ends = flag::END_HEADERS | flag::END_STREAM;
+    said.extend(frame_of(kind::HEADERS, ends, 1, &trailers));
+    let mut kept = Kept::default();
+    let Side { exchange, reader } = &mut side;
+    exchange.read(reader, &said, &mut kept).unwrap();
+    assert_eq!(kept.fields, [(7, "server: test".to_owned())]);
+    assert_eq!(kept.body, b"hello");
+    assert!(
+        matches!(&kept.events[..], [Event::Answered { owner: 7, answer }] if answer.status == 200)
+    );
+}
+
+#[test]
+fn a_request_of_its_own_is_readable_whatever_the_server_says_of_its_table() {
+    let mut block = Vec::new();
+    let fields = [
+        (":method", "POST"),
+        (":path", "/cart"),
+        ("X-Trace", "Seven"),
+        ("accept-encoding", "gzip, deflate"),
+        ("Content-Length", "3"),
+    ];
+    for (name, value) in fields {
+        crate::h2::write_field(name, value, &mut block);
+    }
+    let mut side = Side::connected(&[(setting::HEADER_TABLE_SIZE, 0)]);
+    let body: Arc<[u8]> = Arc::from(&b"abc"[..]);
+    side.exchange
+        .start_plain(&block, Some(Arc::clone(&body)), 0);
+    side.exchange.start_plain(&block, None, 1);
+    let said = side.said();
+    let (mut decoder, mut read) = (Decoder::default(), Vec::new());
+    let heads = said.iter().filter(|(head, _)| head.kind == kind::HEADERS);
+    for (place, (_, payload)) in heads.enumerate() {
+        // The word about the table comes once, before all fields.
+        assert_eq!(payload[0] == 0x20, place == 0);
+        let mut keep = |name: &[u8], value: &[u8]| read.push((name.to_vec(), value.to_vec()));
+        decoder.decode(payload, &mut keep).unwrap();
+    }
+    let lower =
+        fields.map(|(name, value)| (name.to_lowercase().into_bytes(), value.as_bytes().to_vec()));
+    assert_eq!(read, [lower.clone(), lower].concat());
+    assert!(
+        said.iter()
+            .any(|(head, payload)| head.kind == kind::DATA && payload == b"abc")
+    );
+}
+
+#[test]
+fn a_large_body_is_not_held_twice_however_much_the_server_takes() {
+    let most = i32::MAX.cast_unsigned();
+    let mut side = Side::connected(&[(setting::INITIAL_WINDOW_SIZE, most)]);
+    let more = (most - 65_535).to_be_bytes();
+    side.hear(&frame_of(kind::WINDOW_UPDATE, 0, 0, &more))
+        .unwrap();
+    let length = 10_000_000;
+    side.exchange
+        .start(&request("POST", &vec![b'x'; length]), 1);
+    let mut sent = 0;
+    while side.exchange.has_bodies_held_back() {
+        assert!(side.exchange.out.len() < AHEAD_MAX + 20_000);
+        let data = side
+            .said()
+            .into_iter()
+            .filter(|(head, _)| head.kind == kind::DATA);
+        sent += data.map(|(_, payload)| payload.len()).sum::<usize>();
+        side.exchange.send_bodies();
+    }
+    let last = side.said();
+    assert!(last.last().unwrap().0.has(flag::END_STREAM));
+    let data = last.iter().filter(|(head, _)| head.kind == kind::DATA);
+    assert_eq!(
+        sent + data.map(|(_, payload)| payload.len()).sum::<usize>(),
+        length
+    );
+}
+
+#[test]
+fn a_frame_whose_contents_look_like_http_1_is_still_a_frame() {
+    let mut side = Side::new();
+    let frame = frame_of(kind::SETTINGS, 0, 0, b"HTTP/1");
+    assert_eq!(side.hear(&frame[..9]).unwrap(), []);
+    assert_eq!(side.hear(&frame[9..]).unwrap(), [Event::Connected]);
+    let mut other = Side::new();
+    assert_eq!(other.hear(b"HTTP/1.1 400").unwrap_err(), Problem::Http1);
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use plimsoll_core::scenario::{Flag, Settings};
 use plimsoll_engine::scripted::Naming;
-use plimsoll_net::tls::{Identity, TlsChoice, TlsVersion};
+use plimsoll_net::tls::{Identity, Offer, TlsChoice, TlsVersion};
 use serde_json::Value;
 
 use super::invalid;
@@ -19,8 +19,19 @@ pub(super) fn choice(said: &Settings) -> Result<TlsChoice> {
         insecure: said.is_set(Flag::InsecureSkipTlsVerify),
         versions: versions.unwrap_or_default(),
         suites: said.tls_cipher_suites.clone(),
-        ..TlsChoice::default()
+        identity: None,
+        offer: offer(std::env::var("GODEBUG").ok().as_deref()),
     })
+}
+
+/// HTTP/2 is offered, as k6 does; its switch of Go's settings works here too.
+fn offer(settings: Option<&str>) -> Offer {
+    let mut settings = settings.unwrap_or_default().split(',');
+    if settings.any(|one| one == "http2client=0") {
+        Offer::Http1
+    } else {
+        Offer::Both
+    }
 }
 
 /// One version, or `{ min, max }`.

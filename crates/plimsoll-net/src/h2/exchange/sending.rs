@@ -1,0 +1,115 @@
+//! What this side says: requests with their bodies, as far as the windows allow, and whether the server is there.
+
+use std::sync::Arc;
+
+use plimsoll_core::Outcome;
+
+use super::super::Sink;
+use super::super::frame::{self, FrameHead, flag, kind};
+use super::super::request::EncodedRequest;
+use super::super::streams::Stream;
+use super::{Exchange, LAST_STREAM, Problem, word};
+use crate::connection::Failure;
+
+/// Bytes of bodies that are made ready beyond what was written: a few times what TLS takes at once.
+pub(super) const AHEAD_MAX: usize = 256 << 10;
+
+impl Exchange {
+    #[inline]
+    pub(in crate::h2) fn start(&mut self, request: &EncodedRequest, owner: u64) -> u32 {
+        let block = self.peer.block(&request.block);
+        let body = (!request.body.is_empty()).then(|| Arc::clone(&request.body));
+        self.open(block, body, owner)
+    }
+}
+
+impl<B: AsRef<[u8]>> Exchange<B> {
+    /// Starts a stream with a header block that leaves no trace in the peer's table.
+    pub(in crate::h2) fn start_plain(&mut self, block: &[u8], body: Option<B>, owner: u64) -> u32 {
+        match self.peer.unheard_of_table() {
+            Some(word) => self.open(&[&[word], block].concat(), body, owner),
+            None => self.open(block, body, owner),
+        }
+    }
+
+    #[inline]
+    fn open(&mut self, block: &[u8], body: Option<B>, owner: u64) -> u32 {
+        let id = self.streams.next_id();
+        let ends = body.is_none();
+        frame::write_headers(id, block, ends, self.peer.frame_max, &mut self.out);
+        let window = i64::from(self.peer.initial_window);
+        self.streams.push(Stream::new(id, owner, body, window));
+        if !ends {
+            self.send_bodies();
+        }
+        id
+    }
+
+    /// Asks the server whether it is there.
+    pub(in crate::h2) fn ping_peer(&mut self) {
+        let head = FrameHead {
+            length: 8,
+            kind: kind::PING,
+            flags: 0,
+            stream: 0,
+        };
+        head.write(&mut self.out);
+        self.out.extend_from_slice(b"plimsoll");
+    }
+
+    /// Sends of the bodies under way what the windows allow, and not much more than the socket takes.
+    pub(in crate::h2) fn send_bodies(&mut self) {
+        for stream in self.streams.with_body() {
+            while self.peer.window > 0 && stream.window > 0 && self.out.len() < AHEAD_MAX {
+                let Some((part, last)) = stream.next_part(&self.peer) else {
+                    break;
+                };
+                let length = part.len();
+                let head = FrameHead {
+                    length,
+                    kind: kind::DATA,
+                    flags: if last { flag::END_STREAM } else { 0 },
+                    stream: stream.id,
+                };
+                head.write(&mut self.out);
+                self.out.extend_from_slice(part);
+                let length = i64::try_from(length).unwrap_or(i64::MAX);
+                stream.sent(length);
+                self.peer.window -= length;
+            }
+        }
+    }
+
+    /// Some body could go on as soon as there is room for it.
+    pub(in crate::h2) fn has_bodies_held_back(&mut self) -> bool {
+        let has_window = |stream: &mut Stream<B>| stream.window > 0;
+        self.peer.window > 0 && self.streams.with_body().any(has_window)
+    }
+
+    /// The peer takes more.
+    pub(super) fn window_update(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<(), Problem> {
+        const WINDOW_MAX: i64 = (1 << 31) - 1;
+        let more = i64::from(word(payload, "WINDOW_UPDATE is not 4 bytes long")? & LAST_STREAM);
+        if head.stream == 0 {
+            self.peer.window += more;
+            if more == 0 || self.peer.window > WINDOW_MAX {
+                return Err(Problem::Frame("WINDOW_UPDATE of nothing, or of too much"));
+            }
+        } else if let Some(stream) = self.streams.get(head.stream) {
+            stream.window += more;
+            if more == 0 || stream.window > WINDOW_MAX {
+                let reason = "WINDOW_UPDATE of nothing, or of too much";
+                let failure = Failure::new(Outcome::Protocol, reason);
+                self.fail(head.stream, failure, sink);
+                return Ok(());
+            }
+        }
+        self.send_bodies();
+        Ok(())
+    }
+}
