@@ -2,7 +2,7 @@
 
 pub mod catalogue;
 mod children;
-mod clock;
+pub(crate) mod clock;
 mod cores;
 mod disk;
 mod fixture;

@@ -5,6 +5,7 @@
 mod bad_input;
 mod docdb;
 mod fixtures;
+mod lab;
 mod mutual_tls;
 mod options;
 mod outputs;
