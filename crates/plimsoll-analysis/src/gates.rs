@@ -8,7 +8,7 @@ mod limits;
 mod quality;
 
 use plimsoll_core::Tally;
-use plimsoll_core::record::Record;
+use plimsoll_core::record::{Observation, Record, Seen};
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::verdict::{Gate, GateState};
 use plimsoll_core::window::Window;
@@ -60,6 +60,19 @@ impl<'a> Case<'a> {
         self.windows()
             .map(|window| window.length_ns.as_secs_f64())
             .sum()
+    }
+
+    /// The tier that the load goes to: the sampler puts it first, whatever it is called. A script may talk to many,
+    /// unless the lab said which.
+    pub(crate) fn target(self) -> &'a str {
+        let processes = |o: &&Observation| matches!(o.seen, Seen::Process(_) | Seen::Listener(_));
+        let mut observed = self.record.observations.iter().filter(processes);
+        let header = &self.record.header;
+        let is_one = !header.plan.request.is_script() || header.lab.is_some();
+        observed
+            .next()
+            .filter(|_| is_one)
+            .map_or("target", |o| o.tier.as_str())
     }
 
     /// The level was played at a rate that changes on purpose.

@@ -5,6 +5,7 @@
 mod fold;
 mod observation;
 mod read;
+mod setup;
 
 use std::io::{self, Write};
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use observation::*;
 pub use read::{ReadError, Record, Remark};
+pub use setup::{LabSetup, TierSetup};
 
 use crate::plan::Plan;
 use crate::step::Step;
@@ -38,6 +40,9 @@ pub struct Header {
     /// What a reader must know of the set-up, in the words of who started the run.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
+    /// A run of the lab: its variant, and the tiers as they were started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lab: Option<LabSetup>,
 }
 
 /// The host that generated the load.

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use plimsoll_core::Nanos;
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -54,6 +55,55 @@ pub enum LabError {
         action: String,
         source: io::Error,
     },
+    #[error("{place}: {problem}")]
+    Experiment {
+        /// File and line.
+        place: String,
+        problem: String,
+    },
+    #[error("tiers.{tier}: {problem}")]
+    Tier { tier: String, problem: String },
+    #[error(
+        "tiers.{tier}.port: {port} on 127.0.0.1 cannot be had: {source}; end what listens there, or leave `port` out for a free one"
+    )]
+    Port {
+        tier: String,
+        port: u16,
+        source: io::Error,
+    },
+    #[error(
+        "variant `{variant}` asks for {asked} cores ({shares}) and this machine has {cores}: lower `cpu` of its tiers, their `instances`, or `cpu` of [test]"
+    )]
+    TooSmall {
+        variant: String,
+        /// Every share by name.
+        shares: String,
+        asked: f64,
+        cores: usize,
+    },
+    #[error("tier {tier} {how}{}\n  {fix}", words(.said))]
+    TierDied {
+        tier: String,
+        /// `ended with exit code 1 before it was ready`
+        how: String,
+        /// The last lines of its log, indented.
+        said: String,
+        fix: String,
+    },
+    #[error("tier {tier} was not ready within {within}: {what}{}\n  {fix}", words(.said))]
+    NotReady {
+        tier: String,
+        within: Nanos,
+        what: String,
+        said: String,
+        fix: String,
+    },
+    #[error("memory cannot be limited here: {reason}; leave `memory` out, or run as root")]
+    Confine { reason: String },
+    #[error("lab-launch and lab-guardian belong to plimsoll lab; start that instead")]
+    Launch,
+    #[error("stopped while a tier was started")]
+    Stopped,
     #[error("the shop's store at {path} failed: {source}")]
     Store {
         path: String,
@@ -76,6 +126,18 @@ impl LabError {
         )
     }
 
+    /// True when a tier that was to run did not, rather than the file that describes it.
+    pub fn is_of_running_tier(&self) -> bool {
+        matches!(self, Self::TierDied { .. } | Self::NotReady { .. })
+    }
+
+    pub(crate) fn tier(tier: &str, problem: impl Into<String>) -> Self {
+        Self::Tier {
+            tier: tier.to_owned(),
+            problem: problem.into(),
+        }
+    }
+
     pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let action = action.into();
         |source| Self::Io { action, source }
@@ -87,6 +149,15 @@ fn suggestion(name: Option<&'static str>) -> String {
         || ";".to_owned(),
         |name| format!("; did you mean {name:?}?"),
     )
+}
+
+/// The last lines of a log as part of a sentence.
+fn words(said: &str) -> String {
+    if said.is_empty() {
+        "; it printed nothing".to_owned()
+    } else {
+        format!("; its last words:\n{}", said.trim_end())
+    }
 }
 
 fn listen_hint(source: &io::Error) -> &'static str {

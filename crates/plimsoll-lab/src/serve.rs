@@ -3,7 +3,7 @@
 mod article;
 pub mod catalogue;
 mod children;
-mod clock;
+pub(crate) mod clock;
 mod cores;
 mod disk;
 mod documents;

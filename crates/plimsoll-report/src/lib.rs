@@ -28,4 +28,5 @@ pub mod k6;
 pub mod live;
 pub mod markdown;
 pub mod terminal;
+pub mod variants;
 pub mod view;

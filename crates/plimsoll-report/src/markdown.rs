@@ -176,7 +176,7 @@ fn gates(out: &mut String, view: &View) {
 }
 
 /// Text that cannot become markup, a mention or a link, nor end a table cell.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in format::clean(text).chars() {
         match letter {

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use plimsoll_core::record::LabSetup;
+
 use crate::exit::Exit;
 
 /// Finds the load a service can carry, proves that the number is honest, and says what gives way first.
@@ -34,6 +36,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Start an embedded service: a fixture with one injected cause, the shop, a proxy
     Serve(plimsoll_lab::serve::Args),
+    /// Start the tiers of an experiment, put the same load on each variant, and show them side by side
+    Lab(LabArgs),
     /// Start a document database for MongoDB drivers: a write is acknowledged after it is on disk
     Docdb(DocdbArgs),
 }
@@ -123,6 +127,10 @@ pub(crate) struct OutputArgs {
     /// No progress on stderr
     #[arg(long)]
     pub(crate) quiet: bool,
+
+    /// What the lab says of the run.
+    #[arg(skip)]
+    pub(crate) lab: Option<LabSetup>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -315,6 +323,49 @@ pub(crate) struct DoctorArgs {
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each flag is switched by itself"
+)]
+pub(crate) struct LabArgs {
+    /// The experiment: a file, or a folder with an experiment.toml
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiment: PathBuf,
+
+    /// Only say whether everything is in order
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) check: bool,
+
+    /// Only print what would be done, and the time it takes
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Play this variant only, repeatable
+    #[arg(long, value_name = "VARIANT")]
+    pub(crate) only: Vec<String>,
+
+    /// Runs of each variant, interleaved; instead of what the experiment says
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: Option<u32>,
+
+    /// One run of each variant, in at most 8 minutes: a look, without an interval
+    #[arg(long, conflicts_with = "repeat")]
+    pub(crate) quick: bool,
+
+    /// Keep records, reports and logs in this new folder; default: plimsoll-lab-DATE-TIME
+    #[arg(short = 'o', long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    pub(crate) format: Format,
+
+    /// No progress on stderr
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]

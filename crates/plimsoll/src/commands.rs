@@ -5,8 +5,9 @@ mod docdb;
 mod doctor;
 mod explain;
 mod find;
+mod lab;
 mod report;
-mod run;
+pub(crate) mod run;
 mod serve;
 
 use anyhow::Result;
@@ -23,6 +24,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Report(args) => report::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Serve(args) => serve::execute(args),
+        Command::Lab(args) => lab::execute(&args),
         Command::Docdb(args) => docdb::execute(&args),
     }
 }

@@ -21,11 +21,14 @@ use anyhow::{Context as _, Result};
 use clap::error::ErrorKind;
 use plimsoll_analysis::summary;
 use plimsoll_core::Nanos;
+use plimsoll_core::ending::Ending;
+use plimsoll_core::objective::Objectives;
 use plimsoll_core::plan::{Load, Plan, Request};
 use plimsoll_core::scenario::{self, Executor, Flag, Scenario};
 use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::step::{Phase, Step, StepLoad};
 use plimsoll_core::verdict::{GateState, Verdict};
+use plimsoll_observe::Watch;
 use plimsoll_report::{format, k6};
 use serde_json::Value;
 
@@ -116,6 +119,27 @@ fn execute(args: &ScriptArgs) -> Result<u8> {
     Ok(played.ending.exit_code())
 }
 
+/// Plays a script whole for the lab: nothing is printed, and the record has everything but the verdict.
+pub(crate) fn measure(
+    loaded: &Arc<Loaded>,
+    objectives: Option<&Objectives>,
+    watches: &[Watch],
+    output: &OutputArgs,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<(Session, Ending)> {
+    let plan = Plan {
+        objectives: objectives.cloned(),
+        ..plan(loaded)
+    };
+    let mut session = Session::start("run", plan, output)?;
+    session.watch_only(watches)?;
+    let mut outs = out::Outs::open(&[], &loaded.options)?;
+    session.level(&step(loaded), Some(longest(loaded)))?;
+    let played = play::play(loaded, &mut session, &mut outs, interrupt)?;
+    session.settle()?;
+    Ok((session, played.ending))
+}
+
 /// Stays until a signal comes; the one that ended the test counts.
 fn linger(interrupt: &AtomicBool) {
     output::progress("the test is over; staying as asked, Ctrl-C ends it");
@@ -188,6 +212,7 @@ fn output_args(args: &ScriptArgs) -> OutputArgs {
         hlog: args.hlog.clone(),
         format: Format::Text,
         quiet: args.quiet,
+        lab: None,
     }
 }
 

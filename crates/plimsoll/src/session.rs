@@ -56,6 +56,8 @@ impl Session {
         // A script has its name.
         let title = Target::parse(&plan.request.url)
             .map_or_else(|_| plan.request.url.clone(), |target| target.host_header());
+        let lab = output.lab.clone();
+        let title = lab.as_ref().map_or(title, |lab| lab.variant.clone());
         let header = Header {
             schema: SCHEMA.to_owned(),
             command: command.to_owned(),
@@ -65,6 +67,7 @@ impl Session {
             plimsoll_version: env!("CARGO_PKG_VERSION").to_owned(),
             title,
             note: output.note.clone(),
+            lab,
         };
         let page = PageOptions::of_environment(false, |name| std::env::var(name).ok())?
             .map(Page::start)

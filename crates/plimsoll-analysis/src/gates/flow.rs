@@ -293,7 +293,7 @@ fn listener_connections(case: Case<'_>) -> Option<u32> {
         .observations
         .iter()
         .filter(|observation| observation.at_ns >= start && observation.at_ns <= end)
-        .filter(|observation| observation.tier == "target")
+        .filter(|observation| observation.tier == case.target())
         .filter_map(|observation| match &observation.seen {
             Seen::Listener(listener) => Some(listener.established),
             _ => None,

@@ -1,5 +1,7 @@
 //! Gates 10 and 13: limits on the path against what was in flight; one target, unchanged.
 
+use std::collections::BTreeMap;
+
 use plimsoll_core::record::Seen;
 use plimsoll_core::verdict::{Gate, GateState};
 
@@ -41,6 +43,7 @@ pub(super) fn path(case: Case<'_>) -> Gate {
     }
     notes.extend(ports(case));
     notes.extend(listeners(case));
+    notes.extend(declared(case));
     let state = if notes.is_empty() {
         GateState::Pass
     } else {
@@ -68,6 +71,25 @@ fn ports(case: Case<'_>) -> Option<String> {
             "{connects} connections in {seconds:.0} s use most of the {PORTS:.0} local ports; keep connections alive or use several source addresses"
         )
     })
+}
+
+/// Limits that an experiment declares, against the most requests that were on the wire at once.
+fn declared(case: Case<'_>) -> Vec<String> {
+    let mut tiers: BTreeMap<&str, (f64, &str)> = BTreeMap::new();
+    let setup = case.record.header.lab.iter().flat_map(|lab| &lab.tiers);
+    for tier in setup {
+        if let Some((name, bound)) = tier.in_flight_max() {
+            tiers.entry(&tier.tier).or_insert((0.0, name)).0 += bound;
+        }
+    }
+    let most = case.windows().map(|w| w.wire_max).max().unwrap_or(0);
+    let near = tiers
+        .into_iter()
+        .filter(|(_, (bound, _))| most as f64 >= NEAR * bound);
+    near.map(|(tier, (bound, name))| {
+        format!("{most} requests were under way at once, and the {name} of {tier} carry {bound:.0}")
+    })
+    .collect()
 }
 
 /// Accept queues that were full, or overflowed.
@@ -101,14 +123,10 @@ fn listeners(case: Case<'_>) -> Vec<String> {
 pub(super) fn one_change(case: Case<'_>) -> Gate {
     let name = "Same target throughout";
     let compared = "processes of the target at the beginning and at the end";
+    let observations = &case.record.observations;
     let mut pids: Vec<Vec<u32>> = Vec::new();
     let mut at = None;
-    for observation in case
-        .record
-        .observations
-        .iter()
-        .filter(|o| o.tier == "target")
-    {
+    for observation in observations.iter().filter(|o| o.tier == case.target()) {
         if let Seen::Process(process) = &observation.seen {
             if at != Some(observation.at_ns) {
                 at = Some(observation.at_ns);

@@ -51,6 +51,7 @@ fn record_with(profile: RateProfile) -> Record {
         plimsoll_version: String::new(),
         title: String::new(),
         note: String::new(),
+        lab: None,
     };
     let mut record = Record::new(header);
     let load = StepLoad::Open {
@@ -274,6 +275,31 @@ fn connections_at_the_generators_limit_are_said() {
     let (state, note) = state_of(&record, 10);
     assert_eq!(state, GateState::Warning);
     assert!(note.contains("-c"), "{note}");
+}
+
+#[test]
+fn declared_limits_are_held_against_what_was_on_the_wire() {
+    let tier = |slots: f64| plimsoll_core::record::TierSetup {
+        tier: "proxy".to_owned(),
+        limits: [("slots".to_owned(), slots), ("per_request".to_owned(), 2.0)].into(),
+        ..plimsoll_core::record::TierSetup::default()
+    };
+    let mut record = clean();
+    for (tiers, state) in [
+        (vec![tier(24.0)], GateState::Warning),
+        (vec![tier(24.0), tier(24.0)], GateState::Pass),
+        (vec![tier(1024.0)], GateState::Pass),
+    ] {
+        record.header.lab = Some(plimsoll_core::record::LabSetup {
+            tiers,
+            ..plimsoll_core::record::LabSetup::default()
+        });
+        assert_eq!(state_of(&record, 10).0, state, "12 were on the wire");
+    }
+    record.header.lab.as_mut().unwrap().tiers = vec![tier(24.0)];
+    let (_, note) = state_of(&record, 10);
+    let said = "12 requests were under way at once, and the slots of proxy carry 12";
+    assert!(note.contains(said), "{note}");
 }
 
 #[test]

@@ -9,3 +9,4 @@ mod record_format;
 mod sample;
 mod terminal;
 mod text;
+mod variants;

@@ -14,8 +14,11 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 58] = [
+const NESTED: [(&str, &str, &str); 61] = [
     ("header", "plan", "plan"),
+    ("header", "lab", "lab"),
+    ("lab", "tiers", "tier"),
+    ("tier", "limits", "*"),
     ("header", "machine", "machine"),
     ("plan", "request", "request"),
     ("plan", "load", "load"),

@@ -75,6 +75,7 @@ fn header(command: &str, load: Load) -> Header {
         plimsoll_version: "0.1.0".to_owned(),
         title: "shop-api".to_owned(),
         note: String::new(),
+        lab: None,
     }
 }
 

@@ -70,6 +70,7 @@ fn header(objectives: Objectives) -> Header {
         plimsoll_version: "0.1.0".to_owned(),
         title: "simulated".to_owned(),
         note: String::new(),
+        lab: None,
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) fn execute(args: &RecordArgs) -> Result<Exit> {
             hlog: None,
             note: String::new(),
             format: args.format,
+            lab: None,
             quiet: false,
         };
         output::summary(

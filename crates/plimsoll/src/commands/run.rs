@@ -1,5 +1,8 @@
 //! `plimsoll run URL`: preflight, one level, drain, verdict.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use anyhow::Result;
 use plimsoll_analysis::summary;
 use plimsoll_core::Nanos;
@@ -7,8 +10,9 @@ use plimsoll_core::plan::{Load, Plan, Until};
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner as _};
 use plimsoll_core::verdict::{Judgement, Verdict};
 use plimsoll_engine::{EngineRunner, Options};
+use plimsoll_observe::Watch;
 
-use crate::args::RunArgs;
+use crate::args::{OutputArgs, RunArgs};
 use crate::exit::Exit;
 use crate::session::{Session, drain_limit, interrupt_flag};
 use crate::{explained, plan, reach, watching};
@@ -19,19 +23,8 @@ const WINDOWS_MAX: u32 = 7 * 24 * 3600;
 pub(crate) fn execute(args: &RunArgs) -> Result<Exit> {
     let plan = plan::of_run(args)?;
     let watches = watching::parse(&args.watch)?;
-    let attempts_max = match plan.until {
-        Some(Until::AttemptsCount(count)) => Some(count.get()),
-        _ => None,
-    };
-    let options = Options::new(&plan, attempts_max)?;
-    reach::check(&plan, &options)?;
     let interrupt = interrupt_flag()?;
-    let mut session = Session::start("run", plan.clone(), &args.output)?;
-    session.watch(options.setup.address, &watches)?;
-    let mut runner = EngineRunner::start(&options, session.clock, interrupt)?;
-    let interrupted = play(&mut session, &mut runner, &plan)?;
-    drop(runner);
-    session.settle()?;
+    let (session, interrupted) = measure(&plan, &watches, &args.output, &interrupt)?;
     let mut verdict = summary::of_run(&session.record);
     explained::add(&session.record, &mut verdict);
     let exit = if interrupted {
@@ -41,6 +34,28 @@ pub(crate) fn execute(args: &RunArgs) -> Result<Exit> {
     };
     session.conclude(verdict, &args.output)?;
     Ok(exit)
+}
+
+/// Plays a plan whole. Gives the session with everything but the verdict, and whether it was interrupted.
+pub(crate) fn measure(
+    plan: &Plan,
+    watches: &[Watch],
+    output: &OutputArgs,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<(Session, bool)> {
+    let attempts_max = match plan.until {
+        Some(Until::AttemptsCount(count)) => Some(count.get()),
+        _ => None,
+    };
+    let options = Options::new(plan, attempts_max)?;
+    reach::check(plan, &options)?;
+    let mut session = Session::start("run", plan.clone(), output)?;
+    session.watch(options.setup.address, watches)?;
+    let mut runner = EngineRunner::start(&options, session.clock, Arc::clone(interrupt))?;
+    let interrupted = play(&mut session, &mut runner, plan)?;
+    drop(runner);
+    session.settle()?;
+    Ok((session, interrupted))
 }
 
 /// Plays the level and the drain; true when it was interrupted.

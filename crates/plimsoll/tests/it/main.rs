@@ -6,6 +6,7 @@ mod bad_input;
 mod docdb;
 mod fixtures;
 mod http2;
+mod lab;
 mod mutual_tls;
 mod options;
 mod outputs;

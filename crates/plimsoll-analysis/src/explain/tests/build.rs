@@ -315,5 +315,6 @@ fn header(service: &Service) -> Header {
         plimsoll_version: "0.0.0".to_owned(),
         title: "synthetic".to_owned(),
         note: String::new(),
+        lab: None,
     }
 }

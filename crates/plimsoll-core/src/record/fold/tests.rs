@@ -36,6 +36,7 @@ fn record(phase: Phase) -> Record {
         plimsoll_version: String::new(),
         title: String::new(),
         note: String::new(),
+        lab: None,
     };
     let mut record = Record::new(header);
     let load = StepLoad::Closed { in_flight: 1 };

@@ -5,8 +5,9 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::plan::{Load, Until};
 use plimsoll_core::record::{
-    AbsentSample, CgroupSample, Event, HostSample, LevelStart, Line, ListenerSample, MetricsSample,
-    Observation, ProcessSample, ProxySample, Seen, ThreadSample, ThreadState,
+    AbsentSample, CgroupSample, Event, HostSample, LabSetup, LevelStart, Line, ListenerSample,
+    MetricsSample, Observation, ProcessSample, ProxySample, Seen, ThreadSample, ThreadState,
+    TierSetup,
 };
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
@@ -54,10 +55,22 @@ fn headers() -> Vec<Line> {
     let mut open = sample::run(100.0, 1).header;
     open.plan.request.body = b"x".to_vec();
     open.note.push_str("proxy slots scaled down");
+    open.lab = Some(LabSetup {
+        base: Some("A".to_owned()),
+        changes: vec!["tiers.app.instances: 1 → 2".to_owned()],
+        tiers: vec![TierSetup {
+            cpu_cores: Some(0.5),
+            memory_bytes: Some(1 << 28),
+            limits: [("slots".to_owned(), 1024.0)].into(),
+            ..TierSetup::default()
+        }],
+        ..LabSetup::default()
+    });
     let mut closed = open.clone();
     closed.plan.load = Load::Closed {
         in_flight: NonZeroU32::new(4).unwrap(),
     };
+    closed.plan.streams_per_connection = NonZeroU32::new(10);
     closed.plan.until = NonZeroU64::new(10).map(Until::AttemptsCount);
     vec![
         Line::Header(open),

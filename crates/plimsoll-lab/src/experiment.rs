@@ -1,0 +1,249 @@
+//! An experiment: tiers, variants, the test; read from `experiment.toml` and checked before anything starts.
+
+mod changes;
+mod file;
+mod fill;
+pub mod keys;
+mod place;
+mod resolve;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use plimsoll_core::Nanos;
+use plimsoll_core::objective::Objectives;
+
+use crate::LabError;
+pub use fill::{Filler, Peer};
+pub(crate) use place::Place;
+pub(crate) use resolve::DOCDB;
+
+/// An experiment whose every value was understood. Paths are absolute.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// As it is named in tables: the title, or the name of its folder.
+    pub title: String,
+    /// The file's folder, which its paths start from.
+    pub folder: PathBuf,
+    pub variants: Vec<Variant>,
+    /// Runs of each variant.
+    pub runs: u32,
+    /// Between two runs.
+    pub pause: Nanos,
+}
+
+/// One architecture, complete: what it shares with the others is in it.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    pub name: String,
+    pub about: String,
+    /// The variant that it is compared with; the first one has none.
+    pub base: Option<String>,
+    /// In what it differs from that, one entry each: `tiers.app.instances: 1 → 2`.
+    pub changes: Vec<String>,
+    /// In the order of their start: a tier comes after those that it needs.
+    pub tiers: Vec<Tier>,
+    pub test: Test,
+    pub objectives: Option<Objectives>,
+}
+
+/// One tier: a program, started as often as it has instances.
+#[derive(Debug, Clone)]
+pub struct Tier {
+    pub name: String,
+    pub program: Program,
+    /// With placeholders.
+    pub args: Vec<String>,
+    pub instances: u32,
+    /// Cores that each instance may use.
+    pub cpu: Option<f64>,
+    pub memory_bytes: Option<u64>,
+    /// Of the first instance.
+    pub port: Option<u16>,
+    pub ready: Ready,
+    pub ready_within: Nanos,
+    /// With placeholders.
+    pub env: BTreeMap<String, String>,
+    /// From a name inside the instance's folder to the file that is its pattern.
+    pub files: BTreeMap<String, PathBuf>,
+    /// What each instance takes at once, by name.
+    pub limits: BTreeMap<String, f64>,
+    /// As after `--watch`, with placeholders.
+    pub watch: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Program {
+    Command(PathBuf),
+    /// A service of this binary.
+    Embedded {
+        name: String,
+        set: BTreeMap<String, f64>,
+    },
+}
+
+/// How a tier says that it can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ready {
+    /// It accepts a connection on its port.
+    Tcp,
+    /// It answers a GET of this path with a status of 200 to 399.
+    Http(String),
+    /// Its output has a line with this text.
+    Line(String),
+}
+
+/// The load. Exactly one kind.
+#[derive(Debug, Clone)]
+pub struct Test {
+    pub load: Load,
+    /// Requests, or iterations of a script, before what is measured.
+    pub warm_up: u64,
+    pub timeout: Option<String>,
+    pub insecure: bool,
+    /// Cores kept for the load generator.
+    pub cpu: f64,
+    /// None: drawn anew for every repetition.
+    pub seed: Option<u64>,
+    /// Of a script, with placeholders.
+    pub env: BTreeMap<String, String>,
+}
+
+/// What puts the load on, in the words of the command line, with placeholders in the URL.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Load {
+    Script(PathBuf),
+    Url {
+        request: Request,
+        arrivals: Arrivals,
+        connections: Option<u32>,
+        duration: Nanos,
+    },
+    /// Virtual users over one URL; played as a script that is made of it.
+    Stages {
+        request: Request,
+        stages: Vec<Stage>,
+        think: Nanos,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arrivals {
+    Closed,
+    Rate(String),
+    Ramp(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    pub url: String,
+    pub method: Option<String>,
+    pub headers: BTreeMap<String, String>,
+    pub body: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stage {
+    pub target: u32,
+    pub duration: Nanos,
+}
+
+impl Experiment {
+    /// Reads and checks `path`, which may also be the folder of an `experiment.toml`.
+    pub fn load(path: &Path) -> Result<Self, LabError> {
+        let path = if path.is_dir() {
+            path.join("experiment.toml")
+        } else {
+            path.to_owned()
+        };
+        let shown = path.display().to_string();
+        let text = std::fs::read_to_string(&path)
+            .map_err(LabError::io(format!("read the experiment {shown}")))?;
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = std::path::absolute(folder.unwrap_or(Path::new(".")))
+            .map_err(LabError::io("find the working folder"))?;
+        resolve::resolve(&Place::new(&shown, &text), &folder)
+    }
+
+    pub fn variant(&self, name: &str) -> Option<&Variant> {
+        self.variants.iter().find(|variant| variant.name == name)
+    }
+
+    /// The order of the runs, as indices into the variants: forward, then backward, so that a drift of
+    /// the machine meets all variants alike (ABBA).
+    pub fn order(&self) -> Vec<usize> {
+        let forward = 0..self.variants.len();
+        let backward = forward.clone().rev();
+        let row = |run: u32| -> Vec<usize> {
+            if run.is_multiple_of(2) {
+                forward.clone().collect()
+            } else {
+                backward.clone().collect()
+            }
+        };
+        (0..self.runs).flat_map(row).collect()
+    }
+}
+
+impl Variant {
+    pub fn tier(&self, name: &str) -> Option<&Tier> {
+        self.tiers.iter().find(|tier| tier.name == name)
+    }
+
+    /// Cores that all its tiers may use together.
+    pub fn cpu(&self) -> f64 {
+        let of = |tier: &Tier| tier.cpu.unwrap_or(0.0) * f64::from(tier.instances);
+        self.tiers.iter().map(of).sum()
+    }
+}
+
+impl Tier {
+    /// `app`, or `app-2` of several.
+    pub fn instance_name(&self, index: u32) -> String {
+        if self.instances == 1 {
+            self.name.clone()
+        } else {
+            format!("{}-{}", self.name, index + 1)
+        }
+    }
+}
+
+impl Load {
+    /// How long it lasts; a script's own options say.
+    pub fn duration(&self) -> Option<Nanos> {
+        match self {
+            Self::Script(_) => None,
+            Self::Url { duration, .. } => Some(*duration),
+            Self::Stages { stages, .. } => Some(
+                stages
+                    .iter()
+                    .fold(Nanos::ZERO, |sum, stage| sum + stage.duration),
+            ),
+        }
+    }
+
+    /// The same load in `factor` of the time.
+    #[must_use]
+    pub fn shortened(&self, factor: f64) -> Self {
+        let short = |time: Nanos| {
+            let seconds = (time.as_secs_f64() * factor).floor().max(1.0);
+            Nanos::from_secs_f64(seconds).min(time)
+        };
+        let mut shortened = self.clone();
+        match &mut shortened {
+            Self::Script(_) => {}
+            Self::Url { duration, .. } => *duration = short(*duration),
+            Self::Stages { stages, .. } => {
+                for stage in stages {
+                    stage.duration = short(stage.duration);
+                }
+            }
+        }
+        shortened
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,452 @@
+//! Every key of an experiment file with its kind and meaning: the one table behind the check of unknown keys and the page.
+
+use plimsoll_core::nearest::nearest;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Place;
+use crate::LabError;
+
+/// Where keys stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    Top,
+    Tier,
+    Variant,
+    Test,
+    Stage,
+    Objectives,
+    Repeat,
+}
+
+impl Section {
+    /// As the file writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Top => "the top of the file",
+            Self::Tier => "[tiers.NAME]",
+            Self::Variant => "[variants.NAME]",
+            Self::Test => "[test]",
+            Self::Stage => "stages of [test]",
+            Self::Objectives => "[objectives]",
+            Self::Repeat => "[repeat]",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    pub section: Section,
+    pub name: &'static str,
+    pub example: &'static str,
+    pub about: &'static str,
+}
+
+const fn key(
+    section: Section,
+    name: &'static str,
+    example: &'static str,
+    about: &'static str,
+) -> Key {
+    Key {
+        section,
+        name,
+        example,
+        about,
+    }
+}
+
+pub const KEYS: &[Key] = &[
+    key(
+        Section::Top,
+        "title",
+        "\"Two servers or one\"",
+        "one line for tables and reports; the folder's name unless given",
+    ),
+    key(
+        Section::Top,
+        "tiers",
+        "[tiers.app]",
+        "a tier, in a table of its own",
+    ),
+    key(
+        Section::Top,
+        "variants",
+        "[variants.A]",
+        "what is compared, in the order of the file; without any there is one, `base`",
+    ),
+    key(
+        Section::Top,
+        "test",
+        "[test]",
+        "the load, the same for every variant",
+    ),
+    key(
+        Section::Top,
+        "objectives",
+        "[objectives]",
+        "what the service must keep",
+    ),
+    key(
+        Section::Top,
+        "repeat",
+        "[repeat]",
+        "how often each variant is run",
+    ),
+    key(
+        Section::Tier,
+        "command",
+        "\"node\"",
+        "program to start: on the PATH, or with a `/` a path from the file's folder",
+    ),
+    key(
+        Section::Tier,
+        "embedded",
+        "\"shop-app\"",
+        "an embedded service instead of a command: a name of `plimsoll serve --list`, or `docdb`",
+    ),
+    key(
+        Section::Tier,
+        "set",
+        "{ slots = 1024 }",
+        "parameters of the embedded service",
+    ),
+    key(
+        Section::Tier,
+        "args",
+        "[\"--upstream\", \"${app.address}\"]",
+        "arguments, with placeholders",
+    ),
+    key(
+        Section::Tier,
+        "instances",
+        "2",
+        "how many processes of it are started; 1 unless given",
+    ),
+    key(
+        Section::Tier,
+        "cpu",
+        "0.5",
+        "cores that each instance may use; without it the tier is not confined",
+    ),
+    key(
+        Section::Tier,
+        "memory",
+        "\"256MiB\"",
+        "memory that each instance may use; needs a writable control group",
+    ),
+    key(
+        Section::Tier,
+        "port",
+        "8080",
+        "a fixed port of the first instance, the next ones follow; a free one unless given",
+    ),
+    key(
+        Section::Tier,
+        "ready",
+        "\"http /health\"",
+        "`tcp` (a connection is accepted), `http PATH` (an answer of 200 to 399) or `line TEXT` (its output has it); `tcp` unless given",
+    ),
+    key(
+        Section::Tier,
+        "ready_within",
+        "\"30s\"",
+        "longest wait for that; 30s unless given",
+    ),
+    key(
+        Section::Tier,
+        "env",
+        "{ PORT = \"${port}\" }",
+        "environment, besides that of plimsoll, with placeholders",
+    ),
+    key(
+        Section::Tier,
+        "files",
+        "{ \"nginx.conf\" = \"real/nginx.conf\" }",
+        "files put into `${dir}` before the start, their placeholders filled",
+    ),
+    key(
+        Section::Tier,
+        "needs",
+        "[\"db\"]",
+        "tiers that must be ready first, besides those in placeholders",
+    ),
+    key(
+        Section::Tier,
+        "limits",
+        "{ slots = 1024, per_request = 2 }",
+        "what each instance takes at once: slots (per_request of them a request), pool, queue, connections; gate 10 holds what was in flight against it",
+    ),
+    key(
+        Section::Tier,
+        "watch",
+        "[\"metrics:http://${address}/metrics\"]",
+        "what to sample besides its processes, as after --watch",
+    ),
+    key(
+        Section::Variant,
+        "base",
+        "\"2A\"",
+        "the variant that this one is made from and compared with; the first one unless given",
+    ),
+    key(
+        Section::Variant,
+        "about",
+        "\"enough slots\"",
+        "what it shows, in a few words",
+    ),
+    key(
+        Section::Variant,
+        "without",
+        "[\"proxy\"]",
+        "tiers that it does not start",
+    ),
+    key(
+        Section::Variant,
+        "tiers",
+        "[variants.2A.tiers.app]",
+        "keys of tiers that differ, or tiers of its own",
+    ),
+    key(
+        Section::Variant,
+        "test",
+        "[variants.2A.test]",
+        "keys of the test that differ",
+    ),
+    key(Section::Test, "script", "\"test.js\"", "a k6 script; or"),
+    key(
+        Section::Test,
+        "url",
+        "\"http://${proxy.address}/\"",
+        "the one URL that is requested",
+    ),
+    key(Section::Test, "method", "\"GET\"", "method of the request"),
+    key(
+        Section::Test,
+        "headers",
+        "{ accept = \"text/html\" }",
+        "headers of the request",
+    ),
+    key(Section::Test, "body", "\"{}\"", "body of the request"),
+    key(
+        Section::Test,
+        "rate",
+        "\"200/s\"",
+        "arrival rate, independent of the answers",
+    ),
+    key(
+        Section::Test,
+        "ramp",
+        "\"100/s..2000/s\"",
+        "arrival rate that changes evenly over the duration",
+    ),
+    key(
+        Section::Test,
+        "connections",
+        "64",
+        "closed load: each connection sends its next request when the last is answered; with `rate` or `ramp` the most that may be open",
+    ),
+    key(
+        Section::Test,
+        "stages",
+        "[{ target = 100, duration = \"20s\" }]",
+        "closed load of virtual users, as stages of k6: a script is made of them",
+    ),
+    key(
+        Section::Test,
+        "think",
+        "\"10ms\"",
+        "with `stages`: pause of a virtual user after each answer",
+    ),
+    key(
+        Section::Test,
+        "duration",
+        "\"30s\"",
+        "how long; of a script or stages that is their own affair",
+    ),
+    key(
+        Section::Test,
+        "warm_up",
+        "1000",
+        "requests, or iterations of a script, before what is measured; 0 for none",
+    ),
+    key(
+        Section::Test,
+        "timeout",
+        "\"10s\"",
+        "longest wait for a complete answer, from the intended start",
+    ),
+    key(
+        Section::Test,
+        "env",
+        "{ BASE = \"http://${proxy.address}\" }",
+        "what a script finds in __ENV, with placeholders",
+    ),
+    key(
+        Section::Test,
+        "insecure",
+        "true",
+        "do not verify certificates",
+    ),
+    key(
+        Section::Test,
+        "cpu",
+        "0.5",
+        "cores kept free for the load generator; 1 unless given",
+    ),
+    key(
+        Section::Test,
+        "seed",
+        "7",
+        "seed of all randomness, the same in every run; drawn anew for every repetition unless given",
+    ),
+    key(
+        Section::Stage,
+        "target",
+        "100",
+        "virtual users at the end of the stage",
+    ),
+    key(Section::Stage, "duration", "\"20s\"", "length of the stage"),
+    key(
+        Section::Objectives,
+        "slo",
+        "\"p99<250ms,errors<0.1%\"",
+        "the objectives, as after --slo",
+    ),
+    key(
+        Section::Repeat,
+        "runs",
+        "6",
+        "runs of each variant, interleaved; 3 unless given",
+    ),
+    key(
+        Section::Repeat,
+        "pause",
+        "\"1s\"",
+        "pause between two runs; none unless given",
+    ),
+];
+
+/// Names that may stand in a section.
+pub fn names(section: Section) -> impl Iterator<Item = &'static str> {
+    KEYS.iter()
+        .filter(move |key| key.section == section)
+        .map(|key| key.name)
+}
+
+/// Refuses the first unknown key, with its line and the nearest known one.
+pub(super) fn check(place: &Place<'_>, top: &DeTable<'_>) -> Result<(), LabError> {
+    known(place, "", Section::Top, top)?;
+    for (name, tier) in tables(top, "tiers") {
+        known(place, &format!("tiers.{name}."), Section::Tier, tier)?;
+    }
+    for (name, variant) in tables(top, "variants") {
+        let path = format!("variants.{name}.");
+        known(place, &path, Section::Variant, variant)?;
+        for (tier, table) in tables(variant, "tiers") {
+            known(place, &format!("{path}tiers.{tier}."), Section::Tier, table)?;
+        }
+        test(place, &path, variant)?;
+    }
+    test(place, "", top)?;
+    for (name, section) in [
+        ("objectives", Section::Objectives),
+        ("repeat", Section::Repeat),
+    ] {
+        if let Some(table) = table(top, name) {
+            known(place, &format!("{name}."), section, table)?;
+        }
+    }
+    Ok(())
+}
+
+fn test(place: &Place<'_>, path: &str, within: &DeTable<'_>) -> Result<(), LabError> {
+    let Some(test) = table(within, "test") else {
+        return Ok(());
+    };
+    known(place, &format!("{path}test."), Section::Test, test)?;
+    let stages = test.get("stages").map(Spanned::get_ref);
+    let stages = match stages {
+        Some(DeValue::Array(stages)) => stages.iter(),
+        _ => return Ok(()),
+    };
+    for stage in stages {
+        if let DeValue::Table(stage) = stage.get_ref() {
+            known(place, &format!("{path}test.stages."), Section::Stage, stage)?;
+        }
+    }
+    Ok(())
+}
+
+fn table<'a, 'i>(within: &'a DeTable<'i>, name: &str) -> Option<&'a DeTable<'i>> {
+    match within.get(name)?.get_ref() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+/// The tables inside a table of tables, by name; what is no table is left to the typed reader.
+fn tables<'a, 'i>(
+    within: &'a DeTable<'i>,
+    name: &str,
+) -> impl Iterator<Item = (&'a str, &'a DeTable<'i>)> {
+    let all = table(within, name).into_iter().flat_map(DeTable::iter);
+    all.filter_map(|(name, value)| match value.get_ref() {
+        DeValue::Table(table) => Some((name.get_ref().as_ref(), table)),
+        _ => None,
+    })
+}
+
+fn known(
+    place: &Place<'_>,
+    path: &str,
+    section: Section,
+    table: &DeTable<'_>,
+) -> Result<(), LabError> {
+    for key in table.keys() {
+        let name: &str = key.get_ref().as_ref();
+        if names(section).any(|known| known == name) {
+            continue;
+        }
+        let elsewhere = KEYS.iter().find(|key| key.name == name);
+        let fix = match (nearest(name, names(section)), elsewhere) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, Some(key)) => format!("it belongs into {}", key.section.name()),
+            (None, None) => {
+                let all: Vec<&str> = names(section).collect();
+                format!("{} has {}", section.name(), all.join(", "))
+            }
+        };
+        let problem = format!("unknown key `{path}{name}`; {fix}");
+        return Err(place.wrong(key.span().start, problem));
+    }
+    Ok(())
+}
+
+/// The tables of `docs/lab.md`.
+#[cfg(test)]
+pub(super) fn markdown() -> String {
+    use std::fmt::Write as _;
+    let mut page = String::new();
+    for section in [
+        Section::Top,
+        Section::Tier,
+        Section::Variant,
+        Section::Test,
+        Section::Stage,
+        Section::Objectives,
+        Section::Repeat,
+    ] {
+        let _infallible = write!(
+            page,
+            "\n### {}\n\n| key | example | meaning |\n|---|---|---|\n",
+            section.name()
+        );
+        for key in KEYS.iter().filter(|key| key.section == section) {
+            let example = key.example.replace('|', "\\|");
+            let _infallible = writeln!(page, "| `{}` | `{example}` | {} |", key.name, key.about);
+        }
+    }
+    page.push('\n');
+    page
+}

@@ -1,0 +1,308 @@
+//! From the file as written to variants that are complete: merged, understood, ordered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use plimsoll_core::Nanos;
+use plimsoll_core::nearest::hint;
+use plimsoll_core::objective::Objectives;
+use plimsoll_core::units::parse_duration;
+use toml::de::DeTable;
+
+use super::file::{File, TestSpec, TierSpec};
+use super::fill::tiers_in;
+use super::{Experiment, Place, Tier, Variant, changes, keys};
+use crate::LabError;
+
+mod test;
+mod tier;
+
+pub(crate) use tier::DOCDB;
+
+const DEFAULT_RUNS: u32 = 3;
+/// More runs than anybody waits for.
+const RUNS_MAX: u32 = 1_000;
+/// The only variant of a file that names none.
+const ONLY: &str = "base";
+
+/// A variant as merged, before its values are understood.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Merged {
+    pub(super) base: Option<String>,
+    about: String,
+    pub(super) tiers: BTreeMap<String, TierSpec>,
+    pub(super) test: TestSpec,
+}
+
+pub(super) fn resolve(place: &Place<'_>, folder: &Path) -> Result<Experiment, LabError> {
+    let wrong = |error: &toml::de::Error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        place.wrong(offset, error.message().trim_end())
+    };
+    let top = DeTable::parse(place.text).map_err(|error| wrong(&error))?;
+    keys::check(place, top.get_ref())?;
+    let file: File = toml::from_str(place.text).map_err(|error| wrong(&error))?;
+    let place = place.with_keys(top.get_ref());
+    let reader = Reader {
+        place: &place,
+        folder,
+        file: &file,
+    };
+    reader.experiment()
+}
+
+/// The file with what is needed to understand and to complain.
+pub(super) struct Reader<'a> {
+    pub(super) place: &'a Place<'a>,
+    pub(super) folder: &'a Path,
+    file: &'a File,
+}
+
+impl Reader<'_> {
+    fn experiment(&self) -> Result<Experiment, LabError> {
+        let names = self.names()?;
+        let objectives = match &self.file.objectives {
+            None => None,
+            Some(said) => Some(
+                Objectives::parse(&said.slo)
+                    .map_err(|error| self.place.at(&["objectives.slo"], error.to_string()))?,
+            ),
+        };
+        let mut merged: BTreeMap<String, Merged> = BTreeMap::new();
+        let mut variants = Vec::new();
+        for name in &names {
+            let all = self.merge(name, &names, &merged)?;
+            let base = all.base.as_ref().and_then(|base| merged.get(base));
+            let variant = Variant {
+                name: name.clone(),
+                about: all.about.clone(),
+                base: all.base.clone(),
+                changes: base.map_or_else(Vec::new, |base| changes::between(base, &all)),
+                tiers: self.tiers(name, &all)?,
+                test: self.test(name, &all)?,
+                objectives: objectives.clone(),
+            };
+            variants.push(variant);
+            merged.insert(name.clone(), all);
+        }
+        Ok(Experiment {
+            title: self.title(),
+            folder: self.folder.to_owned(),
+            variants,
+            runs: self.runs()?,
+            pause: self.time(
+                "repeat.pause",
+                self.file.repeat.pause.as_deref(),
+                Nanos::ZERO,
+            )?,
+        })
+    }
+
+    fn title(&self) -> String {
+        let own = || self.folder.file_name().map(|name| name.to_string_lossy());
+        let title = self.file.title.clone();
+        title.unwrap_or_else(|| own().unwrap_or("experiment".into()).into_owned())
+    }
+
+    /// The variants in the order of the file, their names and those of tiers looked at.
+    fn names(&self) -> Result<Vec<String>, LabError> {
+        for (within, what) in [("tiers", "tier"), ("variants", "variant")] {
+            for name in self.place.in_order(within) {
+                let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+                if name.is_empty() || name.len() > 32 || !name.chars().all(legal) {
+                    let problem = format!(
+                        "`{name}` is no name for a {what}: use up to 32 letters, digits, dashes and underscores"
+                    );
+                    return Err(self.place.at(&[&format!("{within}.{name}")], problem));
+                }
+            }
+        }
+        let names = self.place.in_order("variants");
+        Ok(if names.is_empty() {
+            vec![ONLY.to_owned()]
+        } else {
+            names
+        })
+    }
+
+    /// The variant on top of its base, or of what all share.
+    fn merge(
+        &self,
+        name: &str,
+        names: &[String],
+        earlier: &BTreeMap<String, Merged>,
+    ) -> Result<Merged, LabError> {
+        let nothing = super::file::VariantSpec::default();
+        let said = self.file.variants.get(name).unwrap_or(&nothing);
+        let at = |key: &str, problem: String| {
+            self.place.at(&[&format!("variants.{name}.{key}")], problem)
+        };
+        let shared = Merged {
+            tiers: self.file.tiers.clone(),
+            test: self.file.test.clone().unwrap_or_default(),
+            ..Merged::default()
+        };
+        let from = match &said.base {
+            None => &shared,
+            Some(base) => earlier.get(base).ok_or_else(|| {
+                let problem = if names.contains(base) {
+                    format!("`{base}` stands below `{name}`; put the variant that others are made from first")
+                } else {
+                    format!("there is no variant `{base}`{}", hint(base, names.iter().map(String::as_str)))
+                };
+                at("base", problem)
+            })?,
+        };
+        let mut tiers = from.tiers.clone();
+        for left_out in &said.without {
+            if tiers.remove(left_out).is_none() {
+                let near = hint(left_out, tiers.keys().map(String::as_str));
+                return Err(at(
+                    "without",
+                    format!("there is no tier `{left_out}`{near}"),
+                ));
+            }
+        }
+        for (tier, over) in &said.tiers {
+            let base = tiers.get(tier).cloned().unwrap_or_default();
+            tiers.insert(tier.clone(), base.with(over));
+        }
+        let first = names.first().filter(|first| *first != name);
+        Ok(Merged {
+            base: said.base.clone().or(first.cloned()),
+            about: said.about.clone(),
+            tiers,
+            test: match &said.test {
+                Some(over) => from.test.with(over),
+                None => from.test.clone(),
+            },
+        })
+    }
+
+    /// Every tier understood, each after those that it needs.
+    fn tiers(&self, variant: &str, all: &Merged) -> Result<Vec<Tier>, LabError> {
+        let mut needs: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for (name, spec) in &all.tiers {
+            needs.insert(name, self.needs(variant, name, spec, all)?);
+        }
+        let mut ordered: Vec<&str> = Vec::new();
+        while ordered.len() < needs.len() {
+            let free = needs.iter().find(|(name, needs)| {
+                !ordered.contains(name) && needs.iter().all(|need| ordered.contains(&need.as_str()))
+            });
+            let Some((name, _)) = free else {
+                let stuck: Vec<&str> = needs
+                    .keys()
+                    .copied()
+                    .filter(|name| !ordered.contains(name))
+                    .collect();
+                let problem = format!(
+                    "tiers {} wait for each other; take one placeholder or `needs` out of the circle",
+                    stuck.join(", ")
+                );
+                return Err(self.place.at(&[&format!("tiers.{}", stuck[0])], problem));
+            };
+            ordered.push(name);
+        }
+        let tier = |name: &&str| self.tier(variant, name, &all.tiers[*name]);
+        ordered.iter().map(tier).collect()
+    }
+
+    /// The tiers that one waits for: named, or asked for by a placeholder.
+    fn needs(
+        &self,
+        variant: &str,
+        name: &str,
+        spec: &TierSpec,
+        all: &Merged,
+    ) -> Result<BTreeSet<String>, LabError> {
+        let mut needs = BTreeSet::new();
+        let mut add = |key: &str, found: Result<Vec<&str>, String>| {
+            let at = |problem: String| self.in_tier(variant, name, key, problem);
+            for need in found.map_err(at)? {
+                if !all.tiers.contains_key(need) {
+                    let near = hint(need, all.tiers.keys().map(String::as_str));
+                    return Err(at(format!(
+                        "variant `{variant}` has no tier `{need}`{near}"
+                    )));
+                }
+                if need != name {
+                    needs.insert(need.to_owned());
+                }
+            }
+            Ok(())
+        };
+        let named = spec.needs.iter().flatten().map(String::as_str);
+        add("needs", Ok(named.collect()))?;
+        for text in spec.args.iter().flatten() {
+            add("args", tiers_in(text))?;
+        }
+        for text in spec.env.values() {
+            add("env", tiers_in(text))?;
+        }
+        for pattern in spec.files.values() {
+            let text = self.pattern(variant, name, pattern)?;
+            for line in text.lines() {
+                add(
+                    "files",
+                    tiers_in(line).map_err(|problem| format!("{pattern}: {problem}")),
+                )?;
+            }
+        }
+        Ok(needs)
+    }
+
+    /// The text of a file that is to be filled.
+    fn pattern(&self, variant: &str, tier: &str, file: &str) -> Result<String, LabError> {
+        std::fs::read_to_string(self.folder.join(file)).map_err(|error| {
+            self.in_tier(
+                variant,
+                tier,
+                "files",
+                format!("{file} cannot be read: {error}"),
+            )
+        })
+    }
+
+    fn runs(&self) -> Result<u32, LabError> {
+        match self.file.repeat.runs {
+            None => Ok(DEFAULT_RUNS),
+            Some(runs) if (1..=RUNS_MAX).contains(&runs) => Ok(runs),
+            Some(runs) => Err(self.place.at(
+                &["repeat.runs"],
+                format!("{runs} runs are not between 1 and {RUNS_MAX}"),
+            )),
+        }
+    }
+
+    fn time(&self, path: &str, said: Option<&str>, default: Nanos) -> Result<Nanos, LabError> {
+        let Some(text) = said else {
+            return Ok(default);
+        };
+        parse_duration(text).map_err(|error| self.place.at(&[path], error.to_string()))
+    }
+
+    /// A problem of a tier's key, in the variant's table if that says it, else in the tier's own.
+    pub(super) fn in_tier(
+        &self,
+        variant: &str,
+        tier: &str,
+        key: &str,
+        problem: impl std::fmt::Display,
+    ) -> LabError {
+        let own = format!("tiers.{tier}.{key}");
+        let over = format!("variants.{variant}.{own}");
+        self.place.at(&[&over, &own], format!("{own}: {problem}"))
+    }
+
+    pub(super) fn in_test(
+        &self,
+        variant: &str,
+        key: &str,
+        problem: impl std::fmt::Display,
+    ) -> LabError {
+        let own = format!("test.{key}");
+        let over = format!("variants.{variant}.{own}");
+        self.place.at(&[&over, &own], format!("{own}: {problem}"))
+    }
+}

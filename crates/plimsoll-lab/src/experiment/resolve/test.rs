@@ -1,0 +1,185 @@
+//! The test's keys, understood: exactly one kind of load.
+
+use plimsoll_core::Nanos;
+use plimsoll_core::nearest::hint;
+use plimsoll_core::units::parse_duration;
+
+use super::super::file::TestSpec;
+use super::super::fill::tiers_in;
+use super::super::{Arrivals, Load, Request, Stage, Test};
+use super::{Merged, Reader};
+use crate::LabError;
+
+const DEFAULT_WARM_UP: u64 = 1_000;
+const DEFAULT_DURATION: Nanos = Nanos::from_secs(30);
+
+impl Reader<'_> {
+    pub(super) fn test(&self, variant: &str, all: &Merged) -> Result<Test, LabError> {
+        let said = &all.test;
+        let cpu = said.cpu.unwrap_or(1.0);
+        if !(cpu >= 0.0 && cpu.is_finite()) {
+            let problem = format!("{cpu} is no number of cores; write 0.5 or 1");
+            return Err(self.in_test(variant, "cpu", problem));
+        }
+        for (key, text) in said
+            .url
+            .iter()
+            .map(|url| ("url", url))
+            .chain(said.env.values().map(|text| ("env", text)))
+        {
+            let tiers = tiers_in(text).map_err(|problem| self.in_test(variant, key, problem))?;
+            if let Some(missing) = tiers.iter().find(|tier| !all.tiers.contains_key(**tier)) {
+                let near = hint(missing, all.tiers.keys().map(String::as_str));
+                let problem = format!("variant `{variant}` has no tier `{missing}`{near}");
+                return Err(self.in_test(variant, key, problem));
+            }
+        }
+        Ok(Test {
+            load: self.load(variant, said)?,
+            warm_up: said.warm_up.unwrap_or(DEFAULT_WARM_UP),
+            timeout: said.timeout.clone(),
+            insecure: said.insecure.unwrap_or(false),
+            cpu,
+            seed: said.seed,
+            env: said.env.clone(),
+        })
+    }
+
+    fn load(&self, variant: &str, said: &TestSpec) -> Result<Load, LabError> {
+        let wrong = |key: &str, problem: &str| Err(self.in_test(variant, key, problem));
+        match (&said.script, &said.url) {
+            (Some(_), Some(_)) => wrong("script", "a test has a script or a URL, not both"),
+            (None, None) => wrong("url", "a test needs a `url`, or a `script`"),
+            (Some(script), None) => {
+                for (key, given) in of_urls(said) {
+                    if given {
+                        return wrong(
+                            key,
+                            "a script says this itself, in its options; leave it out",
+                        );
+                    }
+                }
+                let path = self.folder.join(script);
+                if path.is_file() {
+                    Ok(Load::Script(path))
+                } else {
+                    let problem = format!("there is no file {}", path.display());
+                    wrong("script", &problem)
+                }
+            }
+            (None, Some(url)) => self.url_load(variant, said, url),
+        }
+    }
+
+    fn url_load(&self, variant: &str, said: &TestSpec, url: &str) -> Result<Load, LabError> {
+        let wrong = |key: &str, problem: &str| Err(self.in_test(variant, key, problem));
+        let request = Request {
+            url: url.to_owned(),
+            method: said.method.clone(),
+            headers: said.headers.clone(),
+            body: said.body.clone(),
+        };
+        if !said.env.is_empty() {
+            return wrong("env", "only a script reads it; leave it out");
+        }
+        if let Some(stages) = &said.stages {
+            for (key, given) in [
+                ("rate", said.rate.is_some()),
+                ("ramp", said.ramp.is_some()),
+                ("connections", said.connections.is_some()),
+                ("duration", said.duration.is_some()),
+            ] {
+                if given {
+                    return wrong(
+                        key,
+                        "`stages` say this: leave it out, or leave the stages out",
+                    );
+                }
+            }
+            return Ok(Load::Stages {
+                request,
+                stages: self.stages(variant, stages)?,
+                think: self.span(variant, "think", said.think.as_deref(), Nanos::ZERO)?,
+            });
+        }
+        if said.think.is_some() {
+            return wrong("think", "virtual users think; give `stages` with it");
+        }
+        let arrivals = match (&said.rate, &said.ramp) {
+            (Some(_), Some(_)) => return wrong("ramp", "a test has a rate or a ramp, not both"),
+            (Some(rate), None) => Arrivals::Rate(rate.clone()),
+            (None, Some(ramp)) => Arrivals::Ramp(ramp.clone()),
+            (None, None) => Arrivals::Closed,
+        };
+        let duration = self.span(
+            variant,
+            "duration",
+            said.duration.as_deref(),
+            DEFAULT_DURATION,
+        )?;
+        if duration == Nanos::ZERO {
+            return wrong("duration", "is zero: give a time such as 30s");
+        }
+        Ok(Load::Url {
+            request,
+            arrivals,
+            connections: said.connections,
+            duration,
+        })
+    }
+
+    fn stages(
+        &self,
+        variant: &str,
+        said: &[super::super::file::StageSpec],
+    ) -> Result<Vec<Stage>, LabError> {
+        let wrong = |problem: String| self.in_test(variant, "stages", problem);
+        let mut stages = Vec::new();
+        for stage in said {
+            let duration =
+                parse_duration(&stage.duration).map_err(|error| wrong(error.to_string()))?;
+            stages.push(Stage {
+                target: stage.target,
+                duration,
+            });
+        }
+        if stages
+            .iter()
+            .all(|stage| stage.target == 0 || stage.duration == Nanos::ZERO)
+        {
+            return Err(wrong(
+                "no stage has both virtual users and a duration".to_owned(),
+            ));
+        }
+        Ok(stages)
+    }
+
+    fn span(
+        &self,
+        variant: &str,
+        key: &str,
+        said: Option<&str>,
+        default: Nanos,
+    ) -> Result<Nanos, LabError> {
+        let parsed = said.map(parse_duration).transpose();
+        let parsed = parsed.map_err(|error| self.in_test(variant, key, error))?;
+        Ok(parsed.unwrap_or(default))
+    }
+}
+
+/// Keys that a script has of its own.
+fn of_urls(said: &TestSpec) -> [(&'static str, bool); 11] {
+    [
+        ("method", said.method.is_some()),
+        ("headers", !said.headers.is_empty()),
+        ("body", said.body.is_some()),
+        ("rate", said.rate.is_some()),
+        ("ramp", said.ramp.is_some()),
+        ("connections", said.connections.is_some()),
+        ("stages", said.stages.is_some()),
+        ("think", said.think.is_some()),
+        ("duration", said.duration.is_some()),
+        ("timeout", said.timeout.is_some()),
+        ("insecure", said.insecure.is_some()),
+    ]
+}

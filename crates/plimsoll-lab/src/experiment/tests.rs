@@ -1,0 +1,354 @@
+//! Tests of experiment files: what they come to, and what is said of mistakes.
+
+use std::path::Path;
+
+use super::*;
+
+const FILE: &str = r#"
+title = "Two servers or one"
+
+[tiers.app]
+embedded = "pinned-loop"
+set = { cpu = 2 }
+cpu = 0.25
+
+[tiers.proxy]
+embedded = "proxy"
+args = ["--upstream", "${app.*.address}"]
+set = { slots = 64 }
+limits = { slots = 64, per_request = 2 }
+
+[test]
+url = "http://${proxy.address}/"
+rate = "50/s"
+duration = "10s"
+
+[objectives]
+slo = "p99<250ms"
+
+[variants.A]
+about = "as it is"
+
+[variants.2A.tiers.app]
+instances = 2
+
+[variants.slots]
+base = "2A"
+tiers.proxy.set.slots = 1024
+tiers.proxy.limits.slots = 1024
+test.warm_up = 5
+
+[repeat]
+runs = 2
+"#;
+
+fn read(text: &str) -> Result<Experiment, String> {
+    let place = Place::new("experiment.toml", text);
+    resolve::resolve(&place, Path::new("/lab")).map_err(|error| error.to_string())
+}
+
+fn refused(text: &str) -> String {
+    read(text).expect_err(text)
+}
+
+#[test]
+fn variants_are_complete_and_say_in_what_they_differ() {
+    let experiment = read(FILE).unwrap();
+    assert_eq!(experiment.title, "Two servers or one");
+    let names: Vec<&str> = experiment
+        .variants
+        .iter()
+        .map(|v| v.name.as_str())
+        .collect();
+    assert_eq!(names, ["A", "2A", "slots"], "in the order of the file");
+    let changes = |name: &str| experiment.variant(name).unwrap().changes.clone();
+    assert_eq!(changes("A"), Vec::<String>::new());
+    assert_eq!(changes("2A"), ["tiers.app.instances: not set → 2"]);
+    assert_eq!(
+        changes("slots"),
+        [
+            "tiers.proxy.set.slots: 64 → 1024",
+            "test.warm_up: not set → 5"
+        ],
+        "limits describe and change nothing"
+    );
+    let slots = experiment.variant("slots").unwrap();
+    assert_eq!(slots.base.as_deref(), Some("2A"));
+    assert_eq!(slots.tier("app").unwrap().instances, 2, "its base's");
+    let order: Vec<&str> = slots.tiers.iter().map(|tier| tier.name.as_str()).collect();
+    assert_eq!(order, ["app", "proxy"], "what is needed starts first");
+    assert!((experiment.variant("2A").unwrap().cpu() - 0.5).abs() < 1e-9);
+    assert_eq!(
+        experiment.order(),
+        [0, 1, 2, 2, 1, 0],
+        "forward, then backward"
+    );
+}
+
+#[test]
+fn without_variants_there_is_one() {
+    let text = "[tiers.a]\nembedded = \"echo\"\n[test]\nurl = \"http://${a.address}/\"\n";
+    let experiment = read(text).unwrap();
+    assert_eq!(experiment.variants.len(), 1);
+    assert_eq!((experiment.title.as_str(), experiment.runs), ("lab", 3));
+}
+
+#[test]
+fn loads_are_of_one_kind() {
+    let load = |test: &str| {
+        let text = format!(
+            "[tiers.a]\nembedded = \"echo\"\n[test]\nurl = \"http://${{a.address}}/\"\n{test}\n"
+        );
+        read(&text).map(|experiment| experiment.variants[0].test.load.clone())
+    };
+    let closed = load("connections = 8").unwrap();
+    assert!(
+        matches!(
+            closed,
+            Load::Url {
+                arrivals: Arrivals::Closed,
+                connections: Some(8),
+                ..
+            }
+        ),
+        "{closed:?}"
+    );
+    let stages = load("stages = [{ target = 10, duration = \"2s\" }, { target = 0, duration = \"1s\" }]\nthink = \"10ms\"").unwrap();
+    assert_eq!(stages.duration(), Some(Nanos::from_secs(3)));
+    assert_eq!(
+        stages.shortened(0.5).duration(),
+        Some(Nanos::from_secs(2)),
+        "no stage below a second"
+    );
+    for (test, part) in [
+        (
+            "rate = \"1/s\"\nramp = \"1..2\"",
+            "experiment.toml:6: test.ramp: a test has a rate or a ramp, not both",
+        ),
+        (
+            "stages = []\nrate = \"1/s\"",
+            "test.rate: `stages` say this",
+        ),
+        ("stages = []", "no stage has both"),
+        ("think = \"1s\"", "test.think: virtual users think"),
+        ("script = \"x.js\"", "a script or a URL, not both"),
+        (
+            "duration = \"soon\"",
+            "experiment.toml:5: test.duration: `soon` is not a duration",
+        ),
+        ("env = { A = \"1\" }", "test.env: only a script reads it"),
+        ("cpu = -1", "test.cpu: -1 is no number of cores"),
+    ] {
+        let problem = load(test).unwrap_err();
+        assert!(problem.contains(part), "{test}: {problem}");
+    }
+}
+
+#[test]
+fn unknown_keys_are_refused_with_the_nearest_one_and_the_line() {
+    for (text, message) in [
+        (
+            "[tiers.app]\ncomand = \"node\"\n",
+            "experiment.toml:2: unknown key `tiers.app.comand`; did you mean `command`?",
+        ),
+        (
+            "titel = \"x\"\n",
+            "experiment.toml:1: unknown key `titel`; did you mean `title`?",
+        ),
+        (
+            "\n\n[variants.2A.tiers.app]\ninstnaces = 2\n",
+            "experiment.toml:4: unknown key `variants.2A.tiers.app.instnaces`; did you mean `instances`?",
+        ),
+        (
+            "[test]\nduratoin = \"1s\"\n",
+            "experiment.toml:2: unknown key `test.duratoin`; did you mean `duration`?",
+        ),
+        (
+            "[test]\nstages = [\n  { target = 1, time = \"1s\" },\n]\n",
+            "experiment.toml:3: unknown key `test.stages.time`; stages of [test] has target, duration",
+        ),
+        (
+            "[repeat]\nslo = \"p99<1s\"\n",
+            "experiment.toml:2: unknown key `repeat.slo`; it belongs into [objectives]",
+        ),
+        (
+            "[objectives]\nflavour = 1\n",
+            "experiment.toml:2: unknown key `objectives.flavour`; [objectives] has slo",
+        ),
+    ] {
+        assert_eq!(refused(text), message);
+    }
+}
+
+/// A file with one tier and more keys of it.
+fn tier(keys: &str) -> String {
+    format!(
+        "[tiers.app]\nembedded = \"echo\"\n{keys}\n[test]\nurl = \"http://${{app.address}}/\"\n"
+    )
+}
+
+fn assert_refused(cases: impl IntoIterator<Item = (String, &'static str)>) {
+    for (text, part) in cases {
+        let problem = refused(&text);
+        assert!(problem.contains(part), "{text}\n{problem}\nlacks {part}");
+    }
+}
+
+#[test]
+fn mistakes_in_a_tier_are_named_with_their_key() {
+    assert_refused([
+        ("[tiers.app\n".to_owned(), "experiment.toml:1: "),
+        (
+            tier("instances = \"two\""),
+            "experiment.toml:3: invalid type",
+        ),
+        (
+            tier("instances = 0"),
+            "experiment.toml:3: tiers.app.instances: 0 instances are not between 1 and 64",
+        ),
+        (tier("cpu = 0"), "tiers.app.cpu: 0 is no number of cores"),
+        (
+            tier("memory = \"lots\""),
+            "tiers.app.memory: `lots` is no amount of memory",
+        ),
+        (
+            tier("ready = \"soon\""),
+            "tiers.app.ready: `soon` is no way to be ready",
+        ),
+        (
+            tier("ready_within = \"x\""),
+            "tiers.app.ready_within: `x` is not a duration",
+        ),
+        (
+            tier("limits = { slotz = 1 }"),
+            "tiers.app.limits: `slotz` is no limit; did you mean `slots`?",
+        ),
+        (tier("limits = { per_request = 2 }"), "give those too"),
+        (
+            tier("set = { speed = 1 }"),
+            "tiers.app.set: echo has no parameter",
+        ),
+        (
+            tier("needs = [\"db\"]"),
+            "tiers.app.needs: variant `base` has no tier `db`",
+        ),
+        (
+            tier("args = [\"${ap.port}\"]"),
+            "tiers.app.args: variant `base` has no tier `ap`; did you mean `app`?",
+        ),
+        (
+            tier("args = [\"${prot}\"]"),
+            "tiers.app.args: `${prot}` is no placeholder; did you mean `port`?",
+        ),
+        (
+            tier("command = \"true\""),
+            "a command or an embedded service, not both",
+        ),
+        (
+            tier("files = { x = \"no-such-file\" }"),
+            "tiers.app.files: no-such-file cannot be read",
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_elsewhere_are_named_with_their_key() {
+    assert_refused([
+        (
+            tier("").replace("echo", "ecko"),
+            "experiment.toml:2: tiers.app.embedded: no service is called",
+        ),
+        (
+            tier("").replace("embedded = \"echo\"", "command = \"no-such-program\""),
+            "experiment.toml:2: tiers.app.command: `no-such-program` is not on the PATH",
+        ),
+        (
+            tier("").replace("embedded = \"echo\"", "command = \"./none\""),
+            "`./none` is no file below /lab",
+        ),
+        (
+            tier("").replace("embedded = \"echo\"", ""),
+            "experiment.toml:1: tiers.app.command: a tier needs a `command`",
+        ),
+        (
+            tier("").replace("app.address", "web.address"),
+            "test.url: variant `base` has no tier `web`",
+        ),
+        (
+            tier("[variants.b]\nbase = \"c\"\n[variants.c]"),
+            "`c` stands below `b`",
+        ),
+        (
+            tier("[variants.b]\nbase = \"d\""),
+            "experiment.toml:4: there is no variant `d`",
+        ),
+        (
+            tier("[variants.b]\nwithout = [\"ap\"]"),
+            "experiment.toml:4: there is no tier `ap`; did you mean `app`?",
+        ),
+        (tier("[variants.\"b c\"]"), "`b c` is no name for a variant"),
+        (
+            tier("[repeat]\nruns = 0"),
+            "experiment.toml:4: 0 runs are not between 1 and 1000",
+        ),
+        (
+            tier("[objectives]\nslo = \"p99\""),
+            "experiment.toml:4: `p99` has no `<`",
+        ),
+        (
+            tier(
+                "[tiers.db]\nembedded = \"echo\"\nneeds = [\"app\"]\n[variants.b]\ntiers.app.needs = [\"db\"]",
+            ),
+            "tiers app, db wait for each other",
+        ),
+    ]);
+}
+
+/// `UPDATE_DOCS=1 cargo test -p plimsoll-lab` writes the page's tables anew.
+#[test]
+fn the_page_has_every_key_of_the_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lab.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let (begin, end) = ("<!-- keys: begin -->\n", "<!-- keys: end -->");
+    let (before, rest) = page.split_once(begin).expect("the page marks its tables");
+    let (_, after) = rest.split_once(end).expect("the page marks their end");
+    let made = format!("{before}{begin}{}{end}{after}", keys::markdown());
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, &made).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap();
+    assert!(
+        committed == made,
+        "docs/lab.md is not the table; see this test's comment"
+    );
+}
+
+/// Each key of the table is read, and none is read that the table lacks.
+#[test]
+fn the_table_of_keys_is_what_the_file_is_read_into() {
+    let fields = |of: &str| -> Vec<String> {
+        let source = include_str!("file.rs");
+        let (_, body) = source.split_once(&format!("struct {of} {{")).unwrap();
+        let (body, _) = body.split_once("\n}").unwrap();
+        let names = body.lines().filter_map(|line| {
+            let (name, _) = line.trim().strip_prefix("pub(super) ")?.split_once(':')?;
+            Some(name.to_owned())
+        });
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    for (section, of) in [
+        (keys::Section::Top, "File"),
+        (keys::Section::Tier, "TierSpec"),
+        (keys::Section::Variant, "VariantSpec"),
+        (keys::Section::Test, "TestSpec"),
+        (keys::Section::Stage, "StageSpec"),
+        (keys::Section::Objectives, "ObjectivesSpec"),
+        (keys::Section::Repeat, "RepeatSpec"),
+    ] {
+        let mut names: Vec<String> = keys::names(section).map(str::to_owned).collect();
+        names.sort();
+        assert_eq!(names, fields(of), "{of}");
+    }
+}

@@ -1,0 +1,66 @@
+//! What a tier's log says at its end, and what an embedded service says to watch.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+/// Enough for the last lines, whatever was written before.
+const BYTES: u64 = 8_192;
+const LINES: usize = 8;
+
+/// The last lines, each indented; empty if there are none.
+pub(super) fn last_words(log: &Path) -> String {
+    let text = end_of(log).unwrap_or_default();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let last = lines
+        .get(lines.len().saturating_sub(LINES)..)
+        .unwrap_or_default();
+    last.iter().flat_map(|line| ["    ", line, "\n"]).collect()
+}
+
+fn end_of(log: &Path) -> std::io::Result<String> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// An embedded service prints `--watch` arguments. Ports are left out: tiers are named by the experiment.
+pub(super) fn watches_in(log: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("--watch "));
+    let words: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
+    let watches = words.chunks(2).filter_map(|pair| match pair {
+        ["--watch", what] if what.starts_with("nginx-log:") || what.starts_with("metrics:") => {
+            Some((*what).to_owned())
+        }
+        _ => None,
+    });
+    watches.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_shown_and_ports_are_not_watched_twice() {
+        let log = std::env::temp_dir().join(format!("plimsoll-tail-{}", std::process::id()));
+        let watch = "--watch upstream=port:7 --watch nginx-log:/x.log --watch metrics:http://a/m";
+        let lines: Vec<String> = (0..20).map(|n| format!("line {n}\n\n")).collect();
+        std::fs::write(&log, format!("{watch}\n{}", lines.concat())).unwrap();
+        assert_eq!(watches_in(&log), ["nginx-log:/x.log", "metrics:http://a/m"]);
+        let words = last_words(&log);
+        assert!(
+            words.starts_with("    line 12\n") && words.ends_with("    line 19\n"),
+            "{words}"
+        );
+        std::fs::remove_file(&log).unwrap();
+        assert_eq!(last_words(&log), "");
+    }
+}

@@ -1,0 +1,124 @@
+//! `plimsoll lab EXPERIMENT`: starts the tiers of each variant in turn, puts the same load on each, and shows them side by side.
+
+mod chosen;
+mod load;
+mod plan;
+mod play;
+mod results;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use plimsoll_core::Nanos;
+use plimsoll_lab::LabError;
+use plimsoll_lab::tiers::Ports;
+
+use crate::args::LabArgs;
+use crate::exit::{Exit, Failure};
+use crate::session::interrupt_flag;
+use crate::{machine, output};
+use play::Played;
+
+/// How often a signal is looked for during a pause.
+const LOOK: Duration = Duration::from_millis(50);
+
+pub(crate) fn execute(args: &LabArgs) -> Result<Exit> {
+    let experiment = chosen::experiment(args)?;
+    let ports = Ports::reserve(&experiment)?;
+    let plan = plan::of(&experiment, &ports, args)?;
+    let text = plan::text(&plan);
+    if args.check || args.dry_run {
+        output::data(&if args.dry_run {
+            text
+        } else {
+            plan::checked(&plan)
+        });
+        return Ok(Exit::Passed);
+    }
+    if !args.quiet {
+        output::progress(text.trim_end());
+    }
+    let folder = folder(args)?;
+    let stop = interrupt_flag()?;
+    let played = play_all(&plan, &ports, &folder, args, &stop)?;
+    let Some(played) = played else {
+        output::progress(&format!(
+            "interrupted; the records so far are in {}",
+            folder.display()
+        ));
+        return Ok(Exit::Interrupted);
+    };
+    results::show(&plan, &played, &folder, args)
+}
+
+/// Every run in its order; none if a signal ended it.
+fn play_all(
+    plan: &plan::Plan,
+    ports: &Ports,
+    folder: &Path,
+    args: &LabArgs,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<Vec<Played>>> {
+    let mut played = Vec::new();
+    for (index, run) in plan.runs.iter().enumerate() {
+        if index > 0 {
+            pause(plan.experiment.pause, stop);
+        }
+        if !args.quiet {
+            output::progress(&plan::progress(plan, index));
+        }
+        let run_folder = folder.join(format!("{}-{}", run.variant.name, run.number));
+        let one = play::Play {
+            plan,
+            run,
+            ports,
+            folder: &run_folder,
+            quiet: args.quiet,
+            stop,
+        };
+        match one.play().map_err(with_exit)? {
+            Some(one) => played.push(one),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(played))
+}
+
+fn pause(length: Nanos, stop: &AtomicBool) {
+    let mut left = Duration::from_nanos(length.0);
+    while left > Duration::ZERO && !stop.load(Ordering::Relaxed) {
+        let step = left.min(LOOK);
+        std::thread::sleep(step);
+        left -= step;
+    }
+}
+
+/// A tier that failed is a target that cannot be loaded; the rest is a mistake in the file.
+fn with_exit(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<LabError>() {
+        Some(tier) if tier.is_of_running_tier() => {
+            Failure::new(Exit::Unreachable, error.to_string()).into()
+        }
+        _ => error,
+    }
+}
+
+/// A new folder; one that exists is not written into, so that records of two labs never mix.
+fn folder(args: &LabArgs) -> Result<PathBuf> {
+    let path = args
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("plimsoll-lab-{}", machine::wall_time_compact())));
+    std::fs::create_dir_all(&path).with_context(|| format!("create folder {}", path.display()))?;
+    let mut inside =
+        std::fs::read_dir(&path).with_context(|| format!("look into {}", path.display()))?;
+    anyhow::ensure!(
+        inside.next().is_none(),
+        "{} is not empty; name another folder with -o",
+        path.display()
+    );
+    Ok(path)
+}

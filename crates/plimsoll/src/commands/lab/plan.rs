@@ -1,0 +1,299 @@
+//! What will be done and how long it takes, worked out and shown before anything starts.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use plimsoll_core::Nanos;
+use plimsoll_core::scenario::Scenario;
+use plimsoll_lab::experiment::{Experiment, Filler, Load, Program, Tier, Variant};
+use plimsoll_lab::tiers::{self, Ports};
+use plimsoll_report::format;
+
+use super::load::{self, Test};
+use crate::args::LabArgs;
+use crate::machine;
+
+/// `--quick` takes no longer (DESIGN section 11).
+const QUICK: Nanos = Nanos::from_secs(8 * 60);
+/// A warm-up ends after this time even if the requests are not all done (DESIGN section 7).
+pub(super) const WARM_UP_LONGEST: Nanos = Nanos::from_secs(10);
+/// From the order to end until every process is gone.
+const END_ESTIMATE: Nanos = Nanos::from_millis(500);
+
+/// Everything that will be played.
+pub(super) struct Plan {
+    pub(super) experiment: Experiment,
+    pub(super) runs: Vec<Run>,
+    /// In a file's or a flag's words, what the reader must know.
+    pub(super) warnings: Vec<String>,
+}
+
+/// One run of one variant.
+pub(super) struct Run {
+    pub(super) variant: Arc<Variant>,
+    /// Of this variant, from 1.
+    pub(super) number: u32,
+    pub(super) seed: u64,
+    /// With start, warm-up and end; an estimate but for the load itself.
+    pub(super) takes: Nanos,
+}
+
+pub(super) fn of(experiment: &Experiment, ports: &Ports, args: &LabArgs) -> Result<Plan> {
+    let mut experiment = experiment.clone();
+    let cores = tiers::machine_cores()?.len();
+    let mut loads = Vec::new();
+    for variant in &experiment.variants {
+        tiers::check_shares(variant, cores)?;
+        let duration = duration(&experiment, variant, ports)
+            .with_context(|| format!("test of variant `{}`", variant.name))?;
+        loads.push(duration);
+    }
+    let mut warnings = warnings(&experiment);
+    if args.quick {
+        warnings.extend(fit(&mut experiment, &mut loads)?);
+    }
+    let base = machine::fresh_seed();
+    let mut counts = vec![0; experiment.variants.len()];
+    let variants: Vec<Arc<Variant>> = experiment.variants.iter().cloned().map(Arc::new).collect();
+    let mut runs = Vec::new();
+    for index in experiment.order() {
+        counts[index] += 1;
+        let number = counts[index];
+        let variant = Arc::clone(&variants[index]);
+        runs.push(Run {
+            number,
+            // The same for every variant of a repetition: pairs see the same arrivals.
+            seed: variant.test.seed.unwrap_or(base + u64::from(number)),
+            takes: around(&variant) + loads[index],
+            variant,
+        });
+    }
+    Ok(Plan {
+        experiment,
+        runs,
+        warnings,
+    })
+}
+
+/// Checks the test as far as that goes without tiers, and says how long it lasts.
+fn duration(experiment: &Experiment, variant: &Variant, ports: &Ports) -> Result<Nanos> {
+    let place = std::env::temp_dir().join(format!("plimsoll-lab-check-{}", std::process::id()));
+    let peers = tiers::peers(variant, ports, &place)?;
+    let filler = Filler::new(peers, experiment.folder.clone());
+    let test = load::test(variant, &filler, 1, &place);
+    let duration = test.and_then(|test| match (variant.test.load.duration(), test) {
+        (Some(duration), _) => Ok(duration),
+        (None, Test::Url(_)) => bail!("has no duration"),
+        (None, Test::Script(args)) => {
+            let loaded = load::loaded(&args, variant)?;
+            let ends = loaded.script.scenarios.iter().map(Scenario::regular_end_ns);
+            Ok(ends.max().unwrap_or_default())
+        }
+    });
+    // Only a script that was made of stages is in it.
+    drop(std::fs::remove_dir_all(&place));
+    duration
+}
+
+/// What a run takes beside its load.
+fn around(variant: &Variant) -> Nanos {
+    let warm_up = if variant.test.warm_up > 0 {
+        Nanos::from_secs(2)
+    } else {
+        Nanos::ZERO
+    };
+    tiers::start_estimate(variant) + warm_up + END_ESTIMATE
+}
+
+/// Shortens loads so that all runs together take no longer than `--quick` may.
+fn fit(experiment: &mut Experiment, loads: &mut [Nanos]) -> Result<Option<String>> {
+    let sum = |times: &mut dyn Iterator<Item = Nanos>| times.fold(Nanos::ZERO, |a, b| a + b);
+    let beside = sum(&mut experiment.variants.iter().map(around));
+    let all = sum(&mut loads.iter().copied());
+    if beside + all <= QUICK {
+        return Ok(None);
+    }
+    let scripted: Vec<&str> = experiment
+        .variants
+        .iter()
+        .filter(|variant| matches!(variant.test.load, Load::Script(_)))
+        .map(|variant| variant.name.as_str())
+        .collect();
+    let asked = format::duration(beside + all);
+    if !scripted.is_empty() {
+        bail!(
+            "--quick takes 8 minutes at most, and this takes {asked}: shorten the script of {}, or choose variants with --only",
+            scripted.join(", ")
+        );
+    }
+    let factor = (QUICK - beside).as_secs_f64() / all.as_secs_f64();
+    if factor < 0.1 {
+        bail!(
+            "--quick takes 8 minutes at most, and this takes {asked}: choose variants with --only"
+        );
+    }
+    for (variant, load) in experiment.variants.iter_mut().zip(loads) {
+        variant.test.load = variant.test.load.shortened(factor);
+        *load = variant.test.load.duration().unwrap_or(*load);
+    }
+    Ok(Some(format!(
+        "--quick: every load is shortened to {} of its length, to stay within 8 minutes",
+        format::percent(factor)
+    )))
+}
+
+fn warnings(experiment: &Experiment) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let chosen = |name: &str| experiment.variant(name).is_some();
+    for variant in &experiment.variants {
+        if let Some(base) = variant.base.as_deref().filter(|base| !chosen(base)) {
+            warnings.push(format!(
+                "{} is made to be compared with {base}, which is not played",
+                variant.name
+            ));
+        }
+    }
+    warnings
+}
+
+/// `2 variants valid` for `--check`.
+pub(super) fn checked(plan: &Plan) -> String {
+    let mut text = format!(
+        "{}: {} in order\n",
+        plan.experiment.title,
+        format::plural(
+            plan.experiment.variants.len() as u64,
+            "variant is",
+            "variants are"
+        )
+    );
+    for warning in all_warnings(plan) {
+        let _infallible = writeln!(text, "! {warning}");
+    }
+    text
+}
+
+/// The plan for people.
+pub(super) fn text(plan: &Plan) -> String {
+    let experiment = &plan.experiment;
+    let mut text = format!("{}\n", experiment.title);
+    for variant in &experiment.variants {
+        let about = if variant.about.is_empty() {
+            String::new()
+        } else {
+            format!("  {}", variant.about)
+        };
+        let _infallible = writeln!(text, "  {}{about}", variant.name);
+        for tier in &variant.tiers {
+            let _infallible = writeln!(text, "    {}", tier_line(tier));
+        }
+        let _infallible = writeln!(text, "    {}", test_line(variant));
+        for change in &variant.changes {
+            let base = variant.base.as_deref().unwrap_or_default();
+            let _infallible = writeln!(text, "    other than {base}: {change}");
+        }
+    }
+    let order: Vec<&str> = plan
+        .runs
+        .iter()
+        .map(|run| run.variant.name.as_str())
+        .collect();
+    let _infallible = writeln!(
+        text,
+        "  order  {}\n  takes  about {}",
+        order.join(" "),
+        format::duration(left(plan, 0))
+    );
+    if experiment.runs == 1 {
+        text.push_str("  single run, no interval\n");
+    }
+    for warning in all_warnings(plan) {
+        let _infallible = writeln!(text, "  ! {warning}");
+    }
+    text
+}
+
+fn all_warnings(plan: &Plan) -> Vec<String> {
+    let mut all = plan.warnings.clone();
+    for variant in &plan.experiment.variants {
+        if let (Some(base), true) = (&variant.base, variant.changes.len() > 1) {
+            all.push(format!(
+                "variants {base} and {} differ in {} things: a difference cannot be put down to one of them; \
+                 a variant in between with `base` would tell",
+                variant.name,
+                variant.changes.len()
+            ));
+        }
+    }
+    all
+}
+
+fn tier_line(tier: &Tier) -> String {
+    let program = match &tier.program {
+        Program::Command(path) => path.display().to_string(),
+        Program::Embedded { name, .. } => format!("embedded {name}"),
+    };
+    let times = if tier.instances > 1 {
+        format!("{} × ", tier.instances)
+    } else {
+        String::new()
+    };
+    let mut shares = Vec::new();
+    if let Some(cpu) = tier.cpu {
+        shares.push(format!("{cpu} of a core").replace("1 of a core", "1 core"));
+    }
+    if let Some(bytes) = tier.memory_bytes {
+        shares.push(format!("{} MiB", bytes >> 20));
+    }
+    shares.extend(
+        tier.limits
+            .iter()
+            .map(|(name, value)| format!("{name} {value}")),
+    );
+    let shares = if shares.is_empty() {
+        String::new()
+    } else {
+        format!("  {}", shares.join(", "))
+    };
+    format!("tier {}: {times}{program}{shares}", tier.name)
+}
+
+fn test_line(variant: &Variant) -> String {
+    let warm_up = variant.test.warm_up;
+    let load = match &variant.test.load {
+        Load::Script(path) => format!("script {}", path.display()),
+        Load::Url { request, .. } | Load::Stages { request, .. } => request.url.clone(),
+    };
+    let length = variant.test.load.duration();
+    let length = length.map_or(String::new(), |length| {
+        format!(" for {}", format::duration(length))
+    });
+    format!(
+        "test {load}{length}, after {}",
+        format::plural(warm_up, "request", "requests")
+    )
+}
+
+/// Time from the start of a run to the end of the last.
+fn left(plan: &Plan, from: usize) -> Nanos {
+    let runs = plan.runs.iter().skip(from);
+    let pauses = plan.runs.len().saturating_sub(from + 1) as u64;
+    runs.fold(plan.experiment.pause.saturating_mul(pauses), |sum, run| {
+        sum + run.takes
+    })
+}
+
+/// `run 2 of 6 · 2A · about 3 min left`
+pub(super) fn progress(plan: &Plan, index: usize) -> String {
+    let name = plan
+        .runs
+        .get(index)
+        .map_or("", |run| run.variant.name.as_str());
+    format!(
+        "run {} of {} · {name} · about {} left",
+        index + 1,
+        plan.runs.len(),
+        format::duration(left(plan, index))
+    )
+}

@@ -1,0 +1,193 @@
+//! One run of one variant: fresh tiers, warm-up, the load, the record; then the tiers are gone.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Result, bail};
+use plimsoll_analysis::summary;
+use plimsoll_core::ending::{Cause, Ending};
+use plimsoll_core::plan::Plan as UrlPlan;
+use plimsoll_core::record::{LabSetup, Record, TierSetup};
+use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner as _};
+use plimsoll_engine::{EngineRunner, Options};
+use plimsoll_lab::LabError;
+use plimsoll_lab::tiers::{Ports, System};
+use plimsoll_net::Target;
+use plimsoll_net::clock::Clock;
+
+use super::load::{self, Test};
+use super::plan::{Plan, Run, WARM_UP_LONGEST};
+use crate::args::OutputArgs;
+use crate::commands::run;
+use crate::session::Session;
+use crate::{explained, script, watching};
+
+/// What one run needs.
+pub(super) struct Play<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) run: &'a Run,
+    pub(super) ports: &'a Ports,
+    /// The run's own, made here.
+    pub(super) folder: &'a Path,
+    pub(super) quiet: bool,
+    /// Set by a signal, and by a tier that ends.
+    pub(super) stop: &'a Arc<AtomicBool>,
+}
+
+/// A run that came to its end.
+pub(super) struct Played {
+    pub(super) variant: String,
+    pub(super) path: String,
+    pub(super) record: Record,
+}
+
+impl Play<'_> {
+    /// None if a signal ended it: its record stays, without a verdict and without a report.
+    pub(super) fn play(&self) -> Result<Option<Played>> {
+        let experiment = &self.plan.experiment;
+        let variant = &self.run.variant;
+        let started = System::start(experiment, variant, self.ports, self.folder, self.stop);
+        let system = match started {
+            Ok(system) => system,
+            Err(LabError::Stopped) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let test = load::test(variant, system.filler(), self.run.seed, self.folder)?;
+        let measured = self
+            .warm_up(&test)
+            .and_then(|()| self.measure(&test, &system));
+        // A tier that ended explains every other failure.
+        if let Some(failure) = system.failure() {
+            return Err(failure.into());
+        }
+        let played = measured?;
+        system.end()?;
+        let Some(mut session) = played else {
+            return Ok(None);
+        };
+        let mut verdict = summary::of_run(&session.record);
+        explained::add(&session.record, &mut verdict);
+        session.close(verdict)?;
+        Ok(Some(Played {
+            variant: variant.name.clone(),
+            path: self.record_path(),
+            record: session.record,
+        }))
+    }
+
+    fn record_path(&self) -> String {
+        self.folder.join("run.plimsoll.jsonl").display().to_string()
+    }
+
+    fn warm_up(&self, test: &Test) -> Result<()> {
+        let count = self.run.variant.test.warm_up;
+        match load::warm_up(test, count) {
+            None => Ok(()),
+            Some(Test::Url(plan)) => warm_up_url(&plan, count, self.stop),
+            Some(Test::Script(args)) => {
+                let loaded = load::loaded(&args, &self.run.variant)?;
+                let nowhere = load::quiet_output();
+                let (_, ending) = script::measure(&loaded, None, &[], &nowhere, self.stop)?;
+                came_to_its_end(ending)
+            }
+        }
+    }
+
+    /// The session with the whole record, still without a verdict; none if a signal ended it.
+    fn measure(&self, test: &Test, system: &System) -> Result<Option<Session>> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let output = self.output(system);
+        let (session, interrupted) = match test {
+            Test::Url(plan) => {
+                let entry = Target::parse(&plan.request.url)?.port;
+                let watches = watching::parse_texts(&system.watches(Some(entry)))?;
+                run::measure(plan, &watches, &output, self.stop)?
+            }
+            Test::Script(args) => {
+                let loaded = load::loaded(args, &self.run.variant)?;
+                let watches = watching::parse_texts(&system.watches(entry(system)))?;
+                let objectives = self.run.variant.objectives.as_ref();
+                let (session, ending) =
+                    script::measure(&loaded, objectives, &watches, &output, self.stop)?;
+                came_to_its_end(ending)?;
+                (session, self.stop.load(Ordering::Relaxed))
+            }
+        };
+        Ok((!interrupted).then_some(session))
+    }
+
+    fn output(&self, system: &System) -> OutputArgs {
+        OutputArgs {
+            out: Some(self.folder.join("run.plimsoll.jsonl")),
+            no_record: false,
+            quiet: self.quiet,
+            lab: Some(self.setup(system)),
+            ..load::quiet_output()
+        }
+    }
+
+    /// What the record says of the experiment and its tiers.
+    fn setup(&self, system: &System) -> LabSetup {
+        let variant = &self.run.variant;
+        let tiers = system.running().iter().map(|running| {
+            let tier = variant.tier(&running.tier);
+            TierSetup {
+                name: running.name.clone(),
+                tier: running.tier.clone(),
+                isolation: running.isolation.clone(),
+                cpu_cores: tier.and_then(|tier| tier.cpu),
+                memory_bytes: tier.and_then(|tier| tier.memory_bytes),
+                limits: tier.map(|tier| tier.limits.clone()).unwrap_or_default(),
+            }
+        });
+        LabSetup {
+            experiment: self.plan.experiment.title.clone(),
+            variant: variant.name.clone(),
+            run: self.run.number,
+            runs: self.plan.experiment.runs,
+            base: variant.base.clone(),
+            changes: variant.changes.clone(),
+            tiers: tiers.collect(),
+        }
+    }
+}
+
+/// The port that the load of a script goes to: of the tier that started last, which no other needs.
+fn entry(system: &System) -> Option<u16> {
+    system.running().last().map(|running| running.port)
+}
+
+/// A script that threw or gave up has measured nothing; crossed thresholds of its own are its own affair.
+fn came_to_its_end(ending: Ending) -> Result<()> {
+    match ending.cause() {
+        None | Some(Cause::ThresholdCrossed | Cause::Interrupted) => Ok(()),
+        Some(_) => bail!(
+            "the script did not come to its end: exit code {}",
+            ending.exit_code()
+        ),
+    }
+}
+
+/// So many requests, or ten seconds of them.
+fn warm_up_url(plan: &UrlPlan, count: u64, stop: &Arc<AtomicBool>) -> Result<()> {
+    let options = Options::new(plan, Some(count))?;
+    let mut runner = EngineRunner::start(&options, Clock::start(), Arc::clone(stop))?;
+    let step = Step {
+        level: 0,
+        phase: Phase::WarmUp,
+        load: StepLoad::Closed {
+            in_flight: plan.in_flight_max().get(),
+        },
+        windows_max: (WARM_UP_LONGEST.as_secs_f64()) as u32,
+    };
+    match runner.play(&step, &mut |_| Go::On) {
+        // Looked at by the caller.
+        Ok(()) | Err(StepError::Interrupted) => {}
+        Err(error) => return Err(error.into()),
+    }
+    runner.drain(1, plan.timeout_ns)?;
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! The lab from end to end: embedded tiers, records and the table; mistakes; and no process left behind.
+
+mod kill;
+mod mistakes;
+mod processes;
+
+use crate::support::{Folder, plimsoll};
+
+/// Two variants of an embedded tier and a proxy before it, a second of load each.
+const TINY: &str = r#"
+title = "tiny"
+
+[tiers.app]
+embedded = "downstream"
+set = { answer = 1 }
+cpu = 0.3
+
+[tiers.proxy]
+embedded = "proxy"
+args = ["--upstream", "${app.address}"]
+set = { slots = 64 }
+limits = { slots = 64, per_request = 2 }
+
+[test]
+url = "http://${proxy.address}/"
+rate = "60/s"
+duration = "2s"
+warm_up = 20
+cpu = 0.5
+
+[objectives]
+slo = "p99<2s"
+
+[variants.A]
+about = "as it is"
+
+[variants.B.tiers.app]
+set.answer = 30
+"#;
+
+fn experiment(folder: &Folder, text: &str) -> String {
+    let path = folder.file("experiment.toml");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn variants_stand_side_by_side_and_every_run_leaves_a_record() {
+    let folder = Folder::new();
+    let path = experiment(&folder, TINY);
+    let args = ["lab", &path, "--repeat", "2", "-o", "out", "--quiet"];
+    let (code, stdout, stderr) = plimsoll(&folder, &args);
+    // A busy machine may fail a gate; that is said and changes nothing here.
+    assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
+    for row in [
+        "goodput",
+        "throughput",
+        "failed",
+        "p99",
+        "gives way first",
+        "gates",
+        "differs in",
+    ] {
+        assert!(
+            stdout.contains(&format!("\n  {row}")),
+            "{row} is missing in\n{stdout}"
+        );
+    }
+    assert!(stdout.contains("tiers.app.set.answer: 1 → 30"), "{stdout}");
+    assert!(stdout.contains("median of 2"), "{stdout}");
+    for run in ["A-1", "A-2", "B-1", "B-2"] {
+        let record = folder.file(&format!("out/{run}/run.plimsoll.jsonl"));
+        let (code, _, stderr) = plimsoll(&folder, &["explain", &record]);
+        assert!(code == 0 || code == 3, "{stderr}");
+        assert!(std::fs::metadata(folder.file(&format!("out/{run}/report.html"))).is_ok());
+        assert!(std::fs::metadata(folder.file(&format!("out/{run}/app.log"))).is_ok());
+        header_says_the_set_up(&std::fs::read_to_string(&record).unwrap(), run);
+    }
+    let document = std::fs::read_to_string(folder.file("out/lab.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["variants"][1]["runs"].as_array().unwrap().len(), 2);
+    processes::assert_none_mention(&folder);
+}
+
+fn header_says_the_set_up(record: &str, run: &str) {
+    let header: serde_json::Value = serde_json::from_str(record.lines().next().unwrap()).unwrap();
+    let lab = &header["lab"];
+    let name = format!("{}-{}", lab["variant"].as_str().unwrap(), lab["run"]);
+    assert_eq!(name, run);
+    assert_eq!(
+        lab["tiers"][0]["tier"], "app",
+        "the tier that others need starts first"
+    );
+    let isolation = lab["tiers"][0]["isolation"].as_str().unwrap();
+    assert!(
+        isolation.starts_with("quota of 0.3 core") || isolation.starts_with("affinity to core"),
+        "{isolation}"
+    );
+    assert_eq!(lab["tiers"][1]["limits"]["slots"], 64.0);
+    assert!(
+        record.contains("\"tier\":\"proxy\""),
+        "the proxy was observed under its name"
+    );
+}
+
+#[test]
+fn a_dry_run_prints_the_plan_and_starts_nothing() {
+    let folder = Folder::new();
+    let path = experiment(&folder, TINY);
+    let (code, stdout, _) = plimsoll(&folder, &["lab", &path, "--dry-run", "--repeat", "2"]);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("order  A B B A"), "{stdout}");
+    assert!(stdout.contains("takes  about "), "{stdout}");
+    assert!(
+        stdout.contains("other than A: tiers.app.set.answer: 1 → 30"),
+        "{stdout}"
+    );
+    let (code, stdout, _) = plimsoll(&folder, &["lab", &path, "--check", "--only", "B"]);
+    assert_eq!(code, 0);
+    assert!(
+        stdout.starts_with("tiny: 1\u{a0}variant is in order"),
+        "{stdout}"
+    );
+    assert!(stdout.contains("which is not played"), "{stdout}");
+    let entries = std::fs::read_dir(&folder.0).unwrap().count();
+    assert_eq!(entries, 1, "nothing but the file");
+}
+
+#[test]
+fn stages_are_played_by_virtual_users_and_quick_has_no_interval() {
+    let folder = Folder::new();
+    let text = TINY
+        .replace("rate = \"60/s\"\nduration = \"2s\"", "stages = [{ target = 4, duration = \"1s\" }, { target = 4, duration = \"1s\" }]\nthink = \"20ms\"");
+    let path = experiment(&folder, &text);
+    let args = [
+        "lab", &path, "--quick", "--only", "A", "-o", "out", "--format", "json",
+    ];
+    let (code, stdout, stderr) = plimsoll(&folder, &args);
+    assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
+    assert!(stderr.contains("run 1 of 1 · A · about "), "{stderr}");
+    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(document["replication"], "single run, no interval");
+    let summary = &document["variants"][0]["runs"][0]["summary"];
+    assert!(
+        summary["attempts_count"].as_u64().unwrap() > 20,
+        "{summary}"
+    );
+    let objective = summary["objective"]
+        .as_str()
+        .unwrap()
+        .replace('\u{a0}', " ");
+    assert_eq!(objective, "p99 < 2 s");
+    assert!(
+        folder.0.join("out/A-1/test.js").is_file(),
+        "the script that was played is kept"
+    );
+}
+
+#[test]
+fn every_experiment_that_ships_is_in_order() {
+    let folder = Folder::new();
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+    let mut checked = 0;
+    for entry in std::fs::read_dir(shipped).unwrap().flatten() {
+        if entry.path().join("experiment.toml").is_file() {
+            let path = entry.path().display().to_string();
+            let (code, stdout, stderr) = plimsoll(&folder, &["lab", &path, "--check"]);
+            assert_eq!(code, 0, "{path}\n{stdout}\n{stderr}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 0, "there are experiments in {shipped}");
+}
