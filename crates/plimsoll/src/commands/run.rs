@@ -1,5 +1,8 @@
 //! `plimsoll run URL`: preflight, one level, drain, verdict.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::Result;
 use plimsoll_analysis::summary;
 use plimsoll_core::Nanos;
@@ -7,8 +10,9 @@ use plimsoll_core::plan::{Load, Plan, Until};
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner as _};
 use plimsoll_core::verdict::{Judgement, Verdict};
 use plimsoll_engine::{EngineRunner, Options};
+use plimsoll_observe::Watch;
 
-use crate::args::RunArgs;
+use crate::args::{OutputArgs, RunArgs};
 use crate::exit::Exit;
 use crate::session::{Session, drain_limit, interrupt_flag};
 use crate::{explained, plan, reach, watching};
@@ -19,22 +23,10 @@ const WINDOWS_MAX: u32 = 7 * 24 * 3600;
 pub(crate) fn execute(args: &RunArgs) -> Result<Exit> {
     let plan = plan::of_run(args)?;
     let watches = watching::parse(&args.watch)?;
-    let attempts_max = match plan.until {
-        Some(Until::AttemptsCount(count)) => Some(count.get()),
-        _ => None,
-    };
-    let options = Options::new(&plan, attempts_max)?;
-    reach::check(&plan, &options)?;
+    reach::check(&plan, &Options::new(&plan, None)?)?;
     let interrupt = interrupt_flag()?;
-    let mut session = Session::start("run", plan.clone(), &args.output)?;
-    session.watch(options.setup.address, &watches)?;
-    let mut runner = EngineRunner::start(&options, session.clock, interrupt)?;
-    let interrupted = play(&mut session, &mut runner, &plan)?;
-    drop(runner);
-    session.settle()?;
-    let mut verdict = summary::of_run(&session.record);
-    explained::add(&session.record, &mut verdict);
-    let exit = if interrupted {
+    let (session, verdict) = measure(&plan, &watches, &args.output, &interrupt)?;
+    let exit = if interrupt.load(Ordering::Relaxed) {
         Exit::Interrupted
     } else {
         exit_of(&verdict)
@@ -43,8 +35,31 @@ pub(crate) fn execute(args: &RunArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Plays the level and the drain; true when it was interrupted.
-fn play(session: &mut Session, runner: &mut EngineRunner, plan: &Plan) -> Result<bool> {
+/// One run from the start of its record to its verdict, which is not written yet.
+pub(super) fn measure(
+    plan: &Plan,
+    watches: &[Watch],
+    output: &OutputArgs,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<(Session, Verdict)> {
+    let attempts_max = match plan.until {
+        Some(Until::AttemptsCount(count)) => Some(count.get()),
+        _ => None,
+    };
+    let options = Options::new(plan, attempts_max)?;
+    let mut session = Session::start("run", plan.clone(), output)?;
+    session.watch(options.setup.address, watches)?;
+    let mut runner = EngineRunner::start(&options, session.clock, Arc::clone(interrupt))?;
+    play(&mut session, &mut runner, plan)?;
+    drop(runner);
+    session.settle()?;
+    let mut verdict = summary::of_run(&session.record);
+    explained::add(&session.record, &mut verdict);
+    Ok((session, verdict))
+}
+
+/// Plays the level and the drain.
+fn play(session: &mut Session, runner: &mut EngineRunner, plan: &Plan) -> Result<()> {
     let step = step_of(plan);
     let time_left = match plan.until {
         Some(Until::DurationNs(duration)) => Some(duration),
@@ -76,7 +91,7 @@ fn play(session: &mut Session, runner: &mut EngineRunner, plan: &Plan) -> Result
     session.level(&drain, None)?;
     let window = runner.drain(drain.level, drain_limit(plan, interrupted))?;
     session.window(&window)?;
-    Ok(interrupted)
+    Ok(())
 }
 
 fn step_of(plan: &Plan) -> Step {
