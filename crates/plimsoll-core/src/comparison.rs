@@ -101,7 +101,7 @@ impl Figure {
             Self::Goodput => "goodput".to_owned(),
             Self::Throughput => "throughput".to_owned(),
             Self::Failures => "failed attempts".to_owned(),
-            Self::Class(outcome) => format!("attempts {}", outcome.name()),
+            Self::Class(outcome) => format!("outcome {}", outcome.name()),
             Self::P50 => "p50 over attempts".to_owned(),
             Self::P90 => "p90 over attempts".to_owned(),
             Self::P95 => "p95 over attempts".to_owned(),

@@ -29,7 +29,9 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     put!(
         out,
         "<figcaption>Logarithmic scale, symmetric about 1. Filled: better or worse; square: equivalent; open: inconclusive. {}</figcaption></figure></section>",
-        escape("To the right more of the figure, which is worse for times.")
+        escape(
+            "To the right more of the figure, which is worse for times. A ratio beyond 20 is drawn at the edge."
+        )
     );
 }
 

@@ -54,7 +54,7 @@ fn masthead(out: &mut String, comparison: &Comparison) {
         .sum();
     put!(
         out,
-        "<header><span><b>plimsoll compare</b></span><span>{} × {}</span></header>",
+        "<header><span><b>plimsoll compare</b></span><span>{}, {}</span></header>",
         escape(&format::plural(
             comparison.variants.len() as u64,
             "variant",

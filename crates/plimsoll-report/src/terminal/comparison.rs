@@ -7,7 +7,7 @@ use super::ink::{Ink, Page, Role};
 use crate::view::comparison as words;
 
 /// Columns of the table: figure, verdict, baseline, variant, change, interval, p.
-const WIDTHS: [usize; 7] = [25, 14, 10, 10, 10, 20, 7];
+const WIDTHS: [usize; 7] = [24, 13, 9, 10, 13, 22, 7];
 
 /// The whole page, ending in a line break.
 pub fn comparison(comparison: &Comparison, style: &Style) -> String {

@@ -143,7 +143,7 @@ fn exit_unless(interrupted: bool, verdict: &Verdict, session: &Session) -> Exit 
     }
 }
 
-fn config(args: &FindArgs, plan: &Plan) -> Result<Config> {
+pub(super) fn config(args: &FindArgs, plan: &Plan) -> Result<Config> {
     let config = unchecked_config(args, plan)?;
     // Refused now rather than after the self-check; what it measures only narrows the search.
     Search::new(config.clone())?;

@@ -288,6 +288,10 @@ fn what_cannot_be_compared_is_refused_with_the_fix() {
             "give one of them",
         ),
         (vec![url, other, "--find"], "--slo"),
+        (
+            vec![url, other, "--find", "--slo", "p99<1s", "--within", "10s"],
+            "too short",
+        ),
         (vec![url, other, "--aa", "--rate", "5"], "give one URL"),
         (
             vec![url, other, "--rate", "5", "--margin", "200%"],

@@ -60,7 +60,9 @@ pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
     for target in &series.targets {
         let options = Options::new(&target.plan, None)?;
         if args.live.find {
-            find::ask_for_remote(&find_args(args, &target.url), options.setup.address)?;
+            let find = find_args(args, &target.url);
+            find::config(&find, &target.plan)?;
+            find::ask_for_remote(&find, options.setup.address)?;
         }
         reach::check(&target.plan, &options)?;
     }
