@@ -2,6 +2,7 @@
 //!
 //! Pure: nothing here reads a clock, a file, a socket or the environment.
 
+pub mod compare;
 pub mod explain;
 pub mod gates;
 pub mod import;

@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads a clock, opens a file or socket, starts a thread or looks at the environment.
 
+pub mod comparison;
 pub mod ending;
 pub mod health;
 pub mod histogram;

@@ -2,9 +2,11 @@
 
 mod chart_hero;
 mod chart_outcomes;
+mod chart_pairs;
 mod chart_response;
 mod chart_spectrum;
 mod compare;
+mod comparison;
 mod decided;
 mod gates;
 mod head;
@@ -16,6 +18,7 @@ mod style;
 mod svg;
 mod tiers;
 
+pub use comparison::comparison;
 pub(crate) use paint::token as lane_token;
 use plimsoll_core::record::Record;
 
@@ -52,17 +55,22 @@ fn open_page(out: &mut String, views: &[View]) {
         [view] => view.headline.clone(),
         views => compare::headline(views),
     };
-    put!(
-        out,
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';script-src 'unsafe-inline'\"><title>{}</title><style>{}</style></head><body>{}",
-        escape(&title),
-        style::sheet(),
-        paint::PATTERNS
-    );
+    open(out, &title);
     if let [view] = views {
         head::masthead(out, view);
     }
     out.push_str("<main>");
+}
+
+/// Everything above the first word of a page.
+fn open(out: &mut String, title: &str) {
+    put!(
+        out,
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';script-src 'unsafe-inline'\"><title>{}</title><style>{}</style></head><body>{}",
+        escape(title),
+        style::sheet(),
+        paint::PATTERNS
+    );
 }
 
 fn close_page(out: &mut String, views: &[View]) {
@@ -71,10 +79,14 @@ fn close_page(out: &mut String, views: &[View]) {
         .map(|view| view.record.header.plimsoll_version.as_str())
         .collect();
     let versions: Vec<String> = versions.into_iter().map(escape).collect();
+    close(out, &versions.join(", "));
+}
+
+/// The end of a page; `versions` are text of HTML.
+fn close(out: &mut String, versions: &str) {
     put!(
         out,
-        "</main><footer>plimsoll {} · every figure comes from the record · this file makes no request</footer><script>{}</script></body></html>\n",
-        versions.join(", "),
+        "</main><footer>plimsoll {versions} · every figure comes from the record · this file makes no request</footer><script>{}</script></body></html>\n",
         style::SCRIPT
     );
 }

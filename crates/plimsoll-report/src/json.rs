@@ -1,5 +1,6 @@
 //! The summary as one JSON document, in the stable keys of the verdict.
 
+use plimsoll_core::comparison::{Comparison, History};
 use plimsoll_core::record::Record;
 use serde_json::{Map, Value, json};
 
@@ -49,4 +50,26 @@ pub fn document(record: &Record) -> Value {
         document.insert("warnings".to_owned(), json!(plain));
     }
     Value::Object(document)
+}
+
+/// The document of a comparison: its own keys, and the answer as a sentence.
+pub fn comparison(comparison: &Comparison) -> String {
+    with_headline(comparison, &crate::view::comparison::headline(comparison))
+}
+
+/// The document of a history: its own keys, and the answer as a sentence.
+pub fn history(history: &History) -> String {
+    let headline = crate::view::comparison::headline_of_history(history);
+    with_headline(history, &headline)
+}
+
+fn with_headline(document: &impl serde::Serialize, headline: &str) -> String {
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    if let Value::Object(keys) = &mut document {
+        let plain = headline.replace(crate::format::NBSP, " ");
+        keys.insert("headline".to_owned(), json!(plain));
+    }
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
 }

@@ -1,5 +1,7 @@
 //! The summary for a pull request: verdict, figures, limit and gates in Markdown.
 
+mod comparison;
+
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::GateState;
 
@@ -8,6 +10,8 @@ use crate::view::{
     Kind, LevelView, View, confidence_sentence, figure, limit_sentence, sentence, state_sign,
     state_word, unbroken,
 };
+
+pub use comparison::{comparison, history};
 
 /// One section per record, each with a heading of the third level.
 pub fn summary(records: &[Record]) -> String {

@@ -1,11 +1,13 @@
 //! The summary on stdout: our block first, every line with a recorded figure behind it.
 
+mod comparison;
 mod distribution;
 mod find;
 mod ink;
 mod run;
 mod shared;
 
+pub use comparison::{comparison, history};
 pub(crate) use ink::paint;
 pub use ink::{Ink, Role};
 

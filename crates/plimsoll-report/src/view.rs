@@ -1,5 +1,6 @@
 //! The one reading of a record that every rendering shares.
 
+pub mod comparison;
 mod curve;
 mod figures;
 mod gates;

@@ -1,9 +1,12 @@
 //! Every command and flag with its unit and help: the one table behind parser, help and docs.
 
+mod compare;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use compare::{CompareArgs, FailOnArg, JudgeArgs};
 use plimsoll_core::record::LabSetup;
 
 use crate::exit::Exit;
@@ -30,6 +33,8 @@ pub(crate) enum Command {
     Explain(RecordArgs),
     /// Evaluate the validity gates over a record, or over another tool's result
     Audit(AuditArgs),
+    /// Hold variants against each other: targets played in turns, or saved records; with --history, one over time
+    Compare(CompareArgs),
     /// Render records as one self-contained HTML file
     Report(ReportArgs),
     /// Check this host as a load generator
@@ -42,13 +47,20 @@ pub(crate) enum Command {
     Docdb(DocdbArgs),
 }
 
-/// What is requested, and how.
+/// What is requested.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArgs {
     /// The target, with its scheme, such as `http://127.0.0.1:3000/cart`
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
+    #[command(flatten)]
+    pub(crate) with: RequestOptions,
+}
+
+/// How it is requested.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RequestOptions {
     /// Request method
     #[arg(short = 'm', long, default_value = "GET", value_name = "METHOD")]
     pub(crate) method: String,

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod audit;
+mod compare;
 mod docdb;
 mod doctor;
 mod explain;
@@ -21,6 +22,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Explain(args) => explain::execute(&args),
         Command::Find(args) => find::execute(&args),
         Command::Audit(args) => audit::execute(&args),
+        Command::Compare(args) => compare::execute(&args),
         Command::Report(args) => report::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Serve(args) => serve::execute(args),

@@ -11,6 +11,8 @@ pub(crate) enum Exit {
     Passed,
     /// A gate failed: the numbers carry no verdict.
     RunInvalid,
+    /// A variant is worse than the one it was compared with.
+    Worse,
     Inconclusive,
     NotConverged,
     Unreachable,
@@ -21,13 +23,14 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    pub(crate) const TABLE: [(Self, u8, &'static str); 9] = [
+    pub(crate) const TABLE: [(Self, u8, &'static str); 10] = [
         (Self::Passed, 0, "passed, or nothing was asked"),
         (
             Self::RunInvalid,
             3,
             "run invalid: a gate failed, so there is no verdict",
         ),
+        (Self::Worse, 4, "worse than what it was compared with"),
         (
             Self::Inconclusive,
             5,

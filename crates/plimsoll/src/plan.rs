@@ -10,7 +10,7 @@ use plimsoll_core::units::{Nanos, parse_count, parse_duration, parse_rate};
 use plimsoll_net::Target;
 use plimsoll_net::h1::parse_header;
 
-use crate::args::{ArrivalsArg, FindArgs, RequestArgs, RunArgs};
+use crate::args::{ArrivalsArg, FindArgs, RequestArgs, RequestOptions, RunArgs};
 use crate::machine;
 
 /// Connections of an open loop unless -c says otherwise. Below the 15,000 that one address pair
@@ -53,7 +53,7 @@ pub(crate) fn of_run(args: &RunArgs) -> Result<Plan> {
         (None, None) => None,
     };
     let is_open = profile.is_some();
-    let streams_per_connection = streams(&args.request, is_open)?;
+    let streams_per_connection = streams(&args.request.with, is_open)?;
     let default = if is_open {
         OPEN_CONNECTIONS
     } else {
@@ -80,16 +80,16 @@ pub(crate) fn of_run(args: &RunArgs) -> Result<Plan> {
         until: Some(until),
         connections_max: within_descriptors(connections_max)?,
         timeout_ns: timeout(&args.timeout)?,
-        keepalive: !args.request.no_keepalive,
+        keepalive: !args.request.with.no_keepalive,
         streams_per_connection,
-        insecure: args.request.insecure,
+        insecure: args.request.with.insecure,
         objectives,
-        seed: args.request.seed.unwrap_or_else(machine::fresh_seed),
+        seed: args.request.with.seed.unwrap_or_else(machine::fresh_seed),
     })
 }
 
 /// Requests at once on one connection of HTTP/2; `None` for HTTP/1.1.
-fn streams(args: &RequestArgs, is_open: bool) -> Result<Option<NonZeroU32>> {
+fn streams(args: &RequestOptions, is_open: bool) -> Result<Option<NonZeroU32>> {
     if !args.h2 {
         return Ok(None);
     }
@@ -115,11 +115,11 @@ pub(crate) fn of_find(args: &FindArgs) -> Result<Plan> {
         until: None,
         connections_max,
         timeout_ns: plimsoll_control::search::client_timeout(&objectives),
-        keepalive: !args.request.no_keepalive,
-        streams_per_connection: streams(&args.request, true)?,
-        insecure: args.request.insecure,
+        keepalive: !args.request.with.no_keepalive,
+        streams_per_connection: streams(&args.request.with, true)?,
+        insecure: args.request.with.insecure,
         objectives: Some(objectives),
-        seed: args.request.seed.unwrap_or_else(machine::fresh_seed),
+        seed: args.request.with.seed.unwrap_or_else(machine::fresh_seed),
     })
 }
 
@@ -140,18 +140,19 @@ pub(crate) fn request(args: &RequestArgs) -> Result<Request> {
     // Looked at here for its errors only; the engine parses it again.
     Target::parse(&args.url)?;
     let headers = args
+        .with
         .headers
         .iter()
         .map(|text| parse_header(text))
         .collect::<Result<_, _>>()?;
-    let body = match args.data.as_deref() {
+    let body = match args.with.data.as_deref() {
         None => Vec::new(),
         Some(text) => match text.strip_prefix('@') {
             None => text.as_bytes().to_vec(),
             Some(path) => std::fs::read(path).with_context(|| format!("-d @{path}"))?,
         },
     };
-    let method = match (&*args.method, body.is_empty()) {
+    let method = match (&*args.with.method, body.is_empty()) {
         ("GET", false) => "POST".to_owned(),
         (method, _) => method.to_owned(),
     };
@@ -204,7 +205,7 @@ pub(crate) fn worker_count(text: &str) -> Result<u64> {
 
 /// Half of the cores for a target on this host, so that it is not starved; else all.
 pub(crate) fn workers(args: &RequestArgs, connections: NonZeroU32) -> Result<NonZeroU32> {
-    let count = if let Some(text) = args.workers.as_deref() {
+    let count = if let Some(text) = args.with.workers.as_deref() {
         worker_count(text)?
     } else {
         let cores = machine::cores() as u64;

@@ -66,7 +66,7 @@ fn of_result(args: &AuditArgs, figures: &Figures) -> Result<(Vec<Gate>, String)>
 }
 
 /// Another tool's result; `None` for what nobody else wrote.
-fn foreign(path: &Path) -> Result<Option<Figures>> {
+pub(super) fn foreign(path: &Path) -> Result<Option<Figures>> {
     let shown = path.display();
     let bytes = std::fs::read(path).with_context(|| format!("open {shown}"))?;
     let text = String::from_utf8_lossy(&bytes);

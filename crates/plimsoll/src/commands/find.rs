@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::summary;
@@ -18,6 +18,7 @@ use plimsoll_core::units::{parse_duration, parse_rate, parse_ratio};
 use plimsoll_core::verdict::{Found, Judgement, LevelResult, Verdict};
 use plimsoll_core::{Nanos, Window};
 use plimsoll_engine::{EngineRunner, Options};
+use plimsoll_observe::Watch;
 
 use crate::args::{FindArgs, OverArg};
 use crate::exit::{Exit, Failure};
@@ -34,28 +35,45 @@ pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
     refuse_flags_of_scripts(args)?;
     let plan = plan::of_find(args)?;
     let watches = watching::parse(&args.watch)?;
-    let mut config = config(args, &plan)?;
+    config(args, &plan)?;
     let reused = reused(args)?;
     let options = Options::new(&plan, None)?;
     ask_for_remote(args, options.setup.address)?;
     reach::check(&plan, &options)?;
     let interrupt = interrupt_flag()?;
+    let (session, verdict) = measure(args, &plan, &watches, &reused, &interrupt)?;
+    let exit = exit_unless(interrupt.load(Ordering::Relaxed), &verdict, &session);
+    session.conclude(verdict, &args.output)?;
+    Ok(exit)
+}
+
+/// One search from the start of its record to its verdict, which is not written yet.
+pub(super) fn measure(
+    args: &FindArgs,
+    plan: &Plan,
+    watches: &[Watch],
+    reused: &Reused,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<(Session, Verdict)> {
+    let mut config = config(args, plan)?;
+    let options = Options::new(plan, None)?;
     let mut session = Session::start("find", plan.clone(), &args.output)?;
-    let check = self_check(&mut session, &reused, &interrupt)?;
-    session.watch(options.setup.address, &watches)?;
+    let check = self_check(&mut session, reused, interrupt)?;
+    session.watch(options.setup.address, watches)?;
     config.spent = session.clock.now();
     config.generator_max_per_s = Some(check.max_per_s);
     config.anchor = reused.anchor;
     let mut search = Search::new(config)?;
     announce(&mut session, "generator", &search, &check);
-    let mut runner = EngineRunner::start(&options, session.clock, Arc::clone(&interrupt))?;
+    let mut runner = EngineRunner::start(&options, session.clock, Arc::clone(interrupt))?;
     let driven = search::drive(&mut search, &mut runner, &mut Recording(&mut session));
     let interrupted = is_interrupted(&mut session, driven.err())?;
     let (level, limit) = begin_drain(&mut session, interrupted)?;
     let window = runner.drain(level, limit)?;
     session.window(&window)?;
     drop(runner);
-    conclude(args, session, &search, search.found(), interrupted)
+    let verdict = judge(&mut session, &search, search.found())?;
+    Ok((session, verdict))
 }
 
 fn refuse_flags_of_scripts(args: &FindArgs) -> Result<()> {
@@ -100,22 +118,32 @@ fn conclude(
     found: Found,
     interrupted: bool,
 ) -> Result<Exit> {
+    let verdict = judge(&mut session, search, found)?;
+    let exit = exit_unless(interrupted, &verdict, &session);
+    session.conclude(verdict, &args.output)?;
+    Ok(exit)
+}
+
+/// Ends the sampling and says what the search came to.
+fn judge(session: &mut Session, search: &Search, found: Found) -> Result<Verdict> {
     if let Some(anchor) = search.anchor() {
         session.event(reuse::ANCHOR, reuse::anchor_text(anchor))?;
     }
     session.settle()?;
     let mut verdict = summary::of_search(&session.record, found);
     explained::add(&session.record, &mut verdict);
-    let exit = if interrupted {
-        Exit::Interrupted
-    } else {
-        exit_of(&verdict, &session.record)
-    };
-    session.conclude(verdict, &args.output)?;
-    Ok(exit)
+    Ok(verdict)
 }
 
-fn config(args: &FindArgs, plan: &Plan) -> Result<Config> {
+fn exit_unless(interrupted: bool, verdict: &Verdict, session: &Session) -> Exit {
+    if interrupted {
+        Exit::Interrupted
+    } else {
+        exit_of(verdict, &session.record)
+    }
+}
+
+pub(super) fn config(args: &FindArgs, plan: &Plan) -> Result<Config> {
     let config = unchecked_config(args, plan)?;
     // Refused now rather than after the self-check; what it measures only narrows the search.
     Search::new(config.clone())?;
@@ -145,7 +173,7 @@ fn unchecked_config(args: &FindArgs, plan: &Plan) -> Result<Config> {
 }
 
 /// A target that is not on this host is loaded only after a yes.
-fn ask_for_remote(args: &FindArgs, address: SocketAddr) -> Result<()> {
+pub(super) fn ask_for_remote(args: &FindArgs, address: SocketAddr) -> Result<()> {
     if address.ip().is_loopback() || args.yes {
         return Ok(());
     }

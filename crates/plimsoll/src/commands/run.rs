@@ -1,7 +1,7 @@
 //! `plimsoll run URL`: preflight, one level, drain, verdict.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use plimsoll_analysis::summary;
@@ -23,11 +23,11 @@ const WINDOWS_MAX: u32 = 7 * 24 * 3600;
 pub(crate) fn execute(args: &RunArgs) -> Result<Exit> {
     let plan = plan::of_run(args)?;
     let watches = watching::parse(&args.watch)?;
+    reach::check(&plan, &Options::new(&plan, None)?)?;
     let interrupt = interrupt_flag()?;
-    let (session, interrupted) = measure(&plan, &watches, &args.output, &interrupt)?;
-    let mut verdict = summary::of_run(&session.record);
-    explained::add(&session.record, &mut verdict);
-    let exit = if interrupted {
+    let session = measure(&plan, &watches, &args.output, &interrupt)?;
+    let verdict = verdict(&session);
+    let exit = if interrupt.load(Ordering::Relaxed) {
         Exit::Interrupted
     } else {
         exit_of(&verdict)
@@ -36,30 +36,36 @@ pub(crate) fn execute(args: &RunArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Plays a plan whole. Gives the session with everything but the verdict, and whether it was interrupted.
-pub(crate) fn measure(
+/// What a run's record means.
+pub(super) fn verdict(session: &Session) -> Verdict {
+    let mut verdict = summary::of_run(&session.record);
+    explained::add(&session.record, &mut verdict);
+    verdict
+}
+
+/// One run from the start of its record to all but its verdict; also one that a signal ended.
+pub(super) fn measure(
     plan: &Plan,
     watches: &[Watch],
     output: &OutputArgs,
     interrupt: &Arc<AtomicBool>,
-) -> Result<(Session, bool)> {
+) -> Result<Session> {
     let attempts_max = match plan.until {
         Some(Until::AttemptsCount(count)) => Some(count.get()),
         _ => None,
     };
     let options = Options::new(plan, attempts_max)?;
-    reach::check(plan, &options)?;
     let mut session = Session::start("run", plan.clone(), output)?;
     session.watch(options.setup.address, watches)?;
     let mut runner = EngineRunner::start(&options, session.clock, Arc::clone(interrupt))?;
-    let interrupted = play(&mut session, &mut runner, plan)?;
+    play(&mut session, &mut runner, plan)?;
     drop(runner);
     session.settle()?;
-    Ok((session, interrupted))
+    Ok(session)
 }
 
-/// Plays the level and the drain; true when it was interrupted.
-fn play(session: &mut Session, runner: &mut EngineRunner, plan: &Plan) -> Result<bool> {
+/// Plays the level and the drain.
+fn play(session: &mut Session, runner: &mut EngineRunner, plan: &Plan) -> Result<()> {
     let step = step_of(plan);
     let time_left = match plan.until {
         Some(Until::DurationNs(duration)) => Some(duration),
@@ -91,7 +97,7 @@ fn play(session: &mut Session, runner: &mut EngineRunner, plan: &Plan) -> Result
     session.level(&drain, None)?;
     let window = runner.drain(drain.level, drain_limit(plan, interrupted))?;
     session.window(&window)?;
-    Ok(interrupted)
+    Ok(())
 }
 
 fn step_of(plan: &Plan) -> Step {

@@ -180,7 +180,7 @@ fn of_search(error: anyhow::Error) -> anyhow::Error {
 
 /// The script sends its own requests.
 fn refuse_flags_of_urls(args: &FindArgs) -> Result<()> {
-    let request = &args.request;
+    let request = &args.request.with;
     for (flag, is_given) in [
         ("-m", request.method != "GET"),
         ("-H", !request.headers.is_empty()),
@@ -196,7 +196,7 @@ fn refuse_flags_of_urls(args: &FindArgs) -> Result<()> {
 }
 
 fn load(args: &FindArgs, objectives: &Objectives) -> Result<Loaded> {
-    let workers = args.request.workers.as_deref();
+    let workers = args.request.with.workers.as_deref();
     let workers = workers.map(plan::worker_count).transpose()?;
     let asked = ScriptArgs {
         script: args.request.url.clone(),
@@ -206,7 +206,7 @@ fn load(args: &FindArgs, objectives: &Objectives) -> Result<Loaded> {
             .map(|text| crate::script::args::pair(text))
             .collect(),
         workers: workers.map(|count| count as u32),
-        seed: args.request.seed,
+        seed: args.request.with.seed,
         ..ScriptArgs::default()
     };
     let mut loaded = load::load(&asked, &Arc::new(AtomicBool::new(false)))?;
@@ -214,7 +214,7 @@ fn load(args: &FindArgs, objectives: &Objectives) -> Result<Loaded> {
     let script = Arc::get_mut(&mut loaded.script).context("the script is in use")?;
     script.set_scenarios(Scenarios::only(scenario));
     let naming = Arc::get_mut(&mut script.naming).context("the script is in use")?;
-    naming.tls.insecure |= args.request.insecure;
+    naming.tls.insecure |= args.request.with.insecure;
     // The search decides the load, all of it.
     script.requests_per_s_max = 0;
     script.part = (0, 1);

@@ -12,7 +12,9 @@ use plimsoll_core::plan::{Load as PlanLoad, Plan, Until};
 use plimsoll_lab::experiment::{Arrivals, Filler, Load, Request, Stage, Variant};
 use plimsoll_net::Target;
 
-use crate::args::{ArrivalsArg, Format, OutputArgs, RequestArgs, RunArgs, WatchArgs};
+use crate::args::{
+    ArrivalsArg, Format, OutputArgs, RequestArgs, RequestOptions, RunArgs, WatchArgs,
+};
 use crate::plan;
 use crate::script::args::ScriptArgs;
 use crate::script::load::{self, Loaded};
@@ -124,17 +126,19 @@ fn run_args(variant: &Variant, request: &Request, filler: &Filler, seed: u64) ->
     Ok(RunArgs {
         request: RequestArgs {
             url: request.url,
-            method: request.method.unwrap_or_else(|| "GET".to_owned()),
-            headers: headers
-                .map(|(name, value)| format!("{name}: {value}"))
-                .collect(),
-            data: request.body,
-            insecure: variant.test.insecure,
-            no_keepalive: false,
-            h2: false,
-            streams: None,
-            workers: None,
-            seed: Some(seed),
+            with: RequestOptions {
+                method: request.method.unwrap_or_else(|| "GET".to_owned()),
+                headers: headers
+                    .map(|(name, value)| format!("{name}: {value}"))
+                    .collect(),
+                data: request.body,
+                insecure: variant.test.insecure,
+                no_keepalive: false,
+                h2: false,
+                streams: None,
+                workers: None,
+                seed: Some(seed),
+            },
         },
         connections: None,
         duration: None,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
-use plimsoll_analysis::summary;
 use plimsoll_core::ending::{Cause, Ending};
 use plimsoll_core::plan::Plan as UrlPlan;
 use plimsoll_core::record::{LabSetup, Record, TierSetup};
@@ -21,7 +20,7 @@ use super::plan::{Plan, Run, WARM_UP_LONGEST};
 use crate::args::OutputArgs;
 use crate::commands::run;
 use crate::session::Session;
-use crate::{explained, script, watching};
+use crate::{reach, script, watching};
 
 /// What one run needs.
 pub(super) struct Play<'a> {
@@ -66,8 +65,7 @@ impl Play<'_> {
         let Some(mut session) = played else {
             return Ok(None);
         };
-        let mut verdict = summary::of_run(&session.record);
-        explained::add(&session.record, &mut verdict);
+        let verdict = run::verdict(&session);
         session.close(verdict)?;
         Ok(Some(Played {
             variant: variant.name.clone(),
@@ -100,10 +98,11 @@ impl Play<'_> {
             return Ok(None);
         }
         let output = self.output(system);
-        let (session, interrupted) = match test {
+        let session = match test {
             Test::Url(plan) => {
                 let entry = Target::parse(&plan.request.url)?.port;
                 let watches = watching::parse_texts(&system.watches(Some(entry)))?;
+                reach::check(plan, &Options::new(plan, None)?)?;
                 run::measure(plan, &watches, &output, self.stop)?
             }
             Test::Script(args) => {
@@ -113,9 +112,10 @@ impl Play<'_> {
                 let (session, ending) =
                     script::measure(&loaded, objectives, &watches, &output, self.stop)?;
                 came_to_its_end(ending)?;
-                (session, self.stop.load(Ordering::Relaxed))
+                session
             }
         };
+        let interrupted = self.stop.load(Ordering::Relaxed);
         Ok((!interrupted).then_some(session))
     }
 

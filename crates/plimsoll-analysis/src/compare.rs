@@ -1,0 +1,396 @@
+//! Comparison of repeated runs: the run is the unit, effects come with intervals, and a verdict is
+//! one of four words.
+//!
+//! `docs/compare.md` says how to read it; the statistics are those of capacity-science E: paired or
+//! unpaired permutation tests on ranks, Hodges–Lehmann estimates with exact intervals, Holm's
+//! correction, and two one-sided tests for "equivalent".
+
+mod effect;
+mod figures;
+mod fingerprint;
+mod history;
+mod permutation;
+mod power;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_core::comparison::{
+    Comparison, Contrast, Design, Effect, Figure, Mismatch, SCHEMA, Scale, Standing, Variant,
+};
+
+pub use figures::{of_record, of_result};
+pub use fingerprint::{Fingerprint, mismatches};
+pub use history::{HistoryError, history};
+pub use permutation::runs_needed;
+
+use effect::Shifts;
+use permutation::{holm, relabel, sign_flip, smallest_p};
+
+/// Share of comparisons of equal variants that may be called different.
+pub const ALPHA: f64 = 0.05;
+/// A ratio closer to 1 than this is no difference (capacity-science E.5).
+pub const MARGIN_RATIO: f64 = 0.05;
+/// The same for shares of attempts where no objective gives an error budget.
+pub const SHARE_MARGIN: f64 = 0.001;
+
+/// What is asked of the runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    pub design: Design,
+    /// Declared beforehand; without it capacity, else goodput.
+    pub primary: Option<Figure>,
+    pub margin_ratio: f64,
+    /// Indifference for shares of attempts: the error budget, where there is one.
+    pub share_margin: f64,
+    /// For the draws of tests that are too large to count.
+    pub seed: u64,
+    /// The same target under two names.
+    pub is_calibration: bool,
+    /// Arrivals came at a set rate.
+    pub is_open: bool,
+    pub objective: Option<String>,
+    pub load: String,
+}
+
+/// Holds every variant against every other, the first being the one to beat.
+pub fn compare(mut variants: Vec<Variant>, found: Vec<Mismatch>, asked: &Question) -> Comparison {
+    fill_classes(&mut variants);
+    let mut remarks = Vec::new();
+    let withheld = withheld(&variants, &found, asked, &mut remarks);
+    let figures: Vec<Figure> = figures_of(&variants)
+        .difference(&withheld)
+        .copied()
+        .collect();
+    let primary = asked.primary.or_else(|| figures.first().copied());
+    if let Some(primary) = primary.filter(|primary| !figures.contains(primary)) {
+        remarks.push(format!(
+            "no verdict: {primary} is not in these runs, or cannot be compared"
+        ));
+    }
+    let (first, others): (Vec<Figure>, Vec<Figure>) =
+        figures.iter().partition(|figure| Some(**figure) == primary);
+    let mut contrasts = family(&variants, &first, asked);
+    contrasts.extend(family(&variants, &others, asked));
+    let undecided = |c: &&mut Contrast| {
+        Some(c.figure) == primary && c.standing == Standing::Inconclusive && c.runs_needed.is_none()
+    };
+    for contrast in contrasts.iter_mut().filter(undecided) {
+        plan_ahead(contrast, &variants, asked);
+    }
+    for contrast in &mut contrasts {
+        contrast.because = words::because(contrast, asked.design);
+    }
+    let standing = standing(&variants, &contrasts, primary);
+    let is_withheld = is_withheld(&variants, &contrasts, primary);
+    words::remarks(&variants, &contrasts, asked, &mut remarks);
+    Comparison {
+        schema: SCHEMA,
+        design: asked.design,
+        is_calibration: asked.is_calibration,
+        objective: asked.objective.clone(),
+        load: asked.load.clone(),
+        primary,
+        standing,
+        mismatches: found,
+        variants,
+        contrasts,
+        remarks,
+        is_withheld,
+    }
+}
+
+/// A class that came up in one run has the share zero in those where it did not.
+fn fill_classes(variants: &mut [Variant]) {
+    let classes: BTreeSet<Figure> = figures_of(variants)
+        .into_iter()
+        .filter(|figure| matches!(figure, Figure::Class(_)))
+        .collect();
+    for run in variants.iter_mut().flat_map(|variant| &mut variant.runs) {
+        if run.figures.contains_key(&Figure::Failures) {
+            for class in &classes {
+                run.figures.entry(*class).or_insert(0.0);
+            }
+        }
+    }
+}
+
+fn figures_of(variants: &[Variant]) -> BTreeSet<Figure> {
+    let runs = variants.iter().flat_map(Variant::usable);
+    runs.flat_map(|run| run.figures.keys().copied()).collect()
+}
+
+/// Figures that the mismatches leave without a common meaning.
+fn withheld(
+    variants: &[Variant],
+    found: &[Mismatch],
+    asked: &Question,
+    remarks: &mut Vec<String>,
+) -> BTreeSet<Figure> {
+    let worst = found.iter().map(|mismatch| mismatch.effect).max();
+    let all = figures_of(variants);
+    let withheld: BTreeSet<Figure> = match worst {
+        Some(Effect::Incomparable) => all,
+        Some(Effect::Withholds) => {
+            let by_load = |figure: &Figure| match figure {
+                Figure::Goodput | Figure::Throughput => asked.is_open,
+                Figure::Capacity | Figure::CapacityVus | Figure::ProcessorTime => false,
+                _ => true,
+            };
+            all.into_iter().filter(by_load).collect()
+        }
+        _ => BTreeSet::new(),
+    };
+    if !withheld.is_empty() {
+        let names: Vec<String> = withheld.iter().map(ToString::to_string).collect();
+        remarks.push(format!("not compared: {}", names.join(", ")));
+    }
+    withheld
+}
+
+/// Every pair of variants in every figure, corrected together by Holm's rule.
+fn family(variants: &[Variant], figures: &[Figure], asked: &Question) -> Vec<Contrast> {
+    let mut contrasts = Vec::new();
+    for figure in figures {
+        for (index, variant) in variants.iter().enumerate() {
+            for baseline in variants.iter().take(index) {
+                contrasts.extend(contrast(*figure, baseline, variant, asked));
+            }
+        }
+    }
+    let p: Vec<f64> = contrasts.iter().map(|contrast| contrast.p).collect();
+    let count = contrasts.len();
+    let mut known = BTreeMap::new();
+    for (contrast, adjusted) in contrasts.iter_mut().zip(holm(&p)) {
+        contrast.p_adjusted = adjusted;
+        contrast.family_count = count;
+        let (a, b) = (
+            contrast.baseline_count as u32,
+            contrast.variant_count as u32,
+        );
+        if smallest_p(asked.design, a, b) * count as f64 > ALPHA {
+            contrast.runs_needed = Some(runs_needed(asked.design, count, ALPHA));
+        }
+        contrast.standing = judge(contrast, asked.design);
+        let deviations = *known.entry(a.min(b)).or_insert_with(|| {
+            power::detectable_deviations(asked.design, a.min(b), ALPHA / count as f64)
+        });
+        let noise = noise(contrast, variants);
+        contrast.detectable = deviations
+            .zip(noise)
+            .map(|(deviations, noise)| change_of(contrast.scale, deviations * noise));
+    }
+    contrasts
+}
+
+/// One figure of two variants; `None` where one of them does not have it.
+fn contrast(
+    figure: Figure,
+    baseline: &Variant,
+    variant: &Variant,
+    asked: &Question,
+) -> Option<Contrast> {
+    let scale = figure.scale();
+    let (a, b) = match asked.design {
+        Design::Paired => paired_values(figure, baseline, variant),
+        Design::Unpaired => (baseline.values(figure), variant.values(figure)),
+    };
+    if a.is_empty() || b.is_empty() {
+        return None;
+    }
+    let inner = |values: &[f64]| -> Vec<f64> { values.iter().map(|v| inward(scale, *v)).collect() };
+    let (differences, shifts, p) = match asked.design {
+        Design::Paired => {
+            let both = inner(&a).into_iter().zip(inner(&b));
+            let differences: Vec<f64> = both
+                .map(|(a, b)| grained(effect::difference(a, b)))
+                .collect();
+            let p = sign_flip(&differences, asked.seed);
+            let shifts = Shifts::of_pairs(&differences);
+            (differences, shifts, p)
+        }
+        Design::Unpaired => {
+            let p = relabel(&a, &b, asked.seed);
+            (Vec::new(), Shifts::between(&inner(&a), &inner(&b)), p)
+        }
+    };
+    let outer = |mut interval: plimsoll_core::comparison::Interval| {
+        interval.lower = outward(scale, interval.lower);
+        interval.upper = outward(scale, interval.upper);
+        interval
+    };
+    Some(Contrast {
+        figure,
+        variant: variant.name.clone(),
+        baseline: baseline.name.clone(),
+        scale,
+        baseline_median: median_of(&a),
+        variant_median: median_of(&b),
+        baseline_count: a.len(),
+        variant_count: b.len(),
+        estimate: outward(scale, shifts.estimate()),
+        interval: shifts.interval(1.0 - ALPHA).map(outer),
+        interval_90: shifts.interval(1.0 - 2.0 * ALPHA).map(outer),
+        pairs: differences.iter().map(|d| outward(scale, *d)).collect(),
+        p: p.value,
+        p_adjusted: p.value,
+        method: p.method,
+        family_count: 1,
+        margin: match scale {
+            Scale::Ratio => asked.margin_ratio,
+            Scale::Difference => asked.share_margin,
+        },
+        detectable: None,
+        runs_for_margin: None,
+        runs_needed: None,
+        standing: Standing::Inconclusive,
+        because: String::new(),
+    })
+}
+
+/// Values of the pairs in which both runs can be used and have the figure.
+fn paired_values(figure: Figure, baseline: &Variant, variant: &Variant) -> (Vec<f64>, Vec<f64>) {
+    let both = baseline.runs.iter().zip(&variant.runs);
+    both.filter(|(a, b)| a.excluded.is_none() && b.excluded.is_none())
+        .filter_map(|(a, b)| Some((*a.figures.get(&figure)?, *b.figures.get(&figure)?)))
+        .unzip()
+}
+
+fn median_of(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    effect::median(&sorted)
+}
+
+/// Equal changes stay equal although logarithms were rounded: ranks are shared, not drawn by lot.
+fn grained(difference: f64) -> f64 {
+    const GRAIN: f64 = 1e12;
+    (difference * GRAIN).round() / GRAIN
+}
+
+/// Ratios are differences of logarithms.
+fn inward(scale: Scale, value: f64) -> f64 {
+    match scale {
+        Scale::Ratio => value.ln(),
+        Scale::Difference => value,
+    }
+}
+
+fn outward(scale: Scale, value: f64) -> f64 {
+    match scale {
+        Scale::Ratio => value.exp(),
+        Scale::Difference => value,
+    }
+}
+
+/// A shift as the change it makes: 0.0953 on the logarithmic scale is 10 %.
+fn change_of(scale: Scale, shift: f64) -> f64 {
+    match scale {
+        Scale::Ratio => shift.exp_m1(),
+        Scale::Difference => shift,
+    }
+}
+
+/// The margin as a shift, the same on both sides: a ratio of 1.05 or 1 ÷ 1.05.
+fn margin_shift(contrast: &Contrast) -> f64 {
+    inward(
+        contrast.scale,
+        match contrast.scale {
+            Scale::Ratio => 1.0 + contrast.margin,
+            Scale::Difference => contrast.margin,
+        },
+    )
+}
+
+/// Equivalence first: a difference that is certain and smaller than the margin is none that counts.
+/// It is not corrected, because calling more things equal takes nothing away from the others.
+fn judge(contrast: &Contrast, design: Design) -> Standing {
+    let (a, b) = (
+        contrast.baseline_count as u32,
+        contrast.variant_count as u32,
+    );
+    if smallest_p(design, a, b) > ALPHA {
+        return Standing::Inconclusive;
+    }
+    let margin = margin_shift(contrast);
+    let shift = |value| inward(contrast.scale, value);
+    let within = contrast
+        .interval_90
+        .is_some_and(|interval| shift(interval.lower) > -margin && shift(interval.upper) < margin);
+    if within {
+        return Standing::Equivalent;
+    }
+    let estimate = shift(contrast.estimate);
+    if contrast.p_adjusted > ALPHA || estimate == 0.0 {
+        return Standing::Inconclusive;
+    }
+    if (estimate > 0.0) == contrast.figure.more_is_better() {
+        Standing::Better
+    } else {
+        Standing::Worse
+    }
+}
+
+/// How much runs differ among themselves: the standard deviation of one pair's difference, or of a
+/// run within its variant.
+fn noise(contrast: &Contrast, variants: &[Variant]) -> Option<f64> {
+    let inner = |values: &[f64]| -> Vec<f64> {
+        let inward = values.iter().map(|value| inward(contrast.scale, *value));
+        inward.collect()
+    };
+    if !contrast.pairs.is_empty() {
+        return power::deviation(&inner(&contrast.pairs));
+    }
+    let values = |name: &str| {
+        let variant = variants.iter().find(|variant| variant.name == name)?;
+        Some(inner(&variant.values(contrast.figure)))
+    };
+    power::pooled_deviation(&values(&contrast.baseline)?, &values(&contrast.variant)?)
+}
+
+/// How many runs it would take to see a change as small as the margin.
+fn plan_ahead(contrast: &mut Contrast, variants: &[Variant], asked: &Question) {
+    let level = ALPHA / contrast.family_count as f64;
+    if let Some(noise) = noise(contrast, variants) {
+        contrast.runs_for_margin =
+            power::runs_to_find(asked.design, margin_shift(contrast), noise, level);
+    }
+}
+
+/// Of the others against the first: the worst that was found.
+fn standing(variants: &[Variant], contrasts: &[Contrast], primary: Option<Figure>) -> Standing {
+    let first = variants.first().map(|variant| &variant.name);
+    let against: Vec<Standing> = contrasts
+        .iter()
+        .filter(|contrast| Some(contrast.figure) == primary && Some(&contrast.baseline) == first)
+        .map(|contrast| contrast.standing)
+        .collect();
+    let expected = variants.len().saturating_sub(1);
+    let any = |standing| against.contains(&standing);
+    if any(Standing::Worse) {
+        Standing::Worse
+    } else if any(Standing::Inconclusive) || against.len() < expected || against.is_empty() {
+        Standing::Inconclusive
+    } else if any(Standing::Better) {
+        Standing::Better
+    } else {
+        Standing::Equivalent
+    }
+}
+
+/// Runs were excluded, and what is left cannot carry a verdict that more would have carried.
+fn is_withheld(variants: &[Variant], contrasts: &[Contrast], primary: Option<Figure>) -> bool {
+    let excluded = variants
+        .iter()
+        .flat_map(|variant| &variant.runs)
+        .any(|run| run.excluded.is_some());
+    let first = variants.first().map(|variant| &variant.name);
+    let mut primaries = contrasts
+        .iter()
+        .filter(|c| Some(c.figure) == primary && Some(&c.baseline) == first)
+        .peekable();
+    excluded && (primaries.peek().is_none() || primaries.any(|c| c.runs_needed.is_some()))
+}
+
+#[cfg(test)]
+mod tests;

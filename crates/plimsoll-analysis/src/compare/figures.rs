@@ -1,0 +1,194 @@
+//! The figures of one run that can be compared, from its record or from another tool's result.
+
+use std::collections::BTreeMap;
+
+use plimsoll_core::comparison::{Figure, Run};
+use plimsoll_core::record::{Record, Remark, Seen};
+use plimsoll_core::tally::Quantile;
+use plimsoll_core::verdict::{GateState, Times, Verdict};
+use plimsoll_core::{Nanos, Outcome};
+
+use crate::import::{self, Declared};
+
+/// A search plays many rates: percentiles and shares over them are nobody's.
+const SEARCH: &str = "find";
+/// What the binary calls the event of a run that was stopped.
+const INTERRUPTED: &str = "interrupted";
+
+/// The run of a record; `verdict` is the record's own or was computed from it.
+pub fn of_record(name: &str, record: &Record, verdict: &Verdict) -> Run {
+    let mut figures = BTreeMap::new();
+    if record.header.command == SEARCH {
+        let found = &verdict.found;
+        let lower =
+            |bounds: plimsoll_core::verdict::Bounds| bounds.lower.unwrap_or(bounds.estimate);
+        figures.extend(found.capacity_per_s.map(|at| (Figure::Capacity, lower(at))));
+        figures.extend(
+            found
+                .capacity_vus
+                .map(|at| (Figure::CapacityVus, lower(at))),
+        );
+    } else {
+        figures.insert(Figure::Goodput, verdict.goodput_per_s);
+        figures.insert(Figure::Throughput, verdict.throughput_per_s);
+        figures.extend(times(&verdict.response_time_ns));
+        figures.extend(shares(&verdict.outcomes));
+    }
+    let processor = processor_time(record, verdict.level);
+    figures.extend(processor.map(|seconds| (Figure::ProcessorTime, seconds)));
+    Run {
+        name: name.to_owned(),
+        started_at: record.header.started_at.clone(),
+        excluded: unusable(record, verdict),
+        figures,
+    }
+}
+
+/// Why the figures of a record are not used.
+fn unusable(record: &Record, verdict: &Verdict) -> Option<String> {
+    let stopped = record.events.iter().any(|event| event.event == INTERRUPTED);
+    if stopped || record.remarks.contains(&Remark::NoVerdict) {
+        return Some("it was interrupted".to_owned());
+    }
+    if !verdict.valid {
+        let failed = verdict.gates.iter().filter(|g| g.state == GateState::Fail);
+        let named: Vec<String> = failed
+            .map(|gate| format!("gate {} ({})", gate.number, gate.name))
+            .collect();
+        return Some(format!("not valid: {} failed", named.join(", ")));
+    }
+    let converged = verdict.found.converged && verdict.found.capacity().is_some();
+    if record.header.command == SEARCH && !converged {
+        return Some("its search did not converge".to_owned());
+    }
+    (verdict.attempts_count == 0).then(|| "nothing was attempted".to_owned())
+}
+
+fn times(times: &Times) -> impl Iterator<Item = (Figure, f64)> {
+    [
+        (Figure::P50, times.p50),
+        (Figure::P90, times.p90),
+        (Figure::P95, times.p95),
+        (Figure::P99, times.p99),
+        (Figure::P999, times.p99_9),
+    ]
+    .into_iter()
+    .filter_map(|(figure, quantile)| {
+        Some(match quantile? {
+            Quantile::At(at) => (figure, at.as_secs_f64()),
+            Quantile::Never => (figure, f64::INFINITY),
+        })
+    })
+}
+
+/// Failed attempts, in all and by class, as shares of the attempts that came to an end.
+fn shares(outcomes: &BTreeMap<Outcome, u64>) -> BTreeMap<Figure, f64> {
+    let ended = |outcome: &Outcome| *outcome != Outcome::Interrupted;
+    let all: u64 = outcomes
+        .iter()
+        .filter_map(|(outcome, count)| ended(outcome).then_some(count))
+        .sum();
+    if all == 0 {
+        return BTreeMap::new();
+    }
+    let share = |count: u64| count as f64 / all as f64;
+    let failed = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
+    let mut shares = BTreeMap::from([(
+        Figure::Failures,
+        share(failed.clone().map(|(_, count)| count).sum()),
+    )]);
+    for (outcome, count) in failed {
+        shares.insert(Figure::Class(*outcome), share(*count));
+    }
+    shares
+}
+
+/// Processor seconds of every process that was watched, per good answer, over the judged windows.
+fn processor_time(record: &Record, level: u32) -> Option<f64> {
+    let start = record.level(level)?.start_ns;
+    let length: u64 = record
+        .windows_of(level)
+        .map(|window| window.length_ns.0)
+        .sum();
+    let judged: u64 = record
+        .judged_windows(level)
+        .map(|window| window.length_ns.0)
+        .sum();
+    let end = Nanos(start.0.saturating_add(length));
+    let begin = Nanos(end.0.saturating_sub(judged));
+    let good: u64 = record
+        .judged_windows(level)
+        .map(|window| window.total().good())
+        .sum();
+    let (mut busy, mut seen) = (0.0, 0.0);
+    for observation in &record.observations {
+        let (at, length) = (observation.at_ns, observation.length_ns);
+        let Seen::Process(process) = &observation.seen else {
+            continue;
+        };
+        if at > begin && at <= end {
+            let threads = process.threads.iter().chain([&process.others]);
+            busy += threads
+                .map(|thread| thread.run_ns.as_secs_f64())
+                .sum::<f64>();
+            seen += length.as_secs_f64();
+        }
+    }
+    // A process that was seen for a part of the time speaks for that part.
+    let processes = processes(record, begin, end) as f64;
+    let share = seen / (Nanos(judged).as_secs_f64() * processes);
+    (good > 0 && busy > 0.0 && share > 0.5).then(|| busy / share.min(1.0) / good as f64)
+}
+
+/// Most processes seen in one look.
+fn processes(record: &Record, begin: Nanos, end: Nanos) -> usize {
+    let mut looks: BTreeMap<Nanos, usize> = BTreeMap::new();
+    for observation in &record.observations {
+        let inside = observation.at_ns > begin && observation.at_ns <= end;
+        if inside && matches!(observation.seen, Seen::Process(_)) {
+            *looks.entry(observation.at_ns).or_default() += 1;
+        }
+    }
+    looks.into_values().max().unwrap_or(0)
+}
+
+/// The run of another tool's result, as far as its fields go.
+pub fn of_result(name: &str, result: &import::Figures) -> Run {
+    let audit = import::audit(result, None, Declared::default());
+    let failed: Vec<String> = audit
+        .gates
+        .iter()
+        .filter(|gate| gate.state == GateState::Fail)
+        .map(|gate| format!("gate {} ({})", gate.number, gate.name))
+        .collect();
+    let mut figures = BTreeMap::new();
+    figures.extend(result.goodput_per_s().map(|at| (Figure::Goodput, at)));
+    figures.extend(result.attempts_per_s().map(|at| (Figure::Throughput, at)));
+    figures.extend(result.failure_ratio().map(|at| (Figure::Failures, at)));
+    // Other tools time failures as if they were answers, so only without failures are their
+    // percentiles over attempts.
+    if result.failure_ratio() == Some(0.0) {
+        for (figure, percent) in [
+            (Figure::P50, 50.0),
+            (Figure::P90, 90.0),
+            (Figure::P95, 95.0),
+            (Figure::P99, 99.0),
+            (Figure::P999, 99.9),
+        ] {
+            let millis = result.all.percentile(percent);
+            let millis = millis.or(result.successes.percentile(percent));
+            figures.extend(millis.map(|millis| (figure, millis / 1e3)));
+        }
+    }
+    let excluded = match (failed.is_empty(), figures.is_empty()) {
+        (false, _) => Some(format!("not valid: {} failed", failed.join(", "))),
+        (true, true) => Some("it holds no figure that can be compared".to_owned()),
+        (true, false) => None,
+    };
+    Run {
+        name: name.to_owned(),
+        started_at: String::new(),
+        excluded,
+        figures,
+    }
+}

@@ -1,0 +1,436 @@
+//! Comparison: cases by hand, laws, and how often it is right on simulated runs.
+
+#![expect(
+    clippy::float_cmp,
+    reason = "sums of halves are exact, and so is equality of equal sums"
+)]
+
+use std::collections::BTreeMap;
+
+use plimsoll_core::comparison::{Effect, Method, Run};
+use plimsoll_core::rng::Rng;
+use proptest::prelude::*;
+
+use super::*;
+
+fn asked(design: Design) -> Question {
+    Question {
+        design,
+        primary: None,
+        margin_ratio: MARGIN_RATIO,
+        share_margin: SHARE_MARGIN,
+        seed: 1,
+        is_calibration: false,
+        is_open: false,
+        objective: None,
+        load: String::new(),
+    }
+}
+
+fn variant(name: &str, figure: Figure, values: &[f64]) -> Variant {
+    let run = |(index, value): (usize, &f64)| Run {
+        name: format!("{name}{}", index + 1),
+        started_at: String::new(),
+        excluded: None,
+        figures: BTreeMap::from([(figure, *value)]),
+    };
+    Variant {
+        name: name.to_owned(),
+        runs: values.iter().enumerate().map(run).collect(),
+    }
+}
+
+fn two(figure: Figure, a: &[f64], b: &[f64], design: Design) -> Comparison {
+    let variants = vec![variant("A", figure, a), variant("B", figure, b)];
+    compare(variants, Vec::new(), &asked(design))
+}
+
+#[test]
+fn six_pairs_by_hand() {
+    let a = [100.0; 6];
+    let b = [121.0, 119.0, 122.0, 118.0, 120.0, 123.0];
+    let compared = two(Figure::Goodput, &a, &b, Design::Paired);
+    let contrast = &compared.contrasts[0];
+    assert_eq!(contrast.p, 2.0 / 64.0);
+    assert_eq!(contrast.standing, Standing::Better);
+    assert!((contrast.estimate - 1.205).abs() < 0.001);
+    let interval = contrast.interval.unwrap();
+    assert!((interval.lower - 1.18).abs() < 1e-9 && (interval.upper - 1.23).abs() < 1e-9);
+    assert_eq!(compared.standing, Standing::Better);
+    // A time that grew by the same ratios is worse.
+    let compared = two(Figure::P99, &a, &b, Design::Paired);
+    assert_eq!(compared.standing, Standing::Worse);
+}
+
+#[test]
+fn three_and_three_cannot_be_significant() {
+    for (design, says) in [
+        (
+            Design::Unpaired,
+            "3 + 3 runs cannot be significant at 5 %: the smallest p they can give is 0.100; it takes 4 + 4",
+        ),
+        (
+            Design::Paired,
+            "3 pairs cannot be significant at 5 %: the smallest p they can give is 0.250; it takes 6",
+        ),
+    ] {
+        let compared = two(Figure::Goodput, &[1.0, 1.1, 1.2], &[9.0, 9.1, 9.2], design);
+        assert_eq!(compared.standing, Standing::Inconclusive);
+        assert_eq!(compared.contrasts[0].because, says);
+        assert!(!compared.is_withheld, "nothing was excluded");
+    }
+}
+
+#[test]
+fn the_same_within_the_margin_is_equivalent() {
+    let a = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0];
+    let b = [101.0, 100.0, 100.0, 100.0, 100.5, 101.5];
+    let compared = two(Figure::Goodput, &a, &b, Design::Paired);
+    assert_eq!(compared.standing, Standing::Equivalent);
+    assert!(
+        compared.contrasts[0]
+            .because
+            .contains("within the margin of ±5 %")
+    );
+    // One part in a hundred, always: certain, and of no account.
+    let b: Vec<f64> = a.iter().map(|a| a * 1.01).collect();
+    let compared = two(Figure::Goodput, &a, &b, Design::Paired);
+    assert_eq!(compared.contrasts[0].p, 2.0 / 64.0);
+    assert_eq!(compared.standing, Standing::Equivalent);
+}
+
+#[test]
+fn what_cannot_be_told_says_what_it_would_take() {
+    let a = [100.0, 80.0, 120.0, 95.0, 110.0, 90.0];
+    let b = [110.0, 95.0, 100.0, 100.0, 90.0, 105.0];
+    let compared = two(Figure::Goodput, &a, &b, Design::Paired);
+    let contrast = &compared.contrasts[0];
+    assert_eq!(contrast.standing, Standing::Inconclusive);
+    assert!(contrast.detectable.unwrap() > 0.1);
+    assert!(contrast.runs_for_margin.unwrap() > 20);
+    assert!(
+        contrast.because.contains("±5 % would take about"),
+        "{}",
+        contrast.because
+    );
+}
+
+#[test]
+fn shares_are_differences_and_zero_equals_zero() {
+    let none = [0.0; 6];
+    let compared = two(Figure::Failures, &none, &none, Design::Paired);
+    assert_eq!(compared.standing, Standing::Equivalent);
+    let some = [0.266, 0.27, 0.25, 0.26, 0.28, 0.255];
+    let compared = two(Figure::Failures, &none, &some, Design::Paired);
+    assert_eq!(compared.standing, Standing::Worse);
+    assert!((compared.contrasts[0].estimate - 0.263).abs() < 0.005);
+}
+
+#[test]
+fn never_is_worse_than_any_time() {
+    let slow = [0.9, 1.1, 1.0, 1.2, 0.8, 1.0];
+    let compared = two(Figure::P99, &slow, &[f64::INFINITY; 6], Design::Paired);
+    assert_eq!(compared.standing, Standing::Worse);
+    let compared = two(
+        Figure::P99,
+        &[f64::INFINITY; 6],
+        &[f64::INFINITY; 6],
+        Design::Paired,
+    );
+    assert_eq!(compared.contrasts[0].p, 1.0);
+    assert_eq!(compared.contrasts[0].estimate, 1.0);
+}
+
+#[test]
+fn a_run_that_is_not_valid_takes_its_partner_with_it_and_the_verdict_if_too_few_are_left() {
+    let mut a = variant("A", Figure::Goodput, &[100.0; 6]);
+    let b = variant("B", Figure::Goodput, &[200.0; 6]);
+    a.runs[2].excluded = Some("not valid: gate 6 (generator) failed".to_owned());
+    a.runs[2].figures.insert(Figure::Goodput, 1e9);
+    let compared = compare(vec![a, b], Vec::new(), &asked(Design::Paired));
+    let contrast = &compared.contrasts[0];
+    assert_eq!((contrast.baseline_count, contrast.variant_count), (5, 5));
+    assert_eq!(compared.standing, Standing::Inconclusive);
+    assert!(compared.is_withheld);
+    assert!(
+        (contrast.estimate - 2.0).abs() < 1e-9,
+        "the figure of that run is nowhere"
+    );
+    assert!(compared.remarks[0].contains("1 of 6 runs of A"));
+}
+
+#[test]
+fn the_primary_figure_is_not_corrected_and_the_others_are() {
+    let shift = |name: &str, by: f64| {
+        let mut variant = variant(
+            name,
+            Figure::Goodput,
+            &[1.0, 1.1, 0.9, 1.05, 0.95, 1.0].map(|v| v * by),
+        );
+        for run in &mut variant.runs {
+            for figure in [Figure::Throughput, Figure::P50, Figure::P99] {
+                run.figures.insert(figure, by * 3.0);
+            }
+        }
+        variant
+    };
+    let variants = vec![shift("A", 1.0), shift("B", 1.5)];
+    let compared = compare(variants, Vec::new(), &asked(Design::Paired));
+    let of = |figure| {
+        compared
+            .contrasts
+            .iter()
+            .find(|c| c.figure == figure)
+            .unwrap()
+    };
+    assert_eq!(of(Figure::Goodput).p_adjusted, 2.0 / 64.0);
+    assert_eq!(of(Figure::Goodput).standing, Standing::Better);
+    assert_eq!(of(Figure::P99).p_adjusted, 6.0 / 64.0);
+    assert_eq!(of(Figure::P99).standing, Standing::Inconclusive);
+    assert_eq!(of(Figure::P99).runs_needed, Some(7));
+}
+
+#[test]
+fn all_pairs_of_four_variants_take_eight_pairs() {
+    let variants = |pairs: usize| -> Vec<Variant> {
+        let levels = [1.0, 1.3, 1.7, 2.2];
+        let names = ["A", "B", "C", "D"];
+        let make = |(name, level): (&str, f64)| variant(name, Figure::Goodput, &vec![level; pairs]);
+        names.into_iter().zip(levels).map(make).collect()
+    };
+    let seven = compare(variants(7), Vec::new(), &asked(Design::Paired));
+    assert_eq!(seven.contrasts.len(), 6);
+    assert!(
+        seven
+            .contrasts
+            .iter()
+            .all(|c| c.standing == Standing::Inconclusive)
+    );
+    assert_eq!(seven.contrasts[0].runs_needed, Some(8));
+    let eight = compare(variants(8), Vec::new(), &asked(Design::Paired));
+    assert!(
+        eight
+            .contrasts
+            .iter()
+            .all(|c| c.standing == Standing::Better)
+    );
+}
+
+#[test]
+fn a_mismatch_withholds_what_it_touches() {
+    let mismatch = |effect| Mismatch {
+        fact: "load".to_owned(),
+        effect,
+        values: Vec::new(),
+        says: String::new(),
+    };
+    let variants = || {
+        ["A", "B"].map(|name| {
+            let mut variant = variant(name, Figure::Goodput, &[1.0; 6]);
+            for run in &mut variant.runs {
+                run.figures.insert(Figure::P99, 1.0);
+            }
+            variant
+        })
+    };
+    let figures = |effect, is_open| -> Vec<Figure> {
+        let asked = Question {
+            is_open,
+            ..asked(Design::Paired)
+        };
+        let compared = compare(variants().to_vec(), vec![mismatch(effect)], &asked);
+        compared
+            .contrasts
+            .iter()
+            .map(|contrast| contrast.figure)
+            .collect()
+    };
+    assert_eq!(
+        figures(Effect::Confounds, false),
+        [Figure::Goodput, Figure::P99]
+    );
+    assert_eq!(figures(Effect::Withholds, false), [Figure::Goodput]);
+    assert_eq!(figures(Effect::Withholds, true), []);
+    assert_eq!(figures(Effect::Incomparable, false), []);
+}
+
+/// One set of runs of two variants: the second `ratio` times the first, each run off by `noise`
+/// (a standard deviation on the logarithmic scale), while the machine drifts under both.
+fn simulated(pairs: usize, ratio: f64, noise: f64, seed: u64) -> (Vec<f64>, Vec<f64>) {
+    let mut rng = Rng::new(seed, 17);
+    let mut drift = 0.0;
+    let pair = |_| {
+        drift += 0.02 * rng.normal();
+        let mut run = |level: f64| 1000.0 * level * (drift + noise * rng.normal()).exp();
+        (run(1.0), run(ratio))
+    };
+    (0..pairs).map(pair).unzip()
+}
+
+/// One comparison alone; planning ahead is a simulation of its own.
+fn alone(a: &[f64], b: &[f64], design: Design) -> Contrast {
+    let variants = [variant("A", Figure::P50, a), variant("B", Figure::P50, b)];
+    family(&variants, &[Figure::P50], &asked(design)).remove(0)
+}
+
+/// The verdict alone.
+fn standing_of((a, b): (&[f64], &[f64]), design: Design) -> Standing {
+    let variants = [
+        variant("A", Figure::Goodput, a),
+        variant("B", Figure::Goodput, b),
+    ];
+    family(&variants, &[Figure::Goodput], &asked(design))[0].standing
+}
+
+fn share(sets: u64, mut is: impl FnMut(u64) -> bool) -> f64 {
+    (0..sets).filter(|seed| is(*seed)).count() as f64 / sets as f64
+}
+
+#[test]
+fn equal_variants_are_called_different_in_at_most_one_of_twenty_sets() {
+    for noise in [0.01, 0.035, 0.1] {
+        let false_alarms = share(200, |seed| {
+            let (a, b) = simulated(6, 1.0, noise, seed);
+            let standing = standing_of((&a, &b), Design::Paired);
+            matches!(standing, Standing::Better | Standing::Worse)
+        });
+        assert!(false_alarms <= 0.05, "{false_alarms} at a noise of {noise}");
+    }
+    let false_alarms = share(1000, |seed| {
+        let mut rng = Rng::new(seed, 23);
+        // Mostly alike, and one run in five half as fast.
+        let mut runs = || -> Vec<f64> {
+            let run = |_| {
+                if rng.below(5) == 0 {
+                    0.5
+                } else {
+                    1.0 + 0.01 * rng.normal()
+                }
+            };
+            (0..8).map(run).collect()
+        };
+        let (a, b) = (runs(), runs());
+        let standing = standing_of((&a, &b), Design::Unpaired);
+        matches!(standing, Standing::Better | Standing::Worse)
+    });
+    // Eight and eight reach 4.99 %, so the bound has two standard deviations of 1,000 draws.
+    assert!(false_alarms <= 0.064, "{false_alarms} with odd runs");
+}
+
+#[test]
+fn a_tenth_more_is_found_in_four_of_five_sets_of_six_pairs() {
+    // Runs that differ by 3.5 % among themselves: pairs then differ by 5 %.
+    let found = share(200, |seed| {
+        let (a, b) = simulated(6, 1.1, 0.035, seed);
+        standing_of((&a, &b), Design::Paired) == Standing::Better
+    });
+    assert!(found >= 0.8, "{found}");
+    let found = share(200, |seed| {
+        let (a, b) = simulated(6, 0.9, 0.035, seed);
+        standing_of((&a, &b), Design::Paired) == Standing::Worse
+    });
+    assert!(found >= 0.8, "{found}");
+}
+
+#[test]
+fn the_advertised_number_of_pairs_has_the_advertised_power() {
+    // 6 % between runs hides a tenth from six pairs; as many as are advised find it.
+    let noise: f64 = 0.06;
+    let pairs = power::runs_to_find(Design::Paired, 1.1f64.ln(), noise * 2f64.sqrt(), ALPHA);
+    let pairs = pairs.unwrap() as usize;
+    assert!(pairs > 6, "{pairs}");
+    let found = share(200, |seed| {
+        let (a, b) = simulated(pairs, 1.1, noise, seed);
+        standing_of((&a, &b), Design::Paired) == Standing::Better
+    });
+    assert!(found >= 0.8, "{found} with {pairs} pairs");
+}
+
+#[test]
+fn the_interval_covers_as_often_as_it_says() {
+    let covered = share(400, |seed| {
+        let (a, b) = simulated(8, 1.2, 0.05, seed);
+        let compared = two(Figure::Goodput, &a, &b, Design::Paired);
+        let interval = compared.contrasts[0].interval.unwrap();
+        (interval.lower..=interval.upper).contains(&1.2)
+    });
+    assert!(covered >= 0.935, "{covered}");
+}
+
+#[test]
+fn too_many_runs_to_count_are_drawn_and_say_so() {
+    let values: Vec<f64> = (0..60).map(|n| 100.0 + f64::from(n % 11)).collect();
+    let compared = two(Figure::Goodput, &values, &values, Design::Unpaired);
+    assert!(matches!(
+        compared.contrasts[0].method,
+        Method::MonteCarlo { .. }
+    ));
+}
+
+fn runs() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
+    prop::collection::vec((1.0..1e4f64, 1.0..1e4f64), 2..9)
+        .prop_map(|pairs| pairs.into_iter().unzip())
+}
+
+fn close(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn swapping_the_variants_inverts_the_answer((a, b) in runs(), paired in any::<bool>()) {
+        let design = if paired { Design::Paired } else { Design::Unpaired };
+        let (one, other) = (alone(&a, &b, design), alone(&b, &a, design));
+        prop_assert!(close(one.estimate, 1.0 / other.estimate));
+        prop_assert!(close(one.p, other.p));
+        let opposite = match one.standing {
+            Standing::Better => Standing::Worse,
+            Standing::Worse => Standing::Better,
+            same => same,
+        };
+        prop_assert_eq!(opposite, other.standing);
+        if let (Some(one), Some(other)) = (one.interval, other.interval) {
+            prop_assert!(close(one.lower, 1.0 / other.upper));
+        }
+    }
+
+    #[test]
+    fn a_unit_changes_nothing((a, b) in runs(), paired in any::<bool>(), power in -20..20i32) {
+        let design = if paired { Design::Paired } else { Design::Unpaired };
+        // A power of two keeps every digit, and so every tie.
+        let scaled = |values: &[f64]| values.iter().map(|v| v * 2f64.powi(power)).collect::<Vec<f64>>();
+        let one = alone(&a, &b, design);
+        let other = alone(&scaled(&a), &scaled(&b), design);
+        prop_assert!((one.estimate / other.estimate - 1.0).abs() < 1e-6);
+        prop_assert!((one.p - other.p).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_order_of_pairs_changes_nothing((a, b) in runs(), by in 0usize..8) {
+        let turned = |values: &[f64]| {
+            let mut values = values.to_vec();
+            let count = values.len();
+            values.rotate_left(by % count);
+            values
+        };
+        let one = alone(&a, &b, Design::Paired);
+        let other = alone(&turned(&a), &turned(&b), Design::Paired);
+        prop_assert_eq!(&one.interval, &other.interval);
+        prop_assert_eq!(one.p, other.p);
+        // Labels within a variant mean nothing where runs are not paired.
+        let one = alone(&a, &b, Design::Unpaired);
+        let other = alone(&turned(&a), &b, Design::Unpaired);
+        prop_assert_eq!(one.p, other.p);
+    }
+
+    #[test]
+    fn the_interval_and_the_test_agree((a, b) in runs()) {
+        let contrast = alone(&a, &b, Design::Paired);
+        if let Some(interval) = contrast.interval {
+            let excludes = interval.lower > 1.0 || interval.upper < 1.0;
+            prop_assert_eq!(excludes, contrast.p <= ALPHA, "{:?}", contrast);
+        }
+    }
+}

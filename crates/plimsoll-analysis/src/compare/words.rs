@@ -1,0 +1,156 @@
+//! The sentences of a comparison: why a verdict is what it is, and what more it would take.
+
+use plimsoll_core::comparison::{Contrast, Design, Interval, Scale, Standing, Variant};
+use plimsoll_core::units::three_digits;
+
+use super::permutation::smallest_p;
+use super::{ALPHA, Question};
+
+pub(super) fn because(contrast: &Contrast, design: Design) -> String {
+    match contrast.standing {
+        Standing::Equivalent => {
+            let range = contrast
+                .interval_90
+                .map_or(String::new(), |at| range(contrast.scale, &at));
+            format!(
+                "the 90 % interval {range} lies within the margin of ±{}",
+                change(contrast.scale, contrast.margin)
+            )
+        }
+        Standing::Better | Standing::Worse => {
+            let corrected = match contrast.family_count {
+                1 => String::new(),
+                count => format!(" after Holm over {count} comparisons"),
+            };
+            format!("p = {:.3}{corrected}", contrast.p_adjusted)
+        }
+        Standing::Inconclusive => undecided(contrast, design),
+    }
+}
+
+fn undecided(contrast: &Contrast, design: Design) -> String {
+    if let Some(needed) = contrast.runs_needed {
+        return too_few(contrast, design, needed);
+    }
+    let Some(detectable) = contrast.detectable else {
+        return "the runs differ too much among themselves to say how small a change shows"
+            .to_owned();
+    };
+    let text = format!(
+        "not distinguishable at this effort: a change of ±{} shows in four of five cases, smaller ones are missed more often",
+        change(contrast.scale, detectable)
+    );
+    let Some(runs) = contrast.runs_for_margin else {
+        return text;
+    };
+    let margin = change(contrast.scale, contrast.margin);
+    let what = match design {
+        Design::Paired => "pairs",
+        Design::Unpaired => "runs of each",
+    };
+    format!("{text}; ±{margin} would take about {runs} {what}")
+}
+
+/// `3 + 3 runs cannot be significant: the smallest p they can give is 0.1; it takes 4 + 4`
+fn too_few(contrast: &Contrast, design: Design, needed: u32) -> String {
+    let (a, b) = (
+        contrast.baseline_count as u32,
+        contrast.variant_count as u32,
+    );
+    let (have, want) = match design {
+        Design::Paired if a == 1 => ("1 pair".to_owned(), format!("{needed} pairs")),
+        Design::Paired => (format!("{a} pairs"), format!("{needed}")),
+        Design::Unpaired => (format!("{a} + {b} runs"), format!("{needed} + {needed}")),
+    };
+    let family = match contrast.family_count {
+        1 => String::new(),
+        count => format!(" among {count} comparisons"),
+    };
+    format!(
+        "{have} cannot be significant at {} %{family}: the smallest p {} give is {:.3}; it takes {want}",
+        ALPHA * 100.0,
+        if family.is_empty() {
+            "they can"
+        } else {
+            "that they can, corrected,"
+        },
+        (smallest_p(design, a, b) * contrast.family_count as f64).min(1.0),
+    )
+}
+
+/// `5 %`, or `0.1 points` of a share
+pub(super) fn change(scale: Scale, value: f64) -> String {
+    let percent = three_digits(value * 100.0);
+    let percent = match percent.split_once('.') {
+        Some((whole, fraction)) if fraction.trim_end_matches('0').is_empty() => whole.to_owned(),
+        _ => percent,
+    };
+    match scale {
+        Scale::Ratio => format!("{percent} %"),
+        Scale::Difference => format!("{percent} points"),
+    }
+}
+
+fn range(scale: Scale, interval: &Interval) -> String {
+    match scale {
+        Scale::Ratio => format!("{:.3}–{:.3}", interval.lower, interval.upper),
+        Scale::Difference => format!(
+            "{:+.3} to {:+.3} points",
+            interval.lower * 100.0,
+            interval.upper * 100.0
+        ),
+    }
+}
+
+/// What the reader must know of the set as a whole.
+pub(super) fn remarks(
+    variants: &[Variant],
+    contrasts: &[Contrast],
+    asked: &Question,
+    remarks: &mut Vec<String>,
+) {
+    for variant in variants {
+        let excluded = variant
+            .runs
+            .iter()
+            .filter(|run| run.excluded.is_some())
+            .count();
+        if excluded > 0 {
+            let all = variant.runs.len();
+            let pairs = match asked.design {
+                Design::Paired => ", each with its partners",
+                Design::Unpaired => "",
+            };
+            remarks.push(format!(
+                "{excluded} of {all} runs of {} are not used{pairs}",
+                variant.name
+            ));
+        }
+    }
+    if asked.is_calibration {
+        remarks.extend(contrasts.first().map(calibration));
+    }
+}
+
+/// What the same target against itself says about the place where it was measured.
+fn calibration(contrast: &Contrast) -> String {
+    let figure = contrast.figure;
+    match (contrast.standing, contrast.detectable) {
+        (Standing::Better | Standing::Worse, _) => format!(
+            "the same target differs from itself in {figure}: the order of the runs, or something beside the target, changes the result here (by chance that happens once in twenty)"
+        ),
+        (_, Some(detectable)) => format!(
+            "this environment shows changes in {figure} of ±{} or more with as many runs{}",
+            change(contrast.scale, detectable),
+            if detectable > contrast.margin {
+                format!(
+                    ": more than the margin of ±{}, so a gate at the margin would often see nothing",
+                    change(contrast.scale, contrast.margin)
+                )
+            } else {
+                String::new()
+            }
+        ),
+        (_, None) => format!("too few runs to say how small a change in {figure} shows here"),
+    }
+}

@@ -1,0 +1,90 @@
+//! A comparison for a pull request: what differs, the answer, a table of figures.
+
+use plimsoll_core::comparison::{Comparison, Effect, History, Mismatch};
+
+use super::escape;
+use crate::view::comparison as words;
+
+/// The comparison under a heading of the third level.
+pub fn comparison(comparison: &Comparison) -> String {
+    let mut out = String::new();
+    mismatches(&mut out, &comparison.mismatches);
+    putln!(out, "### {}\n", escape(&words::headline(comparison)));
+    for contrast in comparison.primaries() {
+        putln!(
+            out,
+            "{} against {}: {}.\n",
+            escape(&contrast.variant),
+            escape(&contrast.baseline),
+            escape(&contrast.because)
+        );
+    }
+    if !comparison.contrasts.is_empty() {
+        out.push_str("| figure | of | value | against | value | change | 95 % interval | p | verdict |\n|---|---|---:|---|---:|---:|---|---:|---|\n");
+    }
+    for contrast in &comparison.contrasts {
+        let cells = [
+            contrast.figure.name(),
+            contrast.variant.clone(),
+            words::value(contrast.figure, contrast.variant_median),
+            contrast.baseline.clone(),
+            words::value(contrast.figure, contrast.baseline_median),
+            words::change(contrast.scale, contrast.estimate),
+            words::range(contrast.scale, contrast.interval),
+            words::chance(contrast.p_adjusted),
+            format!(
+                "{} {}",
+                words::sign(contrast.standing),
+                contrast.standing.word()
+            ),
+        ];
+        putln!(out, "| {} |", cells.map(|cell| escape(&cell)).join(" | "));
+    }
+    out.push('\n');
+    for line in words::excluded(comparison) {
+        putln!(out, "- not used: {}", escape(&line));
+    }
+    for remark in &comparison.remarks {
+        putln!(out, "- {}", escape(remark));
+    }
+    out
+}
+
+fn mismatches(out: &mut String, mismatches: &[Mismatch]) {
+    for mismatch in mismatches {
+        let mark = match mismatch.effect {
+            Effect::Noted => "",
+            _ => "**Warning:** ",
+        };
+        let (text, says) = (words::mismatch(mismatch), &mismatch.says);
+        putln!(out, "> {mark}{} ({})\n>", escape(&text), escape(says));
+    }
+    if !mismatches.is_empty() {
+        out.push('\n');
+    }
+}
+
+/// Change points under a heading of the third level.
+pub fn history(history: &History) -> String {
+    let mut out = String::new();
+    mismatches(&mut out, &history.mismatches);
+    putln!(
+        out,
+        "### {}\n",
+        escape(&words::headline_of_history(history))
+    );
+    for change in &history.changes {
+        let text = words::change_point(change, history);
+        putln!(
+            out,
+            "- {} {}: {}",
+            words::sign(change.standing),
+            change.standing.word(),
+            escape(&text)
+        );
+    }
+    for remark in &history.remarks {
+        putln!(out, "- {}", escape(remark));
+    }
+    out
+}

@@ -1,0 +1,198 @@
+//! A comparison in words and figures, as every rendering shows it.
+
+use plimsoll_core::Nanos;
+use plimsoll_core::comparison::{
+    Change, Comparison, Contrast, Design, Figure, History, Interval, Mismatch, Scale, Standing,
+};
+
+use crate::format::{self, NBSP};
+
+/// From here on a ratio is said as such: 4,300 % more is harder to read than 44 times as much.
+const TIMES_FROM: f64 = 3.0;
+
+/// `1,210/s`, `0.07 %`, `243 ms`, `never`
+pub fn value(figure: Figure, value: f64) -> String {
+    match figure {
+        Figure::Capacity | Figure::Goodput | Figure::Throughput => format::rate(value),
+        Figure::CapacityVus => format!("{}{NBSP}VUs", format::number(value)),
+        Figure::Failures | Figure::Class(_) => format::percent(value),
+        _ if value == f64::INFINITY => "never".to_owned(),
+        _ => format::time(Nanos::from_secs_f64(value)),
+    }
+}
+
+/// `+23 %`, `−0.4 %`, `× 12`, `+1.2 points`; what became infinite says so.
+pub fn change(scale: Scale, value: f64) -> String {
+    let (amount, unit) = match scale {
+        Scale::Ratio => ((value - 1.0) * 100.0, "%"),
+        Scale::Difference => (value * 100.0, "points"),
+    };
+    if value == f64::INFINITY {
+        return "to never".to_owned();
+    }
+    if scale == Scale::Ratio && value == 0.0 {
+        return "from never".to_owned();
+    }
+    if scale == Scale::Ratio && value >= TIMES_FROM {
+        return format!("×{NBSP}{}", format::number(value));
+    }
+    let sign = match amount {
+        _ if amount.abs() < 0.005 => "±",
+        _ if amount < 0.0 => "−",
+        _ => "+",
+    };
+    let amount = if sign == "±" { 0.0 } else { amount.abs() };
+    format!("{sign}{}{NBSP}{unit}", format::number(rounded(amount)))
+}
+
+/// Hundredths are enough of a change; whole percents of a large one.
+fn rounded(amount: f64) -> f64 {
+    let grain = if amount < 10.0 { 100.0 } else { 10.0 };
+    (amount * grain).round() / grain
+}
+
+/// `+17 to +29 %`
+pub fn range(scale: Scale, interval: Option<Interval>) -> String {
+    interval.map_or(format::ABSENT.to_owned(), |interval| {
+        let (lower, upper) = (change(scale, interval.lower), change(scale, interval.upper));
+        let (number, unit) = lower.split_once(NBSP).unwrap_or((&lower, ""));
+        if matches!(unit, "%" | "points") && upper.ends_with(unit) {
+            format!("{number} to {upper}")
+        } else {
+            format!("{lower} to {upper}")
+        }
+    })
+}
+
+/// `6 pairs`, `5 + 7 runs`
+pub fn effort(contrast: &Contrast, design: Design) -> String {
+    let (a, b) = (contrast.baseline_count, contrast.variant_count);
+    match design {
+        Design::Paired => format::plural(a as u64, "pair", "pairs"),
+        Design::Unpaired => format!("{a}{NBSP}+{NBSP}{b} runs"),
+    }
+}
+
+/// `0.031`, `<0.001`: a p value to three places.
+pub fn chance(p: f64) -> String {
+    if p < 0.001 {
+        "<0.001".to_owned()
+    } else {
+        format!("{p:.3}")
+    }
+}
+
+/// The sign that goes with the word: nothing is told by colour alone.
+pub const fn sign(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Better => "▲",
+        Standing::Worse => "▼",
+        Standing::Equivalent => "=",
+        Standing::Inconclusive => "?",
+    }
+}
+
+/// The answer: of every other variant against the first, in the primary figure.
+pub fn headline(comparison: &Comparison) -> String {
+    let first = comparison.variants.first().map(|variant| &variant.name);
+    let against: Vec<String> = comparison
+        .primaries()
+        .filter(|contrast| Some(&contrast.baseline) == first)
+        .map(|contrast| sentence(contrast, comparison))
+        .collect();
+    if comparison.is_withheld {
+        return "No verdict: too few valid runs are left.".to_owned();
+    }
+    if against.is_empty() {
+        return "No verdict: these runs have no figure that can be compared.".to_owned();
+    }
+    against.join(" ")
+}
+
+/// `B is better than A: goodput +23 % (+17 % to +29 %, 6 pairs).`
+fn sentence(contrast: &Contrast, comparison: &Comparison) -> String {
+    let (b, a) = (&contrast.variant, &contrast.baseline);
+    let what = format!(
+        "{} {} ({}, {})",
+        contrast.figure,
+        change(contrast.scale, contrast.estimate),
+        range(contrast.scale, contrast.interval),
+        effort(contrast, comparison.design)
+    );
+    match contrast.standing {
+        Standing::Better | Standing::Worse => {
+            format!("{b} is {} than {a}: {what}.", contrast.standing.word())
+        }
+        Standing::Equivalent => format!("{b} is equivalent to {a}: {what}."),
+        Standing::Inconclusive => format!("Inconclusive, {b} against {a}: {what}."),
+    }
+}
+
+/// What a reader must know before any figure: `request: A … · B …`.
+pub fn mismatch(mismatch: &Mismatch) -> String {
+    let values: Vec<String> = mismatch
+        .values
+        .iter()
+        .map(|(variant, values)| format!("{variant} {}", values.join(" and ")))
+        .collect();
+    format!("{}: {}", mismatch.fact, values.join(" · "))
+}
+
+/// Every run that was not used, with its reason.
+pub fn excluded(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
+    for variant in &comparison.variants {
+        for run in &variant.runs {
+            if let Some(reason) = &run.excluded {
+                lines.push(format!("{} ({}): {reason}", run.name, variant.name));
+            }
+        }
+    }
+    lines
+}
+
+/// Whether and where the figure changed.
+pub fn headline_of_history(history: &History) -> String {
+    let count = history.moments.len() as u64;
+    let runs = format::plural(count, "run", "runs");
+    match history.changes.len() {
+        0 => format!("No change in {} over {runs}.", history.figure),
+        changes => format!(
+            "{} in {} over {runs}.",
+            capitalised(&format::plural(changes as u64, "change", "changes")),
+            history.figure
+        ),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+/// `−12 % between a.jsonl and b.jsonl (p 0.001); at 95 % between runs 7 and 9 of 15`
+pub fn change_point(change: &Change, history: &History) -> String {
+    let place = if change.earliest_index == change.latest_index {
+        format!(
+            "with run {} of {}",
+            change.first_index + 1,
+            history.moments.len()
+        )
+    } else {
+        format!(
+            "at 95{NBSP}% with one of the runs {} to {} of {}",
+            change.earliest_index + 1,
+            change.latest_index + 1,
+            history.moments.len()
+        )
+    };
+    format!(
+        "{} between {} and {}, {place} (p{NBSP}{})",
+        self::change(change.scale, change.estimate),
+        change.before,
+        change.after,
+        chance(change.p)
+    )
+}

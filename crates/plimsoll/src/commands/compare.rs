@@ -1,0 +1,178 @@
+//! `plimsoll compare`: variants beside each other, played in turns or read from records.
+
+mod live;
+mod order;
+mod saved;
+
+use anyhow::{Context as _, Result, bail};
+use plimsoll_analysis::compare::{self, Fingerprint, Question};
+use plimsoll_core::comparison::{Comparison, Design, Effect, Figure, Standing, Variant};
+use plimsoll_core::objective::{Clause, Objectives};
+use plimsoll_core::units::parse_ratio;
+use plimsoll_report::terminal::Style;
+use plimsoll_report::view::comparison as words;
+use plimsoll_report::{html, json, markdown, terminal};
+
+use crate::args::{CompareArgs, FailOnArg, Format, JudgeArgs};
+use crate::exit::Exit;
+use crate::output;
+
+pub(crate) fn execute(args: &CompareArgs) -> Result<Exit> {
+    if !args.saved.history.is_empty() {
+        return saved::history(args);
+    }
+    if !args.saved.a.is_empty() {
+        return saved::sides(args);
+    }
+    let is_url = |text: &&String| text.contains("://");
+    match (
+        args.targets.len(),
+        args.targets.iter().filter(is_url).count(),
+    ) {
+        (0, _) => bail!(
+            "nothing to compare: give two URLs, or records with --a FILES --b FILES; see plimsoll compare --help"
+        ),
+        (all, urls) if all == urls => live::execute(args),
+        (_, 0) => saved::singles(args),
+        _ => bail!("URLs and records together: give either targets to play, or records"),
+    }
+}
+
+/// A run with what it was played on and under.
+pub(crate) struct Loaded {
+    pub(crate) run: plimsoll_core::comparison::Run,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) objectives: Option<Objectives>,
+}
+
+/// How the runs belong together, beside what the flags say.
+struct Asked {
+    design: Design,
+    is_calibration: bool,
+    seed: u64,
+}
+
+fn primary(args: &JudgeArgs) -> Result<Option<Figure>> {
+    let Some(text) = args.primary.as_deref() else {
+        return Ok(None);
+    };
+    let known = || Figure::PLAIN.map(Figure::key).join(", ");
+    Figure::from_key(text)
+        .map(Some)
+        .with_context(|| format!("--primary `{text}` is no figure; there are {}", known()))
+}
+
+fn margin(args: &JudgeArgs) -> Result<f64> {
+    let margin = parse_ratio(&args.margin).context("--margin")?;
+    if margin <= 0.0 || margin >= 1.0 {
+        bail!(
+            "--margin {} is not between 0 and 100 %, such as 5%",
+            args.margin
+        );
+    }
+    Ok(margin)
+}
+
+/// From runs to the comparison; refused where the figures do not mean the same.
+fn compared(
+    sides: Vec<(String, Vec<Loaded>)>,
+    judge: &JudgeArgs,
+    asked: &Asked,
+) -> Result<Comparison> {
+    let first = sides.iter().flat_map(|(_, runs)| runs).next();
+    let objectives = first.and_then(|loaded| loaded.objectives.clone());
+    let load = first.and_then(|loaded| loaded.fingerprint.fact("load").map(str::to_owned));
+    let is_open = first.is_some_and(|loaded| loaded.fingerprint.is_open());
+    let share_margin = objectives.as_ref().and_then(error_budget);
+    let (mut variants, mut fingerprints) = (Vec::new(), Vec::new());
+    for (name, loaded) in sides {
+        let (runs, prints) = loaded
+            .into_iter()
+            .map(|one| (one.run, one.fingerprint))
+            .unzip();
+        fingerprints.push((name.clone(), prints));
+        variants.push(Variant { name, runs });
+    }
+    let mismatches = compare::mismatches(&fingerprints);
+    let refused: Vec<String> = mismatches
+        .iter()
+        .filter(|mismatch| mismatch.effect == Effect::Incomparable)
+        .map(words::mismatch)
+        .collect();
+    if !refused.is_empty() {
+        bail!(
+            "these runs cannot be compared: {}; measure both alike",
+            refused.join("; ")
+        );
+    }
+    let question = Question {
+        design: asked.design,
+        primary: primary(judge)?,
+        margin_ratio: margin(judge)?,
+        share_margin: share_margin.unwrap_or(compare::SHARE_MARGIN),
+        seed: asked.seed,
+        is_calibration: asked.is_calibration,
+        is_open,
+        objective: objectives.map(|objectives| objectives.to_string()),
+        load: load.unwrap_or_default(),
+    };
+    Ok(compare::compare(variants, mismatches, &question))
+}
+
+fn error_budget(objectives: &Objectives) -> Option<f64> {
+    objectives.clauses().iter().find_map(|clause| match clause {
+        Clause::Errors { ratio } => Some(*ratio),
+        Clause::ResponseTime { .. } => None,
+    })
+}
+
+/// Writes the page if one is asked for, prints the comparison, and says how it ends.
+fn conclude(
+    comparison: &Comparison,
+    args: &CompareArgs,
+    page: Option<&std::path::Path>,
+) -> Result<Exit> {
+    if let Some(path) = page {
+        let html = html::comparison(comparison, env!("CARGO_PKG_VERSION"));
+        std::fs::write(path, html).with_context(|| format!("write report {}", path.display()))?;
+    }
+    output::data(&match args.judge.format {
+        Format::Json => json::comparison(comparison),
+        Format::Markdown => markdown::comparison(comparison),
+        Format::Text => terminal::comparison(comparison, &style(page)),
+    });
+    Ok(exit_of(comparison, args.judge.fail_on))
+}
+
+fn style(page: Option<&std::path::Path>) -> Style {
+    Style {
+        colour: output::colour_on_stdout(),
+        width: output::terminal_columns().min(120),
+        quiet: false,
+        record: None,
+        report: page.map(|path| path.display().to_string()),
+    }
+}
+
+fn exit_of(comparison: &Comparison, fail_on: FailOnArg) -> Exit {
+    if comparison.is_withheld {
+        return Exit::RunInvalid;
+    }
+    let blind = comparison.primaries().any(|contrast| {
+        contrast
+            .detectable
+            .is_none_or(|least| least > contrast.margin)
+    });
+    // The same target is neither better nor worse than itself: then, or where a change of the margin
+    // would not show, the environment is what is not good enough.
+    let standing = match comparison.standing {
+        Standing::Better | Standing::Worse if comparison.is_calibration => Standing::Inconclusive,
+        _ if comparison.is_calibration && blind => Standing::Inconclusive,
+        standing => standing,
+    };
+    match (standing, fail_on) {
+        (Standing::Worse, FailOnArg::Worse | FailOnArg::Inconclusive) => Exit::Worse,
+        (Standing::Inconclusive, FailOnArg::Inconclusive) => Exit::Inconclusive,
+        _ => Exit::Passed,
+    }
+}
