@@ -90,7 +90,7 @@ class Server:
         log.close()
         while time.monotonic() - begun < 120:
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0 and (self.name != "redis" or has_loaded(probe)):
                     return time.monotonic() - begun
             if self.process.poll() is not None:
                 break
@@ -133,6 +133,12 @@ class Server:
         for folder, _, files in os.walk(self.folder):
             total += sum(os.lstat(os.path.join(folder, name)).st_blocks * 512 for name in files)
         return total / 2**20
+
+
+def has_loaded(probe):
+    """A restarted Redis accepts connections while it still reads its file, and refuses commands until then."""
+    probe.sendall(b"PING\r\n")
+    return probe.recv(64).startswith(b"+PONG")
 
 
 def cpu_of(pid):

@@ -17,7 +17,7 @@ pub(super) fn experiment(args: &LabArgs) -> Result<Experiment> {
                 .collect();
             let near = hint(name, known.iter().copied());
             bail!(
-                "--only {name}: there is no such variant{near} There are {}",
+                "--only {name}: there is no such variant{near} (there are {})",
                 known.join(", ")
             );
         }
