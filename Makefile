@@ -1,6 +1,6 @@
 # Two commands matter: `make test` checks everything, `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help test tidy demo soak bench
+.PHONY: help test tidy demo real soak bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' \
@@ -18,6 +18,10 @@ demo: ## a shop's load line, what gives way first and what next, in under 6 minu
 	@cargo build --release --locked -p plimsoll
 	@$(if $(REAL),npm ci --silent --no-audit --no-fund --prefix experiments/demo/real)
 	@experiments/demo/run.sh $(if $(REAL),--real)
+
+real: ## install what `plimsoll lab EXPERIMENT --real` plays: nginx, Redis, Node and the experiments' node modules
+	@scripts/need.sh nginx redis node npm
+	@for folder in experiments/*/real; do npm ci --silent --no-audit --no-fund --prefix $$folder; done
 
 bench: ## CPU per request beside wrk, ab, h2load and a bare loop; saved in bench/results (SECTION=name for one; docdb: the database)
 	@scripts/need.sh rust cc $(if $(filter docdb%,$(SECTION)),node npm redis,nginx openssl)

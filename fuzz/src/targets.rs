@@ -2,6 +2,7 @@
 
 mod audit;
 mod docdb;
+mod experiment;
 mod h2;
 mod import;
 mod numbers;
@@ -27,7 +28,7 @@ pub struct Target {
     pub words: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 22] = [
+pub const TARGETS: [Target; 23] = [
     Target {
         name: "response",
         body: response::read,
@@ -102,6 +103,11 @@ pub const TARGETS: [Target; 22] = [
         name: "import",
         body: import::read,
         words: import::WORDS,
+    },
+    Target {
+        name: "experiment",
+        body: experiment::read,
+        words: experiment::WORDS,
     },
     Target {
         name: "wire",

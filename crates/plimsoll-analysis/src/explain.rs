@@ -8,7 +8,7 @@
 mod advice;
 mod case;
 mod cause;
-mod gauges;
+pub(crate) mod gauges;
 mod level;
 mod resource;
 mod saturation;

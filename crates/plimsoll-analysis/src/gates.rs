@@ -3,6 +3,7 @@
 //! Each gate says what it compared, both numbers and the tolerance. A failed gate withholds the
 //! verdict; an unknown one says which measurement would decide.
 
+mod done;
 mod flow;
 mod limits;
 mod quality;
@@ -23,7 +24,7 @@ pub(crate) struct Case<'a> {
 /// Evaluates every gate over the record; `level` is the one whose figures the verdict quotes.
 pub fn evaluate(record: &Record, level: u32) -> Vec<Gate> {
     let case = Case { record, level };
-    vec![
+    let mut gates = vec![
         flow::little(case),
         flow::accounting(case),
         flow::work(case),
@@ -34,7 +35,12 @@ pub fn evaluate(record: &Record, level: u32) -> Vec<Gate> {
         quality::mean_and_ramps(case),
         limits::path(case),
         limits::one_change(case),
-    ]
+    ];
+    // Where nothing is taken in and nobody looked at what is stored they would say nothing.
+    gates.extend(done::accepted(case));
+    gates.extend(done::stored(case));
+    gates.sort_by_key(|gate| gate.number);
+    gates
 }
 
 /// No gate failed.

@@ -2,6 +2,7 @@
 //!
 //! `docs/formats/record-1.md` describes every line kind field by field.
 
+mod after;
 mod fold;
 mod observation;
 mod read;
@@ -11,6 +12,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
+pub use after::After;
 pub use observation::*;
 pub use read::{ReadError, Record, Remark};
 pub use setup::{LabSetup, TierSetup};
@@ -86,6 +88,7 @@ pub enum Line {
     Observation(Observation),
     LevelEnd(LevelResult),
     Event(Event),
+    After(After),
     Verdict(Verdict),
 }
 

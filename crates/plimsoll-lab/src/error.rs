@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use plimsoll_core::Nanos;
 use thiserror::Error;
@@ -61,6 +62,11 @@ pub enum LabError {
         place: String,
         problem: String,
     },
+    #[error(
+        "--real: {} has no real.toml: leave --real out to play it on embedded tiers, or write one (docs/lab.md, Real tiers)",
+        shown_folder(.folder)
+    )]
+    NoReal { folder: PathBuf },
     #[error("tiers.{tier}: {problem}")]
     Tier { tier: String, problem: String },
     #[error(
@@ -98,6 +104,8 @@ pub enum LabError {
         said: String,
         fix: String,
     },
+    #[error("test.{key}: {problem}")]
+    Look { key: String, problem: String },
     #[error("memory cannot be limited here: {reason}; leave `memory` out, or run as root")]
     Confine { reason: String },
     #[error("lab-launch and lab-guardian belong to plimsoll lab; start that instead")]
@@ -138,6 +146,14 @@ impl LabError {
         }
     }
 
+    /// What a test wants looked at cannot be.
+    pub(crate) fn look(key: &str, problem: impl Into<String>) -> Self {
+        Self::Look {
+            key: key.to_owned(),
+            problem: problem.into(),
+        }
+    }
+
     pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let action = action.into();
         |source| Self::Io { action, source }
@@ -149,6 +165,15 @@ fn suggestion(name: Option<&'static str>) -> String {
         || ";".to_owned(),
         |name| format!("; did you mean {name:?}?"),
     )
+}
+
+/// The working folder has no name of its own.
+fn shown_folder(folder: &Path) -> String {
+    if folder.as_os_str().is_empty() {
+        "this folder".to_owned()
+    } else {
+        folder.display().to_string()
+    }
 }
 
 /// The last lines of a log as part of a sentence.

@@ -1,6 +1,8 @@
 //! An experiment: tiers, variants, the test; read from `experiment.toml` and checked before anything starts.
 
+mod after;
 mod changes;
+mod choice;
 mod file;
 mod fill;
 pub mod keys;
@@ -14,6 +16,9 @@ use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
 
 use crate::LabError;
+pub use after::AfterLoad;
+pub(crate) use after::{collection, gauge};
+pub use changes::Facts;
 pub use fill::{Filler, Peer};
 pub(crate) use place::Place;
 pub(crate) use resolve::DOCDB;
@@ -30,6 +35,12 @@ pub struct Experiment {
     pub runs: u32,
     /// Between two runs.
     pub pause: Nanos,
+    /// The variants that a short form plays; empty for all.
+    pub quick: Vec<String>,
+    /// What the load and the limits were multiplied with.
+    pub scale: f64,
+    /// What a reader of the plan has to know, as sentences.
+    pub remarks: Vec<String>,
 }
 
 /// One architecture, complete: what it shares with the others is in it.
@@ -45,6 +56,8 @@ pub struct Variant {
     pub tiers: Vec<Tier>,
     pub test: Test,
     pub objectives: Option<Objectives>,
+    /// To see in what it differs from any other.
+    pub facts: Facts,
 }
 
 /// One tier: a program, started as often as it has instances.
@@ -70,6 +83,8 @@ pub struct Tier {
     pub limits: BTreeMap<String, f64>,
     /// As after `--watch`, with placeholders.
     pub watch: Vec<String>,
+    /// So long into the load its first instance is killed and started again.
+    pub kill_at: Option<Nanos>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -107,6 +122,8 @@ pub struct Test {
     pub seed: Option<u64>,
     /// Of a script, with placeholders.
     pub env: BTreeMap<String, String>,
+    /// What is looked at when the load has ended.
+    pub after: Option<AfterLoad>,
 }
 
 /// What puts the load on, in the words of the command line, with placeholders in the URL.
@@ -149,22 +166,46 @@ pub struct Stage {
 }
 
 impl Experiment {
-    /// Reads and checks `path`, which may also be the folder of an `experiment.toml`.
-    pub fn load(path: &Path) -> Result<Self, LabError> {
-        let path = if path.is_dir() {
-            path.join("experiment.toml")
+    /// Reads and checks `path`, which may also be the folder of an `experiment.toml`. Load and limits are multiplied
+    /// with `scale`.
+    pub fn load(path: &Path, scale: f64) -> Result<Self, LabError> {
+        if path.is_dir() {
+            Self::read(&path.join("experiment.toml"), scale)
         } else {
-            path.to_owned()
+            Self::read(path, scale)
+        }
+    }
+
+    /// Reads and checks the `real.toml` beside `path`, which is an experiment or its folder: the same question put to
+    /// programs that are no part of this binary.
+    pub fn load_real(path: &Path, scale: f64) -> Result<Self, LabError> {
+        let folder = if path.is_dir() {
+            path
+        } else {
+            path.parent().unwrap_or(Path::new(""))
         };
+        let real = folder.join("real.toml");
+        if path.exists() && !real.is_file() {
+            return Err(LabError::NoReal { folder: folder.to_owned() });
+        }
+        Self::read(&real, scale)
+    }
+
+    fn read(path: &Path, scale: f64) -> Result<Self, LabError> {
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(&path)
+        let text = std::fs::read_to_string(path)
             .map_err(LabError::io(format!("read the experiment {shown}")))?;
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
         let folder = std::path::absolute(folder.unwrap_or(Path::new(".")))
             .map_err(LabError::io("find the working folder"))?;
-        resolve::resolve(&Place::new(&shown, &text), &folder)
+        Self::parse(&shown, &text, &folder, scale)
+    }
+
+    /// Checks the text of a file that messages call `shown`, and whose paths start from `folder`.
+    pub fn parse(shown: &str, text: &str, folder: &Path, scale: f64) -> Result<Self, LabError> {
+        resolve::resolve(&Place::new(shown, text), folder, scale)
     }
 
     pub fn variant(&self, name: &str) -> Option<&Variant> {
@@ -188,6 +229,15 @@ impl Experiment {
 }
 
 impl Variant {
+    /// The same in `factor` of the time.
+    pub fn shorten(&mut self, factor: f64) {
+        self.test.load = self.test.load.shortened(factor);
+        for tier in &mut self.tiers {
+            let shortened = |at: Nanos| Nanos::from_secs_f64(at.as_secs_f64() * factor);
+            tier.kill_at = tier.kill_at.map(shortened);
+        }
+    }
+
     pub fn tier(&self, name: &str) -> Option<&Tier> {
         self.tiers.iter().find(|tier| tier.name == name)
     }

@@ -9,14 +9,14 @@ mod group;
 mod launch;
 mod message;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{Stdout, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process};
@@ -24,7 +24,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 use crate::LabError;
 use crate::serve::clock::now;
 use group::Group;
-pub(crate) use message::{Order, Said};
+pub(crate) use message::{Ask, Order, Said};
 
 /// The words by which the binary starts these two, instead of a command: they belong to the lab alone.
 pub const GUARDIAN: &str = "lab-guardian";
@@ -64,6 +64,12 @@ struct Guardian {
     /// What was started, in that order; `None` for one that has ended.
     started: Vec<(String, Option<Pid>)>,
     groups: BTreeMap<String, Group>,
+    /// How each was started, to start it again.
+    orders: BTreeMap<String, Order>,
+    /// Who is to be killed, and when.
+    condemned: Vec<(Instant, String)>,
+    /// Killed as asked; the end of these is not reported.
+    killed: BTreeSet<String>,
 }
 
 impl Guardian {
@@ -85,6 +91,9 @@ impl Guardian {
             said: std::io::stdout(),
             started: Vec::new(),
             groups: BTreeMap::new(),
+            orders: BTreeMap::new(),
+            condemned: Vec::new(),
+            killed: BTreeSet::new(),
         };
         guardian.serve(&asked_to_end);
         guardian.end_all();
@@ -96,6 +105,7 @@ impl Guardian {
         let input = std::io::stdin();
         let mut pending = Vec::new();
         while !asked_to_end.load(Ordering::Relaxed) {
+            self.kill_due();
             self.reap();
             let mut fds = [PollFd::new(&input, PollFlags::IN)];
             // A signal interrupts the wait: the flag above tells.
@@ -117,13 +127,19 @@ impl Guardian {
     }
 
     fn carry_out(&mut self, line: &[u8]) {
-        let said = match serde_json::from_slice::<Order>(line) {
-            Ok(order) => {
+        let said = match serde_json::from_slice::<Ask>(line) {
+            Ok(Ask::Start(order)) => {
                 let id = order.id.clone();
+                self.orders.insert(id.clone(), order.clone());
                 self.start(order).unwrap_or_else(|error| Said::Refused {
                     id,
                     reason: error.to_string(),
                 })
+            }
+            Ok(Ask::Kill { id, after_ms }) => {
+                let at = now() + Duration::from_millis(after_ms);
+                self.condemned.push((at, id.clone()));
+                Said::Armed { id }
             }
             Err(error) => Said::Refused {
                 id: String::new(),
@@ -169,10 +185,48 @@ impl Guardian {
         })
     }
 
+    /// Kills whose time has come; [`Self::reap`] starts them again.
+    fn kill_due(&mut self) {
+        let time = now();
+        let due: Vec<String> = self
+            .condemned
+            .extract_if(.., |(at, _)| *at <= time)
+            .map(|(_, id)| id)
+            .collect();
+        for id in due {
+            let running = |(known, pid): &(String, Option<Pid>)| (*known == id).then_some(*pid)?;
+            if let Some(pid) = self.started.iter().find_map(running) {
+                self.killed.insert(id);
+                // It may have ended on its own: that, too, is then taken for the kill.
+                let _gone = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+
+    /// What was killed as asked runs again, in the control group that it had.
+    fn restart(&mut self, id: &str) -> Said {
+        let Some(order) = self.orders.get(id).cloned() else {
+            return Said::Ended {
+                id: id.to_owned(),
+                how: "was killed and cannot be started again".to_owned(),
+            };
+        };
+        match self.start(order) {
+            Ok(_) => Said::Restarted { id: id.to_owned() },
+            Err(error) => Said::Ended {
+                id: id.to_owned(),
+                how: format!("was killed and could not be started again: {error}"),
+            },
+        }
+    }
+
     /// A control group, else cores of its own; in words, and what the launcher has to do.
     fn confine(&mut self, order: &Order) -> Result<(String, Vec<PathBuf>, Vec<usize>), LabError> {
         if order.cpu.is_none() && order.memory_bytes.is_none() {
             return Ok(("not confined".to_owned(), Vec::new(), Vec::new()));
+        }
+        if let Some(group) = self.groups.get(&order.id) {
+            return Ok((group.to_string(), group.joins(), Vec::new()));
         }
         match Group::create(&order.id, order.cpu, order.memory_bytes) {
             Ok(group) => {
@@ -207,9 +261,12 @@ impl Guardian {
                 continue;
             };
             self.started[index].1 = None;
-            let said = Said::Ended {
-                id: self.started[index].0.clone(),
-                how: message::how(status),
+            let id = self.started[index].0.clone();
+            let said = if self.killed.remove(&id) {
+                self.restart(&id)
+            } else {
+                let how = message::how(status);
+                Said::Ended { id, how }
             };
             self.say(&said);
         }
@@ -223,6 +280,8 @@ impl Guardian {
                 let _gone = kill_process(*pid, Signal::TERM);
             }
         }
+        // Nobody is started again from here on.
+        self.killed.clear();
         let me = rustix::process::getpid();
         let grace = now() + GRACE;
         let last = grace + KILL_WITHIN;

@@ -1,5 +1,6 @@
 //! Starts tiers: the embedded services behind `plimsoll serve`, one injected cause each, and the tiers of experiments.
 
+pub mod aftermath;
 mod cgroup;
 pub mod error;
 pub mod experiment;

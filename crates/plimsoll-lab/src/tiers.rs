@@ -127,6 +127,26 @@ impl System {
         Ok(())
     }
 
+    /// Called when the load begins: has those killed that the experiment wants killed.
+    pub fn arm(&mut self, variant: &Variant) -> Result<(), LabError> {
+        for tier in &variant.tiers {
+            if let Some(after) = tier.kill_at {
+                self.lookout.kill(&tier.instance_name(0), after)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Who was killed so far, and when: `worker at 40 s`.
+    pub fn killed(&self, variant: &Variant) -> Vec<String> {
+        let restarted = self.lookout.restarted();
+        let killed = variant.tiers.iter().filter_map(|tier| {
+            let (name, at) = (tier.instance_name(0), tier.kill_at?);
+            restarted.contains(&name).then(|| format!("{name} at {at}"))
+        });
+        killed.collect()
+    }
+
     pub fn running(&self) -> &[Running] {
         &self.running
     }

@@ -1,11 +1,12 @@
 //! Fetches a metrics endpoint on a thread of its own: an overloaded service must not hold up sampling.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::time::Duration;
 
-use crate::metrics::{Scrape, parse};
+use crate::metrics::{Scrape, parse, parse_metrics};
 use crate::watch::MetricsUrl;
 
 /// An overloaded event loop answers late, and that answer is the most valuable one.
@@ -68,6 +69,11 @@ impl Scraper {
             Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => answer,
         }
     }
+}
+
+/// The series of an endpoint as they stand now, by their names with labels; for a look beside a run.
+pub fn read_metrics(url: &MetricsUrl) -> Result<BTreeMap<String, f64>, String> {
+    fetch(url).map(|text| parse_metrics(&text))
 }
 
 /// One GET by HTTP/1.0, which needs neither keep-alive nor chunks.

@@ -1,5 +1,6 @@
 //! Variants of an experiment side by side: one reading of their runs, as text, Markdown and JSON.
 
+mod after;
 mod cell;
 mod text;
 
@@ -103,6 +104,11 @@ impl Experiment<'_> {
                 spread(&share).text(format::percent)
             });
         }
+        rows.extend(after::rows(self));
+        let mut row = |name: &str, cell: &dyn Fn(&Variant<'_>) -> String| {
+            let cells: Vec<String> = self.variants.iter().map(cell).collect();
+            rows.push((name.to_owned(), cells));
+        };
         row("p50", &|v| {
             times(v.verdicts().map(|f| f.response_time_ns.p50))
         });
@@ -289,7 +295,13 @@ fn variant(variant: &Variant<'_>) -> Value {
     let runs: Vec<Value> = variant
         .runs
         .iter()
-        .map(|run| json!({ "record": run.path, "summary": json::document(run.record) }))
+        .map(|run| {
+            let mut one = json!({ "record": run.path, "summary": json::document(run.record) });
+            if let (Some(after), Some(fields)) = (after::document(run.record), one.as_object_mut()) {
+                fields.insert("after".to_owned(), after);
+            }
+            one
+        })
         .collect();
     let of = |figure: fn(&Verdict) -> f64| {
         let Spread { median, low, high } = spread(&variant.figures(figure));

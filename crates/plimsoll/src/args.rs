@@ -347,6 +347,15 @@ pub(crate) struct LabArgs {
     #[arg(value_name = "EXPERIMENT")]
     pub(crate) experiment: PathBuf,
 
+    /// Play the experiment's real.toml: real servers instead of embedded tiers
+    #[arg(long)]
+    pub(crate) real: bool,
+
+    /// Multiply virtual users, connections and rates of the load with this, and the limits that tiers read as
+    /// ${limits.NAME}: above 0, at most 1; for small machines
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = scale)]
+    pub(crate) scale: f64,
+
     /// Only say whether everything is in order
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) check: bool,
@@ -378,6 +387,13 @@ pub(crate) struct LabArgs {
     /// No progress on stderr
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+/// The value of --scale.
+fn scale(text: &str) -> Result<f64, String> {
+    let parsed = text.parse().ok();
+    let inside = parsed.filter(|factor: &f64| *factor > 0.0 && *factor <= 1.0);
+    inside.ok_or_else(|| "a factor above 0 and at most 1, such as 0.25".to_owned())
 }
 
 #[derive(Debug, Args)]

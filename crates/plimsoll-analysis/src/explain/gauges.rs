@@ -6,7 +6,7 @@ use super::tick::{Tick, median};
 
 /// What a series measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Gauge {
+pub(crate) enum Gauge {
     PoolInUse,
     PoolMax,
     PoolIdle,
@@ -22,7 +22,7 @@ pub(super) enum Gauge {
 }
 
 /// The meaning of a series name without labels; `None` for all others.
-pub(super) fn recognise(series: &str) -> Option<(Gauge, f64)> {
+pub(crate) fn recognise(series: &str) -> Option<(Gauge, f64)> {
     let name = series.split('{').next()?.to_ascii_lowercase();
     // Quantiles and bounds of a summary are no level or total of anything.
     if series.contains("quantile=") {

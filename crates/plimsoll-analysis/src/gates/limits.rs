@@ -1,5 +1,7 @@
 //! Gates 10 and 13: limits on the path against what was in flight; one target, unchanged.
 
+mod rooms;
+
 use std::collections::BTreeMap;
 
 use plimsoll_core::record::Seen;
@@ -44,6 +46,8 @@ pub(super) fn path(case: Case<'_>) -> Gate {
     notes.extend(ports(case));
     notes.extend(listeners(case));
     notes.extend(declared(case));
+    let rooms = rooms::of(case);
+    notes.extend(rooms.near);
     let state = if notes.is_empty() {
         GateState::Pass
     } else {
@@ -53,10 +57,11 @@ pub(super) fn path(case: Case<'_>) -> Gate {
     let result = with_figures(result, open.to_string(), limit.to_string(), "80 %");
     if notes.is_empty() {
         let timeout = case.record.header.plan.timeout_ns;
-        return with_note(
-            result,
-            format!("client timeout {timeout}; keep the server's own timeouts below it"),
-        );
+        let mut notes = rooms.unseen;
+        notes.push(format!(
+            "client timeout {timeout}; keep the server's own timeouts below it"
+        ));
+        return with_note(result, notes.join("; "));
     }
     with_note(result, notes.join("; "))
 }

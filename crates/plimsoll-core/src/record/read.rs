@@ -5,7 +5,8 @@ use std::io::BufRead;
 use thiserror::Error;
 
 use super::fold::Folding;
-use super::{Event, Header, LevelStart, Line, Observation, SCHEMA};
+use super::{After, Event, Header, LevelStart, Line, Observation, SCHEMA};
+use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::verdict::{LevelResult, Verdict};
 use crate::window::Window;
@@ -50,6 +51,8 @@ pub struct Record {
     pub observations: Vec<Observation>,
     pub level_results: Vec<LevelResult>,
     pub events: Vec<Event>,
+    /// What was found when the load had ended, if the run looked.
+    pub after: Option<After>,
     /// The last verdict line, if the run came to one.
     pub verdict: Option<Verdict>,
     pub remarks: Vec<Remark>,
@@ -66,6 +69,7 @@ impl Record {
             observations: Vec::new(),
             level_results: Vec::new(),
             events: Vec::new(),
+            after: None,
             verdict: None,
             remarks: Vec::new(),
             folding: None,
@@ -115,6 +119,7 @@ impl Record {
             Line::Observation(observation) => self.push_observation(observation),
             Line::LevelEnd(result) => self.level_results.push(result),
             Line::Event(event) => self.events.push(event),
+            Line::After(after) => self.after = Some(after),
             Line::Verdict(verdict) => self.verdict = Some(verdict),
         }
     }
@@ -144,6 +149,17 @@ impl Record {
         let all = self.windows_of(level).count();
         let skip = if all > discarded { discarded } else { 0 };
         self.windows_of(level).skip(skip)
+    }
+
+    /// Attempts of the whole run that were answered as done, and as taken in: what is owed for.
+    pub fn acknowledged(&self) -> (u64, u64) {
+        let ended = self.windows.iter().map(Window::total);
+        let carried = self.windows.iter().flat_map(|window| &window.carried);
+        let carried = carried.map(|carried| carried.tally.clone());
+        ended.chain(carried).fold((0, 0), |(ok, accepted), tally| {
+            let count = |outcome| tally.class(outcome).count;
+            (ok + count(Outcome::Ok), accepted + count(Outcome::Accepted))
+        })
     }
 
     /// Everything that became of the attempts of the judged windows, ends after the level included.

@@ -13,6 +13,9 @@ pub struct LabSetup {
     /// Of this variant, from 1.
     pub run: u32,
     pub runs: u32,
+    /// What load and limits of the experiment were multiplied with; absent for 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
     /// The variant that it is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,

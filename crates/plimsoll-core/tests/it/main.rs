@@ -5,8 +5,9 @@ use std::path::Path;
 const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 
 /// The sources whose public fields are written into records.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "record.rs",
+    "record/after.rs",
     "record/observation.rs",
     "window.rs",
     "tally.rs",

@@ -13,6 +13,7 @@ pub(super) struct File {
     pub(super) test: Option<TestSpec>,
     pub(super) objectives: Option<ObjectivesSpec>,
     pub(super) repeat: RepeatSpec,
+    pub(super) quick: Option<Vec<String>>,
 }
 
 /// Serialised to see in what two variants differ.
@@ -40,6 +41,12 @@ pub(super) struct TierSpec {
     pub(super) limits: BTreeMap<String, f64>,
     #[serde(skip_serializing)]
     pub(super) watch: Option<Vec<String>>,
+    #[serde(skip_serializing)]
+    pub(super) requires: Option<Vec<String>>,
+    #[serde(skip_serializing)]
+    pub(super) install: Option<String>,
+    // Said as a change of its own words, beside the programs.
+    pub(super) kill_at: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -72,6 +79,13 @@ pub(super) struct TestSpec {
     pub(super) insecure: Option<bool>,
     pub(super) cpu: Option<f64>,
     pub(super) seed: Option<u64>,
+    // How the end is looked at: no difference between variants.
+    #[serde(skip_serializing)]
+    pub(super) stored: Option<Vec<String>>,
+    #[serde(skip_serializing)]
+    pub(super) backlog: Option<Vec<String>>,
+    #[serde(skip_serializing)]
+    pub(super) drain_within: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -93,9 +107,19 @@ pub(super) struct RepeatSpec {
 }
 
 impl TierSpec {
-    /// This tier with what `over` says instead; maps are merged entry by entry.
+    /// This tier with what `over` says instead; maps are merged entry by entry. Of another program's tier only its
+    /// shares stay: what is said beside a program is for that one.
     pub(super) fn with(&self, over: &Self) -> Self {
-        let mut merged = Self {
+        if over.names_another_program(self) {
+            return Self {
+                instances: over.instances.or(self.instances),
+                cpu: over.cpu.or(self.cpu),
+                memory: or(over.memory.as_ref(), self.memory.as_ref()),
+                port: over.port.or(self.port),
+                ..over.clone()
+            };
+        }
+        Self {
             command: or(over.command.as_ref(), self.command.as_ref()),
             embedded: or(over.embedded.as_ref(), self.embedded.as_ref()),
             args: or(over.args.as_ref(), self.args.as_ref()),
@@ -107,18 +131,19 @@ impl TierSpec {
             ready_within: or(over.ready_within.as_ref(), self.ready_within.as_ref()),
             needs: or(over.needs.as_ref(), self.needs.as_ref()),
             watch: or(over.watch.as_ref(), self.watch.as_ref()),
+            requires: or(over.requires.as_ref(), self.requires.as_ref()),
+            install: or(over.install.as_ref(), self.install.as_ref()),
+            kill_at: or(over.kill_at.as_ref(), self.kill_at.as_ref()),
             set: join(&self.set, &over.set),
             env: join(&self.env, &over.env),
             files: join(&self.files, &over.files),
             limits: join(&self.limits, &over.limits),
-        };
-        // Another program takes the place of the other kind.
-        if over.command.is_some() {
-            merged.embedded.clone_from(&over.embedded);
-        } else if over.embedded.is_some() {
-            merged.command = None;
         }
-        merged
+    }
+
+    fn names_another_program(&self, than: &Self) -> bool {
+        let (before, after) = ((&than.command, &than.embedded), (&self.command, &self.embedded));
+        before != (&None, &None) && after != (&None, &None) && before != after
     }
 }
 
@@ -151,6 +176,9 @@ impl TestSpec {
             insecure: over.insecure.or(base.insecure),
             cpu: over.cpu.or(base.cpu),
             seed: over.seed.or(base.seed),
+            stored: or(over.stored.as_ref(), base.stored.as_ref()),
+            backlog: or(over.backlog.as_ref(), base.backlog.as_ref()),
+            drain_within: or(over.drain_within.as_ref(), base.drain_within.as_ref()),
             headers: join(&base.headers, &over.headers),
             env: join(&base.env, &over.env),
         }

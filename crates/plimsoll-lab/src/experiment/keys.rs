@@ -94,6 +94,12 @@ pub const KEYS: &[Key] = &[
         "how often each variant is run",
     ),
     key(
+        Section::Top,
+        "quick",
+        "[\"A\", \"2A\"]",
+        "the variants that `--quick` plays; all unless given",
+    ),
+    key(
         Section::Tier,
         "command",
         "\"node\"",
@@ -182,6 +188,24 @@ pub const KEYS: &[Key] = &[
         "watch",
         "[\"metrics:http://${address}/metrics\"]",
         "what to sample besides its processes, as after --watch",
+    ),
+    key(
+        Section::Tier,
+        "requires",
+        "[\"node\", \"real/node_modules/express\"]",
+        "programs on the PATH, and with a `/` files from the file's folder, without which it cannot start; looked for before anything does",
+    ),
+    key(
+        Section::Tier,
+        "install",
+        "\"npm ci --prefix ${folder}/real\"",
+        "the command that installs its `command` and what it `requires`, for the message when one is missing",
+    ),
+    key(
+        Section::Tier,
+        "kill_at",
+        "\"40s\"",
+        "so long into the load its first instance is killed (SIGKILL) and started again",
     ),
     key(
         Section::Variant,
@@ -299,6 +323,24 @@ pub const KEYS: &[Key] = &[
         "seed",
         "7",
         "seed of all randomness, the same in every run; drawn anew for every repetition unless given",
+    ),
+    key(
+        Section::Test,
+        "stored",
+        "[\"mongodb://${db.address}/shop.orders\"]",
+        "collections in which every good or accepted answer leaves one document: counted before and after the load; gate 12 holds them against the answers",
+    ),
+    key(
+        Section::Test,
+        "backlog",
+        "[\"http://${list.address}/metrics#list_queue_length\"]",
+        "gauges of what was accepted and is not done; after the load the lab waits until they are 0",
+    ),
+    key(
+        Section::Test,
+        "drain_within",
+        "\"60s\"",
+        "longest wait for that; 60s unless given",
     ),
     key(
         Section::Stage,

@@ -11,12 +11,14 @@ use toml::de::DeTable;
 
 use super::file::{File, TestSpec, TierSpec};
 use super::fill::tiers_in;
-use super::{Experiment, Place, Tier, Variant, changes, keys};
+use super::{Experiment, Facts, Place, Test, Tier, Variant, keys};
 use crate::LabError;
 
+mod scale;
 mod test;
 mod tier;
 
+use scale::Scaled;
 pub(crate) use tier::DOCDB;
 
 const DEFAULT_RUNS: u32 = 3;
@@ -34,7 +36,11 @@ pub(super) struct Merged {
     pub(super) test: TestSpec,
 }
 
-pub(super) fn resolve(place: &Place<'_>, folder: &Path) -> Result<Experiment, LabError> {
+pub(super) fn resolve(
+    place: &Place<'_>,
+    folder: &Path,
+    scale: f64,
+) -> Result<Experiment, LabError> {
     let wrong = |error: &toml::de::Error| {
         let offset = error.span().map_or(0, |span| span.start);
         place.wrong(offset, error.message().trim_end())
@@ -47,6 +53,7 @@ pub(super) fn resolve(place: &Place<'_>, folder: &Path) -> Result<Experiment, La
         place: &place,
         folder,
         file: &file,
+        scale,
     };
     reader.experiment()
 }
@@ -56,6 +63,8 @@ pub(super) struct Reader<'a> {
     pub(super) place: &'a Place<'a>,
     pub(super) folder: &'a Path,
     file: &'a File,
+    /// 1 for the load and the limits as they are written.
+    scale: f64,
 }
 
 impl Reader<'_> {
@@ -70,17 +79,26 @@ impl Reader<'_> {
         };
         let mut merged: BTreeMap<String, Merged> = BTreeMap::new();
         let mut variants = Vec::new();
+        let mut scaled = Scaled::default();
         for name in &names {
             let all = self.merge(name, &names, &merged)?;
             let base = all.base.as_ref().and_then(|base| merged.get(base));
+            let facts = Facts::of(&all);
+            let changes = base.map(|base| facts.changes_from(&Facts::of(base)));
+            let mut played = all.clone();
+            self.scale(name, &mut played, &mut scaled)?;
+            let tiers = self.tiers(name, &played)?;
+            let test = self.test(name, &played)?;
+            self.kills(name, &tiers, &test)?;
             let variant = Variant {
                 name: name.clone(),
                 about: all.about.clone(),
                 base: all.base.clone(),
-                changes: base.map_or_else(Vec::new, |base| changes::between(base, &all)),
-                tiers: self.tiers(name, &all)?,
-                test: self.test(name, &all)?,
+                changes: changes.unwrap_or_default(),
+                tiers,
+                test,
                 objectives: objectives.clone(),
+                facts,
             };
             variants.push(variant);
             merged.insert(name.clone(), all);
@@ -89,6 +107,9 @@ impl Reader<'_> {
             title: self.title(),
             folder: self.folder.to_owned(),
             variants,
+            quick: self.quick(&names)?,
+            scale: self.scale,
+            remarks: scaled.remarks(self.scale),
             runs: self.runs()?,
             pause: self.time(
                 "repeat.pause",
@@ -262,6 +283,31 @@ impl Reader<'_> {
                 format!("{file} cannot be read: {error}"),
             )
         })
+    }
+
+    /// Who is to be killed is killed while there is load.
+    fn kills(&self, variant: &str, tiers: &[Tier], test: &Test) -> Result<(), LabError> {
+        let Some(length) = test.load.duration() else {
+            return Ok(());
+        };
+        for tier in tiers {
+            if let Some(at) = tier.kill_at.filter(|at| *at >= length) {
+                let problem = format!("the load is over after {length}, before {at}");
+                return Err(self.in_tier(variant, &tier.name, "kill_at", problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// The variants of the short form, all known.
+    fn quick(&self, names: &[String]) -> Result<Vec<String>, LabError> {
+        let quick = self.file.quick.clone().unwrap_or_default();
+        if let Some(unknown) = quick.iter().find(|name| !names.contains(name)) {
+            let near = hint(unknown, names.iter().map(String::as_str));
+            let problem = format!("there is no variant `{unknown}`{near}");
+            return Err(self.place.at(&["quick"], problem));
+        }
+        Ok(quick)
     }
 
     fn runs(&self) -> Result<u32, LabError> {

@@ -43,8 +43,8 @@ runs = 2
 "#;
 
 fn read(text: &str) -> Result<Experiment, String> {
-    let place = Place::new("experiment.toml", text);
-    resolve::resolve(&place, Path::new("/lab")).map_err(|error| error.to_string())
+    Experiment::parse("experiment.toml", text, Path::new("/lab"), 1.0)
+        .map_err(|error| error.to_string())
 }
 
 fn refused(text: &str) -> String {

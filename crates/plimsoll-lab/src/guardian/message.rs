@@ -8,6 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 
+/// What the lab wants done.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "ask")]
+pub(crate) enum Ask {
+    Start(Order),
+    /// Kill an instance so much later, and start it again.
+    Kill { id: String, after_ms: u64 },
+}
+
 /// Start one instance of a tier.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Order {
@@ -39,6 +48,14 @@ pub(crate) enum Said {
     Refused {
         id: String,
         reason: String,
+    },
+    /// It will be killed.
+    Armed {
+        id: String,
+    },
+    /// It was killed as asked, and runs again.
+    Restarted {
+        id: String,
     },
     /// A tier's own process is gone.
     Ended {

@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use bson::{Document, doc};
+use bson::{Bson, Document, doc};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -40,12 +40,17 @@ pub(crate) struct Documents {
     address: SocketAddr,
     database: String,
     collection: String,
-    pub(crate) pool: Pool,
+    pub(crate) pool: Arc<Pool>,
     idle: Mutex<Vec<TcpStream>>,
 }
 
 impl Documents {
-    pub(crate) fn new(address: SocketAddr, database: &str, collection: &str, pool: Pool) -> Self {
+    pub(crate) fn new(
+        address: SocketAddr,
+        database: &str,
+        collection: &str,
+        pool: Arc<Pool>,
+    ) -> Self {
         Self {
             address,
             database: database.to_owned(),
@@ -69,6 +74,18 @@ impl Documents {
             .and_then(|cursor| cursor.get_array("firstBatch"));
         let first = batch.ok().and_then(|batch| batch.first());
         Ok(first.and_then(|one| one.as_document()).cloned())
+    }
+
+    /// How many documents there are.
+    pub(crate) async fn count(&self) -> Result<u64, Failure> {
+        let answer = self.command(doc! { "count": &self.collection }).await?;
+        let count = match answer.get("n") {
+            Some(Bson::Int32(count)) => u64::try_from(*count).ok(),
+            Some(Bson::Int64(count)) => u64::try_from(*count).ok(),
+            Some(Bson::Double(count)) => Some(count.max(0.0) as u64),
+            _ => None,
+        };
+        count.ok_or_else(|| Failure::Server(format!("{}: no count in {answer}", self.address)))
     }
 
     /// The answer to a command, if it says that all went well.

@@ -10,8 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use plimsoll_core::Nanos;
+
 use crate::LabError;
-use crate::guardian::{GUARDIAN, Order, Said};
+use crate::guardian::{Ask, GUARDIAN, Order, Said};
 
 /// A start is a fork and an exec: longer means that something is wrong with the machine.
 const START_WITHIN: Duration = Duration::from_secs(20);
@@ -24,6 +26,7 @@ pub(super) struct Lookout {
     orders: Option<ChildStdin>,
     answers: Receiver<Said>,
     ended: Arc<Mutex<BTreeMap<String, String>>>,
+    restarted: Arc<Mutex<Vec<String>>>,
     ending: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     listener: Option<JoinHandle<()>>,
@@ -49,6 +52,7 @@ impl Lookout {
             orders,
             answers,
             ended: Arc::default(),
+            restarted: Arc::default(),
             ending: Arc::default(),
             stop,
             listener: None,
@@ -63,6 +67,7 @@ impl Lookout {
 
     fn listen(&mut self, output: ChildStdout, answers: Sender<Said>) -> std::io::Result<()> {
         let ended = Arc::clone(&self.ended);
+        let restarted = Arc::clone(&self.restarted);
         let (ending, stop) = (Arc::clone(&self.ending), Arc::clone(&self.stop));
         let note = move |id: String, how: String| {
             if !ending.load(Ordering::Relaxed) {
@@ -76,6 +81,10 @@ impl Lookout {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 match serde_json::from_str(&line) {
                     Ok(Said::Ended { id, how }) => note(id, how),
+                    Ok(Said::Restarted { id }) => {
+                        let mut restarted = restarted.lock().unwrap_or_else(PoisonError::into_inner);
+                        restarted.push(id);
+                    }
                     // Nobody waits for an answer any more: the lab is on its way out.
                     Ok(said) => drop(answers.send(said)),
                     Err(error) => note(ITSELF.to_owned(), format!("said `{line}`: {error}")),
@@ -89,24 +98,45 @@ impl Lookout {
 
     /// Starts an instance; its process, and how it is kept to its share.
     pub(super) fn order(&mut self, order: &Order) -> Result<(u32, String), LabError> {
-        let mut line = serde_json::to_vec(order).unwrap_or_default();
+        match self.ask(&order.id, &Ask::Start(order.clone()))? {
+            Said::Started { pid, isolation, .. } => Ok((pid, isolation)),
+            _ => Err(no_answer(&order.id)),
+        }
+    }
+
+    /// Has an instance killed so much later, and started again.
+    pub(super) fn kill(&mut self, id: &str, after: Nanos) -> Result<(), LabError> {
+        let ask = Ask::Kill {
+            id: id.to_owned(),
+            after_ms: after.0 / 1_000_000,
+        };
+        match self.ask(id, &ask)? {
+            Said::Armed { .. } => Ok(()),
+            _ => Err(no_answer(id)),
+        }
+    }
+
+    fn ask(&mut self, id: &str, ask: &Ask) -> Result<Said, LabError> {
+        let mut line = serde_json::to_vec(ask).unwrap_or_default();
         line.push(b'\n');
         let orders = self.orders.as_mut();
         let written = orders.map(|orders| orders.write_all(&line).and_then(|()| orders.flush()));
         if !matches!(written, Some(Ok(()))) {
-            return Err(LabError::tier(
-                &order.id,
-                format!("{ITSELF} takes no orders"),
-            ));
+            return Err(LabError::tier(id, format!("{ITSELF} takes no orders")));
         }
         match self.answers.recv_timeout(START_WITHIN) {
-            Ok(Said::Started { pid, isolation, .. }) => Ok((pid, isolation)),
-            Ok(Said::Refused { reason, .. }) => Err(LabError::tier(&order.id, reason)),
-            Ok(Said::Ended { .. }) | Err(_) => Err(LabError::tier(
-                &order.id,
-                format!("{ITSELF} did not answer"),
-            )),
+            Ok(Said::Refused { reason, .. }) => Err(LabError::tier(id, reason)),
+            Ok(said) => Ok(said),
+            Err(_) => Err(no_answer(id)),
         }
+    }
+
+    /// Instances that were killed as asked and run again.
+    pub(super) fn restarted(&self) -> Vec<String> {
+        self.restarted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// The tier that ended first by name, and how.
@@ -147,6 +177,10 @@ impl Lookout {
             ))
         }
     }
+}
+
+fn no_answer(id: &str) -> LabError {
+    LabError::tier(id, format!("{ITSELF} did not answer"))
 }
 
 impl Drop for Lookout {

@@ -6,11 +6,12 @@ use plimsoll_core::units::parse_duration;
 
 use super::super::file::TestSpec;
 use super::super::fill::tiers_in;
-use super::super::{Arrivals, Load, Request, Stage, Test};
+use super::super::{AfterLoad, Arrivals, Load, Request, Stage, Test, collection, gauge};
 use super::{Merged, Reader};
 use crate::LabError;
 
 const DEFAULT_WARM_UP: u64 = 1_000;
+const DEFAULT_DRAIN: Nanos = Nanos::from_secs(60);
 const DEFAULT_DURATION: Nanos = Nanos::from_secs(30);
 
 impl Reader<'_> {
@@ -26,6 +27,8 @@ impl Reader<'_> {
             .iter()
             .map(|url| ("url", url))
             .chain(said.env.values().map(|text| ("env", text)))
+            .chain(said.stored.iter().flatten().map(|text| ("stored", text)))
+            .chain(said.backlog.iter().flatten().map(|text| ("backlog", text)))
         {
             let tiers = tiers_in(text).map_err(|problem| self.in_test(variant, key, problem))?;
             if let Some(missing) = tiers.iter().find(|tier| !all.tiers.contains_key(**tier)) {
@@ -42,7 +45,33 @@ impl Reader<'_> {
             cpu,
             seed: said.seed,
             env: said.env.clone(),
+            after: self.after(variant, all)?,
         })
+    }
+
+    /// What is looked at when the load has ended, if anything.
+    fn after(&self, variant: &str, all: &Merged) -> Result<Option<AfterLoad>, LabError> {
+        let said = &all.test;
+        let stored = said.stored.clone().unwrap_or_default();
+        let backlog = said.backlog.clone().unwrap_or_default();
+        for text in &stored {
+            collection(text).map_err(|problem| self.in_test(variant, "stored", problem))?;
+        }
+        for text in &backlog {
+            gauge(text).map_err(|problem| self.in_test(variant, "backlog", problem))?;
+        }
+        let wait = said.drain_within.as_deref();
+        if wait.is_some() && backlog.is_empty() {
+            let problem = "nothing is waited for; give `backlog` with it";
+            return Err(self.in_test(variant, "drain_within", problem));
+        }
+        let within = self.span(variant, "drain_within", wait, DEFAULT_DRAIN)?;
+        let any = !stored.is_empty() || !backlog.is_empty();
+        Ok(any.then_some(AfterLoad {
+            stored,
+            backlog,
+            within,
+        }))
     }
 
     fn load(&self, variant: &str, said: &TestSpec) -> Result<Load, LabError> {

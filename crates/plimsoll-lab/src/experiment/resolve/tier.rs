@@ -8,7 +8,7 @@ use plimsoll_core::nearest::hint;
 use plimsoll_core::units::parse_duration;
 
 use super::super::file::TierSpec;
-use super::super::{Program, Ready, Tier};
+use super::super::{Filler, Program, Ready, Tier};
 use super::Reader;
 use crate::LabError;
 use crate::serve::catalogue::{self, Values};
@@ -49,6 +49,8 @@ impl Reader<'_> {
                 parse_duration(text).map_err(|error| wrong("ready_within", error.to_string()))?
             }
         };
+        self.required(variant, name, spec)?;
+        let kill_at = spec.kill_at.as_deref().map(parse_duration).transpose();
         let memory = spec.memory.as_deref().map(bytes).transpose();
         Ok(Tier {
             name: name.to_owned(),
@@ -64,6 +66,7 @@ impl Reader<'_> {
             files: self.files(spec),
             limits: limits(spec).map_err(|problem| wrong("limits", problem))?,
             watch: spec.watch.clone().unwrap_or_default(),
+            kill_at: kill_at.map_err(|error| wrong("kill_at", error.to_string()))?,
         })
     }
 
@@ -100,14 +103,15 @@ impl Reader<'_> {
                     return Err(wrong("set", problem.to_owned()));
                 }
                 let found = self.on_disk(command);
-                found.map(Program::Command).ok_or_else(|| {
+                let Some(path) = found else {
                     let problem = if command.contains('/') {
                         format!("`{command}` is no file below {}", self.folder.display())
                     } else {
                         format!("`{command}` is not on the PATH; install it, or write its path with a `/`")
                     };
-                    wrong("command", problem)
-                })
+                    return Err(wrong("command", problem + &self.install(variant, name, spec)?));
+                };
+                Ok(Program::Command(path))
             }
         }
     }
@@ -129,6 +133,43 @@ impl Reader<'_> {
                 .map_err(|error| self.in_tier(variant, name, "set", error))?;
         }
         Ok(())
+    }
+
+    /// Whatever the tier needs besides its program is there.
+    fn required(&self, variant: &str, name: &str, spec: &TierSpec) -> Result<(), LabError> {
+        let missing = spec
+            .requires
+            .iter()
+            .flatten()
+            .find(|what| !self.is_there(what));
+        let Some(what) = missing else { return Ok(()) };
+        let problem = if what.contains('/') {
+            format!("`{what}` is not in {}", self.folder.display())
+        } else {
+            format!("`{what}` is not on the PATH")
+        };
+        let install = self.install(variant, name, spec)?;
+        Err(self.in_tier(variant, name, "requires", problem + &install))
+    }
+
+    fn is_there(&self, what: &str) -> bool {
+        if what.contains('/') {
+            self.folder.join(what).exists()
+        } else {
+            self.on_disk(what).is_some()
+        }
+    }
+
+    /// `; it is installed with: make real`, if the tier says how.
+    fn install(&self, variant: &str, name: &str, spec: &TierSpec) -> Result<String, LabError> {
+        let Some(text) = &spec.install else {
+            return Ok(String::new());
+        };
+        let filler = Filler::new(BTreeMap::new(), self.folder.to_owned());
+        let command = filler
+            .fill(text)
+            .map_err(|problem| self.in_tier(variant, name, "install", problem))?;
+        Ok(format!("; it is installed with: {command}"))
     }
 
     fn on_disk(&self, command: &str) -> Option<PathBuf> {

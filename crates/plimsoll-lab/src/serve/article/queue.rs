@@ -52,7 +52,7 @@ struct Progress {
 pub(crate) fn start_worker(context: Context) -> Result<(), LabError> {
     let [list, database] = context.two_upstreams()?;
     let loops = context.values.count("loops");
-    let pool = Pool::new(context.values.count("pool"), None);
+    let pool = Arc::new(Pool::new(context.values.count("pool"), None));
     let documents = Arc::new(Documents::new(database, "article", "numbers", pool));
     let done = Arc::new(Progress::default());
     let watch = [

@@ -90,7 +90,7 @@ pub(super) const PARTS: &[Service] = &[
     Service {
         name: "article-app",
         group: Group::Part,
-        about: "the application of the doubled-servers test: GET / stores a number and reads a document; --upstream is a MongoDB server",
+        about: "the application of the doubled-servers test: GET / stores a number and reads a document; --upstream is a MongoDB server, or several that share the numbers",
         expected: None,
         parameters: &[
             ARTICLE_CPU,

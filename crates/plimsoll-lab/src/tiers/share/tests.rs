@@ -22,6 +22,7 @@ fn tier(name: &str, cpu: Option<f64>, instances: u32) -> Tier {
         files: BTreeMap::new(),
         limits: BTreeMap::new(),
         watch: Vec::new(),
+        kill_at: None,
     }
 }
 
@@ -51,8 +52,10 @@ fn variant(generator: f64, tiers: Vec<Tier>) -> Variant {
             cpu: generator,
             seed: None,
             env: BTreeMap::new(),
+            after: None,
         },
         objectives: None,
+        facts: crate::experiment::Facts::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::plan::{Load, Until};
 use plimsoll_core::record::{
-    AbsentSample, CgroupSample, Event, HostSample, LabSetup, LevelStart, Line, ListenerSample,
+    AbsentSample, After, CgroupSample, Event, HostSample, LabSetup, LevelStart, Line, ListenerSample,
     MetricsSample, Observation, ProcessSample, ProxySample, Seen, ThreadSample, ThreadState,
     TierSetup,
 };
@@ -47,6 +47,15 @@ pub(super) fn lines() -> Vec<Line> {
         event: "interrupted".to_owned(),
         detail: "by a signal".to_owned(),
     }));
+    lines.push(Line::After(After {
+        at_ns: Nanos(6),
+        backlog_count: Some(7),
+        backlog_left_count: Some(0),
+        drained_ns: Some(Nanos(3)),
+        stored_at_end_count: Some(90),
+        stored_count: Some(97),
+        killed: vec!["worker at 40 s".to_owned()],
+    }));
     lines.extend(verdicts());
     lines
 }
@@ -57,6 +66,7 @@ fn headers() -> Vec<Line> {
     open.note.push_str("proxy slots scaled down");
     open.lab = Some(LabSetup {
         base: Some("A".to_owned()),
+        scale: Some(0.5),
         changes: vec!["tiers.app.instances: 1 → 2".to_owned()],
         tiers: vec![TierSetup {
             cpu_cores: Some(0.5),

@@ -103,7 +103,10 @@ fn around(variant: &Variant) -> Nanos {
     } else {
         Nanos::ZERO
     };
-    tiers::start_estimate(variant) + warm_up + END_ESTIMATE
+    let after = variant.test.after.as_ref();
+    let drain = after.filter(|after| !after.backlog.is_empty());
+    let drain = drain.map_or(Nanos::ZERO, |after| after.within);
+    tiers::start_estimate(variant) + warm_up + drain + END_ESTIMATE
 }
 
 /// Shortens loads so that all runs together take no longer than `--quick` may.
@@ -134,7 +137,7 @@ fn fit(experiment: &mut Experiment, loads: &mut [Nanos]) -> Result<Option<String
         );
     }
     for (variant, load) in experiment.variants.iter_mut().zip(loads) {
-        variant.test.load = variant.test.load.shortened(factor);
+        variant.shorten(factor);
         *load = variant.test.load.duration().unwrap_or(*load);
     }
     Ok(Some(format!(
@@ -144,7 +147,7 @@ fn fit(experiment: &mut Experiment, loads: &mut [Nanos]) -> Result<Option<String
 }
 
 fn warnings(experiment: &Experiment) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = experiment.remarks.clone();
     let chosen = |name: &str| experiment.variant(name).is_some();
     for variant in &experiment.variants {
         if let Some(base) = variant.base.as_deref().filter(|base| !chosen(base)) {

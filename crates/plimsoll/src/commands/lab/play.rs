@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Result, bail};
 use plimsoll_core::ending::{Cause, Ending};
 use plimsoll_core::plan::Plan as UrlPlan;
-use plimsoll_core::record::{LabSetup, Record, TierSetup};
+use plimsoll_core::record::{After, LabSetup, Line, Record, TierSetup};
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner as _};
 use plimsoll_engine::{EngineRunner, Options};
 use plimsoll_lab::LabError;
+use plimsoll_lab::aftermath::Aftermath;
 use plimsoll_lab::tiers::{Ports, System};
 use plimsoll_net::Target;
 use plimsoll_net::clock::Clock;
@@ -47,7 +48,7 @@ impl Play<'_> {
         let experiment = &self.plan.experiment;
         let variant = &self.run.variant;
         let started = System::start(experiment, variant, self.ports, self.folder, self.stop);
-        let system = match started {
+        let mut system = match started {
             Ok(system) => system,
             Err(LabError::Stopped) => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -55,7 +56,7 @@ impl Play<'_> {
         let test = load::test(variant, system.filler(), self.run.seed, self.folder)?;
         let measured = self
             .warm_up(&test)
-            .and_then(|()| self.measure(&test, &system));
+            .and_then(|()| self.load_and_look(&test, &mut system));
         // A tier that ended explains every other failure.
         if let Some(failure) = system.failure() {
             return Err(failure.into());
@@ -90,6 +91,24 @@ impl Play<'_> {
                 came_to_its_end(ending)
             }
         }
+    }
+
+    /// The load, and what it leaves behind.
+    fn load_and_look(&self, test: &Test, system: &mut System) -> Result<Option<Session>> {
+        let variant = &self.run.variant;
+        let asked = variant.test.after.as_ref();
+        let aftermath = Aftermath::prepare(asked, system.filler(), self.stop)?;
+        system.arm(variant)?;
+        let Some(mut session) = self.measure(test, system)? else {
+            return Ok(None);
+        };
+        if let Some(aftermath) = aftermath {
+            let after = aftermath.look(system.killed(variant), self.stop)?;
+            let at_ns = session.clock.now();
+            session.append(Line::After(After { at_ns, ..after }))?;
+        }
+        let interrupted = self.stop.load(Ordering::Relaxed);
+        Ok((!interrupted).then_some(session))
     }
 
     /// The session with the whole record, still without a verdict; none if a signal ended it.
@@ -148,6 +167,7 @@ impl Play<'_> {
             variant: variant.name.clone(),
             run: self.run.number,
             runs: self.plan.experiment.runs,
+            scale: Some(self.plan.experiment.scale).filter(|scale| *scale < 1.0),
             base: variant.base.clone(),
             changes: variant.changes.clone(),
             tiers: tiers.collect(),

@@ -1,0 +1,82 @@
+//! Gates 11 and 12: taken in is not done, and what was acknowledged is stored. Only where a run says anything about it.
+
+use plimsoll_core::record::After;
+use plimsoll_core::verdict::{Gate, GateState};
+
+use super::{Case, gate, with_figures, with_note};
+
+/// Gate 11: Answers that say "taken in" against those that say "done". Absent if there were none of the former.
+pub(super) fn accepted(case: Case<'_>) -> Option<Gate> {
+    let (ok, accepted) = case.record.acknowledged();
+    if accepted == 0 {
+        return None;
+    }
+    let after = case.record.after.as_ref();
+    let waiting = after.and_then(|after| after.backlog_count);
+    let left = after.and_then(|after| after.backlog_left_count);
+    let state = match left {
+        None => GateState::Unknown,
+        Some(0) => GateState::Pass,
+        Some(_) => GateState::Warning,
+    };
+    let name = "Accepted apart from done";
+    let compared = "answers with 202, which are never goodput, against answers that say it is done";
+    let result = gate(11, name, state, compared);
+    let result = with_figures(result, accepted.to_string(), ok.to_string(), "counted apart");
+    let note = match (waiting, left) {
+        (Some(waiting), Some(left)) => backlog_words(waiting, left, after),
+        _ => "what became of them was not looked at; `backlog` of the lab's [test] would tell"
+            .to_owned(),
+    };
+    Some(with_note(result, note))
+}
+
+fn backlog_words(waiting: u64, left: u64, after: Option<&After>) -> String {
+    let drained = after.and_then(|after| after.drained_ns);
+    match drained {
+        Some(drained) if left == 0 => {
+            format!("{waiting} were not done when the load ended, and done {drained} later")
+        }
+        _ => format!(
+            "{waiting} were not done when the load ended, and {left} still not when the wait was over: wait longer (`drain_within`), or more comes in than is done"
+        ),
+    }
+}
+
+/// Gate 12: What was acknowledged against what is stored. Absent if nobody looked.
+pub(super) fn stored(case: Case<'_>) -> Option<Gate> {
+    let after = case.record.after.as_ref()?;
+    let stored = after.stored_count?;
+    let (ok, accepted) = case.record.acknowledged();
+    let lost = after.lost_count(ok + accepted)?;
+    // What was only taken in was not promised; an answer that says "done" was.
+    let broken = after.lost_count(ok)?;
+    let state = match (lost, broken) {
+        (0, _) => GateState::Pass,
+        (_, 0) => GateState::Warning,
+        _ => GateState::Fail,
+    };
+    let compared = "answers that acknowledged something, against what is stored or still waits";
+    let result = gate(12, "Stored is acknowledged", state, compared);
+    let there = stored + after.backlog_left_count.unwrap_or(0);
+    let result = with_figures(result, (ok + accepted).to_string(), there.to_string(), "0 lost");
+    let killed = match after.killed.as_slice() {
+        [] => String::new(),
+        killed => format!(" ({} was killed)", killed.join(", ")),
+    };
+    Some(match state {
+        GateState::Pass => with_note(result, format!("nothing is missing{killed}")),
+        GateState::Warning => with_note(
+            result,
+            format!(
+                "at least {lost} that were taken in are lost{killed}: what is popped without an acknowledgement dies with who popped it"
+            ),
+        ),
+        _ => with_note(
+            result,
+            format!(
+                "at least {broken} answers said that it was done, and it is not stored{killed}: goodput of this run is not what it says"
+            ),
+        ),
+    })
+}

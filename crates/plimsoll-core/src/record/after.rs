@@ -1,0 +1,55 @@
+//! What was found when the load had ended: work taken in and not done, and what was stored.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Nanos;
+
+/// One line of a run of the lab that looks at it. Counts leave out what was there before the load began.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct After {
+    pub at_ns: Nanos,
+    /// Taken in and not done when the load had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog_count: Option<u64>,
+    /// The same when the wait for it had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog_left_count: Option<u64>,
+    /// From the end of the load until nothing was left; absent if something stayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drained_ns: Option<Nanos>,
+    /// Stored when the load had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored_at_end_count: Option<u64>,
+    /// Stored when the wait had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored_count: Option<u64>,
+    /// Instances that the experiment killed and started again, with the time since the load began: `worker at 40 s`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub killed: Vec<String>,
+}
+
+impl After {
+    /// Items that were acknowledged and are nowhere: at least so many, for attempts that nobody acknowledged may have
+    /// been stored as well. None if it was not looked at what is stored.
+    pub fn lost_count(&self, acknowledged: u64) -> Option<u64> {
+        let there = self.stored_count? + self.backlog_left_count.unwrap_or(0);
+        Some(acknowledged.saturating_sub(there))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_still_waits_is_not_lost() {
+        let after = After {
+            stored_count: Some(70),
+            backlog_left_count: Some(20),
+            ..After::default()
+        };
+        assert_eq!(after.lost_count(100), Some(10));
+        assert_eq!(after.lost_count(80), Some(0), "more may be stored than acknowledged");
+        assert_eq!(After::default().lost_count(5), None);
+    }
+}
