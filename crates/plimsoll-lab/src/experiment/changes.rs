@@ -13,7 +13,28 @@ pub(super) fn between(base: &Merged, variant: &Merged) -> Vec<String> {
     let names: BTreeSet<&String> = base.tiers.keys().chain(variant.tiers.keys()).collect();
     for name in names {
         match (base.tiers.get(name), variant.tiers.get(name)) {
-            (Some(was), Some(is)) => changed(&format!("tiers.{name}"), was, is, &mut changes),
+            (Some(was), Some(is)) => {
+                let mut of_tier = Vec::new();
+                changed(&format!("tiers.{name}"), was, is, &mut of_tier);
+                // A limit declared beside the parameter that sets it is that parameter, said twice.
+                let set: Vec<String> = of_tier
+                    .iter()
+                    .map(|c| c.replacen(".set.", ".limits.", 1))
+                    .collect();
+                let is_said_twice = |change: &String| {
+                    change.contains(".limits.")
+                        && set
+                            .iter()
+                            .zip(&of_tier)
+                            .any(|(as_limit, own)| as_limit == change && own != change)
+                };
+                changes.extend(
+                    of_tier
+                        .iter()
+                        .filter(|change| !is_said_twice(change))
+                        .cloned(),
+                );
+            }
             (None, Some(_)) => changes.push(format!("tiers.{name}: added")),
             (Some(_), None) => changes.push(format!("tiers.{name}: left out")),
             (None, None) => {}
