@@ -87,6 +87,13 @@ impl<'a> Case<'a> {
     }
 }
 
+/// Does the number of virtual users change on purpose? By more than users who end their iteration late.
+pub(crate) fn users_vary<'a>(windows: impl Iterator<Item = &'a Window>) -> bool {
+    let users: Vec<u32> = windows.filter_map(|window| window.vus).collect();
+    let (least, most) = (users.iter().min(), users.iter().max());
+    matches!((least, most), (Some(least), Some(most)) if u64::from(*most) * 2 > u64::from(*least) * 3)
+}
+
 /// Levels of a phase, in order.
 pub(crate) fn levels_of(record: &Record, phase: Phase) -> impl Iterator<Item = u32> {
     record

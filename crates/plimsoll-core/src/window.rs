@@ -63,6 +63,9 @@ pub struct Window {
     pub in_flight_end: u64,
     /// Most attempts that were on the wire at once.
     pub wire_max: u64,
+    /// Virtual users that were active at its end; absent where no script plays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vus: Option<u32>,
     /// One tally per operation of the plan; URL mode has one operation.
     pub operations: Vec<Tally>,
     /// Attempts due in an earlier level that ended in this window: counted there, not judged here.
@@ -123,6 +126,7 @@ impl Window {
         self.sent_count += next.sent_count;
         self.in_flight_max = self.in_flight_max.max(next.in_flight_max);
         self.in_flight_end = next.in_flight_end;
+        self.vus = next.vus.or(self.vus);
         self.wire_max = self.wire_max.max(next.wire_max);
         for (index, tally) in next.operations.iter().enumerate() {
             match self.operations.get_mut(index) {

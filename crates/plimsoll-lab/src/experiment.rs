@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
+use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 pub use after::AfterLoad;
@@ -93,8 +94,16 @@ pub enum Program {
     /// A service of this binary.
     Embedded {
         name: String,
-        set: BTreeMap<String, f64>,
+        set: BTreeMap<String, Setting>,
     },
+}
+
+/// The value of a parameter: written out, or `${limits.slots}`, so that a limit is written once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Setting {
+    Value(f64),
+    Text(String),
 }
 
 /// How a tier says that it can be used.
@@ -246,6 +255,27 @@ impl Variant {
     pub fn cpu(&self) -> f64 {
         let of = |tier: &Tier| tier.cpu.unwrap_or(0.0) * f64::from(tier.instances);
         self.tiers.iter().map(of).sum()
+    }
+}
+
+impl Setting {
+    /// The value among these limits. The error is a sentence without its place.
+    pub(crate) fn value(&self, limits: &BTreeMap<String, f64>) -> Result<f64, String> {
+        match self {
+            Self::Value(value) => Ok(*value),
+            Self::Text(text) => {
+                let limit = text
+                    .strip_prefix("${limits.")
+                    .and_then(|t| t.strip_suffix('}'));
+                let name = limit.ok_or_else(|| {
+                    format!("`{text}` is no number; write one, or ${{limits.NAME}} for a limit of the tier")
+                })?;
+                limits
+                    .get(name)
+                    .copied()
+                    .ok_or_else(|| fill::undeclared(name))
+            }
+        }
     }
 }
 

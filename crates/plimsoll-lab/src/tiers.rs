@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use plimsoll_core::Nanos;
 
 use crate::LabError;
-use crate::experiment::{Experiment, Filler, Peer, Program, Tier, Variant};
+use crate::experiment::{Experiment, Filler, Peer, Program, Setting, Tier, Variant};
 use crate::guardian::Order;
 use lookout::Lookout;
 pub use ports::Ports;
@@ -213,10 +213,15 @@ pub fn peers(
             let port = ports.of(tier, index)?;
             let folder =
                 std::path::absolute(&own).map_err(LabError::io("find the working folder"))?;
-            peers
-                .entry(tier.name.clone())
-                .or_default()
-                .push(Peer { port, folder });
+            let limits = tier.limits.iter();
+            let peer = Peer {
+                port,
+                folder,
+                limits: limits
+                    .map(|(name, value)| (name.clone(), value.to_string()))
+                    .collect(),
+            };
+            peers.entry(tier.name.clone()).or_default().push(peer);
         }
     }
     Ok(peers)
@@ -251,7 +256,8 @@ fn program(tier: &Tier) -> Result<PathBuf, LabError> {
 fn arguments(tier: &Tier, filler: &Filler, port: u16, own: &Path) -> Result<Vec<String>, LabError> {
     let mut arguments = match &tier.program {
         Program::Command(_) => Vec::new(),
-        Program::Embedded { name, set } => embedded(name, set, port, own),
+        Program::Embedded { name, set } => embedded(name, set, &tier.limits, port, own)
+            .map_err(|problem| LabError::tier(&format!("{}.set", tier.name), problem))?,
     };
     for text in &tier.args {
         let filled = filler
@@ -263,19 +269,24 @@ fn arguments(tier: &Tier, filler: &Filler, port: u16, own: &Path) -> Result<Vec<
 }
 
 /// The words after the program's name that start an embedded service.
-fn embedded(name: &str, set: &BTreeMap<String, f64>, port: u16, own: &Path) -> Vec<String> {
+fn embedded(
+    name: &str,
+    set: &BTreeMap<String, Setting>,
+    limits: &BTreeMap<String, f64>,
+    port: u16,
+    own: &Path,
+) -> Result<Vec<String>, String> {
     let own = own.display();
     if name == crate::experiment::DOCDB {
         let listen = format!("127.0.0.1:{port}");
-        return [
+        let words = [
             "docdb",
             "--listen",
             &listen,
             "--data",
             &format!("{own}/data"),
-        ]
-        .map(str::to_owned)
-        .to_vec();
+        ];
+        return Ok(words.map(str::to_owned).to_vec());
     }
     let mut words = [
         "serve",
@@ -287,10 +298,11 @@ fn embedded(name: &str, set: &BTreeMap<String, f64>, port: u16, own: &Path) -> V
     ]
     .map(str::to_owned)
     .to_vec();
-    for (parameter, value) in set {
+    for (parameter, setting) in set {
+        let value = setting.value(limits)?;
         words.extend(["--set".to_owned(), format!("{parameter}={value}")]);
     }
-    words
+    Ok(words)
 }
 
 fn environment(

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_core::Outcome;
 use plimsoll_core::record::Record;
-use plimsoll_core::verdict::{GateState, Verdict};
+use plimsoll_core::verdict::{GateState, Limit, Verdict};
 use serde_json::{Value, json};
 
 use crate::format;
@@ -37,6 +37,21 @@ pub struct Variant<'a> {
     pub base: Option<&'a str>,
     pub changes: &'a [String],
     pub runs: Vec<Run<'a>>,
+    /// What gives way first as the whole experiment sees it, shown instead of what each run says: confirmed,
+    /// if another variant moved it with the predicted effect.
+    pub limit: Option<Limit>,
+    /// Worked out from its base's runs before it was measured.
+    pub predicted: Option<Prediction>,
+}
+
+/// What a variant should carry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    pub per_s: f64,
+    /// The variant whose runs it comes from.
+    pub from: String,
+    /// The arithmetic in one line.
+    pub why: String,
 }
 
 #[derive(Debug)]
@@ -209,16 +224,12 @@ impl Variant<'_> {
     }
 
     fn first_limit(&self) -> String {
-        self.said(|verdict| {
-            let Some(limit) = &verdict.limit else {
-                return "not said: the run is not valid".to_owned();
-            };
-            let tier = limit
-                .tier
-                .as_deref()
-                .map_or(String::new(), |tier| format!(" of {tier}"));
-            let confidence = confidence_word(limit.confidence);
-            format!("{}{tier}, {confidence}", cause_words(limit.cause))
+        if let Some(limit) = &self.limit {
+            return limit_words(limit);
+        }
+        self.said(|verdict| match &verdict.limit {
+            Some(limit) => limit_words(limit),
+            None => "not said: the run is not valid".to_owned(),
         })
     }
 
@@ -243,6 +254,14 @@ impl Variant<'_> {
             parts.join(", ")
         })
     }
+}
+
+/// `connection slots of proxy, confirmed`
+fn limit_words(limit: &Limit) -> String {
+    let tier = limit.tier.as_deref();
+    let tier = tier.map_or(String::new(), |tier| format!(" of {tier}"));
+    let confidence = confidence_word(limit.confidence);
+    format!("{}{tier}, {confidence}", cause_words(limit.cause))
 }
 
 fn failed_ratio(verdict: &Verdict) -> f64 {

@@ -6,10 +6,12 @@ use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::verdict::LevelState;
 use plimsoll_core::{Nanos, Objectives, Tally, Window};
 
+use crate::gates;
+
 /// One level, or one part of a ramp, over its judged windows.
 #[derive(Debug, Clone)]
 pub(super) struct Level {
-    /// In flight of a closed loop; `None` where arrivals come at their own times.
+    /// In flight of a closed loop, or its virtual users; `None` where arrivals come at their own times.
     pub(super) closed: Option<u32>,
     pub(super) state: LevelState,
     pub(super) start: Nanos,
@@ -96,11 +98,12 @@ pub(super) fn levels(record: &Record) -> Vec<Level> {
     levels
 }
 
-/// A ramp passes through many rates: it is cut into up to ten parts of at least three windows.
+/// A ramp passes through many rates, or numbers of users: it is cut into up to ten parts of at least
+/// three windows.
 fn parts<'a, 'w>(load: StepLoad, windows: &'a [&'w Window]) -> Vec<&'a [&'w Window]> {
     let is_ramp = match load {
         StepLoad::Open { profile, .. } => profile.constant_rate().is_none(),
-        StepLoad::Closed { .. } => false,
+        StepLoad::Closed { .. } => gates::users_vary(windows.iter().copied()),
     };
     if is_ramp {
         let length = windows.len().div_ceil(10).max(3);
@@ -118,6 +121,8 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
     }
     let mut tally = Tally::default();
     let (mut due, mut in_flight) = (0, 0.0);
+    let users = windows.iter().filter_map(|window| window.vus);
+    let users_mean = users.clone().map(u64::from).sum::<u64>() / users.count().max(1) as u64;
     for window in windows {
         tally.merge(&window.total());
         for carried in &window.carried {
@@ -130,6 +135,7 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
     let bound = bound.and_then(Objectives::longest_bound);
     Some(Level {
         closed: match load {
+            StepLoad::Closed { .. } if users_mean > 0 => u32::try_from(users_mean).ok(),
             StepLoad::Closed { in_flight } => Some(in_flight),
             StepLoad::Open { .. } => None,
         },

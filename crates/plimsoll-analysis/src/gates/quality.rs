@@ -8,7 +8,7 @@ use plimsoll_core::verdict::{Gate, GateState};
 use plimsoll_core::window::Window;
 use plimsoll_core::{Nanos, Outcome};
 
-use super::{Case, deviation, gate, levels_of, with_figures, with_note};
+use super::{Case, deviation, gate, levels_of, users_vary, with_figures, with_note};
 
 /// Growth of in-flight that makes a level unstable, as a share of its arrivals (B.3).
 const GROWTH_RATIO: f64 = 0.03;
@@ -21,9 +21,15 @@ const DRIFT_ATTEMPTS: u64 = 100;
 /// Gate 5: Steady state: in-flight does not grow, and the first level repeated gives the first answer.
 pub(super) fn steady(case: Case<'_>) -> Gate {
     let name = "Steady state";
-    if case.is_ramp() {
+    let users_vary = users_vary(case.windows());
+    if case.is_ramp() || users_vary {
+        let what = if users_vary {
+            "number of users"
+        } else {
+            "rate"
+        };
         let result = gate(5, name, GateState::NotApplicable, "trend of in-flight");
-        return with_note(result, "the rate changes on purpose");
+        return with_note(result, format!("the {what} changes on purpose"));
     }
     if let Some(drift) = drift(case) {
         return drift;
@@ -231,6 +237,13 @@ pub(super) fn mean_and_ramps(case: Case<'_>) -> Gate {
         return with_note(
             result,
             "percentiles mix all rates of the ramp and belong to none; for an objective use -q at one rate, or find",
+        );
+    }
+    if users_vary(case.windows()) {
+        let result = gate(8, name, GateState::Warning, "percentiles of a ramp");
+        return with_note(
+            result,
+            "percentiles mix all numbers of users of the ramp and belong to none; the load line tells them apart",
         );
     }
     let (Some(mean), Some(p95)) = (tally.answers_only().mean(), tally.response_quantile(0.95))

@@ -109,6 +109,7 @@ fn window(second: u64) -> Window {
         in_flight_max: 12,
         in_flight_end: 0,
         wire_max: 12,
+        vus: None,
         operations: vec![tally],
         carried: Vec::new(),
         health,

@@ -245,10 +245,11 @@ impl ScriptRunner {
 
     /// Shows what has been merged, and counts the virtual users.
     fn tick(&mut self, merge: &mut Merge, watcher: &mut dyn Watcher) {
-        let Some((window, mut added)) = merge.take(&self.script.store) else {
+        let Some((mut window, mut added)) = merge.take(&self.script.store) else {
             return;
         };
         let busy = merge.sum();
+        window.vus = Some(busy.vus_active);
         let elapsed = self.clock.now().saturating_sub(merge.origin);
         let tags = added.tag_set(&[]);
         let samples = [

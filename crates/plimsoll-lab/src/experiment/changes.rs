@@ -88,7 +88,16 @@ fn in_tier(name: &str, was: &Leaves, is: &Leaves) -> Vec<String> {
         let counts = |path: &String| path == change.path;
         !others || program.iter().any(counts) || shares.iter().any(counts)
     });
-    all.map(|change| change.to_string()).collect()
+    let all: Vec<Change<'_>> = all.collect();
+    let mut said: Vec<String> = all.iter().map(ToString::to_string).collect();
+    // A limit declared beside the parameter that sets it is that parameter, said twice.
+    let twice: BTreeSet<String> = all
+        .iter()
+        .filter(|change| change.path.starts_with(&format!("tiers.{name}.set.")))
+        .map(|change| change.to_string().replacen(".set.", ".limits.", 1))
+        .collect();
+    said.retain(|change| !twice.contains(change));
+    said
 }
 
 /// One value that two variants set differently.

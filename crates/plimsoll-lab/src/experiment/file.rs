@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Setting;
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct File {
@@ -22,7 +24,7 @@ pub(super) struct File {
 pub(super) struct TierSpec {
     pub(super) command: Option<String>,
     pub(super) embedded: Option<String>,
-    pub(super) set: BTreeMap<String, f64>,
+    pub(super) set: BTreeMap<String, Setting>,
     pub(super) args: Option<Vec<String>>,
     pub(super) instances: Option<u32>,
     pub(super) cpu: Option<f64>,
@@ -30,6 +32,7 @@ pub(super) struct TierSpec {
     pub(super) port: Option<u16>,
     pub(super) env: BTreeMap<String, String>,
     pub(super) files: BTreeMap<String, String>,
+    pub(super) limits: BTreeMap<String, f64>,
     // What follows describes the tier and changes nothing in it: no difference between variants.
     #[serde(skip_serializing)]
     pub(super) ready: Option<String>,
@@ -37,8 +40,6 @@ pub(super) struct TierSpec {
     pub(super) ready_within: Option<String>,
     #[serde(skip_serializing)]
     pub(super) needs: Option<Vec<String>>,
-    #[serde(skip_serializing)]
-    pub(super) limits: BTreeMap<String, f64>,
     #[serde(skip_serializing)]
     pub(super) watch: Option<Vec<String>>,
     #[serde(skip_serializing)]

@@ -11,6 +11,8 @@ pub struct Peer {
     pub port: u16,
     /// Its own folder, empty at the start of every run.
     pub folder: PathBuf,
+    /// What its tier takes at once, by name.
+    pub limits: BTreeMap<String, String>,
 }
 
 /// Fills placeholders: of all tiers, and of one instance if it is filled for one.
@@ -29,6 +31,8 @@ enum Asked<'a> {
     Own(&'a str),
     /// `${folder}`: of the experiment.
     Folder,
+    /// `${limits.slots}`: a limit that the tier itself declares.
+    Limit(&'a str),
     /// `${app.address}` of the first instance, `${app.2.address}` of the second.
     Of(&'a str, usize, &'a str),
     /// `${app.*.address}`: the text is repeated for every instance.
@@ -38,6 +42,8 @@ enum Asked<'a> {
 }
 
 const FIELDS: [&str; 3] = ["port", "address", "dir"];
+/// What `limits` may name, besides `per_request`.
+pub(super) const LIMITS: [&str; 5] = ["slots", "per_request", "pool", "queue", "connections"];
 const OWN: [&str; 5] = ["port", "address", "dir", "instance", "folder"];
 
 impl Filler {
@@ -125,6 +131,14 @@ impl Filler {
     fn value(&self, asked: Asked<'_>, each: Option<usize>) -> Result<String, String> {
         match asked {
             Asked::Folder => Ok(self.folder.display().to_string()),
+            Asked::Limit(name) => {
+                let (tier, index) = self.own.as_ref().ok_or_else(|| {
+                    format!("`${{limits.{name}}}` belongs into a tier, and is one of its own")
+                })?;
+                let peer = self.instances(tier)?.get(*index);
+                let limit = peer.and_then(|peer| peer.limits.get(name));
+                limit.cloned().ok_or_else(|| undeclared(name))
+            }
             Asked::Own(field) => {
                 let Some((tier, index)) = &self.own else {
                     return Err(format!(
@@ -187,10 +201,28 @@ pub(super) fn tiers_in(text: &str) -> Result<Vec<&str>, String> {
     for asked in placeholders(text)? {
         match asked? {
             Asked::Of(tier, ..) | Asked::Each(tier, _) | Asked::All(tier) => tiers.push(tier),
-            Asked::Own(_) | Asked::Folder => {}
+            Asked::Own(_) | Asked::Folder | Asked::Limit(_) => {}
         }
     }
     Ok(tiers)
+}
+
+/// The limits of its own that a text asks for.
+pub(super) fn limits_in(text: &str) -> Result<Vec<&str>, String> {
+    let mut limits = Vec::new();
+    for asked in placeholders(text)? {
+        if let Asked::Limit(name) = asked? {
+            limits.push(name);
+        }
+    }
+    Ok(limits)
+}
+
+pub(super) fn undeclared(limit: &str) -> String {
+    format!(
+        "the tier declares no limit `{limit}`: write limits = {{ {limit} = … }}, of {}",
+        LIMITS.join(", ")
+    )
 }
 
 fn placeholders(text: &str) -> Result<impl Iterator<Item = Result<Asked<'_>, String>>, String> {
@@ -214,7 +246,7 @@ fn asked(name: &str) -> Result<Asked<'_>, String> {
     let wrong = |near: String| {
         format!(
             "`${{{name}}}` is no placeholder{near} There are ${{port}}, ${{address}}, ${{dir}}, ${{instance}} of the tier itself, \
-             ${{TIER.port}}, ${{TIER.address}}, ${{TIER.2.address}}, ${{TIER.*.address}}, ${{TIER.addresses}}, and ${{folder}} of the file; \
+             ${{limits.NAME}} that it declares, ${{TIER.port}}, ${{TIER.address}}, ${{TIER.2.address}}, ${{TIER.*.address}}, ${{TIER.addresses}}, and ${{folder}} of the file; \
              write $${{ for the characters"
         )
     };
@@ -229,6 +261,8 @@ fn asked(name: &str) -> Result<Asked<'_>, String> {
     let parts: Vec<&str> = name.split('.').collect();
     match parts.as_slice() {
         ["folder"] => Ok(Asked::Folder),
+        ["limits", name] if LIMITS.contains(name) => Ok(Asked::Limit(name)),
+        ["limits", name] => Err(wrong(near(name, &LIMITS))),
         [field] if OWN.contains(field) => Ok(Asked::Own(field)),
         [field] => Err(wrong(near(field, &OWN))),
         [tier, "addresses"] => Ok(Asked::All(tier)),

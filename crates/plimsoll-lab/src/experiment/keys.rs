@@ -114,8 +114,8 @@ pub const KEYS: &[Key] = &[
     key(
         Section::Tier,
         "set",
-        "{ slots = 1024 }",
-        "parameters of the embedded service",
+        "{ slots = \"${limits.slots}\" }",
+        "parameters of the embedded service: numbers, or limits of the tier",
     ),
     key(
         Section::Tier,
@@ -181,7 +181,7 @@ pub const KEYS: &[Key] = &[
         Section::Tier,
         "limits",
         "{ slots = 1024, per_request = 2 }",
-        "what each instance takes at once: slots (per_request of them a request), pool, queue, connections; gate 10 holds what was in flight against it",
+        "what each instance takes at once: slots (per_request of them a request), pool, queue, connections; gate 10 holds what was in flight against it, and `--confirm` moves those that a placeholder uses",
     ),
     key(
         Section::Tier,

@@ -10,7 +10,7 @@ use plimsoll_core::units::parse_duration;
 use toml::de::DeTable;
 
 use super::file::{File, TestSpec, TierSpec};
-use super::fill::tiers_in;
+use super::fill::{limits_in, tiers_in, undeclared};
 use super::{Experiment, Facts, Place, Test, Tier, Variant, keys};
 use crate::LabError;
 
@@ -253,23 +253,32 @@ impl Reader<'_> {
             }
             Ok(())
         };
-        let named = spec.needs.iter().flatten().map(String::as_str);
-        add("needs", Ok(named.collect()))?;
+        let mut filled = |key: &str, place: &str, text: &str| {
+            let at =
+                |problem: String| self.in_tier(variant, name, key, format!("{place}{problem}"));
+            let limits = limits_in(text).map_err(at)?;
+            if let Some(limit) = limits
+                .iter()
+                .find(|limit| !spec.limits.contains_key(**limit))
+            {
+                return Err(at(undeclared(limit)));
+            }
+            add(key, tiers_in(text))
+        };
         for text in spec.args.iter().flatten() {
-            add("args", tiers_in(text))?;
+            filled("args", "", text)?;
         }
         for text in spec.env.values() {
-            add("env", tiers_in(text))?;
+            filled("env", "", text)?;
         }
         for pattern in spec.files.values() {
             let text = self.pattern(variant, name, pattern)?;
             for line in text.lines() {
-                add(
-                    "files",
-                    tiers_in(line).map_err(|problem| format!("{pattern}: {problem}")),
-                )?;
+                filled("files", &format!("{pattern}: "), line)?;
             }
         }
+        let named = spec.needs.iter().flatten().map(String::as_str);
+        add("needs", Ok(named.collect()))?;
         Ok(needs)
     }
 

@@ -23,6 +23,8 @@ fn text_of(
                     record,
                 })
                 .collect(),
+            limit: None,
+            predicted: None,
         });
     let experiment = Experiment {
         title: "two | servers",

@@ -6,6 +6,7 @@ fn filler() -> Filler {
     let peer = |port: u16| Peer {
         port,
         folder: format!("/run/{port}").into(),
+        limits: BTreeMap::from([("slots".to_owned(), "1024".to_owned())]),
     };
     let peers = BTreeMap::from([
         ("app".to_owned(), vec![peer(7001), peer(7002)]),
@@ -26,6 +27,10 @@ fn every_placeholder_stands_for_what_it_says() {
         ),
         ("${app.addresses}", "127.0.0.1:7001,127.0.0.1:7002"),
         ("${folder}/x.js", "/lab/x.js"),
+        (
+            "worker_connections ${limits.slots};",
+            "worker_connections 1024;",
+        ),
         ("$${host} costs $5", "${host} costs $5"),
         ("plain", "plain"),
     ] {
@@ -61,6 +66,8 @@ fn what_is_no_placeholder_is_said_with_the_fix() {
         ("${port", "has no end"),
         ("${}", "is no placeholder"),
         ("${port}", "belongs into a tier"),
+        ("${limits.slots}", "belongs into a tier"),
+        ("${limits.slot}", "did you mean `slots`?"),
     ] {
         let problem = filler().fill(text).unwrap_err();
         assert!(problem.contains(part), "{text}: {problem}");
@@ -71,4 +78,12 @@ fn what_is_no_placeholder_is_said_with_the_fix() {
 fn the_tiers_that_a_text_asks_for_are_found() {
     let tiers = tiers_in("${port} ${db.address} $${no.port} ${app.*.dir} ${x.addresses}").unwrap();
     assert_eq!(tiers, ["db", "app", "x"]);
+}
+
+#[test]
+fn a_limit_that_the_tier_does_not_declare_is_said() {
+    let own = filler().of("app", 1);
+    let problem = own.fill("${limits.pool}").unwrap_err();
+    assert!(problem.contains("declares no limit `pool`"), "{problem}");
+    assert_eq!(limits_in("${limits.pool} ${port}").unwrap(), ["pool"]);
 }

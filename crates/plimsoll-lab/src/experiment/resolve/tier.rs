@@ -8,6 +8,7 @@ use plimsoll_core::nearest::hint;
 use plimsoll_core::units::parse_duration;
 
 use super::super::file::TierSpec;
+use super::super::fill::LIMITS;
 use super::super::{Filler, Program, Ready, Tier};
 use super::Reader;
 use crate::LabError;
@@ -17,8 +18,6 @@ const READY_WITHIN: Nanos = Nanos::from_secs(30);
 const INSTANCES_MAX: u32 = 64;
 /// More than any machine of today has.
 const CORES_MAX: f64 = 1_024.0;
-/// What `limits` may name, besides `per_request`.
-const LIMITS: [&str; 5] = ["slots", "per_request", "pool", "queue", "connections"];
 /// The embedded database, which is no service of `plimsoll serve`.
 pub(crate) const DOCDB: &str = "docdb";
 
@@ -127,9 +126,12 @@ impl Reader<'_> {
         let found = catalogue::service(service)
             .map_err(|error| self.in_tier(variant, name, "embedded", error))?;
         let mut values = Values::draw(found, 1, false);
-        for (parameter, value) in &spec.set {
+        for (parameter, setting) in &spec.set {
+            let value = setting
+                .value(&spec.limits)
+                .map_err(|problem| self.in_tier(variant, name, "set", problem))?;
             values
-                .set(found, parameter, *value)
+                .set(found, parameter, value)
                 .map_err(|error| self.in_tier(variant, name, "set", error))?;
         }
         Ok(())

@@ -93,6 +93,7 @@ fn window() -> Window {
     let mut tally = Tally::default();
     tally.record(Outcome::Ok, Nanos(7), Some(Nanos(5)), 100, &[sample::BOUND]);
     Window {
+        vus: Some(8),
         operations: vec![tally.clone()],
         carried: vec![Carried {
             level: 1,

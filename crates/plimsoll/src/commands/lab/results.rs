@@ -50,6 +50,8 @@ fn side_by_side<'a>(plan: &'a Plan, played: &'a [Played], folder: &Path) -> Expe
                 record: &run.record,
             })
             .collect(),
+        limit: None,
+        predicted: None,
     };
     Experiment {
         title: &plan.experiment.title,
