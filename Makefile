@@ -7,7 +7,7 @@ help: ## list the targets
 		| while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
 
 test: ## format, lints, unit and end-to-end tests, tidy; installs what it needs
-	@scripts/need.sh rust lint cc nginx node npm python
+	@scripts/need.sh rust lint cc nginx redis node npm python
 	@scripts/test.sh
 
 tidy: ## the house rules alone: layers, lengths, words, leftovers

@@ -29,10 +29,13 @@ const BEFORE_WITHIN: Duration = Duration::from_secs(10);
 pub struct Aftermath {
     collections: Vec<Documents>,
     gauges: Vec<(MetricsUrl, String)>,
+    counters: Vec<(MetricsUrl, String)>,
     within: Duration,
     runtime: Runtime,
     /// Stored, or sure to be, before the load.
     before: u64,
+    /// Taken in before the load.
+    taken_before: u64,
 }
 
 /// How a wait for the backlog ended.
@@ -52,13 +55,16 @@ impl Aftermath {
         let Some(asked) = asked else { return Ok(None) };
         let mut aftermath = Self {
             collections: collections(&filled("stored", &asked.stored, filler)?)?,
-            gauges: gauges(&filled("backlog", &asked.backlog, filler)?)?,
+            gauges: gauges("backlog", &asked.backlog, filler)?,
+            counters: gauges("taken", &asked.taken, filler)?,
             within: Duration::from_nanos(asked.within.0),
             runtime: stop::one_thread()?,
             before: 0,
+            taken_before: 0,
         };
         let waited = aftermath.wait(BEFORE_WITHIN, stop)?;
         aftermath.before = aftermath.stored()? + waited.left;
+        aftermath.taken_before = sum("taken", &aftermath.counters)?;
         Ok(Some(aftermath))
     }
 
@@ -66,10 +72,12 @@ impl Aftermath {
     pub fn look(&self, killed: Vec<String>, stop: &AtomicBool) -> Result<After, LabError> {
         let at_end = (self.backlog()?, self.stored_since()?);
         let waited = self.wait(self.within, stop)?;
+        let taken = sum("taken", &self.counters)?.saturating_sub(self.taken_before);
         let (waits, stores) = (!self.gauges.is_empty(), !self.collections.is_empty());
         let drained = waited.drained.map(|took| Nanos(took.as_nanos() as u64));
         Ok(After {
             at_ns: Nanos::ZERO,
+            taken_count: (!self.counters.is_empty()).then_some(taken),
             backlog_count: waits.then_some(at_end.0),
             backlog_left_count: waits.then_some(waited.left),
             drained_ns: drained.filter(|_| waits),
@@ -112,14 +120,7 @@ impl Aftermath {
     }
 
     fn backlog(&self) -> Result<u64, LabError> {
-        let mut sum = 0.0;
-        for (url, series) in &self.gauges {
-            let values = read_metrics(url).map_err(|problem| LabError::look("backlog", problem))?;
-            sum += value_of(&values, series).ok_or_else(|| {
-                LabError::look("backlog", format!("{url} has no series `{series}`"))
-            })?;
-        }
-        Ok(sum.max(0.0).round() as u64)
+        sum("backlog", &self.gauges)
     }
 
     fn stored(&self) -> Result<u64, LabError> {
@@ -134,6 +135,17 @@ impl Aftermath {
     fn stored_since(&self) -> Result<u64, LabError> {
         Ok(self.stored()?.saturating_sub(self.before))
     }
+}
+
+/// Of all the series of a key, as they stand now.
+fn sum(key: &str, all: &[(MetricsUrl, String)]) -> Result<u64, LabError> {
+    let mut sum = 0.0;
+    for (url, series) in all {
+        let values = read_metrics(url).map_err(|problem| LabError::look(key, problem))?;
+        let missing = || LabError::look(key, format!("{url} has no series `{series}`"));
+        sum += value_of(&values, series).ok_or_else(missing)?;
+    }
+    Ok(sum.max(0.0).round() as u64)
 }
 
 /// A name with labels is one series; a bare one is all series of that name.
@@ -170,11 +182,15 @@ fn collections(texts: &[String]) -> Result<Vec<Documents>, LabError> {
     Ok(all)
 }
 
-fn gauges(texts: &[String]) -> Result<Vec<(MetricsUrl, String)>, LabError> {
-    let wrong = |problem: String| LabError::look("backlog", problem);
+fn gauges(
+    key: &str,
+    texts: &[String],
+    filler: &Filler,
+) -> Result<Vec<(MetricsUrl, String)>, LabError> {
+    let wrong = |problem: String| LabError::look(key, problem);
     let mut all = Vec::new();
-    for text in texts {
-        let (page, series) = gauge(text).map_err(wrong)?;
+    for text in filled(key, texts, filler)? {
+        let (page, series) = gauge(&text).map_err(wrong)?;
         let watch = Watch::parse(&format!("metrics:{page}"));
         match watch.map_err(|error| wrong(error.to_string()))?.subject {
             Subject::Metrics(url) => all.push((url, series.to_owned())),

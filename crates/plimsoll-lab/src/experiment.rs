@@ -195,7 +195,9 @@ impl Experiment {
         };
         let real = folder.join("real.toml");
         if path.exists() && !real.is_file() {
-            return Err(LabError::NoReal { folder: folder.to_owned() });
+            return Err(LabError::NoReal {
+                folder: folder.to_owned(),
+            });
         }
         Self::read(&real, scale)
     }

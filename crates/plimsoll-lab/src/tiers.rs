@@ -142,7 +142,9 @@ impl System {
         let restarted = self.lookout.restarted();
         let killed = variant.tiers.iter().filter_map(|tier| {
             let (name, at) = (tier.instance_name(0), tier.kill_at?);
-            restarted.contains(&name).then(|| format!("{name} at {at}"))
+            restarted
+                .contains(&name)
+                .then(|| format!("{name} at {} s", at.as_secs_f64()))
         });
         killed.collect()
     }

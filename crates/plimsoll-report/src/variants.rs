@@ -316,7 +316,8 @@ fn variant(variant: &Variant<'_>) -> Value {
         .iter()
         .map(|run| {
             let mut one = json!({ "record": run.path, "summary": json::document(run.record) });
-            if let (Some(after), Some(fields)) = (after::document(run.record), one.as_object_mut()) {
+            if let (Some(after), Some(fields)) = (after::document(run.record), one.as_object_mut())
+            {
                 fields.insert("after".to_owned(), after);
             }
             one

@@ -8,12 +8,18 @@ const redis = createClient({ url: process.env.REDIS });
 // Redis is started first and never ended: an error of its connection ends this process with its message.
 redis.on('error', (error) => { throw error; });
 
+let pushed = 0;
 const app = express();
 app.disable('x-powered-by');
 
 app.get('/', async (request, response) => {
   await redis.lPush('numbers', JSON.stringify({ number: Math.random(), asked_at: Date.now() }));
+  pushed += 1;
   response.status(202).json({ accepted: true });
+});
+
+app.get('/metrics', (request, response) => {
+  response.type('text/plain').send(`# TYPE queue_pushed_total counter\nqueue_pushed_total ${pushed}\n`);
 });
 
 app.use((error, request, response, next) => { // eslint-disable-line no-unused-vars

@@ -26,6 +26,7 @@ pub(super) const WORDS: &[&str] = &[
     "stored = [\"mongodb://${app.address}/a.b\"]\n",
     "backlog = [\"http://${app.address}/metrics#x\"]\n",
     "requires = [\"sh\"]\n",
+    "taken = [\"http://${app.address}/metrics#y_total\"]\n",
     "${app.address}",
     "${app.*.port}",
     "${app.2.dir}",
@@ -41,7 +42,11 @@ const FOLDER: &str = "/nonexistent";
 
 pub(super) fn read(data: &[u8]) -> Outcome {
     let text = String::from_utf8_lossy(data);
-    let scale = if data.len().is_multiple_of(3) { 0.25 } else { 1.0 };
+    let scale = if data.len().is_multiple_of(3) {
+        0.25
+    } else {
+        1.0
+    };
     let experiment = match Experiment::parse("experiment.toml", &text, Path::new(FOLDER), scale) {
         Ok(experiment) => experiment,
         Err(error) => return refused(&error),
@@ -51,16 +56,30 @@ pub(super) fn read(data: &[u8]) -> Outcome {
         .iter()
         .map(|variant| variant.name.as_str())
         .collect();
-    assert_eq!(names.len(), experiment.variants.len(), "a name stands for one variant");
+    assert_eq!(
+        names.len(),
+        experiment.variants.len(),
+        "a name stands for one variant"
+    );
     for variant in &experiment.variants {
         let base = variant.base.as_deref();
-        assert!(base.is_none_or(|base| names.contains(base)), "{base:?} is no variant");
-        assert!(base.is_some() || variant.changes.is_empty(), "changed from nothing");
+        assert!(
+            base.is_none_or(|base| names.contains(base)),
+            "{base:?} is no variant"
+        );
+        assert!(
+            base.is_some() || variant.changes.is_empty(),
+            "changed from nothing"
+        );
         assert!(variant.cpu().is_finite(), "a share without bound");
     }
     let runs = experiment.order().len();
     assert_eq!(runs, names.len() * experiment.runs as usize);
-    let first: Vec<String> = names.iter().take(1).map(|name| (*name).to_owned()).collect();
+    let first: Vec<String> = names
+        .iter()
+        .take(1)
+        .map(|name| (*name).to_owned())
+        .collect();
     assert_eq!(experiment.clone().only(&first).variants.len(), 1);
     format!("{} variants", names.len().min(4))
 }
@@ -73,6 +92,10 @@ fn refused(error: &LabError) -> Outcome {
     assert!(place.starts_with("experiment.toml"), "{place} is no place");
     assert!(!problem.is_empty(), "a refusal without a reason");
     let outside = problem.split('`').step_by(2);
-    let words: String = outside.flat_map(str::chars).filter(|c| c.is_alphabetic()).take(40).collect();
+    let words: String = outside
+        .flat_map(str::chars)
+        .filter(|c| c.is_alphabetic())
+        .take(40)
+        .collect();
     words
 }

@@ -22,7 +22,12 @@ pub(super) fn accepted(case: Case<'_>) -> Option<Gate> {
     let name = "Accepted apart from done";
     let compared = "answers with 202, which are never goodput, against answers that say it is done";
     let result = gate(11, name, state, compared);
-    let result = with_figures(result, accepted.to_string(), ok.to_string(), "counted apart");
+    let result = with_figures(
+        result,
+        accepted.to_string(),
+        ok.to_string(),
+        "counted apart",
+    );
     let note = match (waiting, left) {
         (Some(waiting), Some(left)) => backlog_words(waiting, left, after),
         _ => "what became of them was not looked at; `backlog` of the lab's [test] would tell"
@@ -48,18 +53,19 @@ pub(super) fn stored(case: Case<'_>) -> Option<Gate> {
     let after = case.record.after.as_ref()?;
     let stored = after.stored_count?;
     let (ok, accepted) = case.record.acknowledged();
+    let there = stored + after.backlog_left_count.unwrap_or(0);
+    let owed = (ok + accepted).max(after.taken_count.unwrap_or(0));
     let lost = after.lost_count(ok + accepted)?;
     // What was only taken in was not promised; an answer that says "done" was.
-    let broken = after.lost_count(ok)?;
+    let broken = ok.saturating_sub(there);
     let state = match (lost, broken) {
         (0, _) => GateState::Pass,
         (_, 0) => GateState::Warning,
         _ => GateState::Fail,
     };
-    let compared = "answers that acknowledged something, against what is stored or still waits";
+    let compared = "what was acknowledged or taken in, against what is stored or still waits";
     let result = gate(12, "Stored is acknowledged", state, compared);
-    let there = stored + after.backlog_left_count.unwrap_or(0);
-    let result = with_figures(result, (ok + accepted).to_string(), there.to_string(), "0 lost");
+    let result = with_figures(result, owed.to_string(), there.to_string(), "0 lost");
     let killed = match after.killed.as_slice() {
         [] => String::new(),
         killed => format!(" ({} was killed)", killed.join(", ")),

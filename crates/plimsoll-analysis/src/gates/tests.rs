@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::plan::{Load, Plan, Request, Until};
-use plimsoll_core::record::{Header, LevelStart, Line, Machine, SCHEMA};
+use plimsoll_core::record::{After, Header, LevelStart, Line, Machine, SCHEMA};
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::Step;
 use plimsoll_core::window::Health;
@@ -313,4 +313,146 @@ fn too_few_attempts_decide_nothing() {
         Judgement::Inconclusive,
         "30,000 attempts would be needed"
     );
+}
+
+/// One more window of answers that say "taken in".
+fn with_accepted(record: &mut Record, count: u64) {
+    let mut more = window(6);
+    let mut tally = Tally::default();
+    for _ in 0..count {
+        tally.record(Outcome::Accepted, Nanos(5), Some(Nanos(5)), 20, &[Nanos(9)]);
+    }
+    more.operations = vec![tally];
+    record.push(Line::Window(more));
+}
+
+#[test]
+fn what_was_taken_in_is_told_from_what_was_done() {
+    let mut record = clean();
+    let numbers = |record: &Record| -> Vec<u8> {
+        evaluate(record, 0).iter().map(|gate| gate.number).collect()
+    };
+    assert!(!numbers(&record).contains(&11), "nothing was only taken in");
+    with_accepted(&mut record, 500);
+    assert_eq!(numbers(&record), [1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 13]);
+    let (state, note) = state_of(&record, 11);
+    assert_eq!(state, GateState::Unknown);
+    assert!(note.contains("`backlog`"), "{note}");
+    for (left, drained, state, said) in [
+        (
+            0,
+            Some(Nanos::from_secs(3)),
+            GateState::Pass,
+            "done 3 s later",
+        ),
+        (20, None, GateState::Warning, "20 still not"),
+    ] {
+        record.push(Line::After(After {
+            backlog_count: Some(100),
+            backlog_left_count: Some(left),
+            drained_ns: drained,
+            ..After::default()
+        }));
+        let (found, note) = state_of(&record, 11);
+        assert_eq!(found, state, "{note}");
+        assert!(note.contains(said), "{note}");
+    }
+}
+
+#[test]
+fn what_was_acknowledged_and_is_not_stored_is_lost() {
+    let mut record = clean();
+    with_accepted(&mut record, 500);
+    let mut stored = |stored: u64, left: u64, taken: Option<u64>| {
+        record.push(Line::After(After {
+            stored_count: Some(stored),
+            backlog_left_count: Some(left),
+            taken_count: taken,
+            killed: vec!["worker at 40 s".to_owned()],
+            ..After::default()
+        }));
+        state_of(&record, 12)
+    };
+    assert_eq!(
+        stored(6_500, 0, None).0,
+        GateState::Pass,
+        "6,000 done and 500 taken in"
+    );
+    assert_eq!(
+        stored(6_400, 100, None).0,
+        GateState::Pass,
+        "what waits is not lost"
+    );
+    let (state, note) = stored(6_450, 0, None);
+    assert_eq!(state, GateState::Warning);
+    assert!(
+        note.contains("at least 50 that were taken in are lost (worker at 40 s was killed)"),
+        "{note}"
+    );
+    let (state, note) = stored(6_500, 0, Some(6_530));
+    assert_eq!(state, GateState::Warning);
+    assert!(
+        note.contains("30 that were taken in"),
+        "without an answer, too: {note}"
+    );
+    let (state, note) = stored(5_900, 0, None);
+    assert_eq!(state, GateState::Fail, "100 answers said that it was done");
+    assert!(note.contains("at least 100 answers said"), "{note}");
+}
+
+#[test]
+fn declared_pools_and_queues_are_held_against_their_gauges() {
+    let tier = |name: &str, limit: &str, value: f64| plimsoll_core::record::TierSetup {
+        name: name.to_owned(),
+        tier: name.split('-').next().unwrap().to_owned(),
+        limits: [(limit.to_owned(), value)].into(),
+        ..plimsoll_core::record::TierSetup::default()
+    };
+    let mut record = clean();
+    record.header.lab = Some(plimsoll_core::record::LabSetup {
+        tiers: vec![
+            tier("app-1", "pool", 10.0),
+            tier("app-2", "pool", 10.0),
+            tier("db", "queue", 100.0),
+            tier("other", "pool", 5.0),
+        ],
+        ..plimsoll_core::record::LabSetup::default()
+    });
+    let mut seen = |tier: &str, values: &[(&str, f64)]| {
+        let values = values
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value));
+        record.push(Line::Observation(Observation {
+            at_ns: Nanos::from_secs(1),
+            length_ns: Nanos::from_secs(1),
+            tier: tier.to_owned(),
+            seen: Seen::Metrics(plimsoll_core::record::MetricsSample {
+                values: values.collect(),
+            }),
+        }));
+        state_of(&record, 10)
+    };
+    let (state, note) = seen("app-1", &[("pool_in_use", 3.0), ("pool_waiters", 0.0)]);
+    assert_eq!(state, GateState::Pass);
+    assert!(
+        note.contains("the pool of other was not observed"),
+        "{note}"
+    );
+    let (state, _) = seen("db", &[("docdb_queue_depth{database=\"a\"}", 40.0)]);
+    assert_eq!(state, GateState::Pass);
+    let (state, note) = seen("app-2", &[("pool_in_use", 10.0), ("pool_waiters", 31.0)]);
+    assert_eq!(state, GateState::Warning);
+    assert!(
+        note.contains("the pool of app held 10 of 10, and up to 31 waited for it"),
+        "{note}"
+    );
+    let (_, note) = seen(
+        "db",
+        &[
+            ("docdb_queue_depth{database=\"a\"}", 60.0),
+            ("docdb_queue_depth{database=\"b\"}", 35.0),
+            ("docdb_queue_wait_seconds_sum_total", 900.0),
+        ],
+    );
+    assert!(note.contains("the queue of db held 95 of 100"), "{note}");
 }

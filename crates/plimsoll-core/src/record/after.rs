@@ -8,6 +8,9 @@ use crate::units::Nanos;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct After {
     pub at_ns: Nanos,
+    /// Taken in, also of attempts whose answer never arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_count: Option<u64>,
     /// Taken in and not done when the load had ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog_count: Option<u64>,
@@ -29,11 +32,13 @@ pub struct After {
 }
 
 impl After {
-    /// Items that were acknowledged and are nowhere: at least so many, for attempts that nobody acknowledged may have
-    /// been stored as well. None if it was not looked at what is stored.
+    /// Items that were taken in and are nowhere. Without a count of those it is what was acknowledged that counts, and at
+    /// least so many are lost: attempts that nobody acknowledged may have been stored as well. None if it was not looked
+    /// at what is stored.
     pub fn lost_count(&self, acknowledged: u64) -> Option<u64> {
         let there = self.stored_count? + self.backlog_left_count.unwrap_or(0);
-        Some(acknowledged.saturating_sub(there))
+        let owed = acknowledged.max(self.taken_count.unwrap_or(0));
+        Some(owed.saturating_sub(there))
     }
 }
 
@@ -49,7 +54,16 @@ mod tests {
             ..After::default()
         };
         assert_eq!(after.lost_count(100), Some(10));
-        assert_eq!(after.lost_count(80), Some(0), "more may be stored than acknowledged");
+        assert_eq!(
+            after.lost_count(80),
+            Some(0),
+            "more may be stored than acknowledged"
+        );
         assert_eq!(After::default().lost_count(5), None);
+        let counted = After {
+            taken_count: Some(120),
+            ..after
+        };
+        assert_eq!(counted.lost_count(80), Some(30), "also without an answer");
     }
 }

@@ -9,6 +9,8 @@ pub struct AfterLoad {
     pub stored: Vec<String>,
     /// `http://HOST:PORT/PATH#SERIES`: gauges of what is not done yet.
     pub backlog: Vec<String>,
+    /// Counters of what was taken in, in the same form.
+    pub taken: Vec<String>,
     /// Longest wait until they are 0.
     pub within: Nanos,
 }
@@ -19,11 +21,15 @@ pub(crate) fn collection(text: &str) -> Result<(&str, &str, &str), String> {
         let (address, name) = rest.split_once('/')?;
         let (database, collection) = name.split_once('.')?;
         let parts = [address, database, collection];
-        let plain = parts.iter().all(|part| !part.is_empty() && !part.contains('/'));
+        let plain = parts
+            .iter()
+            .all(|part| !part.is_empty() && !part.contains('/'));
         plain.then_some((address, database, collection))
     });
     parsed.ok_or_else(|| {
-        format!("`{text}` names no collection; write mongodb://${{TIER.address}}/DATABASE.COLLECTION")
+        format!(
+            "`{text}` names no collection; write mongodb://${{TIER.address}}/DATABASE.COLLECTION"
+        )
     })
 }
 
@@ -47,15 +53,28 @@ mod tests {
             collection("mongodb://${db.*.address}/shop.orders.old"),
             Ok(("${db.*.address}", "shop", "orders.old"))
         );
-        for wrong in ["shop.orders", "mongodb://a/b", "mongodb:///a.b", "mongodb://a/.b"] {
-            assert!(collection(wrong).unwrap_err().contains("names no collection"), "{wrong}");
+        for wrong in [
+            "shop.orders",
+            "mongodb://a/b",
+            "mongodb:///a.b",
+            "mongodb://a/.b",
+        ] {
+            assert!(
+                collection(wrong)
+                    .unwrap_err()
+                    .contains("names no collection"),
+                "{wrong}"
+            );
         }
         assert_eq!(
             gauge("http://${list.address}/metrics#queue{name=\"a\"}"),
             Ok(("http://${list.address}/metrics", "queue{name=\"a\"}"))
         );
         for wrong in ["http://a/metrics", "http://a/metrics#", "queue#length"] {
-            assert!(gauge(wrong).unwrap_err().contains("names no gauge"), "{wrong}");
+            assert!(
+                gauge(wrong).unwrap_err().contains("names no gauge"),
+                "{wrong}"
+            );
         }
     }
 }

@@ -53,7 +53,10 @@ impl Facts {
 
     /// Tiers that the other one lacks.
     fn beside<'a>(&'a self, other: &Self) -> BTreeSet<&'a str> {
-        let names = self.tiers.keys().filter(|name| !other.tiers.contains_key(*name));
+        let names = self
+            .tiers
+            .keys()
+            .filter(|name| !other.tiers.contains_key(*name));
         names.map(String::as_str).collect()
     }
 
@@ -124,13 +127,7 @@ impl<'a> Change<'a> {
 impl std::fmt::Display for Change<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shown = |value: Option<&'_ str>| value.unwrap_or("not set").to_owned();
-        write!(
-            f,
-            "{}: {} → {}",
-            self.path,
-            shown(self.was),
-            shown(self.is)
-        )
+        write!(f, "{}: {} → {}", self.path, shown(self.was), shown(self.is))
     }
 }
 

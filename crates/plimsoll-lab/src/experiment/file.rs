@@ -86,6 +86,8 @@ pub(super) struct TestSpec {
     #[serde(skip_serializing)]
     pub(super) backlog: Option<Vec<String>>,
     #[serde(skip_serializing)]
+    pub(super) taken: Option<Vec<String>>,
+    #[serde(skip_serializing)]
     pub(super) drain_within: Option<String>,
 }
 
@@ -143,7 +145,10 @@ impl TierSpec {
     }
 
     fn names_another_program(&self, than: &Self) -> bool {
-        let (before, after) = ((&than.command, &than.embedded), (&self.command, &self.embedded));
+        let (before, after) = (
+            (&than.command, &than.embedded),
+            (&self.command, &self.embedded),
+        );
         before != (&None, &None) && after != (&None, &None) && before != after
     }
 }
@@ -179,6 +184,7 @@ impl TestSpec {
             seed: over.seed.or(base.seed),
             stored: or(over.stored.as_ref(), base.stored.as_ref()),
             backlog: or(over.backlog.as_ref(), base.backlog.as_ref()),
+            taken: or(over.taken.as_ref(), base.taken.as_ref()),
             drain_within: or(over.drain_within.as_ref(), base.drain_within.as_ref()),
             headers: join(&base.headers, &over.headers),
             env: join(&base.env, &over.env),

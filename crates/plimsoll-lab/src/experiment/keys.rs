@@ -338,6 +338,12 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         Section::Test,
+        "taken",
+        "[\"http://${list.address}/metrics#list_pushed_total\"]",
+        "counters of what was taken in, also where the answer never arrived: what is lost is counted from them",
+    ),
+    key(
+        Section::Test,
         "drain_within",
         "\"60s\"",
         "longest wait for that; 60s unless given",

@@ -352,3 +352,220 @@ fn the_table_of_keys_is_what_the_file_is_read_into() {
         assert_eq!(names, fields(of), "{of}");
     }
 }
+
+/// A server alone, then behind a proxy, then two of them, then another program in their place.
+const CHAIN: &str = r#"
+quick = ["A", "two"]
+
+[tiers.app]
+embedded = "pinned-loop"
+set = { cpu = 2 }
+
+[test]
+url = "http://${app.address}/"
+rate = "40/s"
+
+[variants.A]
+
+[variants.behind]
+test.url = "http://${proxy.address}/"
+
+[variants.behind.tiers.proxy]
+embedded = "proxy"
+args = ["--upstream", "${app.*.address}"]
+set = { slots = "${limits.slots}" }
+limits = { slots = 100, per_request = 2 }
+
+[variants.two]
+base = "behind"
+tiers.app.instances = 2
+
+[variants.other]
+base = "two"
+tiers.app.embedded = "event-loop"
+tiers.app.set = { passes = 4 }
+"#;
+
+fn changes_of(experiment: &Experiment, name: &str) -> Vec<String> {
+    experiment.variant(name).unwrap().changes.clone()
+}
+
+#[test]
+fn a_proxy_put_in_front_and_another_program_are_one_change_each() {
+    let experiment = read(CHAIN).unwrap();
+    assert_eq!(
+        changes_of(&experiment, "behind"),
+        ["tiers.proxy: added, and the load goes to it"]
+    );
+    assert_eq!(
+        changes_of(&experiment, "two"),
+        ["tiers.app.instances: not set → 2"]
+    );
+    assert_eq!(
+        changes_of(&experiment, "other"),
+        ["tiers.app.embedded: pinned-loop → event-loop"]
+    );
+    let other = experiment.variant("other").unwrap().tier("app").unwrap();
+    assert_eq!(other.instances, 2, "its share of the machine stays");
+    let Program::Embedded { set, .. } = &other.program else {
+        panic!("{:?}", other.program)
+    };
+    assert_eq!(set.len(), 1, "what was said of the program before does not");
+    let back = CHAIN.replace("[variants.two]", "[variants.back]\nbase = \"behind\"\nwithout = [\"proxy\"]\ntest.url = \"http://${app.address}/\"\n[variants.two]");
+    assert_eq!(
+        changes_of(&read(&back).unwrap(), "back"),
+        ["tiers.proxy: left out"]
+    );
+    let elsewhere = CHAIN.replace("http://${proxy.address}/", "http://${proxy.address}/page");
+    assert_eq!(changes_of(&read(&elsewhere).unwrap(), "behind").len(), 2);
+}
+
+#[test]
+fn a_variant_whose_base_is_left_out_is_compared_with_the_next_ancestor() {
+    let experiment = read(CHAIN).unwrap();
+    assert_eq!(experiment.quick, ["A", "two"]);
+    let only = experiment.clone().only(&experiment.quick);
+    assert_eq!(only.variants.len(), 2);
+    assert_eq!(only.variant("two").unwrap().base.as_deref(), Some("A"));
+    assert_eq!(
+        changes_of(&only, "two"),
+        [
+            "tiers.app.instances: not set → 2",
+            "tiers.proxy: added, and the load goes to it"
+        ]
+    );
+    let alone = experiment.only(&["two".to_owned()]);
+    let base = alone.variant("two").unwrap().base.as_deref();
+    assert_eq!(base, Some("behind"), "none of its ancestors is played");
+    let problem = refused(&CHAIN.replace("\"two\"]", "\"behnid\"]"));
+    assert_eq!(
+        problem,
+        "experiment.toml:2: there is no variant `behnid`; did you mean `behind`?"
+    );
+}
+
+fn scaled(text: &str, scale: f64) -> Result<Experiment, String> {
+    let parsed = Experiment::parse("experiment.toml", text, Path::new("/lab"), scale);
+    parsed.map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_scale_makes_the_load_and_the_limits_that_are_read_smaller_together() {
+    let text = format!("{CHAIN}\n[variants.fixed.tiers.app]\nlimits = {{ pool = 8 }}\n");
+    let experiment = scaled(&text, 0.25).unwrap();
+    let slots = |variant: &str| {
+        experiment
+            .variant(variant)?
+            .tier("proxy")?
+            .limits
+            .get("slots")
+            .copied()
+    };
+    assert_eq!(slots("two"), Some(25.0));
+    let fixed = experiment.variant("fixed").unwrap().tier("app").unwrap();
+    assert_eq!(
+        fixed.limits.get("pool").copied(),
+        Some(8.0),
+        "the program would not know"
+    );
+    assert!(
+        matches!(&experiment.variants[0].test.load, Load::Url { arrivals: Arrivals::Rate(rate), .. } if rate == "10/s")
+    );
+    let [first, second] = experiment.remarks.as_slice() else {
+        panic!("{:?}", experiment.remarks)
+    };
+    assert!(first.contains("and so are the slots of proxy;"), "{first}");
+    assert!(
+        second.starts_with("not scaled: the pool of app, which"),
+        "{second}"
+    );
+    assert!(scaled(CHAIN, 1.0).unwrap().remarks.is_empty());
+
+    let stages = CHAIN.replace(
+        "rate = \"40/s\"",
+        "stages = [{ target = 100, duration = \"2s\" }, { target = 1, duration = \"1s\" }, { target = 0, duration = \"1s\" }]",
+    );
+    let experiment = scaled(&stages, 0.1).unwrap();
+    let Load::Stages { stages, .. } = &experiment.variants[0].test.load else {
+        panic!("stages")
+    };
+    let targets: Vec<u32> = stages.iter().map(|stage| stage.target).collect();
+    assert_eq!(targets, [10, 1, 0], "nobody who was there is scaled away");
+    let ramp = CHAIN.replace("rate = \"40/s\"", "ramp = \"10/s..80/s\"\nconnections = 30");
+    let experiment = scaled(&ramp, 0.5).unwrap();
+    assert!(
+        matches!(&experiment.variants[0].test.load, Load::Url { arrivals: Arrivals::Ramp(ramp), connections: Some(15), .. } if ramp == "5/s..40/s")
+    );
+    let script = "[tiers.a]\nembedded = \"echo\"\n[test]\nscript = \"x.js\"\n";
+    let problem = scaled(script, 0.5).unwrap_err();
+    assert!(
+        problem.contains("test.script: --scale cannot reach into a script"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn what_is_not_installed_is_named_with_the_command_that_installs_it() {
+    let install = "install = \"make -C ${folder} real\"";
+    assert_refused([
+        (
+            tier(&format!(
+                "requires = [\"sh\", \"no-such-program\"]\n{install}"
+            )),
+            "tiers.app.requires: `no-such-program` is not on the PATH; it is installed with: make -C /lab real",
+        ),
+        (
+            tier(&format!("requires = [\"real/node_modules/x\"]\n{install}")),
+            "`real/node_modules/x` is not in /lab; it is installed with: make -C /lab real",
+        ),
+        (
+            tier(install).replace("embedded = \"echo\"", "command = \"no-such-program\""),
+            "tiers.app.command: `no-such-program` is not on the PATH; install it, or write its path with a `/`; it is installed with: make -C /lab real",
+        ),
+        (
+            tier("requires = [\"none\"]\ninstall = \"${prot}\""),
+            "tiers.app.install: `${prot}` is no placeholder",
+        ),
+    ]);
+    let nowhere = Experiment::load_real(Path::new(env!("CARGO_MANIFEST_DIR")), 1.0).unwrap_err();
+    assert!(
+        nowhere
+            .to_string()
+            .contains("has no real.toml: leave --real out"),
+        "{nowhere}"
+    );
+}
+
+#[test]
+fn mistakes_in_what_is_looked_at_afterwards_are_named() {
+    let test = |keys: &str| format!("{}{keys}\n", tier(""));
+    assert_refused([
+        (
+            tier("kill_at = \"40s\""),
+            "experiment.toml:3: tiers.app.kill_at: the load is over after 30.0 s, before 40.0 s",
+        ),
+        (
+            test("stored = [\"a.b\"]"),
+            "test.stored: `a.b` names no collection",
+        ),
+        (
+            test("stored = [\"mongodb://${db.address}/a.b\"]"),
+            "test.stored: variant `base` has no tier `db`",
+        ),
+        (
+            test("backlog = [\"queue\"]"),
+            "test.backlog: `queue` names no gauge",
+        ),
+        (
+            test("drain_within = \"5s\""),
+            "test.drain_within: nothing is waited for",
+        ),
+        (
+            test("taken = [\"http://${app.address}/metrics#x\"]"),
+            "test.taken: it is held against what is stored",
+        ),
+    ]);
+    let text = test("stored = [\"mongodb://${app.address}/a.b\"]");
+    let after = read(&text).unwrap().variants[0].test.after.clone().unwrap();
+    assert_eq!(after.within, Nanos::from_secs(60));
+}

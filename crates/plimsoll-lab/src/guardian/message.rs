@@ -14,7 +14,10 @@ use crate::LabError;
 pub(crate) enum Ask {
     Start(Order),
     /// Kill an instance so much later, and start it again.
-    Kill { id: String, after_ms: u64 },
+    Kill {
+        id: String,
+        after_ms: u64,
+    },
 }
 
 /// Start one instance of a tier.

@@ -28,9 +28,9 @@ pub(crate) fn start(context: Context) -> Result<(), LabError> {
     let cpu = context.values.millis("cpu");
     let databases = context.upstreams()?;
     // One pool over all shards: their number alone is to make the difference.
-    let shards = databases.iter().map(|database| {
-        Documents::new(*database, "article", "numbers", Arc::clone(&pool))
-    });
+    let shards = databases
+        .iter()
+        .map(|database| Documents::new(*database, "article", "numbers", Arc::clone(&pool)));
     let host = context.address.to_string();
     let rng = Rng::new(u64::from(std::process::id()), 0);
     let app = Arc::new(App {
@@ -40,7 +40,9 @@ pub(crate) fn start(context: Context) -> Result<(), LabError> {
         cpu,
         rng: Mutex::new(rng),
     });
-    let ports = databases.iter().map(|database| Watch::Port("database", *database));
+    let ports = databases
+        .iter()
+        .map(|database| Watch::Port("database", *database));
     let metrics = [Watch::Metrics(context.address)];
     let watch: Vec<Watch> = ports.chain(metrics).collect();
     http::serve(context, &watch, move |asked| {
@@ -115,6 +117,9 @@ mod tests {
             assert_eq!(shard_of(number, 3), shard_of(number, 3));
             counts[shard_of(number, 3)] += 1;
         }
-        assert!(counts.iter().all(|count| (2_700..3_300).contains(count)), "{counts:?}");
+        assert!(
+            counts.iter().all(|count| (2_700..3_300).contains(count)),
+            "{counts:?}"
+        );
     }
 }

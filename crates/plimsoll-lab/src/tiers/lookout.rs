@@ -82,7 +82,8 @@ impl Lookout {
                 match serde_json::from_str(&line) {
                     Ok(Said::Ended { id, how }) => note(id, how),
                     Ok(Said::Restarted { id }) => {
-                        let mut restarted = restarted.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut restarted =
+                            restarted.lock().unwrap_or_else(PoisonError::into_inner);
                         restarted.push(id);
                     }
                     // Nobody waits for an answer any more: the lab is on its way out.

@@ -1,5 +1,6 @@
 //! What the load of a variant left behind: taken in, waiting, stored, lost. Shown where any run looked.
 
+use plimsoll_core::Nanos;
 use plimsoll_core::record::{After, Record};
 use serde_json::{Value, json};
 
@@ -9,27 +10,57 @@ use crate::format;
 
 /// A row's name and its cells, one for each variant; none if no run looked.
 pub(super) fn rows(experiment: &Experiment<'_>) -> Vec<(String, Vec<String>)> {
-    let figures: [(&str, Figure, fn(f64) -> String); 5] = [
-        ("accepted", accepted_per_s, format::rate),
-        ("stored", stored_per_s, format::rate),
-        ("backlog at the end", backlog, count),
-        ("drained in", drained, format::seconds),
-        ("lost, at least", lost, count),
-    ];
-    let mut rows = Vec::new();
-    for (name, figure, show) in figures {
-        let cell = |variant: &Variant<'_>| spread(&of(variant, figure)).text(show);
-        let any = experiment
+    let rows = ROWS.iter().filter_map(|row| {
+        let figures = experiment
             .variants
             .iter()
-            .any(|variant| !of(variant, figure).is_empty());
-        if any {
-            let cells = experiment.variants.iter().map(cell);
-            rows.push((name.to_owned(), cells.collect()));
-        }
-    }
-    rows
+            .map(|variant| of(variant, row.of));
+        let figures: Vec<Vec<f64>> = figures.collect();
+        let looked = figures.iter().any(|runs| !runs.is_empty());
+        let cells = figures.iter().map(|runs| spread(runs).text(row.show));
+        looked.then(|| (row.name.to_owned(), cells.collect()))
+    });
+    rows.collect()
 }
+
+struct Row {
+    name: &'static str,
+    of: Figure,
+    show: fn(f64) -> String,
+}
+
+const ROWS: [Row; 6] = [
+    Row {
+        name: "accepted",
+        of: accepted_per_s,
+        show: format::rate,
+    },
+    Row {
+        name: "stored",
+        of: stored_per_s,
+        show: format::rate,
+    },
+    Row {
+        name: "backlog at the end",
+        of: backlog,
+        show: count,
+    },
+    Row {
+        name: "drained in",
+        of: drained,
+        show: format::seconds,
+    },
+    Row {
+        name: "left after the wait",
+        of: left,
+        show: count,
+    },
+    Row {
+        name: "lost, at least",
+        of: lost,
+        show: count,
+    },
+];
 
 /// The figures of one run, under the record's own names.
 pub(super) fn document(record: &Record) -> Option<Value> {
@@ -38,6 +69,7 @@ pub(super) fn document(record: &Record) -> Option<Value> {
     Some(json!({
         "ok_count": ok,
         "accepted_count": accepted,
+        "taken_count": after.taken_count,
         "backlog_count": after.backlog_count,
         "backlog_left_count": after.backlog_left_count,
         "drained_ns": after.drained_ns,
@@ -72,8 +104,14 @@ fn backlog(_: &Record, after: &After) -> Option<f64> {
     after.backlog_count.map(|count| count as f64)
 }
 
+/// Said only where something stayed.
+fn left(_: &Record, after: &After) -> Option<f64> {
+    let left = after.backlog_left_count.filter(|count| *count > 0);
+    left.map(|count| count as f64)
+}
+
 fn drained(_: &Record, after: &After) -> Option<f64> {
-    after.drained_ns.map(|took| took.as_secs_f64())
+    after.drained_ns.map(Nanos::as_secs_f64)
 }
 
 fn lost(record: &Record, after: &After) -> Option<f64> {

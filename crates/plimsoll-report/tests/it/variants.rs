@@ -1,5 +1,6 @@
 //! Variants side by side: what the table says of runs whose figures are known.
 
+use plimsoll_core::record::After;
 use plimsoll_report::variants::{self, Experiment, Run, Variant};
 
 use crate::sample;
@@ -99,4 +100,45 @@ fn two_changes_and_invalid_runs_are_said() {
         markdown.contains("**Warning:** 2A differs from A in 2 things"),
         "{markdown}"
     );
+}
+
+#[test]
+fn what_the_load_left_behind_has_rows_where_it_was_looked_at() {
+    let plain = text_of(&[("A", vec![sample::run(100.0, 20)])], &[]);
+    assert!(!plain.0.contains("lost"), "{}", plain.0);
+    assert!(plain.2["variants"][0]["runs"][0].get("after").is_none());
+    let mut queue = sample::run(100.0, 20);
+    let (ok, accepted) = queue.acknowledged();
+    queue.after = Some(After {
+        taken_count: Some(ok + accepted + 5),
+        backlog_count: Some(1_200),
+        backlog_left_count: Some(30),
+        stored_at_end_count: Some(500),
+        stored_count: Some(ok + accepted - 40),
+        killed: vec!["worker at 50 s".to_owned()],
+        ..After::default()
+    });
+    let (text, markdown, document) = text_of(
+        &[("A", vec![sample::run(100.0, 20)]), ("queue", vec![queue])],
+        &[],
+    );
+    for (row, cell) in [
+        ("backlog at the end", "1,200"),
+        ("left after the wait", "30"),
+        ("lost, at least", "15"),
+        ("stored", "25/s"),
+    ] {
+        let line = text.lines().find(|line| line.trim_start().starts_with(row));
+        let line = line.unwrap_or_else(|| panic!("{row} is missing in\n{text}"));
+        assert!(line.trim_end().ends_with(cell), "{line}");
+        assert!(line.contains('–'), "nobody looked at A: {line}");
+        assert!(markdown.contains(row), "{markdown}");
+    }
+    assert!(
+        !text.contains("drained in"),
+        "it never came to nothing\n{text}"
+    );
+    let after = &document["variants"][1]["runs"][0]["after"];
+    assert_eq!(after["lost_count"], 15);
+    assert_eq!(after["killed"][0], "worker at 50 s");
 }

@@ -1,8 +1,10 @@
 //! The lab from end to end: embedded tiers, records and the table; mistakes; and no process left behind.
 
+mod after;
 mod kill;
 mod mistakes;
 mod processes;
+mod real;
 
 use crate::support::{Folder, plimsoll};
 
@@ -166,6 +168,13 @@ fn every_experiment_that_ships_is_in_order() {
             let path = entry.path().display().to_string();
             let (code, stdout, stderr) = plimsoll(&folder, &["lab", &path, "--check"]);
             assert_eq!(code, 0, "{path}\n{stdout}\n{stderr}");
+            let args = ["lab", &path, "--quick", "--dry-run"];
+            let (code, stdout, stderr) = plimsoll(&folder, &args);
+            assert_eq!(code, 0, "{path}\n{stdout}\n{stderr}");
+            assert!(
+                !stdout.contains("shortened"),
+                "8 minutes are enough: {stdout}"
+            );
             checked += 1;
         }
     }

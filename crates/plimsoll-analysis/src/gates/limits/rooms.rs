@@ -49,7 +49,9 @@ pub(super) fn of(case: Case<'_>) -> Rooms {
             None => rooms.unseen.push(format!(
                 "the {name} of {tier} was not observed; a `metrics:` page with its gauge would tell"
             )),
-            Some(peak) if peak.held >= NEAR * peak.limit => rooms.near.push(words(tier, name, peak)),
+            Some(peak) if peak.held >= NEAR * peak.limit => {
+                rooms.near.push(words(tier, name, peak));
+            }
             Some(_) => {}
         }
     }
@@ -58,7 +60,11 @@ pub(super) fn of(case: Case<'_>) -> Rooms {
 
 /// Name of a limit, what is held in it, and what waits outside.
 const KINDS: [(&str, Measure, Measure); 2] = [
-    ("pool", |series| is(series, Gauge::PoolInUse), |series| is(series, Gauge::PoolWaiters)),
+    (
+        "pool",
+        |series| is(series, Gauge::PoolInUse),
+        |series| is(series, Gauge::PoolWaiters),
+    ),
     ("queue", is_queue, |_| false),
 ];
 
@@ -72,7 +78,13 @@ fn is(series: &str, gauge: Gauge) -> bool {
 /// `queue_length`, `docdb_queue_depth`, `jobs_queued`; not a time spent in one.
 fn is_queue(series: &str) -> bool {
     let name = series.split('{').next().unwrap_or(series);
-    let length = ["queue_length", "queue_depth", "queue_size", "queued", "backlog"];
+    let length = [
+        "queue_length",
+        "queue_depth",
+        "queue_size",
+        "queued",
+        "backlog",
+    ];
     length.iter().any(|end| name.ends_with(end))
 }
 

@@ -19,7 +19,12 @@ pub(super) struct Scaled {
 impl Reader<'_> {
     /// Scales a variant in place. A limit that the tier does not read from its own declaration would only be described
     /// wrongly: it stays.
-    pub(super) fn scale(&self, name: &str, variant: &mut Merged, scaled: &mut Scaled) -> Result<(), LabError> {
+    pub(super) fn scale(
+        &self,
+        name: &str,
+        variant: &mut Merged,
+        scaled: &mut Scaled,
+    ) -> Result<(), LabError> {
         if (self.scale - 1.0).abs() < f64::EPSILON {
             return Ok(());
         }
@@ -57,7 +62,8 @@ impl Reader<'_> {
 
     fn scale_test(&self, variant: &str, test: &mut TestSpec) -> Result<(), LabError> {
         if test.script.is_some() {
-            let problem = "--scale cannot reach into a script; give `stages` instead, or leave --scale out";
+            let problem =
+                "--scale cannot reach into a script; give `stages` instead, or leave --scale out";
             return Err(self.in_test(variant, "script", problem));
         }
         let count = |whole: u32| match whole {

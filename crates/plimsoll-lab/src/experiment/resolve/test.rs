@@ -29,6 +29,7 @@ impl Reader<'_> {
             .chain(said.env.values().map(|text| ("env", text)))
             .chain(said.stored.iter().flatten().map(|text| ("stored", text)))
             .chain(said.backlog.iter().flatten().map(|text| ("backlog", text)))
+            .chain(said.taken.iter().flatten().map(|text| ("taken", text)))
         {
             let tiers = tiers_in(text).map_err(|problem| self.in_test(variant, key, problem))?;
             if let Some(missing) = tiers.iter().find(|tier| !all.tiers.contains_key(**tier)) {
@@ -57,8 +58,11 @@ impl Reader<'_> {
         for text in &stored {
             collection(text).map_err(|problem| self.in_test(variant, "stored", problem))?;
         }
-        for text in &backlog {
-            gauge(text).map_err(|problem| self.in_test(variant, "backlog", problem))?;
+        let taken = said.taken.clone().unwrap_or_default();
+        for (key, texts) in [("backlog", &backlog), ("taken", &taken)] {
+            for text in texts {
+                gauge(text).map_err(|problem| self.in_test(variant, key, problem))?;
+            }
         }
         let wait = said.drain_within.as_deref();
         if wait.is_some() && backlog.is_empty() {
@@ -66,10 +70,15 @@ impl Reader<'_> {
             return Err(self.in_test(variant, "drain_within", problem));
         }
         let within = self.span(variant, "drain_within", wait, DEFAULT_DRAIN)?;
+        if !taken.is_empty() && stored.is_empty() {
+            let problem = "it is held against what is stored; give `stored` with it";
+            return Err(self.in_test(variant, "taken", problem));
+        }
         let any = !stored.is_empty() || !backlog.is_empty();
         Ok(any.then_some(AfterLoad {
             stored,
             backlog,
+            taken,
             within,
         }))
     }

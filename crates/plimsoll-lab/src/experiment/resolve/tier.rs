@@ -106,9 +106,14 @@ impl Reader<'_> {
                     let problem = if command.contains('/') {
                         format!("`{command}` is no file below {}", self.folder.display())
                     } else {
-                        format!("`{command}` is not on the PATH; install it, or write its path with a `/`")
+                        format!(
+                            "`{command}` is not on the PATH; install it, or write its path with a `/`"
+                        )
                     };
-                    return Err(wrong("command", problem + &self.install(variant, name, spec)?));
+                    return Err(wrong(
+                        "command",
+                        problem + &self.install(variant, name, spec)?,
+                    ));
                 };
                 Ok(Program::Command(path))
             }

@@ -5,9 +5,9 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::plan::{Load, Until};
 use plimsoll_core::record::{
-    AbsentSample, After, CgroupSample, Event, HostSample, LabSetup, LevelStart, Line, ListenerSample,
-    MetricsSample, Observation, ProcessSample, ProxySample, Seen, ThreadSample, ThreadState,
-    TierSetup,
+    AbsentSample, After, CgroupSample, Event, HostSample, LabSetup, LevelStart, Line,
+    ListenerSample, MetricsSample, Observation, ProcessSample, ProxySample, Seen, ThreadSample,
+    ThreadState, TierSetup,
 };
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
@@ -49,6 +49,7 @@ pub(super) fn lines() -> Vec<Line> {
     }));
     lines.push(Line::After(After {
         at_ns: Nanos(6),
+        taken_count: Some(98),
         backlog_count: Some(7),
         backlog_left_count: Some(0),
         drained_ns: Some(Nanos(3)),

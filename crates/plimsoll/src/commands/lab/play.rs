@@ -12,6 +12,7 @@ use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner as _}
 use plimsoll_engine::{EngineRunner, Options};
 use plimsoll_lab::LabError;
 use plimsoll_lab::aftermath::Aftermath;
+use plimsoll_lab::experiment::Load;
 use plimsoll_lab::tiers::{Ports, System};
 use plimsoll_net::Target;
 use plimsoll_net::clock::Clock;
@@ -126,7 +127,7 @@ impl Play<'_> {
             }
             Test::Script(args) => {
                 let loaded = load::loaded(args, &self.run.variant)?;
-                let watches = watching::parse_texts(&system.watches(entry(system)))?;
+                let watches = watching::parse_texts(&system.watches(self.entry(system)))?;
                 let objectives = self.run.variant.objectives.as_ref();
                 let (session, ending) =
                     script::measure(&loaded, objectives, &watches, &output, self.stop)?;
@@ -136,6 +137,25 @@ impl Play<'_> {
         };
         let interrupted = self.stop.load(Ordering::Relaxed);
         Ok((!interrupted).then_some(session))
+    }
+
+    /// The port that a script's load goes to: of its only URL, else of the tier that it finds in its environment, else of
+    /// the tier that started last, which no other needs.
+    fn entry(&self, system: &System) -> Option<u16> {
+        let test = &self.run.variant.test;
+        let filled = |text: &String| system.filler().fill(text).ok();
+        if let Load::Stages { request, .. } = &test.load {
+            let url = filled(&request.url)?;
+            return Target::parse(&url).ok().map(|target| target.port);
+        }
+        let said: Vec<String> = test.env.values().filter_map(filled).collect();
+        let named = |port: u16| {
+            said.iter()
+                .any(|text| text.contains(&format!("127.0.0.1:{port}")))
+        };
+        let mut ports = system.running().iter().rev().map(|running| running.port);
+        let last = system.running().last().map(|running| running.port);
+        ports.find(|port| named(*port)).or(last)
     }
 
     fn output(&self, system: &System) -> OutputArgs {
@@ -173,11 +193,6 @@ impl Play<'_> {
             tiers: tiers.collect(),
         }
     }
-}
-
-/// The port that the load of a script goes to: of the tier that started last, which no other needs.
-fn entry(system: &System) -> Option<u16> {
-    system.running().last().map(|running| running.port)
 }
 
 /// A script that threw or gave up has measured nothing; crossed thresholds of its own are its own affair.
