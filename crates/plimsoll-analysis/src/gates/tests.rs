@@ -343,7 +343,7 @@ fn what_was_taken_in_is_told_from_what_was_done() {
             0,
             Some(Nanos::from_secs(3)),
             GateState::Pass,
-            "done 3 s later",
+            "done 3.00 s later",
         ),
         (20, None, GateState::Warning, "20 still not"),
     ] {
