@@ -319,6 +319,7 @@ fn variant(variant: &Variant<'_>) -> Value {
         "about": variant.about,
         "base": variant.base,
         "changes": variant.changes,
+        "limit": variant.limit,
         "goodput_per_s": of(|f| f.goodput_per_s),
         "throughput_per_s": of(|f| f.throughput_per_s),
         "failed_ratio": of(failed_ratio),

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use plimsoll_report::variants::{self, Experiment, Run, Variant};
 
+use super::confirm;
 use super::plan::Plan;
 use super::play::Played;
 use crate::args::{Format, LabArgs};
@@ -50,7 +51,7 @@ fn side_by_side<'a>(plan: &'a Plan, played: &'a [Played], folder: &Path) -> Expe
                 record: &run.record,
             })
             .collect(),
-        limit: None,
+        limit: confirm::limit_of(&variant.name, played),
         predicted: None,
     };
     Experiment {
