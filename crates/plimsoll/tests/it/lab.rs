@@ -140,7 +140,7 @@ fn a_suspected_limit_is_moved_and_confirmed() {
     assert_eq!(limit["confidence"], "confirmed", "{limit}");
     let added = &document["variants"][1];
     assert_eq!(added["name"], "base-confirm");
-    assert_eq!(added["changes"][0], "tiers.proxy.limits.slots: 64 → 1020");
+    assert_eq!(added["changes"][0], "tiers.proxy.limits.slots: 64 → 1024");
     assert!(
         added["failed_ratio"]["median"].as_f64().unwrap() < 0.001,
         "{added}"

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use plimsoll_analysis::explain::{self, Knob};
 use plimsoll_core::record::Record;
-use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Cause, Confidence, Limit};
 use plimsoll_lab::experiment::{Tier, Variant};
 
@@ -152,12 +151,7 @@ fn turn(tier: &mut Tier, limit: &Limit, failed: f64) -> Result<String, String> {
             Knob::Instances => continue,
         };
         let (key, from, to) = path;
-        return Ok(format!(
-            "tiers.{}.{key}: {} → {}",
-            tier.name,
-            three_digits(from),
-            three_digits(to)
-        ));
+        return Ok(format!("tiers.{}.{key}: {from} → {to}", tier.name));
     }
     Err(format!(
         "{cause}: the file has no knob for it; a variant that moves it, and only it, would decide"
