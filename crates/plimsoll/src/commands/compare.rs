@@ -46,10 +46,12 @@ pub(crate) struct Loaded {
 }
 
 /// How the runs belong together, beside what the flags say.
-struct Asked {
-    design: Design,
-    is_calibration: bool,
-    seed: u64,
+pub(crate) struct Asked {
+    pub(crate) design: Design,
+    pub(crate) is_calibration: bool,
+    pub(crate) seed: u64,
+    /// See `Question`.
+    pub(crate) pairs: Option<Vec<(String, String)>>,
 }
 
 fn primary(args: &JudgeArgs) -> Result<Option<Figure>> {
@@ -77,6 +79,16 @@ fn margin(args: &JudgeArgs) -> Result<f64> {
 fn compared(
     sides: Vec<(String, Vec<Loaded>)>,
     judge: &JudgeArgs,
+    asked: &Asked,
+) -> Result<Comparison> {
+    judged(sides, primary(judge)?, margin(judge)?, asked)
+}
+
+/// The same with the figure and the margin themselves.
+pub(crate) fn judged(
+    sides: Vec<(String, Vec<Loaded>)>,
+    primary: Option<Figure>,
+    margin_ratio: f64,
     asked: &Asked,
 ) -> Result<Comparison> {
     let first = sides.iter().flat_map(|(_, runs)| runs).next();
@@ -107,14 +119,15 @@ fn compared(
     }
     let question = Question {
         design: asked.design,
-        primary: primary(judge)?,
-        margin_ratio: margin(judge)?,
+        primary,
+        margin_ratio,
         share_margin: share_margin.unwrap_or(compare::SHARE_MARGIN),
         seed: asked.seed,
         is_calibration: asked.is_calibration,
         is_open,
         objective: objectives.map(|objectives| objectives.to_string()),
         load: load.unwrap_or_default(),
+        pairs: asked.pairs.clone(),
     };
     Ok(compare::compare(variants, mismatches, &question))
 }
