@@ -22,7 +22,7 @@ fn variant(name: &str, values: [f64; 2]) -> Variant {
     }
 }
 
-fn contrast(figure: Figure, (a, b): (f64, f64), standing: Standing) -> Contrast {
+pub(crate) fn contrast(figure: Figure, (a, b): (f64, f64), standing: Standing) -> Contrast {
     let estimate = match figure.scale() {
         Scale::Ratio => b / a,
         Scale::Difference => b - a,
@@ -58,7 +58,7 @@ fn contrast(figure: Figure, (a, b): (f64, f64), standing: Standing) -> Contrast 
     }
 }
 
-fn sample() -> Comparison {
+pub(crate) fn sample() -> Comparison {
     let never = Contrast {
         estimate: f64::INFINITY,
         interval: None,

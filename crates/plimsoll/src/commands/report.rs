@@ -1,7 +1,10 @@
 //! `plimsoll report RECORD…`: one self-contained HTML file.
 
+mod experiment;
+
 use anyhow::{Context as _, Result};
 use plimsoll_core::record::Record;
+use plimsoll_report::variants;
 
 use crate::args::ReportArgs;
 use crate::exit::Exit;
@@ -18,7 +21,10 @@ pub(crate) fn execute(args: &ReportArgs) -> Result<Exit> {
             record.verdict = Some(verdicts::of(record));
         }
     }
-    let html = plimsoll_report::html::render(&read);
+    let html = match experiment::of(&args.records, &read) {
+        Some(experiment) => variants::html(&experiment, env!("CARGO_PKG_VERSION")),
+        None => plimsoll_report::html::render(&read),
+    };
     std::fs::write(&args.out, html)
         .with_context(|| format!("write report {}", args.out.display()))?;
     output::progress(&format!("report  {}", args.out.display()));
