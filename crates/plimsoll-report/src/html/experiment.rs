@@ -183,7 +183,7 @@ fn bar(ratio: f64) -> String {
 }
 
 /// The first limit of each variant with its evidence, and what is expected next.
-fn limits(out: &mut String, experiment: &Experiment<'_>) {
+pub(super) fn limits(out: &mut String, experiment: &Experiment<'_>) {
     out.push_str("<section><h2>What gives way first, and how that is known</h2><div class=\"scroll\"><table class=\"vt\"><thead><tr><th class=\"l\">variant</th><th class=\"l\" style=\"width:20%\">first limit</th><th class=\"l\" style=\"width:30%\">evidence</th><th class=\"l\" style=\"width:40%\">ruled out</th></tr></thead><tbody>");
     for variant in &experiment.variants {
         let Some(said) = variant.first() else {

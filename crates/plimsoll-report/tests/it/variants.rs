@@ -31,7 +31,12 @@ pub(crate) fn pages() -> Vec<(&'static str, String)> {
     ]
     .map(|name| ramped(played(name, &[520.0])))
     .into();
+    let runs = [played("A", &six), played("2A", &six)];
+    let runs = experiment(&runs, None);
+    let compared = against(1.3, better.clone());
+    let compared = plimsoll_report::html::comparison(&compared, Some(&runs), "0.1.0");
     vec![
+        ("compare, with its records", compared),
         ("lab, one run", page(&two(), None)),
         (
             "lab, six runs",

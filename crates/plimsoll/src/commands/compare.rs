@@ -1,5 +1,6 @@
 //! `plimsoll compare`: variants beside each other, played in turns or read from records.
 
+mod kept;
 mod live;
 mod order;
 mod saved;
@@ -12,6 +13,8 @@ use plimsoll_core::units::parse_ratio;
 use plimsoll_report::terminal::Style;
 use plimsoll_report::view::comparison as words;
 use plimsoll_report::{html, json, markdown, terminal};
+
+use kept::Kept;
 
 use crate::args::{CompareArgs, FailOnArg, Format, JudgeArgs};
 use crate::exit::Exit;
@@ -146,7 +149,9 @@ fn conclude(
     page: Option<&std::path::Path>,
 ) -> Result<Exit> {
     if let Some(path) = page {
-        let html = html::comparison(comparison, env!("CARGO_PKG_VERSION"));
+        let kept = Kept::of(comparison);
+        let runs = kept.as_ref().map(Kept::experiment);
+        let html = html::comparison(comparison, runs.as_ref(), env!("CARGO_PKG_VERSION"));
         std::fs::write(path, html).with_context(|| format!("write report {}", path.display()))?;
     }
     output::data(&match args.judge.format {
