@@ -265,3 +265,58 @@ fn joins(axis: Axis, last: f64, key: f64) -> bool {
         (key - last).abs() < 0.5
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_core::Outcome;
+
+    use super::*;
+
+    fn sample(at: f64, ok: u64, failed: u64) -> Point {
+        let mut tally = Tally::default();
+        for (outcome, count) in [(Outcome::Ok, ok), (Outcome::Eof, failed)] {
+            for _ in 0..count {
+                tally.record(outcome, Nanos::from_millis(10), None, 0, &[]);
+            }
+        }
+        Point {
+            at,
+            seconds: 1.0,
+            tally,
+        }
+    }
+
+    #[test]
+    fn neighbours_become_one_point_and_no_attempt_is_lost() {
+        let samples: Vec<Point> = (1..=100).map(|n| sample(f64::from(n), 3, 1)).collect();
+        let points = merged(samples, Axis::Users, 100.0);
+        assert_eq!(points.len(), BINS);
+        let attempts: u64 = points.iter().map(|point| point.tally.attempts()).sum();
+        assert_eq!(attempts, 400);
+        let seconds: f64 = points.iter().map(|point| point.seconds).sum();
+        assert!((seconds - 100.0).abs() < 1e-9);
+        for point in &points {
+            assert!((point.goodput_per_s() - 3.0).abs() < 1e-9, "{point:?}");
+            assert!((point.attempts_per_s() - 4.0).abs() < 1e-9, "{point:?}");
+        }
+    }
+
+    #[test]
+    fn levels_of_a_search_are_points_of_their_own_unless_they_are_the_same() {
+        let samples = [200.0, 100.0, 101.0, 400.0].map(|at| sample(at, 5, 0));
+        let points = merged(samples.to_vec(), Axis::Levels, 400.0);
+        let places: Vec<f64> = points.iter().map(|point| point.at).collect();
+        assert_eq!(places, [100.5, 200.0, 400.0]);
+    }
+
+    #[test]
+    fn a_load_holds_only_if_every_clause_does() {
+        let holds = |objectives: &str, failed| {
+            sample(1.0, 100, failed).holds(&Objectives::parse(objectives).unwrap())
+        };
+        assert!(holds("p95<20ms,errors<1%", 0));
+        assert!(!holds("p95<5ms,errors<1%", 0), "too slow");
+        assert!(!holds("p95<20ms,errors<1%", 2), "fails too often");
+        assert!(!holds("p95<20ms", 10), "a failure is infinitely late");
+    }
+}

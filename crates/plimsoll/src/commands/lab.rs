@@ -18,6 +18,7 @@ use plimsoll_lab::tiers::Ports;
 
 use crate::args::LabArgs;
 use crate::exit::{Exit, Failure};
+use crate::script::console;
 use crate::session::interrupt_flag;
 use crate::{machine, output};
 use play::Played;
@@ -42,6 +43,7 @@ pub(crate) fn execute(args: &LabArgs) -> Result<Exit> {
         output::progress(text.trim_end());
     }
     let folder = folder(args)?;
+    console::show_only_errors();
     let stop = interrupt_flag()?;
     let played = play_all(&plan, &ports, &folder, args, &stop)?;
     let Some(played) = played else {

@@ -13,12 +13,19 @@ use crate::machine;
 use crate::output;
 
 static VERBOSE: AtomicBool = AtomicBool::new(false);
+static ONLY_ERRORS: AtomicBool = AtomicBool::new(false);
 /// Where lines of `console` go instead (`consoleOutput`).
 static FILE: OnceLock<Mutex<File>> = OnceLock::new();
 
 /// Shows what is only for debugging, too.
 pub(crate) fn be_verbose() {
     VERBOSE.store(true, Ordering::Relaxed);
+}
+
+/// A warning for every failed request is more than anybody reads where failures are what is looked for; the record
+/// counts them by kind.
+pub(crate) fn show_only_errors() {
+    ONLY_ERRORS.store(true, Ordering::Relaxed);
 }
 
 /// Lines of `console` are appended to this file from now on.
@@ -33,6 +40,9 @@ pub(crate) fn write_to(path: &Path) -> Result<()> {
 /// `time="…" level=info msg="…" source=console`.
 pub(crate) fn line(level: Level, message: &str, source: Option<&str>) {
     if level == Level::Debug && !VERBOSE.load(Ordering::Relaxed) {
+        return;
+    }
+    if level != Level::Error && ONLY_ERRORS.load(Ordering::Relaxed) {
         return;
     }
     let time = machine::wall_time();

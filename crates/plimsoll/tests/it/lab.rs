@@ -91,11 +91,13 @@ fn the_page_is_there_and_made_again_of_the_records(folder: &Folder, stdout: &str
         let rest = text.split_once("<h1>").unwrap().1;
         rest.split_once("</h1>").unwrap().0.to_owned()
     };
-    let records = ["A-1", "A-2", "B-1", "B-2"].map(|run| format!("out/{run}/run.plimsoll.jsonl"));
-    let mut args = vec!["report", "-o", "again.html"];
-    args.extend(records.iter().map(String::as_str));
-    let (code, _, stderr) = plimsoll(folder, &args);
+    let (code, _, stderr) = plimsoll(folder, &["report", "-o", "again.html", "out"]);
     assert_eq!(code, 0, "{stderr}");
+    let nothing = plimsoll(folder, &["report", "out/A-1/app"]);
+    assert!(
+        nothing.0 == 104 && nothing.2.contains("has no run.plimsoll.jsonl"),
+        "{nothing:?}"
+    );
     assert_eq!(headline("again.html"), headline("out/report.html"));
 }
 
