@@ -321,7 +321,8 @@ pub(crate) struct AuditArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Records to show side by side, in this order
+    /// Records to show side by side, in this order, or a folder of them; those of one experiment of the lab make its
+    /// page
     #[arg(value_name = "RECORD", required = true)]
     pub(crate) records: Vec<PathBuf>,
 

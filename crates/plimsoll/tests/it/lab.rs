@@ -76,10 +76,29 @@ fn variants_stand_side_by_side_and_every_run_leaves_a_record() {
         assert!(std::fs::metadata(folder.file(&format!("out/{run}/app.log"))).is_ok());
         header_says_the_set_up(&std::fs::read_to_string(&record).unwrap(), run);
     }
+    the_page_is_there_and_made_again_of_the_records(&folder, &stdout);
     let document = std::fs::read_to_string(folder.file("out/lab.json")).unwrap();
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["variants"][1]["runs"].as_array().unwrap().len(), 2);
     processes::assert_none_mention(&folder);
+}
+
+/// Named last of all by the lab; `plimsoll report` on its records says the same.
+fn the_page_is_there_and_made_again_of_the_records(folder: &Folder, stdout: &str) {
+    assert!(stdout.contains("  report   out/report.html\n"), "{stdout}");
+    let headline = |page: &str| -> String {
+        let text = std::fs::read_to_string(folder.file(page)).unwrap();
+        let rest = text.split_once("<h1>").unwrap().1;
+        rest.split_once("</h1>").unwrap().0.to_owned()
+    };
+    let (code, _, stderr) = plimsoll(folder, &["report", "-o", "again.html", "out"]);
+    assert_eq!(code, 0, "{stderr}");
+    let nothing = plimsoll(folder, &["report", "out/A-1/app"]);
+    assert!(
+        nothing.0 == 104 && nothing.2.contains("has no run.plimsoll.jsonl"),
+        "{nothing:?}"
+    );
+    assert_eq!(headline("again.html"), headline("out/report.html"));
 }
 
 fn header_says_the_set_up(record: &str, run: &str) {
@@ -130,7 +149,7 @@ fn a_suspected_limit_is_moved_and_confirmed() {
     assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
     assert!(stderr.contains("--confirm adds one run"), "{stderr}");
     let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    let limit = &document["variants"][0]["limit"];
+    let limit = &document["variants"][0]["first_limit"];
     if code == 3 {
         // A gate that failed on a busy machine withholds the cause, and so there is nothing to confirm.
         assert!(limit.is_null(), "{limit}");

@@ -148,6 +148,7 @@ impl Play<'_> {
         LabSetup {
             experiment: self.plan.experiment.title.clone(),
             variant: variant.name.clone(),
+            about: variant.about.clone(),
             run: self.run.number,
             runs: self.plan.experiment.runs,
             base: variant.base.clone(),
