@@ -96,20 +96,12 @@ fn optional(
 
 fn first_limit(variant: &Variant<'_>) -> Option<Value> {
     let said = variant.first()?;
-    let mut value = json!({
+    Some(json!({
         "limit": said.limit,
         "confidence": confidence_word(said.confidence),
         "runs_count": said.runs,
         "of_runs_count": said.of,
-    });
-    if let (Some(limit), Some(fields)) = (&variant.limit, value.as_object_mut()) {
-        fields.insert("cause".to_owned(), json!(limit.cause));
-        fields.insert("evidence".to_owned(), json!(limit.evidence));
-        if let Some(tier) = &limit.tier {
-            fields.insert("tier".to_owned(), json!(tier));
-        }
-    }
-    Some(value)
+    }))
 }
 
 fn tier(tier: &TierUse) -> Value {
