@@ -51,6 +51,19 @@ pub struct Question {
     pub is_open: bool,
     pub objective: Option<String>,
     pub load: String,
+    /// The comparisons that are asked, as (variant, baseline) by name; every pair without it. What is not asked
+    /// costs no correction.
+    pub pairs: Option<Vec<(String, String)>>,
+}
+
+impl Question {
+    fn asks(&self, variant: &Variant, baseline: &Variant) -> bool {
+        let is_it =
+            |(one, other): &(String, String)| *one == variant.name && *other == baseline.name;
+        self.pairs
+            .as_ref()
+            .is_none_or(|pairs| pairs.iter().any(is_it))
+    }
 }
 
 /// Holds every variant against every other, the first being the one to beat.
@@ -153,7 +166,8 @@ fn family(variants: &[Variant], figures: &[Figure], asked: &Question) -> Vec<Con
     let mut contrasts = Vec::new();
     for figure in figures {
         for (index, variant) in variants.iter().enumerate() {
-            for baseline in variants.iter().take(index) {
+            let before = variants.iter().take(index);
+            for baseline in before.filter(|baseline| asked.asks(variant, baseline)) {
                 contrasts.extend(contrast(*figure, baseline, variant, asked));
             }
         }

@@ -38,11 +38,22 @@ pub const REST: [Token; 11] = [
     token("fail", "#b3261e", "#ff8a80"),
 ];
 
+/// Variants of an experiment, in their order; the first, which the others are compared with, is grey.
+pub const VARIANTS: [Token; 7] = [
+    token("v0", "#46505a", "#b3bcc5"),
+    token("v1", "#dd6223", "#ff906d"),
+    token("v2", "#0092ff", "#3380c5"),
+    token("v3", "#6d0080", "#ffcf51"),
+    token("v4", "#839b6e", "#44ffb5"),
+    token("v5", "#c978b8", "#e63270"),
+    token("v6", "#830000", "#a27400"),
+];
+
 /// Both grounds as custom properties of a style sheet: light, then dark.
 pub fn properties() -> [String; 2] {
     let of = |pick: fn(&Token) -> &'static str| {
         let mut text = String::new();
-        for token in OUTCOMES.iter().chain(&REST) {
+        for token in OUTCOMES.iter().chain(&REST).chain(&VARIANTS) {
             put!(text, "--{}:{};", token.name, pick(token));
         }
         text

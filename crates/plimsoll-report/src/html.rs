@@ -3,11 +3,15 @@
 mod chart_hero;
 mod chart_outcomes;
 mod chart_pairs;
+mod chart_panels;
 mod chart_response;
+mod chart_shares;
 mod chart_spectrum;
+mod chart_variants;
 mod compare;
 mod comparison;
 mod decided;
+mod experiment;
 mod gates;
 mod head;
 mod levels;
@@ -19,6 +23,7 @@ mod svg;
 mod tiers;
 
 pub use comparison::comparison;
+pub(crate) use experiment::experiment;
 pub(crate) use paint::token as lane_token;
 use plimsoll_core::record::Record;
 

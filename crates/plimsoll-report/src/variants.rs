@@ -1,20 +1,29 @@
-//! Variants of an experiment side by side: one reading of their runs, as text, Markdown and JSON.
+//! Variants of an experiment side by side: one reading of their runs, as text, Markdown, JSON and HTML.
 
 mod after;
+mod capacity;
 mod cell;
+mod document;
+mod limits;
+pub(crate) mod load_line;
+pub(crate) mod rows;
 mod text;
+pub(crate) mod tiers;
+mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_core::Outcome;
+use plimsoll_core::comparison::{Comparison, Contrast};
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::{GateState, Limit, Verdict};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::format;
-use crate::json;
-use crate::view::{GateTally, cause_words, confidence_word};
-use cell::{Spread, spread, times};
+
+pub(crate) use capacity::Capacity;
+pub(crate) use load_line::LoadLines;
+pub(crate) use verdict::Answer;
 
 /// What is compared.
 #[derive(Debug)]
@@ -26,6 +35,10 @@ pub struct Experiment<'a> {
     pub warnings: Vec<String>,
     /// Where the records are.
     pub folder: String,
+    /// Every variant against its base over the runs, where there are several.
+    pub comparison: Option<Comparison>,
+    /// Path of the page, if one is written.
+    pub report: Option<String>,
 }
 
 /// One variant with its runs.
@@ -61,14 +74,10 @@ pub struct Run<'a> {
     pub record: &'a Record,
 }
 
-impl Experiment<'_> {
+impl<'a> Experiment<'a> {
     /// `single run, no interval` or what the ranges are.
-    fn replication(&self) -> String {
-        let counts = self
-            .variants
-            .iter()
-            .map(|variant| variant.runs.len() as u64);
-        match counts.max().unwrap_or(0) {
+    pub(crate) fn replication(&self) -> String {
+        match self.most_runs() {
             0 | 1 => "single run, no interval".to_owned(),
             most => format!(
                 "median of {}, with the lowest and the highest",
@@ -77,8 +86,31 @@ impl Experiment<'_> {
         }
     }
 
+    pub(crate) fn most_runs(&self) -> u64 {
+        let counts = self
+            .variants
+            .iter()
+            .map(|variant| variant.runs.len() as u64);
+        counts.max().unwrap_or(0)
+    }
+
+    pub(crate) fn variant(&self, name: &str) -> Option<&Variant<'a>> {
+        self.variants.iter().find(|variant| variant.name == name)
+    }
+
+    pub(crate) fn base_of(&self, variant: &Variant<'_>) -> Option<&Variant<'a>> {
+        variant.base.and_then(|base| self.variant(base))
+    }
+
+    /// The variant against its base in the figure that the experiment is decided by.
+    pub(crate) fn contrast(&self, variant: &Variant<'_>) -> Option<&Contrast> {
+        let base = variant.base?;
+        let mut primaries = self.comparison.as_ref()?.primaries();
+        primaries.find(|contrast| contrast.variant == variant.name && contrast.baseline == base)
+    }
+
     /// The warnings, and those that follow from what the variants differ in and from their gates.
-    fn remarks(&self) -> Vec<String> {
+    pub(crate) fn remarks(&self) -> Vec<String> {
         let mut remarks = self.warnings.clone();
         for variant in &self.variants {
             if let (Some(base), true) = (variant.base, variant.changes.len() > 1) {
@@ -94,75 +126,11 @@ impl Experiment<'_> {
         remarks
     }
 
-    /// The rows of the table: a name, and a cell for each variant.
-    fn rows(&self) -> Vec<(String, Vec<String>)> {
-        let mut rows = Vec::new();
-        let mut row = |name: &str, cell: &dyn Fn(&Variant<'_>) -> String| {
-            let cells: Vec<String> = self.variants.iter().map(cell).collect();
-            rows.push((name.to_owned(), cells));
-        };
-        row("goodput", &|v| {
-            spread(&v.figures(|f| f.goodput_per_s)).text(format::rate)
-        });
-        row("throughput", &|v| {
-            spread(&v.figures(|f| f.throughput_per_s)).text(format::rate)
-        });
-        row("offered", &|v| {
-            spread(&v.figures(|f| f.offered_per_s)).text(format::rate)
-        });
-        row("failed", &|v| {
-            spread(&v.figures(failed_ratio)).text(format::percent)
-        });
-        for outcome in self.failures() {
-            row(&format!("  {}", outcome.name()), &|v| {
-                let share = v.figures(|f| share(f, outcome));
-                spread(&share).text(format::percent)
-            });
-        }
-        rows.extend(after::rows(self));
-        let mut row = |name: &str, cell: &dyn Fn(&Variant<'_>) -> String| {
-            let cells: Vec<String> = self.variants.iter().map(cell).collect();
-            rows.push((name.to_owned(), cells));
-        };
-        row("p50", &|v| {
-            times(v.verdicts().map(|f| f.response_time_ns.p50))
-        });
-        row("p95", &|v| {
-            times(v.verdicts().map(|f| f.response_time_ns.p95))
-        });
-        row("p99", &|v| {
-            times(v.verdicts().map(|f| f.response_time_ns.p99))
-        });
-        if self
-            .variants
-            .iter()
-            .any(|v| v.verdicts().any(|f| !f.objectives.is_empty()))
-        {
-            row("objectives", &|v| v.objectives());
-        }
-        row("gives way first", &|v| v.first_limit());
-        row("then", &|v| v.next_limit());
-        row("gates", &|v| v.gates());
-        row("differs in", &|v| match (v.base, v.changes) {
-            (None, _) => format::ABSENT.to_owned(),
-            (Some(base), []) => format!("nothing from {base}"),
-            (Some(_), changes) => changes.join("; "),
-        });
-        rows
-    }
-
     /// Failures that occurred anywhere.
-    fn failures(&self) -> Vec<Outcome> {
+    pub(crate) fn failures(&self) -> Vec<Outcome> {
         let occurred = |outcome: &Outcome| {
-            self.variants
-                .iter()
-                .flat_map(Variant::verdicts)
-                .any(|verdict| {
-                    verdict
-                        .outcomes
-                        .get(outcome)
-                        .is_some_and(|count| *count > 0)
-                })
+            let mut verdicts = self.variants.iter().flat_map(Variant::verdicts);
+            verdicts.any(|verdict| share(verdict, *outcome) > 0.0)
         };
         let failures = Outcome::ALL
             .into_iter()
@@ -171,35 +139,61 @@ impl Experiment<'_> {
     }
 }
 
-impl Variant<'_> {
-    fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
-        self.runs
-            .iter()
-            .filter_map(|run| run.record.verdict.as_ref())
+impl<'a> Variant<'a> {
+    /// The runs whose figures are shown: the valid ones; all of them where none is.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Run<'a>> {
+        let any_valid = self.is_valid();
+        let of = move |run: &&Run<'a>| run.is_valid() || !any_valid && run.record.verdict.is_some();
+        self.runs.iter().filter(of)
+    }
+
+    /// At least one run carries a verdict.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.runs.iter().any(Run::is_valid)
+    }
+
+    pub(crate) fn verdicts(&self) -> impl Iterator<Item = &'a Verdict> {
+        self.shown().filter_map(|run| run.record.verdict.as_ref())
+    }
+
+    pub(crate) fn median(&self, of: impl Fn(&Verdict) -> f64) -> Option<f64> {
+        cell::spread(&self.figures(of)).median
+    }
+
+    pub(crate) fn figures(&self, of: impl Fn(&Verdict) -> f64) -> Vec<f64> {
+        self.verdicts().map(of).collect()
     }
 
     /// How many runs carry no verdict, and which gates failed in them.
     fn invalid(&self) -> Option<String> {
-        let count = self.verdicts().filter(|verdict| !verdict.valid).count();
-        if count == 0 {
+        let invalid: Vec<&Run<'_>> = self.runs.iter().filter(|run| !run.is_valid()).collect();
+        if invalid.is_empty() {
             return None;
         }
-        let gates = self.verdicts().flat_map(|verdict| &verdict.gates);
+        let gates = invalid
+            .iter()
+            .filter_map(|run| run.record.verdict.as_ref())
+            .flat_map(|verdict| &verdict.gates);
         let failed = gates.filter(|gate| gate.state == GateState::Fail);
         let named: BTreeSet<String> = failed
             .map(|gate| format!("gate {} {} ({})", gate.number, gate.name, gate.note))
             .collect();
-        let named: Vec<String> = named.into_iter().collect();
+        let mut named: Vec<String> = named.into_iter().collect();
+        if named.is_empty() {
+            named.push("interrupted, or not judged".to_owned());
+        }
+        let used = if self.is_valid() {
+            "; the others are what is shown"
+        } else {
+            "; its figures are shown and carry no claim"
+        };
         Some(format!(
-            "{}: {count} of {} carry no verdict: {}",
+            "{}: {} of {} carry no verdict: {}{used}",
             self.name,
+            invalid.len(),
             format::plural(self.runs.len() as u64, "run", "runs"),
             named.join("; ")
         ))
-    }
-
-    fn figures(&self, of: impl Fn(&Verdict) -> f64) -> Vec<f64> {
-        self.verdicts().map(of).collect()
     }
 
     /// Texts of all runs with how often each occurred, the most frequent first.
@@ -222,60 +216,28 @@ impl Variant<'_> {
             }
         }
     }
+}
 
-    fn first_limit(&self) -> String {
-        if let Some(limit) = &self.limit {
-            return limit_words(limit);
-        }
-        self.said(|verdict| match &verdict.limit {
-            Some(limit) => limit_words(limit),
-            None => "not said: the run is not valid".to_owned(),
-        })
-    }
-
-    fn next_limit(&self) -> String {
-        self.said(|verdict| match &verdict.next_limit {
-            Some(next) => format!("{} of {}", next.resource, next.tier),
-            None => format::ABSENT.to_owned(),
-        })
-    }
-
-    fn gates(&self) -> String {
-        self.said(|verdict| GateTally::of(&verdict.gates).words())
-    }
-
-    fn objectives(&self) -> String {
-        self.said(|verdict| {
-            let parts: Vec<String> = verdict
-                .objectives
-                .iter()
-                .map(|o| format!("{}: {:?}", o.clause, o.judgement).to_lowercase())
-                .collect();
-            parts.join(", ")
-        })
+impl Run<'_> {
+    pub(crate) fn is_valid(&self) -> bool {
+        let verdict = self.record.verdict.as_ref();
+        verdict.is_some_and(|verdict| verdict.valid)
     }
 }
 
-/// `connection slots of proxy, confirmed`
-fn limit_words(limit: &Limit) -> String {
-    let tier = limit.tier.as_deref();
-    let tier = tier.map_or(String::new(), |tier| format!(" of {tier}"));
-    let confidence = confidence_word(limit.confidence);
-    format!("{}{tier}, {confidence}", cause_words(limit.cause))
-}
-
-fn failed_ratio(verdict: &Verdict) -> f64 {
-    let failed = |outcome: &Outcome| outcome.is_failure();
-    let failures: u64 = verdict
+/// Failed attempts as a share of all.
+pub(crate) fn failed_ratio(verdict: &Verdict) -> f64 {
+    let failures = verdict
         .outcomes
         .iter()
-        .filter(|(outcome, _)| failed(outcome))
-        .map(|(_, count)| count)
-        .sum();
-    ratio(failures, verdict.attempts_count)
+        .filter(|(outcome, _)| outcome.is_failure());
+    ratio(
+        failures.map(|(_, count)| count).sum(),
+        verdict.attempts_count,
+    )
 }
 
-fn share(verdict: &Verdict, outcome: Outcome) -> f64 {
+pub(crate) fn share(verdict: &Verdict, outcome: Outcome) -> f64 {
     let count = verdict.outcomes.get(&outcome).copied().unwrap_or(0);
     ratio(count, verdict.attempts_count)
 }
@@ -288,53 +250,22 @@ fn ratio(part: u64, whole: u64) -> f64 {
     }
 }
 
-/// The table for a terminal.
+/// The verdict and the table for a terminal.
 pub fn text(experiment: &Experiment<'_>, columns: usize) -> String {
     text::table(experiment, columns)
 }
 
-/// The table for a pull request.
+/// The same for a pull request.
 pub fn markdown(experiment: &Experiment<'_>) -> String {
     text::markdown(experiment)
 }
 
-/// One document: for each variant the spread of its figures, and the summary of every run.
+/// One document: the verdict, for each variant the spread of its figures, and the summary of every run.
 pub fn document(experiment: &Experiment<'_>) -> Value {
-    let variants: Vec<Value> = experiment.variants.iter().map(variant).collect();
-    json!({
-        "schema": "plimsoll.lab/1",
-        "title": experiment.title,
-        "replication": experiment.replication().replace(format::NBSP, " "),
-        "warnings": experiment.remarks(),
-        "variants": variants,
-    })
+    document::of(experiment)
 }
 
-fn variant(variant: &Variant<'_>) -> Value {
-    let runs: Vec<Value> = variant
-        .runs
-        .iter()
-        .map(|run| {
-            let mut one = json!({ "record": run.path, "summary": json::document(run.record) });
-            if let (Some(after), Some(fields)) = (after::document(run.record), one.as_object_mut())
-            {
-                fields.insert("after".to_owned(), after);
-            }
-            one
-        })
-        .collect();
-    let of = |figure: fn(&Verdict) -> f64| {
-        let Spread { median, low, high } = spread(&variant.figures(figure));
-        json!({ "median": median, "lowest": low, "highest": high })
-    };
-    json!({
-        "name": variant.name,
-        "about": variant.about,
-        "base": variant.base,
-        "changes": variant.changes,
-        "goodput_per_s": of(|f| f.goodput_per_s),
-        "throughput_per_s": of(|f| f.throughput_per_s),
-        "failed_ratio": of(failed_ratio),
-        "runs": runs,
-    })
+/// The page of the experiment; `version` is the program's that made it.
+pub fn html(experiment: &Experiment<'_>, version: &str) -> String {
+    crate::html::experiment(experiment, version)
 }

@@ -321,7 +321,8 @@ pub(crate) struct AuditArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Records to show side by side, in this order
+    /// Records to show side by side, in this order, or a folder of them; those of one experiment of the lab make its
+    /// page
     #[arg(value_name = "RECORD", required = true)]
     pub(crate) records: Vec<PathBuf>,
 
@@ -371,6 +372,11 @@ pub(crate) struct LabArgs {
     /// Runs of each variant, interleaved; instead of what the experiment says
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: Option<u32>,
+
+    /// Then move each suspected limit that no variant moves, alone, in one run more, and see whether the system
+    /// follows as predicted: only that makes a limit confirmed
+    #[arg(long)]
+    pub(crate) confirm: bool,
 
     /// One run of each variant, in at most 8 minutes: a look, without an interval
     #[arg(long, conflicts_with = "repeat")]

@@ -1,7 +1,7 @@
 //! One file per command.
 
 mod audit;
-mod compare;
+pub(crate) mod compare;
 mod docdb;
 mod doctor;
 mod explain;

@@ -1,5 +1,6 @@
 //! Plimsoll's command line: parses intent, wires the crates together, sets the exit code.
 
+mod against_bases;
 mod args;
 mod commands;
 mod config;

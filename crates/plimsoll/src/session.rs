@@ -25,7 +25,7 @@ use crate::page::{Page, PageOptions};
 use crate::watching::Watcher;
 use crate::{machine, output};
 
-const DEFAULT_NAME: &str = "run.plimsoll.jsonl";
+pub(crate) const DEFAULT_NAME: &str = "run.plimsoll.jsonl";
 /// A period is over when less than half a window is missing.
 const HALF_A_WINDOW: Nanos = Nanos::from_millis(500);
 

@@ -24,6 +24,7 @@ fn asked(design: Design) -> Question {
         is_open: false,
         objective: None,
         load: String::new(),
+        pairs: None,
     }
 }
 
@@ -252,6 +253,35 @@ fn a_mismatch_withholds_what_it_touches() {
     assert_eq!(figures(Effect::Withholds, false), [Figure::Goodput]);
     assert_eq!(figures(Effect::Withholds, true), []);
     assert_eq!(figures(Effect::Incomparable, false), []);
+}
+
+#[test]
+fn only_what_is_asked_is_compared_and_corrected_for() {
+    let rising = |factor: f64| [100.0, 101.0, 99.0, 102.0, 98.0, 103.0].map(|v| v * factor);
+    let variants = || {
+        [("A", 1.0), ("B", 1.2), ("C", 1.4)]
+            .map(|(name, factor)| variant(name, Figure::Goodput, &rising(factor)))
+            .to_vec()
+    };
+    let all = compare(variants(), Vec::new(), &asked(Design::Paired));
+    assert_eq!(all.contrasts.len(), 3);
+    let only = Question {
+        pairs: Some(vec![("C".to_owned(), "B".to_owned())]),
+        ..asked(Design::Paired)
+    };
+    let compared = compare(variants(), Vec::new(), &only);
+    let [contrast] = compared.contrasts.as_slice() else {
+        panic!("{:?}", compared.contrasts);
+    };
+    assert_eq!(
+        (contrast.variant.as_str(), contrast.baseline.as_str()),
+        ("C", "B")
+    );
+    assert_eq!(
+        (contrast.family_count, contrast.p_adjusted),
+        (1, 2.0 / 64.0)
+    );
+    assert_eq!(contrast.standing, Standing::Better);
 }
 
 /// One set of runs of two variants: the second `ratio` times the first, each run off by `noise`

@@ -10,6 +10,9 @@ pub struct LabSetup {
     /// Title of the experiment.
     pub experiment: String,
     pub variant: String,
+    /// What the variant shows, in the words of the experiment.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
     /// Of this variant, from 1.
     pub run: u32,
     pub runs: u32,

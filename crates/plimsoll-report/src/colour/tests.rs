@@ -101,8 +101,17 @@ fn sights(hex: &str) -> Vec<(&'static str, [f64; 3])> {
 
 #[test]
 fn any_two_outcome_colours_differ_for_every_sight() {
-    for (index, one) in OUTCOMES.iter().enumerate() {
-        for other in &OUTCOMES[index + 1..] {
+    assert_apart(&OUTCOMES);
+}
+
+#[test]
+fn any_two_variant_colours_differ_for_every_sight() {
+    assert_apart(&VARIANTS);
+}
+
+fn assert_apart(tokens: &[Token]) {
+    for (index, one) in tokens.iter().enumerate() {
+        for other in &tokens[index + 1..] {
             for (a, b) in [(one.light, other.light), (one.dark, other.dark)] {
                 for ((sight, a), (_, b)) in sights(a).into_iter().zip(sights(b)) {
                     let squares: f64 = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum();
@@ -138,7 +147,7 @@ fn text_and_marks_stand_out_from_their_ground() {
             );
         }
     }
-    for token in OUTCOMES {
+    for token in OUTCOMES.into_iter().chain(VARIANTS) {
         for (mark, bg) in [(token.light, ground.light), (token.dark, ground.dark)] {
             assert!(
                 contrast(mark, bg) >= 3.0,

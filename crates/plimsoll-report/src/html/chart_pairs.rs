@@ -2,6 +2,7 @@
 
 use plimsoll_core::comparison::{Comparison, Contrast, Scale, Standing};
 
+use super::chart_variants::shortened;
 use super::escape;
 use super::scale::Scale as Axis;
 use super::svg::{Anchor, Size, Svg};
@@ -146,11 +147,4 @@ fn draw(svg: &mut Svg, row: &Contrast, axis: &Axis, size: Size, y: f64) {
         row.because
     );
     svg.hit(0.0, y - ROW / 2.0, size.width(), ROW, &text);
-}
-
-fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most - 1).chain(['…']).collect()
 }

@@ -2,14 +2,17 @@
 
 use plimsoll_core::comparison::{Comparison, Contrast, Design, Effect, Figure, Standing, Variant};
 
-use super::{chart_pairs, close, escape, open};
+use super::{
+    chart_pairs, chart_panels, chart_shares, chart_variants, close, escape, experiment, open,
+};
 use crate::format;
+use crate::variants::{Experiment, LoadLines};
 use crate::view::comparison as words;
 
-/// The page of a comparison; `version` is the program's that made it.
+/// The page of a comparison; `runs` are its records as far as they were kept, `version` is the program's that made it.
 ///
 /// Every name is escaped, so that a hostile path or URL stays text.
-pub fn comparison(comparison: &Comparison, version: &str) -> String {
+pub fn comparison(comparison: &Comparison, runs: Option<&Experiment<'_>>, version: &str) -> String {
     let mut out = String::new();
     let headline = words::headline(comparison);
     open(&mut out, &headline);
@@ -38,12 +41,28 @@ pub fn comparison(comparison: &Comparison, version: &str) -> String {
         put!(out, "<p class=\"note\">{}</p>", escape(remark));
     }
     chart_pairs::section(&mut out, comparison);
+    if let Some(runs) = runs {
+        load_lines(&mut out, runs);
+    }
     side_by_side(&mut out, comparison);
+    if let Some(runs) = runs {
+        chart_shares::failures(&mut out, runs);
+        experiment::limits(&mut out, runs);
+        chart_shares::cost(&mut out, runs);
+    }
     contrasts(&mut out, comparison);
-    runs(&mut out, comparison);
+    list(&mut out, comparison);
     method(&mut out, comparison);
     close(&mut out, &escape(version));
     out
+}
+
+/// What every variant did under its load, second by second or level by level.
+fn load_lines(out: &mut String, runs: &Experiment<'_>) {
+    if let Some(lines) = LoadLines::of(runs).filter(LoadLines::is_drawable) {
+        chart_variants::section(out, runs, &lines);
+        chart_panels::section(out, runs, &lines);
+    }
 }
 
 fn masthead(out: &mut String, comparison: &Comparison) {
@@ -202,7 +221,7 @@ const fn class(standing: Standing) -> &'static str {
     }
 }
 
-fn runs(out: &mut String, comparison: &Comparison) {
+fn list(out: &mut String, comparison: &Comparison) {
     let figures = figures(comparison);
     out.push_str("<section><h2>The runs</h2><div class=\"scroll\"><table class=\"d\"><thead><tr><th class=\"l\">variant</th><th class=\"l\">record</th><th class=\"l\">started</th>");
     for figure in &figures {

@@ -1,13 +1,27 @@
 //! The style sheet and the one small script; both the same in every report.
 
-use crate::colour::properties;
+use crate::colour::{VARIANTS, properties};
 
 /// Colours of both grounds, then everything else.
 pub(super) fn sheet() -> String {
     let [light, dark] = properties();
     format!(
-        ":root{{{light}color-scheme:light dark}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}@media print{{:root{{{light}color-scheme:light}}}}{RULES}"
+        ":root{{{light}color-scheme:light dark}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}@media print{{:root{{{light}color-scheme:light}}}}{RULES}{}",
+        variants()
     )
+}
+
+/// Of each variant's colour: thick and thin line, dot.
+fn variants() -> String {
+    let mut rules = String::new();
+    for (index, token) in VARIANTS.iter().enumerate() {
+        let name = token.name;
+        put!(
+            rules,
+            "svg .l{index}{{stroke:var(--{name});stroke-width:2.4;stroke-linejoin:round}}svg .t{index}{{stroke:var(--{name});stroke-width:1.2;stroke-dasharray:4 3}}svg .f{index}{{fill:var(--{name})}}"
+        );
+    }
+    rules
 }
 
 const RULES: &str = "\
@@ -68,6 +82,7 @@ table.d{font-size:13px}table.d td,table.d th{padding-left:6px;padding-right:6px}
 .two{display:grid;grid-template-columns:1fr 1fr;gap:12px 48px;align-items:start}\
 .adv{list-style:none;margin:6px 0 0;padding:0;border-top:1px solid var(--ink3)}\
 .adv li{display:grid;grid-template-columns:minmax(0,22em) minmax(0,1fr);gap:4px 24px;padding:9px 0;border-bottom:1px solid var(--grid)}.adv span{color:var(--ink2)}\
+table.vt td,table.vt th{white-space:normal;min-width:9em}table.vt td:first-child,table.vt th:first-child{min-width:7em;padding-left:0}table.vt th b{color:var(--ink);font-size:14px;font-weight:650}\
 details{border-bottom:1px solid var(--rule)}summary{padding:9px 0;font-weight:600;cursor:pointer}\
 .facts{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:3px 20px;margin:0 0 12px;font-size:14px}.facts dt{color:var(--ink2)}.facts dd{margin:0;overflow-wrap:anywhere}\
 .multi{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(300px,100%),1fr));gap:20px 32px}.multi svg{max-width:440px}article header{padding-left:0;padding-right:0}\

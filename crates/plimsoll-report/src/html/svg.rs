@@ -146,6 +146,18 @@ impl Svg {
         );
     }
 
+    /// A closed outline with a fill of its own.
+    pub(super) fn area(&mut self, style: &str, points: &[(f64, f64)]) {
+        if points.len() < 3 {
+            return;
+        }
+        put!(
+            self.out,
+            "<path style=\"{style}\" d=\"{}z\"/>",
+            path(points)
+        );
+    }
+
     pub(super) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
         put!(
             self.out,

@@ -5,11 +5,12 @@ use plimsoll_core::record::{After, Record};
 use serde_json::{Value, json};
 
 use super::cell::spread;
+use super::rows::Row;
 use super::{Experiment, Variant};
 use crate::format;
 
-/// A row's name and its cells, one for each variant; none if no run looked.
-pub(super) fn rows(experiment: &Experiment<'_>) -> Vec<(String, Vec<String>)> {
+/// None if no run looked.
+pub(super) fn rows(experiment: &Experiment<'_>) -> Vec<Row> {
     let rows = ROWS.iter().filter_map(|row| {
         let figures = experiment
             .variants
@@ -18,44 +19,47 @@ pub(super) fn rows(experiment: &Experiment<'_>) -> Vec<(String, Vec<String>)> {
         let figures: Vec<Vec<f64>> = figures.collect();
         let looked = figures.iter().any(|runs| !runs.is_empty());
         let cells = figures.iter().map(|runs| spread(runs).text(row.show));
-        looked.then(|| (row.name.to_owned(), cells.collect()))
+        looked.then(|| Row {
+            name: row.name.to_owned(),
+            cells: cells.collect(),
+        })
     });
     rows.collect()
 }
 
-struct Row {
+struct Found {
     name: &'static str,
     of: Figure,
     show: fn(f64) -> String,
 }
 
-const ROWS: [Row; 6] = [
-    Row {
+const ROWS: [Found; 6] = [
+    Found {
         name: "accepted",
         of: accepted_per_s,
         show: format::rate,
     },
-    Row {
+    Found {
         name: "stored",
         of: stored_per_s,
         show: format::rate,
     },
-    Row {
+    Found {
         name: "backlog at the end",
         of: backlog,
         show: count,
     },
-    Row {
+    Found {
         name: "drained in",
         of: drained,
         show: format::seconds,
     },
-    Row {
+    Found {
         name: "left after the wait",
         of: left,
         show: count,
     },
-    Row {
+    Found {
         name: "lost, at least",
         of: lost,
         show: count,

@@ -6,10 +6,10 @@ use crate::format;
 
 /// Absent without a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Spread {
-    pub(super) median: Option<f64>,
-    pub(super) low: Option<f64>,
-    pub(super) high: Option<f64>,
+pub(crate) struct Spread {
+    pub(crate) median: Option<f64>,
+    pub(crate) low: Option<f64>,
+    pub(crate) high: Option<f64>,
 }
 
 pub(super) fn spread(values: &[f64]) -> Spread {

@@ -1,6 +1,6 @@
 //! The table of variants for a terminal and for a pull request.
 
-use super::Experiment;
+use super::{Answer, Experiment, LoadLines, rows};
 use crate::format;
 
 /// Between two columns.
@@ -9,15 +9,17 @@ const GAP: usize = 2;
 const NARROWEST: usize = 16;
 
 pub(super) fn table(experiment: &Experiment<'_>, columns: usize) -> String {
-    let rows = experiment.rows();
-    let first = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+    let lines = LoadLines::of(experiment);
+    let answer = Answer::of(experiment, lines.as_ref());
+    let rows = rows::all(experiment, lines.as_ref());
+    let first = rows.iter().map(|row| width(&row.name)).max().unwrap_or(0);
     let count = experiment.variants.len().max(1);
     let room = columns.saturating_sub(2 + first + count * GAP) / count;
     let each = |index: usize| {
         let head = experiment.variants.get(index).map_or(0, |v| width(v.name));
         let cells = rows
             .iter()
-            .map(|(_, cells)| cells.get(index).map_or(0, |cell| width(cell)));
+            .map(|row| row.cells.get(index).map_or(0, |cell| width(cell)));
         cells.fold(head, usize::max).min(room.max(NARROWEST))
     };
     let widths: Vec<usize> = (0..count).map(each).collect();
@@ -28,21 +30,36 @@ pub(super) fn table(experiment: &Experiment<'_>, columns: usize) -> String {
         format::clean(experiment.title),
         experiment.replication()
     );
+    paragraph(&mut out, &answer, columns);
     let names: Vec<String> = experiment
         .variants
         .iter()
         .map(|v| v.name.to_owned())
         .collect();
     line(&mut out, first, "", &names, &widths);
-    for (name, cells) in &rows {
-        line(&mut out, first, name, cells, &widths);
+    for row in &rows {
+        line(&mut out, first, &row.name, &row.cells, &widths);
     }
     out.push('\n');
     for remark in experiment.remarks() {
         putln!(out, "  ! {}", format::clean(&remark));
     }
+    if let Some(report) = &experiment.report {
+        putln!(out, "  report   {report}");
+    }
     putln!(out, "  records  {}", experiment.folder);
     out
+}
+
+/// The verdict, as wide as is read with ease.
+fn paragraph(out: &mut String, answer: &Answer, columns: usize) {
+    /// A longer line loses the eye on its way back.
+    const WIDEST: usize = 100;
+    let text = format::clean(&answer.paragraph());
+    for line in wrap(&text, columns.clamp(NARROWEST, WIDEST) - 2) {
+        putln!(out, "  {line}");
+    }
+    out.push('\n');
 }
 
 /// One row; a cell that is too long goes on in the next line.
@@ -97,12 +114,20 @@ pub(super) fn markdown(experiment: &Experiment<'_>) -> String {
         escape(experiment.title),
         experiment.replication()
     );
+    let lines = LoadLines::of(experiment);
+    let answer = Answer::of(experiment, lines.as_ref());
+    putln!(
+        out,
+        "**{}** {}\n",
+        escape(&answer.headline),
+        escape(&answer.rest())
+    );
     let names: Vec<String> = experiment.variants.iter().map(|v| escape(v.name)).collect();
     putln!(out, "| | {} |", names.join(" | "));
     putln!(out, "|---|{}", "---|".repeat(names.len()));
-    for (name, cells) in experiment.rows() {
-        let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
-        putln!(out, "| {} | {} |", escape(&name), cells.join(" | "));
+    for row in rows::all(experiment, lines.as_ref()) {
+        let cells: Vec<String> = row.cells.iter().map(|cell| escape(cell)).collect();
+        putln!(out, "| {} | {} |", escape(&row.name), cells.join(" | "));
     }
     out.push('\n');
     for remark in experiment.remarks() {

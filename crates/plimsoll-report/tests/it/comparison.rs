@@ -22,7 +22,7 @@ fn variant(name: &str, values: [f64; 2]) -> Variant {
     }
 }
 
-fn contrast(figure: Figure, (a, b): (f64, f64), standing: Standing) -> Contrast {
+pub(crate) fn contrast(figure: Figure, (a, b): (f64, f64), standing: Standing) -> Contrast {
     let estimate = match figure.scale() {
         Scale::Ratio => b / a,
         Scale::Difference => b - a,
@@ -58,7 +58,7 @@ fn contrast(figure: Figure, (a, b): (f64, f64), standing: Standing) -> Contrast 
     }
 }
 
-fn sample() -> Comparison {
+pub(crate) fn sample() -> Comparison {
     let never = Contrast {
         estimate: f64::INFINITY,
         interval: None,
@@ -100,7 +100,7 @@ fn renderings(comparison: &Comparison) -> [(&'static str, String); 3] {
     [
         ("text", terminal::comparison(comparison, &Style::default())),
         ("markdown", markdown::comparison(comparison)),
-        ("html", html::comparison(comparison, "0.0.0")),
+        ("html", html::comparison(comparison, None, "0.0.0")),
     ]
 }
 
@@ -166,7 +166,7 @@ fn a_hostile_name_stays_text() {
 
 #[test]
 fn the_page_draws_every_finite_ratio_twice() {
-    let page = html::comparison(&sample(), "0.0.0");
+    let page = html::comparison(&sample(), None, "0.0.0");
     assert_eq!(page.matches("<svg").count(), 3, "patterns, wide and narrow");
     for attribute in ["src=", "href=", "NaN", "inf\""] {
         assert!(!page.contains(attribute), "{attribute}");

@@ -11,7 +11,7 @@ use plimsoll_core::verdict::Collapse;
 use plimsoll_report::html::render;
 use plimsoll_report::view::View;
 
-use crate::sample;
+use crate::{sample, variants};
 
 type Page = (&'static str, Vec<Record>, String);
 
@@ -51,9 +51,22 @@ fn pages() -> Vec<Page> {
         .collect()
 }
 
+/// Every page with what its size is measured by: the number of records that are shown in full.
+fn all() -> impl Iterator<Item = (&'static str, usize, &'static str)> {
+    static EXPERIMENTS: LazyLock<Vec<(&str, String)>> = LazyLock::new(variants::pages);
+    let of_records = PAGES
+        .iter()
+        .map(|(name, records, page)| (*name, records.len(), page.as_str()));
+    of_records.chain(
+        EXPERIMENTS
+            .iter()
+            .map(|(name, page)| (*name, 1, page.as_str())),
+    )
+}
+
 #[test]
 fn no_page_asks_for_anything_or_runs_what_a_record_says() {
-    for (name, _, page) in PAGES.iter() {
+    for (name, _, page) in all() {
         let elements = parse(page);
         for element in &elements {
             for (key, value) in &element.attributes {
@@ -107,8 +120,9 @@ fn no_page_asks_for_anything_or_runs_what_a_record_says() {
 
 #[test]
 fn pages_are_small() {
-    for (name, records, page) in PAGES.iter() {
-        let limit = 150_000 * records.len().clamp(1, 2) * 2 / (records.len().clamp(1, 2) + 1);
+    for (name, records, page) in all() {
+        let records = records.clamp(1, 2);
+        let limit = 150_000 * records * 2 / (records + 1);
         assert!(
             page.len() < limit,
             "{name} has {} bytes, {limit} are allowed",
@@ -119,7 +133,7 @@ fn pages_are_small() {
 
 #[test]
 fn names_are_unique_and_references_lead_somewhere() {
-    for (name, _, page) in PAGES.iter() {
+    for (name, _, page) in all() {
         let elements = parse(page);
         let mut ids = BTreeSet::new();
         for id in elements
@@ -145,7 +159,7 @@ fn names_are_unique_and_references_lead_somewhere() {
 
 #[test]
 fn every_chart_is_drawn_for_both_widths_and_inside_its_frame() {
-    for (name, _, page) in PAGES.iter() {
+    for (name, _, page) in all() {
         assert!(!page.contains("NaN") && !page.contains("inf "), "{name}");
         let elements = parse(page);
         let count = |class: &str| {
@@ -178,6 +192,55 @@ fn every_chart_is_drawn_for_both_widths_and_inside_its_frame() {
             );
         }
     }
+}
+
+/// Where a text is drawn: left, right and base line, by the width of the widest usual font.
+fn extent(text: &Element) -> (f64, f64, f64) {
+    let long = text.text.chars().count() as f64 * 6.6;
+    let at = text.number("x");
+    let (from, to) = match (text.has_class("c"), text.has_class("e")) {
+        (true, _) => (at - long / 2.0, at + long / 2.0),
+        (_, true) => (at - long, at),
+        _ => (at, at + long),
+    };
+    (from, to, text.number("y"))
+}
+
+#[test]
+fn no_two_texts_of_the_picture_of_all_variants_overlap() {
+    for (name, page) in variants::pages() {
+        let elements = parse(&page);
+        let titled = |svg: &Element| {
+            let by = svg.attributes.get("aria-labelledby");
+            by.is_some_and(|by| by.starts_with("variants"))
+        };
+        for (index, svg) in elements.iter().enumerate() {
+            if !titled(svg) {
+                continue;
+            }
+            let texts: Vec<&Element> = elements
+                .iter()
+                .filter(|text| text.name == "text" && text.parent == Some(index))
+                .collect();
+            for (n, one) in texts.iter().enumerate() {
+                for other in &texts[n + 1..] {
+                    let (a, b) = (extent(one), extent(other));
+                    let apart = a.1 <= b.0 || b.1 <= a.0 || (a.2 - b.2).abs() >= 11.0;
+                    assert!(apart, "{name}: `{}` lies on `{}`", one.text, other.text);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_page_of_an_experiment_says_nothing_that_its_names_say() {
+    let (_, page) = variants::pages()
+        .into_iter()
+        .find(|(name, _)| name.ends_with("hostile"))
+        .unwrap();
+    assert!(!page.contains("<script src") && !page.contains("<img"));
+    assert!(!page.contains('\u{1b}'));
 }
 
 /// All text inside elements with the class, in order.

@@ -1,113 +1,259 @@
-//! Variants side by side: what the table says of runs whose figures are known.
+//! Variants side by side: what every rendering says of runs whose figures are known.
 
+mod build;
+
+use plimsoll_core::comparison::{Figure, Standing};
 use plimsoll_core::record::After;
-use plimsoll_report::variants::{self, Experiment, Run, Variant};
+use plimsoll_report::variants::{self, Experiment, Prediction};
+use serde_json::Value;
 
-use crate::sample;
+use crate::{comparison, sample};
+use build::{Played, against, confirmed, experiment, invalid, played, ramped};
 
-fn text_of(
-    runs: &[(&str, Vec<plimsoll_core::record::Record>)],
-    changes: &[String],
-) -> (String, String, serde_json::Value) {
-    let variants = runs
-        .iter()
-        .enumerate()
-        .map(|(index, (name, records))| Variant {
-            name,
-            about: "",
-            base: (index > 0).then_some("A"),
-            changes: if index > 0 { changes } else { &[] },
-            runs: records
-                .iter()
-                .map(|record| Run {
-                    path: "r".to_owned(),
-                    record,
-                })
-                .collect(),
-            limit: None,
-            predicted: None,
-        });
-    let experiment = Experiment {
-        title: "two | servers",
-        variants: variants.collect(),
-        warnings: Vec::new(),
-        folder: "out".to_owned(),
-    };
-    (
-        variants::text(&experiment, 100),
-        variants::markdown(&experiment),
-        variants::document(&experiment),
-    )
+/// The pages whose markup the tests of HTML look at, by name.
+pub(crate) fn pages() -> Vec<(&'static str, String)> {
+    let page = |all: &[Played], contrast| variants::html(&experiment(all, contrast), "0.1.0");
+    let six = [390.0, 395.0, 400.0, 402.0, 405.0, 410.0];
+    let better = comparison::contrast(Figure::Goodput, (300.0, 390.0), Standing::Better);
+    let mut hostile = two();
+    hostile[1].name = "</title><script src=http://evil.example/x.js></script>\u{1b}[31m";
+    hostile[1].changes = vec!["<img onerror='x'>".to_owned()];
+    let mut broken = two();
+    invalid(&mut broken[1].records[0]);
+    let seven: Vec<Played> = [
+        "A",
+        "2A",
+        "b",
+        "c",
+        "d",
+        "e",
+        "f",
+        "a name as long as names get",
+    ]
+    .map(|name| ramped(played(name, &[520.0])))
+    .into();
+    let runs = [played("A", &six), played("2A", &six)];
+    let runs = experiment(&runs, None);
+    let compared = against(1.3, better.clone());
+    let compared = plimsoll_report::html::comparison(&compared, Some(&runs), "0.1.0");
+    vec![
+        ("compare, with its records", compared),
+        ("lab, one run", page(&two(), None)),
+        (
+            "lab, six runs",
+            page(
+                &[played("A", &six), played("2A", &six)],
+                Some(against(1.3, better)),
+            ),
+        ),
+        ("lab, confirmed", page(&with_confirmed(), None)),
+        ("lab, invalid", page(&broken, None)),
+        ("lab, many users", page(&seven, None)),
+        ("lab, hostile", page(&hostile, None)),
+        ("lab, nothing", page(&[], None)),
+    ]
+}
+
+fn two() -> [Played; 2] {
+    [played("A", &[200.0]), played("2A", &[400.0])]
+}
+
+/// 520/s are more than the queue carries, so that its limit of 112 in flight sheds.
+fn with_confirmed() -> [Played; 2] {
+    let mut all = [played("A", &[300.0]), played("2A", &[520.0])];
+    all[1].limit = Some(confirmed());
+    all[1].predicted = Some(Prediction {
+        per_s: 400.0,
+        from: "A".to_owned(),
+        why: "2 × 200/s".to_owned(),
+    });
+    all
+}
+
+/// The document without the summaries of the runs, which have tests of their own.
+fn outline(experiment: &Experiment<'_>) -> String {
+    let mut document = variants::document(experiment);
+    for variant in document["variants"].as_array_mut().unwrap() {
+        variant.as_object_mut().unwrap().remove("runs").unwrap();
+    }
+    serde_json::to_string_pretty(&document).unwrap()
+}
+
+#[test]
+fn a_confirmed_limit_is_said_everywhere() {
+    let all = with_confirmed();
+    let experiment = experiment(&all, None);
+    insta::assert_snapshot!("confirmed_text", variants::text(&experiment, 100));
+    insta::assert_snapshot!("confirmed_markdown", variants::markdown(&experiment));
+    insta::assert_snapshot!("confirmed_json", outline(&experiment));
+}
+
+#[test]
+fn six_runs_have_an_interval_and_one_invalid_run_is_not_used() {
+    let six = [300.0, 305.0, 310.0, 295.0, 302.0, 300.0];
+    let mut all = [played("A", &six), played("2A", &six.map(|rate| rate * 1.3))];
+    invalid(&mut all[1].records[2]);
+    let better = comparison::contrast(Figure::Goodput, (300.0, 390.0), Standing::Better);
+    let experiment = experiment(&all, Some(against(1.3, better)));
+    insta::assert_snapshot!("six_runs_text", variants::text(&experiment, 120));
+    insta::assert_snapshot!("six_runs_json", outline(&experiment));
+}
+
+#[test]
+fn without_a_valid_run_there_is_no_verdict() {
+    let mut all = two();
+    for one in &mut all {
+        invalid(&mut one.records[0]);
+    }
+    let experiment = experiment(&all, None);
+    let text = variants::text(&experiment, 100);
+    assert!(text.contains("No verdict: no run is valid."), "{text}");
+    assert!(!text.contains("carries most"), "{text}");
+    assert!(text.contains("! 2A: 1 of 1"), "{text}");
+    insta::assert_snapshot!("invalid_markdown", variants::markdown(&experiment));
+}
+
+fn verdict(all: &[Played]) -> String {
+    let document = variants::document(&experiment(all, None));
+    document["verdict"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_difference_of_one_run_within_the_noise_is_not_called_one() {
+    let text = verdict(&[played("A", &[400.0]), played("2A", &[408.0])]);
+    assert!(
+        text.starts_with("2A and A carry most and are not told apart"),
+        "{text}"
+    );
+    assert!(text.contains("no difference has an interval"), "{text}");
+    let text = verdict(&[played("A", &[200.0]), played("2A", &[400.0])]);
+    assert!(text.starts_with("2A carries most: "), "{text}");
+    assert!(text.contains("% on A"), "{text}");
+}
+
+#[test]
+fn runs_that_overlap_are_not_told_apart_by_their_medians() {
+    let text = verdict(&[
+        played("A", &[200.0, 300.0, 400.0]),
+        played("2A", &[250.0, 350.0, 450.0]),
+    ]);
+    assert!(
+        text.starts_with("2A and A carry most and are not told apart"),
+        "{text}"
+    );
+}
+
+#[test]
+fn throughput_and_goodput_are_told_apart() {
+    let mut late = played("2A", &[400.0]);
+    let verdict_of = sample::verdict_mut(&mut late.records[0]);
+    verdict_of.throughput_per_s = 7_175.0;
+    verdict_of.goodput_per_s = 1_341.0;
+    let text = verdict(&[played("A", &[200.0]), late]);
+    let said =
+        "2A answers 7,175/s, but only 1,341/s are correct and in time: 5,834/s come too late.";
+    assert!(text.contains(said), "{text}");
+    assert!(text.contains("A fails no attempt."), "{text}");
 }
 
 #[test]
 fn one_run_has_no_interval_and_several_have_a_range() {
-    let changes = ["tiers.app.instances: 1 → 2".to_owned()];
-    let one = [
-        ("A", vec![sample::run(100.0, 20)]),
-        ("2A", vec![sample::run(200.0, 20)]),
-    ];
-    let (text, markdown, document) = text_of(&one, &changes);
+    let one = two();
+    let text = variants::text(&experiment(&one, None), 100);
     assert!(text.contains("single run, no interval"), "{text}");
-    let goodput = text
-        .lines()
-        .find(|line| line.trim_start().starts_with("goodput"))
-        .unwrap();
-    assert!(!goodput.contains('('), "{goodput}");
+    let goodput = |text: &str| -> String {
+        let mut lines = text.lines();
+        let found = lines.find(|line| line.starts_with("  goodput  "));
+        found.unwrap().to_owned()
+    };
+    assert!(!goodput(&text).contains('('), "{text}");
     assert!(
         text.contains("differs in") && text.contains("tiers.app.instances: 1 → 2"),
         "{text}"
     );
+    let markdown = variants::markdown(&experiment(&one, None));
     assert!(markdown.contains("### two \\| servers"), "{markdown}");
-    assert_eq!(document["variants"][1]["base"], "A");
-    assert_eq!(
-        document["warnings"].as_array().unwrap().len(),
-        0,
-        "{document}"
-    );
 
-    let three = [100.0, 120.0, 140.0]
-        .map(|rate| sample::run(rate, 20))
-        .to_vec();
-    let (text, _, document) = text_of(&[("A", three)], &[]);
+    let three = [played("A", &[100.0, 120.0, 140.0])];
+    let experiment = experiment(&three, None);
+    let (text, document) = (
+        variants::text(&experiment, 100),
+        variants::document(&experiment),
+    );
     assert!(text.contains("median of 3\u{a0}runs"), "{text}");
-    let goodput = &document["variants"][0]["goodput_per_s"];
-    let at = |key: &str| goodput[key].as_f64().unwrap();
+    let spread = &document["variants"][0]["goodput_per_s"];
+    let at = |key: &str| spread[key].as_f64().unwrap();
     assert!(
         at("lowest") < at("median") && at("median") < at("highest"),
-        "{goodput}"
+        "{spread}"
     );
-    let spread = format!("–{})", plimsoll_report::format::rate(at("highest")));
-    assert!(text.contains(&spread), "{text}");
+    let highest = format!("–{})", plimsoll_report::format::rate(at("highest")));
+    assert!(goodput(&text).contains(&highest), "{text}");
 }
 
 #[test]
 fn two_changes_and_invalid_runs_are_said() {
-    let changes = [
-        "tiers.app.instances: 1 → 2".to_owned(),
-        "tiers.proxy: added".to_owned(),
-    ];
-    let mut broken = sample::run(200.0, 20);
-    broken.verdict.as_mut().unwrap().valid = false;
-    let (text, markdown, _) = text_of(
-        &[("A", vec![sample::run(100.0, 20)]), ("2A", vec![broken])],
-        &changes,
-    );
+    let mut all = two();
+    all[1].changes.push("tiers.proxy: added".to_owned());
+    invalid(&mut all[1].records[0]);
+    let experiment = experiment(&all, None);
+    let text = variants::text(&experiment, 100);
     for said in ["! 2A differs from A in 2 things", "! 2A: 1 of 1"] {
         assert!(text.contains(said), "{said}\n{text}");
     }
     assert!(
-        markdown.contains("**Warning:** 2A differs from A in 2 things"),
-        "{markdown}"
+        variants::markdown(&experiment).contains("**Warning:** 2A differs from A in 2 things"),
+        "{text}"
     );
+    let page = variants::html(&experiment, "0.1.0");
+    assert!(page.contains("2A differs from A in 2 things"));
+}
+
+/// Capacity of the second variant as the document says it.
+fn capacity(all: &[Played]) -> Value {
+    variants::document(&experiment(all, None))["variants"][1]["capacity"].clone()
+}
+
+#[test]
+fn capacity_is_found_read_from_a_ramp_or_not_probed() {
+    assert_eq!(capacity(&two()), "not probed; 400/s held it");
+    let ramp = [
+        ramped(played("A", &[200.0])),
+        ramped(played("2A", &[400.0])),
+    ];
+    assert_eq!(
+        capacity(&ramp),
+        "381/s, up to 1,950 users, the most offered"
+    );
+    let mut searched = [played("A", &[200.0]), played("2A", &[])];
+    searched[1].records = vec![sample::find()];
+    assert!(capacity(&searched).as_str().unwrap().ends_with("/s"));
+}
+
+#[test]
+fn what_was_given_and_what_an_answer_costs_follow_from_what_was_seen() {
+    let all = two();
+    let document = variants::document(&experiment(&all, None));
+    let tier = &document["variants"][0]["tiers"][0];
+    assert_eq!(tier["cores_given"], 0.4);
+    assert!(
+        (tier["cores_used"].as_f64().unwrap() - 0.3).abs() < 1e-9,
+        "{tier}"
+    );
+    assert_eq!(tier["throttled_ratio"], 0.25);
+    assert_eq!(tier["in_flight_max"], 64.0);
+    // 0.3 cores for about 200 good answers a second.
+    let cost = tier["processor_seconds_per_good"].as_f64().unwrap();
+    assert!((cost * 200.0 / 0.3 - 1.0).abs() < 0.1, "{cost}");
 }
 
 #[test]
 fn what_the_load_left_behind_has_rows_where_it_was_looked_at() {
-    let plain = text_of(&[("A", vec![sample::run(100.0, 20)])], &[]);
-    assert!(!plain.0.contains("lost"), "{}", plain.0);
-    assert!(plain.2["variants"][0]["runs"][0].get("after").is_none());
-    let mut queue = sample::run(100.0, 20);
+    let mut all = two();
+    let plain = variants::document(&experiment(&all, None));
+    assert!(plain["variants"][0]["runs"][0].get("after").is_none());
+    assert!(!variants::text(&experiment(&all, None), 100).contains("lost"));
+    let queue = &mut all[1].records[0];
     let (ok, accepted) = queue.acknowledged();
     queue.after = Some(After {
         taken_count: Some(ok + accepted + 5),
@@ -118,15 +264,19 @@ fn what_the_load_left_behind_has_rows_where_it_was_looked_at() {
         killed: vec!["worker at 50 s".to_owned()],
         ..After::default()
     });
-    let (text, markdown, document) = text_of(
-        &[("A", vec![sample::run(100.0, 20)]), ("queue", vec![queue])],
-        &[],
+    let seconds = queue.verdict.as_ref().unwrap().duration_seconds;
+    let stored = plimsoll_report::format::rate(500.0 / seconds);
+    let experiment = experiment(&all, None);
+    let text = variants::text(&experiment, 100);
+    let (markdown, document) = (
+        variants::markdown(&experiment),
+        variants::document(&experiment),
     );
     for (row, cell) in [
         ("backlog at the end", "1,200"),
         ("left after the wait", "30"),
         ("lost, at least", "15"),
-        ("stored", "25/s"),
+        ("stored", stored.as_str()),
     ] {
         let line = text.lines().find(|line| line.trim_start().starts_with(row));
         let line = line.unwrap_or_else(|| panic!("{row} is missing in\n{text}"));

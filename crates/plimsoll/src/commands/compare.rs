@@ -1,5 +1,6 @@
 //! `plimsoll compare`: variants beside each other, played in turns or read from records.
 
+mod kept;
 mod live;
 mod order;
 mod saved;
@@ -12,6 +13,8 @@ use plimsoll_core::units::parse_ratio;
 use plimsoll_report::terminal::Style;
 use plimsoll_report::view::comparison as words;
 use plimsoll_report::{html, json, markdown, terminal};
+
+use kept::Kept;
 
 use crate::args::{CompareArgs, FailOnArg, Format, JudgeArgs};
 use crate::exit::Exit;
@@ -46,10 +49,12 @@ pub(crate) struct Loaded {
 }
 
 /// How the runs belong together, beside what the flags say.
-struct Asked {
-    design: Design,
-    is_calibration: bool,
-    seed: u64,
+pub(crate) struct Asked {
+    pub(crate) design: Design,
+    pub(crate) is_calibration: bool,
+    pub(crate) seed: u64,
+    /// See `Question`.
+    pub(crate) pairs: Option<Vec<(String, String)>>,
 }
 
 fn primary(args: &JudgeArgs) -> Result<Option<Figure>> {
@@ -77,6 +82,16 @@ fn margin(args: &JudgeArgs) -> Result<f64> {
 fn compared(
     sides: Vec<(String, Vec<Loaded>)>,
     judge: &JudgeArgs,
+    asked: &Asked,
+) -> Result<Comparison> {
+    judged(sides, primary(judge)?, margin(judge)?, asked)
+}
+
+/// The same with the figure and the margin themselves.
+pub(crate) fn judged(
+    sides: Vec<(String, Vec<Loaded>)>,
+    primary: Option<Figure>,
+    margin_ratio: f64,
     asked: &Asked,
 ) -> Result<Comparison> {
     let first = sides.iter().flat_map(|(_, runs)| runs).next();
@@ -107,14 +122,15 @@ fn compared(
     }
     let question = Question {
         design: asked.design,
-        primary: primary(judge)?,
-        margin_ratio: margin(judge)?,
+        primary,
+        margin_ratio,
         share_margin: share_margin.unwrap_or(compare::SHARE_MARGIN),
         seed: asked.seed,
         is_calibration: asked.is_calibration,
         is_open,
         objective: objectives.map(|objectives| objectives.to_string()),
         load: load.unwrap_or_default(),
+        pairs: asked.pairs.clone(),
     };
     Ok(compare::compare(variants, mismatches, &question))
 }
@@ -133,7 +149,9 @@ fn conclude(
     page: Option<&std::path::Path>,
 ) -> Result<Exit> {
     if let Some(path) = page {
-        let html = html::comparison(comparison, env!("CARGO_PKG_VERSION"));
+        let kept = Kept::of(comparison);
+        let runs = kept.as_ref().map(Kept::experiment);
+        let html = html::comparison(comparison, runs.as_ref(), env!("CARGO_PKG_VERSION"));
         std::fs::write(path, html).with_context(|| format!("write report {}", path.display()))?;
     }
     output::data(&match args.judge.format {

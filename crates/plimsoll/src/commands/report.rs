@@ -1,15 +1,21 @@
 //! `plimsoll report RECORD…`: one self-contained HTML file.
 
-use anyhow::{Context as _, Result};
+mod experiment;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
 use plimsoll_core::record::Record;
+use plimsoll_report::variants;
 
 use crate::args::ReportArgs;
 use crate::exit::Exit;
+use crate::session::DEFAULT_NAME;
 use crate::{output, records, verdicts};
 
 pub(crate) fn execute(args: &ReportArgs) -> Result<Exit> {
-    let mut read: Vec<Record> = args
-        .records
+    let paths = found(&args.records)?;
+    let mut read: Vec<Record> = paths
         .iter()
         .map(|path| records::read(path))
         .collect::<Result<_>>()?;
@@ -18,9 +24,40 @@ pub(crate) fn execute(args: &ReportArgs) -> Result<Exit> {
             record.verdict = Some(verdicts::of(record));
         }
     }
-    let html = plimsoll_report::html::render(&read);
+    let html = match experiment::of(&paths, &read) {
+        Some(experiment) => variants::html(&experiment, env!("CARGO_PKG_VERSION")),
+        None => plimsoll_report::html::render(&read),
+    };
     std::fs::write(&args.out, html)
         .with_context(|| format!("write report {}", args.out.display()))?;
     output::progress(&format!("report  {}", args.out.display()));
     Ok(Exit::Passed)
+}
+
+/// The records themselves: of a folder the one in it, or those in its folders by their names.
+fn found(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            found.push(path.clone());
+            continue;
+        }
+        let inside =
+            std::fs::read_dir(path).with_context(|| format!("look into {}", path.display()))?;
+        let mut folders = vec![path.clone()];
+        for entry in inside {
+            folders.push(entry.context("look into a folder of records")?.path());
+        }
+        folders.sort();
+        let records = folders.into_iter().map(|folder| folder.join(DEFAULT_NAME));
+        let before = found.len();
+        found.extend(records.filter(|record| record.is_file()));
+        if found.len() == before {
+            bail!(
+                "{} has no {DEFAULT_NAME}, nor has a folder in it: name a record, or the folder of a run or a lab",
+                path.display()
+            );
+        }
+    }
+    Ok(found)
 }

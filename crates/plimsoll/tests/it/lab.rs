@@ -78,10 +78,29 @@ fn variants_stand_side_by_side_and_every_run_leaves_a_record() {
         assert!(std::fs::metadata(folder.file(&format!("out/{run}/app.log"))).is_ok());
         header_says_the_set_up(&std::fs::read_to_string(&record).unwrap(), run);
     }
+    the_page_is_there_and_made_again_of_the_records(&folder, &stdout);
     let document = std::fs::read_to_string(folder.file("out/lab.json")).unwrap();
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["variants"][1]["runs"].as_array().unwrap().len(), 2);
     processes::assert_none_mention(&folder);
+}
+
+/// Named last of all by the lab; `plimsoll report` on its records says the same.
+fn the_page_is_there_and_made_again_of_the_records(folder: &Folder, stdout: &str) {
+    assert!(stdout.contains("  report   out/report.html\n"), "{stdout}");
+    let headline = |page: &str| -> String {
+        let text = std::fs::read_to_string(folder.file(page)).unwrap();
+        let rest = text.split_once("<h1>").unwrap().1;
+        rest.split_once("</h1>").unwrap().0.to_owned()
+    };
+    let (code, _, stderr) = plimsoll(folder, &["report", "-o", "again.html", "out"]);
+    assert_eq!(code, 0, "{stderr}");
+    let nothing = plimsoll(folder, &["report", "out/A-1/app"]);
+    assert!(
+        nothing.0 == 104 && nothing.2.contains("has no run.plimsoll.jsonl"),
+        "{nothing:?}"
+    );
+    assert_eq!(headline("again.html"), headline("out/report.html"));
 }
 
 fn header_says_the_set_up(record: &str, run: &str) {
@@ -102,6 +121,50 @@ fn header_says_the_set_up(record: &str, run: &str) {
     assert!(
         record.contains("\"tier\":\"proxy\""),
         "the proxy was observed under its name"
+    );
+}
+
+/// Forty-eight connections that each take two of 64 slots: with a variant that lifts them, or a run that
+/// `--confirm` adds, the slots are confirmed.
+#[test]
+fn a_suspected_limit_is_moved_and_confirmed() {
+    let folder = Folder::new();
+    let text = TINY
+        .replace("answer = 1", "answer = 20")
+        .replace("{ slots = 64 }", "{ slots = \"${limits.slots}\" }")
+        .replace("rate = \"60/s\"", "connections = 48")
+        .replace("duration = \"2s\"", "duration = \"5s\"");
+    let (shared, _) = text.split_once("[variants.A]").unwrap();
+    let path = experiment(&folder, shared);
+    let args = [
+        "lab",
+        &path,
+        "--repeat",
+        "1",
+        "--confirm",
+        "-o",
+        "out",
+        "--format",
+        "json",
+    ];
+    let (code, stdout, stderr) = plimsoll(&folder, &args);
+    assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
+    assert!(stderr.contains("--confirm adds one run"), "{stderr}");
+    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let limit = &document["variants"][0]["first_limit"]["limit"];
+    if code == 3 {
+        // A gate that failed on a busy machine withholds the cause, and so there is nothing to confirm.
+        assert!(limit.is_null(), "{limit}");
+        return;
+    }
+    assert_eq!(limit["cause"], "connection_slots", "{limit}");
+    assert_eq!(limit["confidence"], "confirmed", "{limit}");
+    let added = &document["variants"][1];
+    assert_eq!(added["name"], "base-confirm");
+    assert_eq!(added["changes"][0], "tiers.proxy.limits.slots: 64 → 1024");
+    assert!(
+        added["failed_ratio"]["median"].as_f64().unwrap() < 0.001,
+        "{added}"
     );
 }
 

@@ -2,7 +2,7 @@
 
 use plimsoll_core::units::parse_rate;
 
-use super::super::file::{TestSpec, TierSpec};
+use super::super::file::TestSpec;
 use super::{Merged, Reader};
 use crate::LabError;
 
@@ -30,14 +30,14 @@ impl Reader<'_> {
         }
         self.scale_test(name, &mut variant.test)?;
         for (tier, spec) in &mut variant.tiers {
-            let texts = self.texts(name, tier, spec)?;
+            let used = self.limits_used(name, tier, spec)?;
             let least = spec.limits.get("per_request").copied().unwrap_or(1.0);
             for (limit, value) in &mut spec.limits {
                 if !COUNTS.contains(&limit.as_str()) {
                     continue;
                 }
                 let said = format!("{limit} of {tier}");
-                let list = if texts.contains(&format!("${{limits.{limit}}}")) {
+                let list = if used.contains(limit) {
                     *value = (*value * self.scale).round().max(least);
                     &mut scaled.limits
                 } else {
@@ -49,15 +49,6 @@ impl Reader<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Everything that a tier is started with.
-    fn texts(&self, variant: &str, tier: &str, spec: &TierSpec) -> Result<String, LabError> {
-        let mut texts = serde_json::to_string(spec).unwrap_or_default();
-        for pattern in spec.files.values() {
-            texts.push_str(&self.pattern(variant, tier, pattern)?);
-        }
-        Ok(texts)
     }
 
     fn scale_test(&self, variant: &str, test: &mut TestSpec) -> Result<(), LabError> {

@@ -66,6 +66,7 @@ fn headers() -> Vec<Line> {
     open.plan.request.body = b"x".to_vec();
     open.note.push_str("proxy slots scaled down");
     open.lab = Some(LabSetup {
+        about: "two servers".to_owned(),
         base: Some("A".to_owned()),
         scale: Some(0.5),
         changes: vec!["tiers.app.instances: 1 → 2".to_owned()],

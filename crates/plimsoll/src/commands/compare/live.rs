@@ -78,6 +78,7 @@ pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
         design: Design::Paired,
         is_calibration: args.live.aa,
         seed: series.seed,
+        pairs: None,
     };
     let page = series.folder.join("report.html");
     let sides = series

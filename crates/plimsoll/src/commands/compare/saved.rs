@@ -61,6 +61,7 @@ fn finish(args: &CompareArgs, sides: Vec<(String, Vec<Loaded>)>, is_paired: bool
         },
         is_calibration: false,
         seed: args.with.seed.unwrap_or(1),
+        pairs: None,
     };
     let comparison = compared(sides, &args.judge, &asked)?;
     conclude(&comparison, args, args.judge.report.as_deref())

@@ -21,6 +21,7 @@ use super::load::{self, Test};
 use super::plan::{Plan, Run, WARM_UP_LONGEST};
 use crate::args::OutputArgs;
 use crate::commands::run;
+use crate::script::console;
 use crate::session::Session;
 use crate::{reach, script, watching};
 
@@ -55,6 +56,7 @@ impl Play<'_> {
             Err(error) => return Err(error.into()),
         };
         let test = load::test(variant, system.filler(), self.run.seed, self.folder)?;
+        let _logged = console::Logged::into(&self.folder.join("test.log"))?;
         let measured = self
             .warm_up(&test)
             .and_then(|()| self.load_and_look(&test, &mut system));
@@ -185,6 +187,7 @@ impl Play<'_> {
         LabSetup {
             experiment: self.plan.experiment.title.clone(),
             variant: variant.name.clone(),
+            about: variant.about.clone(),
             run: self.run.number,
             runs: self.plan.experiment.runs,
             scale: Some(self.plan.experiment.scale).filter(|scale| *scale < 1.0),

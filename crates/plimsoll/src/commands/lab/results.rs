@@ -5,14 +5,20 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use plimsoll_report::variants::{self, Experiment, Run, Variant};
 
+use super::confirm;
 use super::plan::Plan;
 use super::play::Played;
+use crate::against_bases::{self, Side};
 use crate::args::{Format, LabArgs};
 use crate::exit::Exit;
 use crate::output;
 
 pub(super) fn show(plan: &Plan, played: &[Played], folder: &Path, args: &LabArgs) -> Result<Exit> {
-    let experiment = side_by_side(plan, played, folder);
+    let page = folder.join("report.html");
+    let mut experiment = side_by_side(plan, played, folder);
+    experiment.report = Some(page.display().to_string());
+    let html = variants::html(&experiment, env!("CARGO_PKG_VERSION"));
+    write_whole(&page, &html)?;
     let document = variants::document(&experiment);
     let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');
@@ -50,14 +56,27 @@ fn side_by_side<'a>(plan: &'a Plan, played: &'a [Played], folder: &Path) -> Expe
                 record: &run.record,
             })
             .collect(),
-        limit: None,
+        limit: confirm::limit_of(&variant.name, played),
         predicted: None,
     };
+    let mut warnings = plan.warnings.clone();
+    let sides = plan.experiment.variants.iter().map(|variant| Side {
+        name: variant.name.clone(),
+        base: variant.base.clone(),
+        runs: played
+            .iter()
+            .filter(|run| run.variant == variant.name)
+            .map(|run| (run.path.as_str(), &run.record))
+            .collect(),
+    });
+    let comparison = against_bases::compared(sides.collect(), &mut warnings);
     Experiment {
         title: &plan.experiment.title,
         variants: plan.experiment.variants.iter().map(of).collect(),
-        warnings: plan.warnings.clone(),
+        warnings,
         folder: folder.display().to_string(),
+        comparison,
+        report: None,
     }
 }
 

@@ -32,7 +32,8 @@ fn refused(text: &str, code: i32, parts: &[&str]) {
         "no half-written result"
     );
     assert!(
-        !folder.0.join("out/base-1/report.html").exists(),
+        !folder.0.join("out/base-1/report.html").exists()
+            && !folder.0.join("out/report.html").exists(),
         "no half-written report"
     );
     assert_none_mention(&folder);

@@ -1,0 +1,57 @@
+//! Every variant of an experiment held against its base over the repetitions, as `plimsoll compare` would.
+
+use plimsoll_analysis::compare::{self, Fingerprint, MARGIN_RATIO};
+use plimsoll_core::comparison::{Comparison, Design};
+use plimsoll_core::record::Record;
+
+use crate::commands::compare::{Asked, Loaded, judged};
+
+/// The runs of one variant in the order of the repetitions, each with the path of its record.
+pub(crate) struct Side<'r> {
+    pub(crate) name: String,
+    pub(crate) base: Option<String>,
+    pub(crate) runs: Vec<(&'r str, &'r Record)>,
+}
+
+/// None where a variant ran once, or where the runs cannot be compared; then a warning says why.
+pub(crate) fn compared(sides: Vec<Side<'_>>, warnings: &mut Vec<String>) -> Option<Comparison> {
+    let pairs: Vec<(String, String)> = sides
+        .iter()
+        .filter_map(|side| Some((side.name.clone(), side.base.clone()?)))
+        .filter(|(_, base)| sides.iter().any(|side| side.name == *base))
+        .collect();
+    if pairs.is_empty() || sides.iter().any(|side| side.runs.len() < 2) {
+        return None;
+    }
+    let seeds = sides.iter().flat_map(|side| &side.runs);
+    let seed = seeds.map(|(_, record)| record.header.plan.seed).min();
+    let asked = Asked {
+        // The n-th runs of all variants were played beside each other, with one seed.
+        design: Design::Paired,
+        is_calibration: false,
+        seed: seed.unwrap_or(1),
+        pairs: Some(pairs),
+    };
+    let loaded = sides.into_iter().map(|side| {
+        (
+            side.name,
+            side.runs.into_iter().filter_map(loaded).collect(),
+        )
+    });
+    match judged(loaded.collect(), None, MARGIN_RATIO, &asked) {
+        Ok(comparison) => Some(comparison),
+        Err(error) => {
+            warnings.push(format!("no variant is held against its base: {error}"));
+            None
+        }
+    }
+}
+
+fn loaded((path, record): (&str, &Record)) -> Option<Loaded> {
+    let verdict = record.verdict.as_ref()?;
+    Some(Loaded {
+        run: compare::of_record(path, record, verdict),
+        fingerprint: Fingerprint::of_record(&record.header),
+        objectives: record.header.plan.objectives.clone(),
+    })
+}
