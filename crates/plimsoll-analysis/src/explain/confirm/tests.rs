@@ -60,6 +60,7 @@ fn record(
         about: String::new(),
         run: 1,
         runs: 1,
+        scale: None,
         base: base.map(str::to_owned),
         changes: changes.iter().map(|change| (*change).to_owned()).collect(),
         tiers: vec![tier],
