@@ -8,6 +8,7 @@
 mod advice;
 mod case;
 mod cause;
+mod confirm;
 mod gauges;
 mod level;
 mod resource;
@@ -21,6 +22,7 @@ use plimsoll_core::verdict::{
 };
 
 use case::{Case, Finding};
+pub use confirm::{Knob, Moved, confirm, knobs, moved};
 use level::{Level, levels};
 use saturation::{Saturation, Sign, saturation};
 use tick::{Tick, ticks};
@@ -34,9 +36,6 @@ pub struct Explanation {
     pub advice: Vec<Advice>,
 }
 
-/// A prediction that an experiment meets within this share confirms the cause (D.3 step 6).
-const CONFIRMED_WITHIN: f64 = 0.15;
-
 /// Reads levels, windows, observations and objectives of `record`; `found` is what the search knows
 /// so far (empty after a plain run). Never fails: what the figures do not carry is `unknown`.
 pub fn explain(record: &Record, found: &Found) -> Explanation {
@@ -48,9 +47,10 @@ pub fn explain(record: &Record, found: &Found) -> Explanation {
     };
     let case = Case::new(record, &levels, &ticks, &saturated, found);
     let findings = cause::findings(&case);
-    let limit = choose(&case, findings);
+    let (limit, covered) = choose(&case, findings);
     let resources = resource::resources(&case);
-    let next_limit = resource::next_limit(&limit, &resources, saturated.peak);
+    let next_limit = full_behind_slots(&limit, &covered, saturated.peak)
+        .or_else(|| resource::next_limit(&limit, &resources, saturated.peak));
     let advice = advice::advice(&case, record, &limit, next_limit.as_ref());
     Explanation {
         limit,
@@ -58,27 +58,6 @@ pub fn explain(record: &Record, found: &Found) -> Explanation {
         resources,
         advice,
     }
-}
-
-/// The limit, confirmed if lifting it moved the measured capacity to what was predicted.
-#[must_use]
-pub fn confirm(limit: Limit, predicted_per_s: f64, measured_per_s: f64) -> Limit {
-    let named = !matches!(limit.cause, Cause::Unknown | Cause::NotReached);
-    let meets = (measured_per_s / predicted_per_s - 1.0).abs() <= CONFIRMED_WITHIN;
-    if !(named && meets) {
-        return limit;
-    }
-    let mut confirmed = limit;
-    confirmed.confidence = Confidence::Confirmed;
-    confirmed.evidence.push(Evidence {
-        signal: "experiment".to_owned(),
-        text: format!(
-            "lifted: {}/s measured, {}/s predicted",
-            three_digits(measured_per_s),
-            three_digits(predicted_per_s)
-        ),
-    });
-    confirmed
 }
 
 /// Without saturation there is no limit to name, but demand per request and where it would end.
@@ -127,7 +106,25 @@ fn not_reached(
     }
 }
 
-fn choose(case: &Case, findings: Vec<Finding>) -> Limit {
+/// Slots end requests whatever else is full: what is full behind them is met as soon as they are lifted.
+fn full_behind_slots(limit: &Limit, covered: &[Finding], peak: f64) -> Option<NextLimit> {
+    let behind = covered.iter().find(|finding| {
+        let is_processor = matches!(
+            finding.cause,
+            Cause::CpuQuota | Cause::Cpu | Cause::PinnedThread | Cause::EventLoop | Cause::Disk
+        );
+        is_processor && finding.tier != limit.tier
+    });
+    let finding = behind.filter(|_| limit.cause == Cause::ConnectionSlots)?;
+    Some(NextLimit {
+        tier: finding.tier.clone()?,
+        resource: cause_name(finding.cause).to_owned(),
+        full_at_per_s: finding.ceiling.unwrap_or(peak),
+    })
+}
+
+/// The limit, and findings that it explains too.
+fn choose(case: &Case, findings: Vec<Finding>) -> (Limit, Vec<Finding>) {
     let mut ranked: Vec<(Confidence, Finding)> = findings
         .into_iter()
         .map(|finding| (confidence(case, &finding), finding))
@@ -136,11 +133,14 @@ fn choose(case: &Case, findings: Vec<Finding>) -> Limit {
     ranked.sort_by_key(|(confidence, _)| std::cmp::Reverse(*confidence));
     let mut ranked = ranked.into_iter();
     let Some((mut sure, first)) = ranked.next() else {
-        return unknown(case);
+        return (unknown(case), Vec::new());
     };
+    let mut covered = Vec::new();
     let mut ruled_out = resource::ruled_out(case, first.cause);
     for (rival_sure, rival) in ranked {
-        if rival_sure == sure && !covers(&first, &rival) {
+        if covers(case, &first, &rival) {
+            covered.push(rival);
+        } else if rival_sure == sure {
             sure = Confidence::Suspected;
             ruled_out.push(format!(
                 "not ruled out: {} {}",
@@ -149,7 +149,7 @@ fn choose(case: &Case, findings: Vec<Finding>) -> Limit {
             ));
         }
     }
-    Limit {
+    let limit = Limit {
         cause: first.cause,
         tier: first.tier,
         process: first.process,
@@ -157,7 +157,8 @@ fn choose(case: &Case, findings: Vec<Finding>) -> Limit {
         ceiling_per_s: first.ceiling,
         evidence: first.evidence,
         ruled_out,
-    }
+    };
+    (limit, covered)
 }
 
 /// Words of D.3 step 6. What the client alone sees is never more than a suspicion, and where a
@@ -174,12 +175,14 @@ fn confidence(case: &Case, finding: &Finding) -> Confidence {
 }
 
 /// Does the first finding explain the second too, or contradict it by a stronger discriminator?
-fn covers(first: &Finding, second: &Finding) -> bool {
-    let same_tier = first.tier == second.tier;
+fn covers(case: &Case, first: &Finding, second: &Finding) -> bool {
+    let same_tier = case.are_of_one_tier(first.tier.as_deref(), second.tier.as_deref());
     match (first.cause, second.cause) {
         (a, b) if a == b && same_tier => true,
-        // A pool answers when nothing becomes free; ends without an answer come from slots.
-        (Cause::ConnectionSlots | Cause::Rule, Cause::Pool | Cause::Downstream | Cause::Lock)
+        // A pool answers when nothing becomes free, a full processor answers late: ends without an answer come from
+        // slots, and clients that fail at once and ask again at once fill processors.
+        (Cause::ConnectionSlots, _)
+        | (Cause::Rule, Cause::Pool | Cause::Downstream | Cause::Lock)
         | (Cause::Downstream, Cause::Downstream) => true,
         (Cause::Memory | Cause::CpuQuota, Cause::PinnedThread | Cause::Cpu)
         | (Cause::PinnedThread | Cause::EventLoop, Cause::Cpu | Cause::Lock)

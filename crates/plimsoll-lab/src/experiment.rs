@@ -7,7 +7,7 @@ pub mod keys;
 mod place;
 mod resolve;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::Nanos;
@@ -69,6 +69,8 @@ pub struct Tier {
     pub files: BTreeMap<String, PathBuf>,
     /// What each instance takes at once, by name.
     pub limits: BTreeMap<String, f64>,
+    /// Those of them that a placeholder uses: to change one changes the tier.
+    pub limits_used: BTreeSet<String>,
     /// As after `--watch`, with placeholders.
     pub watch: Vec<String>,
 }

@@ -364,6 +364,11 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: Option<u32>,
 
+    /// Then move each suspected limit that no variant moves, alone, in one run more, and see whether the system
+    /// follows as predicted: only that makes a limit confirmed
+    #[arg(long)]
+    pub(crate) confirm: bool,
+
     /// One run of each variant, in at most 8 minutes: a look, without an interval
     #[arg(long, conflicts_with = "repeat")]
     pub(crate) quick: bool,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plimsoll_core::Nanos;
-use plimsoll_core::record::{HostSample, Observation, Record, Seen};
+use plimsoll_core::record::{HostSample, Observation, Record, Seen, TierSetup};
 use plimsoll_core::verdict::{Cause, Evidence, Found};
 
 use super::gauges::{Gauges, gauges};
@@ -20,6 +20,8 @@ pub(super) struct Tier {
     pub(super) gauges: Gauges,
     /// The ports it listens on.
     pub(super) ports: Vec<u16>,
+    /// Requests that it takes at once, as the experiment declares it.
+    pub(super) slots: Option<f64>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -37,6 +39,8 @@ pub(super) struct HostFacts {
 pub(super) struct Case<'a> {
     pub(super) levels: &'a [Level],
     pub(super) ticks: &'a [Tick<'a>],
+    /// The tiers as an experiment set them up; none outside of one.
+    setup: &'a [TierSetup],
     pub(super) saturation: &'a Saturation,
     pub(super) found: &'a Found,
     /// A watched process was gone at some time.
@@ -103,10 +107,12 @@ impl<'a> Case<'a> {
             low: tier_facts(&low, name),
             gauges: gauges(&high, name),
             ports: ports_of(ticks, name),
+            slots: declared_slots(record, name),
         });
         Self {
             levels,
             ticks,
+            setup: record.header.lab.as_ref().map_or(&[], |lab| &lab.tiers),
             saturation,
             found,
             process_ended: record.observations.iter().any(is_end),
@@ -133,6 +139,43 @@ impl<'a> Case<'a> {
             .position(|known| std::ptr::eq(known, level));
         let ticks = self.ticks.iter().filter(|tick| Some(tick.level) == index);
         tier_facts(&ticks.collect::<Vec<_>>(), &tier.name)
+    }
+
+    /// What a tier showed when the first attempts ended without an answer, while users became more and more; `None`
+    /// where the load came in levels: there each level has its own figures.
+    pub(super) fn at_onset(&self, tier: &Tier) -> Option<TierFacts> {
+        if self.high().any(|level| level.closed.is_none()) || self.saturation.high.len() < 2 {
+            return None;
+        }
+        let mut windows = self.high().flat_map(|level| &level.windows);
+        let onset = windows
+            .find(|w| w.unanswered * 100 >= w.attempts && w.unanswered > 0)?
+            .end;
+        // Sampling is not aligned with windows.
+        let (from, to) = (
+            onset.saturating_sub(Nanos::from_secs(2)),
+            onset + Nanos::from_millis(500),
+        );
+        let ticks = self
+            .ticks
+            .iter()
+            .filter(|tick| tick.end > from && tick.end <= to);
+        Some(tier_facts(&ticks.collect::<Vec<_>>(), &tier.name))
+    }
+
+    /// Instances of one tier of an experiment, or the same one.
+    pub(super) fn are_of_one_tier(&self, one: Option<&str>, other: Option<&str>) -> bool {
+        let of = |name: Option<&str>| {
+            let setup = self
+                .setup
+                .iter()
+                .find(|setup| Some(setup.name.as_str()) == name);
+            setup
+                .map(|setup| setup.tier.as_str())
+                .or(name)
+                .map(str::to_owned)
+        };
+        of(one) == of(other)
     }
 
     pub(super) fn high(&self) -> impl Iterator<Item = &Level> {
@@ -232,6 +275,12 @@ fn tier_names(record: &Record, ticks: &[Tick]) -> Vec<String> {
         }
     }
     names
+}
+
+fn declared_slots(record: &Record, tier: &str) -> Option<f64> {
+    let mut setup = record.header.lab.iter().flat_map(|lab| &lab.tiers);
+    let found = setup.find(|setup| setup.name == tier)?;
+    found.in_flight_max().map(|(_, bound)| bound)
 }
 
 fn ports_of(ticks: &[Tick], tier: &str) -> Vec<u16> {

@@ -6,6 +6,7 @@ mod refusal;
 mod waiting;
 
 pub(super) use processor::{base_response, processor_demand};
+pub(super) use refusal::NO_ANSWER;
 
 use super::case::{Case, Finding, Tier};
 

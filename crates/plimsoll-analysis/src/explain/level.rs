@@ -6,6 +6,7 @@ use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::verdict::LevelState;
 use plimsoll_core::{Nanos, Objectives, Tally, Window};
 
+use super::cause::NO_ANSWER;
 use crate::gates;
 
 /// One level, or one part of a ramp, over its judged windows.
@@ -31,6 +32,9 @@ pub(super) struct Level {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WindowFacts {
+    pub(super) end: Nanos,
+    /// Attempts that ended without an answer.
+    pub(super) unanswered: u64,
     pub(super) attempts: u64,
     /// Failed, or later than the longest bound of the objectives.
     pub(super) bad: u64,
@@ -163,6 +167,11 @@ fn facts(window: &Window, bound: Option<Nanos>) -> WindowFacts {
     let late_at = bound.unwrap_or(Nanos(median.0.saturating_mul(10)));
     let late = total.ok() - answers.count_at_most(late_at).min(total.ok());
     WindowFacts {
+        end: window.end_ns(),
+        unanswered: NO_ANSWER
+            .iter()
+            .map(|outcome| total.class(*outcome).count)
+            .sum(),
         attempts: total.attempts(),
         bad: total.failures() + late,
         in_flight_mean: window.in_flight_mean,

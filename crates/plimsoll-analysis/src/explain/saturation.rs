@@ -90,7 +90,10 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         || beyond_closed
             .iter()
             .any(|index| is_lost_closed(levels, *index));
-    let found = if judged || (seen_open && beyond.len() + beyond_closed.len() >= 2) {
+    let found = if open.is_empty() && !judged && !failing.is_empty() {
+        // Users that wait are only slower; the limit that breaks something is the one that ends their requests.
+        with(Sign::Errors, failing)
+    } else if judged || (seen_open && beyond.len() + beyond_closed.len() >= 2) {
         with(Sign::Throughput, union(&beyond, &beyond_closed))
     } else if !failing.is_empty() {
         with(Sign::Errors, union(&failing, &beyond))
@@ -115,7 +118,7 @@ fn levels_where(levels: &[Level], keep: impl Fn(&Level) -> bool) -> Vec<usize> {
 }
 
 /// The best level that is long enough not to be a burst out of a backlog.
-fn peak(levels: &[Level]) -> f64 {
+pub(super) fn peak(levels: &[Level]) -> f64 {
     let best = |shortest: f64| {
         levels
             .iter()

@@ -12,7 +12,7 @@ use plimsoll_core::record::{
 };
 use plimsoll_core::verdict::{Bounds, Cause, Confidence, Found};
 
-use super::{Explanation, confirm, explain};
+use super::{Explanation, explain};
 
 fn explained(record: &Record) -> Explanation {
     explain(record, &Found::default())
@@ -535,15 +535,6 @@ fn advice_needs_a_capacity() {
             .iter()
             .any(|a| a.action.contains("plan for"))
     );
-}
-
-#[test]
-fn only_an_experiment_confirms() {
-    let limit = explained(&sick(&service(pinned))).limit;
-    let lifted = confirm(limit.clone(), 780.0, 720.0);
-    assert_eq!(lifted.confidence, Confidence::Confirmed);
-    let missed = confirm(limit, 780.0, 500.0);
-    assert_eq!(missed.confidence, Confidence::Supported);
 }
 
 #[test]

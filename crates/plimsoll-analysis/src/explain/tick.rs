@@ -24,6 +24,7 @@ pub(super) struct TierTick<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Tick<'a> {
     pub(super) level: usize,
+    pub(super) end: Nanos,
     pub(super) seconds: f64,
     /// Answers in the interval, from the level's rate.
     pub(super) answers: f64,
@@ -60,6 +61,7 @@ fn tick<'a>(together: &[&'a Observation], levels: &[Level]) -> Option<Tick<'a>> 
     }
     let mut tick = Tick {
         level: index,
+        end,
         seconds,
         answers: levels.get(index)?.answered * seconds,
         host: None,

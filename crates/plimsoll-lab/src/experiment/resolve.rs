@@ -262,7 +262,12 @@ impl Reader<'_> {
     }
 
     /// The text of a file that is to be filled.
-    fn pattern(&self, variant: &str, tier: &str, file: &str) -> Result<String, LabError> {
+    pub(super) fn pattern(
+        &self,
+        variant: &str,
+        tier: &str,
+        file: &str,
+    ) -> Result<String, LabError> {
         std::fs::read_to_string(self.folder.join(file)).map_err(|error| {
             self.in_tier(
                 variant,

@@ -53,6 +53,7 @@ fn variant(experiment: &Experiment<'_>, variant: &Variant<'_>, lines: Option<&Lo
         "about": variant.about,
         "base": variant.base,
         "changes": variant.changes,
+        "limit": variant.limit,
         "valid_runs_count": variant.runs.iter().filter(|run| run.is_valid()).count(),
         "goodput_per_s": of(|f| f.goodput_per_s),
         "throughput_per_s": of(|f| f.throughput_per_s),
@@ -89,7 +90,8 @@ fn optional(
     add("cores_given", variant.cores_given().map(|at| json!(at)));
     let limit = variant.first().map(|said| {
         json!({
-            "limit": said.limit,
+            "cause": said.limit.cause,
+            "tier": said.limit.tier,
             "confidence": confidence_word(said.confidence),
             "runs_count": said.runs,
             "of_runs_count": said.of,

@@ -378,16 +378,20 @@ fn giving_way(measured: &[(&Variant<'_>, f64)]) -> Option<String> {
         .iter()
         .map(|(place, names)| format!("in {} {place}", format::list(names)))
         .collect();
-    let sure = measured.iter().filter_map(|(variant, _)| variant.first());
-    let confirmed = sure
-        .filter(|said| said.confidence == Confidence::Confirmed)
-        .filter_map(|said| said.limit.evidence.last().map(|line| line.text.clone()));
-    let confirmed: Vec<String> = confirmed.collect();
-    let confirmed = if confirmed.is_empty() {
-        String::new()
-    } else {
-        format!(" Confirmed: {}.", confirmed.join("; "))
-    };
+    let tried = measured.iter().filter_map(|(variant, _)| {
+        let said = variant.first()?;
+        let word = if said.confidence == Confidence::Confirmed {
+            "Confirmed"
+        } else {
+            "Not confirmed"
+        };
+        Some(format!(
+            " {word} of {}: {}.",
+            variant.name,
+            said.experiment()?
+        ))
+    });
+    let confirmed: String = tried.collect();
     (!parts.is_empty()).then(|| format!("What gives way first: {}.{confirmed}", parts.join("; ")))
 }
 

@@ -184,16 +184,23 @@ unsafe extern "C" fn enter(
         let own = |value| Value::from_raw(ctx.clone(), qjs::JS_DupValue(raw, value));
         let this = own(this);
         let count = usize::try_from(count).unwrap_or(0);
-        let mut args: [Value<'_>; ARGS_MAX] = std::array::from_fn(|index| {
+        let mut few: [Value<'_>; ARGS_FEW] = std::array::from_fn(|index| {
             if index < count {
                 own(*values.add(index))
             } else {
                 Value::new_undefined(ctx.clone())
             }
         });
+        let mut rest: Vec<Value<'_>> = Vec::new();
+        let args = if count <= ARGS_FEW {
+            &mut few[..count]
+        } else {
+            rest.extend((0..count).map(|index| own(*values.add(index))));
+            &mut rest[..]
+        };
         let call = Call {
             this,
-            args: &mut args[..count.min(ARGS_MAX)],
+            args,
             vu: state_of(&ctx),
             ctx,
         };
@@ -201,8 +208,8 @@ unsafe extern "C" fn enter(
     }
 }
 
-/// More arguments than any function of ours reads.
-const ARGS_MAX: usize = 8;
+/// Up to so many arguments a call allocates nothing; only `console` takes as many as there are.
+const ARGS_FEW: usize = 8;
 
 /// # Safety
 /// `call` belongs to the call that the engine is making.

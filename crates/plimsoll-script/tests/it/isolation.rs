@@ -199,3 +199,16 @@ fn a_change_of_a_shared_object_says_where_it_would_work() {
     };
     assert!(exception.message.contains("init code"), "{exception:?}");
 }
+
+#[test]
+fn a_native_gets_every_argument() {
+    let rig = Rig::of_text(
+        "export default function () { console.log(1, 2, 3, 4, 5, 6, 7, 8); console.log(...Array.from({ length: 300 }, (_, i) => i)); }",
+    );
+    let mut one = rig.vu(1);
+    assert!(matches!(start(&mut one, 0), Want::Done(End::Ok { .. })));
+    let lines = rig.host.console_lines();
+    assert_eq!(lines[0], "1 2 3 4 5 6 7 8");
+    assert_eq!(lines[1].split(' ').count(), 300);
+    assert!(lines[1].ends_with(" 298 299"), "{}", lines[1]);
+}

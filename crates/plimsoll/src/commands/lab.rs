@@ -1,6 +1,7 @@
 //! `plimsoll lab EXPERIMENT`: starts the tiers of each variant in turn, puts the same load on each, and shows them side by side.
 
 mod chosen;
+pub(crate) mod confirm;
 mod load;
 mod plan;
 mod play;
@@ -18,7 +19,6 @@ use plimsoll_lab::tiers::Ports;
 
 use crate::args::LabArgs;
 use crate::exit::{Exit, Failure};
-use crate::script::console;
 use crate::session::interrupt_flag;
 use crate::{machine, output};
 use play::Played;
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(crate) fn execute(args: &LabArgs) -> Result<Exit> {
     let experiment = chosen::experiment(args)?;
     let ports = Ports::reserve(&experiment)?;
-    let plan = plan::of(&experiment, &ports, args)?;
+    let mut plan = plan::of(&experiment, &ports, args)?;
     let text = plan::text(&plan);
     if args.check || args.dry_run {
         output::data(&if args.dry_run {
@@ -43,29 +43,34 @@ pub(crate) fn execute(args: &LabArgs) -> Result<Exit> {
         output::progress(text.trim_end());
     }
     let folder = folder(args)?;
-    console::show_only_errors();
     let stop = interrupt_flag()?;
-    let played = play_all(&plan, &ports, &folder, args, &stop)?;
-    let Some(played) = played else {
+    let mut played = Vec::new();
+    let mut whole = play(&plan, &ports, &folder, args, &stop, &mut played)?;
+    if whole && args.confirm {
+        let (runs, notes) = confirm::runs(&plan, &played);
+        plan.confirm(runs, notes);
+        whole = play(&plan, &ports, &folder, args, &stop, &mut played)?;
+    }
+    if !whole {
         output::progress(&format!(
             "interrupted; the records so far are in {}",
             folder.display()
         ));
         return Ok(Exit::Interrupted);
-    };
+    }
     results::show(&plan, &played, &folder, args)
 }
 
-/// Every run in its order; none if a signal ended it.
-fn play_all(
+/// Every run of the plan that was not played yet, in its order; false if a signal ended it.
+fn play(
     plan: &plan::Plan,
     ports: &Ports,
     folder: &Path,
     args: &LabArgs,
     stop: &Arc<AtomicBool>,
-) -> Result<Option<Vec<Played>>> {
-    let mut played = Vec::new();
-    for (index, run) in plan.runs.iter().enumerate() {
+    played: &mut Vec<Played>,
+) -> Result<bool> {
+    for (index, run) in plan.runs.iter().enumerate().skip(played.len()) {
         if index > 0 {
             pause(plan.experiment.pause, stop);
         }
@@ -83,10 +88,10 @@ fn play_all(
         };
         match one.play().map_err(with_exit)? {
             Some(one) => played.push(one),
-            None => return Ok(None),
+            None => return Ok(false),
         }
     }
-    Ok(Some(played))
+    Ok(true)
 }
 
 fn pause(length: Nanos, stop: &AtomicBool) {

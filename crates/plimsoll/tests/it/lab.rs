@@ -122,6 +122,50 @@ fn header_says_the_set_up(record: &str, run: &str) {
     );
 }
 
+/// Forty-eight connections that each take two of 64 slots: with a variant that lifts them, or a run that
+/// `--confirm` adds, the slots are confirmed.
+#[test]
+fn a_suspected_limit_is_moved_and_confirmed() {
+    let folder = Folder::new();
+    let text = TINY
+        .replace("answer = 1", "answer = 20")
+        .replace("{ slots = 64 }", "{ slots = \"${limits.slots}\" }")
+        .replace("rate = \"60/s\"", "connections = 48")
+        .replace("duration = \"2s\"", "duration = \"5s\"");
+    let (shared, _) = text.split_once("[variants.A]").unwrap();
+    let path = experiment(&folder, shared);
+    let args = [
+        "lab",
+        &path,
+        "--repeat",
+        "1",
+        "--confirm",
+        "-o",
+        "out",
+        "--format",
+        "json",
+    ];
+    let (code, stdout, stderr) = plimsoll(&folder, &args);
+    assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
+    assert!(stderr.contains("--confirm adds one run"), "{stderr}");
+    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let limit = &document["variants"][0]["limit"];
+    if code == 3 {
+        // A gate that failed on a busy machine withholds the cause, and so there is nothing to confirm.
+        assert!(limit.is_null(), "{limit}");
+        return;
+    }
+    assert_eq!(limit["cause"], "connection_slots", "{limit}");
+    assert_eq!(limit["confidence"], "confirmed", "{limit}");
+    let added = &document["variants"][1];
+    assert_eq!(added["name"], "base-confirm");
+    assert_eq!(added["changes"][0], "tiers.proxy.limits.slots: 64 → 1024");
+    assert!(
+        added["failed_ratio"]["median"].as_f64().unwrap() < 0.001,
+        "{added}"
+    );
+}
+
 #[test]
 fn a_dry_run_prints_the_plan_and_starts_nothing() {
     let folder = Folder::new();

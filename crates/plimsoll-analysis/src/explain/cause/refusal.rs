@@ -11,7 +11,7 @@ use crate::explain::level::{Level, ratio};
 use crate::explain::saturation::Sign;
 use crate::explain::tick::{TierFacts, median};
 
-const NO_ANSWER: [Outcome; 4] = [
+pub(in crate::explain) const NO_ANSWER: [Outcome; 4] = [
     Outcome::Eof,
     Outcome::Reset,
     Outcome::Refused,
@@ -90,8 +90,12 @@ fn idle_line(facts: &TierFacts) -> String {
 
 /// D.3 4a: attempts end without an answer while the processor is idle.
 pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
+    // Clients whose request fails at once ask again at once, and that fills a processor: what counts is how the
+    // tier was when it began.
+    let onset = case.at_onset(tier);
+    let there = onset.as_ref().unwrap_or(&tier.high);
     // A process that died takes its connections with it.
-    if case.process_ended || (tier.high.ticks > 0 && !tier.high.has_idle_processor()) {
+    if case.process_ended || (there.ticks > 0 && !there.has_idle_processor()) {
         return None;
     }
     let mut finding = Finding::of(Cause::ConnectionSlots, tier);
@@ -123,7 +127,8 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     if finding.evidence.is_empty() {
         return None;
     }
-    plateau(case, tier, &mut finding);
+    plateau(case, there, &mut finding);
+    declared(case, tier, &mut finding);
     still_fast(case, worst, &mut finding);
     if let Some(share) = tier.high.files_share.filter(|share| *share >= 0.95) {
         let text = format!("{} of the descriptor limit in use", percent(share));
@@ -170,13 +175,45 @@ fn kinds(level: &Level) -> String {
     named.join(", ")
 }
 
-/// Requests in service stop rising while more are offered: by Little's law N = X·S of the answered.
-fn plateau(case: &Case, tier: &Tier, finding: &mut Finding) {
-    let inside = |level: &Level| Some(level.ok * level.ok_service()?.as_secs_f64());
-    let levels: Vec<&Level> = case.high().filter(|level| level.closed.is_none()).collect();
-    let served: Vec<f64> = levels.iter().filter_map(|level| inside(level)).collect();
-    let offered = levels.iter().map(|level| level.offered);
+/// Requests in service, by Little's law N = X·S of the answered.
+fn in_service(level: &Level) -> Option<f64> {
+    Some(level.ok * level.ok_service()?.as_secs_f64())
+}
+
+/// The most in service where attempts failed is what the experiment says that the tier's slots carry.
+fn declared(case: &Case, tier: &Tier, finding: &mut Finding) {
+    let Some(bound) = tier.slots.filter(|bound| *bound > 0.0) else {
+        return;
+    };
+    let most = case.high().filter_map(in_service).fold(0.0, f64::max);
+    if (0.75..=1.15).contains(&(most / bound)) {
+        finding.signal(
+            "declared slots",
+            format!(
+                "{} requests in service at most; the declared slots carry {}",
+                three_digits(most),
+                three_digits(bound)
+            ),
+        );
+    }
+}
+
+/// Requests in service stop rising while more are offered, or more users ask.
+fn plateau(case: &Case, there: &TierFacts, finding: &mut Finding) {
+    let open = case.high().any(|level| level.closed.is_none());
+    let levels: Vec<&Level> = case
+        .high()
+        .filter(|level| level.closed.is_none() == open)
+        .collect();
+    let served: Vec<f64> = levels
+        .iter()
+        .filter_map(|level| in_service(level))
+        .collect();
+    let offered = levels
+        .iter()
+        .map(|level| level.closed.map_or(level.offered, f64::from));
     let (least, most) = offered.fold((f64::INFINITY, 0.0), |(a, b), x| (x.min(a), x.max(b)));
+    let per = if open { "per second" } else { "users" };
     let Some(middle) = median(served.clone()) else {
         return;
     };
@@ -188,14 +225,15 @@ fn plateau(case: &Case, tier: &Tier, finding: &mut Finding) {
         finding.signal(
             "plateau",
             format!(
-                "{} requests in service at {} as at {} per second; processor idle ({})",
+                "{} requests in service at {} as at {} {per}; processor idle ({})",
                 three_digits(middle),
                 three_digits(least),
                 three_digits(most),
-                idle_line(&tier.high)
+                idle_line(there)
             ),
         );
-        if let Some(base) = case.base_service().filter(|base| *base > 0.0) {
+        // Users that wait take longer than at low load for other reasons too: there N tells no rate.
+        if let Some(base) = case.base_service().filter(|base| open && *base > 0.0) {
             finding.ceiling = Some(middle / base);
         }
     }

@@ -1,6 +1,6 @@
 //! One tier's keys, understood.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use plimsoll_core::Nanos;
@@ -8,8 +8,8 @@ use plimsoll_core::nearest::hint;
 use plimsoll_core::units::parse_duration;
 
 use super::super::file::TierSpec;
-use super::super::fill::LIMITS;
-use super::super::{Program, Ready, Tier};
+use super::super::fill::{LIMITS, limits_in};
+use super::super::{Program, Ready, Setting, Tier};
 use super::Reader;
 use crate::LabError;
 use crate::serve::catalogue::{self, Values};
@@ -62,6 +62,7 @@ impl Reader<'_> {
             env: spec.env.clone(),
             files: self.files(spec),
             limits: limits(spec).map_err(|problem| wrong("limits", problem))?,
+            limits_used: self.limits_used(variant, name, spec)?,
             watch: spec.watch.clone().unwrap_or_default(),
         })
     }
@@ -131,6 +132,36 @@ impl Reader<'_> {
                 .map_err(|error| self.in_tier(variant, name, "set", error))?;
         }
         Ok(())
+    }
+
+    /// Limits that stand in a placeholder somewhere; that they are right was looked at with the needs.
+    fn limits_used(
+        &self,
+        variant: &str,
+        name: &str,
+        spec: &TierSpec,
+    ) -> Result<BTreeSet<String>, LabError> {
+        let mut texts: Vec<String> = spec
+            .args
+            .iter()
+            .flatten()
+            .chain(spec.env.values())
+            .cloned()
+            .collect();
+        texts.extend(spec.set.values().filter_map(|setting| match setting {
+            Setting::Text(text) => Some(text.clone()),
+            Setting::Value(_) => None,
+        }));
+        for pattern in spec.files.values() {
+            texts.push(self.pattern(variant, name, pattern)?);
+        }
+        let mut used = BTreeSet::new();
+        for text in &texts {
+            let found = limits_in(text)
+                .map_err(|problem| self.in_tier(variant, name, "limits", problem))?;
+            used.extend(found.into_iter().map(str::to_owned));
+        }
+        Ok(used)
     }
 
     fn on_disk(&self, command: &str) -> Option<PathBuf> {

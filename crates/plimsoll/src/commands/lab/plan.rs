@@ -1,5 +1,6 @@
 //! What will be done and how long it takes, worked out and shown before anything starts.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ pub(super) struct Plan {
     pub(super) runs: Vec<Run>,
     /// In a file's or a flag's words, what the reader must know.
     pub(super) warnings: Vec<String>,
+    /// Runs that confirm what was found may follow.
+    pub(super) confirms: bool,
 }
 
 /// One run of one variant.
@@ -37,6 +40,19 @@ pub(super) struct Run {
     pub(super) seed: u64,
     /// With start, warm-up and end; an estimate but for the load itself.
     pub(super) takes: Nanos,
+}
+
+impl Plan {
+    /// Adds runs that confirm what was found; what cannot be confirmed becomes a warning.
+    pub(super) fn confirm(&mut self, runs: Vec<Run>, notes: Vec<String>) {
+        let variants = runs.iter().map(|run| (*run.variant).clone());
+        self.experiment.variants.extend(variants);
+        self.runs.extend(runs);
+        let notes = notes
+            .into_iter()
+            .map(|note| format!("not confirmed: {note}"));
+        self.warnings.extend(notes);
+    }
 }
 
 pub(super) fn of(experiment: &Experiment, ports: &Ports, args: &LabArgs) -> Result<Plan> {
@@ -73,6 +89,7 @@ pub(super) fn of(experiment: &Experiment, ports: &Ports, args: &LabArgs) -> Resu
         experiment,
         runs,
         warnings,
+        confirms: args.confirm,
     })
 }
 
@@ -205,6 +222,21 @@ pub(super) fn text(plan: &Plan) -> String {
         order.join(" "),
         format::duration(left(plan, 0))
     );
+    if plan.confirms {
+        let longest = plan
+            .runs
+            .iter()
+            .map(|run| (run.variant.name.as_str(), run.takes));
+        let longest: BTreeMap<&str, Nanos> = longest.collect();
+        let most = longest
+            .values()
+            .fold(Nanos::ZERO, |sum, takes| sum + *takes);
+        let _infallible = writeln!(
+            text,
+            "  --confirm adds one run for each variant whose limit no other variant moves: at most {} more",
+            format::duration(most)
+        );
+    }
     if experiment.runs == 1 {
         text.push_str("  single run, no interval\n");
     }

@@ -19,6 +19,7 @@ use super::load::{self, Test};
 use super::plan::{Plan, Run, WARM_UP_LONGEST};
 use crate::args::OutputArgs;
 use crate::commands::run;
+use crate::script::console;
 use crate::session::Session;
 use crate::{reach, script, watching};
 
@@ -53,6 +54,7 @@ impl Play<'_> {
             Err(error) => return Err(error.into()),
         };
         let test = load::test(variant, system.filler(), self.run.seed, self.folder)?;
+        let _logged = console::Logged::into(&self.folder.join("test.log"))?;
         let measured = self
             .warm_up(&test)
             .and_then(|()| self.measure(&test, &system));

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use plimsoll_report::variants::{self, Experiment, Run, Variant};
 
+use super::confirm;
 use super::plan::Plan;
 use super::play::Played;
 use crate::against_bases::{self, Side};
@@ -42,6 +43,7 @@ pub(super) fn show(plan: &Plan, played: &[Played], folder: &Path, args: &LabArgs
 }
 
 fn side_by_side<'a>(plan: &'a Plan, played: &'a [Played], folder: &Path) -> Experiment<'a> {
+    let ran = confirm::ran(played);
     let of = |variant: &'a plimsoll_lab::experiment::Variant| Variant {
         name: &variant.name,
         about: &variant.about,
@@ -55,7 +57,7 @@ fn side_by_side<'a>(plan: &'a Plan, played: &'a [Played], folder: &Path) -> Expe
                 record: &run.record,
             })
             .collect(),
-        limit: None,
+        limit: confirm::limit_of(&variant.name, &ran),
         predicted: None,
     };
     let mut warnings = plan.warnings.clone();

@@ -1,0 +1,237 @@
+//! Only an experiment that moved the named limit, and nothing else, confirms it.
+
+use std::collections::BTreeMap;
+
+use plimsoll_core::plan::{Load, Plan, Request};
+use plimsoll_core::record::{Header, LevelStart, Line, Machine, SCHEMA};
+use plimsoll_core::schedule::{Arrivals, RateProfile};
+use plimsoll_core::step::{Phase, Step, StepLoad};
+use plimsoll_core::{Nanos, Tally, Window};
+
+use super::*;
+
+fn header(lab: LabSetup) -> Header {
+    Header {
+        schema: SCHEMA.to_owned(),
+        command: "run".to_owned(),
+        plan: Plan {
+            request: Request {
+                method: "GET".to_owned(),
+                url: "http://127.0.0.1:80/".to_owned(),
+                headers: Vec::new(),
+                body: Vec::new(),
+            },
+            load: Load::Search,
+            until: None,
+            connections_max: std::num::NonZeroU32::MIN,
+            workers: std::num::NonZeroU32::MIN,
+            timeout_ns: Nanos::from_secs(1),
+            keepalive: true,
+            streams_per_connection: None,
+            insecure: false,
+            objectives: None,
+            seed: 1,
+        },
+        started_at: String::new(),
+        machine: Machine::default(),
+        plimsoll_version: String::new(),
+        title: String::new(),
+        note: String::new(),
+        lab: Some(lab),
+    }
+}
+
+/// A variant that answers `ok` of 1,000 requests a second; the others end as `kind`.
+fn record(
+    variant: &str,
+    base: Option<&str>,
+    changes: &[&str],
+    tier: TierSetup,
+    ok: u64,
+    kind: Outcome,
+) -> Record {
+    let load = StepLoad::Open {
+        profile: RateProfile::constant(1_000.0).unwrap(),
+        arrivals: Arrivals::Uniform,
+    };
+    let lab = LabSetup {
+        experiment: String::new(),
+        variant: variant.to_owned(),
+        run: 1,
+        runs: 1,
+        base: base.map(str::to_owned),
+        changes: changes.iter().map(|change| (*change).to_owned()).collect(),
+        tiers: vec![tier],
+    };
+    let mut record = Record::new(header(lab));
+    record.push(Line::Level(LevelStart {
+        start_ns: Nanos::ZERO,
+        step: Step {
+            level: 1,
+            phase: Phase::Run,
+            load,
+            windows_max: 9,
+        },
+    }));
+    for second in 0..5 {
+        let mut tally = Tally::default();
+        for attempt in 0..1_000 {
+            let outcome = if attempt < ok { Outcome::Ok } else { kind };
+            tally.record(
+                outcome,
+                Nanos::from_millis(2),
+                Some(Nanos::from_millis(2)),
+                100,
+                &[],
+            );
+        }
+        record.push(Line::Window(Window {
+            level: 1,
+            start_ns: Nanos::from_secs(second),
+            length_ns: Nanos::from_secs(1),
+            due_count: 1_000,
+            sent_count: 1_000,
+            operations: vec![tally],
+            ..Window::default()
+        }));
+    }
+    record
+}
+
+fn tier(slots: f64, cpu: f64) -> TierSetup {
+    TierSetup {
+        name: "proxy".to_owned(),
+        tier: "proxy".to_owned(),
+        isolation: String::new(),
+        cpu_cores: Some(cpu),
+        memory_bytes: None,
+        limits: BTreeMap::from([("slots".to_owned(), slots)]),
+    }
+}
+
+fn limit(cause: Cause) -> Limit {
+    Limit {
+        cause,
+        tier: Some("proxy".to_owned()),
+        process: None,
+        confidence: Confidence::Supported,
+        ceiling_per_s: None,
+        evidence: Vec::new(),
+        ruled_out: Vec::new(),
+    }
+}
+
+const ONE: &[&str] = &["tiers.proxy.limits.slots: 64 → 1024"];
+
+#[test]
+fn slots_are_confirmed_when_lifting_them_removes_the_failures() {
+    let few = record("few", None, &[], tier(64.0, 0.5), 700, Outcome::Eof);
+    let many = record(
+        "many",
+        Some("few"),
+        ONE,
+        tier(1_024.0, 0.5),
+        999,
+        Outcome::Eof,
+    );
+    let found = confirm(&limit(Cause::ConnectionSlots), &few, &many).unwrap();
+    assert_eq!(found.confidence, Confidence::Confirmed);
+    let text = found.evidence.last().unwrap().text.clone();
+    assert!(
+        text.contains(
+            "slots 64 of proxy → 1024 in variant many: 30 % of attempts failed so, 0.10 % do now"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn failures_that_stay_put_the_cause_in_doubt() {
+    let few = record("few", None, &[], tier(64.0, 0.5), 700, Outcome::Eof);
+    let many = record(
+        "many",
+        Some("few"),
+        ONE,
+        tier(1_024.0, 0.5),
+        980,
+        Outcome::Eof,
+    );
+    let found = confirm(&limit(Cause::ConnectionSlots), &few, &many).unwrap();
+    assert_eq!(found.confidence, Confidence::Suspected);
+}
+
+#[test]
+fn a_halved_quota_must_halve_the_rate() {
+    let change = &["tiers.proxy.cpu: 0.5 → 0.25"];
+    let whole = record("whole", None, &[], tier(64.0, 0.5), 1_000, Outcome::Timeout);
+    for (ok, confidence) in [
+        (500, Confidence::Confirmed),
+        (560, Confidence::Confirmed),
+        (800, Confidence::Suspected),
+        (300, Confidence::Suspected),
+    ] {
+        let half = record(
+            "half",
+            Some("whole"),
+            change,
+            tier(64.0, 0.25),
+            ok,
+            Outcome::Timeout,
+        );
+        let found = confirm(&limit(Cause::CpuQuota), &whole, &half).unwrap();
+        assert_eq!(found.confidence, confidence, "{:?}", found.evidence);
+    }
+}
+
+#[test]
+fn an_experiment_that_moved_something_else_says_nothing() {
+    let few = record("few", None, &[], tier(64.0, 0.5), 700, Outcome::Eof);
+    let none = |after: &Record, cause| assert_eq!(confirm(&limit(cause), &few, after), None);
+    // Another knob than the cause's, two changes at once, no neighbour, the same setup, another tier.
+    let many = record(
+        "many",
+        Some("few"),
+        ONE,
+        tier(1_024.0, 0.5),
+        1_000,
+        Outcome::Eof,
+    );
+    none(&many, Cause::CpuQuota);
+    let two = &[ONE[0], "test.think: 0 → 1ms"];
+    none(
+        &record(
+            "many",
+            Some("few"),
+            two,
+            tier(1_024.0, 0.5),
+            1_000,
+            Outcome::Eof,
+        ),
+        Cause::ConnectionSlots,
+    );
+    none(
+        &record(
+            "many",
+            Some("other"),
+            ONE,
+            tier(1_024.0, 0.5),
+            1_000,
+            Outcome::Eof,
+        ),
+        Cause::ConnectionSlots,
+    );
+    none(
+        &record(
+            "many",
+            Some("few"),
+            ONE,
+            tier(64.0, 0.5),
+            1_000,
+            Outcome::Eof,
+        ),
+        Cause::ConnectionSlots,
+    );
+    let mut elsewhere = limit(Cause::ConnectionSlots);
+    elsewhere.tier = Some("app".to_owned());
+    assert_eq!(confirm(&elsewhere, &few, &many), None);
+}
