@@ -106,7 +106,7 @@ pub(super) fn first_words(variant: &Variant<'_>) -> String {
             runs: 1,
             of: 1,
         };
-        if one.limit.cause == Cause::Unknown {
+        if !one.is_known() {
             return one.place();
         }
         format!("{}, {}", one.place(), one.sureness())

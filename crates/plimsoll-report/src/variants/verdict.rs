@@ -8,7 +8,7 @@ use super::cell::spread;
 use super::rows::{prediction, ratio_to};
 use super::{Capacity, Experiment, LoadLines, Variant, failed_ratio, share};
 use crate::format;
-use crate::view::comparison as words;
+use crate::view::{comparison as words, unbroken};
 
 /// Variants closer than this are not called different on the strength of their medians.
 const CLOSE: f64 = 1.05;
@@ -385,11 +385,8 @@ fn giving_way(measured: &[(&Variant<'_>, f64)]) -> Option<String> {
         } else {
             "Not confirmed"
         };
-        Some(format!(
-            " {word} of {}: {}.",
-            variant.name,
-            said.experiment()?
-        ))
+        let text = unbroken(said.experiment()?);
+        Some(format!(" {word} for {}: {text}.", variant.name))
     });
     let confirmed: String = tried.collect();
     (!parts.is_empty()).then(|| format!("What gives way first: {}.{confirmed}", parts.join("; ")))
