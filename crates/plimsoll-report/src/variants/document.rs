@@ -8,7 +8,6 @@ use super::tiers::TierUse;
 use super::{Answer, Capacity, Experiment, LoadLines, Variant, failed_ratio, rows};
 use crate::format::NBSP;
 use crate::json;
-use crate::view::confidence_word;
 
 pub(super) fn of(experiment: &Experiment<'_>) -> Value {
     let lines = LoadLines::of(experiment);
@@ -53,7 +52,6 @@ fn variant(experiment: &Experiment<'_>, variant: &Variant<'_>, lines: Option<&Lo
         "about": variant.about,
         "base": variant.base,
         "changes": variant.changes,
-        "limit": variant.limit,
         "valid_runs_count": variant.runs.iter().filter(|run| run.is_valid()).count(),
         "goodput_per_s": of(|f| f.goodput_per_s),
         "throughput_per_s": of(|f| f.throughput_per_s),
@@ -88,20 +86,23 @@ fn optional(
     let cost = variant.cost_seconds();
     add("processor_seconds_per_good", cost.map(|at| json!(at)));
     add("cores_given", variant.cores_given().map(|at| json!(at)));
-    let limit = variant.first().map(|said| {
-        json!({
-            "cause": said.limit.cause,
-            "tier": said.limit.tier,
-            "confidence": confidence_word(said.confidence),
-            "runs_count": said.runs,
-            "of_runs_count": said.of,
-        })
-    });
-    add("first_limit", limit);
+    add("first_limit", first_limit(variant));
     let predicted = variant.predicted.as_ref().map(|predicted| {
         json!({ "per_s": predicted.per_s, "from": predicted.from, "why": predicted.why })
     });
     add("predicted", predicted);
+}
+
+/// The limit as a summary writes it, as sure as the runs that name it, with how many those are.
+fn first_limit(variant: &Variant<'_>) -> Option<Value> {
+    let said = variant.first()?;
+    let mut value = json!(said.limit);
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("confidence".to_owned(), json!(said.confidence));
+        fields.insert("runs_count".to_owned(), json!(said.runs));
+        fields.insert("of_runs_count".to_owned(), json!(said.of));
+    }
+    Some(value)
 }
 
 fn tier(tier: &TierUse) -> Value {

@@ -57,6 +57,7 @@ fn record(
     let lab = LabSetup {
         experiment: String::new(),
         variant: variant.to_owned(),
+        about: String::new(),
         run: 1,
         runs: 1,
         base: base.map(str::to_owned),

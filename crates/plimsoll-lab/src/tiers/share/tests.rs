@@ -1,6 +1,6 @@
 //! Tests of shares: what fits, and which cores stand in for a quota.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_core::Nanos;
 
@@ -21,6 +21,7 @@ fn tier(name: &str, cpu: Option<f64>, instances: u32) -> Tier {
         env: BTreeMap::new(),
         files: BTreeMap::new(),
         limits: BTreeMap::new(),
+        limits_used: BTreeSet::new(),
         watch: Vec::new(),
     }
 }
