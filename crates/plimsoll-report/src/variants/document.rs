@@ -8,6 +8,7 @@ use super::tiers::TierUse;
 use super::{Answer, Capacity, Experiment, LoadLines, Variant, failed_ratio, rows};
 use crate::format::NBSP;
 use crate::json;
+use crate::view::confidence_word;
 
 pub(super) fn of(experiment: &Experiment<'_>) -> Value {
     let lines = LoadLines::of(experiment);
@@ -93,16 +94,14 @@ fn optional(
     add("predicted", predicted);
 }
 
-/// The limit as a summary writes it, as sure as the runs that name it, with how many those are.
 fn first_limit(variant: &Variant<'_>) -> Option<Value> {
     let said = variant.first()?;
-    let mut value = json!(said.limit);
-    if let Some(fields) = value.as_object_mut() {
-        fields.insert("confidence".to_owned(), json!(said.confidence));
-        fields.insert("runs_count".to_owned(), json!(said.runs));
-        fields.insert("of_runs_count".to_owned(), json!(said.of));
-    }
-    Some(value)
+    Some(json!({
+        "limit": said.limit,
+        "confidence": confidence_word(said.confidence),
+        "runs_count": said.runs,
+        "of_runs_count": said.of,
+    }))
 }
 
 fn tier(tier: &TierUse) -> Value {

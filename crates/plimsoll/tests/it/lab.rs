@@ -149,7 +149,7 @@ fn a_suspected_limit_is_moved_and_confirmed() {
     assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
     assert!(stderr.contains("--confirm adds one run"), "{stderr}");
     let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    let limit = &document["variants"][0]["first_limit"];
+    let limit = &document["variants"][0]["first_limit"]["limit"];
     if code == 3 {
         // A gate that failed on a busy machine withholds the cause, and so there is nothing to confirm.
         assert!(limit.is_null(), "{limit}");
