@@ -13,14 +13,17 @@ pub(crate) struct Side<'r> {
     pub(crate) runs: Vec<(&'r str, &'r Record)>,
 }
 
-/// None where a variant ran once, or where the runs cannot be compared; then a warning says why.
-pub(crate) fn compared(sides: Vec<Side<'_>>, warnings: &mut Vec<String>) -> Option<Comparison> {
+/// None where every variant ran once, or where the runs cannot be compared; then a warning says why. A variant that
+/// ran less often than the others, to confirm something, is no part of it.
+pub(crate) fn compared(mut sides: Vec<Side<'_>>, warnings: &mut Vec<String>) -> Option<Comparison> {
+    let most = sides.iter().map(|side| side.runs.len()).max()?;
+    sides.retain(|side| side.runs.len() == most);
     let pairs: Vec<(String, String)> = sides
         .iter()
         .filter_map(|side| Some((side.name.clone(), side.base.clone()?)))
         .filter(|(_, base)| sides.iter().any(|side| side.name == *base))
         .collect();
-    if pairs.is_empty() || sides.iter().any(|side| side.runs.len() < 2) {
+    if pairs.is_empty() || most < 2 {
         return None;
     }
     let seeds = sides.iter().flat_map(|side| &side.runs);

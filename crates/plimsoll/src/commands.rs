@@ -6,7 +6,7 @@ mod docdb;
 mod doctor;
 mod explain;
 mod find;
-mod lab;
+pub(crate) mod lab;
 mod report;
 pub(crate) mod run;
 mod serve;

@@ -109,6 +109,9 @@ impl Panels<'_> {
         let (x, y) = (&self.x, &self.y);
         let id = format!("p{index}");
         let desc = described(name, line, self.lines);
+        if line.is_empty() {
+            return "<p class=\"s\">No valid run: nothing is drawn.</p>".to_owned();
+        }
         let mut svg = Svg::small((WIDTH, HEIGHT), &id, "Attempts and goodput", &desc);
         self.axes(&mut svg);
         good_ground(&mut svg, line, (x, y));

@@ -8,6 +8,9 @@ use super::Variant;
 use crate::format;
 use crate::view::{cause_words, confidence_word};
 
+/// The signal of evidence that comes from moving a limit.
+const EXPERIMENT: &str = "experiment";
+
 /// A first limit and how many of the runs name it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Said<'v> {
@@ -18,7 +21,19 @@ pub(crate) struct Said<'v> {
     pub(crate) of: usize,
 }
 
-impl Said<'_> {
+/// What happened when the limit was moved, if it was.
+fn moved(limit: &Limit) -> Option<&str> {
+    let mut lines = limit.evidence.iter();
+    let found = lines.find(|line| line.signal == EXPERIMENT);
+    found.map(|line| line.text.as_str())
+}
+
+impl<'v> Said<'v> {
+    /// The line of the confirming experiment, whether it confirmed or not.
+    pub(crate) fn experiment(&self) -> Option<&'v str> {
+        moved(self.limit)
+    }
+
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.limit.cause, Cause::Unknown | Cause::NotReached)
     }
@@ -43,9 +58,10 @@ impl Said<'_> {
 }
 
 impl Variant<'_> {
-    /// What the experiment says, else what most runs say.
+    /// What an experiment showed of it, else what most runs say.
     pub(crate) fn first(&self) -> Option<Said<'_>> {
-        if let Some(limit) = &self.limit {
+        let limit = self.limit.as_ref();
+        if let Some(limit) = limit.filter(|limit| moved(limit).is_some()) {
             return Some(Said {
                 limit,
                 confidence: limit.confidence,
@@ -72,8 +88,8 @@ impl Variant<'_> {
 }
 
 pub(super) fn first_words(variant: &Variant<'_>) -> String {
-    if let Some(limit) = variant.first().filter(|_| variant.limit.is_some()) {
-        return format!("{}, {}", limit.place(), limit.sureness());
+    if let Some(said) = variant.first().filter(|said| said.experiment().is_some()) {
+        return format!("{}, {}", said.place(), said.sureness());
     }
     variant.said(|verdict| {
         let Some(limit) = &verdict.limit else {
@@ -90,7 +106,7 @@ pub(super) fn first_words(variant: &Variant<'_>) -> String {
             runs: 1,
             of: 1,
         };
-        if one.limit.cause == Cause::Unknown {
+        if !one.is_known() {
             return one.place();
         }
         format!("{}, {}", one.place(), one.sureness())

@@ -129,7 +129,7 @@ impl LoadLines {
         let samples: Vec<Vec<Point>> = experiment
             .variants
             .iter()
-            .map(|variant| variant.shown().flat_map(|run| samples(run, axis)).collect())
+            .map(|variant| samples_of(variant, axis))
             .collect();
         let highest = samples.iter().flatten().map(|p| p.at).fold(0.0, f64::max);
         let lines: Vec<Vec<Point>> = samples
@@ -200,6 +200,12 @@ fn played<'r>(run: &Run<'r>) -> impl Iterator<Item = &'r Window> + use<'r> {
         let phase = record.level(window.level).map(|start| start.step.phase);
         phase.is_none_or(|phase| phase == Phase::Run) && window.length_ns >= Nanos::from_millis(200)
     })
+}
+
+/// Nothing of a variant without a valid run: what carries no claim is in no picture.
+fn samples_of(variant: &Variant<'_>, axis: Axis) -> Vec<Point> {
+    let valid = variant.runs.iter().filter(|run| run.is_valid());
+    valid.flat_map(|run| samples(run, axis)).collect()
 }
 
 fn samples(run: &Run<'_>, axis: Axis) -> Vec<Point> {

@@ -8,7 +8,7 @@ use super::cell::spread;
 use super::rows::{prediction, ratio_to};
 use super::{Capacity, Experiment, LoadLines, Variant, failed_ratio, share};
 use crate::format;
-use crate::view::comparison as words;
+use crate::view::{comparison as words, unbroken};
 
 /// Variants closer than this are not called different on the strength of their medians.
 const CLOSE: f64 = 1.05;
@@ -378,16 +378,17 @@ fn giving_way(measured: &[(&Variant<'_>, f64)]) -> Option<String> {
         .iter()
         .map(|(place, names)| format!("in {} {place}", format::list(names)))
         .collect();
-    let sure = measured.iter().filter_map(|(variant, _)| variant.first());
-    let confirmed = sure
-        .filter(|said| said.confidence == Confidence::Confirmed)
-        .filter_map(|said| said.limit.evidence.last().map(|line| line.text.clone()));
-    let confirmed: Vec<String> = confirmed.collect();
-    let confirmed = if confirmed.is_empty() {
-        String::new()
-    } else {
-        format!(" Confirmed: {}.", confirmed.join("; "))
-    };
+    let tried = measured.iter().filter_map(|(variant, _)| {
+        let said = variant.first()?;
+        let word = if said.confidence == Confidence::Confirmed {
+            "Confirmed"
+        } else {
+            "Not confirmed"
+        };
+        let text = unbroken(said.experiment()?);
+        Some(format!(" {word} for {}: {text}.", variant.name))
+    });
+    let confirmed: String = tried.collect();
     (!parts.is_empty()).then(|| format!("What gives way first: {}.{confirmed}", parts.join("; ")))
 }
 

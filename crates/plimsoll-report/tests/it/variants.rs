@@ -207,6 +207,7 @@ fn two_changes_and_invalid_runs_are_said() {
     );
     let page = variants::html(&experiment, "0.1.0");
     assert!(page.contains("2A differs from A in 2 things"));
+    assert!(page.contains("No valid run: nothing is drawn."));
 }
 
 /// Capacity of the second variant as the document says it.

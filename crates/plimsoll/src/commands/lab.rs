@@ -1,7 +1,7 @@
 //! `plimsoll lab EXPERIMENT`: starts the tiers of each variant in turn, puts the same load on each, and shows them side by side.
 
 mod chosen;
-mod confirm;
+pub(crate) mod confirm;
 mod load;
 mod plan;
 mod play;

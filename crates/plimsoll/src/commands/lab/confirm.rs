@@ -22,11 +22,12 @@ const FAILING: f64 = 0.01;
 /// Runs that would confirm what was found and that no variant of the experiment is; and for which limits none can.
 pub(super) fn runs(plan: &Plan, played: &[Played]) -> (Vec<Run>, Vec<String>) {
     let (mut runs, mut notes) = (Vec::new(), Vec::new());
+    let ran = ran(played);
     for variant in &plan.experiment.variants {
-        let Some((limit, record)) = found(&variant.name, played) else {
+        let Some((limit, record)) = found(&variant.name, &ran) else {
             continue;
         };
-        if limit_of(&variant.name, played).is_some_and(|limit| has_experiment(&limit)) {
+        if limit_of(&variant.name, &ran).is_some_and(|limit| has_experiment(&limit)) {
             continue;
         }
         match moved(variant, &limit, record) {
@@ -37,12 +38,20 @@ pub(super) fn runs(plan: &Plan, played: &[Played]) -> (Vec<Run>, Vec<String>) {
     (runs, notes)
 }
 
+/// A run of a variant.
+pub(crate) type Ran<'r> = (&'r str, &'r Record);
+
+pub(super) fn ran(played: &[Played]) -> Vec<Ran<'_>> {
+    let all = played.iter();
+    all.map(|run| (run.variant.as_str(), &run.record)).collect()
+}
+
 /// What gives way first in a variant as its runs say, and as the other variants' runs confirm or refute it.
-pub(super) fn limit_of(variant: &str, played: &[Played]) -> Option<Limit> {
-    let (limit, record) = found(variant, played)?;
-    let others = played.iter().filter(|run| run.variant != variant);
+pub(crate) fn limit_of(variant: &str, ran: &[Ran<'_>]) -> Option<Limit> {
+    let (limit, record) = found(variant, ran)?;
+    let others = ran.iter().filter(|(name, _)| *name != variant);
     let judged: Vec<Limit> = others
-        .filter_map(|run| explain::confirm(&limit, record, &run.record))
+        .filter_map(|(_, after)| explain::confirm(&limit, record, after))
         .collect();
     // Of several runs that moved it, one that contradicts counts.
     let refuted = judged
@@ -59,18 +68,14 @@ fn has_experiment(limit: &Limit) -> bool {
 }
 
 /// The limit that most runs of a variant name, with the first of their records; none if they name none.
-fn found<'a>(variant: &str, played: &'a [Played]) -> Option<(Limit, &'a Record)> {
+fn found<'r>(variant: &str, ran: &[Ran<'r>]) -> Option<(Limit, &'r Record)> {
     let mut named: BTreeMap<String, (usize, &Limit, &Record)> = BTreeMap::new();
-    let limits = played
+    let limits = ran
         .iter()
-        .filter(|run| run.variant == variant)
-        .filter_map(|run| {
-            let verdict = run
-                .record
-                .verdict
-                .as_ref()
-                .filter(|verdict| verdict.valid)?;
-            Some((verdict.limit.as_ref()?, &run.record))
+        .filter(|(name, _)| *name == variant)
+        .filter_map(|(_, record)| {
+            let verdict = record.verdict.as_ref().filter(|verdict| verdict.valid)?;
+            Some((verdict.limit.as_ref()?, *record))
         });
     for (limit, record) in limits {
         let key = format!("{:?} {:?}", limit.cause, limit.tier);

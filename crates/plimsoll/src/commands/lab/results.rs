@@ -43,6 +43,7 @@ pub(super) fn show(plan: &Plan, played: &[Played], folder: &Path, args: &LabArgs
 }
 
 fn side_by_side<'a>(plan: &'a Plan, played: &'a [Played], folder: &Path) -> Experiment<'a> {
+    let ran = confirm::ran(played);
     let of = |variant: &'a plimsoll_lab::experiment::Variant| Variant {
         name: &variant.name,
         about: &variant.about,
@@ -56,7 +57,7 @@ fn side_by_side<'a>(plan: &'a Plan, played: &'a [Played], folder: &Path) -> Expe
                 record: &run.record,
             })
             .collect(),
-        limit: confirm::limit_of(&variant.name, played),
+        limit: confirm::limit_of(&variant.name, &ran),
         predicted: None,
     };
     let mut warnings = plan.warnings.clone();

@@ -6,6 +6,7 @@ use plimsoll_core::record::{LabSetup, Record};
 use plimsoll_report::variants::{Experiment, Run, Variant};
 
 use crate::against_bases::{self, Side};
+use crate::commands::lab::confirm;
 
 /// None unless every record is of the same experiment and there are at least two variants.
 pub(super) fn of<'r>(paths: &[PathBuf], records: &'r [Record]) -> Option<Experiment<'r>> {
@@ -47,6 +48,11 @@ pub(super) fn of<'r>(paths: &[PathBuf], records: &'r [Record]) -> Option<Experim
             .map(|i| (shown[*i].as_str(), &records[*i]))
             .collect(),
     });
+    let ran: Vec<confirm::Ran<'_>> = setups
+        .iter()
+        .zip(records)
+        .map(|(setup, record)| (setup.variant.as_str(), record))
+        .collect();
     let mut warnings = Vec::new();
     let comparison = against_bases::compared(sides.collect(), &mut warnings);
     let variants = variants.iter().map(|(setup, runs)| Variant {
@@ -61,7 +67,7 @@ pub(super) fn of<'r>(paths: &[PathBuf], records: &'r [Record]) -> Option<Experim
                 record: &records[*index],
             })
             .collect(),
-        limit: None,
+        limit: confirm::limit_of(&setup.variant, &ran),
         predicted: None,
     });
     Some(Experiment {
