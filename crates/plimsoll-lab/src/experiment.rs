@@ -19,6 +19,9 @@ pub use fill::{Filler, Peer};
 pub(crate) use place::Place;
 pub(crate) use resolve::DOCDB;
 
+/// Below it a search finds no capacity (DESIGN section 7).
+const SHORTEST_SEARCH: Nanos = Nanos::from_secs(150);
+
 /// An experiment whose every value was understood. Paths are absolute.
 #[derive(Debug, Clone)]
 pub struct Experiment {
@@ -112,6 +115,10 @@ pub struct Test {
     pub warm_up: u64,
     pub timeout: Option<String>,
     pub insecure: bool,
+    /// Whether HTTP/2 is spoken. Unless said: not by a URL load; by scripts and stages where the server does.
+    pub h2: Option<bool>,
+    /// Requests at once on one connection of HTTP/2.
+    pub streams: Option<u32>,
     /// Cores kept for the load generator.
     pub cpu: f64,
     /// None: drawn anew for every repetition.
@@ -129,6 +136,13 @@ pub enum Load {
         arrivals: Arrivals,
         connections: Option<u32>,
         duration: Nanos,
+    },
+    /// A search for the capacity at the objectives.
+    Find {
+        request: Request,
+        /// The most that may be open.
+        connections: Option<u32>,
+        within: Nanos,
     },
     /// Virtual users over one URL; played as a script that is made of it.
     Stages {
@@ -243,11 +257,12 @@ impl Tier {
 }
 
 impl Load {
-    /// How long it lasts; a script's own options say.
+    /// How long it lasts, a search at most; a script's own options say.
     pub fn duration(&self) -> Option<Nanos> {
         match self {
             Self::Script(_) => None,
             Self::Url { duration, .. } => Some(*duration),
+            Self::Find { within, .. } => Some(*within),
             Self::Stages { stages, .. } => Some(
                 stages
                     .iter()
@@ -256,7 +271,7 @@ impl Load {
         }
     }
 
-    /// The same load in `factor` of the time.
+    /// The same load in `factor` of the time; a search is not made shorter than it can be.
     #[must_use]
     pub fn shortened(&self, factor: f64) -> Self {
         let short = |time: Nanos| {
@@ -267,6 +282,7 @@ impl Load {
         match &mut shortened {
             Self::Script(_) => {}
             Self::Url { duration, .. } => *duration = short(*duration),
+            Self::Find { within, .. } => *within = short(*within).max(SHORTEST_SEARCH).min(*within),
             Self::Stages { stages, .. } => {
                 for stage in stages {
                     stage.duration = short(stage.duration);

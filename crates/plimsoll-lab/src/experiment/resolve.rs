@@ -278,6 +278,10 @@ impl Reader<'_> {
         })
     }
 
+    fn has_objectives(&self) -> bool {
+        self.file.objectives.is_some()
+    }
+
     fn runs(&self) -> Result<u32, LabError> {
         match self.file.repeat.runs {
             None => Ok(DEFAULT_RUNS),

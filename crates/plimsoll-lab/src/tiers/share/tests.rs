@@ -49,6 +49,8 @@ fn variant(generator: f64, tiers: Vec<Tier>) -> Variant {
             warm_up: 0,
             timeout: None,
             insecure: false,
+            h2: None,
+            streams: None,
             cpu: generator,
             seed: None,
             env: BTreeMap::new(),

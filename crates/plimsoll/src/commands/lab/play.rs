@@ -1,5 +1,6 @@
 //! One run of one variant: fresh tiers, warm-up, the load, the record; then the tiers are gone.
 
+use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,19 +10,23 @@ use plimsoll_core::ending::{Cause, Ending};
 use plimsoll_core::plan::Plan as UrlPlan;
 use plimsoll_core::record::{LabSetup, Record, TierSetup};
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner as _};
+use plimsoll_core::verdict::Verdict;
 use plimsoll_engine::{EngineRunner, Options};
 use plimsoll_lab::LabError;
 use plimsoll_lab::tiers::{Ports, System};
 use plimsoll_net::Target;
 use plimsoll_net::clock::Clock;
+use plimsoll_observe::Watch;
 
 use super::load::{self, Test};
 use super::plan::{Plan, Run, WARM_UP_LONGEST};
-use crate::args::OutputArgs;
-use crate::commands::run;
+use crate::args::{FindArgs, OutputArgs};
+use crate::commands::{find, run};
+use crate::reuse::Reused;
 use crate::script::console;
+use crate::selfcheck::SelfCheck;
 use crate::session::Session;
-use crate::{reach, script, watching};
+use crate::{reach, script, selfcheck, watching};
 
 /// What one run needs.
 pub(super) struct Play<'a> {
@@ -31,6 +36,8 @@ pub(super) struct Play<'a> {
     /// The run's own, made here.
     pub(super) folder: &'a Path,
     pub(super) quiet: bool,
+    /// Of the generator, once it was measured.
+    pub(super) self_check: &'a OnceCell<SelfCheck>,
     /// Set by a signal, and by a tier that ends.
     pub(super) stop: &'a Arc<AtomicBool>,
 }
@@ -64,10 +71,9 @@ impl Play<'_> {
         }
         let played = measured?;
         system.end()?;
-        let Some(mut session) = played else {
+        let Some((mut session, verdict)) = played else {
             return Ok(None);
         };
-        let verdict = run::verdict(&session);
         session.close(verdict)?;
         Ok(Some(Played {
             variant: variant.name.clone(),
@@ -84,7 +90,7 @@ impl Play<'_> {
         let count = self.run.variant.test.warm_up;
         match load::warm_up(test, count) {
             None => Ok(()),
-            Some(Test::Url(plan)) => warm_up_url(&plan, count, self.stop),
+            Some(Test::Url(plan) | Test::Find(_, plan)) => warm_up_url(&plan, count, self.stop),
             Some(Test::Script(args)) => {
                 let loaded = load::loaded(&args, &self.run.variant)?;
                 let nowhere = load::quiet_output();
@@ -94,18 +100,24 @@ impl Play<'_> {
         }
     }
 
-    /// The session with the whole record, still without a verdict; none if a signal ended it.
-    fn measure(&self, test: &Test, system: &System) -> Result<Option<Session>> {
+    /// The session with the whole record and the verdict, which is not written yet; none if a signal ended it.
+    fn measure(&self, test: &Test, system: &System) -> Result<Option<(Session, Verdict)>> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let output = self.output(system);
-        let session = match test {
+        let measured = match test {
             Test::Url(plan) => {
-                let entry = Target::parse(&plan.request.url)?.port;
-                let watches = watching::parse_texts(&system.watches(Some(entry)))?;
-                reach::check(plan, &Options::new(plan, None)?)?;
-                run::measure(plan, &watches, &output, self.stop)?
+                let watches = reached(plan, system)?;
+                judged(run::measure(plan, &watches, &output, self.stop)?)
+            }
+            Test::Find(args, plan) => {
+                let watches = reached(plan, system)?;
+                let args = FindArgs {
+                    output,
+                    ..(**args).clone()
+                };
+                find::measure(&args, plan, &watches, &self.reused(plan)?, self.stop)?
             }
             Test::Script(args) => {
                 let loaded = load::loaded(args, &self.run.variant)?;
@@ -114,11 +126,25 @@ impl Play<'_> {
                 let (session, ending) =
                     script::measure(&loaded, objectives, &watches, &output, self.stop)?;
                 came_to_its_end(ending)?;
-                session
+                judged(session)
             }
         };
         let interrupted = self.stop.load(Ordering::Relaxed);
-        Ok((!interrupted).then_some(session))
+        Ok((!interrupted).then_some(measured))
+    }
+
+    /// The generator is checked before the first search of the lab, alone on the machine but for idle tiers.
+    fn reused(&self, plan: &UrlPlan) -> Result<Reused> {
+        let check = if let Some(check) = self.self_check.get() {
+            *check
+        } else {
+            let check = selfcheck::measure(plan.workers, self.stop)?;
+            *self.self_check.get_or_init(|| check)
+        };
+        Ok(Reused {
+            self_check: Some(check),
+            anchor: None,
+        })
     }
 
     fn output(&self, system: &System) -> OutputArgs {
@@ -156,6 +182,19 @@ impl Play<'_> {
             tiers: tiers.collect(),
         }
     }
+}
+
+/// What is watched beside a URL, which answers.
+fn reached(plan: &UrlPlan, system: &System) -> Result<Vec<Watch>> {
+    let entry = Target::parse(&plan.request.url)?.port;
+    reach::check(plan, &Options::new(plan, None)?)?;
+    watching::parse_texts(&system.watches(Some(entry)))
+}
+
+/// A run with what it means.
+fn judged(session: Session) -> (Session, Verdict) {
+    let verdict = run::verdict(&session);
+    (session, verdict)
 }
 
 /// The port that the load of a script goes to: of the tier that started last, which no other needs.
