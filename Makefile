@@ -1,6 +1,6 @@
 # Two commands matter: `make test` checks everything, `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help test tidy demo real soak bench
+.PHONY: help test tidy demo demo-find real soak bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' \
@@ -13,7 +13,13 @@ test: ## format, lints, unit and end-to-end tests, tidy; installs what it needs
 tidy: ## the house rules alone: layers, lengths, words, leftovers
 	@cargo run --quiet --locked -p xtask -- tidy
 
-demo: ## a shop's load line, what gives way first and what next, in under 6 minutes (REAL=1: Express behind nginx)
+demo: ## one server or two behind a proxy: which carries more, what fails, and why, in under 8 minutes (REAL=1: Express behind nginx)
+	@scripts/need.sh rust cc $(if $(REAL),nginx redis node npm)
+	@cargo build --release --locked -p plimsoll
+	@$(if $(REAL),npm ci --silent --no-audit --no-fund --prefix experiments/doubled-servers/real)
+	@target/release/plimsoll lab experiments/doubled-servers --quick $(if $(REAL),--real)
+
+demo-find: ## a shop's load line, what gives way first and what next, in under 6 minutes (REAL=1: Express behind nginx)
 	@scripts/need.sh rust cc $(if $(REAL),nginx node npm)
 	@cargo build --release --locked -p plimsoll
 	@$(if $(REAL),npm ci --silent --no-audit --no-fund --prefix experiments/demo/real)

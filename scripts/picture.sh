@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Takes the picture of the README from records of a real search: scripts/picture.sh RECORD…
-# (after `make demo`: scripts/picture.sh demo-out/first.plimsoll.jsonl demo-out/second.plimsoll.jsonl)
+# (after `make demo-find`: scripts/picture.sh demo-out/first.plimsoll.jsonl demo-out/second.plimsoll.jsonl)
 set -euo pipefail
 [ $# -gt 0 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 104; }
 records=()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Plays the demo: find a shop's load line, see what gives way, lift it, see what gives way next.
-# usage: experiments/demo/run.sh [--real] [--check]     (`make demo` and `make demo REAL=1` build first)
+# usage: experiments/demo/run.sh [--real] [--check]     (`make demo-find` and `make demo-find REAL=1` build first)
 #        --real: Express behind nginx    --check: only start the tiers, ask for a page, and end them
 set -euo pipefail
 cd "$(dirname "$0")/../.."

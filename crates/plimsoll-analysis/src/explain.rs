@@ -11,6 +11,7 @@ mod cause;
 mod confirm;
 pub(crate) mod gauges;
 mod level;
+mod predict;
 mod resource;
 mod saturation;
 mod tick;
@@ -24,6 +25,7 @@ use plimsoll_core::verdict::{
 use case::{Case, Finding};
 pub use confirm::{Knob, Moved, confirm, knobs, moved};
 use level::{Level, levels};
+pub use predict::{PlannedTier, Predicted, capacity, predict};
 use saturation::{Saturation, Sign, saturation};
 use tick::{Tick, ticks};
 
@@ -50,7 +52,7 @@ pub fn explain(record: &Record, found: &Found) -> Explanation {
     let (limit, covered) = choose(&case, findings);
     let resources = resource::resources(&case);
     let next_limit = full_behind_slots(&limit, &covered, saturated.peak)
-        .or_else(|| resource::next_limit(&limit, &resources, saturated.peak));
+        .or_else(|| resource::next_limit(&case, &limit, &resources, saturated.peak));
     let advice = advice::advice(&case, record, &limit, next_limit.as_ref());
     Explanation {
         limit,
@@ -99,7 +101,7 @@ fn not_reached(
         ruled_out: Vec::new(),
     };
     Explanation {
-        next_limit: resource::next_limit(&limit, &resources, held),
+        next_limit: resource::next_limit(&case, &limit, &resources, held),
         limit,
         resources,
         advice: Vec::new(),
@@ -119,7 +121,8 @@ fn full_behind_slots(limit: &Limit, covered: &[Finding], peak: f64) -> Option<Ne
     Some(NextLimit {
         tier: finding.tier.clone()?,
         resource: cause_name(finding.cause).to_owned(),
-        full_at_per_s: finding.ceiling.unwrap_or(peak),
+        // It was full while this was carried.
+        full_at_per_s: peak,
     })
 }
 
@@ -136,7 +139,7 @@ fn choose(case: &Case, findings: Vec<Finding>) -> (Limit, Vec<Finding>) {
         return (unknown(case), Vec::new());
     };
     let mut covered = Vec::new();
-    let mut ruled_out = resource::ruled_out(case, first.cause);
+    let mut ruled_out = resource::ruled_out(case, first.cause, first.tier.as_deref());
     for (rival_sure, rival) in ranked {
         if covers(case, &first, &rival) {
             covered.push(rival);
@@ -149,6 +152,9 @@ fn choose(case: &Case, findings: Vec<Finding>) -> (Limit, Vec<Finding>) {
             ));
         }
     }
+    let mut first = first;
+    let alike = instances_alike(case, &first, &covered);
+    first.evidence.extend(alike);
     let limit = Limit {
         cause: first.cause,
         tier: first.tier,
@@ -159,6 +165,26 @@ fn choose(case: &Case, findings: Vec<Finding>) -> (Limit, Vec<Finding>) {
         ruled_out,
     };
     (limit, covered)
+}
+
+/// How many instances of the tier show the same, if there are several.
+fn instances_alike(case: &Case, first: &Finding, covered: &[Finding]) -> Option<Evidence> {
+    let name = first.tier.as_deref()?;
+    let count = case.instances_of(case.declared(name));
+    let is_alike = |rival: &&Finding| {
+        rival.cause == first.cause
+            && rival.tier != first.tier
+            && case.are_of_one_tier(first.tier.as_deref(), rival.tier.as_deref())
+    };
+    let alike = 1 + covered.iter().filter(is_alike).count();
+    (count > 1).then(|| Evidence {
+        // No signal of its own: more of the same.
+        signal: first
+            .evidence
+            .first()
+            .map_or_else(String::new, |e| e.signal.clone()),
+        text: format!("these are figures of {name}; {alike} of {count} instances are as full"),
+    })
 }
 
 /// Words of D.3 step 6. What the client alone sees is never more than a suspicion, and where a
@@ -210,7 +236,7 @@ fn unknown(case: &Case) -> Limit {
             signal: "none".to_owned(),
             text: text.to_owned(),
         }],
-        ruled_out: resource::ruled_out(case, Cause::Unknown),
+        ruled_out: resource::ruled_out(case, Cause::Unknown, None),
     }
 }
 

@@ -24,6 +24,9 @@ pub use fill::{Filler, Peer};
 pub(crate) use place::Place;
 pub(crate) use resolve::DOCDB;
 
+/// Below it a search finds no capacity (DESIGN section 7).
+const SHORTEST_SEARCH: Nanos = Nanos::from_secs(150);
+
 /// An experiment whose every value was understood. Paths are absolute.
 #[derive(Debug, Clone)]
 pub struct Experiment {
@@ -55,6 +58,8 @@ pub struct Variant {
     pub changes: Vec<String>,
     /// In the order of their start: a tier comes after those that it needs.
     pub tiers: Vec<Tier>,
+    /// It moves a suspected limit of its base to see what follows, and is no architecture of the file.
+    pub probe: bool,
     pub test: Test,
     pub objectives: Option<Objectives>,
     /// To see in what it differs from any other.
@@ -127,6 +132,10 @@ pub struct Test {
     pub warm_up: u64,
     pub timeout: Option<String>,
     pub insecure: bool,
+    /// Whether HTTP/2 is spoken. Unless said: not by a URL load; by scripts and stages where the server does.
+    pub h2: Option<bool>,
+    /// Requests at once on one connection of HTTP/2.
+    pub streams: Option<u32>,
     /// Cores kept for the load generator.
     pub cpu: f64,
     /// None: drawn anew for every repetition.
@@ -146,6 +155,13 @@ pub enum Load {
         arrivals: Arrivals,
         connections: Option<u32>,
         duration: Nanos,
+    },
+    /// A search for the capacity at the objectives.
+    Find {
+        request: Request,
+        /// The most that may be open.
+        connections: Option<u32>,
+        within: Nanos,
     },
     /// Virtual users over one URL; played as a script that is made of it.
     Stages {
@@ -295,11 +311,12 @@ impl Tier {
 }
 
 impl Load {
-    /// How long it lasts; a script's own options say.
+    /// How long it lasts, a search at most; a script's own options say.
     pub fn duration(&self) -> Option<Nanos> {
         match self {
             Self::Script(_) => None,
             Self::Url { duration, .. } => Some(*duration),
+            Self::Find { within, .. } => Some(*within),
             Self::Stages { stages, .. } => Some(
                 stages
                     .iter()
@@ -308,7 +325,7 @@ impl Load {
         }
     }
 
-    /// The same load in `factor` of the time.
+    /// The same load in `factor` of the time; a search is not made shorter than it can be.
     #[must_use]
     pub fn shortened(&self, factor: f64) -> Self {
         let short = |time: Nanos| {
@@ -319,6 +336,7 @@ impl Load {
         match &mut shortened {
             Self::Script(_) => {}
             Self::Url { duration, .. } => *duration = short(*duration),
+            Self::Find { within, .. } => *within = short(*within).max(SHORTEST_SEARCH).min(*within),
             Self::Stages { stages, .. } => {
                 for stage in stages {
                     stage.duration = short(stage.duration);

@@ -17,6 +17,7 @@ pub(crate) mod pool;
 mod proxy;
 mod quota;
 mod shop;
+mod status;
 pub(crate) mod stop;
 mod threads;
 mod upstream;
@@ -27,6 +28,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+pub(crate) use children::LISTENING;
 pub use cores::Cores;
 
 use crate::LabError;
@@ -193,13 +195,21 @@ impl Context {
     /// Announces the service: the address and what to watch on stdout, one line each; what it is
     /// for a person on stderr.
     pub(crate) fn ready(&self, watch: &[Watch]) -> Result<(), LabError> {
+        self.ready_over("http", watch)
+    }
+
+    /// The same for a service that speaks `https`.
+    pub(crate) fn ready_over(&self, scheme: &str, watch: &[Watch]) -> Result<(), LabError> {
         let mut out = io::stdout().lock();
+        // Both lines at once: who has read the first finds the second.
+        let mut text = format!("{LISTENING}{scheme}://{}\n", self.address);
+        if !watch.is_empty() {
+            let watch: Vec<String> = watch.iter().map(Watch::to_string).collect();
+            text.push_str(&watch.join(" "));
+            text.push('\n');
+        }
         let mut print = || {
-            writeln!(out, "{}{}", children::READY, self.address)?;
-            if !watch.is_empty() {
-                let watch: Vec<String> = watch.iter().map(Watch::to_string).collect();
-                writeln!(out, "{}", watch.join(" "))?;
-            }
+            out.write_all(text.as_bytes())?;
             out.flush()
         };
         print().map_err(LabError::io("print the address"))?;

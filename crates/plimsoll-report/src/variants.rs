@@ -55,6 +55,8 @@ pub struct Variant<'a> {
     pub limit: Option<Limit>,
     /// Worked out from its base's runs before it was measured.
     pub predicted: Option<Prediction>,
+    /// It moves a suspected limit of its base to see what follows: it is shown, and never recommended.
+    pub probe: bool,
 }
 
 /// What a variant should carry.

@@ -48,7 +48,7 @@ pub(crate) enum Command {
 }
 
 /// What is requested.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RequestArgs {
     /// The target, with its scheme, such as `http://127.0.0.1:3000/cart`
     #[arg(value_name = "URL")]
@@ -100,7 +100,7 @@ pub(crate) struct RequestOptions {
 }
 
 /// Which tiers are sampled besides the process behind a local target port.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct WatchArgs {
     /// Sample a tier too, repeatable: pid:N, port:N, name:TEXT, nginx-log:FILE or metrics:URL, with
     /// TIER= in front to name it
@@ -109,7 +109,7 @@ pub(crate) struct WatchArgs {
 }
 
 /// Where results go.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct OutputArgs {
     /// Write the record here; default: plimsoll-DATE-TIME/run.plimsoll.jsonl
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "no_record")]
@@ -215,7 +215,7 @@ pub(crate) struct RunArgs {
     pub(crate) output: OutputArgs,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct FindArgs {
     #[command(flatten)]
     pub(crate) request: RequestArgs,

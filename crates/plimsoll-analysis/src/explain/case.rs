@@ -131,6 +131,17 @@ impl<'a> Case<'a> {
         self.tiers.get(1..).unwrap_or_default()
     }
 
+    /// The tier that an observed name is an instance of; the name itself where no experiment declared it.
+    pub(super) fn declared<'n>(&'n self, name: &'n str) -> &'n str {
+        let setup = self.setup.iter().find(|setup| setup.name == name);
+        setup.map_or(name, |setup| setup.tier.as_str())
+    }
+
+    /// How many instances of a tier were declared.
+    pub(super) fn instances_of(&self, tier: &str) -> usize {
+        self.setup.iter().filter(|setup| setup.tier == tier).count()
+    }
+
     /// What a tier showed while one level was played.
     pub(super) fn at_level(&self, level: &Level, tier: &Tier) -> TierFacts {
         let index = self
@@ -165,17 +176,7 @@ impl<'a> Case<'a> {
 
     /// Instances of one tier of an experiment, or the same one.
     pub(super) fn are_of_one_tier(&self, one: Option<&str>, other: Option<&str>) -> bool {
-        let of = |name: Option<&str>| {
-            let setup = self
-                .setup
-                .iter()
-                .find(|setup| Some(setup.name.as_str()) == name);
-            setup
-                .map(|setup| setup.tier.as_str())
-                .or(name)
-                .map(str::to_owned)
-        };
-        of(one) == of(other)
+        one.map(|name| self.declared(name)) == other.map(|name| self.declared(name))
     }
 
     pub(super) fn high(&self) -> impl Iterator<Item = &Level> {

@@ -5,7 +5,7 @@ mod processor;
 mod refusal;
 mod waiting;
 
-pub(super) use processor::{base_response, processor_demand};
+pub(super) use processor::{base_response, is_alone, processor_demand};
 pub(super) use refusal::NO_ANSWER;
 
 use super::case::{Case, Finding, Tier};

@@ -1,14 +1,17 @@
 //! How full every resource of every tier is, where it would be full, and which it is not.
 
+use std::collections::BTreeMap;
+
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::ThreadState;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Cause, Limit, NextLimit, Resource};
+use plimsoll_core::{Histogram, Nanos};
 
 use super::case::{Case, Tier};
 use super::cause::percent;
 use super::gauges::Gauge;
-use super::level::ratio;
+use super::level::{Level, ratio};
 use super::tick::Tick;
 
 /// A resource used less than this says nothing about where it would be full.
@@ -110,19 +113,27 @@ fn disk(case: &Case, tier: &Tier) -> Option<Resource> {
 }
 
 /// The resource that would be full at the lowest rate above what was measured.
-pub(super) fn next_limit(limit: &Limit, resources: &[Resource], peak: f64) -> Option<NextLimit> {
+pub(super) fn next_limit(
+    case: &Case,
+    limit: &Limit,
+    resources: &[Resource],
+    peak: f64,
+) -> Option<NextLimit> {
+    // The limit of a tier may be named for the tier, or for one of its instances.
+    let of_limit = |resource: &Resource| {
+        let limited = limit.tier.as_deref().map(|tier| case.declared(tier));
+        limited == Some(case.declared(&resource.tier))
+    };
     let reached = limit.ceiling_per_s.unwrap_or(peak).max(peak);
     resources
         .iter()
         .filter(|resource| resource.run_ratio >= NOTICEABLE)
         // What collects garbage also fills a thread and the processors: lifted with it.
-        .filter(|resource| {
-            limit.cause != Cause::Memory || limit.tier.as_ref() != Some(&resource.tier)
-        })
+        .filter(|resource| limit.cause != Cause::Memory || !of_limit(resource))
         // A thread that is named shares its core: its own processor time alone would promise more than it has.
         .filter(|resource| {
-            let is_named = matches!(limit.cause, Cause::PinnedThread | Cause::EventLoop)
-                && limit.tier.as_ref() == Some(&resource.tier);
+            let is_named =
+                matches!(limit.cause, Cause::PinnedThread | Cause::EventLoop) && of_limit(resource);
             !(is_named && resource.resource.starts_with("thread "))
         })
         .filter_map(|resource| {
@@ -138,7 +149,7 @@ pub(super) fn next_limit(limit: &Limit, resources: &[Resource], peak: f64) -> Op
 }
 
 /// Resources of the first tier that are not the limit, each with the figure that says so.
-pub(super) fn ruled_out(case: &Case, cause: Cause) -> Vec<String> {
+pub(super) fn ruled_out(case: &Case, cause: Cause, limited: Option<&str>) -> Vec<String> {
     let tier = case.entry();
     let mut lines = Vec::new();
     if tier.high.ticks > 0 {
@@ -181,7 +192,70 @@ pub(super) fn ruled_out(case: &Case, cause: Cause) -> Vec<String> {
         }
     }
     lines.extend(ruled_out_by_sockets(case, &tier, cause));
+    lines.extend(own_time(&tier));
+    lines.extend(idle_tiers(case, limited));
     lines
+}
+
+/// A lost segment costs its answer the kernel's shortest wait before it is sent again, or more.
+fn retransmits_cost_little(case: &Case) -> bool {
+    const SHORTEST_WAIT: f64 = 0.2;
+    let per_answer = case.host_high.retransmits_per_answer;
+    let slowest = case.high().filter_map(Level::ok_response).max();
+    let response = slowest.unwrap_or_default().as_secs_f64();
+    per_answer < 0.01 || per_answer * SHORTEST_WAIT < 0.1 * response
+}
+
+/// What a proxy itself adds to a request, by its own log.
+fn own_time(tier: &Tier) -> Option<String> {
+    let proxy = tier.high.proxy.as_ref()?;
+    let mean = |times: &Histogram| Some(times.mean()?.as_secs_f64());
+    let (all, upstream) = (mean(&proxy.request_time)?, mean(&proxy.upstream_time)?);
+    let connect = mean(&proxy.upstream_connect_time).unwrap_or(0.0);
+    let own = (all - upstream).max(0.0);
+    // The log has milliseconds.
+    let shown = if own < 0.001 {
+        "less than 1 ms".to_owned()
+    } else {
+        Nanos::from_secs_f64(own).to_string()
+    };
+    (own < 0.3 * all).then(|| {
+        format!(
+            "{}: {shown} of {} per request is its own by its log, {} went into connecting",
+            tier.name,
+            Nanos::from_secs_f64(all),
+            Nanos::from_secs_f64(connect)
+        )
+    })
+}
+
+/// Tiers other than the limited one whose processors have room, instances together.
+fn idle_tiers(case: &Case, limited: Option<&str>) -> Vec<String> {
+    let limited = limited.map(|tier| case.declared(tier));
+    let mut sums: BTreeMap<&str, (f64, f64, usize)> = BTreeMap::new();
+    for tier in case.behind().iter().filter(|tier| tier.high.ticks > 0) {
+        let (used, given, count) = sums.entry(case.declared(&tier.name)).or_default();
+        *used += tier.high.run;
+        *given += tier.high.capacity();
+        *count += 1;
+    }
+    let idle = sums.into_iter().filter(|(name, (used, given, _))| {
+        Some(*name) != limited && *given > 0.0 && ratio(*used, *given) < 0.75
+    });
+    let line = |(name, (used, given, count)): (&str, (f64, f64, usize))| {
+        let by = if count > 1 {
+            format!(" by {count} instances")
+        } else {
+            String::new()
+        };
+        format!(
+            "{name}: {} of {} cores used{by} ({})",
+            three_digits(used),
+            three_digits(given),
+            percent(ratio(used, given))
+        )
+    };
+    idle.map(line).collect()
 }
 
 fn ruled_out_by_sockets(case: &Case, tier: &Tier, cause: Cause) -> Vec<String> {
@@ -205,10 +279,15 @@ fn ruled_out_by_sockets(case: &Case, tier: &Tier, cause: Cause) -> Vec<String> {
     if shed < 0.005 {
         lines.push("rate rule: no 429 or 503".to_owned());
     }
-    if case.host_high.cores > 0.0 && case.host_high.retransmits_per_answer < 0.01 {
+    if case.host_high.cores > 0.0 && retransmits_cost_little(case) {
         let share = percent(case.host_high.retransmits_per_answer);
+        let rates = case
+            .high()
+            .map(|level| ratio(level.tally.bytes() as f64 / 1e6, level.seconds()));
+        let rate = rates.fold(0.0, f64::max);
         lines.push(format!(
-            "network: {share} retransmitted segments per answer"
+            "network: {share} retransmitted segments per answer, {} MB/s of answers",
+            three_digits(rate)
         ));
     }
     lines

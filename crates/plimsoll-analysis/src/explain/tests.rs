@@ -1,6 +1,6 @@
 //! One synthetic service per cause and its healthy twin, and what must not be said.
 
-mod build;
+pub(super) mod build;
 
 use std::collections::BTreeMap;
 

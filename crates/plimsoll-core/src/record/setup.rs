@@ -19,6 +19,9 @@ pub struct LabSetup {
     /// What load and limits of the experiment were multiplied with; absent for 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
+    /// It moves a suspected limit of its base to see what follows, and is no architecture of the experiment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub probe: bool,
     /// The variant that it is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,

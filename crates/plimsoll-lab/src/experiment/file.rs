@@ -71,6 +71,8 @@ pub(super) struct TestSpec {
     pub(super) rate: Option<String>,
     pub(super) ramp: Option<String>,
     pub(super) connections: Option<u32>,
+    pub(super) find: Option<bool>,
+    pub(super) within: Option<String>,
     pub(super) stages: Option<Vec<StageSpec>>,
     pub(super) think: Option<String>,
     pub(super) duration: Option<String>,
@@ -78,6 +80,8 @@ pub(super) struct TestSpec {
     pub(super) timeout: Option<String>,
     pub(super) env: BTreeMap<String, String>,
     pub(super) insecure: Option<bool>,
+    pub(super) h2: Option<bool>,
+    pub(super) streams: Option<u32>,
     pub(super) cpu: Option<f64>,
     pub(super) seed: Option<u64>,
     // How the end is looked at: no difference between variants.
@@ -161,7 +165,13 @@ impl TestSpec {
             base.script = None;
             base.url = None;
         }
-        if over.rate.is_some() || over.ramp.is_some() || over.stages.is_some() {
+        if over.rate.is_some()
+            || over.ramp.is_some()
+            || over.stages.is_some()
+            || over.find.is_some()
+        {
+            base.find = None;
+            base.within = None;
             base.rate = None;
             base.ramp = None;
             base.stages = None;
@@ -174,12 +184,16 @@ impl TestSpec {
             rate: or(over.rate.as_ref(), base.rate.as_ref()),
             ramp: or(over.ramp.as_ref(), base.ramp.as_ref()),
             connections: over.connections.or(base.connections),
+            find: over.find.or(base.find),
+            within: or(over.within.as_ref(), base.within.as_ref()),
             stages: or(over.stages.as_ref(), base.stages.as_ref()),
             think: or(over.think.as_ref(), base.think.as_ref()),
             duration: or(over.duration.as_ref(), base.duration.as_ref()),
             warm_up: over.warm_up.or(base.warm_up),
             timeout: or(over.timeout.as_ref(), base.timeout.as_ref()),
             insecure: over.insecure.or(base.insecure),
+            h2: over.h2.or(base.h2),
+            streams: over.streams.or(base.streams),
             cpu: over.cpu.or(base.cpu),
             seed: over.seed.or(base.seed),
             stored: or(over.stored.as_ref(), base.stored.as_ref()),

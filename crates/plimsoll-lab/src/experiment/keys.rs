@@ -151,7 +151,7 @@ pub const KEYS: &[Key] = &[
         Section::Tier,
         "ready",
         "\"http /health\"",
-        "`tcp` (a connection is accepted), `http PATH` (an answer of 200 to 399) or `line TEXT` (its output has it); `tcp` unless given",
+        "`tcp` (a connection is accepted, and an embedded service says that it listens), `http PATH` (an answer of 200 to 399) or `line TEXT` (its output has it); `tcp` unless given",
     ),
     key(
         Section::Tier,
@@ -268,7 +268,19 @@ pub const KEYS: &[Key] = &[
         Section::Test,
         "connections",
         "64",
-        "closed load: each connection sends its next request when the last is answered; with `rate` or `ramp` the most that may be open",
+        "closed load: each connection sends its next request when the last is answered; with `rate`, `ramp` or `find` the most that may be open",
+    ),
+    key(
+        Section::Test,
+        "find",
+        "true",
+        "a search for the capacity at the objectives, as `plimsoll find` does, instead of a set load",
+    ),
+    key(
+        Section::Test,
+        "within",
+        "\"150s\"",
+        "with `find`: time for the search, at least 150s; 4m unless given",
     ),
     key(
         Section::Test,
@@ -311,6 +323,18 @@ pub const KEYS: &[Key] = &[
         "insecure",
         "true",
         "do not verify certificates",
+    ),
+    key(
+        Section::Test,
+        "h2",
+        "true",
+        "speak HTTP/2 (over http without asking first); with `stages` or a script: false offers the server HTTP/1.1 alone, true counts answers over HTTP/1.1 as failed checks of `stages`; unless given a URL is loaded over HTTP/1.1, and scripts speak what the server prefers",
+    ),
+    key(
+        Section::Test,
+        "streams",
+        "16",
+        "with `h2` and a URL: requests at once on one connection",
     ),
     key(
         Section::Test,

@@ -95,6 +95,7 @@ impl Reader<'_> {
                 about: all.about.clone(),
                 base: all.base.clone(),
                 changes: changes.unwrap_or_default(),
+                probe: false,
                 tiers,
                 test,
                 objectives: objectives.clone(),
@@ -322,6 +323,10 @@ impl Reader<'_> {
             return Err(self.place.at(&["quick"], problem));
         }
         Ok(quick)
+    }
+
+    fn has_objectives(&self) -> bool {
+        self.file.objectives.is_some()
     }
 
     fn runs(&self) -> Result<u32, LabError> {

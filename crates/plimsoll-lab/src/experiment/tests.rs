@@ -97,7 +97,7 @@ fn without_variants_there_is_one() {
 fn loads_are_of_one_kind() {
     let load = |test: &str| {
         let text = format!(
-            "[tiers.a]\nembedded = \"echo\"\n[test]\nurl = \"http://${{a.address}}/\"\n{test}\n"
+            "[tiers.a]\nembedded = \"echo\"\n[test]\nurl = \"http://${{a.address}}/\"\n{test}\n[objectives]\nslo = \"p99<1s\"\n"
         );
         read(&text).map(|experiment| experiment.variants[0].test.load.clone())
     };
@@ -120,7 +120,29 @@ fn loads_are_of_one_kind() {
         Some(Nanos::from_secs(2)),
         "no stage below a second"
     );
+    let find = load("find = true\nh2 = true\nstreams = 4").unwrap();
+    assert_eq!(find.duration(), Some(Nanos::from_secs(240)));
+    assert_eq!(
+        find.shortened(0.1).duration(),
+        Some(Nanos::from_secs(150)),
+        "no search is shorter"
+    );
     for (test, part) in [
+        (
+            "find = true\nrate = \"1/s\"",
+            "experiment.toml:6: test.rate: a search decides this itself",
+        ),
+        (
+            "find = true\nwithin = \"149s\"",
+            "test.within: 2 min 29 s is too short",
+        ),
+        ("within = \"5m\"", "test.within: is the time of a search"),
+        ("streams = 2", "test.streams: only HTTP/2 has streams"),
+        ("h2 = true\nstreams = 0", "test.streams: is zero"),
+        (
+            "stages = [{ target = 1, duration = \"1s\" }]\nh2 = true",
+            "test.h2: virtual users speak HTTP/2 over https only",
+        ),
         (
             "rate = \"1/s\"\nramp = \"1..2\"",
             "experiment.toml:6: test.ramp: a test has a rate or a ramp, not both",
@@ -142,6 +164,17 @@ fn loads_are_of_one_kind() {
         let problem = load(test).unwrap_err();
         assert!(problem.contains(part), "{test}: {problem}");
     }
+}
+
+#[test]
+fn a_search_needs_objectives() {
+    let text =
+        "[tiers.a]\nembedded = \"echo\"\n[test]\nurl = \"http://${a.address}/\"\nfind = true\n";
+    let problem = refused(text);
+    assert!(
+        problem.contains("experiment.toml:5: test.find: a search needs objectives"),
+        "{problem}"
+    );
 }
 
 #[test]

@@ -20,6 +20,10 @@ pub enum Unit {
     Milliseconds,
     Seconds,
     Count,
+    /// A count that may be 0: none.
+    CountOrNone,
+    /// 0 is off, 1 is on.
+    Switch,
     PerSecond,
     Cores,
     Mebibytes,
@@ -30,11 +34,16 @@ impl Unit {
         match self {
             Self::Milliseconds => "ms",
             Self::Seconds => "s",
-            Self::Count => "",
+            Self::Count | Self::CountOrNone | Self::Switch => "",
             Self::PerSecond => "/s",
             Self::Cores => "cores",
             Self::Mebibytes => "MiB",
         }
+    }
+
+    /// Takes whole numbers only.
+    fn is_whole(self) -> bool {
+        matches!(self, Self::Count | Self::CountOrNone | Self::Switch)
     }
 
     /// Lowest and highest value that makes sense for a service on one machine.
@@ -43,6 +52,8 @@ impl Unit {
             Self::Milliseconds => (0.0, 60_000.0),
             Self::Seconds => (0.1, 3_600.0),
             Self::Count => (1.0, 65_536.0),
+            Self::CountOrNone => (0.0, 65_536.0),
+            Self::Switch => (0.0, 1.0),
             Self::PerSecond => (1.0, 1e6),
             Self::Cores | Self::Mebibytes => (0.01, 1_024.0),
         }

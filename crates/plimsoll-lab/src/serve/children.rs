@@ -10,8 +10,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::LabError;
 use crate::serve::clock::now;
 
-/// What every service prints first, before its address.
-pub(crate) const READY: &str = "listening on http://";
+/// What every service prints first, before its URL.
+pub(crate) const LISTENING: &str = "listening on ";
+/// Helpers speak plain HTTP.
+const SCHEME: &str = "http://";
 
 /// How long a helper may take to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -56,7 +58,8 @@ impl Children {
         });
         read.map_err(|error| failed(error.to_string()))?;
         line.trim_end()
-            .strip_prefix(READY)
+            .strip_prefix(LISTENING)
+            .and_then(|url| url.strip_prefix(SCHEME))
             .and_then(|address| address.parse().ok())
             .ok_or_else(|| failed("it ended before it listened".to_owned()))
     }

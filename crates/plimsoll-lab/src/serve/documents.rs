@@ -1,4 +1,4 @@
-//! A client of a MongoDB server for embedded applications: a pool of connections, and the two operations they use.
+//! A client of a MongoDB server for embedded applications: a pool of connections, and the operations they use.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,6 +15,8 @@ const OP_MSG: i32 = 2013;
 const HEAD: usize = 16 + 4 + 1;
 /// Longer than any answer to these operations.
 const ANSWER_MAX: usize = 1 << 20;
+/// Of an insert: a document with this `_id` is there already.
+const DUPLICATE_KEY: i32 = 11000;
 
 /// Why an operation failed.
 #[derive(Debug)]
@@ -88,8 +90,53 @@ impl Documents {
         count.ok_or_else(|| Failure::Server(format!("{}: no count in {answer}", self.address)))
     }
 
+    /// Every document, in the order of their `_id`; no more than fit into one answer of 1 MiB.
+    pub(crate) async fn find_all(&self) -> Result<Vec<Document>, Failure> {
+        let command = doc! {
+            "find": &self.collection, "sort": { "_id": 1 }, "batchSize": i32::MAX, "singleBatch": true,
+        };
+        let mut answer = self.command(command).await?;
+        let batch = answer
+            .get_document_mut("cursor")
+            .and_then(|cursor| cursor.get_array_mut("firstBatch"));
+        let documents = batch.map(std::mem::take).unwrap_or_default().into_iter();
+        let documents = documents.filter_map(|one| match one {
+            Bson::Document(document) => Some(document),
+            _ => None,
+        });
+        Ok(documents.collect())
+    }
+
+    /// Inserts those whose `_id` is not there yet.
+    pub(crate) async fn insert_missing(&self, documents: Vec<Document>) -> Result<(), Failure> {
+        let command = doc! { "insert": &self.collection, "documents": documents, "ordered": false };
+        let answer = self.answer(command).await?;
+        let errors = answer.get_array("writeErrors").into_iter().flatten();
+        let is_other = |error: &Bson| {
+            let code = error
+                .as_document()
+                .and_then(|error| error.get_i32("code").ok());
+            code != Some(DUPLICATE_KEY)
+        };
+        let mut others = errors.filter(|error| is_other(error));
+        if answer.get_f64("ok").ok() == Some(1.0) && others.next().is_none() {
+            return Ok(());
+        }
+        Err(Failure::Server(format!("{}: {answer}", self.address)))
+    }
+
     /// The answer to a command, if it says that all went well.
-    async fn command(&self, mut command: Document) -> Result<Document, Failure> {
+    async fn command(&self, command: Document) -> Result<Document, Failure> {
+        let answer = self.answer(command).await?;
+        let failed = answer.get_f64("ok").ok() != Some(1.0) || answer.contains_key("writeErrors");
+        if failed {
+            return Err(Failure::Server(format!("{}: {answer}", self.address)));
+        }
+        Ok(answer)
+    }
+
+    /// The answer to a command, whatever it says.
+    async fn answer(&self, mut command: Document) -> Result<Document, Failure> {
         command.insert("$db", &self.database);
         let _one_of_the_pool = self.pool.take().await.map_err(|_| Failure::Pool)?;
         let server =
@@ -102,10 +149,6 @@ impl Documents {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(stream);
-        let failed = answer.get_f64("ok").ok() != Some(1.0) || answer.contains_key("writeErrors");
-        if failed {
-            return Err(server(&answer));
-        }
         Ok(answer)
     }
 

@@ -1,21 +1,25 @@
 //! A one-worker reverse proxy with connection slots and nginx's behaviour when they run out.
 //!
 //! Two slots per request in flight: one for the client's connection, one for the upstream's, which
-//! is opened for the request and closed after it, as nginx does by default.
+//! is opened for the request and closed after it, as nginx does by default, unless some are to be kept.
 
 mod forward;
+mod kept;
 mod log;
 mod slots;
+mod tls;
 
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
 
 use crate::LabError;
 use crate::serve::{Context, Watch, stop};
@@ -31,7 +35,20 @@ pub(crate) fn start(context: Context) -> Result<(), LabError> {
         .map(|address| Watch::Port("upstream", *address))
         .collect();
     watch.push(Watch::Log(log.path.clone()));
-    serve(context, upstreams, &log, &watch)
+    let manner = Manner {
+        tls: context.values.is_on("tls"),
+        keepalive: context.values.count("keepalive"),
+    };
+    serve_as(manner, context, upstreams, &log, &watch)
+}
+
+/// What differs from nginx's defaults.
+#[derive(Debug, Clone, Copy, Default)]
+struct Manner {
+    /// HTTPS, and HTTP/2 for clients that can.
+    tls: bool,
+    /// Idle connections to upstreams that are kept.
+    keepalive: usize,
 }
 
 /// The timing log that was asked for, or one of our own that goes with the process.
@@ -68,23 +85,44 @@ pub(crate) fn serve(
     log: &LogFile,
     watch: &[Watch],
 ) -> Result<(), LabError> {
+    serve_as(Manner::default(), context, upstreams, log, watch)
+}
+
+fn serve_as(
+    manner: Manner,
+    context: Context,
+    upstreams: Vec<SocketAddr>,
+    log: &LogFile,
+    watch: &[Watch],
+) -> Result<(), LabError> {
     let file = log.file.try_clone();
     let log_lines = Log::new(file.map_err(LabError::io("share the log"))?);
     let slots = Slots::new(context.values.count("slots"));
-    let forwarder = Arc::new(Forwarder::new(upstreams, slots, log_lines));
+    let forwarder = Arc::new(Forwarder::new(
+        upstreams,
+        slots,
+        manner.keepalive,
+        log_lines,
+    ));
+    let tls = manner.tls.then(tls::acceptor).transpose()?;
+    let scheme = if manner.tls { "https" } else { "http" };
     stop::one_thread()?.block_on(async {
         let stop = stop::requested()?;
-        context.ready(watch)?;
+        context.ready_over(scheme, watch)?;
         let listener = tokio::net::TcpListener::from_std(context.listener)
             .map_err(LabError::io("watch the listening socket"))?;
         tokio::select! {
             () = stop => Ok(()),
-            () = accept(&listener, &forwarder) => Ok(()),
+            () = accept(&listener, &forwarder, tls.as_ref()) => Ok(()),
         }
     })
 }
 
-async fn accept(listener: &tokio::net::TcpListener, forwarder: &Arc<Forwarder>) {
+async fn accept(
+    listener: &tokio::net::TcpListener,
+    forwarder: &Arc<Forwarder>,
+    tls: Option<&TlsAcceptor>,
+) {
     loop {
         let Ok((stream, client)) = listener.accept().await else {
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
@@ -93,7 +131,8 @@ async fn accept(listener: &tokio::net::TcpListener, forwarder: &Arc<Forwarder>) 
         // Without a slot the connection is closed at once: the client gets no answer, only an end
         // of file, or a reset if its request was on the way.
         if let Some(guest) = forwarder.slots.enter() {
-            tokio::spawn(connection(stream, client, guest, Arc::clone(forwarder)));
+            let forwarder = Arc::clone(forwarder);
+            tokio::spawn(connection(stream, client, guest, forwarder, tls.cloned()));
         }
     }
 }
@@ -103,13 +142,44 @@ async fn connection(
     client: SocketAddr,
     guest: Arc<Guest>,
     forwarder: Arc<Forwarder>,
+    tls: Option<TlsAcceptor>,
 ) {
     drop(stream.set_nodelay(true));
-    let service = service_fn(|request| {
-        let forwarder = Arc::clone(&forwarder);
-        forward::forward(forwarder, request, client, Arc::clone(&guest))
+    match tls {
+        None => converse(stream, false, client, &guest, &forwarder).await,
+        Some(tls) => {
+            // A client that does not finish its handshake is gone, in its own way.
+            let accepted = tokio::time::timeout(forward::TIMEOUT, tls.accept(stream)).await;
+            if let Ok(Ok(stream)) = accepted {
+                let is_h2 = stream.get_ref().1.alpn_protocol() == Some(tls::H2);
+                converse(stream, is_h2, client, &guest, &forwarder).await;
+            }
+        }
+    }
+    forwarder.slots.leave(&guest);
+}
+
+/// Answers the requests of one connection until it ends.
+async fn converse<S>(
+    stream: S,
+    is_h2: bool,
+    client: SocketAddr,
+    guest: &Arc<Guest>,
+    forwarder: &Arc<Forwarder>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (owned, theirs) = (Arc::clone(forwarder), Arc::clone(guest));
+    let service = service_fn(move |request| {
+        forward::forward(Arc::clone(&owned), request, client, Arc::clone(&theirs))
     });
-    let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    let builder = auto::Builder::new(TokioExecutor::new());
+    let builder = if is_h2 {
+        builder.http2_only()
+    } else {
+        builder.http1_only()
+    };
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         // How a client ends its connection is its own affair.
@@ -121,5 +191,4 @@ async fn connection(
             drop(connection.await);
         }
     }
-    forwarder.slots.leave(&guest);
 }

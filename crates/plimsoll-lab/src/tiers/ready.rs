@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::lookout::Lookout;
 use super::tail::last_words;
 use crate::LabError;
-use crate::experiment::{Ready, Tier};
+use crate::experiment::{DOCDB, Program, Ready, Tier};
+use crate::serve::LISTENING;
 use crate::serve::clock::now;
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -51,13 +52,22 @@ impl Waiting<'_> {
 
     fn is_ready(&self) -> bool {
         match &self.tier.ready {
+            // An embedded service listens before it can answer, and says when; the database says it otherwise.
+            Ready::Tcp if self.has_a_word() => self.printed(LISTENING) && accepts(self.port),
             Ready::Tcp => accepts(self.port),
             Ready::Http(path) => {
                 status(self.port, path).is_some_and(|status| (200..400).contains(&status))
             }
-            Ready::Line(text) => std::fs::read(self.log)
-                .is_ok_and(|log| String::from_utf8_lossy(&log).contains(text.as_str())),
+            Ready::Line(text) => self.printed(text),
         }
+    }
+
+    fn has_a_word(&self) -> bool {
+        matches!(&self.tier.program, Program::Embedded { name, .. } if name != DOCDB)
+    }
+
+    fn printed(&self, text: &str) -> bool {
+        std::fs::read(self.log).is_ok_and(|log| String::from_utf8_lossy(&log).contains(text))
     }
 
     fn died(&self, name: &str, how: &str) -> LabError {

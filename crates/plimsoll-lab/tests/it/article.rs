@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use plimsoll_docdb::server::{Config, Durability, Scheduler, Server};
@@ -17,11 +18,9 @@ pub(crate) struct Database {
 impl Database {
     /// Each sync of its disk takes so much longer.
     pub(crate) fn start(slow_fsync: Duration) -> Self {
-        let name = format!(
-            "plimsoll-article-{}-{}",
-            std::process::id(),
-            slow_fsync.as_millis()
-        );
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("plimsoll-article-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         let server = Server::start(Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),

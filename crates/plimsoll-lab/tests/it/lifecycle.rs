@@ -30,7 +30,7 @@ fn every_service_and_twin_starts_answers_and_ends_with_its_helpers() {
     let database = Database::start(Duration::ZERO);
     for service in catalogue::services() {
         let to = match service.name {
-            "article-app" => vec![database.address()],
+            "article-app" | "status-app" => vec![database.address()],
             "article-worker" => vec![upstream.address, database.address()],
             // The echo answers 200 to a push, too.
             "proxy" | "shop-app" | "article-queue" => vec![upstream.address],

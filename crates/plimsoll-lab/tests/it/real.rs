@@ -161,7 +161,7 @@ fn the_demo_starts_its_embedded_tiers_with_few_and_many_slots() {
 
 #[test]
 fn the_demo_starts_express_behind_nginx() {
-    // `make demo REAL=1` installs Express; without it the script says so, see below.
+    // `make demo-find REAL=1` installs Express; without it the script says so, see below.
     let express = demo("real/node_modules/express").exists();
     if express && program("nginx").is_some() && program("node").is_some() {
         check(&["--real"]);

@@ -38,8 +38,13 @@ impl Answer {
             caveats.extend(generator(&measured));
         }
         caveats.extend(not_valid(experiment));
+        let real: Vec<(&Variant<'_>, f64)> = measured
+            .iter()
+            .copied()
+            .filter(|(variant, _)| !variant.probe)
+            .collect();
         Self {
-            headline: headline(experiment, &measured, lines),
+            headline: headline(experiment, &real, lines),
             findings,
             caveats,
         }

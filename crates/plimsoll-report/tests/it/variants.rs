@@ -132,6 +132,18 @@ fn a_difference_of_one_run_within_the_noise_is_not_called_one() {
 }
 
 #[test]
+fn what_was_only_tried_is_never_recommended() {
+    let mut all = [
+        played("A", &[200.0]),
+        played("2A", &[300.0]),
+        played("2A-confirm", &[400.0]),
+    ];
+    all[2].probe = true;
+    let text = verdict(&all);
+    assert!(text.starts_with("2A carries most: "), "{text}");
+}
+
+#[test]
 fn runs_that_overlap_are_not_told_apart_by_their_medians() {
     let text = verdict(&[
         played("A", &[200.0, 300.0, 400.0]),

@@ -2,11 +2,13 @@
 
 mod chosen;
 pub(crate) mod confirm;
+mod foresee;
 mod load;
 mod plan;
 mod play;
 mod results;
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +21,10 @@ use plimsoll_lab::tiers::Ports;
 
 use crate::args::LabArgs;
 use crate::exit::{Exit, Failure};
+use crate::selfcheck::SelfCheck;
 use crate::session::interrupt_flag;
 use crate::{machine, output};
+use foresee::Foresight;
 use play::Played;
 
 /// How often a signal is looked for during a pause.
@@ -44,12 +48,12 @@ pub(crate) fn execute(args: &LabArgs) -> Result<Exit> {
     }
     let folder = folder(args)?;
     let stop = interrupt_flag()?;
-    let mut played = Vec::new();
-    let mut whole = play(&plan, &ports, &folder, args, &stop, &mut played)?;
+    let mut series = Series::default();
+    let mut whole = play(&plan, &ports, &folder, args, &stop, &mut series)?;
     if whole && args.confirm {
-        let (runs, notes) = confirm::runs(&plan, &played);
+        let (runs, notes) = confirm::runs(&plan, &series.played);
         plan.confirm(runs, notes);
-        whole = play(&plan, &ports, &folder, args, &stop, &mut played)?;
+        whole = play(&plan, &ports, &folder, args, &stop, &mut series)?;
     }
     if !whole {
         output::progress(&format!(
@@ -58,7 +62,16 @@ pub(crate) fn execute(args: &LabArgs) -> Result<Exit> {
         ));
         return Ok(Exit::Interrupted);
     }
-    results::show(&plan, &played, &folder, args)
+    results::show(&plan, &series.played, &series.foresight, &folder, args)
+}
+
+/// What grows with the runs.
+#[derive(Default)]
+struct Series {
+    played: Vec<Played>,
+    foresight: Foresight,
+    /// Of the generator, before the first search.
+    self_check: OnceCell<SelfCheck>,
 }
 
 /// Every run of the plan that was not played yet, in its order; false if a signal ended it.
@@ -68,14 +81,18 @@ fn play(
     folder: &Path,
     args: &LabArgs,
     stop: &Arc<AtomicBool>,
-    played: &mut Vec<Played>,
+    series: &mut Series,
 ) -> Result<bool> {
-    for (index, run) in plan.runs.iter().enumerate().skip(played.len()) {
+    for (index, run) in plan.runs.iter().enumerate().skip(series.played.len()) {
         if index > 0 {
             pause(plan.experiment.pause, stop);
         }
         if !args.quiet {
             output::progress(&plan::progress(plan, index));
+        }
+        let said = series.foresight.look(&run.variant, &series.played);
+        if let Some(text) = said.filter(|_| !args.quiet) {
+            output::progress(&text);
         }
         let run_folder = folder.join(format!("{}-{}", run.variant.name, run.number));
         let one = play::Play {
@@ -84,10 +101,11 @@ fn play(
             ports,
             folder: &run_folder,
             quiet: args.quiet,
+            self_check: &series.self_check,
             stop,
         };
         match one.play().map_err(with_exit)? {
-            Some(one) => played.push(one),
+            Some(one) => series.played.push(one),
             None => return Ok(false),
         }
     }

@@ -222,6 +222,45 @@ fn stages_are_played_by_virtual_users_and_quick_has_no_interval() {
 }
 
 #[test]
+fn a_search_per_variant_leaves_the_record_of_a_search() {
+    let folder = Folder::new();
+    let text = TINY
+        .replace(
+            "rate = \"60/s\"\nduration = \"2s\"",
+            "find = true\nwithin = \"150s\"",
+        )
+        .replace("slo = \"p99<2s\"", "slo = \"p99<250ms,errors<1%\"");
+    let path = experiment(&folder, &text);
+    let (code, stdout, stderr) = plimsoll(&folder, &["lab", &path, "--dry-run"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("test capacity of http://"), "{stdout}");
+    // Whole searches take minutes: this one is ended when its record shows that it is one.
+    let args = ["lab", &path, "--only", "A", "-o", "out", "--quiet"];
+    let mut lab = crate::support::command(&folder, &args).spawn().unwrap();
+    let record = folder.file("out/A-1/run.plimsoll.jsonl");
+    let mut text = String::new();
+    for _ in 0..600 {
+        text = std::fs::read_to_string(&record).unwrap_or_default();
+        if text.contains("\"phase\":\"anchor\"") {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let pid = lab.id().to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-s", "INT", &pid])
+        .status();
+    assert!(killed.unwrap().success());
+    assert_eq!(lab.wait().unwrap().code(), Some(105));
+    assert!(text.contains("\"command\":\"find\""), "{text}");
+    for phase in ["warm_up", "anchor"] {
+        let said = format!("\"phase\":\"{phase}\"");
+        assert!(text.contains(&said), "{phase} is missing in\n{text}");
+    }
+    processes::assert_none_mention(&folder);
+}
+
+#[test]
 fn every_experiment_that_ships_is_in_order() {
     let folder = Folder::new();
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");

@@ -16,6 +16,8 @@ const FULL: f64 = 0.93;
 const FULL_RUNNING: f64 = 0.8;
 /// Threads beside the full one; helpers such as a compiler or collector may work a little.
 const OTHERS_IDLE: f64 = 0.3;
+/// Share of a process' time from which one thread is all of it; medians of the two are compared, hence the room.
+const ALONE: f64 = 0.85;
 /// The ceiling that the demand below saturation predicts must meet the measured peak this closely.
 const CEILING_TOLERANCE: f64 = 0.2;
 
@@ -173,6 +175,15 @@ pub(super) fn quota(case: &Case, tier: &Tier) -> Option<Finding> {
             percent(used)
         ),
     );
+    if let Some(thread) = tier.high.thread.as_ref().filter(|t| is_alone(t, tier)) {
+        finding.signal(
+            "processor time",
+            format!(
+                "nearly all of it by one thread, {}: more than one core would not help it",
+                thread.thread
+            ),
+        );
+    }
     finding.signal(
         "throttling",
         format!(
@@ -191,6 +202,11 @@ pub(super) fn quota(case: &Case, tier: &Tier) -> Option<Finding> {
     );
     finding.ceiling = finding.ceiling.or(demand.map(|demand| quota / demand));
     Some(finding)
+}
+
+/// One thread does the tier's work.
+pub(in crate::explain) fn is_alone(thread: &ThreadFacts, tier: &Tier) -> bool {
+    tier.high.run > 0.0 && thread.run >= ALONE * tier.high.run
 }
 
 pub(in crate::explain) fn processor_demand(case: &Case, tier: &Tier) -> Option<f64> {

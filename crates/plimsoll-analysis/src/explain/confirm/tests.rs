@@ -61,6 +61,7 @@ fn record(
         run: 1,
         runs: 1,
         scale: None,
+        probe: false,
         base: base.map(str::to_owned),
         changes: changes.iter().map(|change| (*change).to_owned()).collect(),
         tiers: vec![tier],

@@ -18,46 +18,46 @@ const WINDOWS: u64 = 8;
 
 /// A thread's share of a core when the service answers at its capacity.
 #[derive(Debug, Clone)]
-pub(super) struct ThreadLoad {
+pub(in crate::explain) struct ThreadLoad {
     name: &'static str,
     run: f64,
     wait: f64,
 }
 
 impl ThreadLoad {
-    pub(super) fn new(name: &'static str, run: f64, wait: f64) -> Self {
+    pub(in crate::explain) fn new(name: &'static str, run: f64, wait: f64) -> Self {
         Self { name, run, wait }
     }
 }
 
 /// What a queue does to the answers that still come.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum OkTime {
+pub(in crate::explain) enum OkTime {
     Queued,
     Unchanged,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Service {
-    pub(super) capacity: f64,
-    pub(super) base: Nanos,
+pub(in crate::explain) struct Service {
+    pub(in crate::explain) capacity: f64,
+    pub(in crate::explain) base: Nanos,
     /// How attempts above the capacity end, and after how long.
-    pub(super) excess: Outcome,
-    pub(super) excess_time: Nanos,
-    pub(super) ok_time: OkTime,
+    pub(in crate::explain) excess: Outcome,
+    pub(in crate::explain) excess_time: Nanos,
+    pub(in crate::explain) ok_time: OkTime,
     /// Share of the capacity that is still answered at a share of the capacity offered.
-    pub(super) overload_ok: fn(f64) -> f64,
-    pub(super) threads: fn(f64) -> Vec<ThreadLoad>,
-    pub(super) behind: Option<fn(f64) -> Vec<ThreadLoad>>,
-    pub(super) states: fn(f64) -> BTreeMap<ThreadState, f64>,
-    pub(super) switches: fn(f64) -> f64,
-    pub(super) disk_pressure: fn(f64) -> f64,
-    pub(super) extra: fn(f64, f64) -> Vec<Seen>,
-    pub(super) unread: u32,
-    pub(super) descriptors: bool,
-    pub(super) observed: bool,
-    pub(super) stalls: bool,
-    pub(super) process: &'static str,
+    pub(in crate::explain) overload_ok: fn(f64) -> f64,
+    pub(in crate::explain) threads: fn(f64) -> Vec<ThreadLoad>,
+    pub(in crate::explain) behind: Option<fn(f64) -> Vec<ThreadLoad>>,
+    pub(in crate::explain) states: fn(f64) -> BTreeMap<ThreadState, f64>,
+    pub(in crate::explain) switches: fn(f64) -> f64,
+    pub(in crate::explain) disk_pressure: fn(f64) -> f64,
+    pub(in crate::explain) extra: fn(f64, f64) -> Vec<Seen>,
+    pub(in crate::explain) unread: u32,
+    pub(in crate::explain) descriptors: bool,
+    pub(in crate::explain) observed: bool,
+    pub(in crate::explain) stalls: bool,
+    pub(in crate::explain) process: &'static str,
 }
 
 impl Default for Service {
@@ -86,7 +86,7 @@ impl Default for Service {
 
 /// A record with one open level per share of the capacity. With `searched` a closed-loop anchor
 /// comes first and levels that break the objective are marked as failed.
-pub(super) fn search(service: &Service, shares: &[f64], searched: bool) -> Record {
+pub(in crate::explain) fn search(service: &Service, shares: &[f64], searched: bool) -> Record {
     let mut record = Record::new(header(service));
     let mut at = Nanos::from_secs(5);
     let mut number = 0;

@@ -6,13 +6,16 @@ use plimsoll_core::units::parse_duration;
 
 use super::super::file::TestSpec;
 use super::super::fill::tiers_in;
-use super::super::{AfterLoad, Arrivals, Load, Request, Stage, Test, collection, gauge};
+use super::super::{
+    AfterLoad, Arrivals, Load, Request, SHORTEST_SEARCH, Stage, Test, collection, gauge,
+};
 use super::{Merged, Reader};
 use crate::LabError;
 
 const DEFAULT_WARM_UP: u64 = 1_000;
 const DEFAULT_DRAIN: Nanos = Nanos::from_secs(60);
 const DEFAULT_DURATION: Nanos = Nanos::from_secs(30);
+const DEFAULT_WITHIN: Nanos = Nanos::from_secs(240);
 
 impl Reader<'_> {
     pub(super) fn test(&self, variant: &str, all: &Merged) -> Result<Test, LabError> {
@@ -43,6 +46,8 @@ impl Reader<'_> {
             warm_up: said.warm_up.unwrap_or(DEFAULT_WARM_UP),
             timeout: said.timeout.clone(),
             insecure: said.insecure.unwrap_or(false),
+            h2: said.h2,
+            streams: said.streams,
             cpu,
             seed: said.seed,
             env: said.env.clone(),
@@ -120,6 +125,16 @@ impl Reader<'_> {
         if !said.env.is_empty() {
             return wrong("env", "only a script reads it; leave it out");
         }
+        self.protocol(variant, said, url)?;
+        if said.find == Some(true) {
+            return self.find(variant, said, request);
+        }
+        if said.within.is_some() {
+            return wrong(
+                "within",
+                "is the time of a search; give `find = true` with it",
+            );
+        }
         if let Some(stages) = &said.stages {
             for (key, given) in [
                 ("rate", said.rate.is_some()),
@@ -166,6 +181,65 @@ impl Reader<'_> {
         })
     }
 
+    /// A search decides the load, all of it.
+    fn find(&self, variant: &str, said: &TestSpec, request: Request) -> Result<Load, LabError> {
+        for (key, given) in [
+            ("rate", said.rate.is_some()),
+            ("ramp", said.ramp.is_some()),
+            ("stages", said.stages.is_some()),
+            ("think", said.think.is_some()),
+            ("duration", said.duration.is_some()),
+            ("timeout", said.timeout.is_some()),
+        ] {
+            if given {
+                let problem = "a search decides this itself: leave it out, or leave `find` out";
+                return Err(self.in_test(variant, key, problem));
+            }
+        }
+        if !self.has_objectives() {
+            let problem =
+                "a search needs objectives: add [objectives] with slo = \"p99<250ms,errors<0.1%\"";
+            return Err(self.in_test(variant, "find", problem));
+        }
+        let within = self.span(variant, "within", said.within.as_deref(), DEFAULT_WITHIN)?;
+        if within < SHORTEST_SEARCH {
+            let problem = format!("{within} is too short for a search: give it 150s or more");
+            return Err(self.in_test(variant, "within", problem));
+        }
+        Ok(Load::Find {
+            request,
+            connections: said.connections,
+            within,
+        })
+    }
+
+    /// What is asked of HTTP/2 must be something that this load can do.
+    fn protocol(&self, variant: &str, said: &TestSpec, url: &str) -> Result<(), LabError> {
+        let wrong = |key: &str, problem: &str| Err(self.in_test(variant, key, problem));
+        match said.streams {
+            Some(_) if said.h2 != Some(true) => {
+                return wrong(
+                    "streams",
+                    "only HTTP/2 has streams; give `h2 = true` with it",
+                );
+            }
+            Some(_) if said.stages.is_some() => {
+                return wrong(
+                    "streams",
+                    "a virtual user waits for its answer: leave it out",
+                );
+            }
+            Some(0) => return wrong("streams", "is zero: give 1 or more"),
+            _ => {}
+        }
+        if said.stages.is_some() && said.h2.is_some() && !url.starts_with("https:") {
+            let problem =
+                "virtual users speak HTTP/2 over https only: leave it out, or make the url https";
+            return wrong("h2", problem);
+        }
+        Ok(())
+    }
+
     fn stages(
         &self,
         variant: &str,
@@ -206,7 +280,7 @@ impl Reader<'_> {
 }
 
 /// Keys that a script has of its own.
-fn of_urls(said: &TestSpec) -> [(&'static str, bool); 11] {
+fn of_urls(said: &TestSpec) -> [(&'static str, bool); 14] {
     [
         ("method", said.method.is_some()),
         ("headers", !said.headers.is_empty()),
@@ -214,10 +288,13 @@ fn of_urls(said: &TestSpec) -> [(&'static str, bool); 11] {
         ("rate", said.rate.is_some()),
         ("ramp", said.ramp.is_some()),
         ("connections", said.connections.is_some()),
+        ("find", said.find == Some(true)),
+        ("within", said.within.is_some()),
         ("stages", said.stages.is_some()),
         ("think", said.think.is_some()),
         ("duration", said.duration.is_some()),
         ("timeout", said.timeout.is_some()),
         ("insecure", said.insecure.is_some()),
+        ("streams", said.streams.is_some()),
     ]
 }

@@ -1,7 +1,7 @@
 //! The demo's shop, the plain services, and the parts that others start.
 
 use super::{Group, Parameter, Service, Twin, Unit};
-use crate::serve::{article, fixture, list, proxy, shop};
+use crate::serve::{article, fixture, list, proxy, shop, status};
 
 /// A parameter that every seed gives the same value.
 const fn fixed(
@@ -84,7 +84,23 @@ pub(super) const PARTS: &[Service] = &[
         group: Group::Part,
         about: "a one-worker reverse proxy with connection slots and an nginx-style timing log",
         expected: None,
-        parameters: &[SLOTS],
+        parameters: &[
+            SLOTS,
+            fixed(
+                "tls",
+                Unit::Switch,
+                0.0,
+                Twin::Same,
+                "1: speak HTTPS with a certificate of its own, HTTP/2 to clients that can",
+            ),
+            fixed(
+                "keepalive",
+                Unit::CountOrNone,
+                0.0,
+                Twin::Same,
+                "idle connections to upstreams that it keeps for the next request, each in a slot; 0 opens one for every request",
+            ),
+        ],
         start: proxy::start,
     },
     Service {
@@ -129,6 +145,29 @@ pub(super) const PARTS: &[Service] = &[
             ARTICLE_POOL,
         ],
         start: article::queue::start_worker,
+    },
+    Service {
+        name: "status-app",
+        group: Group::Part,
+        about: "the application of the server-limits test: GET / serialises 31 KB that are read from the MongoDB server of --upstream every second",
+        expected: None,
+        parameters: &[
+            fixed(
+                "serialise",
+                Unit::Milliseconds,
+                2.0,
+                Twin::Same,
+                "processor time that serialising takes for each answer: repeated until so much has gone into it",
+            ),
+            fixed(
+                "preserialised",
+                Unit::Switch,
+                0.0,
+                Twin::Set(1.0),
+                "1: serialised once after each reading instead, for all answers until the next",
+            ),
+        ],
+        start: status::start,
     },
     Service {
         name: "list",

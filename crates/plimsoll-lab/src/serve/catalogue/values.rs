@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plimsoll_core::rng::Rng;
 
-use super::{Parameter, Service, Twin, Unit, nearest};
+use super::{Parameter, Service, Twin, nearest};
 use crate::LabError;
 
 /// One value per parameter, in the order of the table.
@@ -61,7 +61,7 @@ impl Values {
                 unit: unit.symbol(),
             });
         }
-        if unit == Unit::Count && value.fract() != 0.0 {
+        if unit.is_whole() && value.fract() != 0.0 {
             return Err(LabError::ParameterWhole { name, value });
         }
         self.values[index] = value;
@@ -78,6 +78,11 @@ impl Values {
     /// A count by its name.
     pub(crate) fn count(&self, name: &str) -> usize {
         self.of(name) as usize
+    }
+
+    /// Whether a switch is on, by its name.
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        self.of(name) > 0.0
     }
 
     /// A time by its name, from milliseconds.
@@ -116,7 +121,7 @@ fn twin(parameter: &Parameter, value: f64) -> f64 {
     match parameter.twin {
         Twin::Same => value,
         Twin::Set(value) => value,
-        Twin::Times(factor) if parameter.unit == Unit::Count => (value * factor).round().max(1.0),
+        Twin::Times(factor) if parameter.unit.is_whole() => (value * factor).round().max(1.0),
         Twin::Times(factor) => tidy(value * factor),
     }
 }

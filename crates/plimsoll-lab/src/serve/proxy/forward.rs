@@ -18,12 +18,13 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::kept::{Kept, Upstream};
 use super::log::{Line, Log, UpstreamTimes};
 use super::slots::{Guest, Slots, UpstreamSlot};
 use crate::serve::clock::now;
 
 /// nginx's defaults for `proxy_connect_timeout` and `proxy_read_timeout`.
-const TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Headers that concern one connection only (RFC 9110 section 7.6.1, and two of old habit).
 const HOP_BY_HOP: [HeaderName; 6] = [
@@ -40,7 +41,8 @@ pub(super) struct Forwarder {
     upstreams: Vec<SocketAddr>,
     /// Requests so far: each goes to the next upstream, as nginx does by default.
     turn: AtomicUsize,
-    pub(super) slots: Arc<Slots>,
+    pub(super) slots: Slots,
+    kept: Kept,
     log: Arc<Log>,
 }
 
@@ -58,11 +60,17 @@ impl std::error::Error for NoSlot {}
 
 impl Forwarder {
     /// `upstreams` is not empty.
-    pub(super) fn new(upstreams: Vec<SocketAddr>, slots: Slots, log: Arc<Log>) -> Self {
+    pub(super) fn new(
+        upstreams: Vec<SocketAddr>,
+        slots: Slots,
+        keepalive: usize,
+        log: Arc<Log>,
+    ) -> Self {
         Self {
             upstreams,
             turn: AtomicUsize::new(0),
-            slots: Arc::new(slots),
+            slots,
+            kept: Kept::new(keepalive),
             log,
         }
     }
@@ -70,6 +78,14 @@ impl Forwarder {
     fn next_upstream(&self) -> SocketAddr {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         self.upstreams[turn % self.upstreams.len()]
+    }
+
+    /// A slot for one more connection to an upstream; an idle one gives way.
+    fn slot(&self) -> Option<UpstreamSlot> {
+        self.slots.upstream().or_else(|| {
+            self.kept.make_room().then_some(())?;
+            self.slots.upstream()
+        })
     }
 }
 
@@ -83,16 +99,19 @@ pub(super) async fn forward(
     if !forwarder.slots.begin(&guest) {
         return Err(NoSlot);
     }
-    let mut entry = Entry::new(&forwarder, &request, client, guest);
-    entry.slot = forwarder.slots.upstream();
-    if entry.slot.is_none() {
+    let upstream = forwarder.next_upstream();
+    let mut entry = Entry::new(forwarder, &request, client, guest);
+    let way = match entry.forwarder.kept.take(upstream).await {
+        Some(kept) => Some(Way::Kept(kept)),
+        None => entry.forwarder.slot().map(Way::New),
+    };
+    let Some(way) = way else {
         return Ok(entry.refuse(
             StatusCode::INTERNAL_SERVER_ERROR,
             "no connection slot is free\n",
         ));
-    }
-    let upstream = forwarder.next_upstream();
-    let answer = timeout(TIMEOUT, exchange(request, &mut entry, upstream)).await;
+    };
+    let answer = timeout(TIMEOUT, exchange(request, &mut entry, upstream, way)).await;
     match answer {
         Ok(Ok(answer)) => Ok(entry.pass(answer)),
         Ok(Err(failure)) => {
@@ -103,11 +122,19 @@ pub(super) async fn forward(
     }
 }
 
-/// Sends the request on a connection of its own and waits for the head of the answer.
+/// How a request gets to its upstream.
+#[derive(Debug)]
+enum Way {
+    Kept(Upstream),
+    New(UpstreamSlot),
+}
+
+/// Sends the request and waits for the head of the answer.
 async fn exchange(
     request: Request<Incoming>,
     entry: &mut Entry,
-    upstream: SocketAddr,
+    address: SocketAddr,
+    way: Way,
 ) -> Result<Response<Incoming>, Box<dyn std::error::Error + Send + Sync>> {
     let start = now();
     let times = entry.line.upstream.insert(UpstreamTimes {
@@ -117,15 +144,15 @@ async fn exchange(
         status: 502,
     });
     entry.upstream_start = start;
-    let stream = TcpStream::connect(upstream).await?;
+    let mut upstream = match way {
+        Way::Kept(upstream) => upstream,
+        Way::New(slot) => connect(address, slot).await?,
+    };
     times.connected = Some(start.elapsed());
-    stream.set_nodelay(true)?;
-    let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
-    // Its end is seen in the answer's body.
-    tokio::spawn(async move { drop(connection.await) });
-    let answer = sender
-        .send_request(outgoing(request, entry.line.client, upstream))
-        .await?;
+    let keep = entry.forwarder.kept.wants_any();
+    let request = outgoing(request, entry.line.client, address, keep);
+    let answer = upstream.sender.send_request(request).await?;
+    entry.upstream = Some(upstream);
     if let Some(times) = &mut entry.line.upstream {
         times.answered = Some(start.elapsed());
         times.status = answer.status().as_u16();
@@ -133,10 +160,27 @@ async fn exchange(
     Ok(answer)
 }
 
+async fn connect(
+    address: SocketAddr,
+    slot: UpstreamSlot,
+) -> Result<Upstream, Box<dyn std::error::Error + Send + Sync>> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+    // Its end is seen in the answer's body, or by the next request.
+    tokio::spawn(async move { drop(connection.await) });
+    Ok(Upstream {
+        address,
+        sender,
+        _slot: slot,
+    })
+}
+
 fn outgoing(
     request: Request<Incoming>,
     client: SocketAddr,
     upstream: SocketAddr,
+    keep: bool,
 ) -> Request<Incoming> {
     let (mut head, body) = request.into_parts();
     // The origin form; a client that took us for a forward proxy sends the absolute one.
@@ -153,8 +197,10 @@ fn outgoing(
     if let Some(address) = text(client.ip().to_string()) {
         head.headers.append("x-forwarded-for", address);
     }
-    head.headers
-        .insert(header::CONNECTION, HeaderValue::from_static("close"));
+    if !keep {
+        head.headers
+            .insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     Request::from_parts(head, body)
 }
 
@@ -178,15 +224,16 @@ struct Entry {
     line: Line,
     start: Instant,
     upstream_start: Instant,
-    slot: Option<UpstreamSlot>,
+    upstream: Option<Upstream>,
+    /// The answer was passed on whole: its connection can carry another.
+    is_whole: bool,
     guest: Arc<Guest>,
-    slots: Arc<Slots>,
-    log: Arc<Log>,
+    forwarder: Arc<Forwarder>,
 }
 
 impl Entry {
     fn new(
-        forwarder: &Forwarder,
+        forwarder: Arc<Forwarder>,
         request: &Request<Incoming>,
         client: SocketAddr,
         guest: Arc<Guest>,
@@ -206,16 +253,17 @@ impl Entry {
             line,
             start,
             upstream_start: start,
-            slot: None,
+            upstream: None,
+            is_whole: false,
             guest,
-            slots: Arc::clone(&forwarder.slots),
-            log: Arc::clone(&forwarder.log),
+            forwarder,
         }
     }
 
     fn pass(mut self, answer: Response<Incoming>) -> Response<Answer> {
         let (mut head, body) = answer.into_parts();
         self.line.status = head.status.as_u16();
+        self.is_whole = body.is_end_stream();
         head.version = Version::HTTP_11;
         remove_hop_by_hop(&mut head.headers);
         let body = Answer {
@@ -243,9 +291,13 @@ impl Drop for Entry {
         if let Some(times) = &mut self.line.upstream {
             times.ended = Some(self.upstream_start.elapsed());
         }
-        self.slot = None;
-        self.slots.rest(&self.guest);
-        self.log.write(&self.line);
+        match self.upstream.take() {
+            Some(upstream) if self.is_whole => self.forwarder.kept.put(upstream),
+            // Closed, and its slot free, before the client's connection waits again.
+            upstream => drop(upstream),
+        }
+        self.forwarder.slots.rest(&self.guest);
+        self.forwarder.log.write(&self.line);
     }
 }
 
@@ -270,6 +322,7 @@ impl Body for Answer {
         {
             self.entry.line.bytes += data.len() as u64;
         }
+        self.entry.is_whole = matches!(frame, Poll::Ready(None)) || self.body.is_end_stream();
         frame
     }
 

@@ -40,7 +40,8 @@ pub(super) struct Guest {
 enum Seat {
     /// Between requests: may be closed.
     Waiting(u64),
-    Busy,
+    /// With so many requests under way: HTTP/2 has several, and so has a client that does not wait for answers.
+    Busy(usize),
     /// The slot went to someone else, or the connection has ended.
     Lost,
 }
@@ -69,7 +70,7 @@ impl Slots {
         let mut state = lock(&self.state);
         state.take().then(|| {
             let guest = Arc::new(Guest {
-                seat: Mutex::new(Seat::Busy),
+                seat: Mutex::new(Seat::Busy(0)),
                 close: Notify::new(),
             });
             state.wait(&guest);
@@ -84,11 +85,13 @@ impl Slots {
         match *seat {
             Seat::Waiting(position) => {
                 state.waiting.remove(&position);
-                *seat = Seat::Busy;
+                *seat = Seat::Busy(1);
                 true
             }
-            // Pipelined: the next request begins before the last answer was written out.
-            Seat::Busy => true,
+            Seat::Busy(requests) => {
+                *seat = Seat::Busy(requests + 1);
+                true
+            }
             Seat::Lost => false,
         }
     }
@@ -96,7 +99,11 @@ impl Slots {
     /// The request is answered.
     pub(super) fn rest(&self, guest: &Arc<Guest>) {
         let mut state = lock(&self.state);
-        if *lock(&guest.seat) == Seat::Busy {
+        let mut seat = lock(&guest.seat);
+        let Seat::Busy(requests) = *seat else { return };
+        *seat = Seat::Busy(requests.saturating_sub(1));
+        drop(seat);
+        if requests <= 1 {
             state.wait(guest);
         }
     }
@@ -203,6 +210,17 @@ mod tests {
         slots.rest(&guests[0]);
         assert!(slots.enter().is_some());
         assert!(slots.begin(&guests[0]) && slots.begin(&guests[3]));
+    }
+
+    #[test]
+    fn a_connection_waits_only_when_the_last_of_its_requests_is_answered() {
+        let slots = Slots::new(1);
+        let guest = slots.enter().unwrap();
+        assert!(slots.begin(&guest) && slots.begin(&guest));
+        slots.rest(&guest);
+        assert!(slots.enter().is_none(), "one request is still under way");
+        slots.rest(&guest);
+        assert!(slots.enter().is_some(), "it waited, and made room");
     }
 
     #[test]

@@ -35,6 +35,7 @@ fn variant(generator: f64, tiers: Vec<Tier>) -> Variant {
         body: None,
     };
     Variant {
+        probe: false,
         name: "2A".to_owned(),
         about: String::new(),
         base: None,
@@ -50,6 +51,8 @@ fn variant(generator: f64, tiers: Vec<Tier>) -> Variant {
             warm_up: 0,
             timeout: None,
             insecure: false,
+            h2: None,
+            streams: None,
             cpu: generator,
             seed: None,
             env: BTreeMap::new(),

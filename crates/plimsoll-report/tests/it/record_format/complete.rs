@@ -66,6 +66,7 @@ fn headers() -> Vec<Line> {
     open.plan.request.body = b"x".to_vec();
     open.note.push_str("proxy slots scaled down");
     open.lab = Some(LabSetup {
+        probe: true,
         about: "two servers".to_owned(),
         base: Some("A".to_owned()),
         scale: Some(0.5),

@@ -19,6 +19,7 @@ pub(crate) struct Played {
     pub(crate) records: Vec<Record>,
     pub(crate) limit: Option<Limit>,
     pub(crate) predicted: Option<Prediction>,
+    pub(crate) probe: bool,
 }
 
 pub(crate) fn played(name: &'static str, rates: &[f64]) -> Played {
@@ -42,6 +43,7 @@ pub(crate) fn played(name: &'static str, rates: &[f64]) -> Played {
             .collect(),
         limit: None,
         predicted: None,
+        probe: false,
     }
 }
 
@@ -161,6 +163,7 @@ pub(crate) fn experiment(all: &[Played], comparison: Option<Comparison>) -> Expe
             .collect(),
         limit: one.limit.clone(),
         predicted: one.predicted.clone(),
+        probe: one.probe,
     });
     Experiment {
         title: "two | servers",

@@ -45,6 +45,7 @@ impl<'c> Kept<'c> {
                 .collect(),
             limit: None,
             predicted: None,
+            probe: false,
         });
         Experiment {
             title: "comparison",

@@ -110,6 +110,7 @@ fn moved(variant: &Variant, limit: &Limit, record: &Record) -> Result<Variant, S
     );
     confirming.base = Some(variant.name.clone());
     confirming.changes = vec![change];
+    confirming.probe = true;
     Ok(confirming)
 }
 

@@ -11,10 +11,12 @@ use plimsoll_core::Nanos;
 use plimsoll_core::plan::{Load as PlanLoad, Plan, Until};
 use plimsoll_lab::experiment::{Arrivals, Filler, Load, Request, Stage, Variant};
 use plimsoll_net::Target;
+use plimsoll_net::tls::Offer;
 
 use crate::args::{
-    ArrivalsArg, Format, OutputArgs, RequestArgs, RequestOptions, RunArgs, WatchArgs,
+    ArrivalsArg, FindArgs, Format, OutputArgs, RequestArgs, RequestOptions, RunArgs, WatchArgs,
 };
+use crate::commands::find;
 use crate::plan;
 use crate::script::args::ScriptArgs;
 use crate::script::load::{self, Loaded};
@@ -22,6 +24,7 @@ use crate::script::load::{self, Loaded};
 /// A variant's test, ready to be played.
 pub(super) enum Test {
     Url(Box<Plan>),
+    Find(Box<FindArgs>, Box<Plan>),
     Script(Box<ScriptArgs>),
 }
 
@@ -45,6 +48,16 @@ pub(super) fn test(variant: &Variant, filler: &Filler, seed: u64, folder: &Path)
             let mut plan = plan::of_run(&args)?;
             plan.objectives.clone_from(&variant.objectives);
             Ok(Test::Url(Box::new(plan)))
+        }
+        Load::Find {
+            request,
+            connections,
+            within,
+        } => {
+            let args = find_args(variant, request, (*connections, *within), filler, seed)?;
+            let plan = plan::of_find(&args)?;
+            find::config(&args, &plan)?;
+            Ok(Test::Find(Box::new(args), Box::new(plan)))
         }
         Load::Script(path) => Ok(Test::Script(Box::new(script_args(
             path, variant, filler, seed,
@@ -76,10 +89,11 @@ pub(super) fn warm_up(test: &Test, count: u64) -> Option<Test> {
     let count = NonZeroU64::new(count)?;
     let in_flight = NonZeroU32::new(IN_FLIGHT).unwrap_or(NonZeroU32::MIN);
     Some(match test {
-        Test::Url(plan) => Test::Url(Box::new(Plan {
+        Test::Url(plan) | Test::Find(_, plan) => Test::Url(Box::new(Plan {
             load: PlanLoad::Closed { in_flight },
             until: Some(Until::AttemptsCount(count)),
             connections_max: in_flight,
+            streams_per_connection: plan.streams_per_connection.and(Some(NonZeroU32::MIN)),
             workers: NonZeroU32::MIN,
             objectives: None,
             ..(**plan).clone()
@@ -109,6 +123,11 @@ pub(super) fn loaded(args: &ScriptArgs, variant: &Variant) -> Result<Arc<Loaded>
     {
         script.bounds = objectives.bounds();
     }
+    if variant.test.h2 == Some(false) {
+        let script = Arc::get_mut(&mut loaded.script).context("the script is in use")?;
+        let naming = Arc::get_mut(&mut script.naming).context("the script is in use")?;
+        naming.tls.offer = Offer::Http1;
+    }
     Ok(Arc::new(loaded))
 }
 
@@ -120,38 +139,76 @@ fn filled(request: &Request, filler: &Filler) -> Result<Request> {
     })
 }
 
-fn run_args(variant: &Variant, request: &Request, filler: &Filler, seed: u64) -> Result<RunArgs> {
+/// The one request of a URL load or a search.
+fn request_args(
+    variant: &Variant,
+    request: &Request,
+    filler: &Filler,
+    seed: u64,
+) -> Result<RequestArgs> {
     let request = filled(request, filler)?;
     let headers = request.headers.iter();
-    Ok(RunArgs {
-        request: RequestArgs {
-            url: request.url,
-            with: RequestOptions {
-                method: request.method.unwrap_or_else(|| "GET".to_owned()),
-                headers: headers
-                    .map(|(name, value)| format!("{name}: {value}"))
-                    .collect(),
-                data: request.body,
-                insecure: variant.test.insecure,
-                no_keepalive: false,
-                h2: false,
-                streams: None,
-                workers: None,
-                seed: Some(seed),
-            },
+    let test = &variant.test;
+    Ok(RequestArgs {
+        url: request.url,
+        with: RequestOptions {
+            method: request.method.unwrap_or_else(|| "GET".to_owned()),
+            headers: headers
+                .map(|(name, value)| format!("{name}: {value}"))
+                .collect(),
+            data: request.body,
+            insecure: test.insecure,
+            no_keepalive: false,
+            h2: test.h2 == Some(true),
+            streams: test.streams.map(|count| count.to_string()),
+            workers: None,
+            seed: Some(seed),
         },
+    })
+}
+
+fn run_args(variant: &Variant, request: &Request, filler: &Filler, seed: u64) -> Result<RunArgs> {
+    let timeout = variant.test.timeout.clone();
+    Ok(RunArgs {
+        request: request_args(variant, request, filler, seed)?,
         connections: None,
         duration: None,
         requests: None,
         rate: None,
         arrivals: ArrivalsArg::Poisson,
         ramp: None,
-        timeout: variant
-            .test
-            .timeout
-            .clone()
-            .unwrap_or_else(|| "10s".to_owned()),
+        timeout: timeout.unwrap_or_else(|| "10s".to_owned()),
         slo: None,
+        watch: WatchArgs { watch: Vec::new() },
+        output: quiet_output(),
+    })
+}
+
+fn find_args(
+    variant: &Variant,
+    request: &Request,
+    (connections, within): (Option<u32>, Nanos),
+    filler: &Filler,
+    seed: u64,
+) -> Result<FindArgs> {
+    let objectives = variant.objectives.as_ref().context("no objectives")?;
+    Ok(FindArgs {
+        request: request_args(variant, request, filler, seed)?,
+        slo: objectives.to_string(),
+        within: span(within),
+        goal_width: "5%".to_owned(),
+        rate: None,
+        over: None,
+        vus: None,
+        max_rate: None,
+        // What lies beyond the capacity is not compared, and takes time.
+        no_overshoot: true,
+        connections: connections.map(|count| count.to_string()),
+        arrivals: ArrivalsArg::Poisson,
+        reuse: None,
+        yes: false,
+        env: Vec::new(),
+        scenario: None,
         watch: WatchArgs { watch: Vec::new() },
         output: quiet_output(),
     })
@@ -196,7 +253,7 @@ fn script_of(variant: &Variant, request: &Request, stages: &[Stage], think: Nano
         params.insert("timeout".to_owned(), serde_json::json!(timeout));
     }
     let mut script = String::from("// Made by plimsoll lab from the stages of its experiment.\n");
-    script.push_str("import http from 'k6/http';\nimport { sleep } from 'k6';\n\n");
+    script.push_str("import http from 'k6/http';\nimport { check, sleep } from 'k6';\n\n");
     script.push_str("export const options = {\n  stages: [\n");
     for stage in stages {
         let _infallible = writeln!(
@@ -209,13 +266,18 @@ fn script_of(variant: &Variant, request: &Request, stages: &[Stage], think: Nano
     let _infallible = write!(
         script,
         "  ],\n  insecureSkipTLSVerify: {},\n}};\n\nexport default function () {{\n  \
-         http.request({}, {}, {}, {});\n",
+         const answer = http.request({}, {}, {}, {});\n",
         variant.test.insecure,
         serde_json::json!(method),
         serde_json::json!(request.url),
         serde_json::json!(request.body),
         serde_json::Value::Object(params),
     );
+    if variant.test.h2 == Some(true) {
+        script.push_str(
+            "  check(answer, { 'spoke HTTP/2': (it) => it.status === 0 || it.proto === 'HTTP/2.0' });\n",
+        );
+    }
     if think > Nanos::ZERO {
         let _infallible = writeln!(script, "  sleep({});", think.as_secs_f64());
     }

@@ -101,7 +101,7 @@ fn duration(experiment: &Experiment, variant: &Variant, ports: &Ports) -> Result
     let test = load::test(variant, &filler, 1, &place);
     let duration = test.and_then(|test| match (variant.test.load.duration(), test) {
         (Some(duration), _) => Ok(duration),
-        (None, Test::Url(_)) => bail!("has no duration"),
+        (None, Test::Url(_) | Test::Find(..)) => bail!("has no duration"),
         (None, Test::Script(args)) => {
             let loaded = load::loaded(&args, variant)?;
             let ends = loaded.script.scenarios.iter().map(Scenario::regular_end_ns);
@@ -153,9 +153,14 @@ fn fit(experiment: &mut Experiment, loads: &mut [Nanos]) -> Result<Option<String
             "--quick takes 8 minutes at most, and this takes {asked}: choose variants with --only"
         );
     }
-    for (variant, load) in experiment.variants.iter_mut().zip(loads) {
+    for (variant, load) in experiment.variants.iter_mut().zip(&mut *loads) {
         variant.shorten(factor);
         *load = variant.test.load.duration().unwrap_or(*load);
+    }
+    if beside + sum(&mut loads.iter().copied()) > QUICK {
+        bail!(
+            "--quick takes 8 minutes at most, this takes {asked}, and a search needs 150 s: choose variants with --only"
+        );
     }
     Ok(Some(format!(
         "--quick: every load is shortened to {} of its length, to stay within 8 minutes",
@@ -276,7 +281,10 @@ fn tier_line(tier: &Tier) -> String {
     };
     let mut shares = Vec::new();
     if let Some(cpu) = tier.cpu {
-        shares.push(format!("{cpu} of a core").replace("1 of a core", "1 core"));
+        shares.push(match cpu {
+            whole if whole.fract() == 0.0 => format::plural(whole as u64, "core", "cores"),
+            part => format!("{part} of a core"),
+        });
     }
     if let Some(bytes) = tier.memory_bytes {
         shares.push(format!("{} MiB", bytes >> 20));
@@ -299,13 +307,20 @@ fn test_line(variant: &Variant) -> String {
     let load = match &variant.test.load {
         Load::Script(path) => format!("script {}", path.display()),
         Load::Url { request, .. } | Load::Stages { request, .. } => request.url.clone(),
+        Load::Find { request, .. } => format!("capacity of {}", request.url),
+    };
+    let protocol = match (variant.test.h2, variant.test.streams) {
+        (None, _) => String::new(),
+        (Some(false), _) => " over HTTP/1.1".to_owned(),
+        (Some(true), None) => " over HTTP/2".to_owned(),
+        (Some(true), Some(streams)) => format!(" over HTTP/2, {streams} streams a connection"),
     };
     let length = variant.test.load.duration();
     let length = length.map_or(String::new(), |length| {
         format!(" for {}", format::duration(length))
     });
     format!(
-        "test {load}{length}, after {}",
+        "test {load}{protocol}{length}, after {}",
         format::plural(warm_up, "request", "requests")
     )
 }

@@ -1,5 +1,6 @@
 //! One run of one variant: fresh tiers, warm-up, the load, the record; then the tiers are gone.
 
+use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +10,7 @@ use plimsoll_core::ending::{Cause, Ending};
 use plimsoll_core::plan::Plan as UrlPlan;
 use plimsoll_core::record::{After, LabSetup, Line, Record, TierSetup};
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner as _};
+use plimsoll_core::verdict::Verdict;
 use plimsoll_engine::{EngineRunner, Options};
 use plimsoll_lab::LabError;
 use plimsoll_lab::aftermath::Aftermath;
@@ -16,14 +18,17 @@ use plimsoll_lab::experiment::Load;
 use plimsoll_lab::tiers::{Ports, System};
 use plimsoll_net::Target;
 use plimsoll_net::clock::Clock;
+use plimsoll_observe::Watch;
 
 use super::load::{self, Test};
 use super::plan::{Plan, Run, WARM_UP_LONGEST};
-use crate::args::OutputArgs;
-use crate::commands::run;
+use crate::args::{FindArgs, OutputArgs};
+use crate::commands::{find, run};
+use crate::reuse::Reused;
 use crate::script::console;
+use crate::selfcheck::SelfCheck;
 use crate::session::Session;
-use crate::{reach, script, watching};
+use crate::{reach, script, selfcheck, watching};
 
 /// What one run needs.
 pub(super) struct Play<'a> {
@@ -33,6 +38,8 @@ pub(super) struct Play<'a> {
     /// The run's own, made here.
     pub(super) folder: &'a Path,
     pub(super) quiet: bool,
+    /// Of the generator, once it was measured.
+    pub(super) self_check: &'a OnceCell<SelfCheck>,
     /// Set by a signal, and by a tier that ends.
     pub(super) stop: &'a Arc<AtomicBool>,
 }
@@ -66,10 +73,9 @@ impl Play<'_> {
         }
         let played = measured?;
         system.end()?;
-        let Some(mut session) = played else {
+        let Some((mut session, verdict)) = played else {
             return Ok(None);
         };
-        let verdict = run::verdict(&session);
         session.close(verdict)?;
         Ok(Some(Played {
             variant: variant.name.clone(),
@@ -86,7 +92,7 @@ impl Play<'_> {
         let count = self.run.variant.test.warm_up;
         match load::warm_up(test, count) {
             None => Ok(()),
-            Some(Test::Url(plan)) => warm_up_url(&plan, count, self.stop),
+            Some(Test::Url(plan) | Test::Find(_, plan)) => warm_up_url(&plan, count, self.stop),
             Some(Test::Script(args)) => {
                 let loaded = load::loaded(&args, &self.run.variant)?;
                 let nowhere = load::quiet_output();
@@ -97,12 +103,16 @@ impl Play<'_> {
     }
 
     /// The load, and what it leaves behind.
-    fn load_and_look(&self, test: &Test, system: &mut System) -> Result<Option<Session>> {
+    fn load_and_look(
+        &self,
+        test: &Test,
+        system: &mut System,
+    ) -> Result<Option<(Session, Verdict)>> {
         let variant = &self.run.variant;
         let asked = variant.test.after.as_ref();
         let aftermath = Aftermath::prepare(asked, system.filler(), self.stop)?;
         system.arm(variant)?;
-        let Some(mut session) = self.measure(test, system)? else {
+        let Some((mut session, verdict)) = self.measure(test, system)? else {
             return Ok(None);
         };
         if let Some(aftermath) = aftermath {
@@ -111,21 +121,31 @@ impl Play<'_> {
             session.append(Line::After(After { at_ns, ..after }))?;
         }
         let interrupted = self.stop.load(Ordering::Relaxed);
-        Ok((!interrupted).then_some(session))
+        // What was left behind is judged with the rest.
+        let verdict = verdict.unwrap_or_else(|| run::verdict(&session));
+        Ok((!interrupted).then_some((session, verdict)))
     }
 
-    /// The session with the whole record, still without a verdict; none if a signal ended it.
-    fn measure(&self, test: &Test, system: &System) -> Result<Option<Session>> {
+    /// The session with the whole record, and what a search found; none if a signal ended it.
+    fn measure(&self, test: &Test, system: &System) -> Result<Option<(Session, Option<Verdict>)>> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let output = self.output(system);
-        let session = match test {
+        let measured = match test {
             Test::Url(plan) => {
-                let entry = Target::parse(&plan.request.url)?.port;
-                let watches = watching::parse_texts(&system.watches(Some(entry)))?;
-                reach::check(plan, &Options::new(plan, None)?)?;
-                run::measure(plan, &watches, &output, self.stop)?
+                let watches = reached(plan, system)?;
+                (run::measure(plan, &watches, &output, self.stop)?, None)
+            }
+            Test::Find(args, plan) => {
+                let watches = reached(plan, system)?;
+                let args = FindArgs {
+                    output,
+                    ..(**args).clone()
+                };
+                let (session, verdict) =
+                    find::measure(&args, plan, &watches, &self.reused(plan)?, self.stop)?;
+                (session, Some(verdict))
             }
             Test::Script(args) => {
                 let loaded = load::loaded(args, &self.run.variant)?;
@@ -134,11 +154,25 @@ impl Play<'_> {
                 let (session, ending) =
                     script::measure(&loaded, objectives, &watches, &output, self.stop)?;
                 came_to_its_end(ending)?;
-                session
+                (session, None)
             }
         };
         let interrupted = self.stop.load(Ordering::Relaxed);
-        Ok((!interrupted).then_some(session))
+        Ok((!interrupted).then_some(measured))
+    }
+
+    /// The generator is checked before the first search of the lab, alone on the machine but for idle tiers.
+    fn reused(&self, plan: &UrlPlan) -> Result<Reused> {
+        let check = if let Some(check) = self.self_check.get() {
+            *check
+        } else {
+            let check = selfcheck::measure(plan.workers, self.stop)?;
+            *self.self_check.get_or_init(|| check)
+        };
+        Ok(Reused {
+            self_check: Some(check),
+            anchor: None,
+        })
     }
 
     /// The port that a script's load goes to: of its only URL, else of the tier that it finds in its environment, else of
@@ -190,12 +224,20 @@ impl Play<'_> {
             about: variant.about.clone(),
             run: self.run.number,
             runs: self.plan.experiment.runs,
+            probe: variant.probe,
             scale: Some(self.plan.experiment.scale).filter(|scale| *scale < 1.0),
             base: variant.base.clone(),
             changes: variant.changes.clone(),
             tiers: tiers.collect(),
         }
     }
+}
+
+/// What is watched beside a URL, which answers.
+fn reached(plan: &UrlPlan, system: &System) -> Result<Vec<Watch>> {
+    let entry = Target::parse(&plan.request.url)?.port;
+    reach::check(plan, &Options::new(plan, None)?)?;
+    watching::parse_texts(&system.watches(Some(entry)))
 }
 
 /// A script that threw or gave up has measured nothing; crossed thresholds of its own are its own affair.

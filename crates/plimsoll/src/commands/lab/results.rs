@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result};
 use plimsoll_report::variants::{self, Experiment, Run, Variant};
 
 use super::confirm;
+use super::foresee::Foresight;
 use super::plan::Plan;
 use super::play::Played;
 use crate::against_bases::{self, Side};
@@ -13,9 +14,15 @@ use crate::args::{Format, LabArgs};
 use crate::exit::Exit;
 use crate::output;
 
-pub(super) fn show(plan: &Plan, played: &[Played], folder: &Path, args: &LabArgs) -> Result<Exit> {
+pub(super) fn show(
+    plan: &Plan,
+    played: &[Played],
+    foresight: &Foresight,
+    folder: &Path,
+    args: &LabArgs,
+) -> Result<Exit> {
     let page = folder.join("report.html");
-    let mut experiment = side_by_side(plan, played, folder);
+    let mut experiment = side_by_side(plan, played, foresight, folder);
     experiment.report = Some(page.display().to_string());
     let html = variants::html(&experiment, env!("CARGO_PKG_VERSION"));
     write_whole(&page, &html)?;
@@ -42,7 +49,12 @@ pub(super) fn show(plan: &Plan, played: &[Played], folder: &Path, args: &LabArgs
     })
 }
 
-fn side_by_side<'a>(plan: &'a Plan, played: &'a [Played], folder: &Path) -> Experiment<'a> {
+fn side_by_side<'a>(
+    plan: &'a Plan,
+    played: &'a [Played],
+    foresight: &Foresight,
+    folder: &Path,
+) -> Experiment<'a> {
     let ran = confirm::ran(played);
     let of = |variant: &'a plimsoll_lab::experiment::Variant| Variant {
         name: &variant.name,
@@ -58,7 +70,8 @@ fn side_by_side<'a>(plan: &'a Plan, played: &'a [Played], folder: &Path) -> Expe
             })
             .collect(),
         limit: confirm::limit_of(&variant.name, &ran),
-        predicted: None,
+        predicted: foresight.of(&variant.name),
+        probe: variant.probe,
     };
     let mut warnings = plan.warnings.clone();
     let sides = plan.experiment.variants.iter().map(|variant| Side {

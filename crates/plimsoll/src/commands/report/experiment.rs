@@ -69,6 +69,7 @@ pub(super) fn of<'r>(paths: &[PathBuf], records: &'r [Record]) -> Option<Experim
             .collect(),
         limit: confirm::limit_of(&setup.variant, &ran),
         predicted: None,
+        probe: setup.probe,
     });
     Some(Experiment {
         title: &first.experiment,
