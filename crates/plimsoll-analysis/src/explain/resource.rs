@@ -80,7 +80,7 @@ fn pool(case: &Case, tier: &Tier) -> Option<Resource> {
     });
     Some(Resource {
         tier: tier.name.clone(),
-        resource: format!("pool of {}", three_digits(size)),
+        resource: format!("pool of {size}"),
         run_ratio: ratio(used, size).min(1.0),
         wait_ratio: 0.0,
         demand_seconds: demand,
