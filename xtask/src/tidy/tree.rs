@@ -72,10 +72,11 @@ fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<File>) -> anyhow::Re
     Ok(())
 }
 
-/// A run leaves its report in a folder named `plimsoll-` and a time of day.
+/// A run leaves its report in a folder named `plimsoll-` and a time of day, the lab in one named `plimsoll-lab-` and a date.
 fn is_skipped(folder: &str) -> bool {
     let is_run = folder
         .strip_prefix("plimsoll-")
+        .map(|rest| rest.strip_prefix("lab-").unwrap_or(rest))
         .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
     is_run || SKIPPED_FOLDERS.contains(&folder)
 }

@@ -95,7 +95,15 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     let onset = case.at_onset(tier);
     let there = onset.as_ref().unwrap_or(&tier.high);
     // A process that died takes its connections with it.
-    if case.process_ended || (there.ticks > 0 && !there.has_idle_processor()) {
+    if case.process_ended {
+        return None;
+    }
+    let idle = match &onset {
+        // Bursts of a second that is half idle are throttled, too: a quota ends nothing before it is used up.
+        Some(there) => there.busiest() < 0.8 && there.cpu_share() < 0.75,
+        None => there.has_idle_processor(),
+    };
+    if there.ticks > 0 && !idle {
         return None;
     }
     let mut finding = Finding::of(Cause::ConnectionSlots, tier);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_analysis::explain::{PlannedTier, Predicted, predict};
+use plimsoll_analysis::explain::{PlannedTier, Predicted, cause_name, predict};
+use plimsoll_core::verdict::Cause;
 use plimsoll_lab::experiment::Variant;
 use plimsoll_report::format;
 use plimsoll_report::variants::Prediction;
@@ -73,6 +74,15 @@ fn of_runs(variant: &Variant, runs: &[&Played]) -> Result<Predicted, String> {
     for run in runs {
         let verdict = run.record.verdict.as_ref().filter(|verdict| verdict.valid);
         let Some(verdict) = verdict else { continue };
+        if let Some(limit) = verdict
+            .limit
+            .as_ref()
+            .filter(|limit| !moves_with_shares(limit.cause))
+        {
+            let cause = cause_name(limit.cause);
+            problem = format!("what gives way first in it is {cause}, which shares do not move");
+            continue;
+        }
         match predict(&run.record, &verdict.found, &planned) {
             Ok(predicted) => predictions.push(predicted),
             Err(why) => problem = why,
@@ -84,6 +94,14 @@ fn of_runs(variant: &Variant, runs: &[&Played]) -> Result<Predicted, String> {
         return Err(problem);
     }
     Ok(predictions.swap_remove(middle))
+}
+
+/// More of it helps where processors are the limit, or nothing was one yet.
+const fn moves_with_shares(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::PinnedThread | Cause::Cpu | Cause::CpuQuota | Cause::EventLoop | Cause::NotReached
+    )
 }
 
 #[cfg(test)]
