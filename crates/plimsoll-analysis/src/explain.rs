@@ -23,7 +23,7 @@ use plimsoll_core::verdict::{
 };
 
 use case::{Case, Finding};
-pub use confirm::{Knob, Moved, confirm, knobs, moved};
+pub use confirm::{Knob, confirm, knobs};
 use level::{Level, levels};
 pub use predict::{PlannedTier, Predicted, capacity, predict};
 use saturation::{Saturation, Sign, saturation};

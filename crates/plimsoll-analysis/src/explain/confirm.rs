@@ -23,18 +23,17 @@ pub enum Knob {
     Connections,
     Pool,
     Cpu,
-    Memory,
     Instances,
 }
 
 /// One knob of one tier that two variants differ in, and in nothing else.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Moved {
+struct Moved {
     /// As the experiment names it, without a number.
-    pub tier: String,
-    pub knob: Knob,
-    pub from: f64,
-    pub to: f64,
+    tier: String,
+    knob: Knob,
+    from: f64,
+    to: f64,
 }
 
 impl Knob {
@@ -44,7 +43,6 @@ impl Knob {
             Self::Connections => "connections",
             Self::Pool => "pool",
             Self::Cpu => "cpu",
-            Self::Memory => "memory",
             Self::Instances => "instances",
         }
     }
@@ -54,7 +52,6 @@ impl Knob {
         match self {
             Self::Slots | Self::Connections | Self::Pool => setup.limits.get(self.name()).copied(),
             Self::Cpu => setup.cpu_cores,
-            Self::Memory => setup.memory_bytes.map(|bytes| bytes as f64),
             Self::Instances => Some(count as f64),
         }
     }
@@ -68,13 +65,12 @@ pub fn knobs(cause: Cause) -> &'static [Knob] {
         Cause::CpuQuota | Cause::Cpu | Cause::PinnedThread | Cause::EventLoop => {
             &[Knob::Cpu, Knob::Instances]
         }
-        Cause::Memory => &[Knob::Memory],
         _ => &[],
     }
 }
 
 /// In what knob `after` differs from `before`; `None` if it is no neighbour, or differs in anything else.
-pub fn moved(before: &LabSetup, after: &LabSetup) -> Option<Moved> {
+fn moved(before: &LabSetup, after: &LabSetup) -> Option<Moved> {
     let follows = |one: &LabSetup, other: &LabSetup| {
         other.base.as_deref() == Some(one.variant.as_str()) && other.changes.len() == 1
     };
@@ -86,7 +82,6 @@ pub fn moved(before: &LabSetup, after: &LabSetup) -> Option<Moved> {
         Knob::Connections,
         Knob::Pool,
         Knob::Cpu,
-        Knob::Memory,
         Knob::Instances,
     ];
     let instances = |setup: &LabSetup, tier: &str| -> Vec<TierSetup> {
@@ -117,7 +112,7 @@ pub fn moved(before: &LabSetup, after: &LabSetup) -> Option<Moved> {
 }
 
 /// What `before` said gives way first, after `after` moved something: confirmed if it moved that limit and the
-/// system followed as predicted, put in doubt if it did not follow. `None` if it moved something else.
+/// system followed as predicted, put in doubt if it did not follow. `None` if it moved something else, or is not valid.
 pub fn confirm(limit: &Limit, before: &Record, after: &Record) -> Option<Limit> {
     let (was, is) = (before.header.lab.as_ref()?, after.header.lab.as_ref()?);
     let moved = moved(was, is)?;
@@ -126,16 +121,18 @@ pub fn confirm(limit: &Limit, before: &Record, after: &Record) -> Option<Limit> 
             .iter()
             .any(|t| t.name == name && t.tier == moved.tier)
     });
-    if !of_limit || !knobs(limit.cause).contains(&moved.knob) {
+    let is_valid = after.verdict.as_ref().is_none_or(|verdict| verdict.valid);
+    if !of_limit || !is_valid || !knobs(limit.cause).contains(&moved.knob) {
         return None;
     }
-    let (confirmed, text) = judged(limit.cause, &moved, before, after);
+    let (follows, text) = judged(limit.cause, &moved, before, after);
     let mut limit = limit.clone();
-    limit.confidence = if confirmed {
-        Confidence::Confirmed
-    } else {
-        Confidence::Suspected
-    };
+    match follows {
+        Follows::AsPredicted => limit.confidence = Confidence::Confirmed,
+        // Something else is met on the way: neither for nor against.
+        Follows::PartOfTheWay => {}
+        Follows::Not => limit.confidence = Confidence::Suspected,
+    }
     limit.evidence.push(Evidence {
         signal: "experiment".to_owned(),
         text: format!(
@@ -159,8 +156,17 @@ fn failures_of(cause: Cause) -> &'static [Outcome] {
     }
 }
 
+/// What a system does when its limit is moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    AsPredicted,
+    /// It carries more than before and less than predicted, after a limit was lifted.
+    PartOfTheWay,
+    Not,
+}
+
 /// Did the system follow, and in what words?
-fn judged(cause: Cause, moved: &Moved, before: &Record, after: &Record) -> (bool, String) {
+fn judged(cause: Cause, moved: &Moved, before: &Record, after: &Record) -> (Follows, String) {
     let (was, is) = (levels(before), levels(after));
     let kinds = failures_of(cause);
     let (failed_before, failed_after) = (share(&was, kinds), share(&is, kinds));
@@ -172,7 +178,12 @@ fn judged(cause: Cause, moved: &Moved, before: &Record, after: &Record) -> (bool
             percent_fine(failed_after),
             percent_fine((1.0 - left).max(0.0))
         );
-        return (left <= FAILURES_LEFT, text);
+        let follows = if left <= FAILURES_LEFT {
+            Follows::AsPredicted
+        } else {
+            Follows::Not
+        };
+        return (follows, text);
     }
     let next = before
         .verdict
@@ -190,10 +201,15 @@ fn judged(cause: Cause, moved: &Moved, before: &Record, after: &Record) -> (bool
         three_digits(predicted),
         three_digits(peak(&was))
     );
-    (
-        (ratio(measured, predicted) - 1.0).abs() <= RATE_WITHIN,
-        text,
-    )
+    let rises = moved.to > moved.from && measured > (1.0 + RATE_WITHIN) * peak(&was);
+    let follows = if (ratio(measured, predicted) - 1.0).abs() <= RATE_WITHIN {
+        Follows::AsPredicted
+    } else if rises && measured < predicted {
+        Follows::PartOfTheWay
+    } else {
+        Follows::Not
+    };
+    (follows, text)
 }
 
 /// Share of all attempts that ended so.

@@ -2,44 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::plan::{Load, Plan, Request};
-use plimsoll_core::record::{Header, LevelStart, Line, Machine, SCHEMA};
+use plimsoll_core::record::{LevelStart, Line};
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Phase, Step, StepLoad};
 use plimsoll_core::{Nanos, Tally, Window};
 
+use super::super::tests::build::{Service, search};
 use super::*;
-
-fn header(lab: LabSetup) -> Header {
-    Header {
-        schema: SCHEMA.to_owned(),
-        command: "run".to_owned(),
-        plan: Plan {
-            request: Request {
-                method: "GET".to_owned(),
-                url: "http://127.0.0.1:80/".to_owned(),
-                headers: Vec::new(),
-                body: Vec::new(),
-            },
-            load: Load::Search,
-            until: None,
-            connections_max: std::num::NonZeroU32::MIN,
-            workers: std::num::NonZeroU32::MIN,
-            timeout_ns: Nanos::from_secs(1),
-            keepalive: true,
-            streams_per_connection: None,
-            insecure: false,
-            objectives: None,
-            seed: 1,
-        },
-        started_at: String::new(),
-        machine: Machine::default(),
-        plimsoll_version: String::new(),
-        title: String::new(),
-        note: String::new(),
-        lab: Some(lab),
-    }
-}
 
 /// A variant that answers `ok` of 1,000 requests a second; the others end as `kind`.
 fn record(
@@ -54,19 +23,14 @@ fn record(
         profile: RateProfile::constant(1_000.0).unwrap(),
         arrivals: Arrivals::Uniform,
     };
-    let lab = LabSetup {
-        experiment: String::new(),
+    let mut record = search(&Service::default(), &[], false);
+    record.header.lab = Some(LabSetup {
         variant: variant.to_owned(),
-        about: String::new(),
-        run: 1,
-        runs: 1,
-        scale: None,
-        probe: false,
         base: base.map(str::to_owned),
         changes: changes.iter().map(|change| (*change).to_owned()).collect(),
         tiers: vec![tier],
-    };
-    let mut record = Record::new(header(lab));
+        ..LabSetup::default()
+    });
     record.push(Line::Level(LevelStart {
         start_ns: Nanos::ZERO,
         step: Step {
@@ -237,4 +201,51 @@ fn an_experiment_that_moved_something_else_says_nothing() {
     let mut elsewhere = limit(Cause::ConnectionSlots);
     elsewhere.tier = Some("app".to_owned());
     assert_eq!(confirm(&elsewhere, &few, &many), None);
+}
+
+#[test]
+fn a_lifted_quota_that_meets_another_limit_proves_nothing() {
+    let change = &["tiers.proxy.cpu: 0.25 → 1"];
+    let low = record("low", None, &[], tier(64.0, 0.25), 250, Outcome::Timeout);
+    for (ok, confidence) in [
+        (1_000, Confidence::Confirmed),
+        (500, Confidence::Supported),
+        (260, Confidence::Suspected),
+    ] {
+        let high = record(
+            "high",
+            Some("low"),
+            change,
+            tier(64.0, 1.0),
+            ok,
+            Outcome::Timeout,
+        );
+        let found = confirm(&limit(Cause::CpuQuota), &low, &high).unwrap();
+        assert_eq!(found.confidence, confidence, "{:?}", found.evidence);
+    }
+}
+
+#[test]
+fn a_pool_that_only_makes_requests_wait_follows_its_size() {
+    let of = |pool: f64| TierSetup {
+        limits: BTreeMap::from([("pool".to_owned(), pool)]),
+        ..tier(0.0, 0.5)
+    };
+    let change = &["tiers.proxy.limits.pool: 10 → 5"];
+    let whole = record("whole", None, &[], of(10.0), 800, Outcome::Dropped);
+    let half = record(
+        "half",
+        Some("whole"),
+        change,
+        of(5.0),
+        400,
+        Outcome::Dropped,
+    );
+    let found = confirm(&limit(Cause::Pool), &whole, &half).unwrap();
+    assert_eq!(
+        found.confidence,
+        Confidence::Confirmed,
+        "{:?}",
+        found.evidence
+    );
 }

@@ -54,10 +54,14 @@ pub(crate) fn limit_of(variant: &str, ran: &[Ran<'_>]) -> Option<Limit> {
         .filter_map(|(_, after)| explain::confirm(&limit, record, after))
         .collect();
     // Of several runs that moved it, one that contradicts counts.
-    let refuted = judged
+    let order = [Confidence::Suspected, Confidence::Confirmed];
+    let of = |wanted: &Confidence| judged.iter().find(|limit| limit.confidence == *wanted);
+    order
         .iter()
-        .find(|limit| limit.confidence != Confidence::Confirmed);
-    refuted.or(judged.first()).cloned().or(Some(limit))
+        .find_map(of)
+        .or(judged.first())
+        .cloned()
+        .or(Some(limit))
 }
 
 fn has_experiment(limit: &Limit) -> bool {
@@ -142,17 +146,9 @@ fn turn(tier: &mut Tier, limit: &Limit, failed: f64) -> Result<String, String> {
                 (format!("limits.{}", knob.name()), value, to)
             }
             Knob::Cpu => {
-                // A full thread has one core, whatever its tier may use.
-                let value = tier.cpu.unwrap_or(1.0);
+                let Some(value) = tier.cpu else { continue };
                 tier.cpu = Some(value * LOWER);
                 ("cpu".to_owned(), value, value * LOWER)
-            }
-            Knob::Memory => {
-                let Some(bytes) = tier.memory_bytes else {
-                    continue;
-                };
-                tier.memory_bytes = Some(bytes * 2);
-                ("memory".to_owned(), bytes as f64, bytes as f64 * 2.0)
             }
             Knob::Instances => continue,
         };
