@@ -93,6 +93,10 @@ pub struct Tier {
     pub watch: Vec<String>,
     /// So long into the load its first instance is killed and started again.
     pub kill_at: Option<Nanos>,
+    /// What stands in its place when a confirming experiment stubs it.
+    pub stub: Option<Box<Self>>,
+    /// It is that stub.
+    pub stubbed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]

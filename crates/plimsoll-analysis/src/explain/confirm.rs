@@ -24,6 +24,8 @@ pub enum Knob {
     Pool,
     Cpu,
     Instances,
+    /// A stub in the place of the whole tier.
+    Stub,
 }
 
 /// One knob of one tier that two variants differ in, and in nothing else.
@@ -36,6 +38,16 @@ struct Moved {
     to: f64,
 }
 
+impl std::fmt::Display for Moved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (tier, name, from, to) = (&self.tier, self.knob.name(), self.from, self.to);
+        match self.knob {
+            Knob::Stub => write!(f, "a stub in the place of {tier}"),
+            _ => write!(f, "{name} {from} of {tier} → {to}"),
+        }
+    }
+}
+
 impl Knob {
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,6 +56,7 @@ impl Knob {
             Self::Pool => "pool",
             Self::Cpu => "cpu",
             Self::Instances => "instances",
+            Self::Stub => "stubbed",
         }
     }
 
@@ -53,18 +66,22 @@ impl Knob {
             Self::Slots | Self::Connections | Self::Pool => setup.limits.get(self.name()).copied(),
             Self::Cpu => setup.cpu_cores,
             Self::Instances => Some(count as f64),
+            Self::Stub => Some(f64::from(u8::from(setup.stubbed))),
         }
     }
 }
 
-/// The knobs that move what `cause` names, the most direct one first; none where an experiment file has none.
+/// The knobs that move what `cause` names, the most direct one first. A stub takes any limit out of the way that lies
+/// inside a tier, but not how the tier takes its connections.
 pub fn knobs(cause: Cause) -> &'static [Knob] {
     match cause {
         Cause::ConnectionSlots => &[Knob::Slots, Knob::Connections],
         Cause::Pool => &[Knob::Pool],
         Cause::CpuQuota | Cause::Cpu | Cause::PinnedThread | Cause::EventLoop => {
-            &[Knob::Cpu, Knob::Instances]
+            &[Knob::Cpu, Knob::Instances, Knob::Stub]
         }
+        Cause::Downstream => &[Knob::Stub, Knob::Cpu, Knob::Instances],
+        Cause::Lock | Cause::Disk | Cause::Memory | Cause::Stalls => &[Knob::Stub],
         _ => &[],
     }
 }
@@ -83,6 +100,7 @@ fn moved(before: &LabSetup, after: &LabSetup) -> Option<Moved> {
         Knob::Pool,
         Knob::Cpu,
         Knob::Instances,
+        Knob::Stub,
     ];
     let instances = |setup: &LabSetup, tier: &str| -> Vec<TierSetup> {
         setup
@@ -122,7 +140,9 @@ pub fn confirm(limit: &Limit, before: &Record, after: &Record) -> Option<Limit> 
             .any(|t| t.name == name && t.tier == moved.tier)
     });
     let is_valid = after.verdict.as_ref().is_none_or(|verdict| verdict.valid);
-    if !of_limit || !is_valid || !knobs(limit.cause).contains(&moved.knob) {
+    // What gives way in a stub says nothing about the tier.
+    let is_real = moved.knob != Knob::Stub || moved.to > moved.from;
+    if !of_limit || !is_valid || !is_real || !knobs(limit.cause).contains(&moved.knob) {
         return None;
     }
     let (follows, text) = judged(limit.cause, &moved, before, after);
@@ -135,14 +155,7 @@ pub fn confirm(limit: &Limit, before: &Record, after: &Record) -> Option<Limit> 
     }
     limit.evidence.push(Evidence {
         signal: "experiment".to_owned(),
-        text: format!(
-            "{} {} of {} → {} in variant {}: {text}",
-            moved.knob.name(),
-            moved.from,
-            moved.tier,
-            moved.to,
-            is.variant
-        ),
+        text: format!("{moved} in variant {}: {text}", is.variant),
     });
     Some(limit)
 }
@@ -171,44 +184,69 @@ fn judged(cause: Cause, moved: &Moved, before: &Record, after: &Record) -> (Foll
     let kinds = failures_of(cause);
     let (failed_before, failed_after) = (share(&was, kinds), share(&is, kinds));
     if failed_before >= FAILING && moved.to > moved.from {
-        let left = failed_after / failed_before;
-        let text = format!(
-            "{} of attempts failed so, {} do now ({} of the failures are gone; predicted 99 % or more)",
-            percent_fine(failed_before),
-            percent_fine(failed_after),
-            percent_fine((1.0 - left).max(0.0))
-        );
-        let follows = if left <= FAILURES_LEFT {
-            Follows::AsPredicted
-        } else {
-            Follows::Not
-        };
-        return (follows, text);
+        return by_failures(failed_before, failed_after);
     }
-    let next = before
-        .verdict
-        .as_ref()
-        .and_then(|verdict| verdict.next_limit.as_ref());
-    let lifted = peak(&was) * moved.to / moved.from;
-    let predicted = match next.map(|next| next.full_at_per_s) {
-        Some(bound) if moved.to > moved.from => lifted.min(bound),
-        _ => lifted,
-    };
-    let measured = peak(&is);
+    by_rate(
+        peak(&was),
+        peak(&is),
+        moved,
+        predicted(peak(&was), moved, before),
+    )
+}
+
+fn by_failures(before: f64, after: f64) -> (Follows, String) {
+    let left = after / before;
     let text = format!(
-        "{}/s measured, {}/s predicted ({}/s before)",
-        three_digits(measured),
-        three_digits(predicted),
-        three_digits(peak(&was))
+        "{} of attempts failed so, {} do now ({} of the failures are gone; predicted 99 % or more)",
+        percent_fine(before),
+        percent_fine(after),
+        percent_fine((1.0 - left).max(0.0))
     );
-    let rises = moved.to > moved.from && measured > (1.0 + RATE_WITHIN) * peak(&was);
-    let follows = if (ratio(measured, predicted) - 1.0).abs() <= RATE_WITHIN {
+    let follows = if left <= FAILURES_LEFT {
         Follows::AsPredicted
-    } else if rises && measured < predicted {
-        Follows::PartOfTheWay
     } else {
         Follows::Not
     };
+    (follows, text)
+}
+
+/// The rate with the limit moved; `None` if it is out of the way and nothing else is known to bound it.
+fn predicted(peak: f64, moved: &Moved, before: &Record) -> Option<f64> {
+    let verdict = before.verdict.as_ref();
+    let next = verdict.and_then(|verdict| verdict.next_limit.as_ref());
+    let setups = before.header.lab.iter().flat_map(|lab| &lab.tiers);
+    let in_stub = |tier: &str| {
+        let mut own = setups.clone().filter(|setup| setup.tier == moved.tier);
+        moved.knob == Knob::Stub && own.any(|setup| setup.name == tier || setup.tier == tier)
+    };
+    let bound = next
+        .filter(|next| moved.to > moved.from && !in_stub(&next.tier))
+        .map(|next| next.full_at_per_s);
+    let lifted = (moved.knob != Knob::Stub).then(|| peak * moved.to / moved.from);
+    [lifted, bound].into_iter().flatten().reduce(f64::min)
+}
+
+fn by_rate(was: f64, is: f64, moved: &Moved, predicted: Option<f64>) -> (Follows, String) {
+    let risen = (1.0 + RATE_WITHIN) * was;
+    let rises = moved.to > moved.from && is > risen;
+    let (follows, expected) = match predicted {
+        Some(rate) if (ratio(is, rate) - 1.0).abs() <= RATE_WITHIN => (Follows::AsPredicted, rate),
+        Some(rate) if rises && is < rate => (Follows::PartOfTheWay, rate),
+        Some(rate) => (Follows::Not, rate),
+        None if rises => (Follows::AsPredicted, risen),
+        None => (Follows::Not, risen),
+    };
+    let text = format!(
+        "{}/s measured, {}{}/s predicted ({}/s before)",
+        three_digits(is),
+        if predicted.is_none() {
+            "more than "
+        } else {
+            ""
+        },
+        three_digits(expected),
+        three_digits(was)
+    );
     (follows, text)
 }
 

@@ -47,6 +47,9 @@ pub struct TierSetup {
     /// What it takes at once by name, as declared: slots, `per_request`, pool, queue, connections.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, f64>,
+    /// Its stub stands in its place.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stubbed: bool,
 }
 
 impl TierSetup {

@@ -48,6 +48,10 @@ pub(super) struct TierSpec {
     pub(super) install: Option<String>,
     // Said as a change of its own words, beside the programs.
     pub(super) kill_at: Option<String>,
+    /// What the tier is when it is `stubbed`: only what differs.
+    #[serde(skip_serializing)]
+    pub(super) stub: Option<Box<Self>>,
+    pub(super) stubbed: Option<bool>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -141,11 +145,23 @@ impl TierSpec {
             requires: or(over.requires.as_ref(), self.requires.as_ref()),
             install: or(over.install.as_ref(), self.install.as_ref()),
             kill_at: or(over.kill_at.as_ref(), self.kill_at.as_ref()),
+            stub: or(over.stub.as_ref(), self.stub.as_ref()),
+            stubbed: over.stubbed.or(self.stubbed),
             set: join(&self.set, &over.set),
             env: join(&self.env, &over.env),
             files: join(&self.files, &over.files),
             limits: join(&self.limits, &over.limits),
         }
+    }
+
+    /// With its stub in its place; `None` if it has none.
+    pub(super) fn in_stub(&self) -> Option<Self> {
+        let stub = self.stub.as_deref()?;
+        Some(Self {
+            stub: None,
+            stubbed: Some(true),
+            ..self.with(stub)
+        })
     }
 
     fn names_another_program(&self, than: &Self) -> bool {

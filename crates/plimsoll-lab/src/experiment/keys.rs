@@ -208,6 +208,18 @@ pub const KEYS: &[Key] = &[
         "so long into the load its first instance is killed (SIGKILL) and started again",
     ),
     key(
+        Section::Tier,
+        "stub",
+        "{ set = { cpu = 0.1 } }",
+        "what the tier is when a confirming experiment puts a stub in its place: any of these keys, only what differs",
+    ),
+    key(
+        Section::Tier,
+        "stubbed",
+        "true",
+        "play the `stub` instead of the tier",
+    ),
+    key(
         Section::Variant,
         "base",
         "\"2A\"",
@@ -409,15 +421,11 @@ pub fn names(section: Section) -> impl Iterator<Item = &'static str> {
 /// Refuses the first unknown key, with its line and the nearest known one.
 pub(super) fn check(place: &Place<'_>, top: &DeTable<'_>) -> Result<(), LabError> {
     known(place, "", Section::Top, top)?;
-    for (name, tier) in tables(top, "tiers") {
-        known(place, &format!("tiers.{name}."), Section::Tier, tier)?;
-    }
+    tiers(place, "", top)?;
     for (name, variant) in tables(top, "variants") {
         let path = format!("variants.{name}.");
         known(place, &path, Section::Variant, variant)?;
-        for (tier, table) in tables(variant, "tiers") {
-            known(place, &format!("{path}tiers.{tier}."), Section::Tier, table)?;
-        }
+        tiers(place, &path, variant)?;
         test(place, &path, variant)?;
     }
     test(place, "", top)?;
@@ -427,6 +435,17 @@ pub(super) fn check(place: &Place<'_>, top: &DeTable<'_>) -> Result<(), LabError
     ] {
         if let Some(table) = table(top, name) {
             known(place, &format!("{name}."), section, table)?;
+        }
+    }
+    Ok(())
+}
+
+fn tiers(place: &Place<'_>, path: &str, within: &DeTable<'_>) -> Result<(), LabError> {
+    for (name, tier) in tables(within, "tiers") {
+        let path = format!("{path}tiers.{name}.");
+        known(place, &path, Section::Tier, tier)?;
+        if let Some(stub) = table(tier, "stub") {
+            known(place, &format!("{path}stub."), Section::Tier, stub)?;
         }
     }
     Ok(())

@@ -85,7 +85,7 @@ impl Reader<'_> {
             let base = all.base.as_ref().and_then(|base| merged.get(base));
             let facts = Facts::of(&all);
             let changes = base.map(|base| facts.changes_from(&Facts::of(base)));
-            let mut played = all.clone();
+            let mut played = self.with_stubs(name, &all)?;
             self.scale(name, &mut played, &mut scaled)?;
             let tiers = self.tiers(name, &played)?;
             let test = self.test(name, &played)?;
@@ -201,11 +201,28 @@ impl Reader<'_> {
         })
     }
 
+    /// The variant with the stubs in place that it asks for.
+    fn with_stubs(&self, variant: &str, all: &Merged) -> Result<Merged, LabError> {
+        let mut played = all.clone();
+        for (name, spec) in &mut played.tiers {
+            if spec.stubbed == Some(true) {
+                let problem = "there is none to take its place; say in `stub` what differs";
+                let stub = spec.in_stub();
+                *spec = stub.ok_or_else(|| self.in_tier(variant, name, "stubbed", problem))?;
+            }
+        }
+        Ok(played)
+    }
+
     /// Every tier understood, each after those that it needs.
     fn tiers(&self, variant: &str, all: &Merged) -> Result<Vec<Tier>, LabError> {
         let mut needs: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         for (name, spec) in &all.tiers {
-            needs.insert(name, self.needs(variant, name, spec, all)?);
+            let mut own = self.needs(variant, name, spec, all)?;
+            if let Some(stub) = spec.in_stub() {
+                own.extend(self.needs(variant, name, &stub, all)?);
+            }
+            needs.insert(name, own);
         }
         let mut ordered: Vec<&str> = Vec::new();
         while ordered.len() < needs.len() {

@@ -285,6 +285,52 @@ fn mistakes_in_a_tier_are_named_with_their_key() {
 }
 
 #[test]
+fn a_stub_stands_in_the_place_of_a_tier_and_is_one_change() {
+    let text = format!("{CHAIN}[variants.stub]\nbase = \"two\"\ntiers.app.stubbed = true\n")
+        .replace(
+            "set = { cpu = 2 }",
+            "set = { cpu = 2 }\nstub = { embedded = \"echo\" }\ncpu = 0.5",
+        );
+    let experiment = read(&text).unwrap();
+    assert_eq!(
+        changes_of(&experiment, "stub"),
+        ["tiers.app.stubbed: not set → true"]
+    );
+    let played = experiment.variant("stub").unwrap().tier("app").unwrap();
+    assert_eq!((played.instances, played.cpu), (2, Some(0.5)));
+    assert!(played.stubbed && played.stub.is_none());
+    let echo = Program::Embedded {
+        name: "echo".to_owned(),
+        set: BTreeMap::new(),
+    };
+    assert_eq!(played.program, echo);
+    let whole = experiment.variant("two").unwrap().tier("app").unwrap();
+    assert_eq!(whole.stub.as_ref().unwrap().program, echo);
+}
+
+#[test]
+fn mistakes_in_a_stub_are_named_although_it_is_not_played() {
+    assert_refused([
+        (
+            tier("stub = { embeded = \"echo\" }"),
+            "unknown key `tiers.app.stub.embeded`; did you mean `embedded`?",
+        ),
+        (
+            tier("stub = { cpu = 0 }"),
+            "experiment.toml:3: tiers.app.stub: tiers.app.cpu: 0 is no number of cores",
+        ),
+        (
+            tier("stub = { stubbed = true }"),
+            "tiers.app.stub: a stub has none of its own",
+        ),
+        (
+            tier("stubbed = true"),
+            "tiers.app.stubbed: there is none to take its place; say in `stub` what differs",
+        ),
+    ]);
+}
+
+#[test]
 fn mistakes_elsewhere_are_named_with_their_key() {
     assert_refused([
         (

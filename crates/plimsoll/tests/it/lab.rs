@@ -168,6 +168,57 @@ fn a_suspected_limit_is_moved_and_confirmed() {
     );
 }
 
+/// A page that awaits a stock service, whose one thread is full at 100 pages a second: a stub of it lets more pass.
+#[test]
+fn a_slow_downstream_is_confirmed_by_its_stub() {
+    const SHOP: &str = r#"
+[tiers.stock]
+embedded = "downstream"
+set = { cpu = 10, answer = 1 }
+stub = { set = { cpu = 0.05 } }
+
+[tiers.shop]
+embedded = "shop-app"
+args = ["--upstream", "${stock.address}"]
+set = { cpu = 0.5 }
+
+[test]
+url = "http://${shop.address}/items/1"
+connections = 24
+duration = "6s"
+
+[objectives]
+slo = "p99<250ms"
+
+[variants.shop]
+"#;
+    let folder = Folder::new();
+    let path = experiment(&folder, SHOP);
+    let args = [
+        "lab",
+        &path,
+        "--repeat",
+        "1",
+        "--confirm",
+        "-o",
+        "out",
+        "--format",
+        "json",
+    ];
+    let (code, stdout, stderr) = plimsoll(&folder, &args);
+    assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
+    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let limit = &document["variants"][0]["first_limit"]["limit"];
+    if code == 3 {
+        assert!(limit.is_null(), "{limit}");
+        return;
+    }
+    assert_eq!(limit["cause"], "downstream", "{limit}");
+    assert_eq!(limit["confidence"], "confirmed", "{limit}");
+    let added = &document["variants"][1];
+    assert_eq!(added["changes"][0], "tiers.stock.stubbed: not set → true");
+}
+
 #[test]
 fn a_dry_run_prints_the_plan_and_starts_nothing() {
     let folder = Folder::new();

@@ -73,6 +73,7 @@ fn tier(slots: f64, cpu: f64) -> TierSetup {
         cpu_cores: Some(cpu),
         memory_bytes: None,
         limits: BTreeMap::from([("slots".to_owned(), slots)]),
+        stubbed: false,
     }
 }
 
@@ -248,4 +249,50 @@ fn a_pool_that_only_makes_requests_wait_follows_its_size() {
         "{:?}",
         found.evidence
     );
+}
+
+#[test]
+fn a_stub_confirms_what_lies_in_the_tier_that_it_stands_for() {
+    let of = |stubbed: bool| TierSetup {
+        stubbed,
+        ..tier(64.0, 0.5)
+    };
+    let change = &["tiers.proxy.stubbed: not set → true"];
+    let whole = record("whole", None, &[], of(false), 400, Outcome::Dropped);
+    let confidence = |ok: u64, cause: Cause| {
+        let stub = record(
+            "stub",
+            Some("whole"),
+            change,
+            of(true),
+            ok,
+            Outcome::Dropped,
+        );
+        confirm(&limit(cause), &whole, &stub).map(|limit| {
+            let text = limit.evidence.last().unwrap().text.clone();
+            (limit.confidence, text)
+        })
+    };
+    let (rose, text) = confidence(900, Cause::Downstream).unwrap();
+    assert_eq!(rose, Confidence::Confirmed);
+    assert_eq!(
+        text,
+        "a stub in the place of proxy in variant stub: 900/s measured, more than 460/s predicted (400/s before)"
+    );
+    let (stayed, _) = confidence(420, Cause::Lock).unwrap();
+    assert_eq!(stayed, Confidence::Suspected);
+    // Who has fewer slots in a stub has another front, too: nothing is learnt of them.
+    assert_eq!(confidence(900, Cause::ConnectionSlots), None);
+}
+
+#[test]
+fn what_gives_way_in_a_stub_is_not_confirmed_by_the_tier() {
+    let stub = TierSetup {
+        stubbed: true,
+        ..tier(64.0, 0.5)
+    };
+    let change = &["tiers.proxy.stubbed: not set → true"];
+    let whole = record("whole", None, &[], tier(64.0, 0.5), 400, Outcome::Dropped);
+    let is = record("stub", Some("whole"), change, stub, 900, Outcome::Dropped);
+    assert_eq!(confirm(&limit(Cause::Downstream), &is, &whole), None);
 }

@@ -67,7 +67,34 @@ impl Reader<'_> {
             limits_used: self.limits_used(variant, name, spec)?,
             watch: spec.watch.clone().unwrap_or_default(),
             kill_at: kill_at.map_err(|error| wrong("kill_at", error.to_string()))?,
+            stub: self.stub(variant, name, spec)?,
+            stubbed: spec.stubbed == Some(true),
         })
+    }
+
+    /// Looked at also when it is not played; what is wrong with the tier itself was said before.
+    fn stub(
+        &self,
+        variant: &str,
+        name: &str,
+        spec: &TierSpec,
+    ) -> Result<Option<Box<Tier>>, LabError> {
+        let nested = |stub: &TierSpec| stub.stub.is_some() || stub.stubbed.is_some();
+        if spec.stub.as_deref().is_some_and(nested) {
+            return Err(self.in_tier(variant, name, "stub", "a stub has none of its own"));
+        }
+        let Some(stub) = spec.in_stub() else {
+            return Ok(None);
+        };
+        let tier = self
+            .tier(variant, name, &stub)
+            .map_err(|error| match error {
+                LabError::Experiment { problem, .. } => {
+                    self.in_tier(variant, name, "stub", problem)
+                }
+                other => other,
+            })?;
+        Ok(Some(Box::new(tier)))
     }
 
     fn program(&self, variant: &str, name: &str, spec: &TierSpec) -> Result<Program, LabError> {

@@ -24,6 +24,8 @@ fn tier(name: &str, cpu: Option<f64>, instances: u32) -> Tier {
         limits_used: BTreeSet::new(),
         watch: Vec::new(),
         kill_at: None,
+        stub: None,
+        stubbed: false,
     }
 }
 

@@ -123,7 +123,7 @@ fn turn(tier: &mut Tier, limit: &Limit, failed: f64) -> Result<String, String> {
     let cause = explain::cause_name(limit.cause);
     let factor = if failed >= FAILING { LIFT } else { LOWER };
     for knob in explain::knobs(limit.cause) {
-        let path = match knob {
+        let change = match knob {
             Knob::Slots | Knob::Connections | Knob::Pool => {
                 let Some(value) = tier.limits.get(knob.name()).copied() else {
                     continue;
@@ -143,20 +143,27 @@ fn turn(tier: &mut Tier, limit: &Limit, failed: f64) -> Result<String, String> {
                     value * LIFT
                 };
                 tier.limits.insert(knob.name().to_owned(), to);
-                (format!("limits.{}", knob.name()), value, to)
+                format!("limits.{}: {value} → {to}", knob.name())
             }
             Knob::Cpu => {
                 let Some(value) = tier.cpu else { continue };
                 tier.cpu = Some(value * LOWER);
-                ("cpu".to_owned(), value, value * LOWER)
+                format!("cpu: {value} → {}", value * LOWER)
+            }
+            Knob::Stub => {
+                let Some(stub) = tier.stub.take() else {
+                    continue;
+                };
+                *tier = *stub;
+                "stubbed: not set → true".to_owned()
             }
             Knob::Instances => continue,
         };
-        let (key, from, to) = path;
-        return Ok(format!("tiers.{}.{key}: {from} → {to}", tier.name));
+        return Ok(format!("tiers.{}.{change}", tier.name));
     }
     Err(format!(
-        "{cause}: the file has no knob for it; a variant that moves it, and only it, would decide"
+        "{cause}: the file has no knob for it; a `stub` of {}, or a variant that moves it and nothing else, would decide",
+        tier.name
     ))
 }
 

@@ -216,6 +216,7 @@ impl Play<'_> {
                 cpu_cores: tier.and_then(|tier| tier.cpu),
                 memory_bytes: tier.and_then(|tier| tier.memory_bytes),
                 limits: tier.map(|tier| tier.limits.clone()).unwrap_or_default(),
+                stubbed: tier.is_some_and(|tier| tier.stubbed),
             }
         });
         LabSetup {
