@@ -168,24 +168,27 @@ fn a_suspected_limit_is_moved_and_confirmed() {
     );
 }
 
-/// A page that awaits a stock service, whose one thread is full at 100 pages a second: a stub of it lets more pass.
+/// A page that awaits a stock service with a fifth of a core, which is full at 40 pages a second: a stub of it lets more
+/// pass.
 #[test]
 fn a_slow_downstream_is_confirmed_by_its_stub() {
     const SHOP: &str = r#"
 [tiers.stock]
 embedded = "downstream"
-set = { cpu = 10, answer = 1 }
+set = { cpu = 5, answer = 1 }
+cpu = 0.2
 stub = { set = { cpu = 0.05 } }
 
 [tiers.shop]
 embedded = "shop-app"
 args = ["--upstream", "${stock.address}"]
 set = { cpu = 0.5 }
+cpu = 0.5
 
 [test]
 url = "http://${shop.address}/items/1"
-connections = 24
-duration = "6s"
+stages = [{ target = 20, duration = "3s" }, { target = 160, duration = "12s" }]
+think = "500ms"
 
 [objectives]
 slo = "p99<250ms"
