@@ -154,7 +154,7 @@ fn times(
 }
 
 /// Each clause with what was measured over attempts.
-fn objectives(record: &Record, tally: &Tally) -> Vec<ObjectiveResult> {
+pub(crate) fn objectives(record: &Record, tally: &Tally) -> Vec<ObjectiveResult> {
     let Some(objectives) = &record.header.plan.objectives else {
         return Vec::new();
     };

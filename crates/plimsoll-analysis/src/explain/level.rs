@@ -3,11 +3,12 @@
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::Record;
 use plimsoll_core::step::{Phase, StepLoad};
-use plimsoll_core::verdict::LevelState;
+use plimsoll_core::verdict::{Judgement, LevelState};
 use plimsoll_core::{Nanos, Objectives, Tally, Window};
 
 use super::cause::NO_ANSWER;
 use crate::gates;
+use crate::summary::objectives;
 
 /// One level, or one part of a ramp, over its judged windows.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub(super) struct Level {
     /// In flight of a closed loop, or its virtual users; `None` where arrivals come at their own times.
     pub(super) closed: Option<u32>,
     pub(super) state: LevelState,
+    /// Its own attempts break the objective, whoever judged it or not.
+    pub(super) late: bool,
     pub(super) start: Nanos,
     pub(super) end: Nanos,
     /// Attempts due, answers and ok answers per second of its time.
@@ -144,6 +147,9 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
             StepLoad::Open { .. } => None,
         },
         state,
+        late: objectives(record, &tally)
+            .iter()
+            .any(|clause| clause.judgement == Judgement::Fail),
         start: first.start_ns,
         end: last.end_ns(),
         offered: due as f64 / seconds,

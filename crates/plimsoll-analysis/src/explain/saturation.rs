@@ -26,7 +26,7 @@ pub(super) enum Sign {
     Errors,
     /// Only the response time broke the objective.
     ResponseTime,
-    /// One closed loop whose answers take at least twice the fastest ones.
+    /// One closed loop that breaks the objective, or whose answers take at least twice the fastest ones.
     Queueing,
 }
 
@@ -61,8 +61,10 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
     let failing = levels_where(levels, |level| {
         (counts(level) || (open.is_empty() && level.closed.is_some())) && has_failures(level)
     });
+    // Nobody judges the levels of a closed loop outside a search: their own answers do.
     let late = levels_where(levels, |level| {
-        (counts(level) || level.closed.is_some()) && level.state == LevelState::Fail
+        let failed = level.state == LevelState::Fail || (open.is_empty() && level.late);
+        (counts(level) || level.closed.is_some()) && failed
     });
     let with = |sign, high: Vec<usize>| {
         let low = low(levels, &high, peak);
@@ -99,7 +101,7 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         with(Sign::Errors, union(&failing, &beyond))
     } else if late.len() >= 2 {
         with(Sign::ResponseTime, late)
-    } else if open.is_empty() && levels.len() == 1 && queues(levels) {
+    } else if open.is_empty() && levels.len() == 1 && (queues(levels) || !late.is_empty()) {
         with(Sign::Queueing, vec![0])
     } else {
         None

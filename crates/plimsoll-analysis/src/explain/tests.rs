@@ -544,3 +544,19 @@ fn one_level_that_a_search_judged_is_beyond_the_hinge() {
     record.levels.retain(|level| judged(&level.step.level));
     is(&record, Cause::PinnedThread, Confidence::Supported);
 }
+
+#[test]
+fn closed_loops_that_break_the_objective_have_given_way() {
+    let service = Service {
+        capacity: 100.0,
+        base: Nanos::from_millis(300),
+        threads: |rate| vec![ThreadLoad::new("app", rate / 100.0, 0.0)],
+        ..Service::default()
+    };
+    let mut record = search(&service, &[], true);
+    // 64 in flight, all of them later than 250 ms.
+    record.levels.retain(|level| level.step.level == 7);
+    is(&record, Cause::PinnedThread, Confidence::Suspected);
+    record.header.plan.objectives = None;
+    assert_eq!(explained(&record).limit.cause, Cause::NotReached);
+}
