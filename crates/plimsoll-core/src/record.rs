@@ -6,6 +6,7 @@ mod after;
 mod fold;
 mod observation;
 mod read;
+mod script;
 mod setup;
 
 use std::io::{self, Write};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use after::After;
 pub use observation::*;
 pub use read::{ReadError, Record, Remark};
+pub use script::ScriptSetup;
 pub use setup::{LabSetup, TierSetup};
 
 use crate::plan::Plan;
@@ -45,6 +47,9 @@ pub struct Header {
     /// A run of the lab: its variant, and the tiers as they were started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabSetup>,
+    /// A run of a script: its content and load, so that different scripts can be told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<ScriptSetup>,
 }
 
 /// The host that generated the load.

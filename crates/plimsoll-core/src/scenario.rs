@@ -123,6 +123,17 @@ impl Scenarios {
         Self(BTreeMap::from([(scenario.name.clone(), scenario)]))
     }
 
+    /// The same scenarios, each changed.
+    #[must_use]
+    pub fn each(&self, change: impl Fn(&Scenario) -> Scenario) -> Self {
+        let changed = self.0.iter();
+        Self(
+            changed
+                .map(|(name, scenario)| (name.clone(), change(scenario)))
+                .collect(),
+        )
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Scenario> {
         self.0.values()
     }

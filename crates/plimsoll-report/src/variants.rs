@@ -199,10 +199,12 @@ impl<'a> Variant<'a> {
     }
 
     /// Texts of all runs with how often each occurred, the most frequent first.
-    fn said(&self, of: impl Fn(&Verdict) -> String) -> String {
+    fn said(&self, of: impl Fn(&Record, &Verdict) -> String) -> String {
         let mut counted: BTreeMap<String, u64> = BTreeMap::new();
-        for verdict in self.verdicts() {
-            *counted.entry(of(verdict)).or_default() += 1;
+        for record in self.shown().map(|run| run.record) {
+            if let Some(verdict) = &record.verdict {
+                *counted.entry(of(record, verdict)).or_default() += 1;
+            }
         }
         let mut texts: Vec<(u64, String)> = counted.into_iter().map(|(t, n)| (n, t)).collect();
         texts.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));

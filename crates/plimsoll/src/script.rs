@@ -17,11 +17,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::error::ErrorKind;
 use plimsoll_analysis::summary;
 use plimsoll_core::Nanos;
-use plimsoll_core::ending::Ending;
+use plimsoll_core::ending::{Cause, Ending};
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::plan::{Load, Plan, Request};
 use plimsoll_core::scenario::{self, Executor, Flag, Scenario};
@@ -89,7 +89,8 @@ fn execute(args: &ScriptArgs) -> Result<u8> {
     }
     let interrupt = interrupt_flag()?;
     let output_args = output_args(args);
-    let mut session = Session::start("run", plan(&loaded), &output_args)?;
+    let setup = loaded.setup.clone();
+    let mut session = Session::start_script("run", plan(&loaded), setup, &output_args)?;
     session.watch_only(&watches)?;
     let mut outs = out::Outs::open(&args.outs, &loaded.options)?;
     if outs.wants_page {
@@ -119,7 +120,7 @@ fn execute(args: &ScriptArgs) -> Result<u8> {
     Ok(played.ending.exit_code())
 }
 
-/// Plays a script whole for the lab: nothing is printed, and the record has everything but the verdict.
+/// Plays a script whole for the lab and for a comparison: nothing is printed, and the record has everything but the verdict.
 pub(crate) fn measure(
     loaded: &Arc<Loaded>,
     objectives: Option<&Objectives>,
@@ -131,13 +132,24 @@ pub(crate) fn measure(
         objectives: objectives.cloned(),
         ..plan(loaded)
     };
-    let mut session = Session::start("run", plan, output)?;
+    let mut session = Session::start_script("run", plan, loaded.setup.clone(), output)?;
     session.watch_only(watches)?;
     let mut outs = out::Outs::open(&[], &loaded.options)?;
     session.level(&step(loaded), Some(longest(loaded)))?;
     let played = play::play(loaded, &mut session, &mut outs, interrupt)?;
     session.settle()?;
     Ok((session, played.ending))
+}
+
+/// A script that threw or gave up has measured nothing; crossed thresholds of its own are its own affair.
+pub(crate) fn came_to_its_end(ending: Ending) -> Result<()> {
+    match ending.cause() {
+        None | Some(Cause::ThresholdCrossed | Cause::Interrupted) => Ok(()),
+        Some(_) => bail!(
+            "the script did not come to its end: exit code {}",
+            ending.exit_code()
+        ),
+    }
 }
 
 /// Stays until a signal comes; the one that ended the test counts.
@@ -216,7 +228,8 @@ fn output_args(args: &ScriptArgs) -> OutputArgs {
     }
 }
 
-fn longest(loaded: &Loaded) -> Nanos {
+/// Until no iteration starts any more.
+pub(crate) fn longest(loaded: &Loaded) -> Nanos {
     let ends = loaded.script.scenarios.iter().map(Scenario::regular_end_ns);
     ends.max().unwrap_or_default()
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use plimsoll_core::plan::Plan;
-use plimsoll_core::record::{Event, Header, LevelStart, Line, Record, SCHEMA, Writer};
+use plimsoll_core::record::{Event, Header, LevelStart, Line, Record, SCHEMA, ScriptSetup, Writer};
 use plimsoll_core::step::Step;
 use plimsoll_core::verdict::Verdict;
 use plimsoll_core::{Nanos, Window};
@@ -51,8 +51,27 @@ struct PageFeed {
 }
 
 impl Session {
-    /// Creates the record before anything is sent, so that an unwritable place costs nothing.
     pub(crate) fn start(command: &str, plan: Plan, output: &OutputArgs) -> Result<Self> {
+        Self::begin(command, plan, None, output)
+    }
+
+    /// The same for a script, whose record says which one it was.
+    pub(crate) fn start_script(
+        command: &str,
+        plan: Plan,
+        script: ScriptSetup,
+        output: &OutputArgs,
+    ) -> Result<Self> {
+        Self::begin(command, plan, Some(script), output)
+    }
+
+    /// Creates the record before anything is sent, so that an unwritable place costs nothing.
+    fn begin(
+        command: &str,
+        plan: Plan,
+        script: Option<ScriptSetup>,
+        output: &OutputArgs,
+    ) -> Result<Self> {
         // A script has its name.
         let title = Target::parse(&plan.request.url)
             .map_or_else(|_| plan.request.url.clone(), |target| target.host_header());
@@ -68,6 +87,7 @@ impl Session {
             title,
             note: output.note.clone(),
             lab,
+            script,
         };
         let page = PageOptions::of_environment(false, |name| std::env::var(name).ok())?
             .map(Page::start)

@@ -23,6 +23,11 @@ struct Fact {
     effect: Effect,
 }
 
+/// The name of the fact that says which script made the requests.
+const SCRIPT: &str = "script";
+/// Digits of a script's digest that are shown.
+const DIGITS: usize = 12;
+
 /// What follows from a mismatch of each kind, where nothing more particular is known.
 const fn says(effect: Effect) -> &'static str {
     match effect {
@@ -59,10 +64,7 @@ impl Fingerprint {
             ("kind of run", header.command.clone()),
             ("objective", objective),
         ];
-        let load = [
-            ("load", load(plan.load, plan.connections_max.get())),
-            ("length", until(plan.until)),
-        ];
+        let load = [("load", load_of(header)), ("length", until(plan.until))];
         let confounding = [
             ("host", machine.host.clone()),
             ("kernel", machine.kernel.clone()),
@@ -71,9 +73,12 @@ impl Fingerprint {
             ("plimsoll", header.plimsoll_version.clone()),
             ("generator threads", plan.workers.to_string()),
             ("client timeout", plan.timeout_ns.to_string()),
+            ("script options", script_options(header)),
         ];
         let noted = [
-            ("request", format!("{} {}", request.method, request.url)),
+            ("request", made_by_url(header)),
+            (SCRIPT, script(header)),
+            ("script environment", script_environment(header)),
             ("headers", headers.join(" · ")),
             ("body", format!("{} bytes", request.body.len())),
             (
@@ -194,6 +199,12 @@ fn of_fact(
             Effect::Confounds,
             format!("it changes within {variant}, whose runs should be alike"),
         ),
+        // Iterations may do other work, and another number of requests.
+        _ if name == SCRIPT => (
+            effect,
+            "probably what is compared; rates and times are of requests, however many an iteration sends"
+                .to_owned(),
+        ),
         _ => (effect, says(effect).to_owned()),
     };
     Some(Mismatch {
@@ -202,6 +213,63 @@ fn of_fact(
         values,
         says,
     })
+}
+
+/// The request of a URL. The lab chooses ports, and says itself in what variants differ.
+fn made_by_url(header: &Header) -> String {
+    let request = &header.plan.request;
+    match &header.lab {
+        Some(lab) => format!("variant {} of {}", lab.variant, lab.experiment),
+        None if request.is_script() => String::new(),
+        None => format!("{} {}", request.method, request.url),
+    }
+}
+
+/// `shop.js, SHA-256 5f3a…`: the file's name, whatever the folder, and what was in it.
+fn script(header: &Header) -> String {
+    let request = &header.plan.request;
+    if !request.is_script() || header.lab.is_some() {
+        return String::new();
+    }
+    let name = request.url.rsplit('/').next().unwrap_or_default();
+    match &header.script {
+        Some(script) => {
+            let digits: String = script.sha256.chars().take(DIGITS).collect();
+            format!("{name}, SHA-256 {digits}…")
+        }
+        None => format!("{name}, content not recorded"),
+    }
+}
+
+fn script_options(header: &Header) -> String {
+    header.script.as_ref().map_or(String::new(), |script| {
+        pairs(script.options.iter().collect())
+    })
+}
+
+/// Not of the lab, which fills in the ports that it chose.
+fn script_environment(header: &Header) -> String {
+    let script = header.script.as_ref().filter(|_| header.lab.is_none());
+    script.map_or(String::new(), |script| {
+        pairs(script.environment.iter().collect())
+    })
+}
+
+fn pairs(named: Vec<(&String, &String)>) -> String {
+    let pairs: Vec<String> = named
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    pairs.join(" ")
+}
+
+/// What the plan says, and of a script whose load changes its scenarios.
+fn load_of(header: &Header) -> String {
+    let plan = &header.plan;
+    match &header.script {
+        Some(script) if !script.scenarios.is_empty() => script.scenarios.join("; "),
+        _ => load(plan.load, plan.connections_max.get()),
+    }
 }
 
 fn load(load: Load, connections: u32) -> String {

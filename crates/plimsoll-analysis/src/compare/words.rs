@@ -12,8 +12,13 @@ pub(super) fn because(contrast: &Contrast, design: Design) -> String {
             let range = contrast
                 .interval_90
                 .map_or(String::new(), |at| range(contrast.scale, &at));
+            let shows = contrast.detectable.filter(|least| *least > 0.0);
+            let shows = shows.map_or(String::new(), |least| {
+                let least = change(contrast.scale, least);
+                format!("; a change of ±{least} would have shown in four of five cases")
+            });
             format!(
-                "the 90 % interval {range} lies within the margin of ±{}",
+                "the 90 % interval {range} lies within the margin of ±{}{shows}",
                 change(contrast.scale, contrast.margin)
             )
         }

@@ -52,6 +52,7 @@ fn record_with(profile: RateProfile) -> Record {
         title: String::new(),
         note: String::new(),
         lab: None,
+        script: None,
     };
     let mut record = Record::new(header);
     let load = StepLoad::Open {

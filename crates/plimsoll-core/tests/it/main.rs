@@ -5,10 +5,11 @@ use std::path::Path;
 const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 
 /// The sources whose public fields are written into records.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "record.rs",
     "record/after.rs",
     "record/observation.rs",
+    "record/script.rs",
     "window.rs",
     "tally.rs",
     "verdict.rs",

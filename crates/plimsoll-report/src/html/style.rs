@@ -90,7 +90,7 @@ code{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}\
 footer{margin-top:46px;padding-bottom:28px;font-size:13px;color:var(--ink3)}\
 #tip{position:fixed;z-index:9;pointer-events:none;white-space:pre;background:var(--ink);color:var(--bg);font-size:13px;line-height:1.4;padding:5px 9px;border-radius:3px;display:none}\
 @media (max-width:720px){header,main,footer{padding-left:16px;padding-right:16px}h1,.h1{font-size:26px}.lede{font-size:16px}svg.wide{display:none}svg.nar{display:block}.key{grid-template-columns:1fr 1fr}.key div{padding-left:12px;border-top:1px solid var(--rule)}.key div:nth-child(odd){border-left:0;padding-left:0}.key div:first-child{grid-column:1/-1;border-top:0}.key div:nth-child(odd):not(:first-child){border-left:1px solid var(--rule);padding-left:12px}.key div:nth-child(even){border-left:0;padding-left:0}td svg.in{max-width:84px}.pl{display:none}.two,.adv li{grid-template-columns:minmax(0,1fr)}.facts{grid-template-columns:minmax(0,1fr)}.facts dt{margin-top:5px}}\
-@media print{body{font-size:12px}section{break-inside:auto;margin-top:28px}figure,tr,.key{break-inside:avoid}svg.wide{display:block}svg.nar{display:none}.scroll{overflow:visible}th,td{white-space:normal;padding:3px 5px}details::details-content{content-visibility:visible;display:block;height:auto}#tip{display:none!important}}";
+@page{margin:12mm}@media print{body{font-size:12px}header,main,footer{max-width:none;padding-left:10px;padding-right:10px}h1,.h1{font-size:24px;margin:14px 0 8px}h2{font-size:16px}.lede{font-size:14px;max-width:none}section{break-inside:auto;margin-top:26px}h1,h2,h3,h2+p,h3+p,h2+p+p,.lg,summary,thead{break-after:avoid}p,figure,tr,.key,.note,.multi>*,.adv li,.facts dd{break-inside:avoid}figure:has(.multi){break-inside:auto}.multi{grid-template-columns:1fr 1fr!important}svg.wide{display:block}svg.nar{display:none}.scroll{overflow:visible}th,td{white-space:normal;padding:3px 5px}th{overflow-wrap:normal}footer{margin-top:16px;padding-bottom:0}details::details-content{content-visibility:visible;display:block;height:auto}#tip{display:none!important}}";
 
 /// Shows the read-outs at the pointer at once and unfolds everything for print; nothing depends on it.
 pub(super) const SCRIPT: &str = "\
@@ -100,3 +100,20 @@ var c=h.querySelector('title');if(c){h.tip=c.textContent;h.removeChild(c);h.setA
 t.textContent=h.tip;t.style.display='block';var r=t.getBoundingClientRect();\
 t.style.left=Math.max(4,Math.min(e.clientX+14,innerWidth-r.width-8))+'px';t.style.top=Math.max(4,Math.min(e.clientY+16,innerHeight-r.height-8))+'px'});\
 addEventListener('beforeprint',function(){d.querySelectorAll('details').forEach(function(x){x.open=true})})})();";
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_brace_of_the_sheet_is_closed_once() {
+        // One too many would end with the rule that follows it, unseen.
+        let mut depth = 0_u32;
+        for letter in super::sheet().chars() {
+            match letter {
+                '{' => depth += 1,
+                '}' => depth = depth.checked_sub(1).expect("closed before it was opened"),
+                _ => {}
+            }
+        }
+        assert_eq!(depth, 0);
+    }
+}

@@ -1,20 +1,71 @@
 //! What gives way first in a variant, as its runs or the whole experiment say.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use plimsoll_core::record::{Record, TierSetup};
 use plimsoll_core::verdict::{Cause, Confidence, Limit};
 
-use super::Variant;
+use super::{Variant, tiers};
 use crate::format;
 use crate::view::{cause_words, confidence_word};
 
 /// The signal of evidence that comes from moving a limit.
 const EXPERIMENT: &str = "experiment";
 
+/// Another instance of the tier that uses less of its share than this part of what the named one uses has room left.
+const AS_BUSY: f64 = 0.8;
+
+/// Where a limit is: a tier, or one instance of several where the others have room left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place<'v> {
+    tier: &'v str,
+    /// How many instances the tier has, if only one of them is full.
+    alone_of: Option<usize>,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(count) = self.alone_of {
+            write!(out, "one of the {count} instances of ")?;
+        }
+        out.write_str(self.tier)
+    }
+}
+
+/// What the record calls `name`: an instance by its name, or a tier.
+fn place<'r>(name: &'r str, record: &'r Record) -> Place<'r> {
+    let setups = || record.header.lab.iter().flat_map(|lab| &lab.tiers);
+    let Some(named) = setups().find(|setup| setup.name == name) else {
+        return Place {
+            tier: name,
+            alone_of: None,
+        };
+    };
+    let others = || setups().filter(|setup| setup.tier == named.tier && setup.name != name);
+    let count = others().count() + 1;
+    let busy = tiers::cores_used(record, name);
+    let has_room = |other: &TierSetup| {
+        let used = tiers::cores_used(record, &other.name);
+        busy.zip(used)
+            .is_some_and(|(busy, used)| used < AS_BUSY * busy)
+    };
+    Place {
+        tier: &named.tier,
+        alone_of: (count > 1 && others().all(has_room)).then_some(count),
+    }
+}
+
+fn place_of<'r>(limit: &'r Limit, record: &'r Record) -> Option<Place<'r>> {
+    let name = limit.tier.as_deref();
+    name.map(|name| place(name, record))
+}
+
 /// A first limit and how many of the runs name it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Said<'v> {
     pub(crate) limit: &'v Limit,
+    place: Option<Place<'v>>,
     /// As sure as the least sure of the runs that name it.
     pub(crate) confidence: Confidence,
     pub(crate) runs: usize,
@@ -38,11 +89,13 @@ impl<'v> Said<'v> {
         !matches!(self.limit.cause, Cause::Unknown | Cause::NotReached)
     }
 
-    /// `connection slots of proxy`
+    /// `connection slots of proxy`, `the CPU quota of one of the 2 instances of app`
     pub(crate) fn place(&self) -> String {
-        let tier = self.limit.tier.as_deref();
-        let tier = tier.map_or(String::new(), |tier| format!(" of {tier}"));
-        format!("{}{tier}", cause_words(self.limit.cause))
+        let cause = cause_words(self.limit.cause);
+        let place = self
+            .place
+            .map_or(String::new(), |place| format!(" of {place}"));
+        format!("{cause}{place}")
     }
 
     /// `supported`, `supported in 2 of 3 runs`
@@ -64,22 +117,34 @@ impl Variant<'_> {
         if let Some(limit) = limit.filter(|limit| moved(limit).is_some()) {
             return Some(Said {
                 limit,
+                place: self
+                    .shown()
+                    .next()
+                    .and_then(|run| place_of(limit, run.record)),
                 confidence: limit.confidence,
                 runs: 1,
                 of: 1,
             });
         }
-        let mut named: BTreeMap<(Cause, Option<&str>), Vec<&Limit>> = BTreeMap::new();
-        for limit in self.verdicts().filter_map(|verdict| verdict.limit.as_ref()) {
-            let key = (limit.cause, limit.tier.as_deref());
-            named.entry(key).or_default().push(limit);
+        let mut named: BTreeMap<(Cause, Option<Place<'_>>), Vec<&Limit>> = BTreeMap::new();
+        for run in self.shown() {
+            let limit = run
+                .record
+                .verdict
+                .as_ref()
+                .and_then(|verdict| verdict.limit.as_ref());
+            if let Some(limit) = limit {
+                let key = (limit.cause, place_of(limit, run.record));
+                named.entry(key).or_default().push(limit);
+            }
         }
-        let most = named
-            .into_values()
-            .max_by_key(|limits| (limits.len(), limits.iter().map(|l| l.confidence).max()))?;
+        let ((_, place), most) = named
+            .into_iter()
+            .max_by_key(|(_, limits)| (limits.len(), limits.iter().map(|l| l.confidence).max()))?;
         let least = most.iter().map(|limit| limit.confidence).min()?;
         Some(Said {
             limit: most.first()?,
+            place,
             confidence: least,
             runs: most.len(),
             of: self.verdicts().count(),
@@ -91,7 +156,7 @@ pub(super) fn first_words(variant: &Variant<'_>) -> String {
     if let Some(said) = variant.first().filter(|said| said.experiment().is_some()) {
         return format!("{}, {}", said.place(), said.sureness());
     }
-    variant.said(|verdict| {
+    variant.said(|record, verdict| {
         let Some(limit) = &verdict.limit else {
             let why = if verdict.valid {
                 "not said"
@@ -102,6 +167,7 @@ pub(super) fn first_words(variant: &Variant<'_>) -> String {
         };
         let one = Said {
             limit,
+            place: place_of(limit, record),
             confidence: limit.confidence,
             runs: 1,
             of: 1,
@@ -116,10 +182,12 @@ pub(super) fn first_words(variant: &Variant<'_>) -> String {
 /// What comes next, with the middle of the rates at which it would be full.
 pub(super) fn next_words(variant: &Variant<'_>) -> String {
     let mut named: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    let nexts = variant.verdicts().filter_map(|f| f.next_limit.as_ref());
-    for next in nexts {
-        let name = format!("{} of {}", next.resource, next.tier);
-        named.entry(name).or_default().push(next.full_at_per_s);
+    for record in variant.shown().map(|run| run.record) {
+        let verdict = record.verdict.as_ref();
+        if let Some(next) = verdict.and_then(|verdict| verdict.next_limit.as_ref()) {
+            let name = format!("{} of {}", next.resource, place(&next.tier, record));
+            named.entry(name).or_default().push(next.full_at_per_s);
+        }
     }
     let most = named.into_iter().max_by_key(|(_, rates)| rates.len());
     most.map_or(format::ABSENT.to_owned(), |(name, rates)| {

@@ -192,7 +192,7 @@ fn judgement(rows: &mut Rows<'_>, experiment: &Experiment<'_>) {
     let asked = |v: &Variant<'_>| v.verdicts().any(|f| !f.objectives.is_empty());
     if experiment.variants.iter().any(asked) {
         rows.add("objectives", |v| {
-            v.said(|verdict| {
+            v.said(|_, verdict| {
                 let parts: Vec<String> = verdict
                     .objectives
                     .iter()
@@ -205,7 +205,7 @@ fn judgement(rows: &mut Rows<'_>, experiment: &Experiment<'_>) {
     rows.add("gives way first", limits::first_words);
     rows.add("then", limits::next_words);
     rows.add("gates", |v| {
-        v.said(|verdict| GateTally::of(&verdict.gates).words())
+        v.said(|_, verdict| GateTally::of(&verdict.gates).words())
     });
     rows.add_some("confined by", confined);
     rows.add("differs in", |v| match (v.base, v.changes) {

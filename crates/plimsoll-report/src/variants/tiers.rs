@@ -109,6 +109,11 @@ impl Variant<'_> {
     }
 }
 
+/// Cores that an instance used on average while the load was on.
+pub(super) fn cores_used(record: &Record, instance: &str) -> Option<f64> {
+    Seconds::of(record).cores_used(instance)
+}
+
 fn of_run(run: &Run<'_>) -> Vec<TierUse> {
     let record = run.record;
     let Some(lab) = &record.header.lab else {

@@ -138,17 +138,45 @@ pub fn mismatch(mismatch: &Mismatch) -> String {
     format!("{}: {}", mismatch.fact, values.join(" · "))
 }
 
-/// Every run that was not used, with its reason.
+/// From so many runs on that are not used for one reason they are counted instead of listed.
+const LISTED_MAX: usize = 2;
+
+/// Every run that was not used, with its reason: one line for each, or for all that share a reason.
 pub fn excluded(comparison: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
     for variant in &comparison.variants {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for run in &variant.runs {
-            if let Some(reason) = &run.excluded {
-                lines.push(format!("{} ({}): {reason}", run.name, variant.name));
+            let Some(reason) = run.excluded.as_deref() else {
+                continue;
+            };
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, runs)) => runs.push(&run.name),
+                None => reasons.push((reason, vec![&run.name])),
+            }
+        }
+        for (reason, runs) in reasons {
+            match runs.as_slice() {
+                [first, .., last] if runs.len() > LISTED_MAX => lines.push(format!(
+                    "{} of {} runs of {} ({first} to {last}): {reason}",
+                    runs.len(),
+                    variant.runs.len(),
+                    variant.name
+                )),
+                all => {
+                    let line = |name: &&str| format!("{name} ({}): {reason}", variant.name);
+                    lines.extend(all.iter().map(line));
+                }
             }
         }
     }
     lines
+}
+
+/// How many runs were not used.
+pub fn excluded_count(comparison: &Comparison) -> u64 {
+    let runs = comparison.variants.iter().flat_map(|variant| &variant.runs);
+    runs.filter(|run| run.excluded.is_some()).count() as u64
 }
 
 /// Whether and where the figure changed.

@@ -14,9 +14,12 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 61] = [
+const NESTED: [(&str, &str, &str); 64] = [
     ("header", "plan", "plan"),
     ("header", "lab", "lab"),
+    ("header", "script", "script"),
+    ("script", "options", "*"),
+    ("script", "environment", "*"),
     ("lab", "tiers", "tier"),
     ("tier", "limits", "*"),
     ("header", "machine", "machine"),

@@ -76,6 +76,7 @@ fn header(command: &str, load: Load) -> Header {
         title: "shop-api".to_owned(),
         note: String::new(),
         lab: None,
+        script: None,
     }
 }
 

@@ -8,7 +8,7 @@ use plimsoll_report::variants::{self, Experiment, Prediction};
 use serde_json::Value;
 
 use crate::{comparison, sample};
-use build::{Played, against, confirmed, experiment, invalid, played, ramped};
+use build::{Played, against, confirmed, experiment, invalid, played, ramped, two_instances};
 
 /// The pages whose markup the tests of HTML look at, by name.
 pub(crate) fn pages() -> Vec<(&'static str, String)> {
@@ -129,6 +129,38 @@ fn a_difference_of_one_run_within_the_noise_is_not_called_one() {
     let text = verdict(&[played("A", &[200.0]), played("2A", &[400.0])]);
     assert!(text.starts_with("2A carries most: "), "{text}");
     assert!(text.contains("% on A"), "{text}");
+}
+
+#[test]
+fn a_limit_is_of_the_tier_unless_one_instance_alone_is_full() {
+    let of = |part| {
+        verdict(&[
+            played("A", &[200.0]),
+            two_instances(played("2A", &[400.0]), part),
+        ])
+    };
+    let text = of(0.9);
+    assert!(
+        text.contains("in 2A the CPU quota of app (supported)"),
+        "{text}"
+    );
+    let text = of(0.5);
+    assert!(
+        text.contains("in 2A the CPU quota of one of the 2 instances of app (supported)"),
+        "{text}"
+    );
+    // Which of two equals is named in a run is chance: both speak for the tier.
+    let mut all = [
+        played("A", &[200.0, 201.0]),
+        two_instances(played("2A", &[400.0, 401.0]), 1.0),
+    ];
+    let limit = sample::verdict_mut(&mut all[1].records[0]).limit.as_mut();
+    limit.unwrap().tier = Some("app-1".to_owned());
+    let text = verdict(&all);
+    assert!(
+        text.contains("in 2A the CPU quota of app (supported)"),
+        "{text}"
+    );
 }
 
 #[test]

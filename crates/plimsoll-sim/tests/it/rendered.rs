@@ -71,6 +71,7 @@ fn header(objectives: Objectives) -> Header {
         title: "simulated".to_owned(),
         note: String::new(),
         lab: None,
+        script: None,
     }
 }
 

@@ -9,8 +9,9 @@ use super::{ArrivalsArg, Format, RequestOptions, WatchArgs};
 /// Targets to play in turns, or runs that were kept.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Two or more targets to play in turns, the first being the one to beat; or two or more records
-    #[arg(value_name = "URL|RECORD")]
+    /// Two or more targets to play in turns, the first being the one to beat: URLs, or scripts, each in quotes with the
+    /// flags of its own: 'shop.js -e BASE=http://127.0.0.1:3001'. Or two or more records
+    #[arg(value_name = "URL|SCRIPT|RECORD")]
     pub(crate) targets: Vec<String>,
 
     #[command(flatten)]
@@ -83,6 +84,10 @@ pub(crate) struct LiveArgs {
     /// With --find: never offer more than this rate
     #[arg(long, value_name = "RATE")]
     pub(crate) max_rate: Option<String>,
+
+    /// With scripts: a variable that all of them find in __ENV, repeatable
+    #[arg(short = 'e', long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
 
     /// Spacing of arrivals with a rate or --find
     #[arg(long, value_enum, value_name = "PROCESS", default_value_t = ArrivalsArg::Poisson)]

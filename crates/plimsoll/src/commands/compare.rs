@@ -4,6 +4,8 @@ mod kept;
 mod live;
 mod order;
 mod saved;
+mod script;
+mod terms;
 
 use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::compare::{self, Fingerprint, Question};
@@ -27,17 +29,24 @@ pub(crate) fn execute(args: &CompareArgs) -> Result<Exit> {
     if !args.saved.a.is_empty() {
         return saved::sides(args);
     }
-    let is_url = |text: &&String| text.contains("://");
-    match (
-        args.targets.len(),
-        args.targets.iter().filter(is_url).count(),
-    ) {
-        (0, _) => bail!(
-            "nothing to compare: give two URLs, or records with --a FILES --b FILES; see plimsoll compare --help"
+    let all = args.targets.len();
+    let count = |is: fn(&str) -> bool| args.targets.iter().filter(|text| is(text)).count();
+    let scripts = count(script::is_script);
+    let urls = count(|text| text.contains("://") && !script::is_script(text));
+    match (urls, scripts) {
+        _ if all == 0 => bail!(
+            "nothing to compare: give two URLs or two scripts, or records with --a FILES --b FILES; see plimsoll \
+             compare --help"
         ),
-        (all, urls) if all == urls => live::execute(args),
-        (_, 0) => saved::singles(args),
-        _ => bail!("URLs and records together: give either targets to play, or records"),
+        (0, 0) => saved::singles(args),
+        _ if urls == all || scripts == all => live::execute(args),
+        (_, 0) => bail!("URLs and records together: give either targets to play, or records"),
+        _ if urls + scripts < all => {
+            bail!("scripts and records together: give either targets to play, or records")
+        }
+        _ => bail!(
+            "URLs and scripts together: a script sets a load of its own; write the URL's request as a script, too"
+        ),
     }
 }
 

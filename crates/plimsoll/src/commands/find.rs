@@ -1,6 +1,6 @@
 //! `plimsoll find URL --slo …`: self-check, search, drain, verdict.
 
-mod script;
+pub(super) mod script;
 
 use std::ffi::OsStr;
 use std::io::IsTerminal as _;
@@ -42,9 +42,7 @@ pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
     reach::check(&plan, &options)?;
     let interrupt = interrupt_flag()?;
     let (session, verdict) = measure(args, &plan, &watches, &reused, &interrupt)?;
-    let exit = exit_unless(interrupt.load(Ordering::Relaxed), &verdict, &session);
-    session.conclude(verdict, &args.output)?;
-    Ok(exit)
+    conclude(args, session, verdict, &interrupt)
 }
 
 /// One search from the start of its record to its verdict, which is not written yet.
@@ -110,16 +108,18 @@ fn self_check(
     Ok(check)
 }
 
-/// Verdict, record, report and exit code of a search that is over.
+/// Record, report and exit code of a search that is over.
 fn conclude(
     args: &FindArgs,
-    mut session: Session,
-    search: &Search,
-    found: Found,
-    interrupted: bool,
+    session: Session,
+    verdict: Verdict,
+    interrupt: &AtomicBool,
 ) -> Result<Exit> {
-    let verdict = judge(&mut session, search, found)?;
-    let exit = exit_unless(interrupted, &verdict, &session);
+    let exit = if interrupt.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else {
+        exit_of(&verdict, &session.record)
+    };
     session.conclude(verdict, &args.output)?;
     Ok(exit)
 }
@@ -133,14 +133,6 @@ fn judge(session: &mut Session, search: &Search, found: Found) -> Result<Verdict
     let mut verdict = summary::of_search(&session.record, found);
     explained::add(&session.record, &mut verdict);
     Ok(verdict)
-}
-
-fn exit_unless(interrupted: bool, verdict: &Verdict, session: &Session) -> Exit {
-    if interrupted {
-        Exit::Interrupted
-    } else {
-        exit_of(verdict, &session.record)
-    }
 }
 
 pub(super) fn config(args: &FindArgs, plan: &Plan) -> Result<Config> {

@@ -1,6 +1,7 @@
 //! From files and flags to a script that is ready to run.
 
 mod local;
+mod print;
 mod tls;
 
 use std::io::Read as _;
@@ -14,6 +15,7 @@ use anyhow::{Context as _, Result};
 use plimsoll_core::Nanos;
 use plimsoll_core::ending::Cause;
 use plimsoll_core::metrics::Store;
+use plimsoll_core::record::ScriptSetup;
 use plimsoll_core::scenario::{Flag, Layer, Options, Origin};
 use plimsoll_core::threshold::Thresholds;
 use plimsoll_engine::scripted::{HttpDebug, Naming, Script};
@@ -23,6 +25,7 @@ use plimsoll_script::{Disk, Host, Load, Program, Settings, Sources, SystemTags, 
 use super::args::ScriptArgs;
 use super::console;
 use crate::machine;
+use print::Digests;
 
 /// A script with its options, and what decides its exit code.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ pub(crate) struct Loaded {
     pub(crate) name: String,
     /// Exports and `handleSummary` get the newer shape.
     pub(crate) machine_readable: bool,
+    /// What the record says of it.
+    pub(crate) setup: ScriptSetup,
 }
 
 /// A mistake with the exit code that k6 gives it.
@@ -68,7 +73,7 @@ pub(crate) fn load(args: &ScriptArgs, stop: &Arc<AtomicBool>) -> Result<Loaded> 
         seed,
         ..Settings::default()
     };
-    let program = load_program(args, first, stop)?;
+    let (program, whole) = load_program(args, first, stop)?;
     if let Some(why) = program.own_context_because() {
         let message = format!("every virtual user has a JavaScript context of its own: {why}");
         console::line(Level::Debug, &message, None);
@@ -97,6 +102,7 @@ pub(crate) fn load(args: &ScriptArgs, stop: &Arc<AtomicBool>) -> Result<Loaded> 
     let mut script = Script::new(Arc::new(program), settings, scenarios, store);
     apply(&mut script, &options, args)?;
     Ok(Loaded {
+        setup: print::setup(whole, &options, &args.env),
         script: Arc::new(script),
         options,
         thresholds,
@@ -114,9 +120,14 @@ fn warn_of_missing(options: &Options) {
     }
 }
 
-fn load_program(args: &ScriptArgs, settings: Settings, stop: &Arc<AtomicBool>) -> Result<Program> {
+/// The program, with the digest and the number of its files.
+fn load_program(
+    args: &ScriptArgs,
+    settings: Settings,
+    stop: &Arc<AtomicBool>,
+) -> Result<(Program, (String, u32))> {
     let folder = std::env::current_dir().context("find the working directory")?;
-    let (entry, sources): (PathBuf, Rc<dyn Sources>) = if args.script == "-" {
+    let (entry, sources): (PathBuf, Box<dyn Sources>) = if args.script == "-" {
         let mut text = Vec::new();
         std::io::stdin()
             .read_to_end(&mut text)
@@ -126,25 +137,27 @@ fn load_program(args: &ScriptArgs, settings: Settings, stop: &Arc<AtomicBool>) -
             entry: entry.clone(),
             text,
         };
-        (entry, Rc::new(sources))
+        (entry, Box::new(sources))
     } else {
-        (folder.join(&args.script), Rc::new(Disk))
+        (folder.join(&args.script), Box::new(Disk))
     };
     let mut env = Vec::new();
     if args.system_env {
         env.extend(std::env::vars());
     }
     env.extend(args.env.iter().cloned());
-    Program::load(Load {
-        sources,
+    let digests = Rc::new(Digests::of(sources));
+    let program = Program::load(Load {
+        sources: Rc::<Digests>::clone(&digests),
         entry,
         env,
         host: Rc::new(InitHost),
         settings,
         shares_context: true,
         stop: Arc::clone(stop),
-    })
-    .map_err(|error| of_script(&error))
+    });
+    let program = program.map_err(|error| of_script(&error))?;
+    Ok((program, digests.whole()))
 }
 
 /// A script from standard input, with its imports from the disk.

@@ -1,5 +1,7 @@
 //! `plimsoll compare` as a person uses it: saved records, live targets, histories, and what it refuses.
 
+mod scripts;
+
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::Stdio;
@@ -296,6 +298,10 @@ fn what_cannot_be_compared_is_refused_with_the_fix() {
         (
             vec![url, other, "--rate", "5", "--margin", "200%"],
             "--margin",
+        ),
+        (
+            vec![url, other, "--rate", "5", "-e", "A=1"],
+            "-e is for scripts",
         ),
     ] {
         let (code, stdout, stderr) = plimsoll(&folder, &[&["compare"], &args[..]].concat());

@@ -316,5 +316,6 @@ fn header(service: &Service) -> Header {
         title: "synthetic".to_owned(),
         note: String::new(),
         lab: None,
+        script: None,
     }
 }

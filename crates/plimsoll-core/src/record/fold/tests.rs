@@ -37,6 +37,7 @@ fn record(phase: Phase) -> Record {
         title: String::new(),
         note: String::new(),
         lab: None,
+        script: None,
     };
     let mut record = Record::new(header);
     let load = StepLoad::Closed { in_flight: 1 };

@@ -6,8 +6,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use plimsoll_core::plan::{Load, Until};
 use plimsoll_core::record::{
     AbsentSample, After, CgroupSample, Event, HostSample, LabSetup, LevelStart, Line,
-    ListenerSample, MetricsSample, Observation, ProcessSample, ProxySample, Seen, ThreadSample,
-    ThreadState, TierSetup,
+    ListenerSample, MetricsSample, Observation, ProcessSample, ProxySample, ScriptSetup, Seen,
+    ThreadSample, ThreadState, TierSetup,
 };
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
@@ -78,6 +78,13 @@ fn headers() -> Vec<Line> {
             ..TierSetup::default()
         }],
         ..LabSetup::default()
+    });
+    open.script = Some(ScriptSetup {
+        sha256: "5f".repeat(32),
+        files_count: 2,
+        scenarios: vec!["default: up to 10 looping VUs for 30s over 2 stages".to_owned()],
+        options: [("noConnectionReuse".to_owned(), "true".to_owned())].into(),
+        environment: [("BASE".to_owned(), "http://127.0.0.1:3001".to_owned())].into(),
     });
     let mut closed = open.clone();
     closed.plan.load = Load::Closed {

@@ -174,3 +174,40 @@ pub(crate) fn experiment(all: &[Played], comparison: Option<Comparison>) -> Expe
         report: Some("out/report.html".to_owned()),
     }
 }
+
+/// As if the app had been two instances, the second named by the limit and the first as busy as this part of it.
+pub(crate) fn two_instances(mut played: Played, part: f64) -> Played {
+    for record in &mut played.records {
+        let lab = record.header.lab.as_mut().unwrap();
+        let first = TierSetup {
+            name: "app-1".to_owned(),
+            ..lab.tiers[0].clone()
+        };
+        let second = TierSetup {
+            name: "app-2".to_owned(),
+            ..first.clone()
+        };
+        lab.tiers = vec![first, second];
+        for seen in &mut record.observations {
+            "app-2".clone_into(&mut seen.tier);
+        }
+        let mut others = record.observations.clone();
+        for other in &mut others {
+            "app-1".clone_into(&mut other.tier);
+            if let Seen::Process(process) = &mut other.seen {
+                process.pid = 8;
+                process.threads[0].run_ns = Nanos((3e8 * part) as u64);
+            }
+        }
+        record.observations.extend(others);
+        sample::verdict_mut(record).limit = Some(Limit {
+            cause: Cause::CpuQuota,
+            tier: Some("app-2".to_owned()),
+            confidence: Confidence::Supported,
+            ..confirmed()
+        });
+        let limit = sample::verdict_mut(record).limit.as_mut().unwrap();
+        limit.evidence.clear();
+    }
+    played
+}

@@ -1,5 +1,6 @@
 //! Comparison of targets that are played now, in turns, each run a record of its own.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,19 +9,23 @@ use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::compare::{self, Fingerprint};
 use plimsoll_core::Nanos;
 use plimsoll_core::comparison::Design;
+use plimsoll_core::objective::Objectives;
 use plimsoll_core::plan::{Plan, Until};
 use plimsoll_core::units::{parse_count, parse_duration};
 use plimsoll_core::verdict::Verdict;
 use plimsoll_engine::Options;
 use plimsoll_observe::Watch;
 
-use super::{Asked, Loaded, compared, conclude, margin, order, primary};
-use crate::args::{CompareArgs, FindArgs, Format, OutputArgs, RequestArgs, RunArgs, WatchArgs};
+use super::terms::{find_args, kept_in, plan_of, script_find_args};
+use super::{Asked, Loaded, compared, conclude, margin, order, primary, script};
+use crate::args::{CompareArgs, FindArgs};
 use crate::commands::{find, run};
 use crate::exit::Exit;
 use crate::reuse::Reused;
+use crate::script::args::ScriptArgs;
+use crate::script::console;
 use crate::session::{Session, interrupt_flag};
-use crate::{machine, output, plan, reach, selfcheck, watching};
+use crate::{machine, output, reach, selfcheck, watching};
 
 /// Nobody waits for more, and the tests are not made for more.
 const PAIRS_MAX: u64 = 200;
@@ -40,16 +45,25 @@ struct Series {
     order: Vec<Vec<usize>>,
     watches: Vec<Watch>,
     folder: PathBuf,
-    /// Of one run.
-    length: Nanos,
     seed: u64,
 }
 
 struct Target {
     name: String,
-    url: String,
-    plan: Plan,
+    /// As it was typed: a URL, or a script with its flags.
+    text: String,
+    test: Test,
+    /// Of a script.
+    identity: Option<script::Identity>,
+    /// Of one run.
+    length: Nanos,
     runs: Vec<Loaded>,
+}
+
+/// What a run of a target does.
+enum Test {
+    Url(Box<Plan>),
+    Script(Box<ScriptArgs>),
 }
 
 pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
@@ -58,13 +72,7 @@ pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
     margin(&args.judge)?;
     let mut series = series(args)?;
     for target in &series.targets {
-        let options = Options::new(&target.plan, None)?;
-        if args.live.find {
-            let find = find_args(args, &target.url);
-            find::config(&find, &target.plan)?;
-            find::ask_for_remote(&find, options.setup.address)?;
-        }
-        reach::check(&target.plan, &options)?;
+        check(args, target)?;
     }
     let interrupt = interrupt_flag()?;
     std::fs::create_dir_all(&series.folder)
@@ -98,9 +106,29 @@ pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
     })
 }
 
+/// What can be known before the first run: a URL must answer, and a search must be possible.
+fn check(args: &CompareArgs, target: &Target) -> Result<()> {
+    match &target.test {
+        Test::Url(plan) => {
+            let options = Options::new(plan, None)?;
+            if args.live.find {
+                let find = find_args(args, &target.text);
+                find::config(&find, plan)?;
+                find::ask_for_remote(&find, options.setup.address)?;
+            }
+            reach::check(plan, &options)
+        }
+        Test::Script(asked) if args.live.find => {
+            find::script::prepare(&script_find_args(args, asked)).map(drop)
+        }
+        // Read when its length was asked for; where its requests go is known once it runs.
+        Test::Script(_) => Ok(()),
+    }
+}
+
 fn series(args: &CompareArgs) -> Result<Series> {
-    let urls = urls(args)?;
-    let count = urls.len();
+    let texts = texts(args)?;
+    let count = texts.len();
     let comparisons = count * (count - 1) / 2;
     let pairs = match args.live.pairs.as_deref() {
         None => compare::runs_needed(Design::Paired, comparisons, compare::ALPHA),
@@ -110,155 +138,123 @@ fn series(args: &CompareArgs) -> Result<Series> {
         },
     };
     let seed = args.with.seed.unwrap_or_else(machine::fresh_seed);
-    let targets: Vec<Target> = urls
-        .into_iter()
-        .enumerate()
-        .map(|(index, url)| {
-            let plan = plan_of(args, &url)?;
-            let name = match (args.live.aa, index) {
-                (true, 1) => "A again".to_owned(),
-                _ => order::letter(index),
-            };
-            Ok(Target {
-                name,
-                url,
-                plan,
-                runs: Vec::new(),
-            })
-        })
-        .collect::<Result<_>>()?;
-    let length = match targets.first().and_then(|target| target.plan.until) {
-        Some(Until::DurationNs(length)) => length,
-        _ => parse_duration(&args.live.within).context("--within")?,
-    };
+    let targets = texts.into_iter().enumerate().map(|(index, text)| {
+        let name = match (args.live.aa, index) {
+            (true, 1) => "A again".to_owned(),
+            _ => order::letter(index),
+        };
+        target(args, name, text)
+    });
+    let targets: Vec<Target> = targets.collect::<Result<_>>()?;
+    if !args.live.aa {
+        refuse_same(&targets)?;
+    }
     let default = || PathBuf::from(format!("plimsoll-compare-{}", machine::wall_time_compact()));
     Ok(Series {
         order: order::blocks(count, pairs, seed),
         targets,
         watches: watching::parse(&args.watch)?,
         folder: args.live.out.clone().unwrap_or_else(default),
-        length,
         seed,
     })
 }
 
-fn urls(args: &CompareArgs) -> Result<Vec<String>> {
-    let mut urls = args.targets.clone();
-    match (args.live.aa, urls.len()) {
-        (true, 1) => urls.extend(urls.clone()),
-        (true, _) => bail!("--aa plays one target against itself: give one URL"),
+fn target(args: &CompareArgs, name: String, text: String) -> Result<Target> {
+    let within = || parse_duration(&args.live.within).context("--within");
+    let (test, length, identity) = if script::is_script(&text) {
+        script::refuse_load(args)?;
+        let asked = script::parse(&text, args)?;
+        let loaded = script::loaded(&asked, 0, false, None)?;
+        let length = if args.live.find {
+            within()?
+        } else {
+            script::longest(&loaded)
+        };
+        let identity = script::identity(&asked, &loaded);
+        (Test::Script(Box::new(asked)), length, Some(identity))
+    } else {
+        let plan = plan_of(args, &text)?;
+        let length = match plan.until {
+            Some(Until::DurationNs(length)) => length,
+            _ => within()?,
+        };
+        (Test::Url(Box::new(plan)), length, None)
+    };
+    Ok(Target {
+        name,
+        text,
+        test,
+        length,
+        identity,
+        runs: Vec::new(),
+    })
+}
+
+/// Two names of one script are one variant.
+fn refuse_same(targets: &[Target]) -> Result<()> {
+    for (index, target) in targets.iter().enumerate() {
+        let same = |other: &&Target| target.identity.is_some() && other.identity == target.identity;
+        if let Some(other) = targets[..index].iter().find(same) {
+            bail!(
+                "`{}` and `{}` are the same script with the same options and environment; --aa plays one target \
+                 against itself",
+                other.text,
+                target.text
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The targets as they were typed, checked as a set.
+fn texts(args: &CompareArgs) -> Result<Vec<String>> {
+    let mut texts = args.targets.clone();
+    if args.targets.iter().all(|text| !script::is_script(text)) && !args.live.env.is_empty() {
+        bail!("-e is for scripts, which find it in __ENV; a URL has no variables");
+    }
+    match (args.live.aa, texts.len()) {
+        (true, 1) => texts.extend(texts.clone()),
+        (true, _) => bail!("--aa plays one target against itself: give one URL or one script"),
         (false, 1) => {
-            bail!("one URL is nothing to compare: give another, or --aa to play it against itself")
+            bail!(
+                "{} alone is nothing to compare: give another, or --aa to play it against itself",
+                texts[0]
+            )
         }
         (false, count) if count > VARIANTS_MAX => bail!("more than {VARIANTS_MAX} variants"),
         (false, _) => {
-            for (index, url) in urls.iter().enumerate() {
-                if urls[..index].contains(url) {
-                    bail!("{url} is given twice; --aa plays one target against itself");
+            for (index, text) in texts.iter().enumerate() {
+                if texts[..index].contains(text) {
+                    bail!("{text} is given twice; --aa plays one target against itself");
                 }
             }
         }
     }
-    Ok(urls)
-}
-
-/// What is done to one target in one run.
-fn plan_of(args: &CompareArgs, url: &str) -> Result<Plan> {
-    let live = &args.live;
-    match (live.find, live.rate.is_some(), live.connections.is_some()) {
-        (true, true, _) => bail!("--find seeks the rate, --rate sets it: give one of them"),
-        (true, ..) if live.slo.is_none() => {
-            bail!("--find needs --slo, such as 'p99<250ms,errors<0.1%'")
-        }
-        (true, ..) if live.duration.is_some() => {
-            bail!("-z is for a set load; --within is the time of a search")
-        }
-        (false, false, false) => bail!(
-            "say the load: --rate 200/s or -c 16, the same for all, or --find for a search in each run"
-        ),
-        (true, ..) => plan::of_find(&find_args(args, url)),
-        _ => plan::of_run(&run_args(args, url)),
-    }
-}
-
-fn request_args(args: &CompareArgs, url: &str) -> RequestArgs {
-    RequestArgs {
-        url: url.to_owned(),
-        with: args.with.clone(),
-    }
-}
-
-fn run_args(args: &CompareArgs, url: &str) -> RunArgs {
-    let live = &args.live;
-    RunArgs {
-        request: request_args(args, url),
-        connections: live.connections.clone(),
-        duration: Some(live.duration.clone().unwrap_or_else(|| "60s".to_owned())),
-        requests: None,
-        rate: live.rate.clone(),
-        arrivals: live.arrivals,
-        ramp: None,
-        timeout: live.timeout.clone(),
-        slo: live.slo.clone(),
-        watch: WatchArgs {
-            watch: args.watch.watch.clone(),
-        },
-        output: kept_in(None),
-    }
-}
-
-fn find_args(args: &CompareArgs, url: &str) -> FindArgs {
-    let live = &args.live;
-    FindArgs {
-        request: request_args(args, url),
-        slo: live.slo.clone().unwrap_or_default(),
-        within: live.within.clone(),
-        goal_width: "5%".to_owned(),
-        rate: None,
-        over: None,
-        vus: None,
-        max_rate: live.max_rate.clone(),
-        // What lies beyond the capacity is not compared, and takes time.
-        no_overshoot: true,
-        connections: live.connections.clone(),
-        arrivals: live.arrivals,
-        reuse: None,
-        yes: live.yes,
-        env: Vec::new(),
-        scenario: None,
-        watch: WatchArgs {
-            watch: args.watch.watch.clone(),
-        },
-        output: kept_in(None),
-    }
-}
-
-/// A record in the folder, or none; no live view, because there is one line for every run.
-fn kept_in(out: Option<PathBuf>) -> OutputArgs {
-    OutputArgs {
-        no_record: out.is_none(),
-        out,
-        note: String::new(),
-        hlog: None,
-        format: Format::Text,
-        quiet: true,
-        lab: None,
-    }
+    Ok(texts)
 }
 
 fn warm_up(length: Nanos) -> Nanos {
     Nanos(length.0 / 10).clamp(WARM_LEAST, WARM_MOST)
 }
 
+/// What the runs take from the `from`th on.
+fn time_left(series: &Series, from: usize) -> Nanos {
+    let played = series.order.iter().flatten().skip(from);
+    let each = played.map(|index| (series.targets[*index].length + BETWEEN).0);
+    Nanos(each.sum())
+}
+
 fn time_for(args: &CompareArgs, series: &Series) -> Nanos {
-    let count = series.targets.len() as u64;
-    let runs = series.order.len() as u64 * count;
     let before = if args.live.find {
         SELF_CHECK
     } else {
-        Nanos((warm_up(series.length) + BETWEEN).0 * count)
+        let each = series.targets.iter();
+        Nanos(
+            each.map(|target| (warm_up(target.length) + BETWEEN).0)
+                .sum(),
+        )
     };
-    before + Nanos((series.length + BETWEEN).0 * runs)
+    before + time_left(series, 0)
 }
 
 /// What will happen, and how long it takes, before it begins.
@@ -274,17 +270,31 @@ fn announce(args: &CompareArgs, series: &Series) {
             names.join(" ")
         })
         .collect();
-    let at_most = if args.live.find { "at most " } else { "" };
+    let is_script = |target: &Target| matches!(target.test, Test::Script(_));
+    // Iterations may be over before their time.
+    let is_bound = args.live.find || series.targets.iter().any(is_script);
+    let at_most = if is_bound { "at most " } else { "" };
+    let mut lengths: Vec<String> = series
+        .targets
+        .iter()
+        .map(|target| target.length.to_string())
+        .collect();
+    lengths.dedup();
     output::progress(&format!(
-        "compare: {} pairs of {} variants, {} runs of {at_most}{}; {at_most}{} in all",
+        "compare: {} {} of {} variants, {} runs of {at_most}{}; {at_most}{} in all",
         series.order.len(),
+        if series.order.len() == 1 {
+            "pair"
+        } else {
+            "pairs"
+        },
         series.targets.len(),
         series.order.len() * series.targets.len(),
-        series.length,
+        lengths.join(" and "),
         time_for(args, series),
     ));
     for target in &series.targets {
-        output::progress(&format!("  {:<8} {}", target.name, target.url));
+        output::progress(&format!("  {:<8} {}", target.name, target.text));
     }
     output::progress(&format!("  order    {}", order.join(" · ")));
     output::progress(&format!("  records  {}", series.folder.display()));
@@ -294,8 +304,7 @@ fn announce(args: &CompareArgs, series: &Series) {
 fn prepare(args: &CompareArgs, series: &Series, interrupt: &Arc<AtomicBool>) -> Result<Reused> {
     let mut reused = Reused::default();
     if args.live.find {
-        let workers = series.targets.first().map(|target| target.plan.workers);
-        let workers = workers.context("no target")?;
+        let workers = workers(args, series)?;
         reused.self_check = Some(selfcheck::measure(workers, interrupt)?);
         return Ok(reused);
     }
@@ -303,12 +312,35 @@ fn prepare(args: &CompareArgs, series: &Series, interrupt: &Arc<AtomicBool>) -> 
         if interrupt.load(Ordering::Relaxed) {
             break;
         }
-        let mut plan = target.plan.clone();
-        plan.until = Some(Until::DurationNs(warm_up(series.length)));
-        run::measure(&plan, &[], &kept_in(None), interrupt)
-            .with_context(|| format!("warm-up of {}", target.name))?;
+        let length = warm_up(target.length);
+        let warmed = match &target.test {
+            Test::Url(plan) => {
+                let mut plan = (**plan).clone();
+                plan.until = Some(Until::DurationNs(length));
+                run::measure(&plan, &[], &kept_in(None), interrupt).map(drop)
+            }
+            Test::Script(asked) => {
+                let log = format!("warm-up-{}.log", target.name.replace(' ', "-"));
+                let _logged = console::Logged::into(&series.folder.join(log))?;
+                script::loaded(asked, series.seed, args.with.insecure, None)
+                    .and_then(|loaded| script::warm_up(loaded, length, interrupt))
+            }
+        };
+        warmed.with_context(|| format!("warm-up of {}", target.name))?;
     }
     Ok(reused)
+}
+
+/// Threads of the generator, the same for all targets.
+fn workers(args: &CompareArgs, series: &Series) -> Result<NonZeroU32> {
+    match series.targets.first().map(|target| &target.test) {
+        Some(Test::Url(plan)) => Ok(plan.workers),
+        Some(Test::Script(asked)) => {
+            let loaded = script::loaded(asked, series.seed, args.with.insecure, None)?;
+            NonZeroU32::new(loaded.script.workers).context("--workers is zero")
+        }
+        None => bail!("no target"),
+    }
 }
 
 fn play_all(
@@ -326,7 +358,7 @@ fn play_all(
             }
             number += 1;
             let target = &series.targets[index];
-            let left = Nanos((series.length + BETWEEN).0 * (count - number + 1) as u64);
+            let left = time_left(series, number - 1);
             if !args.judge.quiet {
                 let name = &target.name;
                 output::progress(&format!(
@@ -334,53 +366,83 @@ fn play_all(
                     pair + 1
                 ));
             }
-            let file = format!(
-                "{number:02}-{}.plimsoll.jsonl",
-                target.name.replace(' ', "-")
-            );
-            let path = series.folder.join(file);
-            // The same seed for all runs of a pair: the same arrivals at the same instants.
-            let seed = series.seed.wrapping_add(pair as u64);
-            let loaded = play(
-                args,
-                target,
-                &path,
-                (seed, &series.watches),
+            let file = format!("{number:02}-{}", target.name.replace(' ', "-"));
+            let one = One {
+                // The same seed for all runs of a pair: the same arrivals at the same instants.
+                seed: series.seed.wrapping_add(pair as u64),
+                path: series.folder.join(format!("{file}.plimsoll.jsonl")),
+                log: series.folder.join(format!("{file}.log")),
+                watches: &series.watches,
                 reused,
                 interrupt,
-            )
-            .with_context(|| format!("run {number} ({})", target.name))?;
+            };
+            let loaded = play(args, target, &one)
+                .with_context(|| format!("run {number} ({})", target.name))?;
+            // Said now: who waits for the end learns nothing from runs that do not count.
+            if let (Some(reason), false) = (&loaded.run.excluded, args.judge.quiet) {
+                output::progress(&format!("  this run will not be used: {reason}"));
+            }
             series.targets[index].runs.push(loaded);
         }
     }
     Ok(())
 }
 
-fn play(
-    args: &CompareArgs,
-    target: &Target,
-    path: &Path,
-    (seed, watches): (u64, &[Watch]),
-    reused: &Reused,
-    interrupt: &Arc<AtomicBool>,
-) -> Result<Loaded> {
-    let plan = Plan {
-        seed,
-        ..target.plan.clone()
+/// What is of one run only, and what all have.
+struct One<'a> {
+    seed: u64,
+    path: PathBuf,
+    /// What a script prints.
+    log: PathBuf,
+    watches: &'a [Watch],
+    reused: &'a Reused,
+    interrupt: &'a Arc<AtomicBool>,
+}
+
+fn play(args: &CompareArgs, target: &Target, one: &One<'_>) -> Result<Loaded> {
+    let kept = kept_in(Some(one.path.clone()));
+    let interrupt = one.interrupt;
+    let (session, verdict) = match &target.test {
+        Test::Url(plan) => {
+            let plan = Plan {
+                seed: one.seed,
+                ..(**plan).clone()
+            };
+            if args.live.find {
+                let find = FindArgs {
+                    output: kept,
+                    ..find_args(args, &target.text)
+                };
+                find::measure(&find, &plan, one.watches, one.reused, interrupt)?
+            } else {
+                judged(run::measure(&plan, one.watches, &kept, interrupt)?)
+            }
+        }
+        Test::Script(asked) => {
+            let _logged = console::Logged::into(&one.log)?;
+            if args.live.find {
+                let mut find = FindArgs {
+                    output: kept,
+                    ..script_find_args(args, asked)
+                };
+                find.request.with.seed = Some(one.seed);
+                let prepared = find::script::prepare(&find)?;
+                find::script::measure(&find, prepared, one.reused, interrupt)?
+            } else {
+                let slo = args.live.slo.as_deref().map(Objectives::parse);
+                let slo = slo.transpose().context("--slo")?;
+                let slo = slo.as_ref();
+                let loaded = script::loaded(asked, one.seed, args.with.insecure, slo)?;
+                judged(script::measure(loaded, slo, one.watches, &kept, interrupt)?)
+            }
+        }
     };
-    let kept = kept_in(Some(path.to_owned()));
-    let (session, verdict) = if args.live.find {
-        let find = FindArgs {
-            output: kept,
-            ..find_args(args, &target.url)
-        };
-        find::measure(&find, &plan, watches, reused, interrupt)?
-    } else {
-        let session = run::measure(&plan, watches, &kept, interrupt)?;
-        let verdict = run::verdict(&session);
-        (session, verdict)
-    };
-    keep(session, verdict, path)
+    keep(session, verdict, &one.path)
+}
+
+fn judged(session: Session) -> (Session, Verdict) {
+    let verdict = run::verdict(&session);
+    (session, verdict)
 }
 
 /// Ends the record, writes its report beside it, and takes its figures.

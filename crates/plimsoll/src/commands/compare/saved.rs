@@ -122,6 +122,7 @@ fn refuse_live(args: &CompareArgs) -> Result<()> {
         ("-c", live.connections.is_some()),
         ("-z", live.duration.is_some()),
         ("--slo", live.slo.is_some()),
+        ("-e", !live.env.is_empty()),
     ] {
         if given {
             bail!("{flag} is for targets that are played now; records say how they were made");

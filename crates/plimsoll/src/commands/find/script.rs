@@ -11,18 +11,20 @@ use plimsoll_core::ending::Ending;
 use plimsoll_core::metrics::{Sample, Store};
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::plan::{Load, Plan, Request};
+use plimsoll_core::record::ScriptSetup;
 use plimsoll_core::scenario::{Executor, Scenario, Scenarios};
 use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
 use plimsoll_core::units::parse_count;
-use plimsoll_core::verdict::Found;
+use plimsoll_core::verdict::{Found, Verdict};
 use plimsoll_core::{Nanos, Tally, Window};
 use plimsoll_engine::scripted::{
     Drained, LogLine, MeanIteration, ScriptLevels, ScriptRunner, Seating, Tick, Watcher,
 };
 
 use super::Recording;
-use crate::args::{FindArgs, OverArg};
+use crate::args::{FindArgs, OverArg, RequestOptions};
 use crate::exit::{Exit, Failure};
+use crate::reuse::Reused;
 use crate::script::args::ScriptArgs;
 use crate::script::load::{self, Loaded};
 use crate::script::{console, play};
@@ -36,20 +38,58 @@ const TRIAL_SECONDS_MAX: u32 = 60;
 const TOLD_MAX: usize = 10;
 
 pub(super) fn execute(args: &FindArgs) -> Result<Exit> {
+    let prepared = prepare(args)?;
+    let reused = super::reused(args)?;
+    let interrupt = interrupt_flag()?;
+    let (session, verdict) = measure(args, prepared, &reused, &interrupt)?;
+    super::conclude(args, session, verdict, &interrupt)
+}
+
+/// A search with a script that has been read and found in order; nothing was sent.
+pub(in crate::commands) struct Prepared {
+    loaded: Arc<Loaded>,
+    plan: Plan,
+    config: Config,
+}
+
+pub(in crate::commands) fn prepare(args: &FindArgs) -> Result<Prepared> {
     refuse_flags_of_urls(args)?;
     let objectives = Objectives::parse(&args.slo).context("--slo")?;
     let loaded = Arc::new(load(args, &objectives)?);
     let plan = plan_of(args, &loaded, objectives)?;
     // Refused before anything is sent; asked for again once it is known where requests go.
     watching::parse(&args.watch)?;
-    let mut config = config(args, &plan)?;
-    let reused = super::reused(args)?;
+    let config = config(args, &plan)?;
+    Ok(Prepared {
+        loaded,
+        plan,
+        config,
+    })
+}
+
+/// One search from the start of its record to its verdict, which is not written yet.
+pub(in crate::commands) fn measure(
+    args: &FindArgs,
+    prepared: Prepared,
+    reused: &Reused,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<(Session, Verdict)> {
+    let Prepared {
+        loaded,
+        plan,
+        mut config,
+    } = prepared;
     let vus_max = plan.connections_max.get();
-    let interrupt = interrupt_flag()?;
-    let mut session = Session::start("find", plan, &args.output)?;
-    let check = super::self_check(&mut session, &reused, &interrupt)?;
+    let setup = ScriptSetup {
+        // The search decides the load.
+        scenarios: Vec::new(),
+        ..loaded.setup.clone()
+    };
+    let mut session = Session::start_script("find", plan, setup, &args.output)?;
+    let check = super::self_check(&mut session, reused, interrupt)?;
     let mut console = Console::default();
     let script = Arc::clone(&loaded.script);
+    let interrupt = Arc::clone(interrupt);
     let mut runner = ScriptRunner::start(script, session.clock, interrupt, &mut console)
         .map_err(play::of_runner)?;
     let mut ending = Ending::default();
@@ -72,9 +112,10 @@ pub(super) fn execute(args: &FindArgs) -> Result<Exit> {
     let data = data.as_deref();
     play::tear_down(&loaded, &mut runner, data, &mut console, &mut ending)?;
     drop(runner);
-    let (search, interrupted) = searched.map_err(of_search)?;
+    let (search, _) = searched.map_err(of_search)?;
     let found = in_iterations(search.found(), iteration);
-    super::conclude(args, session, &search, found, interrupted)
+    let verdict = super::judge(&mut session, &search, found)?;
+    Ok((session, verdict))
 }
 
 /// Tries the script out and searches; also whether a signal ended the search.
@@ -180,7 +221,11 @@ fn of_search(error: anyhow::Error) -> anyhow::Error {
 
 /// The script sends its own requests.
 fn refuse_flags_of_urls(args: &FindArgs) -> Result<()> {
-    let request = &args.request.with;
+    refuse_of_urls(&args.request.with)
+}
+
+/// What a script says itself.
+pub(in crate::commands) fn refuse_of_urls(request: &RequestOptions) -> Result<()> {
     for (flag, is_given) in [
         ("-m", request.method != "GET"),
         ("-H", !request.headers.is_empty()),

@@ -5,8 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Result, bail};
-use plimsoll_core::ending::{Cause, Ending};
+use anyhow::Result;
 use plimsoll_core::plan::Plan as UrlPlan;
 use plimsoll_core::record::{After, LabSetup, Line, Record, TierSetup};
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner as _};
@@ -97,7 +96,7 @@ impl Play<'_> {
                 let loaded = load::loaded(&args, &self.run.variant)?;
                 let nowhere = load::quiet_output();
                 let (_, ending) = script::measure(&loaded, None, &[], &nowhere, self.stop)?;
-                came_to_its_end(ending)
+                script::came_to_its_end(ending)
             }
         }
     }
@@ -153,7 +152,7 @@ impl Play<'_> {
                 let objectives = self.run.variant.objectives.as_ref();
                 let (session, ending) =
                     script::measure(&loaded, objectives, &watches, &output, self.stop)?;
-                came_to_its_end(ending)?;
+                script::came_to_its_end(ending)?;
                 (session, None)
             }
         };
@@ -239,17 +238,6 @@ fn reached(plan: &UrlPlan, system: &System) -> Result<Vec<Watch>> {
     let entry = Target::parse(&plan.request.url)?.port;
     reach::check(plan, &Options::new(plan, None)?)?;
     watching::parse_texts(&system.watches(Some(entry)))
-}
-
-/// A script that threw or gave up has measured nothing; crossed thresholds of its own are its own affair.
-fn came_to_its_end(ending: Ending) -> Result<()> {
-    match ending.cause() {
-        None | Some(Cause::ThresholdCrossed | Cause::Interrupted) => Ok(()),
-        Some(_) => bail!(
-            "the script did not come to its end: exit code {}",
-            ending.exit_code()
-        ),
-    }
 }
 
 /// So many requests, or ten seconds of them.
