@@ -32,6 +32,7 @@ fn is_installed(program: &str) -> bool {
 fn shortened(folder: &Folder, name: &str) -> String {
     let mut text = std::fs::read_to_string(shipped(name, "real.toml")).unwrap();
     for (long, short) in [
+        ("duration = \"10s\"", "duration = \"1s\""),
         ("duration = \"12s\"", "duration = \"1s\""),
         ("duration = \"18s\"", "duration = \"1s\""),
         ("duration = \"20s\"", "duration = \"1s\""),
