@@ -7,7 +7,7 @@ help: ## list the targets
 		| while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
 
 test: ## format, lints, unit and end-to-end tests, tidy; installs what it needs
-	@scripts/need.sh rust lint cc nginx redis node npm python
+	@scripts/need.sh rust lint cc nginx redis node npm openssl python
 	@scripts/test.sh
 
 tidy: ## the house rules alone: layers, lengths, words, leftovers
@@ -25,9 +25,9 @@ demo-find: ## a shop's load line, what gives way first and what next, in under 6
 	@$(if $(REAL),npm ci --silent --no-audit --no-fund --prefix experiments/demo/real)
 	@experiments/demo/run.sh $(if $(REAL),--real)
 
-real: ## install what `plimsoll lab EXPERIMENT --real` plays: nginx, Redis, Node and the experiments' node modules
-	@scripts/need.sh nginx redis node npm
-	@for folder in experiments/*/real; do npm ci --silent --no-audit --no-fund --prefix $$folder; done
+real: ## install what `plimsoll lab EXPERIMENT --real` plays: nginx, Redis, Node, the experiments' node modules, a certificate
+	@scripts/need.sh nginx redis node npm openssl
+	@scripts/real.sh
 
 bench: ## CPU per request beside wrk, ab, h2load and a bare loop; saved in bench/results (SECTION=name for one; docdb: the database)
 	@scripts/need.sh rust cc $(if $(filter docdb%,$(SECTION)),node npm redis,nginx openssl)

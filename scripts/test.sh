@@ -20,10 +20,7 @@ step() {
 step "format" cargo fmt --all --check
 step "lints" cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 step "build" cargo test --quiet --locked --workspace --no-run
-for folder in experiments/*/real; do
-  [ -d "$folder/node_modules/express" ] ||
-    step "Express, for $folder" npm ci --silent --no-audit --no-fund --prefix "$folder"
-done
+step "node modules and a certificate, for the experiments' real tiers" scripts/real.sh
 step "the MongoDB drivers of Node and Python, for DocDB" scripts/drivers.sh
 step "tests, tidy among them" cargo test --locked --workspace --no-fail-fast
 step "fuzz, 5 s a target" cargo run --quiet --locked -p plimsoll-fuzz -- all --seconds 5

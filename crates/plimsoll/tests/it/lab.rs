@@ -333,6 +333,21 @@ fn every_experiment_that_ships_is_in_order() {
             );
             checked += 1;
         }
+        if entry.path().join("real.toml").is_file() {
+            real_is_in_order(&folder, &entry.path().display().to_string());
+        }
     }
     assert!(checked > 0, "there are experiments in {shipped}");
+}
+
+/// `make test` installs what they need; elsewhere the only thing that may be wrong is that it is missing.
+fn real_is_in_order(folder: &Folder, path: &str) {
+    let args = ["lab", path, "--real", "--quick", "--dry-run"];
+    let (code, stdout, stderr) = plimsoll(folder, &args);
+    let is_missing = code == 104 && stderr.contains("; it is installed with: make -C ");
+    assert!(code == 0 || is_missing, "{path}\n{stdout}\n{stderr}");
+    assert!(
+        !stdout.contains("shortened"),
+        "8 minutes are enough: {stdout}"
+    );
 }

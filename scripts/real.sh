@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Installs what the experiments' real tiers need besides programs: node modules, and a certificate; what is there already stays.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+for folder in experiments/*/real; do
+  # npm writes this file when an installation is whole.
+  installed=$folder/node_modules/.package-lock.json
+  if [ ! -e "$installed" ] || [ "$folder/package-lock.json" -nt "$installed" ]; then
+    echo "  node modules of $folder"
+    npm ci --loglevel=error --no-audit --no-fund --prefix "$folder"
+  fi
+done
+scripts/certificate.sh experiments/server-limits/real
