@@ -89,9 +89,14 @@ impl<'v> Said<'v> {
         !matches!(self.limit.cause, Cause::Unknown | Cause::NotReached)
     }
 
-    /// `connection slots of proxy`, `the CPU quota of one of the 2 instances of app`
+    /// `connection slots of proxy`, `the CPU quota of one of the 2 instances of app`, `the downstream service stock`
     pub(crate) fn place(&self) -> String {
         let cause = cause_words(self.limit.cause);
+        // With a process the tier named is the one that is waited for, without one the tier that waits.
+        let is_downstream = self.limit.cause == Cause::Downstream && self.limit.process.is_some();
+        if let Some(place) = self.place.filter(|_| is_downstream) {
+            return format!("the downstream service {place}");
+        }
         let place = self
             .place
             .map_or(String::new(), |place| format!(" of {place}"));
