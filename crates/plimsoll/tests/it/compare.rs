@@ -262,6 +262,7 @@ fn what_cannot_be_compared_is_refused_with_the_fix() {
         (vec!["a.jsonl"], "alone is nothing to compare"),
         (vec!["a.jsonl", "missing.jsonl"], "missing.jsonl"),
         (vec!["a.jsonl", "./a.jsonl"], "given twice"),
+        (vec!["a.jsonl", "."], ". is a folder"),
         (
             vec!["a.jsonl", "b.jsonl"],
             "objective: A p99 < 1 s · B p99 < 2 s",

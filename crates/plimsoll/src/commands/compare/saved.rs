@@ -150,6 +150,9 @@ fn load_all(paths: &[PathBuf]) -> Result<Vec<Loaded>> {
 
 fn load(path: &Path) -> Result<Loaded> {
     let name = path.display().to_string();
+    if path.is_dir() {
+        bail!("{name} is a folder; give the records in it, such as {name}/*.plimsoll.jsonl");
+    }
     if let Some(result) = audit::foreign(path)? {
         return Ok(Loaded {
             run: compare::of_result(&name, &result),
