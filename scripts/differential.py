@@ -3,9 +3,14 @@
 
 k6 must be on PATH or named by K6; it is only run, as anyone can run it. Compared are the exit code, the lines of
 the console, the checks, and the counts and values of metrics that do not depend on time.
+
+With --http2 the same scripts say https instead of http and reach the server through `plimsoll serve proxy` with TLS, where
+both programs choose HTTP/2; one more script shows that they do. PLIMSOLL names a program that is built already; the server
+is then built without --release too.
 """
 
 import argparse
+import contextlib
 import glob
 import json
 import os
@@ -28,9 +33,15 @@ def claims_of(path):
     return json.loads(text[text.index("/*") + 2:text.index("*/")])
 
 
+def found_in(name):
+    path = os.path.join(SCRIPTS, name)
+    return path if os.path.exists(path) else os.path.join(SCRIPTS, "http2", name)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="scripts to play (default: all)")
+    parser.add_argument("--http2", action="store_true", help="over HTTP/2 and TLS instead of HTTP/1.1")
     parser.add_argument("--save", metavar="FILE", help="write the outcome of every script as JSON")
     asked = parser.parse_args()
     k6 = os.environ.get("K6") or shutil.which("k6")
@@ -39,15 +50,18 @@ def main():
         raise SystemExit("k6 is missing; install it with: go install go.k6.io/k6/v2@v2.2.0")
     if "PLIMSOLL" not in os.environ:
         subprocess.run(["cargo", "build", "--quiet", "--release", "-p", "plimsoll"], cwd=ROOT, check=True)
-    server = subprocess.Popen(["cargo", "run", "--quiet", "--release", "-p", "plimsoll-script", "--example", "httpbin"],
-                              cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    try:
-        port = int(server.stdout.readline())
-        outcomes = compare_all(k6, ours, port, set(asked.names))
-    finally:
-        server.terminate()
-        server.wait()
-    known = {name: claims_of(os.path.join(SCRIPTS, name)).get("k6") for name in outcomes}
+    profile = [] if "PLIMSOLL" in os.environ else ["--release"]
+    httpbin = ["cargo", "run", "--quiet", *profile, "-p", "plimsoll-script", "--example", "httpbin"]
+    with tempfile.TemporaryDirectory() as folder, serving(httpbin, cwd=ROOT) as line:
+        port = int(line)
+        if asked.http2:
+            over_http2(folder)
+            proxy = [ours, "serve", "proxy", "--port", "0", "--set", "tls=1", "--upstream", f"127.0.0.1:{port}"]
+            with serving(proxy, cwd=folder) as listening:
+                outcomes = compare_all(k6, ours, int(listening.rsplit(":", 1)[1]), set(asked.names), folder)
+        else:
+            outcomes = compare_all(k6, ours, port, set(asked.names))
+    known = {name: claims_of(found_in(name)).get("k6") for name in outcomes}
     same = [name for name, found in outcomes.items() if not found]
     told = [name for name, found in outcomes.items() if found and known[name]]
     for name, found in outcomes.items():
@@ -66,20 +80,44 @@ def main():
     return 0 if len(same) + len(told) == len(outcomes) else 1
 
 
-def compare_all(k6, ours, port, names):
+@contextlib.contextmanager
+def serving(call, cwd):
+    """A program that serves until the end; its first line."""
+    server = subprocess.Popen(call, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield server.stdout.readline().strip()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def over_http2(folder):
+    """Copies the scripts with https for http, and adds one that looks at what HTTP/2 changes."""
+    shutil.copytree(SCRIPTS, folder, dirs_exist_ok=True)
+    for path in glob.glob(f"{folder}/*.[jt]s"):
+        with open(path, encoding="utf-8") as text:
+            script = text.read()
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(script.replace("http://", "https://"))
+    shutil.copy(os.path.join(SCRIPTS, "http2", "over-http2.js"), folder)
+
+
+def compare_all(k6, ours, port, names, scripts=SCRIPTS):
     outcomes = {}
+    is_tls = scripts != SCRIPTS
     with tempfile.TemporaryDirectory() as folder:
         config = os.path.join(folder, "config.json")
         hosts = {"*.test": f"127.0.0.1:{port}", "refused.test": "127.0.0.1:1"}
         with open(config, "w", encoding="utf-8") as out:
             json.dump({"hosts": hosts}, out)
-        for path in sorted(glob.glob(f"{SCRIPTS}/*.[jt]s")):
+        for path in sorted(glob.glob(f"{scripts}/*.[jt]s")):
             name = os.path.basename(path)
             if names and name not in names:
                 continue
             flags = flags_of(path)
             if flags is None:
                 continue
+            flags += ["--insecure-skip-tls-verify"] if is_tls else []
             both = [play(program, path, flags, config, folder, extra)
                     for program, extra in [(k6, []), (ours, ["--no-record"])]]
             outcomes[name] = differences(*both)
@@ -112,7 +150,7 @@ def play(program, path, flags, config, folder, extra):
     call = [program, "run", "--quiet", "--config", config, "--summary-export", export, *flags, *extra, path]
     environment = {"PATH": os.environ["PATH"], "HOME": folder, "NO_COLOR": "1", "K6_NO_USAGE_REPORT": "true"}
     try:
-        done = subprocess.run(call, capture_output=True, text=True, timeout=PATIENCE, cwd=SCRIPTS,
+        done = subprocess.run(call, capture_output=True, text=True, timeout=PATIENCE, cwd=os.path.dirname(path),
                               env=environment, errors="replace", check=False)
     except subprocess.TimeoutExpired:
         return {"exit": "no end", "console": [], "checks": {}, "metrics": {}}

@@ -107,9 +107,19 @@ impl Worker {
             .ready(ready.hung_up, &mut self.scratch, &mut events);
         let now = self.clock.now();
         one.heard = now;
+        self.on_events(ready.token, events, now);
+        match result {
+            Ok(()) => self.close_unused(ready.token),
+            Err(failure) => self.close_shared(ready.token, &failure, now),
+        }
+    }
+
+    /// What happened on a shared connection.
+    #[inline]
+    fn on_events(&mut self, connection: u64, mut events: Vec<Event>, now: Nanos) {
         for event in events.drain(..) {
             match event {
-                Event::Connected => self.opened_shared(ready.token, now),
+                Event::Connected => self.opened_shared(connection, now),
                 Event::Answered { owner, answer } => {
                     self.on_answer(Token(owner), answer, false, now);
                 }
@@ -118,10 +128,6 @@ impl Worker {
             }
         }
         self.shared.events = events;
-        match result {
-            Ok(()) => self.close_unused(ready.token),
-            Err(failure) => self.close_shared(ready.token, &failure, now),
-        }
     }
 
     /// The server said how many streams it takes: places beyond that number are given up.
@@ -183,7 +189,10 @@ impl Worker {
             };
             one.is_unflushed = false;
             if let Err(failure) = one.connection.flush() {
+                let mut events = std::mem::take(&mut self.shared.events);
+                one.connection.read_last(&mut self.scratch, &mut events);
                 let now = self.clock.now();
+                self.on_events(token, events, now);
                 self.close_shared(token, &failure, now);
                 continue;
             }

@@ -386,11 +386,16 @@ fn has_token(value: &[u8], token: &[u8]) -> bool {
         .any(|part| part.trim_ascii().eq_ignore_ascii_case(token))
 }
 
-fn parse_length(value: &[u8]) -> Result<u64, ProtocolError> {
+/// The value of `Content-Length`.
+pub(crate) fn parse_length(value: &[u8]) -> Result<u64, ProtocolError> {
     let digits = value.trim_ascii();
-    let valid = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    let text = std::str::from_utf8(digits).ok().filter(|_| valid);
-    text.and_then(|text| text.parse().ok())
+    let add = |number: u64, digit: &u8| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    };
+    let number = digits.iter().try_fold(0, add);
+    number
+        .filter(|_| !digits.is_empty())
         .ok_or(ProtocolError::ContentLength)
 }
 

@@ -18,6 +18,7 @@ use self::exchange::{Exchange, LAST_STREAM, OUT_MAX};
 use self::frame::{FRAME_BYTES_MAX, FrameReader, HEAD_BYTES, code, code_name, kind};
 pub use self::hpack::write_field;
 pub use self::request::EncodedRequest;
+pub use self::streams::Ask;
 use crate::connection::{Failure, Setup};
 use crate::h1::Answer;
 use crate::tls::Agreed;
@@ -147,8 +148,8 @@ impl<B: AsRef<[u8]>> Connection<B> {
     }
 
     /// As `start`, with a header block of [`write_field`] for this request only.
-    pub fn start_plain(&mut self, block: &[u8], body: Option<B>, owner: u64) -> u32 {
-        self.session.start_plain(block, body, owner)
+    pub fn start_plain(&mut self, block: &[u8], ask: Ask<B>) -> u32 {
+        self.session.start_plain(block, ask)
     }
 
     /// All of this stream's request was taken by the socket, or TLS.
@@ -225,14 +226,26 @@ impl<B: AsRef<[u8]>> Connection<B> {
                 return Ok(());
             }
             check_protocol(transport)?;
-            return self.flush();
+            // What came with the end of the connecting, a server's settings or its close, raises no event of its own.
         }
         let read = transport.read(hung_up, scratch, take);
-        // Also after an error: a server is told why it is left.
-        self.flush()?;
+        // Also after an error: a server is told why it is left. What it said weighs more than that it hears nothing.
+        let flushed = self.flush();
         match read? {
             Read::Closed => Err(self.closed()),
-            Read::Dry | Read::Enough => Ok(()),
+            Read::Dry | Read::Enough => flushed,
+        }
+    }
+
+    /// Reads what the server said before [`Self::flush`] failed: a server that closes in a hurry says first which requests
+    /// it did not look at. The connection is over all the same.
+    pub fn read_last(&mut self, scratch: &mut [u8], sink: &mut impl Sink) {
+        let Self {
+            transport, session, ..
+        } = self;
+        if transport.is_open() {
+            let take = |bytes: &[u8]| session.read(bytes, sink).map(|()| false);
+            let _over = transport.read(true, scratch, take);
         }
     }
 
@@ -279,8 +292,8 @@ impl<B: AsRef<[u8]>> Session<B> {
     }
 
     /// Starts a stream with a header block of [`write_field`]; its number.
-    pub fn start_plain(&mut self, block: &[u8], body: Option<B>, owner: u64) -> u32 {
-        self.exchange.start_plain(block, body, owner)
+    pub fn start_plain(&mut self, block: &[u8], ask: Ask<B>) -> u32 {
+        self.exchange.start_plain(block, ask)
     }
 
     /// Takes what the server said. After an error nothing more may be read.

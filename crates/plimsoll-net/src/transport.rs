@@ -152,19 +152,27 @@ impl Transport {
         Ok(written)
     }
 
-    /// rustls buffers 64 KiB before it takes less; the rest goes out as the socket drains.
+    /// rustls takes 64 KiB at a time. It gets the next as long as the socket takes what it makes of them: only a socket that
+    /// is full raises an edge when it can go on.
     fn write_tls(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let mut written = 0;
-        if let Some(tls) = &mut self.tls
-            && !bytes.is_empty()
-        {
-            written = tls
-                .writer()
-                .write(bytes)
-                .map_err(|error| Failure::new(Outcome::Tls, format!("cannot encrypt: {error}")))?;
+        loop {
+            let rest = bytes.get(written..).unwrap_or_default();
+            let mut taken = 0;
+            if let Some(tls) = &mut self.tls
+                && !rest.is_empty()
+            {
+                taken = tls.writer().write(rest).map_err(|error| {
+                    Failure::new(Outcome::Tls, format!("cannot encrypt: {error}"))
+                })?;
+            }
+            written += taken;
+            self.flush()?;
+            let is_full = self.tls.as_ref().is_some_and(|tls| tls.wants_write());
+            if is_full || taken == 0 || taken == rest.len() {
+                return Ok(written);
+            }
         }
-        self.flush()?;
-        Ok(written)
     }
 
     /// Sends what TLS has ready.

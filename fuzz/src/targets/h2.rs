@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use plimsoll_net::h2::{Event, Session, Sink};
+use plimsoll_net::h2::{Ask, Event, Session, Sink};
 
 use super::Outcome;
 
@@ -28,6 +28,9 @@ pub(super) const WORDS: &[&str] = &[
     "\x3f\x09\x20",
     "\x08\x03200",
     "\x08\x03103",
+    // A content-length of five bytes, alone and as the head of an answer.
+    "\x0f\x0d\x015",
+    "\0\0\x09\x01\x04\0\0\0\x01\x08\x03200\x0f\x0d\x015",
     "HTTP/1.1 400 Bad Request\r\n\r\n",
 ];
 
@@ -85,7 +88,12 @@ fn told(bytes: &[u8], size: usize) -> (Told, Outcome) {
     let mut session: Session<Vec<u8>> = Session::new();
     for owner in 0..4 {
         let body = (owner == 3).then(|| vec![b'x'; 100_000]);
-        session.start_plain(&[0x82, 0x87, 0x84], body, owner);
+        let ask = Ask {
+            body,
+            is_head: owner == 2,
+            owner,
+        };
+        session.start_plain(&[0x82, 0x87, 0x84], ask);
     }
     let mut told = Told::default();
     for piece in bytes.chunks(size) {

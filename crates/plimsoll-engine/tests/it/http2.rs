@@ -9,6 +9,7 @@ use plimsoll_core::schedule::Arrivals;
 use plimsoll_engine::Options;
 use plimsoll_engine::preflight::preflight;
 
+use super::h2_frames::{Frames, Ways};
 use super::h2_server::serve;
 use super::server::{Manner, Server};
 use super::{Played, closed, open, plan, play};
@@ -131,4 +132,102 @@ fn a_server_of_http_1_is_named_before_the_run() {
     let failure = preflight(&Options::new(&plan, None).unwrap()).unwrap_err();
     assert_eq!(failure.outcome, Outcome::Protocol, "{failure:?}");
     assert!(failure.reason.contains("HTTP/2"), "{}", failure.reason);
+}
+
+#[test]
+fn answers_that_are_not_as_long_as_declared_are_no_answers() {
+    let port = serve(100).port();
+    for (path, outcome) in [("short", Outcome::Eof), ("long", Outcome::Protocol)] {
+        let played = play(&streams(port, path, 2, 5), Some(100), &[(closed(10), 60)]);
+        assert_eq!(count(&played, outcome), 100, "{path}");
+        played.check_flows();
+    }
+    let mut plan = streams(port, "short", 2, 5);
+    plan.request.method = "HEAD".to_owned();
+    let played = play(&plan, Some(100), &[(closed(10), 60)]);
+    assert_eq!(played.tally().ok(), 100);
+}
+
+#[test]
+fn every_misbehaviour_over_http_2_has_its_outcome() {
+    let cases = [
+        (Ways::CloseAtOnce, Outcome::Eof),
+        (Ways::NoSettings, Outcome::Protocol),
+        (Ways::NoStreams, Outcome::ConnectTimeout),
+        (Ways::LaterStreams, Outcome::Ok),
+        (Ways::Odd, Outcome::Ok),
+        (Ways::CloseMidway, Outcome::Eof),
+        (Ways::EndEarly, Outcome::Eof),
+        (Ways::EndLate, Outcome::Protocol),
+        (Ways::Reset(8), Outcome::Reset),
+        (Ways::GoAway(11), Outcome::Protocol),
+        (Ways::Push, Outcome::Protocol),
+        (Ways::LongFrame, Outcome::Protocol),
+        (Ways::BrokenHeaders, Outcome::Protocol),
+        (Ways::EndlessHeaders, Outcome::Protocol),
+        (Ways::EndlessBody, Outcome::Timeout),
+        (Ways::Silent, Outcome::Timeout),
+        (Ways::Status("500"), Outcome::Http5xx),
+        (Ways::Status("503"), Outcome::Shed),
+    ];
+    std::thread::scope(|scope| {
+        for (ways, outcome) in cases {
+            scope.spawn(move || {
+                let server = Frames::start(ways);
+                let plan = streams(server.port, "", 2, 4);
+                let loads = [(closed(3), 1), (open(40.0, Arrivals::Uniform), 1)];
+                let played = play(&plan, None, &loads);
+                played.check_flows();
+                let tally = played.tally();
+                let got: Vec<_> = tally
+                    .occurred()
+                    .map(|(outcome, class)| (outcome, class.count))
+                    .collect();
+                assert!(tally.attempts() > 0, "{ways:?}");
+                assert_eq!(got, [(outcome, tally.attempts())], "{ways:?}");
+                assert!(server.connections() < 20_000, "{ways:?} in a loop");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_server_that_allows_no_stream_is_not_connected_to_again_and_again() {
+    let server = Frames::start(Ways::NoStreams);
+    let played = play(
+        &streams(server.port, "", 2, 4),
+        None,
+        &[(open(40.0, Arrivals::Uniform), 1)],
+    );
+    played.check_flows();
+    // Two at once, each for as long as a request may take (400 ms).
+    assert!(server.connections() <= 16, "{}", server.connections());
+}
+
+#[test]
+fn a_server_that_allows_fewer_streams_in_the_middle_loses_nothing() {
+    let server = Frames::start(Ways::FewerStreams);
+    let played = play(
+        &streams(server.port, "", 8, 8),
+        Some(400),
+        &[(closed(8), 60)],
+    );
+    assert_eq!(played.tally().ok(), 400, "{:?}", played.tally());
+    assert_eq!(server.too_many(), 0, "streams beyond the limit");
+    played.check_flows();
+}
+
+/// The server names the last request that it looked at and closes at once, so that what is still on its way to it meets a
+/// reset.
+#[test]
+fn a_server_that_leaves_in_a_hurry_loses_no_request() {
+    let server = Frames::start(Ways::LeaveInHurry);
+    let played = play(
+        &streams(server.port, "", 4, 8),
+        Some(500),
+        &[(closed(24), 60)],
+    );
+    assert_eq!(played.tally().ok(), 500, "{:?}", played.tally());
+    assert!(server.connections() > 50);
+    played.check_flows();
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod h2_frames;
 #[path = "../../../plimsoll-net/tests/it/h2_server.rs"]
 mod h2_server;
 mod http2;

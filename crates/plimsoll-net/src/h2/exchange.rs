@@ -1,5 +1,6 @@
 //! What is said on a connection: frames in, frames and events out; no socket, no clock.
 
+mod heads;
 mod sending;
 
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use plimsoll_core::Outcome;
 use super::frame::{self, FrameHead, FrameReader, Piece, code, code_name, flag, kind, setting};
 use super::hpack::{Decoder, HpackError};
 use super::peer::Peer;
-use super::streams::Streams;
+use super::streams::{Stream, Streams};
 use super::{Event, Said, Sink};
 use crate::connection::Failure;
 use crate::h1::Answer;
@@ -18,12 +19,12 @@ use crate::h1::Answer;
 const STREAM_WINDOW: u32 = 4 << 20;
 /// The same for the whole connection.
 const CONNECTION_WINDOW: u32 = 1 << 30;
+/// No window may be larger (section 6.9.1).
+const WINDOW_MAX: i64 = (1 << 31) - 1;
 /// Every connection starts with this much (section 6.9.2).
 const WINDOW_BEFORE: u32 = 65_535;
 /// Bytes that wait to be written because the peer reads nothing; beyond it the connection is given up.
 pub(super) const OUT_MAX: usize = 4 << 20;
-/// A header block in parts may be this long.
-const BLOCK_MAX: usize = 64 << 10;
 /// Stream numbers end here, and with them the connection.
 pub(super) const LAST_STREAM: u32 = (1 << 31) - 1;
 
@@ -44,6 +45,8 @@ pub(super) struct Exchange<B = Arc<[u8]>> {
     has_heard: bool,
     /// The server has sent its settings.
     pub(super) is_connected: bool,
+    /// It takes streams, and whoever waits for that was told.
+    takes_streams: bool,
     /// The code with which the server takes no new stream.
     pub(super) leaves: Option<u32>,
 }
@@ -55,6 +58,10 @@ pub(super) enum Problem {
     Headers(#[from] HpackError),
     #[error("{0}")]
     Frame(&'static str),
+    #[error("{0}")]
+    Size(&'static str),
+    #[error("{0}")]
+    Flow(&'static str),
     #[error("the server speaks HTTP/1.1 here, not HTTP/2")]
     Http1,
     #[error("the server closes the connection: {name}{1}", name = code_name(*.0))]
@@ -72,9 +79,21 @@ impl Problem {
             ..Failure::new(Outcome::Protocol, self.to_string())
         }
     }
+
+    /// What the server is told with the end of the connection.
+    fn code(&self) -> u32 {
+        match self {
+            Self::Headers(_) => code::COMPRESSION_ERROR,
+            Self::Frame(_) | Self::Http1 => code::PROTOCOL_ERROR,
+            Self::Size(_) => code::FRAME_SIZE_ERROR,
+            Self::Flow(_) => code::FLOW_CONTROL_ERROR,
+            Self::GoAway(..) => code::NO_ERROR,
+        }
+    }
 }
 
 const PADDING: Problem = Problem::Frame("padding is longer than its frame");
+const NOT_SETTINGS: Problem = Problem::Frame("the server's first frame is not SETTINGS");
 
 impl<B: AsRef<[u8]>> Exchange<B> {
     /// With its greeting to be written: it must come before the answer to settings that a server sent right behind its TLS
@@ -90,6 +109,7 @@ impl<B: AsRef<[u8]>> Exchange<B> {
             taken: 0,
             has_heard: false,
             is_connected: false,
+            takes_streams: false,
             leaves: None,
         };
         exchange.greet();
@@ -129,7 +149,7 @@ impl<B: AsRef<[u8]>> Exchange<B> {
         while let Some(piece) = reader.next(&mut input) {
             if let Err(problem) = self.piece(piece, sink) {
                 let mut words = [0; 8];
-                words[4..].copy_from_slice(&code::PROTOCOL_ERROR.to_be_bytes());
+                words[4..].copy_from_slice(&problem.code().to_be_bytes());
                 FrameHead {
                     length: words.len(),
                     kind: kind::GOAWAY,
@@ -149,11 +169,11 @@ impl<B: AsRef<[u8]>> Exchange<B> {
         let kind = match piece {
             Piece::Frame(head, _) | Piece::Data { head, .. } => head.kind,
             Piece::TooLong(_) => {
-                return Err(Problem::Frame("a frame is longer than 16,384 bytes"));
+                return Err(Problem::Size("a frame is longer than 16,384 bytes"));
             }
         };
         if !self.is_connected && kind != kind::SETTINGS {
-            return Err(Problem::Frame("the server's first frame is not SETTINGS"));
+            return Err(NOT_SETTINGS);
         }
         if self.block.is_some() && kind != kind::CONTINUATION {
             return Err(Problem::Frame("a frame cuts into a header block"));
@@ -184,7 +204,7 @@ impl<B: AsRef<[u8]>> Exchange<B> {
             kind::SETTINGS => self.settings(head, payload, sink),
             kind::PUSH_PROMISE => Err(Problem::Frame("the server pushes though it may not")),
             kind::PING => self.ping(head, payload),
-            kind::GOAWAY => self.go_away(payload, sink),
+            kind::GOAWAY => self.go_away(head, payload, sink),
             kind::WINDOW_UPDATE => self.window_update(head, payload, sink),
             // PRIORITY says nothing any more, and unknown frames are ignored (sections 5.3.2 and 5.5).
             _ => Ok(()),
@@ -199,7 +219,7 @@ impl<B: AsRef<[u8]>> Exchange<B> {
         last: bool,
         sink: &mut impl Sink,
     ) -> Result<(), Problem> {
-        if head.stream == 0 || head.stream >= self.streams.next_id() {
+        if !self.streams.was_opened(head.stream) {
             return Err(Problem::Frame("DATA on a stream that was never opened"));
         }
         self.take(head.stream, body.len());
@@ -207,15 +227,21 @@ impl<B: AsRef<[u8]>> Exchange<B> {
             return Ok(());
         };
         stream.bytes += body.len() as u64;
-        if !body.is_empty() && stream.status != 0 {
-            sink.body(stream.owner, body);
-        }
         if last {
             stream.bytes += frame::HEAD_BYTES as u64;
         }
+        stream.is_ended = head.has(flag::END_STREAM);
         if stream.status == 0 {
-            let failure = Failure::new(Outcome::Protocol, "a body came before its headers");
-            self.fail(head.stream, failure, sink);
+            self.malformed(head.stream, "a body came before its headers", sink);
+            return Ok(());
+        }
+        let (content, is_all) = stream.take(body);
+        if !content.is_empty() {
+            sink.body(stream.owner, content);
+        }
+        if !is_all {
+            let reason = "the body is longer than the head of the answer allows";
+            self.malformed(head.stream, reason, sink);
         } else if last && head.has(flag::END_STREAM) {
             self.answered(head.stream, sink);
         }
@@ -239,101 +265,14 @@ impl<B: AsRef<[u8]>> Exchange<B> {
         }
     }
 
-    fn headers(
-        &mut self,
-        head: FrameHead,
-        payload: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
-        let (mut block, _) = frame::without_padding(head, payload).ok_or(PADDING)?;
-        if head.has(flag::PRIORITY) {
-            block = block
-                .get(5..)
-                .ok_or(Problem::Frame("HEADERS is too short"))?;
-        }
-        if !head.has(flag::END_HEADERS) {
-            self.block = Some((head, block.to_vec()));
-            return Ok(());
-        }
-        self.header_block(head, block, sink)
-    }
-
-    fn continuation(
-        &mut self,
-        head: FrameHead,
-        payload: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
-        let Some((first, mut block)) = self.block.take() else {
-            return Err(Problem::Frame("CONTINUATION follows no header block"));
-        };
-        block.extend_from_slice(payload);
-        if first.stream != head.stream || block.len() > BLOCK_MAX || payload.is_empty() {
-            return Err(Problem::Frame("CONTINUATION where none belongs"));
-        }
-        if head.has(flag::END_HEADERS) {
-            return self.header_block(first, &block, sink);
-        }
-        self.block = Some((first, block));
-        Ok(())
-    }
-
-    /// Headers or trailers. They are decoded even if nobody waits for them: the table must stay in step.
-    fn header_block(
-        &mut self,
-        head: FrameHead,
-        block: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
-        if head.stream == 0 || head.stream >= self.streams.next_id() {
-            return Err(Problem::Frame("HEADERS on a stream that was never opened"));
-        }
-        let stream = self.streams.get(head.stream);
-        // Of informational answers and of trailers only what they mean for the stream is looked at.
-        let taker = stream.as_ref().filter(|stream| stream.status == 0);
-        let taker = taker.map(|stream| stream.owner);
-        let mut status = 0;
-        self.decoder
-            .decode(block, &mut |name: &[u8], value: &[u8]| {
-                if name == b":status" {
-                    status = parse_status(value);
-                } else if status >= 200
-                    && let Some(owner) = taker
-                {
-                    sink.field(owner, name, value);
-                }
-            })?;
-        let Some(stream) = stream else {
-            return Ok(());
-        };
-        stream.bytes += (frame::HEAD_BYTES + block.len()) as u64;
-        let ends = head.has(flag::END_STREAM);
-        let problem = match (stream.status, status) {
-            (0, 0) => Some("the answer has no status"),
-            // What comes before the real answer does not end it.
-            (0, 100..200) if ends => Some("an informational answer ends the stream"),
-            (0, 100..200) => None,
-            (0, _) => {
-                stream.status = status;
-                None
-            }
-            (_, 0) if ends => None,
-            _ => Some("the answer has two heads"),
-        };
-        if let Some(problem) = problem {
-            let failure = Failure::new(Outcome::Protocol, problem);
-            self.fail(head.stream, failure, sink);
-        } else if ends {
-            self.answered(head.stream, sink);
-        }
-        Ok(())
-    }
-
     #[inline]
     fn answered(&mut self, id: u32, sink: &mut impl Sink) {
         let Some(stream) = self.streams.remove(id) else {
             return;
         };
+        if let Some(left @ 1..) = stream.left {
+            return self.give_up(&stream, short(left), sink);
+        }
         if stream.has_body_left() {
             // The answer came before all of the request was sent, and nobody needs the rest.
             frame::write_word(kind::RST_STREAM, id, code::CANCEL, &mut self.out);
@@ -348,13 +287,22 @@ impl<B: AsRef<[u8]>> Exchange<B> {
         });
     }
 
-    /// Gives one stream up.
-    fn fail(&mut self, id: u32, failure: Failure, sink: &mut impl Sink) {
+    /// What the server says on one stream makes no sense.
+    fn malformed(&mut self, id: u32, reason: &'static str, sink: &mut impl Sink) {
         if let Some(stream) = self.streams.remove(id) {
-            frame::write_word(kind::RST_STREAM, id, code::PROTOCOL_ERROR, &mut self.out);
-            let owner = stream.owner;
-            sink.event(Event::Failed { owner, failure });
+            let failure = Failure::new(Outcome::Protocol, reason);
+            self.give_up(&stream, failure, sink);
         }
+    }
+
+    /// Fails a stream that was taken out. One that is over on both sides is not reset as well: servers count resets, and
+    /// leave whoever sends many.
+    fn give_up(&mut self, stream: &Stream<B>, failure: Failure, sink: &mut impl Sink) {
+        let (id, owner) = (stream.id, stream.owner);
+        if !stream.is_ended || stream.has_body_left() {
+            frame::write_word(kind::RST_STREAM, id, code::PROTOCOL_ERROR, &mut self.out);
+        }
+        sink.event(Event::Failed { owner, failure });
     }
 
     fn reset(
@@ -364,7 +312,7 @@ impl<B: AsRef<[u8]>> Exchange<B> {
         sink: &mut impl Sink,
     ) -> Result<(), Problem> {
         let code = word(payload, "RST_STREAM is not 4 bytes long")?;
-        if head.stream == 0 || head.stream >= self.streams.next_id() {
+        if !self.streams.was_opened(head.stream) {
             return Err(Problem::Frame(
                 "RST_STREAM of a stream that was never opened",
             ));
@@ -388,25 +336,35 @@ impl<B: AsRef<[u8]>> Exchange<B> {
         payload: &[u8],
         sink: &mut impl Sink,
     ) -> Result<(), Problem> {
-        if head.has(flag::ACK) {
+        let is_confirmation = head.has(flag::ACK);
+        if is_confirmation && !self.is_connected {
+            return Err(NOT_SETTINGS);
+        }
+        if head.stream != 0 {
+            return Err(Problem::Frame("SETTINGS of a stream"));
+        }
+        if !payload.len().is_multiple_of(6) || is_confirmation && !payload.is_empty() {
+            return Err(Problem::Size("SETTINGS has the wrong length"));
+        }
+        if is_confirmation {
             return Ok(());
         }
-        if !payload.len().is_multiple_of(6) || head.stream != 0 {
-            return Err(Problem::Frame("SETTINGS has the wrong length or stream"));
-        }
         let before = i64::from(self.peer.initial_window);
-        self.peer.settings(payload).map_err(Problem::Frame)?;
+        self.peer.settings(payload)?;
         let change = i64::from(self.peer.initial_window) - before;
-        if change != 0 {
-            for stream in self.streams.with_body() {
-                stream.window += change;
+        for stream in self.streams.with_body() {
+            stream.window += change;
+            if stream.window > WINDOW_MAX {
+                return Err(Problem::Flow("a setting makes a window too large"));
             }
         }
         frame::write_ack(kind::SETTINGS, &[], &mut self.out);
         self.check_out()?;
         self.send_bodies();
-        if !self.is_connected {
-            self.is_connected = true;
+        self.is_connected = true;
+        // Some allow no stream at first, and are not to be asked before they do.
+        if !self.takes_streams && self.peer.streams_max > 0 {
+            self.takes_streams = true;
             sink.event(Event::Connected);
         }
         Ok(())
@@ -414,7 +372,10 @@ impl<B: AsRef<[u8]>> Exchange<B> {
 
     fn ping(&mut self, head: FrameHead, payload: &[u8]) -> Result<(), Problem> {
         if payload.len() != 8 {
-            return Err(Problem::Frame("PING is not 8 bytes long"));
+            return Err(Problem::Size("PING is not 8 bytes long"));
+        }
+        if head.stream != 0 {
+            return Err(Problem::Frame("PING of a stream"));
         }
         if !head.has(flag::ACK) {
             frame::write_ack(kind::PING, payload, &mut self.out);
@@ -433,7 +394,15 @@ impl<B: AsRef<[u8]>> Exchange<B> {
     }
 
     /// Streams above the last one that the server names were not looked at (section 6.8).
-    fn go_away(&mut self, payload: &[u8], sink: &mut impl Sink) -> Result<(), Problem> {
+    fn go_away(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<(), Problem> {
+        if head.stream != 0 {
+            return Err(Problem::Frame("GOAWAY of a stream"));
+        }
         let last = word(payload.get(..4).unwrap_or_default(), "GOAWAY is too short")?;
         let code = word(payload.get(4..8).unwrap_or_default(), "GOAWAY is too short")?;
         self.leaves = Some(code);
@@ -462,19 +431,16 @@ impl<B: AsRef<[u8]>> Exchange<B> {
     }
 }
 
-/// `0` for what is no status.
-fn parse_status(value: &[u8]) -> u16 {
-    match value {
-        [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] => {
-            u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0')
-        }
-        _ => 0,
-    }
+fn word(payload: &[u8], problem: &'static str) -> Result<u32, Problem> {
+    let bytes = payload.try_into().map_err(|_| Problem::Size(problem))?;
+    Ok(u32::from_be_bytes(bytes))
 }
 
-fn word(payload: &[u8], problem: &'static str) -> Result<u32, Problem> {
-    let bytes = payload.try_into().map_err(|_| Problem::Frame(problem))?;
-    Ok(u32::from_be_bytes(bytes))
+/// An answer of which so many bytes never came: what a connection that is closed too early is over HTTP/1.1.
+#[cold]
+fn short(left: u64) -> Failure {
+    let reason = format!("the server ended the stream {left} bytes short of its content-length");
+    Failure::new(Outcome::Eof, reason)
 }
 
 #[cfg(test)]

@@ -39,7 +39,10 @@ pub(super) mod setting {
 pub(super) mod code {
     pub(crate) const NO_ERROR: u32 = 0;
     pub(crate) const PROTOCOL_ERROR: u32 = 1;
+    pub(crate) const FLOW_CONTROL_ERROR: u32 = 3;
+    pub(crate) const FRAME_SIZE_ERROR: u32 = 6;
     pub(crate) const CANCEL: u32 = 8;
+    pub(crate) const COMPRESSION_ERROR: u32 = 9;
 }
 
 const CODES: [&str; 14] = [

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::exchange::Problem;
 use super::frame::setting;
 use super::hpack::{Block, TABLE_EMPTIED};
 
@@ -47,7 +48,7 @@ impl Default for Peer {
 
 impl Peer {
     /// Reads a payload of `SETTINGS`, a multiple of six bytes long.
-    pub(super) fn settings(&mut self, payload: &[u8]) -> Result<(), &'static str> {
+    pub(super) fn settings(&mut self, payload: &[u8]) -> Result<(), Problem> {
         for six in payload.chunks_exact(6) {
             let [n0, n1, v0, v1, v2, v3] = *six else {
                 continue;
@@ -57,11 +58,11 @@ impl Peer {
                 setting::HEADER_TABLE_SIZE if value < TABLE_BEFORE => self.table = Table::Shrunk,
                 setting::MAX_CONCURRENT_STREAMS => self.streams_max = value,
                 setting::INITIAL_WINDOW_SIZE if value > i32::MAX.cast_unsigned() => {
-                    return Err("the server's window is too large");
+                    return Err(Problem::Flow("the server's window is too large"));
                 }
                 setting::INITIAL_WINDOW_SIZE => self.initial_window = value,
                 setting::MAX_FRAME_SIZE if !(16_384..1 << 24).contains(&value) => {
-                    return Err("the server's frame size is not allowed");
+                    return Err(Problem::Frame("the server's frame size is not allowed"));
                 }
                 setting::MAX_FRAME_SIZE => self.frame_max = value as usize,
                 _ => {}

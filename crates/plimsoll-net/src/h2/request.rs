@@ -24,6 +24,8 @@ const OF_HTTP1: [&str; 6] = [
 pub struct EncodedRequest {
     pub(super) block: Arc<Block>,
     pub(super) body: Arc<[u8]>,
+    /// Answers to HEAD have no content, whatever their headers say.
+    pub(super) is_head: bool,
 }
 
 impl EncodedRequest {
@@ -72,6 +74,7 @@ impl EncodedRequest {
         Ok(Self {
             block: Arc::new(Block::new(&fields)),
             body: request.body.as_slice().into(),
+            is_head: request.method == "HEAD",
         })
     }
 }

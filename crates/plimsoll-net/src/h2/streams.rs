@@ -2,6 +2,16 @@
 
 use super::peer::Peer;
 
+/// What belongs to a request besides its header block.
+#[derive(Debug)]
+pub struct Ask<B> {
+    pub body: Option<B>,
+    /// The method is HEAD: its answer has no content, whatever it says.
+    pub is_head: bool,
+    /// What its events are told with.
+    pub owner: u64,
+}
+
 #[derive(Debug)]
 pub(super) struct Stream<B> {
     pub(super) id: u32,
@@ -10,6 +20,12 @@ pub(super) struct Stream<B> {
     pub(super) status: u16,
     /// Frames of the answer, their heads included.
     pub(super) bytes: u64,
+    /// Bytes of the answer's content that are still to come, once its head has said how many.
+    pub(super) left: Option<u64>,
+    /// The answer has no content, whatever its head says.
+    is_head: bool,
+    /// The server has said all that it has to say.
+    pub(super) is_ended: bool,
     /// Bytes of the answer that the peer was not told of as taken.
     pub(super) taken: u32,
     /// What the peer still takes of the body.
@@ -19,16 +35,38 @@ pub(super) struct Stream<B> {
 }
 
 impl<B: AsRef<[u8]>> Stream<B> {
-    pub(super) fn new(id: u32, owner: u64, body: Option<B>, window: i64) -> Self {
+    pub(super) fn new(id: u32, ask: Ask<B>, window: i64) -> Self {
         Self {
             id,
-            owner,
+            owner: ask.owner,
             status: 0,
             bytes: 0,
+            left: None,
+            is_head: ask.is_head,
+            is_ended: false,
             taken: 0,
             window,
-            body: body.map(|body| (body, 0)),
+            body: ask.body.map(|body| (body, 0)),
         }
+    }
+
+    /// The final head has come, with the length that it gives the content.
+    pub(super) fn begin(&mut self, status: u16, length: Option<u64>) {
+        self.status = status;
+        let has_none = self.is_head || matches!(status, 204 | 304);
+        self.left = if has_none { Some(0) } else { length };
+    }
+
+    /// Takes some of the content: as much of it as may come, and whether that is all.
+    #[inline]
+    pub(super) fn take<'a>(&mut self, content: &'a [u8]) -> (&'a [u8], bool) {
+        let Some(left) = &mut self.left else {
+            return (content, true);
+        };
+        let taken = (*left).min(content.len() as u64);
+        *left -= taken;
+        let (taken, surplus) = content.split_at(taken as usize);
+        (taken, surplus.is_empty())
     }
 
     pub(super) fn has_body_left(&self) -> bool {
@@ -75,6 +113,12 @@ impl<B: AsRef<[u8]>> Streams<B> {
     /// The number of the next stream; clients have the odd ones.
     pub(super) fn next_id(&self) -> u32 {
         self.next_id
+    }
+
+    /// There was such a stream: this side opens the odd ones in their order, and the server may open none.
+    #[inline]
+    pub(super) fn was_opened(&self, id: u32) -> bool {
+        id % 2 == 1 && id < self.next_id
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,13 +1,14 @@
 //! The HTTP/2 client against the server of another hand: the h2 crate.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use plimsoll_core::plan::Request;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::connection::{SCRATCH_BYTES, Setup};
-use plimsoll_net::h2::{Connection, EncodedRequest, Event, Sink, write_field};
+use plimsoll_net::h2::{Ask, Connection, EncodedRequest, Event, Sink, write_field};
 use plimsoll_net::poll::Poll;
 use plimsoll_net::{Failure, Target};
 
@@ -170,9 +171,12 @@ fn requests_that_differ_get_each_its_own_head_and_body() {
         ] {
             write_field(name, value, &mut block);
         }
-        client
-            .connection
-            .start_plain(&block, Some(body(owner)), owner);
+        let ask = Ask {
+            body: Some(body(owner)),
+            is_head: false,
+            owner,
+        };
+        client.connection.start_plain(&block, ask);
     }
     let (mut kept, mut ready) = (Kept::default(), Vec::new());
     while kept.events.len() < 10 {
@@ -200,6 +204,47 @@ fn requests_that_differ_get_each_its_own_head_and_body() {
         }
         assert!(kept.fields[&owner].iter().all(|(name, _)| name != "x-end"));
     }
+}
+
+#[test]
+fn a_body_that_is_not_as_long_as_declared_fails_and_the_others_on_the_connection_do_not() {
+    let address = serve(10);
+    let mut client = Client::connect(address);
+    for (owner, (method, path)) in [
+        ("GET", "/short"),
+        ("GET", "/long"),
+        ("HEAD", "/short"),
+        ("HEAD", "/large/70000"),
+        ("GET", "/large/70000"),
+        ("GET", "/large/0"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let request = request(address, method, path, b"");
+        client.connection.start(&request, owner as u64);
+    }
+    let mut failed = BTreeMap::new();
+    let mut answered = Vec::new();
+    for event in client.events(6).unwrap() {
+        match event {
+            Event::Failed { owner, failure } => {
+                failed.insert(owner, failure.outcome);
+            }
+            Event::Answered { owner, .. } => answered.push(owner),
+            other => panic!("{other:?}"),
+        }
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, [2, 3, 4, 5]);
+    assert_eq!(
+        failed,
+        BTreeMap::from([(0, Outcome::Eof), (1, Outcome::Protocol)])
+    );
+    client
+        .connection
+        .start(&request(address, "GET", "/", b""), 9);
+    assert_eq!(statuses(&client.events(1).unwrap()), [(9, 200)]);
 }
 
 #[test]
@@ -251,10 +296,83 @@ fn a_server_that_leaves_loses_no_request() {
     assert!(connections > 5);
 }
 
+/// The server names the last request that it looked at and closes at once: what was on its way to it meets a reset, and
+/// that comes to light with a write.
+#[test]
+fn what_a_server_said_before_it_closed_is_heard_although_a_write_failed() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (greeted, go) = std::sync::mpsc::channel();
+    let server = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        // Its settings, empty.
+        socket.write_all(b"\0\0\0\x04\0\0\0\0\0").unwrap();
+        go.recv().unwrap();
+        // What the client has said by now stays unread.
+        let said = socket.peek(&mut [0; 1024]).unwrap();
+        assert!(said > 24);
+        socket
+            .write_all(b"\0\0\x08\x07\0\0\0\0\0\0\0\0\x01\0\0\0\0")
+            .unwrap();
+    });
+    let mut client = Client::connect(address);
+    let get = request(address, "GET", "/", b"");
+    for owner in 1..=3 {
+        client.connection.start(&get, owner);
+    }
+    client.connection.flush().unwrap();
+    greeted.send(()).unwrap();
+    server.join().unwrap();
+    client.connection.start(&get, 4);
+    // The reset is here as soon as the socket is closed; the first write that meets it says so.
+    let failure = client.connection.flush().unwrap_err();
+    assert_eq!(failure.outcome, Outcome::Reset);
+    let mut events = Vec::new();
+    client
+        .connection
+        .read_last(&mut client.scratch, &mut events);
+    let owners = events.iter().map(|event| match event {
+        Event::Unprocessed { owner, .. } => *owner,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(owners.collect::<Vec<_>>(), [2, 3, 4]);
+    assert_eq!(client.connection.take_owners(), [1]);
+}
+
+/// What comes with the end of the connecting raises no event of its own.
+#[test]
+fn a_server_that_speaks_or_closes_before_the_client_does_is_heard_at_once() {
+    for settings in [None, Some(b"\0\0\0\x04\0\0\0\0\0")] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let setup = Setup {
+            address,
+            tls: None,
+            head_request: false,
+        };
+        let mut connection: Connection = Connection::open(&setup).unwrap();
+        let (mut socket, _) = listener.accept().unwrap();
+        match settings {
+            None => socket.shutdown(std::net::Shutdown::Write).unwrap(),
+            Some(bytes) => socket.write_all(bytes).unwrap(),
+        }
+        // Only now does the client look: its first event is both.
+        let poll = Poll::new().unwrap();
+        poll.add(&connection, 0).unwrap();
+        let (mut ready, mut scratch) = (Vec::new(), vec![0; SCRATCH_BYTES]);
+        poll.wait(Nanos::from_secs(20), &mut ready).unwrap();
+        let mut events = Vec::new();
+        let read = connection.ready(ready[0].hung_up, &mut scratch, &mut events);
+        match settings {
+            None => assert_eq!(read.unwrap_err().outcome, Outcome::Eof),
+            Some(_) => assert_eq!(events, [Event::Connected]),
+        }
+    }
+}
+
 #[test]
 fn a_server_of_http_1_is_named_as_such() {
-    use std::io::{Read as _, Write as _};
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let server = std::thread::spawn(move || {
         let (mut socket, _) = listener.accept().unwrap();

@@ -65,11 +65,24 @@ async fn answer(request: http::Request<h2::RecvStream>, mut respond: SendRespons
     let large = path
         .strip_prefix("/large/")
         .and_then(|text| text.parse().ok());
-    let body = large.map_or(taken, |size: usize| vec![b'x'; size]);
+    let mut body = large.map_or(taken, |size: usize| vec![b'x'; size]);
+    if matches!(path, "/short" | "/long") {
+        body = b"some".to_vec();
+    }
+    let declared = match path {
+        // Neither is what it says.
+        "/short" => body.len() + 5,
+        "/long" => 0,
+        _ => body.len(),
+    };
     let mut response = Response::builder()
         .status(status)
         .header("x-served-by", "h2");
-    response = response.header("content-length", body.len());
+    response = response.header("content-length", declared);
+    if head.method == "HEAD" {
+        let _gone = respond.send_response(response.body(()).unwrap(), true);
+        return;
+    }
     let mut stream = respond
         .send_response(response.body(()).unwrap(), false)
         .unwrap();

@@ -206,6 +206,9 @@ fn bodies_go_both_ways_whole() {
         "const text = 'abcdefghij'.repeat(100000);
          const { length, hash } = http.post(url('post'), text).json();
          console.log(`said ${length} ${hash === hashes.sha256(text, 'hex')}`);
+         // More than TLS takes at once, and less than all windows.
+         const sizes = [60000, 66000, 100000, 200000].map((size) => http.post(url('post'), 'x'.repeat(size)).json().length);
+         console.log(`said ${sizes.join(' ')}`);
          console.log(`said ${http.get(url('large/3000000')).body.length}`);
          console.log(`said ${http.post(url('post')).json().headers['content-length']}`);
          const discarded = http.get(url('large/3000000'), { responseType: 'none' });
@@ -219,12 +222,41 @@ fn bodies_go_both_ways_whole() {
         said,
         [
             "1000000 true",
+            "60000 66000 100000 200000",
             "3000000",
             "0",
             "200 null",
             "true HTTP/2.0",
             "node",
             "node"
+        ]
+    );
+}
+
+#[test]
+// k6 takes a length that is no number (the last two of the first line).
+fn a_body_that_is_not_as_long_as_declared_is_an_error() {
+    let node = Node::start(&[]);
+    let said = node.said(
+        "thresholds: { http_req_failed: ['rate==0.6'] }",
+        "const codes = (paths) => paths.map((path) => { const r = http.get(url(path)); return `${r.status}/${r.error_code}`; }).join(' ');
+         console.log(`said ${codes(['declared/4', 'declared/9', 'declared/3', 'declared/0', 'declared/x', 'declared/'])}`);
+         const short = http.get(url('declared/9'), { responseType: 'none' });
+         console.log(`said ${short.status} ${short.error}`);
+         const head = http.head(url('declared/9'));
+         console.log(`said ${head.status} ${head.headers['Content-Length']} ${head.body.length}`);
+         show(http.get(url('unchanged/9')));
+         show(http.get(url('get')));",
+        &[],
+    );
+    assert_eq!(
+        said,
+        [
+            "200/0 0/1000 0/1000 0/1000 0/1000 0/1000",
+            "0 the server ended the stream 5 bytes short of its content-length",
+            "200 9 0",
+            "304 HTTP/2.0 0",
+            "200 HTTP/2.0 0",
         ]
     );
 }

@@ -7,7 +7,7 @@ use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::Opened;
 use plimsoll_net::connection::Failure;
 use plimsoll_net::h1::Answer;
-use plimsoll_net::h2::{self, Event, Said};
+use plimsoll_net::h2::{self, Ask, Event, Said};
 
 use super::super::exchange::{Exchange, error_of};
 use super::link::{Calls, Carrier, Link, tls_info};
@@ -72,7 +72,12 @@ impl Shared {
         self.is_retired |= exchange.asks_for_close();
         let owner = self.next_owner;
         self.next_owner += 1;
-        let stream = self.connection.start_plain(&exchange.request, body, owner);
+        let ask = Ask {
+            body,
+            is_head: exchange.is_head,
+            owner,
+        };
+        let stream = self.connection.start_plain(&exchange.request, ask);
         self.streams.push(Streaming {
             owner,
             stream,
@@ -226,7 +231,13 @@ impl Client {
             let now = self.clock.now();
             match flushed {
                 Ok(()) => shared.note_written(now),
-                Err(failure) => self.fail(index, &failure, now),
+                Err(failure) => {
+                    // What the server said before it went: most of all which calls it did not look at.
+                    self.shared_news(index, |connection, scratch, sink| {
+                        connection.read_last(scratch, sink);
+                    });
+                    self.fail(index, &failure, now);
+                }
             }
         }
     }
@@ -252,7 +263,13 @@ impl Client {
         }
         match ready {
             Ok(false) => {}
-            Ok(true) => self.opened(index, now),
+            Ok(true) => {
+                self.opened(index, now);
+                if hung_up {
+                    // The close came with the end of the handshake, and no event of its own will tell.
+                    self.shared_ready(index, hung_up);
+                }
+            }
             Err(failure) => self.fail(index, &failure, now),
         }
     }
@@ -299,19 +316,34 @@ impl Client {
 
     /// A connection of HTTP/2 has news.
     pub(super) fn shared_ready(&mut self, index: usize, hung_up: bool) {
+        let news = self.shared_news(index, |connection, scratch, sink| {
+            connection.ready(hung_up, scratch, sink)
+        });
+        match news {
+            None => {}
+            Some(Ok(())) => self.close_unused(index),
+            Some(Err(failure)) => {
+                let now = self.clock.now();
+                self.fail(index, &failure, now);
+            }
+        }
+    }
+
+    /// Lets `read` take what a connection of HTTP/2 has to say, and does what follows from it.
+    fn shared_news<R>(
+        &mut self,
+        index: usize,
+        read: impl FnOnce(&mut h2::Connection<Rc<[u8]>>, &mut [u8], &mut Arriving<'_>) -> R,
+    ) -> Option<R> {
         let begun = self.clock.now();
-        let Some(shared) = shared(&mut self.links, index) else {
-            return;
-        };
+        let shared = shared(&mut self.links, index)?;
         let mut events = std::mem::take(&mut self.events);
         let mut sink = Arriving {
             streams: &mut shared.streams,
             events: &mut events,
             now: begun,
         };
-        let result = shared
-            .connection
-            .ready(hung_up, &mut self.scratch, &mut sink);
+        let result = read(&mut shared.connection, &mut self.scratch, &mut sink);
         let now = self.clock.now();
         shared.heard = now;
         shared.note_written(now);
@@ -330,10 +362,7 @@ impl Client {
             }
         }
         self.events = events;
-        match result {
-            Ok(()) => self.close_unused(index),
-            Err(failure) => self.fail(index, &failure, now),
-        }
+        Some(result)
     }
 
     fn stream_answered(&mut self, index: usize, owner: u64, answer: Answer, now: Nanos) {

@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use plimsoll_core::Outcome;
-
 use super::super::Sink;
 use super::super::frame::{self, FrameHead, flag, kind};
 use super::super::request::EncodedRequest;
-use super::super::streams::Stream;
-use super::{Exchange, LAST_STREAM, Problem, word};
-use crate::connection::Failure;
+use super::super::streams::{Ask, Stream};
+use super::{Exchange, LAST_STREAM, Problem, WINDOW_MAX, word};
 
 /// Bytes of bodies that are made ready beyond what was written: a few times what TLS takes at once.
 pub(super) const AHEAD_MAX: usize = 256 << 10;
@@ -19,26 +16,31 @@ impl Exchange {
     pub(in crate::h2) fn start(&mut self, request: &EncodedRequest, owner: u64) -> u32 {
         let block = self.peer.block(&request.block);
         let body = (!request.body.is_empty()).then(|| Arc::clone(&request.body));
-        self.open(block, body, owner)
+        let ask = Ask {
+            body,
+            is_head: request.is_head,
+            owner,
+        };
+        self.open(block, ask)
     }
 }
 
 impl<B: AsRef<[u8]>> Exchange<B> {
     /// Starts a stream with a header block that leaves no trace in the peer's table.
-    pub(in crate::h2) fn start_plain(&mut self, block: &[u8], body: Option<B>, owner: u64) -> u32 {
+    pub(in crate::h2) fn start_plain(&mut self, block: &[u8], ask: Ask<B>) -> u32 {
         match self.peer.unheard_of_table() {
-            Some(word) => self.open(&[&[word], block].concat(), body, owner),
-            None => self.open(block, body, owner),
+            Some(word) => self.open(&[&[word], block].concat(), ask),
+            None => self.open(block, ask),
         }
     }
 
     #[inline]
-    fn open(&mut self, block: &[u8], body: Option<B>, owner: u64) -> u32 {
+    fn open(&mut self, block: &[u8], ask: Ask<B>) -> u32 {
         let id = self.streams.next_id();
-        let ends = body.is_none();
+        let ends = ask.body.is_none();
         frame::write_headers(id, block, ends, self.peer.frame_max, &mut self.out);
         let window = i64::from(self.peer.initial_window);
-        self.streams.push(Stream::new(id, owner, body, window));
+        self.streams.push(Stream::new(id, ask, window));
         if !ends {
             self.send_bodies();
         }
@@ -93,19 +95,24 @@ impl<B: AsRef<[u8]>> Exchange<B> {
         payload: &[u8],
         sink: &mut impl Sink,
     ) -> Result<(), Problem> {
-        const WINDOW_MAX: i64 = (1 << 31) - 1;
         let more = i64::from(word(payload, "WINDOW_UPDATE is not 4 bytes long")? & LAST_STREAM);
         if head.stream == 0 {
             self.peer.window += more;
-            if more == 0 || self.peer.window > WINDOW_MAX {
-                return Err(Problem::Frame("WINDOW_UPDATE of nothing, or of too much"));
+            if more == 0 {
+                return Err(Problem::Frame("WINDOW_UPDATE of nothing"));
             }
+            if self.peer.window > WINDOW_MAX {
+                return Err(Problem::Flow("WINDOW_UPDATE of too much"));
+            }
+        } else if !self.streams.was_opened(head.stream) {
+            return Err(Problem::Frame(
+                "WINDOW_UPDATE of a stream that was never opened",
+            ));
         } else if let Some(stream) = self.streams.get(head.stream) {
             stream.window += more;
             if more == 0 || stream.window > WINDOW_MAX {
                 let reason = "WINDOW_UPDATE of nothing, or of too much";
-                let failure = Failure::new(Outcome::Protocol, reason);
-                self.fail(head.stream, failure, sink);
+                self.malformed(head.stream, reason, sink);
                 return Ok(());
             }
         }

@@ -49,6 +49,13 @@ function answer(request, response, body) {
       return undefined;
     case 'reset':
       return request.stream.close(Number(number));
+    case 'declared':
+      // Four bytes of body, whatever is said of their number.
+      request.stream.respond({ ':status': 200, 'content-length': number });
+      return request.stream.end(request.method === 'HEAD' ? undefined : 'some');
+    case 'unchanged':
+      request.stream.respond({ ':status': 304, 'content-length': number }, { endStream: true });
+      return undefined;
     case 'trailers':
       response.addTrailers({ 'x-end': '1' });
       return send();
