@@ -63,6 +63,9 @@ pub(crate) struct Point {
     pub(crate) at: f64,
     pub(crate) seconds: f64,
     pub(crate) tally: Tally,
+    /// Attempts that had not ended here and were certainly later than the objective allows already: where requests
+    /// starve, those that end are the lucky ones.
+    pub(crate) overdue: u64,
 }
 
 impl Point {
@@ -102,8 +105,11 @@ impl Point {
             Clause::Errors { ratio } => self.failed_ratio() <= ratio,
             Clause::ResponseTime { quantile, bound_ns } => {
                 let at = self.tally.response_quantile(quantile);
+                let in_time = self.tally.answers_only().count_at_most(bound_ns);
+                let all = self.tally.decided() + self.overdue;
+                let overdue = self.overdue > 0 && (in_time as f64) < quantile * all as f64;
                 at.and_then(Quantile::finite)
-                    .is_some_and(|at| at <= bound_ns)
+                    .is_some_and(|at| at <= bound_ns && !overdue)
             }
         };
         objectives.clauses().iter().all(clause)
@@ -217,12 +223,16 @@ fn samples(run: &Run<'_>, axis: Axis) -> Vec<Point> {
             at: level.size,
             seconds: level.judged.as_secs_f64(),
             tally: level.tally.clone(),
+            overdue: 0,
         };
         return judged.map(point).collect();
     }
     let start = played(run).map(|window| window.start_ns).min();
     let start = start.unwrap_or_default();
-    let point = |window: &Window| {
+    let objectives = run.record.header.plan.objectives.as_ref();
+    let bound = objectives.and_then(Objectives::longest_bound);
+    let windows: Vec<&Window> = played(run).collect();
+    let point = |(index, window): (usize, &&Window)| {
         let seconds = window.length_ns.as_secs_f64();
         Some(Point {
             at: match axis {
@@ -232,9 +242,23 @@ fn samples(run: &Run<'_>, axis: Axis) -> Vec<Point> {
             },
             seconds,
             tally: window.total(),
+            overdue: bound.map_or(0, |bound| {
+                overdue(windows.get(..=index).unwrap_or_default(), bound)
+            }),
         })
     };
-    played(run).filter_map(point).collect()
+    windows.iter().enumerate().filter_map(point).collect()
+}
+
+/// Of what had not ended when the last of these windows did, that part which was not due within `bound` before.
+fn overdue(windows: &[&Window], bound: Nanos) -> u64 {
+    let Some(last) = windows.last() else { return 0 };
+    let recent = windows
+        .iter()
+        .rev()
+        .take_while(|window| window.end_ns() + bound > last.end_ns());
+    let young: u64 = recent.map(|window| window.due_count).sum();
+    last.in_flight_end.saturating_sub(young)
 }
 
 /// Neighbouring samples become one point: counts and histograms add up, places weigh by time.
@@ -256,6 +280,7 @@ fn merged(mut samples: Vec<Point>, axis: Axis, highest: f64) -> Vec<Point> {
                 point.at = weighed / together;
                 point.seconds = together;
                 point.tally.merge(&sample.tally);
+                point.overdue += sample.overdue;
             }
             _ => points.push((key, sample)),
         }
@@ -289,6 +314,7 @@ mod tests {
             at,
             seconds: 1.0,
             tally,
+            overdue: 0,
         }
     }
 
@@ -324,5 +350,34 @@ mod tests {
         assert!(!holds("p95<5ms,errors<1%", 0), "too slow");
         assert!(!holds("p95<20ms,errors<1%", 2), "fails too often");
         assert!(!holds("p95<20ms", 10), "a failure is infinitely late");
+    }
+
+    #[test]
+    fn attempts_that_never_end_hold_nothing() {
+        let window = |second: u64, in_flight_end: u64| Window {
+            start_ns: Nanos::from_secs(second),
+            length_ns: Nanos::from_secs(1),
+            due_count: 100,
+            in_flight_end,
+            ..Window::default()
+        };
+        let windows = [window(0, 50), window(1, 250), window(2, 390)];
+        let of = |count: usize, bound: u64| {
+            let seen: Vec<&Window> = windows.iter().take(count).collect();
+            overdue(&seen, Nanos::from_secs(bound))
+        };
+        assert_eq!([of(1, 1), of(2, 1), of(3, 1), of(3, 2)], [0, 150, 290, 190]);
+        // A hundred were answered in time while as many waited longer than that.
+        let starving = Point {
+            overdue: 100,
+            ..sample(1.0, 100, 0)
+        };
+        let objectives = Objectives::parse("p95<20ms").unwrap();
+        assert!(!starving.holds(&objectives));
+        let one = Point {
+            overdue: 1,
+            ..sample(1.0, 100, 0)
+        };
+        assert!(one.holds(&objectives), "one straggler is no quantile");
     }
 }
