@@ -13,6 +13,7 @@ use http_body_util::{Either, Full};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1::handshake;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
@@ -183,18 +184,8 @@ fn outgoing(
     keep: bool,
 ) -> Request<Incoming> {
     let (mut head, body) = request.into_parts();
-    // The origin form; a client that took us for a forward proxy sends the absolute one.
-    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-    head.uri = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
-    head.version = Version::HTTP_11;
-    remove_hop_by_hop(&mut head.headers);
-    let text = |text: String| HeaderValue::from_str(&text).ok();
-    if !head.headers.contains_key(header::HOST)
-        && let Some(host) = text(upstream.to_string())
-    {
-        head.headers.insert(header::HOST, host);
-    }
-    if let Some(address) = text(client.ip().to_string()) {
+    as_http1(&mut head, upstream);
+    if let Ok(address) = HeaderValue::from_str(&client.ip().to_string()) {
         head.headers.append("x-forwarded-for", address);
     }
     if !keep {
@@ -202,6 +193,30 @@ fn outgoing(
             .insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Request::from_parts(head, body)
+}
+
+/// Makes a request one of HTTP/1.1. Over HTTP/2 its host is part of the address, and its cookies may come one by one
+/// (RFC 9113, sections 8.3.1 and 8.2.3).
+fn as_http1(head: &mut Parts, upstream: SocketAddr) {
+    let host = head.uri.authority().map(ToString::to_string);
+    // The origin form; a client that took us for a forward proxy sends the absolute one.
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    head.uri = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
+    head.version = Version::HTTP_11;
+    remove_hop_by_hop(&mut head.headers);
+    let host = host.unwrap_or_else(|| upstream.to_string());
+    if !head.headers.contains_key(header::HOST)
+        && let Ok(host) = HeaderValue::from_str(&host)
+    {
+        head.headers.insert(header::HOST, host);
+    }
+    let cookies = head.headers.get_all(header::COOKIE).iter();
+    let cookies: Vec<&[u8]> = cookies.map(HeaderValue::as_bytes).collect();
+    if cookies.len() > 1
+        && let Ok(joined) = HeaderValue::from_bytes(&cookies.join(&b"; "[..]))
+    {
+        head.headers.insert(header::COOKIE, joined);
+    }
 }
 
 fn remove_hop_by_hop(headers: &mut HeaderMap) {
@@ -334,3 +349,6 @@ impl Body for Answer {
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests;
