@@ -190,7 +190,8 @@ impl Worker {
             one.is_unflushed = false;
             if let Err(failure) = one.connection.flush() {
                 let mut events = std::mem::take(&mut self.shared.events);
-                one.connection.read_last(&mut self.scratch, &mut events);
+                let scratch = &mut self.scratch;
+                let failure = one.connection.read_last(failure, scratch, &mut events);
                 let now = self.clock.now();
                 self.on_events(token, events, now);
                 self.close_shared(token, &failure, now);

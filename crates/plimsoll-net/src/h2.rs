@@ -217,6 +217,9 @@ impl<B: AsRef<[u8]>> Connection<B> {
         scratch: &mut [u8],
         sink: &mut impl Sink,
     ) -> Result<(), Failure> {
+        if let Some(problem) = self.problem.take() {
+            return Err(problem);
+        }
         let Self {
             transport, session, ..
         } = self;
@@ -237,15 +240,30 @@ impl<B: AsRef<[u8]>> Connection<B> {
         }
     }
 
-    /// Reads what the server said before [`Self::flush`] failed: a server that closes in a hurry says first which requests
-    /// it did not look at. The connection is over all the same.
-    pub fn read_last(&mut self, scratch: &mut [u8], sink: &mut impl Sink) {
+    /// Reads what the server said before [`Self::flush`] failed with `failure`: a server that closes in a hurry says first
+    /// why, and which requests it did not look at. What the connection has failed with is the answer.
+    pub fn read_last(
+        &mut self,
+        failure: Failure,
+        scratch: &mut [u8],
+        sink: &mut impl Sink,
+    ) -> Failure {
         let Self {
             transport, session, ..
         } = self;
-        if transport.is_open() {
-            let take = |bytes: &[u8]| session.read(bytes, sink).map(|()| false);
-            let _over = transport.read(true, scratch, take);
+        // After an error of the protocol nothing more may be read.
+        if failure.outcome == Outcome::Protocol || !transport.is_open() {
+            return failure;
+        }
+        let take = |bytes: &[u8]| session.read(bytes, sink).map(|()| false);
+        match transport.read(true, scratch, take) {
+            Err(told) if told.said.is_some() => told,
+            _ => Failure {
+                said: failure
+                    .said
+                    .or(self.session.exchange.leaves.map(Said::GoAway)),
+                ..failure
+            },
         }
     }
 

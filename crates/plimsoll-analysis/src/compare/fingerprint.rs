@@ -215,11 +215,17 @@ fn of_fact(
     })
 }
 
-/// The request of a URL. The lab chooses ports, and says itself in what variants differ.
+/// The request of a URL. The lab chooses ports, and says itself in what variants differ; what it asks is looked at.
 fn made_by_url(header: &Header) -> String {
     let request = &header.plan.request;
     match &header.lab {
-        Some(lab) => format!("variant {} of {}", lab.variant, lab.experiment),
+        Some(lab) => {
+            let asked = match &header.script {
+                Some(script) => format!("script SHA-256 {}…", digits(&script.sha256)),
+                None => format!("{} {}", request.method, path(&request.url)),
+            };
+            format!("variant {} of {}, {asked}", lab.variant, lab.experiment)
+        }
         None if request.is_script() => String::new(),
         None => format!("{} {}", request.method, request.url),
     }
@@ -234,11 +240,20 @@ fn script(header: &Header) -> String {
     let name = request.url.rsplit('/').next().unwrap_or_default();
     match &header.script {
         Some(script) => {
-            let digits: String = script.sha256.chars().take(DIGITS).collect();
-            format!("{name}, SHA-256 {digits}…")
+            format!("{name}, SHA-256 {}…", digits(&script.sha256))
         }
         None => format!("{name}, content not recorded"),
     }
+}
+
+fn digits(sha256: &str) -> &str {
+    sha256.get(..DIGITS).unwrap_or(sha256)
+}
+
+/// Of a URL, without the address.
+fn path(url: &str) -> &str {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    host.find('/').and_then(|at| host.get(at..)).unwrap_or("/")
 }
 
 fn script_options(header: &Header) -> String {

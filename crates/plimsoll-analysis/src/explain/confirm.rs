@@ -71,10 +71,12 @@ impl Knob {
     }
 }
 
-/// The knobs that move what `cause` names, the most direct one first. A stub takes any limit out of the way that lies
-/// inside a tier, but not how the tier takes its connections.
-pub fn knobs(cause: Cause) -> &'static [Knob] {
-    match cause {
+/// The knobs of the named tier that move this limit, the most direct one first. A stub takes any limit out of the way that
+/// lies inside a tier, but not how the tier takes its connections.
+pub fn knobs(limit: &Limit) -> &'static [Knob] {
+    match limit.cause {
+        // Without a process the tier is the one that waits, and what it waits for is no tier of the experiment.
+        Cause::Downstream if limit.process.is_none() => &[],
         Cause::ConnectionSlots => &[Knob::Slots, Knob::Connections],
         Cause::Pool => &[Knob::Pool],
         Cause::CpuQuota | Cause::Cpu | Cause::PinnedThread | Cause::EventLoop => {
@@ -94,13 +96,14 @@ fn moved(before: &LabSetup, after: &LabSetup) -> Option<Moved> {
     if !follows(before, after) && !follows(after, before) {
         return None;
     }
+    // A stub may differ in anything, and is the one change all the same.
     let all = [
+        Knob::Stub,
         Knob::Slots,
         Knob::Connections,
         Knob::Pool,
         Knob::Cpu,
         Knob::Instances,
-        Knob::Stub,
     ];
     let instances = |setup: &LabSetup, tier: &str| -> Vec<TierSetup> {
         setup
@@ -142,7 +145,7 @@ pub fn confirm(limit: &Limit, before: &Record, after: &Record) -> Option<Limit> 
     let is_valid = after.verdict.as_ref().is_none_or(|verdict| verdict.valid);
     // What gives way in a stub says nothing about the tier.
     let is_real = moved.knob != Knob::Stub || moved.to > moved.from;
-    if !of_limit || !is_valid || !is_real || !knobs(limit.cause).contains(&moved.knob) {
+    if !of_limit || !is_valid || !is_real || !knobs(limit).contains(&moved.knob) {
         return None;
     }
     let (follows, text) = judged(limit.cause, &moved, before, after);
@@ -173,7 +176,7 @@ fn failures_of(cause: Cause) -> &'static [Outcome] {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Follows {
     AsPredicted,
-    /// It carries more than before and less than predicted, after a limit was lifted.
+    /// It carries more than before, but not what was predicted, or the next limit is too near to tell.
     PartOfTheWay,
     Not,
 }
@@ -229,9 +232,20 @@ fn predicted(peak: f64, moved: &Moved, before: &Record) -> Option<f64> {
 fn by_rate(was: f64, is: f64, moved: &Moved, predicted: Option<f64>) -> (Follows, String) {
     let risen = (1.0 + RATE_WITHIN) * was;
     let rises = moved.to > moved.from && is > risen;
+    let lowered = moved.to < moved.from;
     let (follows, expected) = match predicted {
-        Some(rate) if (ratio(is, rate) - 1.0).abs() <= RATE_WITHIN => (Follows::AsPredicted, rate),
-        Some(rate) if rises && is < rate => (Follows::PartOfTheWay, rate),
+        Some(rate) if (ratio(is, rate) - 1.0).abs() <= RATE_WITHIN => {
+            // The next limit may be so near that nothing more can be seen of the lifted one.
+            let follows = if lowered || rises {
+                Follows::AsPredicted
+            } else {
+                Follows::PartOfTheWay
+            };
+            (follows, rate)
+        }
+        Some(rate) if rises && (is < rate || moved.knob == Knob::Stub) => {
+            (Follows::PartOfTheWay, rate)
+        }
         Some(rate) => (Follows::Not, rate),
         None if rises => (Follows::AsPredicted, risen),
         None => (Follows::Not, risen),

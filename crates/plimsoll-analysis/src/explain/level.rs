@@ -1,5 +1,6 @@
 //! Levels of a record as the few figures that attribution needs.
 
+use plimsoll_core::objective::Clause;
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::Record;
 use plimsoll_core::step::{Phase, StepLoad};
@@ -16,7 +17,7 @@ pub(super) struct Level {
     /// In flight of a closed loop, or its virtual users; `None` where arrivals come at their own times.
     pub(super) closed: Option<u32>,
     pub(super) state: LevelState,
-    /// Its own attempts break the objective, whoever judged it or not.
+    /// Its own attempts break a response-time objective, whether anybody judged it or not.
     pub(super) late: bool,
     pub(super) start: Nanos,
     pub(super) end: Nanos,
@@ -147,9 +148,7 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
             StepLoad::Open { .. } => None,
         },
         state,
-        late: objectives(record, &tally)
-            .iter()
-            .any(|clause| clause.judgement == Judgement::Fail),
+        late: is_late(record, &tally),
         start: first.start_ns,
         end: last.end_ns(),
         offered: due as f64 / seconds,
@@ -159,6 +158,16 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
         growth: last.in_flight_mean - first.in_flight_mean,
         tally,
         windows: windows.iter().map(|w| facts(w, bound)).collect(),
+    })
+}
+
+fn is_late(record: &Record, tally: &Tally) -> bool {
+    let asked = record.header.plan.objectives.iter();
+    let clauses = asked.flat_map(Objectives::clauses);
+    let judged = objectives(record, tally);
+    let mut each = clauses.zip(&judged);
+    each.any(|(clause, result)| {
+        matches!(clause, Clause::ResponseTime { .. }) && result.judgement == Judgement::Fail
     })
 }
 

@@ -61,10 +61,13 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
     let failing = levels_where(levels, |level| {
         (counts(level) || (open.is_empty() && level.closed.is_some())) && has_failures(level)
     });
-    // Nobody judges the levels of a closed loop outside a search: their own answers do.
+    // Nobody judges the levels of a closed loop outside a search: their own answers do. What was disturbed below a number
+    // of users that was held later is not the limit.
+    let held_users = levels.iter().filter(|level| !level.late);
+    let held_users = held_users.filter_map(|level| level.closed).max();
     let late = levels_where(levels, |level| {
-        let failed = level.state == LevelState::Fail || (open.is_empty() && level.late);
-        (counts(level) || level.closed.is_some()) && failed
+        let own = open.is_empty() && level.late && level.closed > held_users;
+        (counts(level) || level.closed.is_some()) && (level.state == LevelState::Fail || own)
     });
     let with = |sign, high: Vec<usize>| {
         let low = low(levels, &high, peak);
@@ -106,7 +109,11 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
     } else {
         None
     };
-    let held = levels.iter().filter(|level| is_clean(level));
+    let in_time = |level: &&Level| !(open.is_empty() && level.late);
+    let held = levels
+        .iter()
+        .filter(|level| is_clean(level))
+        .filter(in_time);
     let held = held.map(|level| level.ok).fold(clean_rate, f64::max);
     (found, if open.is_empty() { held } else { clean_rate })
 }

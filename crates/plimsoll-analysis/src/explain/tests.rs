@@ -560,3 +560,26 @@ fn closed_loops_that_break_the_objective_have_given_way() {
     record.header.plan.objectives = None;
     assert_eq!(explained(&record).limit.cause, Cause::NotReached);
 }
+
+#[test]
+fn few_users_that_were_disturbed_are_no_limit_where_more_were_held() {
+    let quick = Service {
+        capacity: 20_000.0,
+        base: Nanos::from_millis(5),
+        ..Service::default()
+    };
+    let slow = Service {
+        base: Nanos::from_millis(300),
+        ..quick.clone()
+    };
+    let mut record = search(&quick, &[], true);
+    let late = search(&slow, &[], true);
+    let is_disturbed = |level: u32| level <= 2;
+    record.windows.retain(|window| !is_disturbed(window.level));
+    let disturbed = late
+        .windows
+        .iter()
+        .filter(|window| is_disturbed(window.level));
+    record.windows.extend(disturbed.cloned());
+    assert_eq!(explained(&record).limit.cause, Cause::NotReached);
+}

@@ -15,7 +15,7 @@ pub struct ScriptSetup {
     /// The load, one entry in words for each scenario; absent where the plan's load says it all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scenarios: Vec<String>,
-    /// Options that were said outside of the script, by flag, variable or file, other than the load.
+    /// Options that were said outside of the script, by flag, variable or file, other than the load; of free text a digest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
     /// What `-e` gave it: addresses and numbers as they are; of anything else, which may be a secret, the first digits

@@ -295,7 +295,7 @@ pub const KEYS: &[Key] = &[
         Section::Test,
         "stages",
         "[{ target = 100, duration = \"20s\" }]",
-        "closed load of virtual users, as stages of k6: a script is made of them",
+        "closed load of virtual users, as stages of k6: a script is made of them, which finds its address in __ENV.URL",
     ),
     key(
         Section::Test,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use plimsoll_core::plan::Request;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::connection::{SCRATCH_BYTES, Setup};
-use plimsoll_net::h2::{Ask, Connection, EncodedRequest, Event, Sink, write_field};
+use plimsoll_net::h2::{Ask, Connection, EncodedRequest, Event, Said, Sink, write_field};
 use plimsoll_net::poll::Poll;
 use plimsoll_net::{Failure, Target};
 
@@ -328,9 +328,13 @@ fn what_a_server_said_before_it_closed_is_heard_although_a_write_failed() {
     let failure = client.connection.flush().unwrap_err();
     assert_eq!(failure.outcome, Outcome::Reset);
     let mut events = Vec::new();
-    client
+    let failure = client
         .connection
-        .read_last(&mut client.scratch, &mut events);
+        .read_last(failure, &mut client.scratch, &mut events);
+    assert!(
+        matches!(failure.said, Some(Said::GoAway(_))),
+        "{failure:?}: why it left, so that nobody takes the request for one that it never saw"
+    );
     let owners = events.iter().map(|event| match event {
         Event::Unprocessed { owner, .. } => *owner,
         other => panic!("{other:?}"),

@@ -63,8 +63,8 @@ pub(crate) struct Point {
     pub(crate) at: f64,
     pub(crate) seconds: f64,
     pub(crate) tally: Tally,
-    /// Attempts that had not ended here and were certainly later than the objective allows already: where requests
-    /// starve, those that end are the lucky ones.
+    /// Attempts that became later here than the objective allows, and had not ended: where requests starve, those that
+    /// end are the lucky ones.
     pub(crate) overdue: u64,
 }
 
@@ -232,6 +232,10 @@ fn samples(run: &Run<'_>, axis: Axis) -> Vec<Point> {
     let objectives = run.record.header.plan.objectives.as_ref();
     let bound = objectives.and_then(Objectives::longest_bound);
     let windows: Vec<&Window> = played(run).collect();
+    let overdue_by = |count: usize| {
+        let seen = windows.get(..count).unwrap_or_default();
+        bound.map_or(0, |bound| overdue(seen, bound))
+    };
     let point = |(index, window): (usize, &&Window)| {
         let seconds = window.length_ns.as_secs_f64();
         Some(Point {
@@ -242,9 +246,8 @@ fn samples(run: &Run<'_>, axis: Axis) -> Vec<Point> {
             },
             seconds,
             tally: window.total(),
-            overdue: bound.map_or(0, |bound| {
-                overdue(windows.get(..=index).unwrap_or_default(), bound)
-            }),
+            // Those of before have been counted, and are again when they end.
+            overdue: overdue_by(index + 1).saturating_sub(overdue_by(index)),
         })
     };
     windows.iter().enumerate().filter_map(point).collect()

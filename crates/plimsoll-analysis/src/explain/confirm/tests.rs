@@ -81,7 +81,7 @@ fn limit(cause: Cause) -> Limit {
     Limit {
         cause,
         tier: Some("proxy".to_owned()),
-        process: None,
+        process: Some("proxy (pid 1)".to_owned()),
         confidence: Confidence::Supported,
         ceiling_per_s: None,
         evidence: Vec::new(),
@@ -295,4 +295,41 @@ fn what_gives_way_in_a_stub_is_not_confirmed_by_the_tier() {
     let whole = record("whole", None, &[], tier(64.0, 0.5), 400, Outcome::Dropped);
     let is = record("stub", Some("whole"), change, stub, 900, Outcome::Dropped);
     assert_eq!(confirm(&limit(Cause::Downstream), &is, &whole), None);
+}
+
+#[test]
+fn a_stub_is_the_change_whatever_else_it_has() {
+    let whole = record("whole", None, &[], tier(64.0, 0.25), 400, Outcome::Dropped);
+    let stub = TierSetup {
+        stubbed: true,
+        ..tier(64.0, 1.0)
+    };
+    let change = &["tiers.proxy.stubbed: not set → true"];
+    let is = record("stub", Some("whole"), change, stub, 900, Outcome::Dropped);
+    let found = confirm(&limit(Cause::Lock), &whole, &is).unwrap();
+    assert_eq!(
+        found.confidence,
+        Confidence::Confirmed,
+        "{:?}",
+        found.evidence
+    );
+    // Who waits for something unseen is not the one to be stubbed.
+    let mut unseen = limit(Cause::Downstream);
+    unseen.process = None;
+    assert_eq!(confirm(&unseen, &whole, &is), None);
+}
+
+#[test]
+fn a_next_limit_that_is_near_proves_nothing() {
+    let lifted = Moved {
+        tier: "app".to_owned(),
+        knob: Knob::Stub,
+        from: 0.0,
+        to: 1.0,
+    };
+    let follows = |is: f64, predicted: f64| by_rate(400.0, is, &lifted, Some(predicted)).0;
+    assert_eq!(follows(400.0, 450.0), Follows::PartOfTheWay);
+    assert_eq!(follows(600.0, 620.0), Follows::AsPredicted);
+    assert_eq!(follows(600.0, 900.0), Follows::PartOfTheWay);
+    assert_eq!(follows(400.0, 900.0), Follows::Not);
 }

@@ -233,10 +233,12 @@ impl Client {
                 Ok(()) => shared.note_written(now),
                 Err(failure) => {
                     // What the server said before it went: most of all which calls it did not look at.
-                    self.shared_news(index, |connection, scratch, sink| {
-                        connection.read_last(scratch, sink);
+                    let told = self.shared_news(index, |connection, scratch, sink| {
+                        connection.read_last(failure, scratch, sink)
                     });
-                    self.fail(index, &failure, now);
+                    if let Some(failure) = told {
+                        self.fail(index, &failure, now);
+                    }
                 }
             }
         }

@@ -166,6 +166,11 @@ fn target(args: &CompareArgs, name: String, text: String) -> Result<Target> {
         let asked = script::parse(&text, args)?;
         let loaded = script::loaded(&asked, 0, false, None)?;
         let length = if args.live.find {
+            if loaded.script.scenarios.iter().count() > 1 {
+                bail!(
+                    "`{text}` has several scenarios, and a search varies one: leave one in its options"
+                );
+            }
             within()?
         } else {
             script::longest(&loaded)
@@ -248,11 +253,14 @@ fn time_for(args: &CompareArgs, series: &Series) -> Nanos {
     let before = if args.live.find {
         SELF_CHECK
     } else {
-        let each = series.targets.iter();
-        Nanos(
-            each.map(|target| (warm_up(target.length) + BETWEEN).0)
-                .sum(),
-        )
+        let each = series.targets.iter().map(|target| {
+            let stop = match target.test {
+                Test::Script(_) => script::WARM_STOP,
+                Test::Url(_) => Nanos::ZERO,
+            };
+            (warm_up(target.length) + stop + BETWEEN).0
+        });
+        Nanos(each.sum())
     };
     before + time_left(series, 0)
 }
@@ -423,6 +431,8 @@ fn play(args: &CompareArgs, target: &Target, one: &One<'_>) -> Result<Loaded> {
             if args.live.find {
                 let mut find = FindArgs {
                     output: kept,
+                    // Who let the first run go to another host let all of them.
+                    yes: args.live.yes || !target.runs.is_empty(),
                     ..script_find_args(args, asked)
                 };
                 find.request.with.seed = Some(one.seed);

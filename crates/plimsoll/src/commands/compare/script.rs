@@ -25,7 +25,7 @@ use crate::{plan, script};
 /// Most virtual users of a warm-up, which is no load test.
 const WARM_VUS_MAX: u32 = 10;
 /// How long iterations of a warm-up may go on after it.
-const WARM_STOP: Nanos = Nanos::from_secs(5);
+pub(super) const WARM_STOP: Nanos = Nanos::from_secs(5);
 
 /// Whether a target is a script, alone or with flags: `before.js`, `shop.js -e BASE=http://127.0.0.1:3001`.
 pub(super) fn is_script(target: &str) -> bool {
@@ -37,7 +37,7 @@ pub(super) fn is_script(target: &str) -> bool {
 pub(super) fn parse(target: &str, args: &CompareArgs) -> Result<ScriptArgs> {
     let mut asked = words_of(target)?;
     refuse_flags(target, &asked)?;
-    if args.live.find && !asked.flags.is_empty() {
+    if args.live.find && has_options(&asked) {
         bail!(
             "--find decides the load of `{target}`; say other options in the script, and -e alone beside it"
         );
@@ -55,6 +55,14 @@ pub(super) fn parse(target: &str, args: &CompareArgs) -> Result<ScriptArgs> {
     asked.flags.push(no_thresholds);
     asked.quiet = true;
     Ok(asked)
+}
+
+/// Whether it says more than which script and what is in its environment.
+fn has_options(asked: &ScriptArgs) -> bool {
+    !asked.flags.is_empty()
+        || asked.config.is_some()
+        || asked.system_env
+        || asked.strictness != ScriptArgs::default().strictness
 }
 
 /// Words as a shell would see them; a file whose name has spaces may stand alone.
@@ -147,9 +155,9 @@ pub(super) fn loaded(
     Ok(loaded)
 }
 
-/// Until no iteration starts any more; one that counts its iterations may be over before.
+/// Until the last iteration is interrupted; they may all be over before.
 pub(super) fn longest(loaded: &Loaded) -> Nanos {
-    script::longest(loaded)
+    loaded.script.scenarios.longest_ns()
 }
 
 /// What makes two sides the same: content and options, load, and environment.
@@ -185,10 +193,10 @@ pub(super) fn warm_up(
     interrupt: &Arc<AtomicBool>,
 ) -> Result<()> {
     let script = Arc::get_mut(&mut loaded.script).context("the script is in use")?;
+    let share = WARM_VUS_MAX / (script.scenarios.iter().count().max(1) as u32);
     let few = |scenario: &Scenario| Scenario {
         executor: Executor::ConstantVus {
-            vus: NonZeroU32::new(scenario.executor.vus_max().min(WARM_VUS_MAX))
-                .unwrap_or(NonZeroU32::MIN),
+            vus: NonZeroU32::new(scenario.executor.vus_max().min(share)).unwrap_or(NonZeroU32::MIN),
             duration_ns: length,
         },
         start_ns: Nanos::ZERO,

@@ -8,6 +8,7 @@ use plimsoll_analysis::explain::{self, Knob};
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::{Cause, Confidence, Limit};
 use plimsoll_lab::experiment::{Tier, Variant};
+use plimsoll_lab::tiers;
 
 use super::plan::{Plan, Run};
 use super::play::Played;
@@ -115,6 +116,9 @@ fn moved(variant: &Variant, limit: &Limit, record: &Record) -> Result<Variant, S
     confirming.base = Some(variant.name.clone());
     confirming.changes = vec![change];
     confirming.probe = true;
+    // A stub may have another share than the tier.
+    let cores = tiers::machine_cores().map_err(|error| error.to_string())?;
+    tiers::check_shares(&confirming, cores.len()).map_err(|error| format!("{cause}: {error}"))?;
     Ok(confirming)
 }
 
@@ -122,7 +126,7 @@ fn moved(variant: &Variant, limit: &Limit, record: &Record) -> Result<Variant, S
 fn turn(tier: &mut Tier, limit: &Limit, failed: f64) -> Result<String, String> {
     let cause = explain::cause_name(limit.cause);
     let factor = if failed >= FAILING { LIFT } else { LOWER };
-    for knob in explain::knobs(limit.cause) {
+    for knob in explain::knobs(limit) {
         let change = match knob {
             Knob::Slots | Knob::Connections | Knob::Pool => {
                 let Some(value) = tier.limits.get(knob.name()).copied() else {
@@ -161,9 +165,13 @@ fn turn(tier: &mut Tier, limit: &Limit, failed: f64) -> Result<String, String> {
         };
         return Ok(format!("tiers.{}.{change}", tier.name));
     }
+    let stub = if explain::knobs(limit).contains(&Knob::Stub) {
+        format!("a `stub` of {}, or ", tier.name)
+    } else {
+        String::new()
+    };
     Err(format!(
-        "{cause}: the file has no knob for it; a `stub` of {}, or a variant that moves it and nothing else, would decide",
-        tier.name
+        "{cause}: the file has no knob for it; {stub}a variant that moves it and nothing else would decide"
     ))
 }
 

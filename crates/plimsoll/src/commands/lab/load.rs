@@ -75,9 +75,9 @@ pub(super) fn test(variant: &Variant, filler: &Filler, seed: u64, folder: &Path)
                 .and_then(|()| std::fs::write(&path, text))
                 .with_context(|| format!("write {}", path.display()))?;
             let path = std::path::absolute(&path).context("find the working folder")?;
-            Ok(Test::Script(Box::new(script_args(
-                &path, variant, filler, seed,
-            )?)))
+            let mut args = script_args(&path, variant, filler, seed)?;
+            args.env.push((URL.to_owned(), request.url));
+            Ok(Test::Script(Box::new(args)))
         }
     }
 }
@@ -244,6 +244,9 @@ fn script_args(path: &Path, variant: &Variant, filler: &Filler, seed: u64) -> Re
     })
 }
 
+/// The variable that a script made of stages has its address in: ports are chosen anew, and the script stays the same.
+const URL: &str = "URL";
+
 /// The script that a person would write for these stages.
 fn script_of(variant: &Variant, request: &Request, stages: &[Stage], think: Nanos) -> String {
     let method = request.method.as_deref().unwrap_or("GET");
@@ -266,10 +269,9 @@ fn script_of(variant: &Variant, request: &Request, stages: &[Stage], think: Nano
     let _infallible = write!(
         script,
         "  ],\n  insecureSkipTLSVerify: {},\n}};\n\nexport default function () {{\n  \
-         const answer = http.request({}, {}, {}, {});\n",
+         const answer = http.request({}, __ENV.{URL}, {}, {});\n",
         variant.test.insecure,
         serde_json::json!(method),
-        serde_json::json!(request.url),
         serde_json::json!(request.body),
         serde_json::Value::Object(params),
     );

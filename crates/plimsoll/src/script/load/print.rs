@@ -74,7 +74,7 @@ pub(super) fn setup(
         files_count,
         scenarios: scenarios(options),
         options: said_outside
-            .map(|(spec, value, _)| (spec.name.to_owned(), value))
+            .map(|(spec, value, _)| (spec.name.to_owned(), kept(spec.kind, value)))
             .collect(),
         environment: env
             .iter()
@@ -96,6 +96,14 @@ fn scenarios(options: &Options) -> Vec<String> {
             Vec::new()
         }
         all => all.iter().map(|scenario| scenario.describe()).collect(),
+    }
+}
+
+/// What is free text may be a secret, such as the key of `tlsAuth`.
+fn kept(kind: Kind, value: String) -> String {
+    match kind {
+        Kind::Text | Kind::Texts | Kind::TextMap | Kind::Json => shown(&value),
+        _ => value,
     }
 }
 
@@ -157,6 +165,9 @@ mod tests {
             let shown = shown(secret);
             assert!(shown.starts_with("sha256:") && shown.len() == 19, "{shown}");
         }
+        let key = "[{\"cert\":\"…\",\"key\":\"-----BEGIN PRIVATE KEY-----\"}]";
+        assert!(kept(Kind::Json, key.to_owned()).starts_with("sha256:"));
+        assert_eq!(kept(Kind::Count, "5".to_owned()), "5");
         // As `printf hunter2 | sha256sum` begins.
         assert_eq!(shown("hunter2"), "sha256:f52fbd32b2b3");
     }
