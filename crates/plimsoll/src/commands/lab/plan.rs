@@ -19,6 +19,8 @@ use crate::machine;
 const QUICK: Nanos = Nanos::from_secs(8 * 60);
 /// A warm-up ends after this time even if the requests are not all done (DESIGN section 7).
 pub(super) const WARM_UP_LONGEST: Nanos = Nanos::from_secs(10);
+/// Users finish what they have begun when their time is over; measured: 5 s where little waits, 20 s where all do.
+const USERS_END_ESTIMATE: Nanos = Nanos::from_secs(10);
 /// From the order to end until every process is gone.
 const END_ESTIMATE: Nanos = Nanos::from_millis(500);
 
@@ -123,7 +125,11 @@ fn around(variant: &Variant) -> Nanos {
     let after = variant.test.after.as_ref();
     let drain = after.filter(|after| !after.backlog.is_empty());
     let drain = drain.map_or(Nanos::ZERO, |after| after.within);
-    tiers::start_estimate(variant) + warm_up + drain + END_ESTIMATE
+    let users = match variant.test.load {
+        Load::Stages { .. } | Load::Script(_) => USERS_END_ESTIMATE,
+        Load::Url { .. } | Load::Find { .. } => Nanos::ZERO,
+    };
+    tiers::start_estimate(variant) + warm_up + users + drain + END_ESTIMATE
 }
 
 /// Shortens loads so that all runs together take no longer than `--quick` may.

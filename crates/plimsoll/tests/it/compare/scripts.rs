@@ -52,7 +52,7 @@ fn scripts_are_played_in_turns_and_told_apart_by_their_content() {
     let (code, stdout, stderr) = plimsoll(&folder, &args);
     assert!(matches!(code, 0 | 3), "{code} {stdout}{stderr}");
     assert!(
-        stderr.contains("1 pair of 2 variants, 2 runs of at most 1"),
+        stderr.contains("1 pair of 2 variants, 2 runs of at most 31.0 s;"),
         "{stderr}"
     );
     assert!(stderr.contains("B        after.js"), "{stderr}");
