@@ -124,6 +124,34 @@ fn header_says_the_set_up(record: &str, run: &str) {
     );
 }
 
+/// Plays the experiment once with `--confirm`, and holds its first limit against `cause`; `None` where a gate failed on a busy
+/// machine, which withholds the cause, and so there is nothing to confirm.
+fn confirmed(folder: &Folder, path: &str, cause: &str) -> Option<serde_json::Value> {
+    let args = [
+        "lab",
+        path,
+        "--repeat",
+        "1",
+        "--confirm",
+        "-o",
+        "out",
+        "--format",
+        "json",
+    ];
+    let (code, stdout, stderr) = plimsoll(folder, &args);
+    assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
+    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let limit = &document["variants"][0]["first_limit"]["limit"];
+    if code == 3 {
+        assert!(limit.is_null(), "{limit}");
+        return None;
+    }
+    assert!(stderr.contains("--confirm adds one run"), "{stderr}");
+    assert_eq!(limit["cause"], cause, "{limit}");
+    assert_eq!(limit["confidence"], "confirmed", "{limit}");
+    Some(document)
+}
+
 /// Forty-eight connections that each take two of 64 slots: with a variant that lifts them, or a run that
 /// `--confirm` adds, the slots are confirmed.
 #[test]
@@ -136,29 +164,9 @@ fn a_suspected_limit_is_moved_and_confirmed() {
         .replace("duration = \"2s\"", "duration = \"5s\"");
     let (shared, _) = text.split_once("[variants.A]").unwrap();
     let path = experiment(&folder, shared);
-    let args = [
-        "lab",
-        &path,
-        "--repeat",
-        "1",
-        "--confirm",
-        "-o",
-        "out",
-        "--format",
-        "json",
-    ];
-    let (code, stdout, stderr) = plimsoll(&folder, &args);
-    assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
-    assert!(stderr.contains("--confirm adds one run"), "{stderr}");
-    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    let limit = &document["variants"][0]["first_limit"]["limit"];
-    if code == 3 {
-        // A gate that failed on a busy machine withholds the cause, and so there is nothing to confirm.
-        assert!(limit.is_null(), "{limit}");
+    let Some(document) = confirmed(&folder, &path, "connection_slots") else {
         return;
-    }
-    assert_eq!(limit["cause"], "connection_slots", "{limit}");
-    assert_eq!(limit["confidence"], "confirmed", "{limit}");
+    };
     let added = &document["variants"][1];
     assert_eq!(added["name"], "base-confirm");
     assert_eq!(added["changes"][0], "tiers.proxy.limits.slots: 64 → 1024");
@@ -197,27 +205,9 @@ slo = "p99<250ms"
 "#;
     let folder = Folder::new();
     let path = experiment(&folder, SHOP);
-    let args = [
-        "lab",
-        &path,
-        "--repeat",
-        "1",
-        "--confirm",
-        "-o",
-        "out",
-        "--format",
-        "json",
-    ];
-    let (code, stdout, stderr) = plimsoll(&folder, &args);
-    assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
-    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    let limit = &document["variants"][0]["first_limit"]["limit"];
-    if code == 3 {
-        assert!(limit.is_null(), "{limit}");
+    let Some(document) = confirmed(&folder, &path, "downstream") else {
         return;
-    }
-    assert_eq!(limit["cause"], "downstream", "{limit}");
-    assert_eq!(limit["confidence"], "confirmed", "{limit}");
+    };
     let added = &document["variants"][1];
     assert_eq!(added["changes"][0], "tiers.stock.stubbed: not set → true");
 }

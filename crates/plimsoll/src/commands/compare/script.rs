@@ -15,8 +15,7 @@ use plimsoll_observe::Watch;
 
 use super::terms::kept_in;
 use crate::args::{ArrivalsArg, CompareArgs, OutputArgs};
-use crate::commands::find::script::refuse_of_urls;
-use crate::exit::{Exit, Failure};
+use crate::commands::find::script::{refuse_of_urls, refuse_the_dead};
 use crate::script::args::{self, ScriptArgs, names_script};
 use crate::script::load::{self, Loaded};
 use crate::session::Session;
@@ -210,18 +209,7 @@ pub(super) fn warm_up(
     for window in &session.record.windows {
         tally.merge(&window.total());
     }
-    if tally.attempts() == 0 || tally.answers() > 0 {
-        return Ok(());
-    }
-    let kinds: Vec<String> = tally
-        .occurred()
-        .map(|(outcome, class)| format!("{} {}", class.count, outcome.name()))
-        .collect();
-    let message = format!(
-        "no request of the script got an answer: {}; is the address that it calls right, and is the service running?",
-        kinds.join(", ")
-    );
-    Err(Failure::new(Exit::Unreachable, message).into())
+    refuse_the_dead(&tally, "script")
 }
 
 #[cfg(test)]

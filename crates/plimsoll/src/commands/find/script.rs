@@ -333,7 +333,7 @@ fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
         tally.merge(&window.total());
         session.window(window)
     })?;
-    refuse_the_dead(&tally)?;
+    refuse_the_dead(&tally, "trial")?;
     let Some(MeanIteration { requests, duration }) = levels.iteration() else {
         if levels.iterations() == 0 {
             bail!(
@@ -353,8 +353,8 @@ fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
 }
 
 /// Where nothing answers there is nothing to search for. Answers that are all errors are left to the warm-up:
-/// a service may need some before it works.
-fn refuse_the_dead(tally: &Tally) -> Result<()> {
+/// a service may need some before it works. `what` sent the requests.
+pub(in crate::commands) fn refuse_the_dead(tally: &Tally, what: &str) -> Result<()> {
     if tally.attempts() == 0 || tally.answers() > 0 {
         return Ok(());
     }
@@ -363,7 +363,7 @@ fn refuse_the_dead(tally: &Tally) -> Result<()> {
         .map(|(outcome, class)| format!("{} {}", class.count, outcome.name()))
         .collect();
     let message = format!(
-        "no request of the trial got an answer: {}; is the address that the script calls right, and does the \
+        "no request of the {what} got an answer: {}; is the address that the script calls right, and does the \
          service run?",
         kinds.join(", ")
     );

@@ -19,7 +19,7 @@ use crate::machine;
 const QUICK: Nanos = Nanos::from_secs(8 * 60);
 /// A warm-up ends after this time even if the requests are not all done (DESIGN section 7).
 pub(super) const WARM_UP_LONGEST: Nanos = Nanos::from_secs(10);
-/// Users finish what they have begun when their time is over; measured: 5 s where little waits, 20 s where all do.
+/// Users finish what they have begun when their time is over; measured in server-limits: 3 to 21 s.
 const USERS_END_ESTIMATE: Nanos = Nanos::from_secs(10);
 /// From the order to end until every process is gone.
 const END_ESTIMATE: Nanos = Nanos::from_millis(500);
