@@ -210,6 +210,13 @@ fn covers(case: &Case, first: &Finding, second: &Finding) -> bool {
         (Cause::ConnectionSlots, _)
         | (Cause::Rule, Cause::Pool | Cause::Downstream | Cause::Lock)
         | (Cause::Downstream, Cause::Downstream) => true,
+        (Cause::Pool, Cause::CpuQuota | Cause::PinnedThread | Cause::EventLoop | Cause::Cpu) => {
+            let full = case
+                .tiers
+                .iter()
+                .find(|t| second.tier.as_ref() == Some(&t.name));
+            full.is_some_and(|tier| case.was_idle(tier, cause::given_up))
+        }
         (Cause::Memory | Cause::CpuQuota, Cause::PinnedThread | Cause::Cpu)
         | (Cause::PinnedThread | Cause::EventLoop, Cause::Cpu | Cause::Lock)
         | (Cause::Cpu | Cause::Disk | Cause::Pool, Cause::Lock) => same_tier,

@@ -9,6 +9,7 @@ mod disk;
 pub(crate) mod documents;
 mod fixture;
 mod http;
+mod link;
 mod list;
 mod listener;
 mod listing;

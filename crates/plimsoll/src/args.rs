@@ -326,9 +326,9 @@ pub(crate) struct ReportArgs {
     #[arg(value_name = "RECORD", required = true)]
     pub(crate) records: Vec<PathBuf>,
 
-    /// Write the page here
-    #[arg(short = 'o', long, value_name = "FILE", default_value = "report.html")]
-    pub(crate) out: PathBuf,
+    /// Write the page here [default: report.html, in the folder if one is named, else in this one]
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use plimsoll_core::record::{HostSample, Observation, Record, Seen, TierSetup};
 use plimsoll_core::verdict::{Cause, Evidence, Found};
 
 use super::gauges::{Gauges, gauges};
-use super::level::{Level, ratio};
+use super::level::{Level, WindowFacts, ratio};
 use super::saturation::Saturation;
 use super::tick::{Tick, TierFacts, median, tier_facts};
 
@@ -131,6 +131,14 @@ impl<'a> Case<'a> {
         self.tiers.get(1..).unwrap_or_default()
     }
 
+    /// What comes after one tier, its own other instances aside.
+    pub(super) fn behind_of<'t>(&'t self, tier: &'t Tier) -> impl Iterator<Item = &'t Tier> {
+        let at = self.tiers.iter().position(|known| known.name == tier.name);
+        let after = at.map_or(&[][..], |at| self.tiers.get(at + 1..).unwrap_or_default());
+        let is_other = |other: &&Tier| !self.are_of_one_tier(Some(&tier.name), Some(&other.name));
+        after.iter().filter(is_other)
+    }
+
     /// The tier that an observed name is an instance of; the name itself where no experiment declared it.
     pub(super) fn declared<'n>(&'n self, name: &'n str) -> &'n str {
         let setup = self.setup.iter().find(|setup| setup.name == name);
@@ -152,15 +160,19 @@ impl<'a> Case<'a> {
         tier_facts(&ticks.collect::<Vec<_>>(), &tier.name)
     }
 
-    /// What a tier showed when the first attempts ended without an answer, while users became more and more; `None`
-    /// where the load came in levels: there each level has its own figures.
-    pub(super) fn at_onset(&self, tier: &Tier) -> Option<TierFacts> {
+    /// What a tier showed when the first attempts failed of those that `failed` counts, while users became more and more;
+    /// `None` where the load came in levels: there each level has its own figures.
+    pub(super) fn at_onset(
+        &self,
+        tier: &Tier,
+        failed: fn(&WindowFacts) -> u64,
+    ) -> Option<TierFacts> {
         if self.high().any(|level| level.closed.is_none()) || self.saturation.high.len() < 2 {
             return None;
         }
         let mut windows = self.high().flat_map(|level| &level.windows);
         let onset = windows
-            .find(|w| w.unanswered * 100 >= w.attempts && w.unanswered > 0)?
+            .find(|w| failed(w) * 100 >= w.attempts && failed(w) > 0)?
             .end;
         // Sampling is not aligned with windows.
         let (from, to) = (
@@ -172,6 +184,16 @@ impl<'a> Case<'a> {
             .iter()
             .filter(|tick| tick.end > from && tick.end <= to);
         Some(tier_facts(&ticks.collect::<Vec<_>>(), &tier.name))
+    }
+
+    /// Had the tier a processor to spare before its clients failed, and asked again at once? Without such an onset: where
+    /// the system had given way.
+    pub(super) fn was_idle(&self, tier: &Tier, failed: fn(&WindowFacts) -> u64) -> bool {
+        match self.at_onset(tier, failed) {
+            // Bursts of a second that is half idle are throttled, too: a quota ends nothing before it is used up.
+            Some(there) => there.busiest() < 0.8 && there.cpu_share() < 0.75,
+            None => tier.high.has_idle_processor(),
+        }
     }
 
     /// Instances of one tier of an experiment, or the same one.

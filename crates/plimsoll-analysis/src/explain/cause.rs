@@ -7,6 +7,7 @@ mod waiting;
 
 pub(super) use processor::{base_response, is_alone, processor_demand};
 pub(super) use refusal::NO_ANSWER;
+pub(super) use waiting::{GIVEN_UP, given_up};
 
 use super::case::{Case, Finding, Tier};
 
@@ -18,7 +19,6 @@ pub(super) fn findings(case: &Case) -> Vec<Finding> {
     found.extend(refusal::rule(case, &entry));
     found.extend(refusal::slots(case, &entry));
     found.extend(of_tier(case, &entry));
-    found.extend(waiting::pool(case, &entry));
     for tier in case.behind() {
         let theirs = of_tier(case, tier);
         found.extend(theirs.into_iter().map(|f| waiting::behind(case, &entry, f)));
@@ -33,6 +33,8 @@ pub(super) fn findings(case: &Case) -> Vec<Finding> {
 fn of_tier(case: &Case, tier: &Tier) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(backlog::memory(case, tier));
+    // Before the processor, which clients fill that fail at once and ask again at once.
+    found.extend(waiting::pool(case, tier));
     found.extend(processor::quota(case, tier));
     found.extend(processor::thread(case, tier));
     found.extend(processor::cpu(case, tier));

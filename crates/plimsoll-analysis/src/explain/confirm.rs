@@ -38,6 +38,16 @@ struct Moved {
     to: f64,
 }
 
+impl Moved {
+    /// What a limit that let `rate` through lets through now; a stub has none.
+    fn lets_through(&self, rate: f64) -> f64 {
+        match self.knob {
+            Knob::Stub => f64::INFINITY,
+            _ => rate * self.to / self.from,
+        }
+    }
+}
+
 impl std::fmt::Display for Moved {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (tier, name, from, to) = (&self.tier, self.knob.name(), self.from, self.to);
@@ -186,15 +196,21 @@ fn judged(cause: Cause, moved: &Moved, before: &Record, after: &Record) -> (Foll
     let (was, is) = (levels(before), levels(after));
     let kinds = failures_of(cause);
     let (failed_before, failed_after) = (share(&was, kinds), share(&is, kinds));
-    if failed_before >= FAILING && moved.to > moved.from {
-        return by_failures(failed_before, failed_after);
+    let next = predicted(peak(&was), moved, before);
+    let by_rate = by_rate(peak(&was), peak(&is), moved, next);
+    if failed_before < FAILING || moved.to <= moved.from {
+        return by_rate;
     }
-    by_rate(
-        peak(&was),
-        peak(&is),
-        moved,
-        predicted(peak(&was), moved, before),
-    )
+    match (by_failures(failed_before, failed_after), by_rate) {
+        // Waits for a pool end also where a larger one waits for the next limit: more is carried, and that is all that
+        // can be said. What ends without an answer has no such excuse.
+        ((Follows::Not, failures), (Follows::AsPredicted | Follows::PartOfTheWay, rate))
+            if cause == Cause::Pool && failed_after < failed_before =>
+        {
+            (Follows::PartOfTheWay, format!("{failures}; {rate}"))
+        }
+        (by_failures, _) => by_failures,
+    }
 }
 
 fn by_failures(before: f64, after: f64) -> (Follows, String) {
@@ -225,14 +241,15 @@ fn predicted(peak: f64, moved: &Moved, before: &Record) -> Option<f64> {
     let bound = next
         .filter(|next| moved.to > moved.from && !in_stub(&next.tier))
         .map(|next| next.full_at_per_s);
-    let lifted = (moved.knob != Knob::Stub).then(|| peak * moved.to / moved.from);
-    [lifted, bound].into_iter().flatten().reduce(f64::min)
+    let through = Some(moved.lets_through(peak)).filter(|rate| rate.is_finite());
+    [through, bound].into_iter().flatten().reduce(f64::min)
 }
 
 fn by_rate(was: f64, is: f64, moved: &Moved, predicted: Option<f64>) -> (Follows, String) {
     let risen = (1.0 + RATE_WITHIN) * was;
     let rises = moved.to > moved.from && is > risen;
     let lowered = moved.to < moved.from;
+    let through = moved.lets_through(was);
     let (follows, expected) = match predicted {
         Some(rate) if (ratio(is, rate) - 1.0).abs() <= RATE_WITHIN => {
             // The next limit may be so near that nothing more can be seen of the lifted one.
@@ -243,9 +260,8 @@ fn by_rate(was: f64, is: f64, moved: &Moved, predicted: Option<f64>) -> (Follows
             };
             (follows, rate)
         }
-        Some(rate) if rises && (is < rate || moved.knob == Knob::Stub) => {
-            (Follows::PartOfTheWay, rate)
-        }
+        // Where the next limit lies is an estimate; no more can come of it than the lifted limit lets through.
+        Some(rate) if rises && is <= (1.0 + RATE_WITHIN) * through => (Follows::PartOfTheWay, rate),
         Some(rate) => (Follows::Not, rate),
         None if rises => (Follows::AsPredicted, risen),
         None => (Follows::Not, risen),

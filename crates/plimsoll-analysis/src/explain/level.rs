@@ -7,7 +7,7 @@ use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::verdict::{Judgement, LevelState};
 use plimsoll_core::{Nanos, Objectives, Tally, Window};
 
-use super::cause::NO_ANSWER;
+use super::cause::{GIVEN_UP, NO_ANSWER};
 use crate::gates;
 use crate::summary::objectives;
 
@@ -39,6 +39,8 @@ pub(super) struct WindowFacts {
     pub(super) end: Nanos,
     /// Attempts that ended without an answer.
     pub(super) unanswered: u64,
+    /// Attempts that the service gave up with an answer of its own.
+    pub(super) given_up: u64,
     pub(super) attempts: u64,
     /// Failed, or later than the longest bound of the objectives.
     pub(super) bad: u64,
@@ -181,12 +183,11 @@ fn facts(window: &Window, bound: Option<Nanos>) -> WindowFacts {
     // Without an objective an attempt is late at ten times the window's median.
     let late_at = bound.unwrap_or(Nanos(median.0.saturating_mul(10)));
     let late = total.ok() - answers.count_at_most(late_at).min(total.ok());
+    let count = |kinds: &[Outcome]| kinds.iter().map(|kind| total.class(*kind).count).sum();
     WindowFacts {
         end: window.end_ns(),
-        unanswered: NO_ANSWER
-            .iter()
-            .map(|outcome| total.class(*outcome).count)
-            .sum(),
+        unanswered: count(&NO_ANSWER),
+        given_up: count(&GIVEN_UP),
         attempts: total.attempts(),
         bad: total.failures() + late,
         in_flight_mean: window.in_flight_mean,

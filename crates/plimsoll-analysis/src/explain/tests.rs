@@ -8,8 +8,9 @@ use build::{OkTime, Service, ThreadLoad, search};
 use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::{
-    AbsentSample, CgroupSample, MetricsSample, ProxySample, Record, Seen, ThreadState,
+    AbsentSample, CgroupSample, MetricsSample, Observation, ProxySample, Record, Seen, ThreadState,
 };
+use plimsoll_core::step::StepLoad;
 use plimsoll_core::verdict::{Bounds, Cause, Confidence, Found};
 
 use super::{Explanation, explain};
@@ -244,6 +245,58 @@ fn a_small_pool_and_its_twin() {
         explanation.advice
     );
     twin_is_not_reached(&service);
+}
+
+#[test]
+fn a_small_pool_behind_a_proxy_keeps_its_own_name() {
+    let mut service = pool_service();
+    service.behind = Some(|rate| vec![ThreadLoad::new("worker", rate * 0.0005, 0.01)]);
+    let mut record = sick(&service);
+    for observation in &mut record.observations {
+        if matches!(observation.seen, Seen::Metrics(_)) {
+            "behind".clone_into(&mut observation.tier);
+        }
+    }
+    add_proxy_log(&mut record);
+    let explanation = is(&record, Cause::Pool, Confidence::Supported);
+    assert_eq!(explanation.limit.tier.as_deref(), Some("behind"));
+}
+
+/// What a proxy's log says when all requests pass through it.
+fn add_proxy_log(record: &mut Record) {
+    let of_target = |o: &&Observation| o.tier == "target" && matches!(o.seen, Seen::Listener(_));
+    let seen = Seen::Proxy(ProxySample {
+        requests: 100,
+        ..ProxySample::default()
+    });
+    let at = record.observations.iter().filter(of_target);
+    let logs = at.map(|o| Observation {
+        seen: seen.clone(),
+        ..o.clone()
+    });
+    let logs: Vec<_> = logs.collect();
+    record.observations.extend(logs);
+}
+
+#[test]
+fn a_pool_that_ends_requests_comes_before_the_processor_that_their_clients_fill() {
+    let mut record = search(&pool_service(), &[0.3, 0.6, 1.1, 1.4, 1.4], false);
+    for (level, in_flight) in record.levels.iter_mut().zip([10, 20, 40, 80, 120]) {
+        level.step.load = StepLoad::Closed { in_flight };
+    }
+    let filled = record.levels[3].start_ns;
+    let fill = |record: &mut Record, from: Nanos| {
+        for observation in record.observations.iter_mut().filter(|o| o.at_ns > from) {
+            if let Seen::Process(process) = &mut observation.seen {
+                process.threads[0].run_ns = observation.length_ns;
+            }
+        }
+    };
+    fill(&mut record, filled);
+    is(&record, Cause::Pool, Confidence::Supported);
+    // Full before anything failed: it is the processor that keeps connections taken.
+    fill(&mut record, Nanos::ZERO);
+    assert_ne!(explained(&record).limit.cause, Cause::Pool);
 }
 
 #[test]

@@ -28,27 +28,40 @@ impl Facts {
         }
     }
 
-    /// What changed from `base` to this. A tier that is new or gone counts once, also if the load goes to it.
+    /// What changed from `base` to this. A tier that is new or gone counts once, also if the load or another tier is
+    /// turned to it or past it.
     pub(super) fn changes_from(&self, base: &Self) -> Vec<String> {
-        let mut changes = Vec::new();
         let (added, gone) = (self.beside(base), base.beside(self));
-        let (to_added, to_others) = self.test_changes(base, &added, &gone);
-        let names: BTreeSet<&String> = base.tiers.keys().chain(self.tiers.keys()).collect();
-        for name in names {
-            let also = if to_added.contains(name.as_str()) {
-                ", and the load goes to it"
-            } else {
-                ""
-            };
-            match (base.tiers.get(name), self.tiers.get(name)) {
-                (Some(was), Some(is)) => changes.extend(in_tier(name, was, is)),
-                (None, Some(_)) => changes.push(format!("tiers.{name}: added{also}")),
-                (Some(_), None) => changes.push(format!("tiers.{name}: left out")),
-                (None, None) => {}
-            }
+        let mut turned = BTreeMap::new();
+        let test = aside_from_turns(
+            "the load",
+            &base.test,
+            &self.test,
+            &added,
+            &gone,
+            &mut turned,
+        );
+        let both = base.tiers.iter().filter_map(|(name, was)| {
+            let is = self.tiers.get(name)?;
+            let is = aside_from_turns(name, was, is, &added, &gone, &mut turned);
+            Some((name, in_tier(name, was, &is)))
+        });
+        let mut changes: BTreeMap<&str, Vec<String>> = both
+            .map(|(name, changes)| (name.as_str(), changes))
+            .collect();
+        for name in gone {
+            changes.insert(name, vec![format!("tiers.{name}: left out")]);
         }
-        changes.extend(to_others);
-        changes
+        for name in added {
+            let who = turned.get(name).map_or("", |who| who);
+            let also = match who {
+                "" => String::new(),
+                who => format!(", and {who} goes to it"),
+            };
+            changes.insert(name, vec![format!("tiers.{name}: added{also}")]);
+        }
+        let others = changed(&base.test, &test).map(|change| change.to_string());
+        changes.into_values().flatten().chain(others).collect()
     }
 
     /// Tiers that the other one lacks.
@@ -59,27 +72,32 @@ impl Facts {
             .filter(|name| !other.tiers.contains_key(*name));
         names.map(String::as_str).collect()
     }
+}
 
-    /// New tiers that the load was turned to, which is part of adding them; and all else that changed in the test.
-    fn test_changes<'a>(
-        &self,
-        base: &Self,
-        added: &BTreeSet<&'a str>,
-        gone: &BTreeSet<&str>,
-    ) -> (BTreeSet<&'a str>, Vec<String>) {
-        let (mut to_added, mut others) = (BTreeSet::new(), Vec::new());
-        for change in changed(&base.test, &self.test) {
-            let turned = change.turned_to();
-            let new = turned.and_then(|(_, to)| added.get(to));
-            let past = turned.is_some_and(|(from, _)| gone.contains(from));
-            match new {
-                Some(new) => drop(to_added.insert(*new)),
-                None if past => {}
-                None => others.push(change.to_string()),
-            }
+/// `is` without what only turns `who` to a tier that is new, or past one that is gone: that is part of adding it, or
+/// of leaving it out. Who was turned to a new one is added to `turned`.
+fn aside_from_turns<'a>(
+    who: &'a str,
+    was: &Leaves,
+    is: &Leaves,
+    added: &BTreeSet<&'a str>,
+    gone: &BTreeSet<&str>,
+    turned: &mut BTreeMap<&'a str, &'a str>,
+) -> Leaves {
+    let mut rest = is.clone();
+    for change in changed(was, is) {
+        let Some((from, to)) = change.turned_to() else {
+            continue;
+        };
+        let new = added.get(to);
+        if let (Some(value), true) = (change.was, new.is_some() || gone.contains(from)) {
+            rest.insert(change.path.to_owned(), value.to_owned());
         }
-        (to_added, others)
+        if let Some(new) = new {
+            turned.entry(new).or_insert(who);
+        }
     }
+    rest
 }
 
 /// Another program is one change, whatever is said beside it.

@@ -495,6 +495,15 @@ fn a_proxy_put_in_front_and_another_program_are_one_change_each() {
         changes_of(&read(&back).unwrap(), "back"),
         ["tiers.proxy: left out"]
     );
+    let behind = CHAIN.replace(
+        "[variants.two]",
+        "[variants.far]\nbase = \"behind\"\ntiers.proxy.args = [\"--upstream\", \"${link.*.address}\"]\n\
+         [variants.far.tiers.link]\nembedded = \"link\"\nargs = [\"--upstream\", \"${app.address}\"]\n[variants.two]",
+    );
+    assert_eq!(
+        changes_of(&read(&behind).unwrap(), "far"),
+        ["tiers.link: added, and proxy goes to it"]
+    );
     let elsewhere = CHAIN.replace("http://${proxy.address}/", "http://${proxy.address}/page");
     assert_eq!(changes_of(&read(&elsewhere).unwrap(), "behind").len(), 2);
 }

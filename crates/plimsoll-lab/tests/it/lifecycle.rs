@@ -7,7 +7,7 @@ use std::time::Duration;
 use plimsoll_lab::serve::catalogue;
 
 use crate::article::Database;
-use crate::support::{Served, children_of, get, gone, serve_to_end};
+use crate::support::{Served, children_of, get, gone, now, serve_to_end};
 
 /// Services that this machine may not be able to give, with what they then say.
 const DEPENDS: [(&str, &str); 2] = [
@@ -33,7 +33,7 @@ fn every_service_and_twin_starts_answers_and_ends_with_its_helpers() {
             "article-app" | "status-app" => vec![database.address()],
             "article-worker" => vec![upstream.address, database.address()],
             // The echo answers 200 to a push, too.
-            "proxy" | "shop-app" | "article-queue" => vec![upstream.address],
+            "proxy" | "shop-app" | "article-queue" | "link" => vec![upstream.address],
             _ => Vec::new(),
         };
         for twin in [&[][..], &["--healthy"]] {
@@ -68,6 +68,16 @@ fn starts_answers_and_ends(name: &str, twin: &[&str], to: &[SocketAddr]) {
     assert_eq!(helpers.len(), tiers, "{name}");
     assert_eq!(served.stop(), Some(0), "{name}");
     assert!(helpers.into_iter().all(gone), "{name}");
+}
+
+#[test]
+fn a_link_delays_each_way_and_alters_nothing() {
+    let upstream = Served::beside("echo", &[]);
+    let to = upstream.address.to_string();
+    let link = Served::beside("link", &["--upstream", &to, "--set", "delay=40"]);
+    let begun = now();
+    assert_eq!(get(link.address, "/").body, get(upstream.address, "/").body);
+    assert!(begun.elapsed() >= Duration::from_millis(80));
 }
 
 #[test]

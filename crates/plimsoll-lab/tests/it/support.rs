@@ -103,7 +103,7 @@ impl Served {
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
-        let address = line.trim_end().strip_prefix("listening on http://");
+        let address = line.trim_end().split_once("://").map(|(_, rest)| rest);
         let Some(address) = address.and_then(|address| address.parse().ok()) else {
             let ended = child.wait_with_output().unwrap();
             return Err(String::from_utf8_lossy(&ended.stderr).into_owned());

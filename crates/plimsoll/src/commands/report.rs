@@ -28,10 +28,18 @@ pub(crate) fn execute(args: &ReportArgs) -> Result<Exit> {
         Some(experiment) => variants::html(&experiment, env!("CARGO_PKG_VERSION")),
         None => plimsoll_report::html::render(&read),
     };
-    std::fs::write(&args.out, html)
-        .with_context(|| format!("write report {}", args.out.display()))?;
-    output::progress(&format!("report  {}", args.out.display()));
+    let out = args.out.clone().unwrap_or_else(|| beside(&args.records));
+    std::fs::write(&out, html).with_context(|| format!("write report {}", out.display()))?;
+    output::progress(&format!("report  {}", out.display()));
     Ok(Exit::Passed)
+}
+
+/// Where the lab and a run write theirs, too.
+fn beside(records: &[PathBuf]) -> PathBuf {
+    match records {
+        [folder] if folder.is_dir() => folder.join("report.html"),
+        _ => PathBuf::from("report.html"),
+    }
 }
 
 /// The records themselves: of a folder the one in it, or those in its folders by their names.

@@ -7,7 +7,7 @@ use plimsoll_core::verdict::Cause;
 
 use super::percent;
 use crate::explain::case::{Case, Finding, Tier};
-use crate::explain::level::{Level, ratio};
+use crate::explain::level::{Level, WindowFacts, ratio};
 use crate::explain::saturation::Sign;
 use crate::explain::tick::{TierFacts, median};
 
@@ -88,22 +88,21 @@ fn idle_line(facts: &TierFacts) -> String {
     )
 }
 
+fn unanswered(window: &WindowFacts) -> u64 {
+    window.unanswered
+}
+
 /// D.3 4a: attempts end without an answer while the processor is idle.
 pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     // Clients whose request fails at once ask again at once, and that fills a processor: what counts is how the
     // tier was when it began.
-    let onset = case.at_onset(tier);
+    let onset = case.at_onset(tier, unanswered);
     let there = onset.as_ref().unwrap_or(&tier.high);
     // A process that died takes its connections with it.
     if case.process_ended {
         return None;
     }
-    let idle = match &onset {
-        // Bursts of a second that is half idle are throttled, too: a quota ends nothing before it is used up.
-        Some(there) => there.busiest() < 0.8 && there.cpu_share() < 0.75,
-        None => there.has_idle_processor(),
-    };
-    if there.ticks > 0 && !idle {
+    if there.ticks > 0 && !case.was_idle(tier, unanswered) {
         return None;
     }
     let mut finding = Finding::of(Cause::ConnectionSlots, tier);

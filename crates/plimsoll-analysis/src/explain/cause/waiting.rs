@@ -11,11 +11,18 @@ use plimsoll_core::verdict::Cause;
 use super::percent;
 use crate::explain::case::{Case, Finding, Tier};
 use crate::explain::gauges::Gauge;
-use crate::explain::level::{Level, ratio};
+use crate::explain::level::{Level, WindowFacts, ratio};
+
+/// How a wait ends that took too long.
+pub(in crate::explain) const GIVEN_UP: [Outcome; 2] = [Outcome::Shed, Outcome::Http5xx];
+
+pub(in crate::explain) fn given_up(window: &WindowFacts) -> u64 {
+    window.given_up
+}
 
 /// D.3 4d: every connection of the pool taken, somebody waiting, and nobody behind it busy.
 pub(super) fn pool(case: &Case, tier: &Tier) -> Option<Finding> {
-    if busy_behind(case) || (tier.high.ticks > 0 && !tier.high.has_idle_processor()) {
+    if busy_behind(case, tier) || (tier.high.ticks > 0 && !case.was_idle(tier, given_up)) {
         return None;
     }
     let mut finding = Finding::of(Cause::Pool, tier);
@@ -36,7 +43,12 @@ pub(super) fn pool(case: &Case, tier: &Tier) -> Option<Finding> {
         // The gauges are there and say that the pool has room.
         return None;
     }
-    let flat = flat_outgoing(tier);
+    // A proxy in front keeps connections open that carry nothing: how many there are says nothing of waiting.
+    let is_entry = case
+        .tiers
+        .first()
+        .is_some_and(|first| first.name == tier.name);
+    let flat = flat_outgoing(tier).filter(|_| is_entry);
     if let Some((port, count)) = flat {
         finding.signal(
             "connections",
@@ -47,17 +59,18 @@ pub(super) fn pool(case: &Case, tier: &Tier) -> Option<Finding> {
         return None;
     }
     let size = size.or(flat.map(|(_, count)| count));
-    add_pool_ceiling(case, size, &mut finding);
+    add_pool_ceiling(case, tier, size, &mut finding);
     add_wait_timeout(case, &mut finding);
-    add_idle_behind(case, &mut finding);
+    add_idle_behind(case, tier, &mut finding);
     Some(finding)
 }
 
-/// Little's law for the pool itself: size ÷ time that a request holds a connection = ceiling.
-fn add_pool_ceiling(case: &Case, size: Option<f64>, finding: &mut Finding) {
+/// Little's law for the pools of all instances: size ÷ time that a request holds a connection = ceiling.
+fn add_pool_ceiling(case: &Case, tier: &Tier, size: Option<f64>, finding: &mut Finding) {
     let Some((size, held)) = size.zip(case.base_service()) else {
         return;
     };
+    let size = size * case.instances_of(case.declared(&tier.name)).max(1) as f64;
     let ceiling = ratio(size, held);
     if ceiling > 0.0 && (case.saturation.peak / ceiling - 1.0).abs() <= 0.2 {
         finding.ceiling = Some(ceiling);
@@ -75,14 +88,15 @@ fn add_pool_ceiling(case: &Case, size: Option<f64>, finding: &mut Finding) {
 
 /// Failures that all take the same long time are a wait that was given up.
 fn add_wait_timeout(case: &Case, finding: &mut Finding) {
-    let mut given_up = plimsoll_core::Histogram::new();
+    let mut waits = plimsoll_core::Histogram::new();
     for level in case.high() {
-        given_up.merge(&level.tally.class(Outcome::Shed).service);
-        given_up.merge(&level.tally.class(Outcome::Http5xx).service);
+        for kind in GIVEN_UP {
+            waits.merge(&level.tally.class(kind).service);
+        }
     }
-    let at = |q| given_up.quantile(q).unwrap_or_default().as_secs_f64();
+    let at = |q| waits.quantile(q).unwrap_or_default().as_secs_f64();
     let (early, middle, late) = (at(0.1), at(0.5), at(0.9));
-    if given_up.count() >= 20 && middle >= 0.05 && late - early <= 0.1 * middle {
+    if waits.count() >= 20 && middle >= 0.05 && late - early <= 0.1 * middle {
         let text = format!(
             "failures end together at {} with an answer of the service's own",
             Nanos::from_secs_f64(middle)
@@ -91,8 +105,8 @@ fn add_wait_timeout(case: &Case, finding: &mut Finding) {
     }
 }
 
-fn add_idle_behind(case: &Case, finding: &mut Finding) {
-    for tier in case.behind().iter().filter(|tier| tier.high.ticks > 0) {
+fn add_idle_behind(case: &Case, tier: &Tier, finding: &mut Finding) {
+    for tier in case.behind_of(tier).filter(|tier| tier.high.ticks > 0) {
         let thread = tier.high.busiest();
         let busy = thread.max(tier.high.cpu_share());
         finding.signal(
@@ -102,8 +116,8 @@ fn add_idle_behind(case: &Case, finding: &mut Finding) {
     }
 }
 
-fn busy_behind(case: &Case) -> bool {
-    case.behind().iter().any(|tier| {
+fn busy_behind(case: &Case, tier: &Tier) -> bool {
+    case.behind_of(tier).any(|tier| {
         let thread = tier.high.busiest();
         thread >= 0.7 || tier.high.cpu_share() >= 0.7 || tier.high.throttled >= 0.5
     })
@@ -209,7 +223,7 @@ pub(super) fn lock(case: &Case, tier: &Tier) -> Option<Finding> {
         .is_some_and(|out| most(out).is_some());
     let disk = tier.high.state(ThreadState::Disk);
     let idle = tier.high.has_idle_processor() && tier.high.cpu_share() < 0.7;
-    if !idle || disk >= 0.3 || calls_out || busy_behind(case) {
+    if !idle || disk >= 0.3 || calls_out || busy_behind(case, tier) {
         return None;
     }
     let mut finding = Finding::of(Cause::Lock, tier);

@@ -129,6 +129,32 @@ fn failures_that_stay_put_the_cause_in_doubt() {
 }
 
 #[test]
+fn waits_that_end_at_the_next_limit_neither_confirm_a_pool_nor_put_it_in_doubt() {
+    let with_pool = |pool| TierSetup {
+        limits: BTreeMap::from([("pool".to_owned(), pool)]),
+        ..tier(64.0, 0.5)
+    };
+    let few = record("few", None, &[], with_pool(4.0), 300, Outcome::Http5xx);
+    let after = |ok| {
+        let changes = &["tiers.proxy.limits.pool: 4 → 64"];
+        let many = record(
+            "many",
+            Some("few"),
+            changes,
+            with_pool(64.0),
+            ok,
+            Outcome::Http5xx,
+        );
+        confirm(&limit(Cause::Pool), &few, &many)
+            .unwrap()
+            .confidence
+    };
+    assert_eq!(after(300), Confidence::Suspected);
+    assert_eq!(after(900), Confidence::Supported);
+    assert_eq!(after(999), Confidence::Confirmed);
+}
+
+#[test]
 fn a_halved_quota_must_halve_the_rate() {
     let change = &["tiers.proxy.cpu: 0.5 → 0.25"];
     let whole = record("whole", None, &[], tier(64.0, 0.5), 1_000, Outcome::Timeout);
@@ -332,4 +358,14 @@ fn a_next_limit_that_is_near_proves_nothing() {
     assert_eq!(follows(600.0, 620.0), Follows::AsPredicted);
     assert_eq!(follows(600.0, 900.0), Follows::PartOfTheWay);
     assert_eq!(follows(400.0, 900.0), Follows::Not);
+    // The next one lay further off than it seemed, but nothing passes the lifted one that it does not let through.
+    let lifted = Moved {
+        knob: Knob::Pool,
+        from: 4.0,
+        to: 16.0,
+        ..lifted
+    };
+    let follows = |is: f64, predicted: f64| by_rate(400.0, is, &lifted, Some(predicted)).0;
+    assert_eq!(follows(1000.0, 600.0), Follows::PartOfTheWay);
+    assert_eq!(follows(2000.0, 600.0), Follows::Not);
 }

@@ -1,7 +1,7 @@
 //! The demo's shop, the plain services, and the parts that others start.
 
 use super::{Group, Parameter, Service, Twin, Unit};
-use crate::serve::{article, fixture, list, proxy, shop, status};
+use crate::serve::{article, fixture, link, list, proxy, shop, status};
 
 /// A parameter that every seed gives the same value.
 const fn fixed(
@@ -176,6 +176,20 @@ pub(super) const PARTS: &[Service] = &[
         expected: None,
         parameters: &[],
         start: list::start,
+    },
+    Service {
+        name: "link",
+        group: Group::Part,
+        about: "the network between two tiers: what is sent to it arrives at --upstream `delay` later, and so do the answers",
+        expected: None,
+        parameters: &[fixed(
+            "delay",
+            Unit::Milliseconds,
+            1.0,
+            Twin::Set(0.0),
+            "each way, rounded up to the next millisecond",
+        )],
+        start: link::start,
     },
     Service {
         name: "downstream",
