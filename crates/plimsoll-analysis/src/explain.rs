@@ -70,7 +70,7 @@ fn not_reached(
     found: &Found,
     held: f64,
 ) -> Explanation {
-    let by_rate = |index: &usize| levels.get(*index).map_or(0.0, |level| level.ok);
+    let by_rate = |index: &usize| levels.get(*index).map_or(0.0, |level| level.served);
     let highest = (0..levels.len()).max_by(|a, b| by_rate(a).total_cmp(&by_rate(b)));
     // The highest level plays the saturated one's part: shares are taken there.
     let pretended = Saturation {

@@ -247,7 +247,7 @@ impl<'a> Case<'a> {
 
     /// A closed loop below its knee measures the pure service time; else the lowest level does.
     pub(super) fn base_service(&self) -> Option<f64> {
-        let times = self.low().filter_map(Level::ok_service);
+        let times = self.low().filter_map(Level::served_service);
         times.map(Nanos::as_secs_f64).reduce(f64::min)
     }
 }

@@ -4,12 +4,16 @@ use plimsoll_core::objective::Clause;
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::Record;
 use plimsoll_core::step::{Phase, StepLoad};
+use plimsoll_core::tally::ClassTally;
 use plimsoll_core::verdict::{Judgement, LevelState};
-use plimsoll_core::{Nanos, Objectives, Tally, Window};
+use plimsoll_core::{Histogram, Nanos, Objectives, Tally, Window};
 
 use super::cause::{GIVEN_UP, NO_ANSWER};
 use crate::gates;
 use crate::summary::objectives;
+
+/// What a service has done of what it was asked for: one that only takes work in has served, too.
+const SERVED: [Outcome; 2] = [Outcome::Ok, Outcome::Accepted];
 
 /// One level, or one part of a ramp, over its judged windows.
 #[derive(Debug, Clone)]
@@ -21,10 +25,10 @@ pub(super) struct Level {
     pub(super) late: bool,
     pub(super) start: Nanos,
     pub(super) end: Nanos,
-    /// Attempts due, answers and ok answers per second of its time.
+    /// Attempts due, answers, and ok or accepted answers per second of its time.
     pub(super) offered: f64,
     pub(super) answered: f64,
-    pub(super) ok: f64,
+    pub(super) served: f64,
     pub(super) in_flight: f64,
     /// Growth of in-flight from its first to its last window.
     pub(super) growth: f64,
@@ -67,12 +71,22 @@ impl Level {
         ratio(failures as f64, self.tally.decided() as f64)
     }
 
-    pub(super) fn ok_response(&self) -> Option<Nanos> {
-        self.tally.answers_only().mean()
+    /// Mean response time of what was served.
+    pub(super) fn served_response(&self) -> Option<Nanos> {
+        self.mean_of(|class| &class.response)
     }
 
-    pub(super) fn ok_service(&self) -> Option<Nanos> {
-        self.tally.class(Outcome::Ok).service.mean()
+    /// Mean service time of what was served.
+    pub(super) fn served_service(&self) -> Option<Nanos> {
+        self.mean_of(|class| &class.service)
+    }
+
+    fn mean_of(&self, times: fn(&ClassTally) -> &Histogram) -> Option<Nanos> {
+        let mut all = Histogram::new();
+        for outcome in SERVED {
+            all.merge(times(self.tally.class(outcome)));
+        }
+        all.mean()
     }
 }
 
@@ -155,7 +169,11 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
         end: last.end_ns(),
         offered: due as f64 / seconds,
         answered: tally.answers() as f64 / seconds,
-        ok: tally.ok() as f64 / seconds,
+        served: SERVED
+            .map(|outcome| tally.class(outcome).count as f64)
+            .iter()
+            .sum::<f64>()
+            / seconds,
         in_flight: in_flight / seconds,
         growth: last.in_flight_mean - first.in_flight_mean,
         tally,

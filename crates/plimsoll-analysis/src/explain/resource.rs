@@ -201,7 +201,7 @@ pub(super) fn ruled_out(case: &Case, cause: Cause, limited: Option<&str>) -> Vec
 fn retransmits_cost_little(case: &Case) -> bool {
     const SHORTEST_WAIT: f64 = 0.2;
     let per_answer = case.host_high.retransmits_per_answer;
-    let slowest = case.high().filter_map(Level::ok_response).max();
+    let slowest = case.high().filter_map(Level::served_response).max();
     let response = slowest.unwrap_or_default().as_secs_f64();
     per_answer < 0.01 || per_answer * SHORTEST_WAIT < 0.1 * response
 }

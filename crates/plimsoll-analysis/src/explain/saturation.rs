@@ -114,7 +114,7 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         .iter()
         .filter(|level| is_clean(level))
         .filter(in_time);
-    let held = held.map(|level| level.ok).fold(clean_rate, f64::max);
+    let held = held.map(|level| level.served).fold(clean_rate, f64::max);
     (found, if open.is_empty() { held } else { clean_rate })
 }
 
@@ -132,7 +132,7 @@ pub(super) fn peak(levels: &[Level]) -> f64 {
         levels
             .iter()
             .filter(|level| level.seconds() >= shortest)
-            .map(|level| level.ok)
+            .map(|level| level.served)
             .fold(0.0, f64::max)
     };
     let long = best(2.5);
@@ -147,7 +147,7 @@ fn is_clean(level: &Level) -> bool {
 }
 
 fn falls_behind(level: &Level) -> bool {
-    let missing = level.offered - level.ok;
+    let missing = level.offered - level.served;
     let queue = level.growth / level.seconds().max(1.0);
     level.closed.is_none()
         && level.tally.attempts() >= FAILED_COUNT
@@ -170,7 +170,7 @@ fn gains_nothing(levels: &[Level], index: usize) -> bool {
     levels
         .iter()
         .filter(|other| other.closed.is_some_and(|n| n * 3 <= in_flight * 2))
-        .any(|smaller| smaller.ok > 0.0 && level.ok < GAIN_BELOW_KNEE * smaller.ok)
+        .any(|smaller| smaller.served > 0.0 && level.served < GAIN_BELOW_KNEE * smaller.served)
 }
 
 /// A number of virtual users that failed where fewer passed.
@@ -196,7 +196,7 @@ fn low(levels: &[Level], high: &[usize], peak: f64) -> Vec<usize> {
         .collect();
     let room: Vec<usize> = candidates
         .iter()
-        .filter(|(_, level)| level.ok <= 0.7 * peak && !falls_behind(level))
+        .filter(|(_, level)| level.served <= 0.7 * peak && !falls_behind(level))
         .map(|(index, _)| *index)
         .collect();
     if !room.is_empty() {
@@ -204,7 +204,7 @@ fn low(levels: &[Level], high: &[usize], peak: f64) -> Vec<usize> {
     }
     let lowest = candidates
         .iter()
-        .min_by(|(_, a), (_, b)| a.ok.total_cmp(&b.ok));
+        .min_by(|(_, a), (_, b)| a.served.total_cmp(&b.served));
     lowest.map(|(index, _)| vec![*index]).unwrap_or_default()
 }
 

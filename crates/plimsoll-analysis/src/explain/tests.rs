@@ -531,7 +531,15 @@ fn one_level_of_failures_is_an_onset_and_an_empty_record_is_nothing() {
         ..Service::default()
     };
     let record = search(&service, &[0.5, 1.3], false);
-    assert_eq!(explained(&record).limit.cause, Cause::ConnectionSlots);
+    let limit = explained(&record).limit;
+    assert_eq!(limit.cause, Cause::ConnectionSlots);
+    // A service that only takes work in is served as fast, and is in service as long.
+    let takes_in = Service {
+        answer: Outcome::Accepted,
+        ..service.clone()
+    };
+    let of_intake = explained(&search(&takes_in, &[0.5, 1.3], false)).limit;
+    assert_eq!(of_intake, limit);
     let empty = search(&service, &[], false);
     let explanation = explained(&empty);
     assert_eq!(explanation.limit.cause, Cause::NotReached);

@@ -105,7 +105,7 @@ fn overload(case: &Case, tier: &Tier, finding: &mut Finding) {
     let worst = case
         .high()
         .filter(|level| level.closed.is_none() && level.seconds() >= 2.0)
-        .map(|level| level.ok)
+        .map(|level| level.served)
         .fold(f64::INFINITY, f64::min);
     let lost = 1.0 - ratio(worst, case.saturation.peak);
     if !worst.is_finite() || lost < 0.15 {
@@ -284,6 +284,6 @@ pub(super) fn cpu(case: &Case, tier: &Tier) -> Option<Finding> {
 
 /// The service's slowest pure time, for advice.
 pub(in crate::explain) fn base_response(case: &Case) -> Option<f64> {
-    let times = case.low().filter_map(Level::ok_response);
+    let times = case.low().filter_map(Level::served_response);
     times.map(Nanos::as_secs_f64).reduce(f64::min)
 }

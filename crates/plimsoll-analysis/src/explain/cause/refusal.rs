@@ -36,7 +36,7 @@ pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
     let refused_in = time(mildest, Outcome::Shed)?.as_secs_f64();
     let base = case.base_service();
     let at_once = base.is_none_or(|base| refused_in <= 3.0 * base + 0.002);
-    let ok_now = mildest.ok_service().map(Nanos::as_secs_f64);
+    let ok_now = mildest.served_service().map(Nanos::as_secs_f64);
     let still_fast = base
         .zip(ok_now)
         .is_none_or(|(base, now)| now <= 3.0 * base + 0.005);
@@ -53,7 +53,7 @@ pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
             Nanos::from_secs_f64(refused_in)
         ),
     );
-    let passed: Vec<f64> = shedding.iter().map(|level| level.ok).collect();
+    let passed: Vec<f64> = shedding.iter().map(|level| level.served).collect();
     let middle = median(passed.clone())?;
     let steady = passed
         .iter()
@@ -161,7 +161,7 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
 
 /// A queue would slow down what is answered; a limit on connections does not.
 fn still_fast(case: &Case, worst: &Level, finding: &mut Finding) {
-    let times = case.base_service().zip(worst.ok_service());
+    let times = case.base_service().zip(worst.served_service());
     if let Some((base, now)) = times
         && now.as_secs_f64() <= 1.5 * base
     {
@@ -184,7 +184,7 @@ fn kinds(level: &Level) -> String {
 
 /// Requests in service, by Little's law N = X·S of the answered.
 fn in_service(level: &Level) -> Option<f64> {
-    Some(level.ok * level.ok_service()?.as_secs_f64())
+    Some(level.served * level.served_service()?.as_secs_f64())
 }
 
 /// The most in service where attempts failed is what the experiment says that the tier's slots carry.
@@ -295,7 +295,9 @@ pub(super) fn stalls(case: &Case, tier: &Tier) -> Option<Finding> {
     let spikes = bursts
         .iter()
         .filter(|w| w.in_flight_max >= 4.0 * w.in_flight_mean + 4.0);
-    let kept_up = case.high().all(|level| level.ok >= 0.93 * level.offered);
+    let kept_up = case
+        .high()
+        .all(|level| level.served >= 0.93 * level.offered);
     if spikes.count() * 2 >= bursts.len() && kept_up {
         let text = "throughput follows the arrivals; in-flight leaps and falls back".to_owned();
         finding.signal("bursts", text);

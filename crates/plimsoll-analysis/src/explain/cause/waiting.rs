@@ -264,8 +264,8 @@ fn add_flat(case: &Case, finding: &mut Finding) {
     let served: Vec<(f64, f64)> = case
         .high()
         // Far beyond, answers come too late and say nothing of the rate.
-        .filter(|level| level.seconds() >= 2.0 && level.ok >= 0.8 * case.saturation.peak)
-        .map(|level: &Level| (level.in_flight, level.ok))
+        .filter(|level| level.seconds() >= 2.0 && level.served >= 0.8 * case.saturation.peak)
+        .map(|level: &Level| (level.in_flight, level.served))
         .collect();
     let span = |of: fn(&(f64, f64)) -> f64| {
         let each = served.iter().map(of);

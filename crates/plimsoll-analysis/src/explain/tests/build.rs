@@ -41,6 +41,8 @@ pub(in crate::explain) enum OkTime {
 pub(in crate::explain) struct Service {
     pub(in crate::explain) capacity: f64,
     pub(in crate::explain) base: Nanos,
+    /// How attempts below the capacity end.
+    pub(in crate::explain) answer: Outcome,
     /// How attempts above the capacity end, and after how long.
     pub(in crate::explain) excess: Outcome,
     pub(in crate::explain) excess_time: Nanos,
@@ -65,6 +67,7 @@ impl Default for Service {
         Self {
             capacity: 400.0,
             base: Nanos::from_millis(2),
+            answer: Outcome::Ok,
             excess: Outcome::Timeout,
             excess_time: Nanos::from_secs(1),
             ok_time: OkTime::Queued,
@@ -205,8 +208,9 @@ fn window(service: &Service, level: &Played, start_ns: Nanos, index: u64) -> Win
     } else {
         0
     };
-    record(Outcome::Ok, time, time, ok - stalled);
-    record(Outcome::Ok, Nanos::from_millis(180), service.base, stalled);
+    record(service.answer, time, time, ok - stalled);
+    let late = Nanos::from_millis(180);
+    record(service.answer, late, service.base, stalled);
     let excess = due.saturating_sub(ok);
     record(
         service.excess,
