@@ -13,6 +13,7 @@ pub mod slab;
 pub mod target;
 pub mod tls;
 mod transport;
+pub mod turns;
 
 pub use connection::{Connection, Failure, Progress};
 pub use opening::{Opened, Opening};
