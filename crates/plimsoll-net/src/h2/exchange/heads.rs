@@ -125,6 +125,9 @@ impl Head {
             return false;
         }
         self.has_fields = true;
+        if !is_name(name) || value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
+            self.problem = Some("a field has an upper-case name, or bytes that no field may have");
+        }
         if self.status < 200 {
             return false;
         }
@@ -146,6 +149,15 @@ impl Head {
             }
         }
     }
+}
+
+/// Lower-case and visible (RFC 9113, section 8.2.1).
+#[inline]
+fn is_name(name: &[u8]) -> bool {
+    !name.is_empty()
+        && name
+            .iter()
+            .all(|byte| matches!(byte, b'!'..=b'9' | b';'..=b'@' | b'['..=b'~'))
 }
 
 /// `0` for what is no status.

@@ -232,8 +232,10 @@ fn cookie_object<'js>(call: &Call<'_, 'js>, cookie: &Cookie) -> Result<Object<'j
     Ok(object)
 }
 
+/// 204 and 304 have none by their nature, whatever was asked for.
 fn has_body(done: &Finished) -> bool {
-    done.result.status > 0 && done.response_type != ResponseType::None
+    let status = done.result.status;
+    !matches!(status, 0 | 100..=199 | 204 | 304) && done.response_type != ResponseType::None
 }
 
 fn body<'js>(call: &Call<'_, 'js>, done: &Finished) -> Result<Value<'js>> {
@@ -312,8 +314,8 @@ fn json<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let parsed = with(call, |done| {
         if !has_body(done) {
             return call.fail(
-                "the body is null, so there is no JSON in it: the request failed, or responseType or \
-                 discardResponseBodies dropped the body",
+                "the body is null, so there is no JSON in it: the request failed, the status is 204 or 304, or \
+                 responseType or discardResponseBodies dropped the body",
             );
         }
         call.ctx

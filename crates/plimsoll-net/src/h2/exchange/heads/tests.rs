@@ -139,13 +139,14 @@ fn a_stream_that_is_over_is_not_reset_as_well() {
 #[test]
 fn heads_that_contradict_themselves_fail_their_stream() {
     let ok = (":status", "200");
-    let (length, colon) = (
+    let (length, bytes, colon) = (
         "content-length is not a number, or is given twice with different values",
+        "a field has an upper-case name, or bytes that no field may have",
         "a field that begins with a colon is where none belongs",
     );
     let length_of = |value: &'static str| [ok, ("content-length", value)];
     let two = |second| [ok, ("content-length", "5"), ("content-length", second)];
-    let cases: [(&[Field], Result<u16, &str>); 16] = [
+    let cases: [(&[Field], Result<u16, &str>); 21] = [
         (&two("5"), Ok(200)),
         (&length_of(" 5 "), Ok(200)),
         (&length_of("05"), Ok(200)),
@@ -156,6 +157,11 @@ fn heads_that_contradict_themselves_fail_their_stream() {
         (&length_of("5, 5"), Err(length)),
         (&length_of("0x5"), Err(length)),
         (&length_of("18446744073709551616"), Err(length)),
+        (&[ok, ("x-trace", "Some: Text")], Ok(200)),
+        (&[ok, ("X-Trace", "1")], Err(bytes)),
+        (&[ok, ("", "1")], Err(bytes)),
+        (&[ok, ("x:trace", "1")], Err(bytes)),
+        (&[ok, ("x-trace", "1\r\nset-cookie: a=b")], Err(bytes)),
         (&[ok, (":status", "200")], Err(colon)),
         (&[("server", "test"), ok], Err(colon)),
         (&[ok, (":path", "/")], Err(colon)),
