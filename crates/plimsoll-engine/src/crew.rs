@@ -4,7 +4,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use plimsoll_net::poll::{Poll, Waker};
-use plimsoll_net::turns;
 use thiserror::Error;
 
 /// A worker thread could not be started.
@@ -61,11 +60,7 @@ impl<C: Send + 'static> Crew<C> {
             });
             let thread = std::thread::Builder::new()
                 .name(format!("{name}-{index}"))
-                .spawn(move || {
-                    // As good as the kernel can: how late the worker was is measured all the same.
-                    let _short = turns::ask_for_short();
-                    run();
-                })
+                .spawn(run)
                 .map_err(of_io)?;
             crew.members.push(Member {
                 commands: sender,

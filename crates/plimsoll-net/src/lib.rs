@@ -13,7 +13,6 @@ pub mod slab;
 pub mod target;
 pub mod tls;
 mod transport;
-pub mod turns;
 
 pub use connection::{Connection, Failure, Progress};
 pub use opening::{Opened, Opening};

@@ -1,4 +1,4 @@
-//! The one place of this crate with `unsafe`: coroutines around the JavaScript engine, its allocator and its native functions.
+//! The one place with `unsafe`: coroutines around the JavaScript engine, its allocator and its native functions.
 //!
 //! **Suspending.** A virtual user runs on a stack of its own ([`fiber`]). A native function that has to wait
 //! switches back to the caller's stack with the engine's frames left where they are. Three pieces of state of the
