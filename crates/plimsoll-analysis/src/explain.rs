@@ -214,8 +214,9 @@ fn covers(case: &Case, first: &Finding, second: &Finding) -> bool {
             let full = case
                 .tiers
                 .iter()
-                .find(|t| second.tier.as_ref() == Some(&t.name));
-            full.is_some_and(|tier| case.was_idle(tier, cause::given_up))
+                .find(|tier| second.tier.as_ref() == Some(&tier.name));
+            let then = full.and_then(|tier| case.at_onset(tier, cause::given_up));
+            then.is_some_and(|then| then.had_room())
         }
         (Cause::Memory | Cause::CpuQuota, Cause::PinnedThread | Cause::Cpu)
         | (Cause::PinnedThread | Cause::EventLoop, Cause::Cpu | Cause::Lock)

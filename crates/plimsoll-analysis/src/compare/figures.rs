@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 
 use plimsoll_core::comparison::{Figure, Run};
 use plimsoll_core::record::{Record, Remark, Seen};
+use plimsoll_core::step::StepLoad;
 use plimsoll_core::tally::Quantile;
-use plimsoll_core::verdict::{GateState, Times, Verdict};
+use plimsoll_core::verdict::{GateState, LevelState, Times, Verdict};
 use plimsoll_core::{Nanos, Outcome};
 
 use crate::import::{self, Declared};
 
 /// A search plays many rates: percentiles and shares over them are nobody's.
 const SEARCH: &str = "find";
+/// The lowest level that failed is no further from the highest that passed.
+const CLOSE: f64 = 1.1;
 /// What the binary calls the event of a run that was stopped.
 const INTERRUPTED: &str = "interrupted";
 
@@ -57,11 +60,38 @@ fn unusable(record: &Record, verdict: &Verdict) -> Option<String> {
             .collect();
         return Some(format!("not valid: {} failed", named.join(", ")));
     }
-    let converged = verdict.found.converged && verdict.found.capacity().is_some();
-    if record.header.command == SEARCH && !converged {
+    let capacity = verdict.found.capacity();
+    let held = capacity.is_some_and(|bounds| bounds.lower.is_some());
+    let found = held && (verdict.found.converged || is_close(levels(record)));
+    if record.header.command == SEARCH && !found {
         return Some("its search did not converge".to_owned());
     }
     (verdict.attempts_count == 0).then(|| "nothing was attempted".to_owned())
+}
+
+/// Rates, or numbers of users, with what came of them.
+fn levels(record: &Record) -> impl Iterator<Item = (f64, LevelState)> {
+    record.level_results.iter().filter_map(|result| {
+        let at = match record.level(result.level)?.step.load {
+            StepLoad::Open { profile, .. } => profile.constant_rate()?,
+            StepLoad::Closed { in_flight } => f64::from(in_flight),
+        };
+        Some((at, result.state))
+    })
+}
+
+/// With time for one soak alone, a search takes it a tenth lower, and so it never converges. It has found the edge all
+/// the same if its shorter levels lie close about it.
+fn is_close(levels: impl Iterator<Item = (f64, LevelState)>) -> bool {
+    let (mut passed, mut failed) = (0.0, f64::INFINITY);
+    for (at, state) in levels {
+        match state {
+            LevelState::Pass => passed = f64::max(passed, at),
+            LevelState::Fail => failed = f64::min(failed, at),
+            _ => {}
+        }
+    }
+    passed < failed && failed <= CLOSE * passed
 }
 
 fn times(times: &Times) -> impl Iterator<Item = (Figure, f64)> {
@@ -190,5 +220,33 @@ pub fn of_result(name: &str, result: &import::Figures) -> Run {
         started_at: String::new(),
         excluded,
         figures,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_is_found_if_levels_lie_close_about_it() {
+        let close = |levels: &[(f64, LevelState)]| is_close(levels.iter().copied());
+        let (pass, fail) = (LevelState::Pass, LevelState::Fail);
+        let soaked_lower = [
+            (400.0, pass),
+            (464.0, pass),
+            (502.0, fail),
+            (544.0, fail),
+            (405.0, pass),
+        ];
+        assert!(close(&soaked_lower));
+        assert!(!close(&[(400.0, pass), (502.0, fail)]), "too far apart");
+        assert!(!close(&[(400.0, pass), (410.0, pass)]), "none failed");
+        assert!(!close(&[(400.0, fail)]), "none passed");
+        assert!(!close(&[(420.0, pass), (400.0, fail)]), "not in order");
+        assert!(close(&[
+            (464.0, pass),
+            (480.0, LevelState::Void),
+            (502.0, fail)
+        ]));
     }
 }

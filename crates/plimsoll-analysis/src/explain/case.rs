@@ -18,6 +18,7 @@ pub(super) struct Tier {
     pub(super) high: TierFacts,
     pub(super) low: TierFacts,
     pub(super) gauges: Gauges,
+    pub(super) low_gauges: Gauges,
     /// The ports it listens on.
     pub(super) ports: Vec<u16>,
     /// Requests that it takes at once, as the experiment declares it.
@@ -106,6 +107,7 @@ impl<'a> Case<'a> {
             high: tier_facts(&high, name),
             low: tier_facts(&low, name),
             gauges: gauges(&high, name),
+            low_gauges: gauges(&low, name),
             ports: ports_of(ticks, name),
             slots: declared_slots(record, name),
         });
@@ -131,12 +133,35 @@ impl<'a> Case<'a> {
         self.tiers.get(1..).unwrap_or_default()
     }
 
-    /// What comes after one tier, its own other instances aside.
-    pub(super) fn behind_of<'t>(&'t self, tier: &'t Tier) -> impl Iterator<Item = &'t Tier> {
-        let at = self.tiers.iter().position(|known| known.name == tier.name);
-        let after = at.map_or(&[][..], |at| self.tiers.get(at + 1..).unwrap_or_default());
-        let is_other = |other: &&Tier| !self.are_of_one_tier(Some(&tier.name), Some(&other.name));
-        after.iter().filter(is_other)
+    /// The tiers that one calls, directly or through others; its own other instances aside.
+    pub(super) fn behind_of(&self, tier: &Tier) -> Vec<&Tier> {
+        let mut found: Vec<&Tier> = Vec::new();
+        let mut from = vec![tier];
+        while let Some(caller) = from.pop() {
+            for (at, other) in self.tiers.iter().enumerate() {
+                let is_own = self.are_of_one_tier(Some(&tier.name), Some(&other.name));
+                let is_known = found.iter().any(|known| known.name == other.name);
+                if at > 0 && !is_own && !is_known && self.calls(caller, other) {
+                    found.push(other);
+                    from.push(other);
+                }
+            }
+        }
+        found
+    }
+
+    /// By the caller's connections; by the order of the tiers where those or the other's ports are hidden.
+    fn calls(&self, caller: &Tier, other: &Tier) -> bool {
+        let place = |tier: &Tier| self.tiers.iter().position(|known| known.name == tier.name);
+        let out: Vec<_> = [&caller.high.out, &caller.low.out]
+            .into_iter()
+            .flatten()
+            .collect();
+        if out.is_empty() || other.ports.is_empty() {
+            return place(caller) < place(other);
+        }
+        let mut ports = out.iter().flat_map(|out| out.keys());
+        ports.any(|port| other.ports.contains(port))
     }
 
     /// The tier that an observed name is an instance of; the name itself where no experiment declared it.
@@ -160,38 +185,36 @@ impl<'a> Case<'a> {
         tier_facts(&ticks.collect::<Vec<_>>(), &tier.name)
     }
 
-    /// What a tier showed when the first attempts failed of those that `failed` counts, while users became more and more;
+    /// The seconds in which the first attempts failed of those that `failed` counts, while users became more and more;
     /// `None` where the load came in levels: there each level has its own figures.
+    pub(super) fn onset(&self, failed: fn(&WindowFacts) -> u64) -> Option<Vec<&Tick<'a>>> {
+        if self.high().any(|level| level.closed.is_none()) || self.saturation.high.len() < 2 {
+            return None;
+        }
+        let mut windows = self.high().flat_map(|level| &level.windows);
+        let onset = windows.find(|w| failed(w) * 100 >= w.attempts && failed(w) > 0)?;
+        // Sampling is not aligned with windows, which are of several seconds in a long record.
+        let from = onset.start.saturating_sub(Nanos::from_secs(1));
+        let to = onset.end + Nanos((onset.end - onset.start).0 / 2);
+        let ticks = self.ticks.iter();
+        Some(ticks.filter(|t| t.end > from && t.end <= to).collect())
+    }
+
+    /// What a tier showed there, if it was looked at.
     pub(super) fn at_onset(
         &self,
         tier: &Tier,
         failed: fn(&WindowFacts) -> u64,
     ) -> Option<TierFacts> {
-        if self.high().any(|level| level.closed.is_none()) || self.saturation.high.len() < 2 {
-            return None;
-        }
-        let mut windows = self.high().flat_map(|level| &level.windows);
-        let onset = windows
-            .find(|w| failed(w) * 100 >= w.attempts && failed(w) > 0)?
-            .end;
-        // Sampling is not aligned with windows.
-        let (from, to) = (
-            onset.saturating_sub(Nanos::from_secs(2)),
-            onset + Nanos::from_millis(500),
-        );
-        let ticks = self
-            .ticks
-            .iter()
-            .filter(|tick| tick.end > from && tick.end <= to);
-        Some(tier_facts(&ticks.collect::<Vec<_>>(), &tier.name))
+        let there = tier_facts(&self.onset(failed)?, &tier.name);
+        (there.ticks > 0).then_some(there)
     }
 
     /// Had the tier a processor to spare before its clients failed, and asked again at once? Without such an onset: where
     /// the system had given way.
     pub(super) fn was_idle(&self, tier: &Tier, failed: fn(&WindowFacts) -> u64) -> bool {
         match self.at_onset(tier, failed) {
-            // Bursts of a second that is half idle are throttled, too: a quota ends nothing before it is used up.
-            Some(there) => there.busiest() < 0.8 && there.cpu_share() < 0.75,
+            Some(there) => there.had_room(),
             None => tier.high.has_idle_processor(),
         }
     }

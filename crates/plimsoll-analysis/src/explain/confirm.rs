@@ -205,7 +205,8 @@ fn judged(cause: Cause, moved: &Moved, before: &Record, after: &Record) -> (Foll
         // Waits for a pool end also where a larger one waits for the next limit: more is carried, and that is all that
         // can be said. What ends without an answer has no such excuse.
         ((Follows::Not, failures), (Follows::AsPredicted | Follows::PartOfTheWay, rate))
-            if cause == Cause::Pool && failed_after < failed_before =>
+            if cause == Cause::Pool
+                && (peak(&is) > 1.05 * peak(&was) || failed_after <= 0.7 * failed_before) =>
         {
             (Follows::PartOfTheWay, format!("{failures}; {rate}"))
         }

@@ -40,6 +40,7 @@ pub(super) struct Level {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WindowFacts {
+    pub(super) start: Nanos,
     pub(super) end: Nanos,
     /// Attempts that ended without an answer.
     pub(super) unanswered: u64,
@@ -73,21 +74,26 @@ impl Level {
 
     /// Mean response time of what was served.
     pub(super) fn served_response(&self) -> Option<Nanos> {
-        self.mean_of(|class| &class.response)
+        served_response(&self.tally).mean()
     }
 
     /// Mean service time of what was served.
     pub(super) fn served_service(&self) -> Option<Nanos> {
-        self.mean_of(|class| &class.service)
+        served(&self.tally, |class| &class.service).mean()
     }
+}
 
-    fn mean_of(&self, times: fn(&ClassTally) -> &Histogram) -> Option<Nanos> {
-        let mut all = Histogram::new();
-        for outcome in SERVED {
-            all.merge(times(self.tally.class(outcome)));
-        }
-        all.mean()
+/// Response times of what was served.
+pub(super) fn served_response(tally: &Tally) -> Histogram {
+    served(tally, |class| &class.response)
+}
+
+fn served(tally: &Tally, times: fn(&ClassTally) -> &Histogram) -> Histogram {
+    let mut all = Histogram::new();
+    for outcome in SERVED {
+        all.merge(times(tally.class(outcome)));
     }
+    all
 }
 
 pub(super) fn ratio(part: f64, whole: f64) -> f64 {
@@ -196,13 +202,16 @@ fn facts(window: &Window, bound: Option<Nanos>) -> WindowFacts {
     for carried in &window.carried {
         total.merge(&carried.tally);
     }
-    let answers = total.answers_only();
+    let answers = served_response(&total);
     let median = answers.quantile(0.5).unwrap_or_default();
     // Without an objective an attempt is late at ten times the window's median.
     let late_at = bound.unwrap_or(Nanos(median.0.saturating_mul(10)));
-    let late = total.ok() - answers.count_at_most(late_at).min(total.ok());
+    let late = answers
+        .count()
+        .saturating_sub(answers.count_at_most(late_at));
     let count = |kinds: &[Outcome]| kinds.iter().map(|kind| total.class(*kind).count).sum();
     WindowFacts {
+        start: window.start_ns,
         end: window.end_ns(),
         unanswered: count(&NO_ANSWER),
         given_up: count(&GIVEN_UP),

@@ -3,7 +3,7 @@
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::verdict::LevelState;
 
-use super::level::Level;
+use super::level::{Level, served_response};
 
 /// An open level keeps up when this share of what was due came back ok within its time.
 const KEEPS_UP: f64 = 0.93;
@@ -38,7 +38,7 @@ pub(super) struct Saturation {
     pub(super) high: Vec<usize>,
     /// Levels well below.
     pub(super) low: Vec<usize>,
-    /// The highest rate of ok answers at any level, per second.
+    /// The highest rate of what was served at any level, per second.
     pub(super) peak: f64,
 }
 
@@ -211,9 +211,9 @@ fn low(levels: &[Level], high: &[usize], peak: f64) -> Vec<usize> {
 /// A closed loop of at least four whose mean is at least twice its fastest hundredth.
 fn queues(levels: &[Level]) -> bool {
     levels.first().is_some_and(|level| {
-        let answers = level.tally.answers_only();
+        let answers = served_response(&level.tally);
         let fast = answers.quantile(0.01).unwrap_or_default();
         let mean = answers.mean().unwrap_or_default();
-        level.closed.is_some_and(|n| n >= 4) && mean.0 >= 2 * fast.0
+        level.closed.is_some_and(|n| n >= 4) && fast.0 > 0 && mean.0 >= 2 * fast.0
     })
 }

@@ -278,22 +278,39 @@ fn add_proxy_log(record: &mut Record) {
     record.observations.extend(logs);
 }
 
-#[test]
-fn a_pool_that_ends_requests_comes_before_the_processor_that_their_clients_fill() {
-    let mut record = search(&pool_service(), &[0.3, 0.6, 1.1, 1.4, 1.4], false);
-    for (level, in_flight) in record.levels.iter_mut().zip([10, 20, 40, 80, 120]) {
+/// More and more users, and from the fourth level on a thread that does nothing but work.
+fn filled_by_failures(service: &Service) -> Record {
+    let shares = [0.3, 0.6, 1.1, 1.4, 1.4, 1.4, 1.4, 1.4, 1.4];
+    let mut record = search(service, &shares, false);
+    for (level, in_flight) in record.levels.iter_mut().zip((1..).map(|n| n * 10)) {
         level.step.load = StepLoad::Closed { in_flight };
     }
-    let filled = record.levels[3].start_ns;
-    let fill = |record: &mut Record, from: Nanos| {
-        for observation in record.observations.iter_mut().filter(|o| o.at_ns > from) {
-            if let Seen::Process(process) = &mut observation.seen {
-                process.threads[0].run_ns = observation.length_ns;
-            }
+    let from = record.levels[3].start_ns;
+    fill(&mut record, from);
+    record
+}
+
+fn fill(record: &mut Record, from: Nanos) {
+    for observation in record.observations.iter_mut().filter(|o| o.at_ns > from) {
+        if let Seen::Process(process) = &mut observation.seen {
+            process.threads[0].run_ns = observation.length_ns;
         }
-    };
-    fill(&mut record, filled);
-    is(&record, Cause::Pool, Confidence::Supported);
+    }
+}
+
+#[test]
+fn a_pool_that_ends_requests_comes_before_the_processor_that_their_clients_fill() {
+    let mut record = filled_by_failures(&pool_service());
+    let limit = is(&record, Cause::Pool, Confidence::Supported).limit;
+    let then = &limit.evidence[1].text;
+    assert!(then.contains("when the first requests failed"), "{then}");
+    // Errors that come at once are no waits that were given up, whatever the pool shows later.
+    let mut at_once = pool_service();
+    at_once.excess_time = Nanos::from_millis(3);
+    assert_ne!(
+        explained(&filled_by_failures(&at_once)).limit.cause,
+        Cause::Pool
+    );
     // Full before anything failed: it is the processor that keeps connections taken.
     fill(&mut record, Nanos::ZERO);
     assert_ne!(explained(&record).limit.cause, Cause::Pool);

@@ -166,8 +166,13 @@ impl TierFacts {
     }
 
     /// Neither one thread nor all of them are near their limit.
+    /// The same without the quota's periods: bursts of a second that is half idle are throttled, too.
+    pub(super) fn had_room(&self) -> bool {
+        self.ticks > 0 && self.busiest() < 0.8 && self.cpu_share() < 0.75
+    }
+
     pub(super) fn has_idle_processor(&self) -> bool {
-        self.ticks > 0 && self.busiest() < 0.8 && self.cpu_share() < 0.75 && self.throttled < 0.2
+        self.had_room() && self.throttled < 0.2
     }
 }
 

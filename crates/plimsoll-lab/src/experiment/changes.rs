@@ -28,76 +28,82 @@ impl Facts {
         }
     }
 
-    /// What changed from `base` to this. A tier that is new or gone counts once, also if the load or another tier is
-    /// turned to it or past it.
+    /// What changed from `base` to this. A tier that is new counts once, also if the load or other tiers are turned to it
+    /// from the one that it leads to; and one that is gone, if they are turned to where it led.
     pub(super) fn changes_from(&self, base: &Self) -> Vec<String> {
-        let (added, gone) = (self.beside(base), base.beside(self));
-        let mut turned = BTreeMap::new();
-        let test = aside_from_turns(
-            "the load",
-            &base.test,
-            &self.test,
-            &added,
-            &gone,
-            &mut turned,
-        );
+        let turns = Turns {
+            added: self.beside(base),
+            gone: base.beside(self),
+        };
+        let mut turned: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let test = turns.taken_out("the load", &base.test, &self.test, &mut turned);
         let both = base.tiers.iter().filter_map(|(name, was)| {
-            let is = self.tiers.get(name)?;
-            let is = aside_from_turns(name, was, is, &added, &gone, &mut turned);
-            Some((name, in_tier(name, was, &is)))
+            let is = turns.taken_out(name, was, self.tiers.get(name)?, &mut turned);
+            Some((name.as_str(), in_tier(name, was, &is)))
         });
-        let mut changes: BTreeMap<&str, Vec<String>> = both
-            .map(|(name, changes)| (name.as_str(), changes))
-            .collect();
-        for name in gone {
-            changes.insert(name, vec![format!("tiers.{name}: left out")]);
-        }
-        for name in added {
-            let who = turned.get(name).map_or("", |who| who);
-            let also = match who {
-                "" => String::new(),
-                who => format!(", and {who} goes to it"),
-            };
-            changes.insert(name, vec![format!("tiers.{name}: added{also}")]);
+        let mut changes: BTreeMap<&str, Vec<String>> = both.collect();
+        for (tiers, what) in [(&turns.gone, "left out"), (&turns.added, "added")] {
+            for name in tiers.keys() {
+                let also = match turned.get(name).map(Vec::as_slice) {
+                    Some([one]) if what == "added" => format!(", and {one} goes to it"),
+                    Some(several) if what == "added" => {
+                        format!(", and {} go to it", several.join(" and "))
+                    }
+                    _ => String::new(),
+                };
+                changes.insert(name, vec![format!("tiers.{name}: {what}{also}")]);
+            }
         }
         let others = changed(&base.test, &test).map(|change| change.to_string());
         changes.into_values().flatten().chain(others).collect()
     }
 
     /// Tiers that the other one lacks.
-    fn beside<'a>(&'a self, other: &Self) -> BTreeSet<&'a str> {
-        let names = self
-            .tiers
-            .keys()
-            .filter(|name| !other.tiers.contains_key(*name));
-        names.map(String::as_str).collect()
+    fn beside<'a>(&'a self, other: &Self) -> BTreeMap<&'a str, &'a Leaves> {
+        let own = self.tiers.iter();
+        let own = own.filter(|(name, _)| !other.tiers.contains_key(*name));
+        own.map(|(name, leaves)| (name.as_str(), leaves)).collect()
     }
 }
 
-/// `is` without what only turns `who` to a tier that is new, or past one that is gone: that is part of adding it, or
-/// of leaving it out. Who was turned to a new one is added to `turned`.
-fn aside_from_turns<'a>(
-    who: &'a str,
-    was: &Leaves,
-    is: &Leaves,
-    added: &BTreeSet<&'a str>,
-    gone: &BTreeSet<&str>,
-    turned: &mut BTreeMap<&'a str, &'a str>,
-) -> Leaves {
-    let mut rest = is.clone();
-    for change in changed(was, is) {
-        let Some((from, to)) = change.turned_to() else {
-            continue;
-        };
-        let new = added.get(to);
-        if let (Some(value), true) = (change.was, new.is_some() || gone.contains(from)) {
-            rest.insert(change.path.to_owned(), value.to_owned());
+/// Tiers that are new, and tiers that are gone.
+struct Turns<'a> {
+    added: BTreeMap<&'a str, &'a Leaves>,
+    gone: BTreeMap<&'a str, &'a Leaves>,
+}
+
+impl<'a> Turns<'a> {
+    /// `is` without what only turns `who` to a tier that is new and stands in between, or past one that is gone: that is
+    /// part of adding it, or of leaving it out. Who was turned to a new one is added to `turned`.
+    fn taken_out(
+        &self,
+        who: &'a str,
+        was: &Leaves,
+        is: &Leaves,
+        turned: &mut BTreeMap<&'a str, Vec<&'a str>>,
+    ) -> Leaves {
+        let mut rest = is.clone();
+        for change in changed(was, is) {
+            let (Some((from, to)), Some(value)) = (change.turned_to(), change.was) else {
+                continue;
+            };
+            let new = self.added.get_key_value(to);
+            let new = new.filter(|(_, leaves)| leads_to(leaves, from));
+            let past = self.gone.get(from).is_some_and(|it| leads_to(it, to));
+            if let Some((name, _)) = new {
+                turned.entry(name).or_default().push(who);
+            }
+            if new.is_some() || past {
+                rest.insert(change.path.to_owned(), value.to_owned());
+            }
         }
-        if let Some(new) = new {
-            turned.entry(new).or_insert(who);
-        }
+        rest
     }
-    rest
+}
+
+fn leads_to(leaves: &Leaves, tier: &str) -> bool {
+    let mut named = leaves.values().filter_map(|text| tiers_in(text).ok());
+    named.any(|tiers| tiers.contains(&tier))
 }
 
 /// Another program is one change, whatever is said beside it.

@@ -504,6 +504,13 @@ fn a_proxy_put_in_front_and_another_program_are_one_change_each() {
         changes_of(&read(&behind).unwrap(), "far"),
         ["tiers.link: added, and proxy goes to it"]
     );
+    // It replaces what it does not lead to: that is another thing.
+    let instead = behind.replace(
+        "\"${app.address}\"]\n[variants.two]",
+        "\"127.0.0.1:9\"]\n[variants.two]",
+    );
+    assert_ne!(instead, behind);
+    assert_eq!(changes_of(&read(&instead).unwrap(), "far").len(), 2);
     let elsewhere = CHAIN.replace("http://${proxy.address}/", "http://${proxy.address}/page");
     assert_eq!(changes_of(&read(&elsewhere).unwrap(), "behind").len(), 2);
 }

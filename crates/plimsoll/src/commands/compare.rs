@@ -3,6 +3,7 @@
 mod kept;
 mod live;
 mod order;
+mod play;
 mod saved;
 mod script;
 mod terms;

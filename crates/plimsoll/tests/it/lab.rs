@@ -98,6 +98,11 @@ fn the_page_is_there_and_made_again_of_the_records(folder: &Folder, stdout: &str
     let (code, _, stderr) = plimsoll(folder, &["report", "out"]);
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(headline("out/report.html"), as_played);
+    let elsewhere = plimsoll(folder, &["report", "-o", "again.html", "out"]);
+    assert_eq!((elsewhere.0, headline("again.html")), (0, as_played));
+    let record = "out/A-1/run.plimsoll.jsonl";
+    assert_eq!(plimsoll(folder, &["report", record]).0, 0);
+    assert!(!headline("report.html").is_empty(), "of a file: here");
     let nothing = plimsoll(folder, &["report", "out/A-1/app"]);
     assert!(
         nothing.0 == 104 && nothing.2.contains("has no run.plimsoll.jsonl"),

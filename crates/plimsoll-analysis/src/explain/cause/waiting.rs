@@ -2,19 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::ThreadState;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::Cause;
+use plimsoll_core::{Histogram, Nanos};
 
 use super::percent;
 use crate::explain::case::{Case, Finding, Tier};
-use crate::explain::gauges::Gauge;
+use crate::explain::gauges::{Gauge, Gauges, gauges};
 use crate::explain::level::{Level, WindowFacts, ratio};
 
 /// How a wait ends that took too long.
 pub(in crate::explain) const GIVEN_UP: [Outcome; 2] = [Outcome::Shed, Outcome::Http5xx];
+
+/// Seconds; nobody fails a request so late without having waited.
+const LEAST_WAIT: f64 = 0.05;
 
 pub(in crate::explain) fn given_up(window: &WindowFacts) -> u64 {
     window.given_up
@@ -22,23 +25,20 @@ pub(in crate::explain) fn given_up(window: &WindowFacts) -> u64 {
 
 /// D.3 4d: every connection of the pool taken, somebody waiting, and nobody behind it busy.
 pub(super) fn pool(case: &Case, tier: &Tier) -> Option<Finding> {
-    if busy_behind(case, tier) || (tier.high.ticks > 0 && !case.was_idle(tier, given_up)) {
+    let is_filled = tier.high.ticks > 0 && !tier.high.has_idle_processor();
+    if busy_behind(case, tier) || (is_filled && !began_with_the_pool(case, tier)) {
         return None;
     }
     let mut finding = Finding::of(Cause::Pool, tier);
     let gauges = &tier.gauges;
     let size = gauges.value(Gauge::PoolMax);
-    if gauges.ticks >= 2 && gauges.pool_full >= 0.8 && gauges.pool_waited >= 0.8 {
-        finding.signal(
-            "pool gauges",
-            format!(
-                "pool in use {} of {} in {} of samples, {} waiting",
-                three_digits(gauges.value(Gauge::PoolInUse).unwrap_or(0.0)),
-                three_digits(size.unwrap_or(0.0)),
-                percent(gauges.pool_full),
-                three_digits(gauges.value(Gauge::PoolWaiters).unwrap_or(0.0)),
-            ),
-        );
+    if is_full(gauges) {
+        // One of a consumer in the background may be full under any load.
+        let waiters = |gauges: &Gauges| gauges.value(Gauge::PoolWaiters).unwrap_or(0.0);
+        if is_full(&tier.low_gauges) && waiters(gauges) < 1.5 * waiters(&tier.low_gauges) {
+            return None;
+        }
+        add_gauges(case, tier, &mut finding);
     } else if gauges.ticks >= 2 && gauges.value(Gauge::PoolInUse).is_some() {
         // The gauges are there and say that the pool has room.
         return None;
@@ -65,19 +65,67 @@ pub(super) fn pool(case: &Case, tier: &Tier) -> Option<Finding> {
     Some(finding)
 }
 
+fn is_full(gauges: &Gauges) -> bool {
+    gauges.ticks >= 2 && gauges.pool_full >= 0.8 && gauges.pool_waited >= 0.8
+}
+
+/// The pool was full, and the processor was not, when the first requests failed; and they failed after a wait.
+fn began_with_the_pool(case: &Case, tier: &Tier) -> bool {
+    let Some(there) = case.at_onset(tier, given_up) else {
+        return false;
+    };
+    let ticks = case.onset(given_up).unwrap_or_default();
+    let then = gauges(&ticks, &tier.name);
+    let fastest = waits(case).quantile(0.1).unwrap_or_default();
+    let base = case.base_service().unwrap_or(0.0);
+    let waited = fastest.as_secs_f64() >= base.max(LEAST_WAIT);
+    there.had_room() && then.pool_full > 0.0 && then.pool_waited > 0.0 && waited
+}
+
+fn add_gauges(case: &Case, tier: &Tier, finding: &mut Finding) {
+    let gauges = &tier.gauges;
+    let shown = |gauge| three_digits(gauges.value(gauge).unwrap_or(0.0));
+    finding.signal(
+        "pool gauges",
+        format!(
+            "pool in use {} of {} in {} of samples, {} waiting",
+            shown(Gauge::PoolInUse),
+            shown(Gauge::PoolMax),
+            percent(gauges.pool_full),
+            shown(Gauge::PoolWaiters),
+        ),
+    );
+    if let Some(there) = case.at_onset(tier, given_up) {
+        finding.signal(
+            "pool gauges",
+            format!(
+                "when the first requests failed {} of its processor was in use, {} later",
+                percent(there.cpu_share().max(there.busiest())),
+                percent(tier.high.cpu_share().max(tier.high.busiest()))
+            ),
+        );
+    }
+}
+
 /// Little's law for the pools of all instances: size ÷ time that a request holds a connection = ceiling.
 fn add_pool_ceiling(case: &Case, tier: &Tier, size: Option<f64>, finding: &mut Finding) {
     let Some((size, held)) = size.zip(case.base_service()) else {
         return;
     };
-    let size = size * case.instances_of(case.declared(&tier.name)).max(1) as f64;
-    let ceiling = ratio(size, held);
+    let instances = case.instances_of(case.declared(&tier.name)).max(1);
+    let all = size * instances as f64;
+    let ceiling = ratio(all, held);
     if ceiling > 0.0 && (case.saturation.peak / ceiling - 1.0).abs() <= 0.2 {
         finding.ceiling = Some(ceiling);
         finding.signal(
             "little",
             format!(
-                "{size:.0} ÷ {} per request = {}/s; measured peak {}/s",
+                "{}{size:.0} ÷ {} per request = {}/s; measured peak {}/s",
+                if instances > 1 {
+                    format!("{instances} × ")
+                } else {
+                    String::new()
+                },
                 Nanos::from_secs_f64(held),
                 three_digits(ceiling),
                 three_digits(case.saturation.peak)
@@ -86,17 +134,23 @@ fn add_pool_ceiling(case: &Case, tier: &Tier, size: Option<f64>, finding: &mut F
     }
 }
 
-/// Failures that all take the same long time are a wait that was given up.
-fn add_wait_timeout(case: &Case, finding: &mut Finding) {
-    let mut waits = plimsoll_core::Histogram::new();
+/// How long those took that the service gave up.
+fn waits(case: &Case) -> Histogram {
+    let mut waits = Histogram::new();
     for level in case.high() {
         for kind in GIVEN_UP {
             waits.merge(&level.tally.class(kind).service);
         }
     }
+    waits
+}
+
+/// Failures that all take the same long time are a wait that was given up.
+fn add_wait_timeout(case: &Case, finding: &mut Finding) {
+    let waits = waits(case);
     let at = |q| waits.quantile(q).unwrap_or_default().as_secs_f64();
     let (early, middle, late) = (at(0.1), at(0.5), at(0.9));
-    if waits.count() >= 20 && middle >= 0.05 && late - early <= 0.1 * middle {
+    if waits.count() >= 20 && middle >= LEAST_WAIT && late - early <= 0.1 * middle {
         let text = format!(
             "failures end together at {} with an answer of the service's own",
             Nanos::from_secs_f64(middle)
@@ -106,7 +160,10 @@ fn add_wait_timeout(case: &Case, finding: &mut Finding) {
 }
 
 fn add_idle_behind(case: &Case, tier: &Tier, finding: &mut Finding) {
-    for tier in case.behind_of(tier).filter(|tier| tier.high.ticks > 0) {
+    for tier in case.behind_of(tier) {
+        if tier.high.ticks == 0 {
+            continue;
+        }
         let thread = tier.high.busiest();
         let busy = thread.max(tier.high.cpu_share());
         finding.signal(
@@ -117,7 +174,7 @@ fn add_idle_behind(case: &Case, tier: &Tier, finding: &mut Finding) {
 }
 
 fn busy_behind(case: &Case, tier: &Tier) -> bool {
-    case.behind_of(tier).any(|tier| {
+    case.behind_of(tier).iter().any(|tier| {
         let thread = tier.high.busiest();
         thread >= 0.7 || tier.high.cpu_share() >= 0.7 || tier.high.throttled >= 0.5
     })
@@ -172,7 +229,7 @@ fn add_share_of_upstream(entry: &Tier, finding: &mut Finding) {
     let (Some(high), Some(low)) = (&entry.high.proxy, &entry.low.proxy) else {
         return;
     };
-    let mean = |h: &plimsoll_core::Histogram| h.mean().unwrap_or_default().as_secs_f64();
+    let mean = |h: &Histogram| h.mean().unwrap_or_default().as_secs_f64();
     let all = mean(&high.request_time) - mean(&low.request_time);
     let upstream = mean(&high.upstream_time) - mean(&low.upstream_time);
     if all > 0.001 && upstream >= 0.7 * all {

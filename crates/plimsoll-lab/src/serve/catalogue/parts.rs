@@ -187,7 +187,7 @@ pub(super) const PARTS: &[Service] = &[
             Unit::Milliseconds,
             1.0,
             Twin::Set(0.0),
-            "each way, rounded up to the next millisecond",
+            "each way, and up to 2 ms more by the clock of its event loop; 0: at once",
         )],
         start: link::start,
     },

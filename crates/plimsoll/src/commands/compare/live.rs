@@ -1,32 +1,32 @@
 //! Comparison of targets that are played now, in turns, each run a record of its own.
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
-use plimsoll_analysis::compare::{self, Fingerprint};
+use plimsoll_analysis::compare;
 use plimsoll_core::Nanos;
 use plimsoll_core::comparison::Design;
-use plimsoll_core::objective::Objectives;
 use plimsoll_core::plan::{Plan, Until};
 use plimsoll_core::units::{parse_count, parse_duration};
-use plimsoll_core::verdict::Verdict;
 use plimsoll_engine::Options;
 use plimsoll_observe::Watch;
 
 use super::terms::{find_args, kept_in, plan_of, script_find_args};
-use super::{Asked, Loaded, compared, conclude, margin, order, primary, script};
-use crate::args::{CompareArgs, FindArgs};
+use super::{Asked, Loaded, compared, conclude, margin, order, play, primary, script};
+use crate::args::CompareArgs;
 use crate::commands::{find, run};
 use crate::exit::Exit;
 use crate::reuse::Reused;
 use crate::script::args::ScriptArgs;
 use crate::script::console;
-use crate::session::{Session, interrupt_flag};
+use crate::session::interrupt_flag;
 use crate::{machine, output, reach, selfcheck, watching};
 
+/// One pair in reserve for so many, in place of pairs with a run that is not valid.
+const RESERVE: u32 = 3;
 /// Nobody waits for more, and the tests are not made for more.
 const PAIRS_MAX: u64 = 200;
 const VARIANTS_MAX: usize = 12;
@@ -39,29 +39,40 @@ const WARM_MOST: Nanos = Nanos::from_secs(10);
 const SELF_CHECK: Nanos = Nanos::from_secs(6);
 
 /// Everything that is to be played.
-struct Series {
-    targets: Vec<Target>,
-    /// Which target is played when, in every pair.
-    order: Vec<Vec<usize>>,
-    watches: Vec<Watch>,
-    folder: PathBuf,
-    seed: u64,
+pub(super) struct Series {
+    pub(super) targets: Vec<Target>,
+    /// Which target is played when, in every pair, those in reserve too.
+    pub(super) order: Vec<Vec<usize>>,
+    /// Without those in reserve.
+    pub(super) pairs: usize,
+    pub(super) watches: Vec<Watch>,
+    pub(super) folder: PathBuf,
+    pub(super) seed: u64,
 }
 
-struct Target {
-    name: String,
+impl Series {
+    /// What the runs take from the `from`th on, up to the end of the `pairs`th pair.
+    pub(super) fn time_left(&self, from: usize, pairs: usize) -> Nanos {
+        let played = self.order.iter().take(pairs).flatten().skip(from);
+        let each = played.map(|index| (self.targets[*index].length + BETWEEN).0);
+        Nanos(each.sum())
+    }
+}
+
+pub(super) struct Target {
+    pub(super) name: String,
     /// As it was typed: a URL, or a script with its flags.
-    text: String,
-    test: Test,
+    pub(super) text: String,
+    pub(super) test: Test,
     /// Of a script.
     identity: Option<script::Identity>,
     /// Of one run.
     length: Nanos,
-    runs: Vec<Loaded>,
+    pub(super) runs: Vec<Loaded>,
 }
 
 /// What a run of a target does.
-enum Test {
+pub(super) enum Test {
     Url(Box<Plan>),
     Script(Box<ScriptArgs>),
 }
@@ -81,7 +92,7 @@ pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
         announce(args, &series);
     }
     let reused = prepare(args, &series, &interrupt)?;
-    play_all(args, &mut series, &reused, &interrupt)?;
+    play::all(args, &mut series, &reused, &interrupt)?;
     let asked = Asked {
         design: Design::Paired,
         is_calibration: args.live.aa,
@@ -151,7 +162,8 @@ fn series(args: &CompareArgs) -> Result<Series> {
     }
     let default = || PathBuf::from(format!("plimsoll-compare-{}", machine::wall_time_compact()));
     Ok(Series {
-        order: order::blocks(count, pairs, seed),
+        order: order::blocks(count, pairs + pairs.div_ceil(RESERVE), seed),
+        pairs: pairs as usize,
         targets,
         watches: watching::parse(&args.watch)?,
         folder: args.live.out.clone().unwrap_or_else(default),
@@ -242,13 +254,6 @@ fn warm_up(length: Nanos) -> Nanos {
     Nanos(length.0 / 10).clamp(WARM_LEAST, WARM_MOST)
 }
 
-/// What the runs take from the `from`th on.
-fn time_left(series: &Series, from: usize) -> Nanos {
-    let played = series.order.iter().flatten().skip(from);
-    let each = played.map(|index| (series.targets[*index].length + BETWEEN).0);
-    Nanos(each.sum())
-}
-
 fn time_for(args: &CompareArgs, series: &Series) -> Nanos {
     let before = if args.live.find {
         SELF_CHECK
@@ -262,14 +267,13 @@ fn time_for(args: &CompareArgs, series: &Series) -> Nanos {
         });
         Nanos(each.sum())
     };
-    before + time_left(series, 0)
+    before + series.time_left(0, series.pairs)
 }
 
 /// What will happen, and how long it takes, before it begins.
 fn announce(args: &CompareArgs, series: &Series) {
-    let order: Vec<String> = series
-        .order
-        .iter()
+    let planned = series.order.iter().take(series.pairs);
+    let order: Vec<String> = planned
         .map(|pair| {
             let names: Vec<&str> = pair
                 .iter()
@@ -290,16 +294,17 @@ fn announce(args: &CompareArgs, series: &Series) {
     lengths.dedup();
     output::progress(&format!(
         "compare: {} {} of {} variants, {} runs of {at_most}{}; {at_most}{} in all",
-        series.order.len(),
-        if series.order.len() == 1 {
-            "pair"
-        } else {
-            "pairs"
-        },
+        series.pairs,
+        if series.pairs == 1 { "pair" } else { "pairs" },
         series.targets.len(),
-        series.order.len() * series.targets.len(),
+        series.pairs * series.targets.len(),
         lengths.join(" and "),
         time_for(args, series),
+    ));
+    let reserve = series.time_left(series.pairs * series.targets.len(), series.order.len());
+    output::progress(&format!(
+        "  up to {} more, {reserve}, in place of pairs with a run that is not valid",
+        series.order.len() - series.pairs
     ));
     for target in &series.targets {
         output::progress(&format!("  {:<8} {}", target.name, target.text));
@@ -349,120 +354,4 @@ fn workers(args: &CompareArgs, series: &Series) -> Result<NonZeroU32> {
         }
         None => bail!("no target"),
     }
-}
-
-fn play_all(
-    args: &CompareArgs,
-    series: &mut Series,
-    reused: &Reused,
-    interrupt: &Arc<AtomicBool>,
-) -> Result<()> {
-    let count = series.order.len() * series.targets.len();
-    let mut number = 0;
-    for (pair, order) in series.order.clone().into_iter().enumerate() {
-        for index in order {
-            if interrupt.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            number += 1;
-            let target = &series.targets[index];
-            let left = time_left(series, number - 1);
-            if !args.judge.quiet {
-                let name = &target.name;
-                output::progress(&format!(
-                    "run {number} of {count}: pair {}, {name}; {left} left",
-                    pair + 1
-                ));
-            }
-            let file = format!("{number:02}-{}", target.name.replace(' ', "-"));
-            let one = One {
-                // The same seed for all runs of a pair: the same arrivals at the same instants.
-                seed: series.seed.wrapping_add(pair as u64),
-                path: series.folder.join(format!("{file}.plimsoll.jsonl")),
-                log: series.folder.join(format!("{file}.log")),
-                watches: &series.watches,
-                reused,
-                interrupt,
-            };
-            let loaded = play(args, target, &one)
-                .with_context(|| format!("run {number} ({})", target.name))?;
-            // Said now: who waits for the end learns nothing from runs that do not count.
-            if let (Some(reason), false) = (&loaded.run.excluded, args.judge.quiet) {
-                output::progress(&format!("  this run will not be used: {reason}"));
-            }
-            series.targets[index].runs.push(loaded);
-        }
-    }
-    Ok(())
-}
-
-/// What is of one run only, and what all have.
-struct One<'a> {
-    seed: u64,
-    path: PathBuf,
-    /// What a script prints.
-    log: PathBuf,
-    watches: &'a [Watch],
-    reused: &'a Reused,
-    interrupt: &'a Arc<AtomicBool>,
-}
-
-fn play(args: &CompareArgs, target: &Target, one: &One<'_>) -> Result<Loaded> {
-    let kept = kept_in(Some(one.path.clone()));
-    let interrupt = one.interrupt;
-    let (session, verdict) = match &target.test {
-        Test::Url(plan) => {
-            let plan = Plan {
-                seed: one.seed,
-                ..(**plan).clone()
-            };
-            if args.live.find {
-                let find = FindArgs {
-                    output: kept,
-                    ..find_args(args, &target.text)
-                };
-                find::measure(&find, &plan, one.watches, one.reused, interrupt)?
-            } else {
-                judged(run::measure(&plan, one.watches, &kept, interrupt)?)
-            }
-        }
-        Test::Script(asked) => {
-            let _logged = console::Logged::into(&one.log)?;
-            if args.live.find {
-                let mut find = FindArgs {
-                    output: kept,
-                    // Who let the first run go to another host let all of them.
-                    yes: args.live.yes || !target.runs.is_empty(),
-                    ..script_find_args(args, asked)
-                };
-                find.request.with.seed = Some(one.seed);
-                let prepared = find::script::prepare(&find)?;
-                find::script::measure(&find, prepared, one.reused, interrupt)?
-            } else {
-                let slo = args.live.slo.as_deref().map(Objectives::parse);
-                let slo = slo.transpose().context("--slo")?;
-                let slo = slo.as_ref();
-                let loaded = script::loaded(asked, one.seed, args.with.insecure, slo)?;
-                judged(script::measure(loaded, slo, one.watches, &kept, interrupt)?)
-            }
-        }
-    };
-    keep(session, verdict, &one.path)
-}
-
-fn judged(session: Session) -> (Session, Verdict) {
-    let verdict = run::verdict(&session);
-    (session, verdict)
-}
-
-/// Ends the record, writes its report beside it, and takes its figures.
-fn keep(mut session: Session, verdict: Verdict, path: &Path) -> Result<Loaded> {
-    let name = path.display().to_string();
-    let loaded = Loaded {
-        run: compare::of_record(&name, &session.record, &verdict),
-        fingerprint: Fingerprint::of_record(&session.record.header),
-        objectives: session.record.header.plan.objectives.clone(),
-    };
-    session.close(verdict)?;
-    Ok(loaded)
 }
