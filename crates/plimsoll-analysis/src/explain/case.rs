@@ -44,8 +44,8 @@ pub(super) struct Case<'a> {
     setup: &'a [TierSetup],
     pub(super) saturation: &'a Saturation,
     pub(super) found: &'a Found,
-    /// A watched process was gone at some time.
-    pub(super) process_ended: bool,
+    /// Tiers of which a watched process was gone at some time.
+    ended: BTreeSet<&'a str>,
     /// The tier that the load goes to first.
     pub(super) tiers: Vec<Tier>,
     pub(super) host_high: HostFacts,
@@ -117,7 +117,12 @@ impl<'a> Case<'a> {
             setup: record.header.lab.as_ref().map_or(&[], |lab| &lab.tiers),
             saturation,
             found,
-            process_ended: record.observations.iter().any(is_end),
+            ended: record
+                .observations
+                .iter()
+                .filter(|observation| is_end(observation))
+                .map(|observation| observation.tier.as_str())
+                .collect(),
             tiers: tiers.collect(),
             host_high: host_facts(&high),
             host_low: host_facts(&low),
@@ -198,6 +203,11 @@ impl<'a> Case<'a> {
         let to = onset.end + Nanos((onset.end - onset.start).0 / 2);
         let ticks = self.ticks.iter();
         Some(ticks.filter(|t| t.end > from && t.end <= to).collect())
+    }
+
+    /// A process of the tier was gone at some time.
+    pub(super) fn has_ended(&self, tier: &Tier) -> bool {
+        self.ended.contains(tier.name.as_str())
     }
 
     /// What a tier showed there, if it was looked at.

@@ -557,6 +557,23 @@ fn one_level_of_failures_is_an_onset_and_an_empty_record_is_nothing() {
     };
     let of_intake = explained(&search(&takes_in, &[0.5, 1.3], false)).limit;
     assert_eq!(of_intake, limit);
+    // A process that died takes its connections with it, and not those of another tier.
+    for (tier, cause) in [
+        ("behind", Cause::ConnectionSlots),
+        ("target", Cause::Unknown),
+    ] {
+        let mut record = record.clone();
+        let last = record.observations.last().unwrap().clone();
+        record.observations.push(Observation {
+            tier: tier.to_owned(),
+            seen: Seen::Absent(AbsentSample {
+                what: "process 20".to_owned(),
+                reason: "it ended".to_owned(),
+            }),
+            ..last
+        });
+        assert_eq!(explained(&record).limit.cause, cause, "{tier}");
+    }
     let empty = search(&service, &[], false);
     let explanation = explained(&empty);
     assert_eq!(explanation.limit.cause, Cause::NotReached);

@@ -99,7 +99,7 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     let onset = case.at_onset(tier, unanswered);
     let there = onset.as_ref().unwrap_or(&tier.high);
     // A process that died takes its connections with it.
-    if case.process_ended {
+    if case.has_ended(tier) {
         return None;
     }
     if there.ticks > 0 && !case.was_idle(tier, unanswered) {
