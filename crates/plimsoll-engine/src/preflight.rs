@@ -94,7 +94,8 @@ impl Asked {
             },
             Self::Http2(connection) => {
                 let mut events = Vec::new();
-                connection.ready(hung_up, scratch, &mut events)?;
+                // A server may close with its answer, which counts.
+                let ended = connection.ready(hung_up, scratch, &mut events);
                 let mut answer = None;
                 for event in events {
                     match event {
@@ -104,7 +105,10 @@ impl Asked {
                         | h2::Event::Unprocessed { failure, .. } => return Err(failure),
                     }
                 }
-                Ok(answer)
+                match answer {
+                    Some(answer) => Ok(Some(answer)),
+                    None => ended.map(|()| None),
+                }
             }
         }
     }
