@@ -25,6 +25,13 @@ pub(super) struct Tier {
     pub(super) slots: Option<f64>,
 }
 
+impl Tier {
+    /// It was looked at where the system had given way, and had no processor to spare.
+    pub(super) fn is_filled(&self) -> bool {
+        self.high.ticks > 0 && !self.high.has_idle_processor()
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 pub(super) struct HostFacts {
     pub(super) cores: f64,
@@ -146,6 +153,7 @@ impl<'a> Case<'a> {
             for (at, other) in self.tiers.iter().enumerate() {
                 let is_own = self.are_of_one_tier(Some(&tier.name), Some(&other.name));
                 let is_known = found.iter().any(|known| known.name == other.name);
+                // The load goes to the first: nobody calls that.
                 if at > 0 && !is_own && !is_known && self.calls(caller, other) {
                     found.push(other);
                     from.push(other);
@@ -205,11 +213,6 @@ impl<'a> Case<'a> {
         Some(ticks.filter(|t| t.end > from && t.end <= to).collect())
     }
 
-    /// A process of the tier was gone at some time.
-    pub(super) fn has_ended(&self, tier: &Tier) -> bool {
-        self.ended.contains(tier.name.as_str())
-    }
-
     /// What a tier showed there, if it was looked at.
     pub(super) fn at_onset(
         &self,
@@ -220,13 +223,9 @@ impl<'a> Case<'a> {
         (there.ticks > 0).then_some(there)
     }
 
-    /// Had the tier a processor to spare before its clients failed, and asked again at once? Without such an onset: where
-    /// the system had given way.
-    pub(super) fn was_idle(&self, tier: &Tier, failed: fn(&WindowFacts) -> u64) -> bool {
-        match self.at_onset(tier, failed) {
-            Some(there) => there.had_room(),
-            None => tier.high.has_idle_processor(),
-        }
+    /// A process of the tier was gone at some time.
+    pub(super) fn has_ended(&self, tier: &Tier) -> bool {
+        self.ended.contains(tier.name.as_str())
     }
 
     /// Instances of one tier of an experiment, or the same one.

@@ -165,12 +165,13 @@ impl TierFacts {
         self.states.get(&state).copied().unwrap_or(0.0)
     }
 
-    /// Neither one thread nor all of them are near their limit.
-    /// The same without the quota's periods: bursts of a second that is half idle are throttled, too.
+    /// Neither one thread nor all of them are near their limit. A quota's periods do not count: bursts of a second that is
+    /// half idle are throttled, too.
     pub(super) fn had_room(&self) -> bool {
         self.ticks > 0 && self.busiest() < 0.8 && self.cpu_share() < 0.75
     }
 
+    /// The same, and a quota hardly ever stops it.
     pub(super) fn has_idle_processor(&self) -> bool {
         self.had_room() && self.throttled < 0.2
     }

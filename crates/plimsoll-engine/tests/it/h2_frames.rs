@@ -44,6 +44,8 @@ pub(crate) enum Ways {
     GoAway(u32),
     /// Answers the first request of several, says that it looked at no other and closes at once.
     LeaveInHurry,
+    /// Answers the first request, leaves and closes with that.
+    LeaveAtOnce,
     Push,
     LongFrame,
     BrokenHeaders,
@@ -242,6 +244,10 @@ impl Talk {
                 return Ok(false);
             }
             Ways::LeaveInHurry => return self.leave_in_hurry(stream),
+            Ways::LeaveAtOnce => {
+                self.say(&[whole(stream, "200"), leave(stream, 0)].concat())?;
+                return Ok(false);
+            }
             Ways::Push => {
                 let promised = [&[0, 0, 0, 2][..], &block(&[(":method", "GET")])].concat();
                 self.say(&frame(PUSH_PROMISE, END_HEADERS, stream, &promised))?;

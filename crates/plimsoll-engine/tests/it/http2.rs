@@ -125,6 +125,15 @@ fn a_dead_server_fails_each_attempt_once() {
 }
 
 #[test]
+fn a_first_answer_counts_although_the_server_closes_with_it() {
+    let server = Frames::start(Ways::LeaveAtOnce);
+    let options = Options::new(&streams(server.port, "", 1, 1), None).unwrap();
+    for _ in 0..50 {
+        assert_eq!(preflight(&options).unwrap().status, 200);
+    }
+}
+
+#[test]
 fn a_server_of_http_1_is_named_before_the_run() {
     let server = Server::start(Manner::Answer);
     let mut plan = streams(server.port, "", 1, 1);

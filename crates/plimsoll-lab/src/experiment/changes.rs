@@ -42,17 +42,16 @@ impl Facts {
             Some((name.as_str(), in_tier(name, was, &is)))
         });
         let mut changes: BTreeMap<&str, Vec<String>> = both.collect();
-        for (tiers, what) in [(&turns.gone, "left out"), (&turns.added, "added")] {
-            for name in tiers.keys() {
-                let also = match turned.get(name).map(Vec::as_slice) {
-                    Some([one]) if what == "added" => format!(", and {one} goes to it"),
-                    Some(several) if what == "added" => {
-                        format!(", and {} go to it", several.join(" and "))
-                    }
-                    _ => String::new(),
-                };
-                changes.insert(name, vec![format!("tiers.{name}: {what}{also}")]);
-            }
+        for name in turns.gone.keys() {
+            changes.insert(name, vec![format!("tiers.{name}: left out")]);
+        }
+        for name in turns.added.keys() {
+            let also = match turned.get(name).map(Vec::as_slice) {
+                None => String::new(),
+                Some([one]) => format!(", and {one} goes to it"),
+                Some(several) => format!(", and {} go to it", several.join(" and ")),
+            };
+            changes.insert(name, vec![format!("tiers.{name}: added{also}")]);
         }
         let others = changed(&base.test, &test).map(|change| change.to_string());
         changes.into_values().flatten().chain(others).collect()

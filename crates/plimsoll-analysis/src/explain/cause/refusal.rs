@@ -102,7 +102,10 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     if case.has_ended(tier) {
         return None;
     }
-    if there.ticks > 0 && !case.was_idle(tier, unanswered) {
+    let is_filled = onset
+        .as_ref()
+        .map_or_else(|| tier.is_filled(), |then| !then.had_room());
+    if is_filled {
         return None;
     }
     let mut finding = Finding::of(Cause::ConnectionSlots, tier);

@@ -25,8 +25,7 @@ pub(in crate::explain) fn given_up(window: &WindowFacts) -> u64 {
 
 /// D.3 4d: every connection of the pool taken, somebody waiting, and nobody behind it busy.
 pub(super) fn pool(case: &Case, tier: &Tier) -> Option<Finding> {
-    let is_filled = tier.high.ticks > 0 && !tier.high.has_idle_processor();
-    if busy_behind(case, tier) || (is_filled && !began_with_the_pool(case, tier)) {
+    if busy_behind(case, tier) || (tier.is_filled() && !began_with_the_pool(case, tier)) {
         return None;
     }
     let mut finding = Finding::of(Cause::Pool, tier);

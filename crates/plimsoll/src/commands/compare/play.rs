@@ -33,9 +33,8 @@ pub(super) fn all(
             break;
         }
         if number >= series.pairs {
-            let lacking = series.pairs - valid_pairs(series);
-            // What never is valid will not be the next time either.
-            if lacking == 0 || lacking > series.order.len() - number {
+            let reserve = series.order.len() - number;
+            if !helps(reserve, series.pairs, valid_pairs(series)) {
                 break;
             }
             say(
@@ -46,6 +45,11 @@ pub(super) fn all(
         pair(args, series, number, reused, interrupt)?;
     }
     Ok(())
+}
+
+/// Can the pairs in reserve make up for what is lacking? What is hardly ever valid will not be the next time either.
+fn helps(reserve: usize, planned: usize, valid: usize) -> bool {
+    (1..=reserve).contains(&planned.saturating_sub(valid))
 }
 
 /// Pairs of which every run counts.
@@ -180,4 +184,17 @@ fn keep(mut session: Session, verdict: Verdict, path: &Path) -> Result<Loaded> {
     };
     session.close(verdict)?;
     Ok(loaded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::helps;
+
+    #[test]
+    fn the_reserve_is_played_only_where_it_can_make_up_for_what_is_lacking() {
+        assert!(!helps(2, 6, 6), "nothing is lacking");
+        assert!(helps(2, 6, 5) && helps(2, 6, 4) && helps(1, 6, 5));
+        assert!(!helps(2, 6, 3), "three are lacking");
+        assert!(!helps(1, 6, 4), "one of the two was not valid either");
+    }
 }
