@@ -8,7 +8,8 @@ use build::{OkTime, Service, ThreadLoad, search};
 use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::{
-    AbsentSample, CgroupSample, MetricsSample, Observation, ProxySample, Record, Seen, ThreadState,
+    AbsentSample, CgroupSample, LabSetup, MetricsSample, Observation, ProxySample, Record, Seen,
+    ThreadState, TierSetup,
 };
 use plimsoll_core::step::StepLoad;
 use plimsoll_core::verdict::{Bounds, Cause, Confidence, Found};
@@ -286,14 +287,16 @@ fn filled_by_failures(service: &Service) -> Record {
         level.step.load = StepLoad::Closed { in_flight };
     }
     let from = record.levels[3].start_ns;
-    fill(&mut record, from);
+    fill(&mut record, from, 1.0);
     record
 }
 
-fn fill(record: &mut Record, from: Nanos) {
+/// One thread works that share of every second from then on.
+fn fill(record: &mut Record, from: Nanos, share: f64) {
     for observation in record.observations.iter_mut().filter(|o| o.at_ns > from) {
         if let Seen::Process(process) = &mut observation.seen {
-            process.threads[0].run_ns = observation.length_ns;
+            let run = observation.length_ns.as_secs_f64() * share;
+            process.threads[0].run_ns = Nanos::from_secs_f64(run);
         }
     }
 }
@@ -312,8 +315,46 @@ fn a_pool_that_ends_requests_comes_before_the_processor_that_their_clients_fill(
         Cause::Pool
     );
     // Full before anything failed: it is the processor that keeps connections taken.
-    fill(&mut record, Nanos::ZERO);
+    fill(&mut record, Nanos::ZERO, 1.0);
     assert_ne!(explained(&record).limit.cause, Cause::Pool);
+}
+
+/// Slots of an experiment for as many requests; failures fill the processor, which was this busy when they began.
+fn declared_slots(requests: f64, busy: f64) -> Record {
+    let service = Service {
+        base: Nanos::from_millis(80),
+        threads: idle,
+        excess: Outcome::Eof,
+        ok_time: OkTime::Unchanged,
+        ..Service::default()
+    };
+    let mut record = filled_by_failures(&service);
+    let (first, full) = (record.levels[2].start_ns, record.levels[3].start_ns);
+    fill(&mut record, first, busy);
+    fill(&mut record, full, 1.0);
+    record.header.lab = Some(LabSetup {
+        tiers: vec![TierSetup {
+            name: "target".to_owned(),
+            limits: BTreeMap::from([("slots".to_owned(), requests)]),
+            ..TierSetup::default()
+        }],
+        ..LabSetup::default()
+    });
+    record
+}
+
+#[test]
+fn declared_slots_that_are_all_taken_need_no_idle_processor_only_one_that_is_not_full() {
+    // 400 per second of 80 ms each are 32 at once.
+    is(
+        &declared_slots(32.0, 0.85),
+        Cause::ConnectionSlots,
+        Confidence::Supported,
+    );
+    for (slots, busy) in [(1_000.0, 0.85), (32.0, 1.0)] {
+        let cause = explained(&declared_slots(slots, busy)).limit.cause;
+        assert_ne!(cause, Cause::ConnectionSlots, "{slots} slots, {busy} busy");
+    }
 }
 
 #[test]

@@ -10,6 +10,9 @@ use plimsoll_core::record::{
 
 use super::level::{Level, ratio};
 
+/// A thread, or a tier's whole share, this busy is full (D.3 4b); the median over saturated seconds.
+pub(super) const FULL: f64 = 0.93;
+
 /// What was seen of one tier in one interval.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TierTick<'a> {
@@ -174,6 +177,11 @@ impl TierFacts {
     /// The same, and a quota hardly ever stops it.
     pub(super) fn has_idle_processor(&self) -> bool {
         self.had_room() && self.throttled < 0.2
+    }
+
+    /// One thread or all of them have nothing to spare.
+    pub(super) fn is_full(&self) -> bool {
+        self.busiest() >= FULL || self.cpu_share() >= FULL
     }
 }
 

@@ -8,10 +8,8 @@ use super::percent;
 use crate::explain::case::{Case, Finding, Tier};
 use crate::explain::gauges::Gauge;
 use crate::explain::level::{Level, ratio};
-use crate::explain::tick::{ThreadFacts, Tick, TierTick};
+use crate::explain::tick::{FULL, ThreadFacts, Tick, TierTick};
 
-/// A thread this busy or waiting for a core is full (D.3 4b); the median over saturated seconds.
-const FULL: f64 = 0.93;
 /// Of that at least this much must be running: else neighbours take the core.
 const FULL_RUNNING: f64 = 0.8;
 /// Threads beside the full one; helpers such as a compiler or collector may work a little.

@@ -102,9 +102,13 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     if case.has_ended(tier) {
         return None;
     }
-    let is_filled = onset
-        .as_ref()
-        .map_or_else(|| tier.is_filled(), |then| !then.had_room());
+    let met = declared(case, tier);
+    let is_filled = match &onset {
+        // Where the declared ones are all taken, only a processor with nothing to spare is the better reason.
+        Some(then) if met.is_some() => then.is_full(),
+        Some(then) => !then.had_room(),
+        None => tier.is_filled(),
+    };
     if is_filled {
         return None;
     }
@@ -138,7 +142,9 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
         return None;
     }
     plateau(case, there, &mut finding);
-    declared(case, tier, &mut finding);
+    if let Some(text) = met {
+        finding.signal("declared slots", text);
+    }
     still_fast(case, worst, &mut finding);
     if let Some(share) = tier.high.files_share.filter(|share| *share >= 0.95) {
         let text = format!("{} of the descriptor limit in use", percent(share));
@@ -190,22 +196,20 @@ fn in_service(level: &Level) -> Option<f64> {
     Some(level.served * level.served_service()?.as_secs_f64())
 }
 
-/// The most in service where attempts failed is what the experiment says that the tier's slots carry.
-fn declared(case: &Case, tier: &Tier, finding: &mut Finding) {
-    let Some(bound) = tier.slots.filter(|bound| *bound > 0.0) else {
-        return;
-    };
-    let most = case.high().filter_map(in_service).fold(0.0, f64::max);
-    if (0.75..=1.15).contains(&(most / bound)) {
-        finding.signal(
-            "declared slots",
-            format!(
-                "{} requests in service at most; the declared slots carry {}",
-                three_digits(most),
-                three_digits(bound)
-            ),
-        );
-    }
+/// As many are in service where the first attempts end without an answer as the experiment says that the tier's slots carry.
+/// The first, because those that fail soon crowd out the others, and when they leave all come at once.
+fn declared(case: &Case, tier: &Tier) -> Option<String> {
+    let bound = tier.slots.filter(|bound| *bound > 0.0)?;
+    let failing = case.high().filter(|level| level.share(&NO_ANSWER) >= 0.01);
+    let first = failing.filter_map(in_service).take(3);
+    let served = first.fold(0.0, f64::max);
+    (0.75..=1.15).contains(&(served / bound)).then(|| {
+        format!(
+            "{} requests in service when the first attempts ended without an answer; the declared slots carry {}",
+            three_digits(served),
+            three_digits(bound)
+        )
+    })
 }
 
 /// Requests in service stop rising while more are offered, or more users ask.
