@@ -7,8 +7,11 @@
 
 use std::fs;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use anyhow::{Context as _, anyhow, bail};
 use plimsoll_core::units::Nanos;
@@ -17,8 +20,9 @@ use plimsoll_fuzz::targets::{self, TARGETS, Target};
 use plimsoll_fuzz::{corpus, targets::Outcome};
 use plimsoll_net::clock::Clock;
 
-const USAGE: &str = "usage: plimsoll-fuzz --list | TARGET|all [--seconds N] [--seed N] [--write-first] | TARGET FILE
+const USAGE: &str = "usage: plimsoll-fuzz --list | TARGET|all [--seconds N] [--seed N] [--jobs N] [--write-first] | TARGET FILE
 
+--jobs is how many targets run at once, as many as there are cores unless said otherwise.
 --write-first saves each input as fuzz/crashes/TARGET-last before it is fed: for a fault that ends the process at once.";
 
 /// What was asked for.
@@ -28,8 +32,12 @@ struct Asked {
     file: Option<PathBuf>,
     seconds: u32,
     seed: u64,
+    jobs: usize,
     write_first: bool,
 }
+
+/// Of the threads that targets run on: what a program's first has.
+const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -61,6 +69,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Asked> {
         file: None,
         seconds: 5,
         seed: 1,
+        jobs: thread::available_parallelism().map_or(1, NonZero::get),
         write_first: false,
     };
     let mut rest = rest.iter();
@@ -75,6 +84,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Asked> {
         match argument.as_str() {
             "--seconds" => asked.seconds = u32::try_from(number()?).context("--seconds")?,
             "--seed" => asked.seed = number()?,
+            "--jobs" => asked.jobs = number()?.max(1) as usize,
             "--write-first" => asked.write_first = true,
             path => asked.file = Some(PathBuf::from(path)),
         }
@@ -85,13 +95,44 @@ fn parse(arguments: &[String]) -> anyhow::Result<Asked> {
 /// Whether every target passed.
 fn run(asked: &Asked) -> anyhow::Result<bool> {
     let mut passed = true;
-    for target in &asked.targets {
-        passed &= match &asked.file {
-            Some(path) => replay(*target, path)?,
-            None => fuzz(*target, asked)?,
-        };
+    if let Some(path) = &asked.file {
+        for target in &asked.targets {
+            passed &= replay(*target, path)?;
+        }
+        return Ok(passed);
+    }
+    for (target, outcome) in at_once(asked) {
+        // Here, where no other target runs any more: shrinking silences whoever panics.
+        if let Some(failure) = outcome? {
+            passed = report(target, &failure)?;
+        }
     }
     Ok(passed)
+}
+
+/// Runs the targets on a few threads and returns what each came to.
+fn at_once(asked: &Asked) -> Vec<(Target, anyhow::Result<Option<Failure>>)> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some(target) = asked.targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((*target, fuzz(*target, asked)));
+        }
+        done
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..asked.jobs.min(asked.targets.len()))
+            .map(|_| {
+                let builder = thread::Builder::new().stack_size(STACK);
+                builder.spawn_scoped(scope, work).expect("start a thread")
+            })
+            .collect();
+        let mut done = Vec::new();
+        for thread in threads {
+            done.extend(thread.join().expect("a target's panic is caught"));
+        }
+        done
+    })
 }
 
 fn replay(target: Target, path: &Path) -> anyhow::Result<bool> {
@@ -101,13 +142,14 @@ fn replay(target: Target, path: &Path) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-fn fuzz(target: Target, asked: &Asked) -> anyhow::Result<bool> {
+/// The input that failed, if one did.
+fn fuzz(target: Target, asked: &Asked) -> anyhow::Result<Option<Failure>> {
     let corpus = corpus::read(target.name)?;
     let clock = Clock::start();
     let end = Nanos(u64::from(asked.seconds) * 1_000_000_000);
     let mut drive = match Drive::start(target, corpus, asked.seed) {
         Ok(drive) => drive,
-        Err(failure) => return report(target, &failure),
+        Err(failure) => return Ok(Some(failure)),
     };
     let last = crashes().join(format!("{}-last", target.name));
     if asked.write_first {
@@ -119,7 +161,7 @@ fn fuzz(target: Target, asked: &Asked) -> anyhow::Result<bool> {
             fs::write(&last, &input).with_context(|| format!("write {}", last.display()))?;
         }
         if let Err(failure) = drive.take(input) {
-            return report(target, &failure);
+            return Ok(Some(failure));
         }
     }
     println!(
@@ -130,7 +172,7 @@ fn fuzz(target: Target, asked: &Asked) -> anyhow::Result<bool> {
         drive.outcomes_count(),
         asked.seed
     );
-    Ok(true)
+    Ok(None)
 }
 
 /// Saves the smallest input that fails and says how to see it again.
