@@ -84,7 +84,11 @@ fn parse(arguments: &[String]) -> anyhow::Result<Asked> {
         match argument.as_str() {
             "--seconds" => asked.seconds = u32::try_from(number()?).context("--seconds")?,
             "--seed" => asked.seed = number()?,
-            "--jobs" => asked.jobs = number()?.max(1) as usize,
+            "--jobs" => {
+                asked.jobs = NonZero::new(number()? as usize)
+                    .context("--jobs needs at least one")?
+                    .get();
+            }
             "--write-first" => asked.write_first = true,
             path => asked.file = Some(PathBuf::from(path)),
         }

@@ -346,11 +346,10 @@ fn declared_slots(requests: f64, busy: f64) -> Record {
 #[test]
 fn declared_slots_that_are_all_taken_need_no_idle_processor_only_one_that_is_not_full() {
     // 400 per second of 80 ms each are 32 at once.
-    is(
-        &declared_slots(32.0, 0.85),
-        Cause::ConnectionSlots,
-        Confidence::Supported,
-    );
+    let busy = declared_slots(32.0, 0.85);
+    let named = is(&busy, Cause::ConnectionSlots, Confidence::Supported);
+    let evidence = format!("{:?}", named.limit.evidence);
+    assert!(evidence.contains("processor not full"), "{evidence}");
     for (slots, busy) in [(1_000.0, 0.85), (32.0, 1.0)] {
         let cause = explained(&declared_slots(slots, busy)).limit.cause;
         assert_ne!(cause, Cause::ConnectionSlots, "{slots} slots, {busy} busy");

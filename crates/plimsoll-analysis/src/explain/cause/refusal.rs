@@ -92,7 +92,7 @@ fn unanswered(window: &WindowFacts) -> u64 {
     window.unanswered
 }
 
-/// D.3 4a: attempts end without an answer while the processor is idle.
+/// D.3 4a: attempts end without an answer while the processor is idle, or not full where all declared slots are taken.
 pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     // Clients whose request fails at once ask again at once, and that fills a processor: what counts is how the
     // tier was when it began.
@@ -146,6 +146,12 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
         finding.signal("declared slots", text);
     }
     still_fast(case, worst, &mut finding);
+    accepting(case, tier, &mut finding);
+    Some(finding)
+}
+
+/// What the kernel says of a tier that accepts no more connections.
+fn accepting(case: &Case, tier: &Tier, finding: &mut Finding) {
     if let Some(share) = tier.high.files_share.filter(|share| *share >= 0.95) {
         let text = format!("{} of the descriptor limit in use", percent(share));
         finding.signal("descriptors", text);
@@ -165,7 +171,6 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
         );
         finding.signal("listener drops", text);
     }
-    Some(finding)
 }
 
 /// A queue would slow down what is answered; a limit on connections does not.
@@ -239,10 +244,15 @@ fn plateau(case: &Case, there: &TierFacts, finding: &mut Finding) {
         finding.signal(
             "plateau",
             format!(
-                "{} requests in service at {} as at {} {per}; processor idle ({})",
+                "{} requests in service at {} as at {} {per}; {} ({})",
                 three_digits(middle),
                 three_digits(least),
                 three_digits(most),
+                if there.had_room() {
+                    "processor idle"
+                } else {
+                    "processor not full"
+                },
                 idle_line(there)
             ),
         );
