@@ -134,10 +134,10 @@ fn choose(case: &Case, findings: Vec<Finding>) -> (Limit, Vec<Finding>) {
         .collect();
     // Stable: within one confidence the order of the procedure stays.
     ranked.sort_by_key(|(confidence, _)| std::cmp::Reverse(*confidence));
-    let mut ranked = ranked.into_iter();
-    let Some((mut sure, first)) = ranked.next() else {
+    if ranked.is_empty() {
         return (unknown(case), Vec::new());
-    };
+    }
+    let (mut sure, first) = ranked.remove(pool_that_fills(case, &ranked).unwrap_or(0));
     let mut covered = Vec::new();
     let mut ruled_out = resource::ruled_out(case, first.cause, first.tier.as_deref());
     for (rival_sure, rival) in ranked {
@@ -165,6 +165,15 @@ fn choose(case: &Case, findings: Vec<Finding>) -> (Limit, Vec<Finding>) {
         ruled_out,
     };
     (limit, covered)
+}
+
+/// As sure as the first, a pool that covers it: clients whose wait was given up ask again at once, and that fills
+/// processors of its tier and of those in front.
+fn pool_that_fills(case: &Case, ranked: &[(Confidence, Finding)]) -> Option<usize> {
+    let (sure, first) = ranked.first()?;
+    ranked.iter().position(|(confidence, finding)| {
+        confidence == sure && finding.cause == Cause::Pool && covers(case, finding, first)
+    })
 }
 
 /// How many instances of the tier show the same, if there are several.

@@ -33,14 +33,11 @@ pub(super) fn findings(case: &Case) -> Vec<Finding> {
 fn of_tier(case: &Case, tier: &Tier) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(backlog::memory(case, tier));
-    // Before the processor where clients filled it that failed at once and asked again at once.
-    let pool = waiting::pool(case, tier);
-    found.extend(pool.clone().filter(|_| tier.is_filled()));
     found.extend(processor::quota(case, tier));
     found.extend(processor::thread(case, tier));
     found.extend(processor::cpu(case, tier));
     found.extend(backlog::disk(case, tier));
-    found.extend(pool.filter(|_| !tier.is_filled()));
+    found.extend(waiting::pool(case, tier));
     found
 }
 

@@ -253,30 +253,40 @@ fn a_small_pool_behind_a_proxy_keeps_its_own_name() {
     let mut service = pool_service();
     service.behind = Some(|rate| vec![ThreadLoad::new("worker", rate * 0.0005, 0.01)]);
     let mut record = sick(&service);
-    for observation in &mut record.observations {
-        if matches!(observation.seen, Seen::Metrics(_)) {
-            "behind".clone_into(&mut observation.tier);
-        }
-    }
+    put_pool_behind(&mut record);
     add_proxy_log(&mut record);
     let explanation = is(&record, Cause::Pool, Confidence::Supported);
     assert_eq!(explanation.limit.tier.as_deref(), Some("behind"));
 }
 
+/// The gauges are those of the tier behind.
+fn put_pool_behind(record: &mut Record) {
+    for observation in &mut record.observations {
+        if matches!(observation.seen, Seen::Metrics(_)) {
+            "behind".clone_into(&mut observation.tier);
+        }
+    }
+}
+
 /// What a proxy's log says when all requests pass through it.
 fn add_proxy_log(record: &mut Record) {
-    let of_target = |o: &&Observation| o.tier == "target" && matches!(o.seen, Seen::Listener(_));
-    let seen = Seen::Proxy(ProxySample {
+    let sample = ProxySample {
         requests: 100,
         ..ProxySample::default()
-    });
+    };
+    add_to_target(record, &Seen::Proxy(sample));
+}
+
+/// Seen of the tier that the load goes to, in every interval.
+fn add_to_target(record: &mut Record, seen: &Seen) {
+    let of_target = |o: &&Observation| o.tier == "target" && matches!(o.seen, Seen::Listener(_));
     let at = record.observations.iter().filter(of_target);
-    let logs = at.map(|o| Observation {
+    let more = at.map(|o| Observation {
         seen: seen.clone(),
         ..o.clone()
     });
-    let logs: Vec<_> = logs.collect();
-    record.observations.extend(logs);
+    let more: Vec<_> = more.collect();
+    record.observations.extend(more);
 }
 
 /// More and more users, and from the fourth level on a thread that does nothing but work.
@@ -315,6 +325,28 @@ fn a_pool_that_ends_requests_comes_before_the_processor_that_their_clients_fill(
         Cause::Pool
     );
     // Full before anything failed: it is the processor that keeps connections taken.
+    fill(&mut record, Nanos::ZERO, 1.0);
+    assert_ne!(explained(&record).limit.cause, Cause::Pool);
+}
+
+#[test]
+fn a_pool_that_ends_requests_comes_before_the_proxy_that_their_clients_fill() {
+    let mut service = pool_service();
+    service.behind = Some(|rate| vec![ThreadLoad::new("worker", rate * 0.0005, 0.01)]);
+    let mut record = filled_by_failures(&service);
+    put_pool_behind(&mut record);
+    add_proxy_log(&mut record);
+    let quota = CgroupSample {
+        path: "/x".to_owned(),
+        quota_cores: Some(1.0),
+        periods: 50,
+        throttled_periods: 15,
+        ..CgroupSample::default()
+    };
+    add_to_target(&mut record, &Seen::Cgroup(quota));
+    let explanation = is(&record, Cause::Pool, Confidence::Supported);
+    assert_eq!(explanation.limit.tier.as_deref(), Some("behind"));
+    // Full before anything failed.
     fill(&mut record, Nanos::ZERO, 1.0);
     assert_ne!(explained(&record).limit.cause, Cause::Pool);
 }
