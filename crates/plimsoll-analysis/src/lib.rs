@@ -6,4 +6,5 @@ pub mod compare;
 pub mod explain;
 pub mod gates;
 pub mod import;
+pub mod steal;
 pub mod summary;

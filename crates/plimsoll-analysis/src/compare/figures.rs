@@ -10,6 +10,7 @@ use plimsoll_core::verdict::{GateState, LevelState, Times, Verdict};
 use plimsoll_core::{Nanos, Outcome};
 
 use crate::import::{self, Declared};
+use crate::steal;
 
 /// A search plays many rates: percentiles and shares over them are nobody's.
 const SEARCH: &str = "find";
@@ -64,9 +65,22 @@ fn unusable(record: &Record, verdict: &Verdict) -> Option<String> {
     let held = capacity.is_some_and(|bounds| bounds.lower.is_some());
     let found = held && (verdict.found.converged || is_close(levels(record)));
     if record.header.command == SEARCH && !found {
-        return Some("its search did not converge".to_owned());
+        let void = levels(record).filter(|(_, state)| *state == LevelState::Void);
+        let taken = steal::worst(record, Nanos::ZERO, Nanos(u64::MAX));
+        return Some(not_converged(void.count(), taken));
     }
     (verdict.attempts_count == 0).then(|| "nothing was attempted".to_owned())
+}
+
+/// With the reason where the generator, not the service, is why; `taken` is what others took of the machine.
+fn not_converged(void_levels: usize, taken: Option<String>) -> String {
+    let why = match void_levels {
+        0 => return "its search did not converge".to_owned(),
+        1 => "one level that the generator could not sustain".to_owned(),
+        count => format!("{count} levels that the generator could not sustain"),
+    };
+    let taken = taken.map_or_else(String::new, |text| format!("; {text}"));
+    format!("its search did not converge: {why}{taken}")
 }
 
 /// Rates, or numbers of users, with what came of them.
@@ -226,6 +240,15 @@ pub fn of_result(name: &str, result: &import::Figures) -> Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_search_that_others_disturbed_says_so() {
+        let taken = || Some("the hypervisor".to_owned());
+        assert_eq!(not_converged(0, taken()), "its search did not converge");
+        let void = "its search did not converge: 2 levels that the generator could not sustain";
+        assert_eq!(not_converged(2, None), void);
+        assert_eq!(not_converged(2, taken()), format!("{void}; the hypervisor"));
+    }
 
     #[test]
     fn an_edge_is_found_if_levels_lie_close_about_it() {

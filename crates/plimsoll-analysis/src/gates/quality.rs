@@ -8,6 +8,8 @@ use plimsoll_core::verdict::{Gate, GateState};
 use plimsoll_core::window::Window;
 use plimsoll_core::{Nanos, Outcome};
 
+use crate::steal;
+
 use super::{Case, deviation, gate, levels_of, users_vary, with_figures, with_note};
 
 /// Growth of in-flight that makes a level unstable, as a share of its arrivals (B.3).
@@ -169,11 +171,19 @@ pub(super) fn generator(case: Case<'_>) -> Gate {
         GateState::Fail => with_note(
             result,
             format!(
-                "{worst}: the load was not what was asked for; use fewer connections, more --workers, or an idle host (plimsoll doctor says what this one can do)"
+                "{worst}: the load was not what was asked for; {}use fewer connections, more --workers, or an idle host (plimsoll doctor says what this one can do)",
+                taken(case).map_or_else(String::new, |text| format!("{text}; "))
             ),
         ),
         _ => result,
     }
+}
+
+/// What others took while the quoted level was judged.
+fn taken(case: Case<'_>) -> Option<String> {
+    let from = case.windows().next()?.start_ns;
+    let last = case.windows().last()?;
+    steal::worst(case.record, from, last.start_ns + last.length_ns)
 }
 
 fn shown(figure: health::Figure, value: f64) -> String {

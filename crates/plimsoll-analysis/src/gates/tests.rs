@@ -4,7 +4,9 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::plan::{Load, Plan, Request, Until};
-use plimsoll_core::record::{After, Header, LevelStart, Line, Machine, SCHEMA};
+use plimsoll_core::record::{
+    After, Header, HostSample, LevelStart, Line, Machine, Observation, SCHEMA, Seen,
+};
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::Step;
 use plimsoll_core::window::Health;
@@ -226,6 +228,21 @@ fn a_generator_that_lagged_voids_the_run() {
     let (state, note) = state_of(&record, 6);
     assert_eq!(state, GateState::Fail);
     assert!(note.contains("doctor"), "{note}");
+    for (at, steal_ratio) in [(4, 0.36), (9, 0.8)] {
+        let host = HostSample {
+            steal_ratio,
+            ..HostSample::default()
+        };
+        record.push(Line::Observation(Observation {
+            at_ns: record.windows[0].start_ns + Nanos::from_millis(at * 1000 - 500),
+            length_ns: Nanos::from_millis(400),
+            tier: "host".to_owned(),
+            seen: Seen::Host(host),
+        }));
+    }
+    // Not what came after the run.
+    let note = state_of(&record, 6).1;
+    assert!(note.contains("up to 36 % of this machine"), "{note}");
 }
 
 #[test]

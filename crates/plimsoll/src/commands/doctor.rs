@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::num::NonZeroU32;
 
 use anyhow::Result;
+use plimsoll_analysis::steal;
 use serde::Serialize;
 
 use crate::args::{DoctorArgs, Format};
@@ -14,8 +15,6 @@ use crate::{machine, output};
 
 /// Lag above this is worse than timers and scheduler explain (DESIGN section 5).
 const LAG_TOLERATED_MS: f64 = 1.0;
-/// Share of time that the hypervisor may take before figures of this host are doubtful.
-const STEAL_TOLERATED: f64 = 0.02;
 /// What a server test needs at least: descriptors and ports.
 const FILES_WANTED: u64 = 10_000;
 const PORTS_WANTED: u64 = 20_000;
@@ -84,7 +83,7 @@ fn findings(check: &SelfCheck, steal: Option<f64>) -> Vec<Finding> {
     if let Some(steal) = steal {
         findings.push(Finding {
             subject: "steal",
-            good: steal <= STEAL_TOLERATED,
+            good: steal <= steal::TOLERATED,
             measured: format!("{:.1} % of the time", steal * 100.0),
             fix: "the hypervisor gives this machine's processors to others: repeat, or use another",
         });
