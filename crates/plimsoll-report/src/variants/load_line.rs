@@ -62,32 +62,44 @@ impl Axis {
 pub(crate) struct Point {
     pub(crate) at: f64,
     pub(crate) seconds: f64,
+    pub(crate) ended: Ended,
+    /// What was due here and ended later too: its counts are no rate.
     pub(crate) tally: Tally,
     /// Attempts that became later here than the objective allows, and had not ended: where requests starve, those that
     /// end are the lucky ones.
     pub(crate) overdue: u64,
 }
 
-impl Point {
-    fn per_s(&self, count: u64) -> f64 {
-        if self.seconds > 0.0 {
-            count as f64 / self.seconds
-        } else {
-            0.0
+/// Per second, of what ended within a point's time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub(crate) good: f64,
+    pub(crate) answers: f64,
+    /// Failures included.
+    pub(crate) attempts: f64,
+}
+
+impl Ended {
+    fn of(tally: &Tally, seconds: f64) -> Self {
+        Self {
+            good: tally.good() as f64 / seconds,
+            answers: tally.answers() as f64 / seconds,
+            attempts: tally.decided() as f64 / seconds,
         }
     }
+}
 
+impl Point {
     pub(crate) fn goodput_per_s(&self) -> f64 {
-        self.per_s(self.tally.good())
+        self.ended.good
     }
 
     pub(crate) fn throughput_per_s(&self) -> f64 {
-        self.per_s(self.tally.answers())
+        self.ended.answers
     }
 
-    /// All that ended, failures included.
     pub(crate) fn attempts_per_s(&self) -> f64 {
-        self.per_s(self.tally.decided())
+        self.ended.attempts
     }
 
     pub(crate) fn failed_ratio(&self) -> f64 {
@@ -222,6 +234,11 @@ fn samples(run: &Run<'_>, axis: Axis) -> Vec<Point> {
         let point = |level: &crate::view::LevelView| Point {
             at: level.size,
             seconds: level.judged.as_secs_f64(),
+            ended: Ended {
+                good: level.goodput_per_s,
+                answers: level.throughput_per_s,
+                attempts: level.ended_per_s,
+            },
             tally: level.tally.clone(),
             overdue: 0,
         };
@@ -238,6 +255,7 @@ fn samples(run: &Run<'_>, axis: Axis) -> Vec<Point> {
     };
     let point = |(index, window): (usize, &&Window)| {
         let seconds = window.length_ns.as_secs_f64();
+        let tally = window.total();
         Some(Point {
             at: match axis {
                 Axis::Levels | Axis::Rate => window.due_count as f64 / seconds,
@@ -245,7 +263,8 @@ fn samples(run: &Run<'_>, axis: Axis) -> Vec<Point> {
                 Axis::Seconds => (window.start_ns - start).as_secs_f64() + seconds / 2.0,
             },
             seconds,
-            tally: window.total(),
+            ended: Ended::of(&tally, seconds),
+            tally,
             // Those of before have been counted, and are again when they end.
             overdue: overdue_by(index + 1).saturating_sub(overdue_by(index)),
         })
@@ -264,7 +283,7 @@ fn overdue(windows: &[&Window], bound: Nanos) -> u64 {
     last.in_flight_end.saturating_sub(young)
 }
 
-/// Neighbouring samples become one point: counts and histograms add up, places weigh by time.
+/// Neighbouring samples become one point: counts and histograms add up, places and rates weigh by time.
 fn merged(mut samples: Vec<Point>, axis: Axis, highest: f64) -> Vec<Point> {
     samples.retain(|sample| sample.at.is_finite() && sample.seconds > 0.0);
     samples.sort_by(|one, other| one.at.total_cmp(&other.at));
@@ -279,8 +298,13 @@ fn merged(mut samples: Vec<Point>, axis: Axis, highest: f64) -> Vec<Point> {
         match points.last_mut() {
             Some((last, point)) if joins(axis, *last, key) => {
                 let together = point.seconds + sample.seconds;
-                let weighed = point.at * point.seconds + sample.at * sample.seconds;
-                point.at = weighed / together;
+                let of = |a: f64, b: f64| (a * point.seconds + b * sample.seconds) / together;
+                point.at = of(point.at, sample.at);
+                point.ended = Ended {
+                    good: of(point.ended.good, sample.ended.good),
+                    answers: of(point.ended.answers, sample.ended.answers),
+                    attempts: of(point.ended.attempts, sample.ended.attempts),
+                };
                 point.seconds = together;
                 point.tally.merge(&sample.tally);
                 point.overdue += sample.overdue;
@@ -316,6 +340,7 @@ mod tests {
         Point {
             at,
             seconds: 1.0,
+            ended: Ended::of(&tally, 1.0),
             tally,
             overdue: 0,
         }

@@ -35,6 +35,8 @@ pub struct LevelView {
     pub achieved_per_s: f64,
     pub throughput_per_s: f64,
     pub goodput_per_s: f64,
+    /// Attempts that ended, failures included.
+    pub ended_per_s: f64,
     /// Goodput of each judged window, per second.
     pub goodput_windows: Vec<f64>,
     pub tally: Tally,
@@ -180,6 +182,7 @@ fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
         achieved_per_s: sums.sent as f64 / seconds,
         throughput_per_s: sums.answers as f64 / seconds,
         goodput_per_s: sums.good as f64 / seconds,
+        ended_per_s: sums.ended as f64 / seconds,
         goodput_windows: sums.goodputs,
         tally: sums.tally,
         in_flight_mean: sums.in_flight_ns / sums.length.0 as f64,
@@ -199,6 +202,7 @@ struct Sums {
     sent: u64,
     answers: u64,
     good: u64,
+    ended: u64,
     goodputs: Vec<f64>,
     tally: Tally,
     in_flight_ns: f64,
@@ -222,6 +226,7 @@ impl Sums {
             sums.sent += window.sent_count;
             sums.answers += total.answers();
             sums.good += total.good();
+            sums.ended += total.decided();
             if window.length_ns > Nanos::ZERO {
                 sums.goodputs
                     .push(total.good() as f64 / window.length_ns.as_secs_f64());

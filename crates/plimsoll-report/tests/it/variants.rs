@@ -3,7 +3,10 @@
 mod build;
 
 use plimsoll_core::comparison::{Figure, Standing};
-use plimsoll_core::record::After;
+use plimsoll_core::record::{After, LevelStart};
+use plimsoll_core::step::Phase;
+use plimsoll_core::window::Carried;
+use plimsoll_core::{Nanos, Outcome, Tally};
 use plimsoll_report::variants::{self, Experiment, Prediction};
 use serde_json::Value;
 
@@ -336,4 +339,36 @@ fn what_the_load_left_behind_has_rows_where_it_was_looked_at() {
     let after = &document["variants"][1]["runs"][0]["after"];
     assert_eq!(after["lost_count"], 15);
     assert_eq!(after["killed"][0], "worker at 50 s");
+}
+
+#[test]
+fn what_ends_after_a_level_of_a_search_is_in_no_rate() {
+    let highest = |record| {
+        let mut all = [played("A", &[300.0])];
+        all[0].records = vec![record];
+        let page = variants::html(&experiment(&all, None), "0.1.0");
+        let (_, heading) = page.split_once("At the highest load").unwrap();
+        heading.split_once('<').unwrap().0.to_owned()
+    };
+    let mut late = sample::find();
+    let over = |level: &&LevelStart| level.step.phase == Phase::Overshoot;
+    let level = late.levels.iter().rfind(over).unwrap().step.level;
+    let next = late.windows.iter_mut().find(|w| w.level > level).unwrap();
+    let mut tally = Tally::default();
+    for _ in 0..30_000 {
+        tally.record(
+            Outcome::Ok,
+            Nanos::from_millis(10),
+            None,
+            0,
+            &[Nanos::from_millis(250)],
+        );
+    }
+    next.carried.push(Carried {
+        level,
+        due_count: 0,
+        in_flight_seconds: 0.0,
+        tally,
+    });
+    assert_eq!(highest(late), highest(sample::find()));
 }
