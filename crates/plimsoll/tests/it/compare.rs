@@ -278,6 +278,16 @@ fn what_cannot_be_compared_is_refused_with_the_fix() {
             "--pairs is for targets",
         ),
         (
+            vec!["a.jsonl", "c.jsonl", "--timeout", "3s"],
+            "--timeout is for targets",
+        ),
+        (vec!["a.jsonl", "c.jsonl", "-k"], "-k is for targets"),
+        (
+            vec!["a.jsonl", "c.jsonl", "-m", "POST"],
+            "-m is for targets",
+        ),
+        (vec!["a.jsonl", "c.jsonl", "-o", "kept"], "--report FILE"),
+        (
             vec!["a.jsonl", "c.jsonl", "--primary", "speed"],
             "is no figure",
         ),

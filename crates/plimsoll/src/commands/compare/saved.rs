@@ -10,8 +10,9 @@ use plimsoll_report::view::comparison as words;
 use plimsoll_report::{json, markdown, terminal};
 
 use super::{Asked, Loaded, compared, conclude, order, primary, style};
-use crate::args::{CompareArgs, FailOnArg, Format};
+use crate::args::{ArrivalsArg, CompareArgs, FailOnArg, Format};
 use crate::commands::audit;
+use crate::commands::find::script::of_urls;
 use crate::exit::Exit;
 use crate::{output, records, verdicts};
 
@@ -113,20 +114,32 @@ pub(super) fn history(args: &CompareArgs) -> Result<Exit> {
 
 /// Flags of live runs say nothing about records.
 fn refuse_live(args: &CompareArgs) -> Result<()> {
-    let live = &args.live;
-    for (flag, given) in [
+    let (live, with) = (&args.live, &args.with);
+    let of_runs = [
         ("--aa", live.aa),
         ("--find", live.find),
         ("--pairs", live.pairs.is_some()),
         ("--rate", live.rate.is_some()),
         ("-c", live.connections.is_some()),
         ("-z", live.duration.is_some()),
+        ("--within", live.within != "3m"),
+        ("--max-rate", live.max_rate.is_some()),
+        ("--arrivals", live.arrivals != ArrivalsArg::Poisson),
+        ("--timeout", live.timeout != "10s"),
         ("--slo", live.slo.is_some()),
         ("-e", !live.env.is_empty()),
-    ] {
-        if given {
+        ("-k", with.insecure),
+        ("--workers", with.workers.is_some()),
+        ("--watch", !args.watch.watch.is_empty()),
+        ("--yes", live.yes),
+    ];
+    for (flag, is_given) in of_runs.into_iter().chain(of_urls(with)) {
+        if is_given {
             bail!("{flag} is for targets that are played now; records say how they were made");
         }
+    }
+    if live.out.is_some() {
+        bail!("-o is for records, and these are there already; --report FILE writes the page");
     }
     Ok(())
 }

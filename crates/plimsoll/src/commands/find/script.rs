@@ -224,15 +224,20 @@ fn refuse_flags_of_urls(args: &FindArgs) -> Result<()> {
     refuse_of_urls(&args.request.with)
 }
 
-/// What a script says itself.
-pub(in crate::commands) fn refuse_of_urls(request: &RequestOptions) -> Result<()> {
-    for (flag, is_given) in [
+/// Flags that say what is sent, and whether each is given.
+pub(in crate::commands) fn of_urls(request: &RequestOptions) -> [(&'static str, bool); 5] {
+    [
         ("-m", request.method != "GET"),
         ("-H", !request.headers.is_empty()),
         ("-d", request.data.is_some()),
         ("--no-keepalive", request.no_keepalive),
         ("--h2", request.h2),
-    ] {
+    ]
+}
+
+/// What a script says itself.
+pub(in crate::commands) fn refuse_of_urls(request: &RequestOptions) -> Result<()> {
+    for (flag, is_given) in of_urls(request) {
         if is_given {
             bail!("{flag} is for URLs; a script sends its own requests: say it there");
         }
