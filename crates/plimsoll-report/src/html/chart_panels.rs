@@ -63,7 +63,7 @@ pub(super) fn section(out: &mut String, experiment: &Experiment<'_>, lines: &Loa
 fn lanes(lines: &LoadLines) -> Vec<Lane> {
     let occurs = |lane: &Lane| {
         let mut points = lines.lines.iter().flatten();
-        points.any(|point| lane.of(&point.tally) > 0)
+        points.any(|point| lane.of(&point.ended) > 0)
     };
     let not_good = Lane::all().filter(|lane| *lane != Lane::Good);
     not_good.filter(occurs).collect()
@@ -169,7 +169,7 @@ fn stack(svg: &mut Svg, line: &[Point], lanes: &[Lane], (x, y): (&Scale, &Scale)
         let above: Vec<f64> = line
             .iter()
             .zip(&below)
-            .map(|(point, below)| below + lane.of(&point.tally) as f64 / point.seconds)
+            .map(|(point, below)| below + point.per_s(lane.of(&point.ended)))
             .collect();
         let place = |(point, value): (&Point, &f64)| (x.at(point.at), y.at(*value));
         let upper = line.iter().zip(&above).map(place);

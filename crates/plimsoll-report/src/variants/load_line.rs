@@ -62,44 +62,36 @@ impl Axis {
 pub(crate) struct Point {
     pub(crate) at: f64,
     pub(crate) seconds: f64,
-    pub(crate) ended: Ended,
-    /// What was due here and ended later too: its counts are no rate.
+    /// What ended within these seconds.
+    pub(crate) ended: Tally,
+    /// With what was due here and ended later: for shares and percentiles, not for rates.
     pub(crate) tally: Tally,
     /// Attempts that became later here than the objective allows, and had not ended: where requests starve, those that
     /// end are the lucky ones.
     pub(crate) overdue: u64,
 }
 
-/// Per second, of what ended within a point's time.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended {
-    pub(crate) good: f64,
-    pub(crate) answers: f64,
-    /// Failures included.
-    pub(crate) attempts: f64,
-}
-
-impl Ended {
-    fn of(tally: &Tally, seconds: f64) -> Self {
-        Self {
-            good: tally.good() as f64 / seconds,
-            answers: tally.answers() as f64 / seconds,
-            attempts: tally.decided() as f64 / seconds,
+impl Point {
+    /// Of so many that ended here.
+    pub(crate) fn per_s(&self, count: u64) -> f64 {
+        if self.seconds > 0.0 {
+            count as f64 / self.seconds
+        } else {
+            0.0
         }
     }
-}
 
-impl Point {
     pub(crate) fn goodput_per_s(&self) -> f64 {
-        self.ended.good
+        self.per_s(self.ended.good())
     }
 
     pub(crate) fn throughput_per_s(&self) -> f64 {
-        self.ended.answers
+        self.per_s(self.ended.answers())
     }
 
+    /// All that ended, failures included.
     pub(crate) fn attempts_per_s(&self) -> f64 {
-        self.ended.attempts
+        self.per_s(self.ended.decided())
     }
 
     pub(crate) fn failed_ratio(&self) -> f64 {
@@ -234,11 +226,7 @@ fn samples(run: &Run<'_>, axis: Axis) -> Vec<Point> {
         let point = |level: &crate::view::LevelView| Point {
             at: level.size,
             seconds: level.judged.as_secs_f64(),
-            ended: Ended {
-                good: level.goodput_per_s,
-                answers: level.throughput_per_s,
-                attempts: level.ended_per_s,
-            },
+            ended: level.ended.clone(),
             tally: level.tally.clone(),
             overdue: 0,
         };
@@ -263,7 +251,7 @@ fn samples(run: &Run<'_>, axis: Axis) -> Vec<Point> {
                 Axis::Seconds => (window.start_ns - start).as_secs_f64() + seconds / 2.0,
             },
             seconds,
-            ended: Ended::of(&tally, seconds),
+            ended: tally.clone(),
             tally,
             // Those of before have been counted, and are again when they end.
             overdue: overdue_by(index + 1).saturating_sub(overdue_by(index)),
@@ -283,7 +271,7 @@ fn overdue(windows: &[&Window], bound: Nanos) -> u64 {
     last.in_flight_end.saturating_sub(young)
 }
 
-/// Neighbouring samples become one point: counts and histograms add up, places and rates weigh by time.
+/// Neighbouring samples become one point: counts and histograms add up, places weigh by time.
 fn merged(mut samples: Vec<Point>, axis: Axis, highest: f64) -> Vec<Point> {
     samples.retain(|sample| sample.at.is_finite() && sample.seconds > 0.0);
     samples.sort_by(|one, other| one.at.total_cmp(&other.at));
@@ -298,13 +286,9 @@ fn merged(mut samples: Vec<Point>, axis: Axis, highest: f64) -> Vec<Point> {
         match points.last_mut() {
             Some((last, point)) if joins(axis, *last, key) => {
                 let together = point.seconds + sample.seconds;
-                let of = |a: f64, b: f64| (a * point.seconds + b * sample.seconds) / together;
-                point.at = of(point.at, sample.at);
-                point.ended = Ended {
-                    good: of(point.ended.good, sample.ended.good),
-                    answers: of(point.ended.answers, sample.ended.answers),
-                    attempts: of(point.ended.attempts, sample.ended.attempts),
-                };
+                let weighed = point.at * point.seconds + sample.at * sample.seconds;
+                point.at = weighed / together;
+                point.ended.merge(&sample.ended);
                 point.seconds = together;
                 point.tally.merge(&sample.tally);
                 point.overdue += sample.overdue;
@@ -340,7 +324,7 @@ mod tests {
         Point {
             at,
             seconds: 1.0,
-            ended: Ended::of(&tally, 1.0),
+            ended: tally.clone(),
             tally,
             overdue: 0,
         }

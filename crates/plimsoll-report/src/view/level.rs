@@ -35,11 +35,11 @@ pub struct LevelView {
     pub achieved_per_s: f64,
     pub throughput_per_s: f64,
     pub goodput_per_s: f64,
-    /// Attempts that ended, failures included.
-    pub ended_per_s: f64,
     /// Goodput of each judged window, per second.
     pub goodput_windows: Vec<f64>,
     pub tally: Tally,
+    /// Without those that ended after its windows: what its rates count.
+    pub ended: Tally,
     pub in_flight_mean: f64,
     pub in_flight_max: u64,
     pub wire_max: u64,
@@ -180,11 +180,11 @@ fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
         judged: sums.length,
         offered_per_s,
         achieved_per_s: sums.sent as f64 / seconds,
-        throughput_per_s: sums.answers as f64 / seconds,
-        goodput_per_s: sums.good as f64 / seconds,
-        ended_per_s: sums.ended as f64 / seconds,
+        throughput_per_s: sums.ended.answers() as f64 / seconds,
+        goodput_per_s: sums.ended.good() as f64 / seconds,
         goodput_windows: sums.goodputs,
         tally: sums.tally,
+        ended: sums.ended,
         in_flight_mean: sums.in_flight_ns / sums.length.0 as f64,
         in_flight_max: sums.in_flight_max,
         wire_max: sums.wire_max,
@@ -200,9 +200,7 @@ struct Sums {
     length: Nanos,
     due: u64,
     sent: u64,
-    answers: u64,
-    good: u64,
-    ended: u64,
+    ended: Tally,
     goodputs: Vec<f64>,
     tally: Tally,
     in_flight_ns: f64,
@@ -224,9 +222,7 @@ impl Sums {
             sums.length += window.length_ns;
             sums.due += window.due_count;
             sums.sent += window.sent_count;
-            sums.answers += total.answers();
-            sums.good += total.good();
-            sums.ended += total.decided();
+            sums.ended.merge(&total);
             if window.length_ns > Nanos::ZERO {
                 sums.goodputs
                     .push(total.good() as f64 / window.length_ns.as_secs_f64());
