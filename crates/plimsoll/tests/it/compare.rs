@@ -247,6 +247,25 @@ fn a_history_names_the_runs_between_which_it_changed() {
 }
 
 #[test]
+fn what_says_how_to_play_is_refused_beside_records() {
+    let folder = Folder::new();
+    for (given, fragment) in [
+        (["--pairs", "3"], "--pairs is for targets"),
+        (["--timeout", "3s"], "--timeout is for targets"),
+        (["--watch", "pid:1"], "--watch is for targets"),
+        (["-k", "--quiet"], "-k is for targets"),
+        (["-m", "POST"], "-m is for targets"),
+        (["-o", "kept"], "--report FILE"),
+    ] {
+        let records = ["compare", "--a", "a.jsonl", "--b", "b.jsonl"];
+        let args = [records.as_slice(), given.as_slice()].concat();
+        let (code, stdout, stderr) = plimsoll(&folder, &args);
+        assert_eq!((code, stdout.as_str()), (104, ""), "{given:?}: {stderr}");
+        assert!(stderr.contains(fragment), "{given:?}: {stderr}");
+    }
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused_with_the_fix() {
     let (folder, service) = (Folder::new(), Service::start(&["echo"]));
     records(
@@ -273,20 +292,6 @@ fn what_cannot_be_compared_is_refused_with_the_fix() {
             vec!["--paired", "--a", "a.jsonl", "--b", "b.jsonl", "c.jsonl"],
             "not as many",
         ),
-        (
-            vec!["--a", "a.jsonl", "--b", "b.jsonl", "--pairs", "3"],
-            "--pairs is for targets",
-        ),
-        (
-            vec!["a.jsonl", "c.jsonl", "--timeout", "3s"],
-            "--timeout is for targets",
-        ),
-        (vec!["a.jsonl", "c.jsonl", "-k"], "-k is for targets"),
-        (
-            vec!["a.jsonl", "c.jsonl", "-m", "POST"],
-            "-m is for targets",
-        ),
-        (vec!["a.jsonl", "c.jsonl", "-o", "kept"], "--report FILE"),
         (
             vec!["a.jsonl", "c.jsonl", "--primary", "speed"],
             "is no figure",
