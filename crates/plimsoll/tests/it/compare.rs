@@ -255,7 +255,7 @@ fn what_says_how_to_play_is_refused_beside_records() {
         (["--watch", "pid:1"], "--watch is for targets"),
         (["-k", "--quiet"], "-k is for targets"),
         (["-m", "POST"], "-m is for targets"),
-        (["-o", "kept"], "--report FILE"),
+        (["-o", "kept"], "-o is for targets"),
     ] {
         let records = ["compare", "--a", "a.jsonl", "--b", "b.jsonl"];
         let args = [records.as_slice(), given.as_slice()].concat();
