@@ -106,6 +106,37 @@ fn a_thread_robbed_by_neighbours_is_not_its_own_limit() {
 }
 
 #[test]
+fn what_the_hypervisor_takes_of_a_full_thread_is_not_its_leisure() {
+    let on_a_shared_host = |steal: f64, threads: fn(f64) -> Vec<ThreadLoad>| {
+        let mut service = service(threads);
+        service.steal = steal;
+        explained(&sick(&service)).limit
+    };
+    let limit = on_a_shared_host(0.15, |rate| {
+        vec![ThreadLoad::new("main", 0.85 * rate * 0.0025, 0.0)]
+    });
+    assert_eq!(limit.cause, Cause::PinnedThread, "{limit:#?}");
+    let told = "thread main 100 % busy (85 % running, 0 % waiting, 15 % taken by the hypervisor)";
+    assert!(limit.evidence[0].text.starts_with(told), "{limit:#?}");
+    // Idle cores lose nothing: what the others lost is not this thread's.
+    let limit = on_a_shared_host(0.15, |rate| {
+        vec![ThreadLoad::new("main", 0.6 * rate * 0.0025, 0.0)]
+    });
+    assert_ne!(limit.cause, Cause::PinnedThread, "{limit:#?}");
+    // Where most is taken the host is the limit, not the thread.
+    let limit = on_a_shared_host(0.4, |rate| {
+        let each = 0.6 * rate * 0.0025;
+        vec![
+            ThreadLoad::new("main", each, 0.0),
+            ThreadLoad::new("other", each, 0.0),
+        ]
+    });
+    assert_eq!(limit.cause, Cause::Cpu, "{limit:#?}");
+    let told = "other guests of the hypervisor hold the cores that it may use";
+    assert!(limit.evidence.iter().any(|e| e.text == told), "{limit:#?}");
+}
+
+#[test]
 fn a_processor_quota_and_its_twin() {
     let worker = |rate: f64| {
         let each = rate * 0.000_5;

@@ -105,15 +105,17 @@ pub(super) struct ThreadFacts {
     pub(super) thread: String,
     pub(super) run: f64,
     pub(super) wait: f64,
-    /// The next busiest thread of the same process, run plus wait.
+    /// Taken by the hypervisor while it ran: the kernel counts it neither as running nor as waiting.
+    pub(super) stolen: f64,
+    /// The next busiest thread of the same process, its demand.
     pub(super) next: f64,
-    /// The busiest thread of the tier's other processes, run plus wait.
+    /// The busiest thread of the tier's other processes, its demand.
     pub(super) elsewhere: f64,
 }
 
 impl ThreadFacts {
     pub(super) fn demand(&self) -> f64 {
-        self.run + self.wait
+        self.run + self.wait + self.stolen
     }
 }
 
@@ -123,9 +125,10 @@ pub(super) struct TierFacts {
     /// Ticks with process samples.
     pub(super) ticks: usize,
     pub(super) thread: Option<ThreadFacts>,
-    /// Cores in use and cores waited for, all threads.
+    /// Cores in use, cores waited for, and cores that the hypervisor took meanwhile; all threads.
     pub(super) run: f64,
     pub(super) wait: f64,
+    pub(super) stolen: f64,
     /// Cores that the processes may use: affinity, within the host.
     pub(super) cores: f64,
     pub(super) quota: Option<f64>,
@@ -156,10 +159,12 @@ impl TierFacts {
     }
 
     pub(super) fn cpu_share(&self) -> f64 {
-        ratio(self.run, self.capacity())
+        // A quota pays for what was run alone.
+        let of_quota = self.quota.map_or(0.0, |quota| ratio(self.run, quota));
+        of_quota.max(ratio(self.run + self.stolen, self.cores))
     }
 
-    /// Run plus wait of the busiest thread; zero where none was seen.
+    /// Demand of the busiest thread; zero where none was seen.
     pub(super) fn busiest(&self) -> f64 {
         self.thread.as_ref().map_or(0.0, ThreadFacts::demand)
     }
@@ -209,6 +214,10 @@ pub(super) fn tier_facts(ticks: &[&Tick], tier: &str) -> TierFacts {
         ticks: with_processes.len(),
         run: per_tick(&|tick, at| Some(sum(at, &run_seconds) / tick.seconds)).unwrap_or(0.0),
         wait: per_tick(&|tick, at| Some(sum(at, &wait_seconds) / tick.seconds)).unwrap_or(0.0),
+        stolen: per_tick(&|tick, at| {
+            Some(sum(at, &run_seconds) / tick.seconds * stolen_per_run(tick))
+        })
+        .unwrap_or(0.0),
         cores: per_tick(&|_, at| {
             let allowed = at.processes.iter().map(|p| f64::from(p.cores_allowed));
             allowed.reduce(f64::max)
@@ -259,18 +268,33 @@ fn wait_seconds(process: &ProcessSample) -> f64 {
     threads.sum::<f64>() + process.others.wait_ns.as_secs_f64()
 }
 
+/// What the hypervisor took for each second that something ran. Idle cores lose nothing, so those that run share it.
+fn stolen_per_run(tick: &Tick) -> f64 {
+    tick.host.map_or(0.0, |host| {
+        let stolen = host.steal_ratio * f64::from(host.cores);
+        let busy: f64 = host.core_busy_ratio.iter().sum();
+        ratio(stolen, busy - stolen)
+    })
+}
+
 /// Run and wait of every thread over all ticks, as a share of their whole time: sums, because the
 /// kernel books a wait only when it ends.
 fn busiest(ticks: &[(&Tick, &TierTick)]) -> Option<ThreadFacts> {
     let seconds: f64 = ticks.iter().map(|(tick, _)| tick.seconds).sum();
     let mut threads: BTreeMap<(u32, u32), ThreadFacts> = BTreeMap::new();
-    for process in ticks.iter().flat_map(|(_, at)| &at.processes) {
+    for (tick, process) in ticks
+        .iter()
+        .flat_map(|(tick, at)| at.processes.iter().map(move |process| (tick, process)))
+    {
+        let per_run = stolen_per_run(tick);
         for thread in &process.threads {
             let facts = threads.entry((process.pid, thread.tid)).or_default();
             facts.pid = process.pid;
             facts.process.clone_from(&process.name);
             facts.thread.clone_from(&thread.name);
-            facts.run += thread.run_ns.as_secs_f64() / seconds;
+            let run = thread.run_ns.as_secs_f64() / seconds;
+            facts.run += run;
+            facts.stolen += run * per_run;
             facts.wait += thread.wait_ns.as_secs_f64() / seconds;
         }
     }

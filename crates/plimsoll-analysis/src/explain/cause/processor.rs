@@ -8,7 +8,7 @@ use super::percent;
 use crate::explain::case::{Case, Finding, Tier};
 use crate::explain::gauges::Gauge;
 use crate::explain::level::{Level, ratio};
-use crate::explain::tick::{FULL, ThreadFacts, Tick, TierTick};
+use crate::explain::tick::{FULL, ThreadFacts, Tick, TierFacts, TierTick};
 
 /// Of that at least this much must be running: else neighbours take the core.
 const FULL_RUNNING: f64 = 0.8;
@@ -22,7 +22,7 @@ const CEILING_TOLERANCE: f64 = 0.2;
 /// D.3 4b, and 4i where the loop takes in requests faster than it finishes them.
 pub(super) fn thread(case: &Case, tier: &Tier) -> Option<Finding> {
     let thread = tier.high.thread.as_ref()?;
-    let full = thread.demand() >= FULL && thread.run >= FULL_RUNNING;
+    let full = thread.demand() >= FULL && thread.run >= FULL_RUNNING * thread.demand();
     if !full || thread.next >= OTHERS_IDLE * thread.demand() || is_throttled(tier) {
         return None;
     }
@@ -35,11 +35,12 @@ pub(super) fn thread(case: &Case, tier: &Tier) -> Option<Finding> {
     finding.signal(
         "thread",
         format!(
-            "thread {} {} busy ({} running, {} waiting); {siblings} (next {})",
+            "thread {} {} busy ({} running, {} waiting{}); {siblings} (next {})",
             thread.thread,
             percent(thread.demand().min(1.0)),
             percent(thread.run),
             percent(thread.wait),
+            taken(thread.stolen),
             percent(thread.next.max(thread.elsewhere)),
         ),
     );
@@ -52,6 +53,14 @@ pub(super) fn thread(case: &Case, tier: &Tier) -> Option<Finding> {
     add_spare_cores(case, &mut finding);
     overload(case, tier, &mut finding);
     Some(finding)
+}
+
+/// What the hypervisor took, where it is worth a word.
+fn taken(stolen: f64) -> String {
+    if stolen < 0.01 {
+        return String::new();
+    }
+    format!(", {} taken by the hypervisor", percent(stolen))
 }
 
 /// Seconds of one thread per answer.
@@ -227,13 +236,16 @@ pub(super) fn cpu(case: &Case, tier: &Tier) -> Option<Finding> {
     if capacity <= 0.0 || is_throttled(tier) {
         return None;
     }
-    let used = tier.high.run / capacity;
-    let wanted = (tier.high.run + tier.high.wait) / capacity;
+    let TierFacts {
+        run, wait, stolen, ..
+    } = tier.high;
+    let used = (run + stolen) / capacity;
+    let wanted = (run + wait + stolen) / capacity;
     let host = &case.host_high;
     let host_full = host.cores > 0.0 && host.busy >= 0.95 * host.cores;
-    let own = used >= 0.85;
+    let own = used >= 0.85 && run >= FULL_RUNNING * (run + stolen);
     // Neighbours hold the cores: true, but nothing of the tier's own, so never more than suspected.
-    let robbed = wanted >= 0.9 && tier.high.wait >= 0.2 * capacity;
+    let robbed = wanted >= 0.9 && run <= FULL_RUNNING * (run + wait + stolen);
     if !own && !robbed {
         return None;
     }
@@ -241,14 +253,20 @@ pub(super) fn cpu(case: &Case, tier: &Tier) -> Option<Finding> {
     finding.signal(
         "processor time",
         format!(
-            "all threads together {} of {} cores running, {} waiting",
-            three_digits(tier.high.run),
+            "all threads together {} of {} cores running, {} waiting{}",
+            three_digits(run),
             capacity,
-            three_digits(tier.high.wait)
+            three_digits(wait),
+            taken(stolen / capacity)
         ),
     );
     if !own {
-        let text = "neighbours hold the cores that it may use".to_owned();
+        let neighbours = if stolen > wait {
+            "other guests of the hypervisor"
+        } else {
+            "neighbours"
+        };
+        let text = format!("{neighbours} hold the cores that it may use");
         finding.signal("processor time", text);
     }
     if host_full {

@@ -60,6 +60,8 @@ pub(in crate::explain) struct Service {
     pub(in crate::explain) observed: bool,
     pub(in crate::explain) stalls: bool,
     pub(in crate::explain) process: &'static str,
+    /// Share of the time of a busy core that the hypervisor takes.
+    pub(in crate::explain) steal: f64,
 }
 
 impl Default for Service {
@@ -83,6 +85,7 @@ impl Default for Service {
             observed: true,
             stalls: false,
             process: "app",
+            steal: 0.0,
         }
     }
 }
@@ -250,9 +253,11 @@ fn observations(service: &Service, level: &Played) -> Vec<(&'static str, Seen)> 
         ..ListenerSample::default()
     };
     let pressure = (service.disk_pressure)(level.share);
+    let stolen = 0.9 * service.steal;
     let host = HostSample {
         cores: 2,
         core_busy_ratio: vec![0.5, 0.4],
+        steal_ratio: stolen / 2.0,
         psi_io_some_ratio: Some(pressure),
         ..HostSample::default()
     };
