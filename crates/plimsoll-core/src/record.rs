@@ -5,6 +5,7 @@
 mod after;
 mod fold;
 mod observation;
+mod plausible;
 mod read;
 mod script;
 mod setup;

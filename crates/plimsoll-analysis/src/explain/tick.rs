@@ -232,8 +232,8 @@ pub(super) fn tier_facts(ticks: &[&Tick], tier: &str) -> TierFacts {
         })
         .unwrap_or(0.0),
         written_per_answer: per_tick(&|tick, at| {
-            let written: Option<Vec<u64>> = at.processes.iter().map(|p| p.written_bytes).collect();
-            let written = written?.iter().sum::<u64>() as f64;
+            let each = at.processes.iter().map(|p| p.written_bytes);
+            let written: f64 = each.map(|n| Some(n? as f64)).sum::<Option<f64>>()?;
             (tick.answers >= 1.0).then(|| written / tick.answers)
         }),
         files_share: per_tick(&|_, at| {

@@ -5,6 +5,7 @@ use std::io::BufRead;
 use thiserror::Error;
 
 use super::fold::Folding;
+use super::plausible::implausible;
 use super::{After, Event, Header, LevelStart, Line, Observation, SCHEMA};
 use crate::outcome::Outcome;
 use crate::tally::Tally;
@@ -92,14 +93,15 @@ impl Record {
             }
             let torn = bytes.last() != Some(&b'\n');
             match serde_json::from_slice::<Line>(&bytes) {
-                Ok(Line::Window(window)) if !window.is_plausible() => {
-                    let reason = "a count is larger than a window can hold".to_owned();
-                    return Err(ReadError::Line {
-                        line: number,
-                        reason,
-                    });
-                }
-                Ok(line) => record.push(line),
+                Ok(line) => match implausible(&line) {
+                    None => record.push(line),
+                    Some(reason) => {
+                        return Err(ReadError::Line {
+                            line: number,
+                            reason,
+                        });
+                    }
+                },
                 Err(_) if torn => record.remarks.push(Remark::TornLastLine { line: number }),
                 Err(error) => record.remarks.push(unknown_kind(&bytes, number, &error)?),
             }
@@ -210,13 +212,14 @@ fn parse_header(bytes: &[u8]) -> Result<Header, ReadError> {
 
 /// A line of a kind we do not know is skipped with a remark; a known kind must be readable.
 fn unknown_kind(bytes: &[u8], line: usize, error: &serde_json::Error) -> Result<Remark, ReadError> {
-    const KINDS: [&str; 7] = [
+    const KINDS: [&str; 8] = [
         "header",
         "level",
         "window",
         "observation",
         "level_end",
         "event",
+        "after",
         "verdict",
     ];
     let value: Option<serde_json::Value> = serde_json::from_slice(bytes).ok();

@@ -283,6 +283,57 @@ fn a_record_cut_anywhere_is_read_up_to_there_and_shown() {
 }
 
 #[test]
+fn counts_that_nobody_can_have_counted_are_refused_with_their_line() {
+    let text = std::str::from_utf8(FIXTURE).unwrap();
+    let most = u64::MAX.to_string();
+    for (was, is, told) in [
+        (
+            "\"outcomes\":{\"ok\":331",
+            format!("\"outcomes\":{{\"shed\":1,\"ok\":{most}"),
+            "outcomes",
+        ),
+        (
+            "\"listen_overflows\":0",
+            format!("\"listen_overflows\":{most}"),
+            "listen_overflows",
+        ),
+        ("\"periods\":0", format!("\"periods\":{most}"), "periods"),
+        (
+            "\"accept_queue\":0",
+            format!("\"accept_queue\":{}", u32::MAX),
+            "accept_queue",
+        ),
+        ("\"requests\":0", format!("\"requests\":{most}"), "requests"),
+    ] {
+        let lines = text.split(was).next().unwrap().lines().count();
+        let error = Record::read(text.replacen(was, &is, 1).as_bytes()).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.starts_with(&format!("line {lines} is not readable: `{told}` is ")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_broken_line_of_every_kind_is_refused_and_not_taken_for_an_unknown_one() {
+    for kind in [
+        "level",
+        "window",
+        "observation",
+        "level_end",
+        "event",
+        "after",
+        "verdict",
+    ] {
+        let mut bytes = FIXTURE.to_vec();
+        bytes.extend(format!("{{\"kind\":\"{kind}\",\"at_ns\":[]}}\n").bytes());
+        let error = Record::read(bytes.as_slice());
+        assert!(matches!(error, Err(ReadError::Line { .. })), "{kind}");
+    }
+}
+
+#[test]
 fn lines_of_an_unknown_kind_are_left_out_with_a_warning() {
     let mut bytes = FIXTURE.to_vec();
     bytes.extend(b"{\"kind\":\"hologram\",\"depth\":3}\n");
