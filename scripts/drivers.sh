@@ -2,7 +2,7 @@
 # Installs the MongoDB drivers that DocDB's tests use, from pinned versions with hashes; what is there already stays.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-suite=crates/plimsoll-docdb/tests/drivers
+suite=docdb/tests/drivers
 python=.tools/docdb-python
 
 newer() { [ ! -e "$2" ] || [ "$1" -nt "$2" ]; }

@@ -12,5 +12,5 @@ for _ in $(seq 100); do
   [ -z "$address" ] || break
   sleep 0.1
 done
-cargo run --quiet --locked --manifest-path crates/plimsoll-docdb/tests/drivers/rust/Cargo.toml \
+cargo run --quiet --locked --manifest-path docdb/tests/drivers/rust/Cargo.toml \
   --target-dir target/rust-driver -- "mongodb://$address/"

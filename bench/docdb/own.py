@@ -1,6 +1,6 @@
 """DocDB against itself: more databases, more workers, a noisy neighbour, a slow disk, a million documents, a kill.
 
-The load comes from crates/plimsoll-docdb/examples/load.rs, which speaks the wire protocol directly: one core of the official
+The load comes from docdb/examples/load.rs, which speaks the wire protocol directly: one core of the official
 Node driver cannot fill the server.
 """
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 
 use crate::mutate::mutate;
 use crate::targets::{Outcome, Target};

@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Context as _, anyhow, bail};
+use plimsoll_base::clock::Clock;
 use plimsoll_core::units::Nanos;
 use plimsoll_fuzz::drive::{Drive, Failure, shrink};
 use plimsoll_fuzz::targets::{self, TARGETS, Target};
 use plimsoll_fuzz::{corpus, targets::Outcome};
-use plimsoll_net::clock::Clock;
 
 const USAGE: &str = "usage: plimsoll-fuzz --list | TARGET|all [--seconds N] [--seed N] [--jobs N] [--write-first] | TARGET FILE
 

@@ -1,6 +1,6 @@
 //! Changes inputs in ways that readers of text and of framed bytes get wrong.
 
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 
 /// Inputs never grow beyond this; longer ones only take longer.
 pub const BYTES_MAX: usize = 96 << 10;

@@ -1,10 +1,11 @@
-//! Checks the house rules that the compiler and clippy cannot: `cargo run -p xtask -- tidy`.
+//! What the Makefile needs and cargo cannot: `tidy` checks the house rules, `test` runs the test programs in two lanes.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "this is a command-line tool"
 )]
 
+mod programs;
 mod tidy;
 
 use std::path::Path;
@@ -12,19 +13,24 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-const USAGE: &str = "usage: cargo run -p xtask -- tidy";
+const USAGE: &str = "usage: cargo run -p xtask -- tidy | test";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments != ["tidy"] {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    }
-    match run_tidy() {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let passed = match words[..] {
+        ["tidy"] => run_tidy(),
+        ["test"] => programs::run(),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match passed {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("tidy could not run: {error:#}");
+            eprintln!("xtask could not run: {error:#}");
             ExitCode::from(2)
         }
     }

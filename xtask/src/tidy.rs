@@ -1,13 +1,18 @@
 //! Reads the tree once, runs every check over it and collects what they found.
 
+mod circles;
+mod exceptions;
 mod header;
+mod imports;
 mod layers;
 mod length;
 mod manifests;
 mod markers;
 mod paths;
+mod public;
 mod purity;
 mod source;
+mod thresholds;
 mod tree;
 mod words;
 
@@ -71,13 +76,24 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<Report> {
         findings.extend(markers::check(file));
         findings.extend(paths::check(file, &local));
         findings.extend(words::check(file, &glossary));
-        if let Some(source) = source::Source::of(file) {
-            findings.extend(header::check(file, &source));
-            findings.extend(length::check(file, &source));
-            findings.extend(purity::check(file, &source));
-            long_functions += length::functions_over_aim(&source);
-        }
     }
+    let sources: Vec<_> = files
+        .iter()
+        .filter_map(|file| Some((file, source::Source::of(file)?)))
+        .collect();
+    for (file, source) in &sources {
+        findings.extend(header::check(file, source));
+        findings.extend(length::check(file, source));
+        findings.extend(purity::check(file, source));
+        findings.extend(thresholds::check(file, source));
+        long_functions += length::functions_over_aim(source);
+    }
+    let read: Vec<_> = sources
+        .iter()
+        .map(|(file, source)| (*file, source))
+        .collect();
+    findings.extend(circles::check(&imports::uses(&read)));
+    findings.extend(public::check(&files, &read));
     findings.sort();
     Ok(Report {
         findings,

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_core::comparison::{
     Comparison, Contrast, Design, Effect, Figure, Mismatch, SCHEMA, Scale, Standing, Variant,
 };
+use plimsoll_core::statistics::median;
 
 pub use figures::{of_record, of_result};
 pub use fingerprint::{Fingerprint, mismatches};
@@ -271,9 +272,7 @@ fn paired_values(figure: Figure, baseline: &Variant, variant: &Variant) -> (Vec<
 }
 
 fn median_of(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    effect::median(&sorted)
+    median(values.to_vec()).unwrap_or(0.0)
 }
 
 /// Equal changes stay equal although logarithms were rounded: ranks are shared, not drawn by lot.

@@ -74,7 +74,7 @@ impl<'a> Case<'a> {
         let processes = |o: &&Observation| matches!(o.seen, Seen::Process(_) | Seen::Listener(_));
         let mut observed = self.record.observations.iter().filter(processes);
         let header = &self.record.header;
-        let is_one = !header.plan.request.is_script() || header.lab.is_some();
+        let is_one = !header.test.is_script() || header.lab.is_some();
         observed
             .next()
             .filter(|_| is_one)
@@ -85,13 +85,6 @@ impl<'a> Case<'a> {
     pub(crate) fn is_ramp(self) -> bool {
         matches!(self.load(), Some(StepLoad::Open { profile, .. }) if profile.constant_rate().is_none())
     }
-}
-
-/// Does the number of virtual users change on purpose? By more than users who end their iteration late.
-pub(crate) fn users_vary<'a>(windows: impl Iterator<Item = &'a Window>) -> bool {
-    let users: Vec<u32> = windows.filter_map(|window| window.vus).collect();
-    let (least, most) = (users.iter().min(), users.iter().max());
-    matches!((least, most), (Some(least), Some(most)) if u64::from(*most) * 2 > u64::from(*least) * 3)
 }
 
 /// Levels of a phase, in order.

@@ -3,7 +3,9 @@
 //! Pure: nothing here reads a clock, a file, a socket or the environment.
 
 pub mod compare;
+pub mod experiment;
 pub mod explain;
+mod facts;
 pub mod gates;
 pub mod import;
 pub mod steal;

@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 
 use plimsoll_core::Tally;
 use plimsoll_core::histogram::Histogram;
+use plimsoll_core::judge::{self, Bad};
 use plimsoll_core::objective::{Clause, percentile_name};
 use plimsoll_core::record::Record;
+use plimsoll_core::statistics::ratio;
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Found, GateState, Judgement, ObjectiveResult, Times, Verdict};
 
 use crate::gates;
-
-/// A clause is decided only with this many times the attempts that its budget allows to be bad
-/// (DESIGN section 7).
-const ATTEMPTS_PER_BUDGET: f64 = 3.0;
 
 /// Judges a plain run: the figures of its only level against its objectives.
 pub fn of_run(record: &Record) -> Verdict {
@@ -90,13 +88,7 @@ fn figures(record: &Record, level: u32) -> Verdict {
         in_flight += window.in_flight_mean * length;
         inside.merge(&window.total());
     }
-    let per_second = |count: u64| {
-        if seconds > 0.0 {
-            count as f64 / seconds
-        } else {
-            0.0
-        }
-    };
+    let per_second = |count: u64| ratio(count as f64, seconds);
     let outcomes: BTreeMap<_, _> = tally
         .occurred()
         .map(|(outcome, class)| (outcome, class.count))
@@ -121,11 +113,7 @@ fn figures(record: &Record, level: u32) -> Verdict {
             Tally::service_quantile,
             &tally.class(plimsoll_core::Outcome::Ok).service,
         ),
-        in_flight_mean: if seconds > 0.0 {
-            in_flight / seconds
-        } else {
-            0.0
-        },
+        in_flight_mean: ratio(in_flight, seconds),
         bytes_received: tally.bytes(),
         objectives: Vec::new(),
         found: Found::default(),
@@ -153,58 +141,31 @@ fn times(
     }
 }
 
-/// Each clause with what was measured over attempts.
-pub(crate) fn objectives(record: &Record, tally: &Tally) -> Vec<ObjectiveResult> {
-    let Some(objectives) = &record.header.plan.objectives else {
-        return Vec::new();
-    };
-    let clauses = objectives.clauses();
-    let mut bound_index = 0;
-    clauses
-        .iter()
-        .map(|&clause| {
-            let bad = match clause {
-                Clause::ResponseTime { .. } => {
-                    bound_index += 1;
-                    tally.decided() - tally.within(bound_index - 1)
-                }
-                Clause::Errors { .. } => tally.failures(),
-            };
-            judge_clause(clause, bad, tally)
+/// Each clause with what was measured over attempts. A level that has ended has none in flight that could be overdue: what
+/// was due in it has ended since, or was cut off by us.
+fn objectives(record: &Record, tally: &Tally) -> Vec<ObjectiveResult> {
+    let asked = record.header.test.objectives();
+    let each = asked.map(|objectives| judge::bad_of_each(objectives, tally));
+    each.into_iter()
+        .flatten()
+        .map(|(clause, bad)| ObjectiveResult {
+            clause: clause.to_string(),
+            judgement: judge::verdict_of(clause, bad),
+            measured: measured(clause, bad, tally),
         })
         .collect()
 }
 
-fn judge_clause(clause: Clause, bad: u64, tally: &Tally) -> ObjectiveResult {
-    let attempts = tally.decided();
-    let measured = match clause {
+fn measured(clause: Clause, bad: Bad, tally: &Tally) -> String {
+    match clause {
         Clause::ResponseTime { quantile, .. } => match tally.response_quantile(quantile) {
             None => "nothing".to_owned(),
             Some(Quantile::Never) => "never".to_owned(),
             Some(Quantile::At(time)) => format!("{} {time}", percentile_name(quantile)),
         },
         Clause::Errors { .. } => {
-            let ratio = if attempts == 0 {
-                0.0
-            } else {
-                bad as f64 / attempts as f64
-            };
+            let ratio = bad.ratio().unwrap_or(0.0);
             format!("{} %", three_digits(ratio * 100.0))
         }
-    };
-    let budget = clause.budget();
-    let missed = bad as f64 > budget * attempts as f64;
-    let enough = attempts as f64 >= ATTEMPTS_PER_BUDGET / budget;
-    let judgement = match (missed, enough) {
-        // More bad attempts than three budgets' worth of attempts would allow: no more are needed.
-        (true, _) if bad as f64 > ATTEMPTS_PER_BUDGET => Judgement::Fail,
-        (_, false) => Judgement::Inconclusive,
-        (true, true) => Judgement::Fail,
-        (false, true) => Judgement::Pass,
-    };
-    ObjectiveResult {
-        clause: clause.to_string(),
-        judgement,
-        measured,
     }
 }

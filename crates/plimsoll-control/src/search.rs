@@ -12,34 +12,40 @@
 //! A search over virtual users goes the same way along their number: every level is closed, so there is
 //! no anchor, and no recovery probe, because users who wait pile up no backlog.
 
-mod aim;
 mod anchor;
 mod boundary;
 mod clock;
 mod config;
 mod drive;
+mod ended_level;
 mod found;
 mod judge;
 mod level;
-mod over;
+mod level_plan;
+mod load;
+mod measured;
 mod overload;
-mod shared;
+mod progress;
 mod soak;
 mod stage;
 mod stalls;
 mod stats;
+mod vus;
 
 use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::step::{Go, Phase, Step, StepLoad};
-use plimsoll_core::verdict::{Found, LevelResult, LevelState};
+use plimsoll_core::verdict::{Found, LevelResult, LevelState, SearchRemark};
 use plimsoll_core::{Nanos, Window};
 
-pub use config::{Abort, Anchor, Config, GOAL_WIDTH, SearchError, WITHIN, client_timeout};
+pub use config::{Abort, Anchor, Config, SearchError, client_timeout};
 pub use drive::{Observer, drive};
-pub use over::Over;
+pub use load::Over;
 
-use level::{Ask, Level, Load, Rule};
-use shared::{Played, Shared};
+use ended_level::EndedLevel;
+use level::Level;
+use level_plan::{LevelPlan, StopRule};
+use load::Load;
+use progress::Progress;
 use stage::Stage;
 
 /// The least load that keeps a target measured while its backlog drains, as a share of the rate of
@@ -49,7 +55,7 @@ const SETTLE_SHARE: f64 = 0.1;
 /// A search under way. Ask for a step, hand in its windows, finish it, ask again.
 #[derive(Debug)]
 pub struct Search {
-    shared: Shared,
+    progress: Progress,
     stage: Stage,
     running: Option<Level>,
     /// The target has a backlog of a failed level: the rate that caused it.
@@ -64,7 +70,7 @@ impl Search {
         Ok(Self {
             next_level: config.first_level,
             stage: Stage::first(),
-            shared: Shared::new(config),
+            progress: Progress::new(config),
             running: None,
             backlog_of: None,
             voided: 0,
@@ -73,24 +79,17 @@ impl Search {
 
     /// The time that is never exceeded, self-check included.
     pub fn plan_seconds(&self) -> f64 {
-        self.shared.clock.total()
+        self.progress.clock.total()
     }
 
     /// Seconds until that time is over.
     pub fn time_left(&self) -> Nanos {
-        Nanos::from_secs_f64(self.shared.clock.left())
-    }
-
-    /// The highest arrival rate that this search can offer, where something limits it.
-    pub fn rate_max_per_s(&self) -> Option<f64> {
-        let over = self.shared.config.over;
-        let ceiling = self.shared.config.ceiling().filter(|_| !over.is_vus());
-        ceiling.map(config::Ceiling::rate)
+        Nanos::from_secs_f64(self.progress.clock.left())
     }
 
     /// What the closed loop found, for a later search of the same target.
     pub fn anchor(&self) -> Option<Anchor> {
-        self.shared.anchor
+        self.progress.anchor
     }
 
     /// The next level to play; `None` when the search is over.
@@ -98,26 +97,26 @@ impl Search {
         if let Some(running) = &self.running {
             return Some(running.step.clone());
         }
-        let ask = self
+        let plan = self
             .settling()
-            .or_else(|| self.stage.ask(&mut self.shared))?;
-        let ask = self.within_limits(ask)?;
+            .or_else(|| self.stage.plan(&mut self.progress))?;
+        let plan = self.within_limits(plan)?;
         let step = Step {
             level: self.next_level,
-            phase: ask.phase,
-            load: self.step_load(ask.load)?,
-            windows_max: ask.windows_max,
+            phase: plan.phase,
+            load: self.step_load(plan.load)?,
+            windows_max: plan.windows_max,
         };
         self.next_level += 1;
-        let config = &self.shared.config;
-        let level = Level::new(step.clone(), ask, &config.objectives, config.abort);
+        let config = &self.progress.config;
+        let level = Level::new(step.clone(), plan, &config.objectives, config.abort);
         self.running = Some(level);
         Some(step)
     }
 
     /// Whether the level has shown enough. Windows of another level are not counted.
     pub fn observe(&mut self, window: &Window) -> Go {
-        self.shared.clock.observe(window);
+        self.progress.clock.observe(window);
         let Some(level) = &mut self.running else {
             return Go::Stop;
         };
@@ -125,7 +124,7 @@ impl Search {
             return Go::On;
         }
         let go = level.observe(window);
-        if self.shared.clock.left() < 1.0 {
+        if self.progress.clock.left() < 1.0 {
             return Go::Stop;
         }
         go
@@ -134,22 +133,19 @@ impl Search {
     /// Ends the level that was played; `None` when none was.
     pub fn finish_step(&mut self) -> Option<LevelResult> {
         let level = self.running.take()?;
-        let played = Played::of(&level, &self.shared.config);
+        let played = EndedLevel::new(&level);
         let result = played.result();
-        if level.ask.phase == Phase::Settle {
+        if level.plan.phase == Phase::Settle {
             let rate = self.backlog_of.take().unwrap_or_default();
             if !played.settled {
                 // Whatever is played now would be judged by the wreck of an earlier level.
-                let seconds = level.seconds_played();
-                let over = self.shared.config.over;
-                let (before, now) = (
-                    over.name(rate),
-                    over.name(over.nearest(rate * SETTLE_SHARE)),
-                );
-                self.shared.remark_once(format!(
-                    "after {before} the target did not come back within {seconds:.0} s at {now}; the \
-                     search ended there"
-                ));
+                let seconds = level.measured.seconds_played();
+                let over = self.progress.config.over;
+                self.progress.remark_once(SearchRemark::DidNotComeBack {
+                    after: over.size(rate),
+                    seconds,
+                    at: over.size(over.nearest(rate * SETTLE_SHARE)),
+                });
                 self.stage = Stage::Done;
             }
             return Some(result);
@@ -158,12 +154,12 @@ impl Search {
             self.backlog_of = level.rate();
         }
         let void = played.state == LevelState::Void;
-        self.shared.history.push(played);
+        self.progress.history.push(played);
         if void {
             self.void(&level);
         } else {
             self.voided = 0;
-            self.stage.ended(&level, &mut self.shared);
+            self.stage.ended(&level, &mut self.progress);
         }
         Some(result)
     }
@@ -171,7 +167,7 @@ impl Search {
     /// Ends a level that was cut short by an error: it decides nothing.
     pub fn interrupt_step(&mut self) -> Option<LevelResult> {
         let level = self.running.take()?;
-        let mut result = Played::of(&level, &self.shared.config).result();
+        let mut result = EndedLevel::new(&level).result();
         result.state = LevelState::Undecided;
         result.clause = None;
         result.reason = "interrupted".into();
@@ -180,7 +176,7 @@ impl Search {
 
     /// What was found so far; the end result when [`Self::next_step`] has returned `None`.
     pub fn found(&self) -> Found {
-        found::compose(&self.shared)
+        found::compose(&self.progress)
     }
 
     /// A void level is played once more; then whatever needed it is given up.
@@ -191,40 +187,39 @@ impl Search {
         }
         self.voided = 0;
         let health = level.health();
-        let reason = health.worst().map(ToString::to_string).unwrap_or_default();
-        let rate = level.rate().map_or_else(String::new, |rate| {
-            format!(" at {}", self.shared.config.over.name(rate))
+        let over = self.progress.config.over;
+        self.progress.remark_once(SearchRemark::GeneratorTooWeak {
+            at: level.rate().map(|rate| over.size(rate)),
+            reading: health.worst().copied(),
         });
-        let text = format!("the generator could not sustain the load{rate} twice: {reason}");
-        self.shared.remark_once(text);
-        self.stage.give_up(&mut self.shared);
+        self.stage.give_up();
     }
 
-    fn settling(&self) -> Option<Ask> {
+    fn settling(&self) -> Option<LevelPlan> {
         let rate = self.backlog_of?;
-        let over = self.shared.config.over;
+        let over = self.progress.config.over;
         let rate = over.nearest(rate * SETTLE_SHARE);
-        let windows_max = self.shared.clock.windows(clock::SETTLE, 0.0);
-        Some(Ask {
+        let windows_max = self.progress.clock.windows(clock::SETTLE, 0.0);
+        Some(LevelPlan {
             phase: Phase::Settle,
             load: over.load(rate),
             windows_max,
             discard: 0,
-            rule: Rule::Settled {
-                in_flight_max: self.shared.calm_in_flight(rate),
+            stop: StopRule::Settled {
+                in_flight_max: self.progress.calm_in_flight(rate),
             },
         })
     }
 
     /// No level without time for it, none above the ceiling.
-    fn within_limits(&self, mut ask: Ask) -> Option<Ask> {
-        ask.windows_max = ask
+    fn within_limits(&self, mut plan: LevelPlan) -> Option<LevelPlan> {
+        plan.windows_max = plan
             .windows_max
-            .min(self.shared.clock.windows(f64::MAX, 0.0));
-        if let (Some(rate), Some(ceiling)) = (ask.load.rate(), self.shared.config.ceiling()) {
-            ask.load = self.shared.config.over.load(rate.min(ceiling.rate()));
+            .min(self.progress.clock.windows(f64::MAX, 0.0));
+        if let (Some(rate), Some(ceiling)) = (plan.load.rate(), self.progress.config.ceiling()) {
+            plan.load = self.progress.config.over.load(rate.min(ceiling.rate()));
         }
-        (ask.windows_max > 0).then_some(ask)
+        (plan.windows_max > 0).then_some(plan)
     }
 
     fn step_load(&self, load: Load) -> Option<StepLoad> {
@@ -232,7 +227,7 @@ impl Search {
             Load::Closed(in_flight) | Load::Vus(in_flight) => Some(StepLoad::Closed { in_flight }),
             Load::Open(rate) => {
                 let profile = RateProfile::constant(rate).ok()?;
-                let arrivals = self.shared.config.arrivals;
+                let arrivals = self.progress.config.arrivals;
                 Some(StepLoad::Open { profile, arrivals })
             }
         }

@@ -125,13 +125,6 @@ impl Figure {
             _ => Scale::Ratio,
         }
     }
-
-    pub const fn is_percentile(self) -> bool {
-        matches!(
-            self,
-            Self::P50 | Self::P90 | Self::P95 | Self::P99 | Self::P999
-        )
-    }
 }
 
 impl fmt::Display for Figure {

@@ -1,4 +1,4 @@
-//! How a scripted test ended, and the exit code that follows: the first cause wins.
+//! How a scripted test ended: the first cause wins. The binary's table of exit codes gives each its code.
 
 /// Why a test ended, or what made it fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub enum Cause {
     SetupTimeout,
     TeardownTimeout,
     /// `handleSummary` took too long.
-    OtherTimeout,
+    SummaryTimeout,
     /// Options, thresholds or functions that no test can be made from.
     InvalidOptions,
     Interrupted,
@@ -18,53 +18,16 @@ pub enum Cause {
     HookException,
     /// `exec.test.abort()`.
     Aborted,
-    InternalPanic,
     /// `exec.test.fail()`.
     Failed,
-}
-
-impl Cause {
-    /// Every cause with its exit code and what it means.
-    pub const TABLE: [(Self, u8, &'static str); 11] = [
-        (Self::ThresholdCrossed, 99, "a threshold was crossed"),
-        (Self::SetupTimeout, 100, "setup took too long"),
-        (Self::TeardownTimeout, 101, "teardown took too long"),
-        (Self::OtherTimeout, 102, "handleSummary took too long"),
-        (
-            Self::InvalidOptions,
-            104,
-            "bad usage, options or thresholds",
-        ),
-        (Self::Interrupted, 105, "interrupted"),
-        (
-            Self::InitException,
-            107,
-            "exception in the script's top level",
-        ),
-        (Self::HookException, 107, "exception in setup or teardown"),
-        (Self::Aborted, 108, "the script called exec.test.abort()"),
-        (Self::InternalPanic, 109, "internal fault of plimsoll"),
-        (Self::Failed, 110, "the script called exec.test.fail()"),
-    ];
-
-    pub fn exit_code(self) -> u8 {
-        let row = Self::TABLE.iter().find(|(cause, ..)| *cause == self);
-        row.map_or(109, |(_, code, _)| *code)
-    }
-
-    /// Whether a summary and exports are written all the same. Not when no VU ever ran.
-    pub const fn leaves_summary(self) -> bool {
-        !matches!(
-            self,
-            Self::InvalidOptions | Self::InitException | Self::InternalPanic
-        )
-    }
+    /// The script's file cannot be read.
+    Missing,
 }
 
 /// Collects causes as they come; only the first decides.
 ///
 /// Exceptions in iterations, failed checks, a failing `handleSummary` and files that it cannot write
-/// are no causes: the exit code stays 0, as in k6.
+/// are no causes: the test passes all the same, as in k6.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ending {
     first: Option<Cause>,
@@ -78,11 +41,6 @@ impl Ending {
     pub const fn cause(self) -> Option<Cause> {
         self.first
     }
-
-    /// 0 when nothing was noted.
-    pub fn exit_code(self) -> u8 {
-        self.first.map_or(0, Cause::exit_code)
-    }
 }
 
 #[cfg(test)]
@@ -91,29 +49,35 @@ mod tests {
 
     #[test]
     fn the_first_cause_wins() {
-        for (causes, code) in [
-            (&[][..], 0),
-            (&[Cause::ThresholdCrossed], 99),
-            (&[Cause::Aborted, Cause::ThresholdCrossed], 108),
-            (&[Cause::Failed, Cause::ThresholdCrossed], 110),
-            (&[Cause::Interrupted, Cause::ThresholdCrossed], 105),
-            (&[Cause::ThresholdCrossed, Cause::HookException], 99),
-            (&[Cause::SetupTimeout, Cause::HookException], 100),
+        for (causes, first) in [
+            (&[][..], None),
+            (&[Cause::ThresholdCrossed], Some(Cause::ThresholdCrossed)),
+            (
+                &[Cause::Aborted, Cause::ThresholdCrossed],
+                Some(Cause::Aborted),
+            ),
+            (
+                &[Cause::Failed, Cause::ThresholdCrossed],
+                Some(Cause::Failed),
+            ),
+            (
+                &[Cause::Interrupted, Cause::ThresholdCrossed],
+                Some(Cause::Interrupted),
+            ),
+            (
+                &[Cause::ThresholdCrossed, Cause::HookException],
+                Some(Cause::ThresholdCrossed),
+            ),
+            (
+                &[Cause::SetupTimeout, Cause::HookException],
+                Some(Cause::SetupTimeout),
+            ),
         ] {
             let mut ending = Ending::default();
             for cause in causes {
                 ending.note(*cause);
             }
-            assert_eq!(ending.exit_code(), code, "{causes:?}");
+            assert_eq!(ending.cause(), first, "{causes:?}");
         }
-    }
-
-    #[test]
-    fn every_cause_has_its_row() {
-        for (cause, code, _) in Cause::TABLE {
-            assert_eq!(cause.exit_code(), code);
-        }
-        assert!(Cause::HookException.leaves_summary());
-        assert!(!Cause::InitException.leaves_summary());
     }
 }

@@ -1,22 +1,25 @@
-//! Gives every number a unit, every test a plan and every run one record.
+//! Gives every number a unit, every test one form and every run one record.
 //!
 //! Nothing here reads a clock, opens a file or socket, starts a thread or looks at the environment.
 
 pub mod comparison;
 pub mod ending;
+pub mod experiment;
 pub mod health;
 pub mod histogram;
+pub mod interval;
+pub mod judge;
 pub mod metrics;
 pub mod nearest;
 pub mod objective;
 pub mod outcome;
-pub mod plan;
 pub mod record;
-pub mod rng;
 pub mod scenario;
 pub mod schedule;
+pub mod statistics;
 pub mod step;
 pub mod tally;
+pub mod test;
 pub mod threshold;
 pub mod units;
 pub mod verdict;

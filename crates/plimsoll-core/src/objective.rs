@@ -18,6 +18,19 @@ pub enum Clause {
 }
 
 impl Clause {
+    /// The clause of its own words, as a record holds it: `p99 < 250 ms`.
+    pub fn parse(text: &str) -> Option<Self> {
+        parse_clause(text).ok()
+    }
+
+    /// `p99`, `errors`
+    pub fn subject(self) -> String {
+        match self {
+            Self::ResponseTime { quantile, .. } => percentile_name(quantile),
+            Self::Errors { .. } => "errors".to_owned(),
+        }
+    }
+
     /// The share of attempts that may violate the clause: 1 − quantile, or the error ratio.
     pub fn budget(self) -> f64 {
         match self {
@@ -154,10 +167,10 @@ fn parse_clause(part: &str) -> Result<Clause, ObjectiveError> {
 impl fmt::Display for Clause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ResponseTime { quantile, bound_ns } => {
-                write!(f, "{} < {}", percentile_name(*quantile), plain(*bound_ns))
+            Self::ResponseTime { bound_ns, .. } => {
+                write!(f, "{} < {}", self.subject(), plain(*bound_ns))
             }
-            Self::Errors { ratio } => write!(f, "errors < {} %", ratio * 100.0),
+            Self::Errors { ratio } => write!(f, "{} < {} %", self.subject(), ratio * 100.0),
         }
     }
 }

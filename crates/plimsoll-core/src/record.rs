@@ -3,11 +3,12 @@
 //! `docs/formats/record-1.md` describes every line kind field by field.
 
 mod after;
+mod event;
 mod fold;
+mod header;
 mod observation;
 mod plausible;
 mod read;
-mod script;
 mod setup;
 
 use std::io::{self, Write};
@@ -15,13 +16,13 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 pub use after::After;
+pub use event::{AnchorFigures, Event, EventKind, SelfCheck};
 pub use observation::*;
 pub use read::{ReadError, Record, Remark};
-pub use script::ScriptSetup;
 pub use setup::{LabSetup, TierSetup};
 
-use crate::plan::Plan;
 use crate::step::Step;
+use crate::test::Test;
 use crate::units::Nanos;
 use crate::verdict::{LevelResult, Verdict};
 use crate::window::Window;
@@ -31,11 +32,10 @@ pub const SCHEMA: &str = "plimsoll.record/1";
 
 /// What ran, where and on what: the first line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "header::HeaderLine", into = "header::HeaderLine")]
 pub struct Header {
     pub schema: String,
-    /// The command as a noun: `run`, `find`.
-    pub command: String,
-    pub plan: Plan,
+    pub test: Test,
     /// Wall-clock start, RFC 3339 in UTC.
     pub started_at: String,
     pub machine: Machine,
@@ -43,14 +43,9 @@ pub struct Header {
     /// A name for the target in titles; the host of the URL unless given.
     pub title: String,
     /// What a reader must know of the set-up, in the words of who started the run.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// A run of the lab: its variant, and the tiers as they were started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabSetup>,
-    /// A run of a script: its content and load, so that different scripts can be told apart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub script: Option<ScriptSetup>,
 }
 
 /// The host that generated the load.
@@ -69,15 +64,6 @@ pub struct LevelStart {
     pub start_ns: Nanos,
     #[serde(flatten)]
     pub step: Step,
-}
-
-/// Something that happened once: an abort rule, an interruption, a change of the target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Event {
-    pub at_ns: Nanos,
-    pub event: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub detail: String,
 }
 
 /// One line of the file; `kind` tells which.

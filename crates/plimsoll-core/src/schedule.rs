@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::rng::Rng;
 use crate::units::Nanos;
+use plimsoll_base::random::Rng;
 
 /// How arrivals are spread around the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -84,13 +84,28 @@ impl RateProfile {
     }
 
     /// When the expected number of arrivals reaches `arrivals`: the inverse of the integrated rate.
-    /// On the ramp r(t) = a + k·t, so a·t + k·t²/2 = n and t = 2n / (a + √(a² + 2kn)).
     pub fn time_of(&self, arrivals: f64) -> Nanos {
+        // a    rate at the start (`from_per_s`)          rate
+        // b    rate after the ramp (`to_per_s`)           b |        ___________
+        // T    length of the ramp                           |      /
+        // k    its slope, (b - a) / T                       |    /   area to the
+        // n    expected arrivals so far                   a |  /     left of t is n
+        // t    the time that is asked for                   |__|____|__________
+        //                                                      0    T          t
+        //
+        // On the ramp n is the area of a trapezium,         n = a·t + k·t²/2.
+        // Behind it n is what the ramp brought and a box,   n = (a + b)/2 · T + b·(t - T).
         let ramp_seconds = self.ramp_ns.as_secs_f64();
         let on_ramp = f64::midpoint(self.from_per_s, self.to_per_s) * ramp_seconds;
         let seconds = if arrivals >= on_ramp {
             ramp_seconds + (arrivals - on_ramp) / self.to_per_s
         } else {
+            // The textbook's root, t = (-a + √(a² + 2kn)) / k, divides by the slope and subtracts two nearly equal
+            // numbers where that is small. Multiplied by (a + √…) above and below it does neither:
+            //
+            //     t = 2n / (a + √(a² + 2kn))
+            //
+            // The root is real on the ramp (it is the rate at t); rounding may bring it below zero where b is near zero.
             let slope = (self.to_per_s - self.from_per_s) / ramp_seconds;
             let root = (self.from_per_s * self.from_per_s + 2.0 * slope * arrivals).max(0.0);
             2.0 * arrivals / (self.from_per_s + libm::sqrt(root))
@@ -155,7 +170,10 @@ impl Schedule {
 
     /// Moves to the next arrival of the whole schedule and returns its place in expected arrivals.
     fn advance(&mut self) -> f64 {
+        // A Poisson process of any rate is one of rate 1 on a clock that runs in expected arrivals: gaps there are
+        // exponential with mean 1, and `RateProfile::time_of` turns that clock into time. So a ramp needs no thinning.
         match &mut self.process {
+            // From the index, never added up: three million steps of 1/3 s would drift.
             Process::Uniform => self.reached = self.index as f64,
             Process::Poisson(rng) => self.reached += rng.exponential(),
         }
@@ -169,6 +187,8 @@ impl Iterator for Schedule {
     type Item = Nanos;
 
     fn next(&mut self) -> Option<Nanos> {
+        // Every stripe draws the whole schedule and keeps its own: all draw the same random numbers, so that together they
+        // are the one schedule, however many there are.
         loop {
             let mine = self.index % self.stripes == self.stripe;
             let place = self.advance();

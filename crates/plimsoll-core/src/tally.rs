@@ -18,6 +18,9 @@ pub struct ClassTally {
     pub service: Histogram,
 }
 
+/// Work that is done, and work that was taken in (202).
+const SERVED: [Outcome; 2] = [Outcome::Ok, Outcome::Accepted];
+
 /// A quantile over attempts: failures are infinitely late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -135,11 +138,22 @@ impl Tally {
         self.class(Outcome::Ok).count
     }
 
+    /// Done or taken in: what a service has done of what it was asked for.
+    pub fn served(&self) -> u64 {
+        SERVED.map(|outcome| self.class(outcome).count).iter().sum()
+    }
+
     pub fn failures(&self) -> u64 {
         self.occurred()
             .filter(|(outcome, _)| outcome.is_failure())
             .map(|(_, c)| c.count)
             .sum()
+    }
+
+    /// Failures as a share of the attempts that came to an end; `None` without any.
+    pub fn failed_ratio(&self) -> Option<f64> {
+        let decided = self.decided();
+        (decided > 0).then(|| self.failures() as f64 / decided as f64)
     }
 
     /// Completions: everything that got an answer, good or bad.
@@ -154,12 +168,13 @@ impl Tally {
         self.classes.iter().map(|class| class.bytes).sum()
     }
 
-    /// Ok answers within the `index`-th bound of the plan.
-    pub fn within(&self, index: usize) -> u64 {
-        self.within.get(index).copied().unwrap_or(0)
+    /// Ok answers within the `index`-th bound of the objectives, exactly; `None` where nobody counted them.
+    pub fn within(&self, index: usize) -> Option<u64> {
+        self.within.get(index).copied()
     }
 
-    /// Ok answers within every bound, which is what counts as goodput; all ok without bounds.
+    /// Goodput: ok answers within every bound; all ok without bounds. An answer of 202 is not among them: the work was
+    /// taken in and is not done ([`crate::judge::in_time`] counts those too).
     pub fn good(&self) -> u64 {
         if self.within.is_empty() {
             return self.ok();
@@ -169,16 +184,24 @@ impl Tally {
 
     /// The response-time quantile over all decided attempts; `None` without any.
     pub fn response_quantile(&self, q: f64) -> Option<Quantile> {
-        let attempts = self.decided();
-        let succeeded = [Outcome::Ok, Outcome::Accepted];
-        quantile_over(attempts, succeeded.map(|o| &self.class(o).response), q)
+        let times = SERVED.map(|outcome| &self.class(outcome).response);
+        quantile_over(self.decided(), times, q)
     }
 
     /// The service-time quantile over all decided attempts; `None` without any.
     pub fn service_quantile(&self, q: f64) -> Option<Quantile> {
-        let attempts = self.decided();
-        let succeeded = [Outcome::Ok, Outcome::Accepted];
-        quantile_over(attempts, succeeded.map(|o| &self.class(o).service), q)
+        let times = SERVED.map(|outcome| &self.class(outcome).service);
+        quantile_over(self.decided(), times, q)
+    }
+
+    /// What waiting inside the client adds to the p99 of the service, as a share of it, where that is noticeable.
+    pub fn client_wait(&self) -> Option<f64> {
+        /// As much lag as is tolerated of a generator (DESIGN section 5).
+        const NOTICEABLE: f64 = 0.05;
+        let response = self.response_quantile(0.99).and_then(Quantile::finite)?;
+        let service = self.service_quantile(0.99).and_then(Quantile::finite)?;
+        let wait = response.as_secs_f64() / service.as_secs_f64() - 1.0;
+        (wait.is_finite() && wait >= NOTICEABLE).then_some(wait)
     }
 
     /// Response times of the ok answers alone; never the basis of a verdict.
@@ -186,7 +209,25 @@ impl Tally {
         &self.class(Outcome::Ok).response
     }
 
-    /// Response times of every attempt that took time: all classes but `dropped`, merged.
+    /// Response times of what was served; never the basis of a verdict, as what failed is not among them.
+    pub fn served_response(&self) -> Histogram {
+        self.served_times(|class| &class.response)
+    }
+
+    /// Service times of what was served.
+    pub fn served_service(&self) -> Histogram {
+        self.served_times(|class| &class.service)
+    }
+
+    fn served_times(&self, times: fn(&ClassTally) -> &Histogram) -> Histogram {
+        let mut all = Histogram::new();
+        for outcome in SERVED {
+            all.merge(times(self.class(outcome)));
+        }
+        all
+    }
+
+    /// Time that all attempts together spent between intended start and end: X·R of Little's law, times the seconds.
     pub fn residence_ns(&self) -> u128 {
         self.classes
             .iter()
@@ -341,10 +382,9 @@ mod tests {
             Some(Quantile::At(_))
         ));
         assert_eq!(tally.response_quantile(0.99), Some(Quantile::Never));
-        assert_eq!(
-            tally.answers_only().quantile(0.99),
-            Some(Nanos::from_millis(294)).map(|_| tally.answers_only().at_rank(98).unwrap())
-        );
+        let survivors = tally.answers_only().quantile(0.99).unwrap();
+        let off = survivors.as_millis_f64() / 294.0 - 1.0;
+        assert!(off.abs() < 1e-3, "98 × 3 ms, the slowest: {survivors}");
         assert_eq!(Tally::default().response_quantile(0.5), None);
     }
 

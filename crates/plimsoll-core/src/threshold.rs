@@ -17,7 +17,7 @@ use crate::metrics::{Kind, MetricError, Sink, Store};
 use crate::scenario::time;
 use crate::units::Nanos;
 
-/// How often thresholds are judged while a test runs.
+/// How often thresholds are judged while a test runs, as k6 does.
 pub const EVALUATE_EVERY: Nanos = Nanos::from_secs(2);
 
 /// A threshold that cannot be judged; the exit code is 104.

@@ -1,8 +1,16 @@
 //! What a record means: gates, capacity, the limit and advice, in the stable keys of the summary.
 
+mod limit;
+mod remark;
+mod signal;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+pub use limit::{Cause, Confidence, Evidence, Limit, NextLimit, Resource, ResourceKind};
+pub use remark::{CeilingKind, LoadSize, NotProbed, SearchRemark};
+pub use signal::Signal;
 
 use crate::outcome::Outcome;
 use crate::tally::Quantile;
@@ -97,91 +105,6 @@ pub struct Recovery {
     pub pulse_seconds: f64,
 }
 
-/// How sure the naming of a cause is (capacity-science D.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Confidence {
-    Unknown,
-    /// One signal.
-    Suspected,
-    /// Two or more independent signals.
-    Supported,
-    /// An experiment moved the limit as predicted.
-    Confirmed,
-}
-
-/// What gives way first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    PinnedThread,
-    Cpu,
-    CpuQuota,
-    ConnectionSlots,
-    Pool,
-    Downstream,
-    Lock,
-    Disk,
-    EventLoop,
-    Memory,
-    Stalls,
-    /// A configured refusal, such as 429 from a rate rule.
-    Rule,
-    NotReached,
-    Unknown,
-}
-
-/// One figure that speaks for (or rules out) a cause.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
-    /// The independent signal this belongs to; two lines of one signal count once.
-    pub signal: String,
-    pub text: String,
-}
-
-/// The resource that gives way first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Limit {
-    pub cause: Cause,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tier: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub process: Option<String>,
-    pub confidence: Confidence,
-    /// The rate at which this resource is full, where a figure carries it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ceiling_per_s: Option<f64>,
-    pub evidence: Vec<Evidence>,
-    /// Resources ruled out, each with the figure that did it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ruled_out: Vec<String>,
-}
-
-/// One resource of one tier: how busy at the load line, and where it would be full.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Resource {
-    pub tier: String,
-    pub resource: String,
-    /// Share of the resource in use at the deciding level, running.
-    pub run_ratio: f64,
-    /// Share runnable but waiting.
-    pub wait_ratio: f64,
-    /// Seconds of the resource per request (utilisation law), where it has that meaning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub demand_seconds: Option<f64>,
-    /// The rate at which it would be full; predicted unless it is the limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub full_at_per_s: Option<f64>,
-}
-
-/// The resource expected to give way after the first is lifted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NextLimit {
-    pub tier: String,
-    pub resource: String,
-    pub full_at_per_s: f64,
-}
-
 /// One thing to change: imperative with a number, then inputs, margin and precondition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
@@ -267,9 +190,13 @@ pub struct Found {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rare_stalls: Option<RareStalls>,
     pub converged: bool,
-    /// Sentences about what the search could not decide, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<String>,
+    /// What the search could not decide, and why.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        with = "remark::written"
+    )]
+    pub remarks: Vec<SearchRemark>,
 }
 
 impl Found {

@@ -3,8 +3,10 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use plimsoll_net::poll::{Poll, Waker};
+use plimsoll_base::poll::{Poll, Waker};
 use thiserror::Error;
+
+use crate::message::{Command, Counted, Report};
 
 /// A worker thread could not be started.
 #[derive(Debug, Error)]
@@ -16,86 +18,93 @@ pub struct CrewError {
 
 /// What a worker thread gets at its start.
 #[derive(Debug)]
-pub(crate) struct Post<C> {
+pub(crate) struct Endpoint {
     pub(crate) index: usize,
     pub(crate) poll: Poll,
-    pub(crate) commands: Receiver<C>,
+    pub(crate) commands: Receiver<Command>,
+    pub(crate) reports: Sender<Report>,
 }
 
-/// Worker threads that take commands of type `C`. The owner tells them to end before it drops them.
+/// Worker threads. The owner tells them to end before it drops them.
 #[derive(Debug)]
-pub(crate) struct Crew<C> {
-    members: Vec<Member<C>>,
+pub(crate) struct Crew {
+    members: Vec<Member>,
 }
 
 #[derive(Debug)]
-struct Member<C> {
-    commands: Sender<C>,
+struct Member {
+    commands: Sender<Command>,
     waker: Waker,
     thread: Option<JoinHandle<()>>,
 }
 
-impl<C: Send + 'static> Crew<C> {
-    /// Starts `count` threads called `name`-0, `name`-1 and so on.
+impl Crew {
+    /// Starts `count` threads called `name`-0, `name`-1 and so on; and where their reports come.
     pub(crate) fn start<F>(
         count: u32,
         name: &str,
-        work: impl Fn(Post<C>) -> F,
-    ) -> Result<Self, CrewError>
+        work: impl Fn(Endpoint) -> F,
+    ) -> Result<(Self, Receiver<Report>), CrewError>
     where
         F: FnOnce() + Send + 'static,
     {
+        let (reports, reported) = channel();
         let mut crew = Self {
             members: Vec::new(),
         };
         for index in 0..count as usize {
-            let of_io = |source| CrewError { index, source };
-            let poll = Poll::new().map_err(of_io)?;
+            let failed = |source| CrewError { index, source };
+            let poll = Poll::new().map_err(failed)?;
             let waker = poll.waker();
             let (sender, commands) = channel();
-            let run = work(Post {
+            let run = work(Endpoint {
                 index,
                 poll,
                 commands,
+                reports: reports.clone(),
             });
             let thread = std::thread::Builder::new()
                 .name(format!("{name}-{index}"))
                 .spawn(run)
-                .map_err(of_io)?;
+                .map_err(failed)?;
             crew.members.push(Member {
                 commands: sender,
                 waker,
                 thread: Some(thread),
             });
         }
-        Ok(crew)
+        Ok((crew, reported))
     }
-}
 
-impl<C> Crew<C> {
     pub(crate) fn len(&self) -> usize {
         self.members.len()
     }
 
-    pub(crate) fn tell(&self, index: usize, command: C) {
+    pub(crate) fn tell(&self, index: usize, command: Command) {
         self.tell_quietly(index, command);
         self.members[index].waker.wake();
     }
 
     /// Without waking: the worker finds it on its next turn.
-    pub(crate) fn tell_quietly(&self, index: usize, command: C) {
+    fn tell_quietly(&self, index: usize, command: Command) {
         // A worker that is gone has said why in a report, which is found on the next receive.
         let _worker_gone = self.members[index].commands.send(command);
     }
 
-    pub(crate) fn tell_all(&self, command: impl Fn() -> C) {
+    /// Gives a worker the memory of a window back, cleared.
+    pub(crate) fn give_back(&self, worker: usize, mut counted: Counted) {
+        counted.clear();
+        self.tell_quietly(worker, Command::Cleared(counted));
+    }
+
+    pub(crate) fn tell_all(&self, command: impl Fn() -> Command) {
         for index in 0..self.members.len() {
             self.tell(index, command());
         }
     }
 }
 
-impl<C> Drop for Crew<C> {
+impl Drop for Crew {
     fn drop(&mut self) {
         for member in &mut self.members {
             if let Some(thread) = member.thread.take() {

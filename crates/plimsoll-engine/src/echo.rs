@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use plimsoll_base::poll::{Poll, Waker};
 use plimsoll_core::Nanos;
-use plimsoll_net::poll::{Poll, Waker};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use plimsoll_core::{Nanos, Window};
 
+use crate::message::Counted;
 use crate::recorder::Recorder;
 
 /// Shorter windows without any attempt are not windows.
@@ -12,7 +13,9 @@ const EMPTY: Nanos = Nanos::from_millis(1);
 /// Windows that have arrived, per worker, until every worker's has.
 #[derive(Debug)]
 pub(crate) struct Gather {
-    arrived: Vec<VecDeque<Box<Recorder>>>,
+    arrived: Vec<VecDeque<Counted>>,
+    /// Workers of which no further window comes.
+    done: Vec<bool>,
     /// Windows of an earlier level that came too late to be judged.
     stale: Vec<Recorder>,
 }
@@ -21,6 +24,7 @@ impl Gather {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             arrived: (0..workers).map(|_| VecDeque::new()).collect(),
+            done: vec![false; workers],
             stale: Vec::new(),
         }
     }
@@ -28,37 +32,57 @@ impl Gather {
     /// Whatever has not been merged yet belongs to an earlier level from now on.
     pub(crate) fn begin_level(&mut self) {
         for queue in &mut self.arrived {
-            self.stale.extend(queue.drain(..).map(|recorder| *recorder));
+            let late = queue.drain(..).map(|counted| *counted.recorder);
+            self.stale.extend(late);
         }
     }
 
     /// Takes a worker's window in while `level` is played.
-    pub(crate) fn add(&mut self, worker: usize, recorder: Box<Recorder>, level: u32) {
-        if recorder.level == level {
-            self.arrived[worker].push_back(recorder);
+    pub(crate) fn add(&mut self, worker: usize, counted: Counted, level: u32) {
+        if counted.recorder.level == level {
+            self.arrived[worker].push_back(counted);
         } else {
             // It ended while the judge decided: its counts are carried into the next window.
-            self.stale.push(*recorder);
+            self.stale.push(*counted.recorder);
         }
     }
 
+    /// No further window of this worker will come.
+    pub(crate) fn finish(&mut self, worker: usize) {
+        self.done[worker] = true;
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.done.iter().all(|done| *done)
+    }
+
     /// The next window, once every worker's part is there; each part is given back through `spare`.
-    pub(crate) fn take(&mut self, mut spare: impl FnMut(usize, Box<Recorder>)) -> Option<Window> {
-        while self.arrived.iter().all(|queue| !queue.is_empty()) {
-            let mut window = Window::default();
-            for (worker, queue) in self.arrived.iter_mut().enumerate() {
-                if let Some(recorder) = queue.pop_front() {
-                    recorder.add_to(&mut window);
-                    spare(worker, recorder);
-                }
+    pub(crate) fn take(&mut self, mut spare: impl FnMut(usize, Counted)) -> Option<Window> {
+        let mut all = self.arrived.iter().zip(&self.done);
+        let has_any = self.arrived.iter().any(|queue| !queue.is_empty());
+        if !has_any || !all.all(|(queue, done)| *done || !queue.is_empty()) {
+            return None;
+        }
+        let mut window = Window::default();
+        for (worker, queue) in self.arrived.iter_mut().enumerate() {
+            if let Some(counted) = queue.pop_front() {
+                counted.recorder.add_to(&mut window);
+                spare(worker, counted);
             }
-            // Workers that were off the processor for seconds send empty windows to keep in step.
+        }
+        Some(window)
+    }
+
+    /// The same, but workers that were off the processor for seconds send empty windows to keep in step, which are left
+    /// out. With what came too late for its own window.
+    pub(crate) fn take_full(&mut self, mut spare: impl FnMut(usize, Counted)) -> Option<Window> {
+        loop {
+            let mut window = self.take(&mut spare)?;
             if window.length_ns > EMPTY || window.due_count > 0 || window.sent_count > 0 {
                 self.carry_into(&mut window);
                 return Some(window);
             }
         }
-        None
     }
 
     /// Adds what came too late for its own window.

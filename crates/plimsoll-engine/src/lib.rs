@@ -1,22 +1,22 @@
 //! Executes a plan on isolated per-core workers and measures honestly.
 //!
-//! Hot path: [`EngineRunner`] sends a level to every worker; `worker.rs` turns the loop;
-//! `attempts.rs` starts and ends attempts; `recorder.rs` counts them. Workers share nothing but two
+//! Hot path: [`EngineRunner`] sends a level to every worker; `worker.rs` turns the loop; `source.rs` says what is due;
+//! `requests.rs` starts and ends attempts on the connections of `pool.rs`; `recorder.rs` counts them. For a script,
+//! `scripted/` has virtual users in the place of `requests.rs`, and all else is the same. Workers share nothing but two
 //! mailboxes.
 
-mod arrival;
-mod attempts;
 mod crew;
 pub mod echo;
 mod gather;
 mod message;
 mod options;
+mod pool;
 pub mod preflight;
 mod recorder;
+mod requests;
 mod runner;
 pub mod scripted;
-mod shared;
-mod slots;
+mod source;
 mod worker;
 
 pub use crew::CrewError;

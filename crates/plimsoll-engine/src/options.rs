@@ -1,31 +1,34 @@
-//! What the workers need to know of a plan, with names resolved and bytes encoded.
+//! What the workers need to know of the test of a URL, with its bytes encoded.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use plimsoll_core::plan::Plan;
+use plimsoll_core::test::{Generator, Http, Url};
 use plimsoll_core::{Nanos, Objectives};
 use plimsoll_net::connection::Setup;
 use plimsoll_net::h1::{HeaderError, encode_request};
 use plimsoll_net::h2::EncodedRequest;
-use plimsoll_net::target::{Target, TargetError};
+use plimsoll_net::target::Endpoint;
 use plimsoll_net::tls::{self, Offer, TlsError};
 use thiserror::Error;
 
-use crate::shared::Streams;
-
-/// Why a plan cannot be executed.
+/// Why a URL cannot be loaded.
 #[derive(Debug, Error)]
 pub enum OptionsError {
-    #[error(transparent)]
-    Target(#[from] TargetError),
     #[error(transparent)]
     Header(#[from] HeaderError),
     #[error(transparent)]
     Tls(#[from] TlsError),
 }
 
-/// One plan, ready to execute; cheap to clone for each worker.
+/// How requests go over HTTP/2.
+#[derive(Debug, Clone)]
+pub struct Streams {
+    pub(crate) request: Arc<EncodedRequest>,
+    /// On one connection at once, if the server allows so many.
+    pub(crate) per_connection: u32,
+}
+
+/// One test, ready to execute; cheap to clone for each worker.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub setup: Setup,
@@ -46,67 +49,51 @@ pub struct Options {
 }
 
 impl Options {
-    /// Resolves the target's name and encodes the request.
-    pub fn new(plan: &Plan, attempts_max: Option<u64>) -> Result<Self, OptionsError> {
-        let target = Target::parse(&plan.request.url)?;
-        let addresses = target.resolve()?;
-        let address = preferred(&addresses);
-        Self::with_address(plan, &target, address, attempts_max)
-    }
-
-    fn with_address(
-        plan: &Plan,
-        target: &Target,
-        address: SocketAddr,
-        attempts_max: Option<u64>,
+    /// Encodes the request for the endpoint that its URL was resolved to.
+    pub fn new(
+        url: &Url,
+        endpoint: &Endpoint,
+        generator: &Generator,
+        objectives: Option<&Objectives>,
     ) -> Result<Self, OptionsError> {
+        let target = &endpoint.target;
+        let (offer, streams) = match url.http {
+            Http::One => (Offer::Http1, None),
+            Http::Two { streams } => {
+                let streams = Streams {
+                    request: Arc::new(EncodedRequest::new(&url.request, target)?),
+                    per_connection: if generator.keepalive {
+                        streams.get()
+                    } else {
+                        1
+                    },
+                };
+                (Offer::Both, Some(streams))
+            }
+        };
         let tls = if target.tls {
-            let offer = if plan.streams_per_connection.is_some() {
-                Offer::Both
-            } else {
-                Offer::Http1
-            };
             Some((
-                tls::client_config(plan.insecure, offer)?,
+                tls::client_config(generator.insecure, offer)?,
                 tls::server_name(&target.host)?,
             ))
         } else {
             None
         };
-        let streams = match plan.streams_per_connection {
-            None => None,
-            Some(most) => Some(Streams {
-                request: Arc::new(EncodedRequest::new(&plan.request, target)?),
-                per_connection: if plan.keepalive { most.get() } else { 1 },
-            }),
-        };
-        let head_request = plan.request.method == "HEAD";
         Ok(Self {
             setup: Setup {
-                address,
+                address: endpoint.address,
                 tls,
-                head_request,
+                head_request: url.request.method == "HEAD",
             },
-            request: encode_request(&plan.request, target, plan.keepalive)?.into(),
+            request: encode_request(&url.request, target, generator.keepalive)?.into(),
             streams,
-            keepalive: plan.keepalive,
-            connections_max: plan.connections_max.get(),
-            workers: plan.workers.get(),
-            timeout: plan.timeout_ns,
-            bounds: plan
-                .objectives
-                .as_ref()
-                .map(Objectives::bounds)
-                .unwrap_or_default(),
-            seed: plan.seed,
-            attempts_max,
+            keepalive: generator.keepalive,
+            connections_max: generator.connections_max.get(),
+            workers: generator.workers.get(),
+            timeout: generator.timeout,
+            bounds: objectives.map(Objectives::bounds).unwrap_or_default(),
+            seed: generator.seed,
+            attempts_max: None,
         })
     }
-}
-
-/// `localhost` often resolves to `::1` first while the service listens on 127.0.0.1 only: IPv4 first.
-fn preferred(addresses: &[SocketAddr]) -> SocketAddr {
-    let v4 = addresses.iter().find(|address| address.is_ipv4());
-    *v4.or(addresses.first())
-        .expect("resolve never returns an empty list")
 }

@@ -2,35 +2,211 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use plimsoll_core::step::{Go, Step, StepError, StepRunner};
+use plimsoll_base::clock::Clock;
+use plimsoll_core::step::{Go, Step, StepError, StepLoad, StepRunner};
 use plimsoll_core::{Nanos, Window};
-use plimsoll_net::clock::Clock;
 
 use crate::crew::{Crew, CrewError};
 use crate::gather::Gather;
-use crate::message::{Body, Command, Report};
+use crate::message::{Body, Command, Report, ScriptCounted};
 use crate::options::Options;
-use crate::worker::{WINDOW, Worker};
+use crate::requests;
+use crate::source::Level;
 
 /// Time between the decision on a level and its start: every worker must have heard of it.
-const LEAD: Nanos = Nanos::from_millis(5);
+pub(crate) const LEAD: Nanos = Nanos::from_millis(5);
 /// How often an interruption is looked for.
 const INTERRUPT_PERIOD: Duration = Duration::from_millis(50);
-/// Seconds without a window after which the workers are taken for dead.
-const SILENCE_WINDOWS: u64 = 30;
+/// A worker that has not reported for so many windows is taken for dead, or runs code that never waits.
+const SILENCE: Nanos = Nanos::from_secs(30);
 
-/// The load engine as a [`StepRunner`].
+/// What is done with reports besides merging windows.
+pub(crate) trait Listener {
+    /// What is said of workers that report nothing any more.
+    const SILENCE: &'static str;
+    fn script(&mut self, _worker: usize, _counted: &ScriptCounted) {}
+    fn other(&mut self, body: Body, crew: &Crew) -> Result<(), StepError>;
+    /// Nothing more will come of this level.
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+/// The workers of a run and what has come of them.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    pub(crate) clock: Clock,
+    pub(crate) crew: Crew,
+    reports: Receiver<Report>,
+    pub(crate) gather: Gather,
+    interrupt: Arc<AtomicBool>,
+}
+
+impl Workers {
+    pub(crate) fn new(
+        (crew, reports): (Crew, Receiver<Report>),
+        clock: Clock,
+        interrupt: Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            clock,
+            gather: Gather::new(crew.len()),
+            crew,
+            reports,
+            interrupt,
+        }
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// The next report; none for a while.
+    pub(crate) fn next(&self) -> Result<Option<Report>, StepError> {
+        match self.reports.recv_timeout(INTERRUPT_PERIOD) {
+            Ok(report) => Ok(Some(report)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(StepError::Generator("all workers ended".to_owned()))
+            }
+        }
+    }
+
+    /// The next report, which must come by `silent_from`.
+    fn receive<L: Listener>(
+        &self,
+        silent_from: Nanos,
+        is_interruptible: bool,
+    ) -> Result<Report, StepError> {
+        loop {
+            if is_interruptible && self.is_interrupted() {
+                return Err(StepError::Interrupted);
+            }
+            if let Some(report) = self.next()? {
+                return Ok(report);
+            }
+            if self.clock.now() > silent_from {
+                return Err(StepError::Generator(L::SILENCE.to_owned()));
+            }
+        }
+    }
+
+    /// Has every worker play this level from now on; those of a closed loop join within `join`.
+    pub(crate) fn enter(&mut self, number: u32, load: StepLoad, join: Nanos) {
+        self.gather.begin_level();
+        let level = Level {
+            number,
+            load,
+            start: self.clock.now() + LEAD,
+            join,
+        };
+        self.crew.tell_all(|| Command::Level(level));
+    }
+
+    /// Plays a level window by window, until the judge has seen enough.
+    pub(crate) fn play<L: Listener>(
+        &mut self,
+        step: &Step,
+        (load, join): (StepLoad, Nanos),
+        listener: &mut L,
+        judge: &mut dyn FnMut(&Window) -> Go,
+    ) -> Result<(), StepError> {
+        self.enter(step.level, load, join);
+        for _ in 0..step.windows_max {
+            let window = self.next_window(step.level, listener)?;
+            if judge(&window) == Go::Stop || listener.is_over() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next window of the level, merged from all workers.
+    pub(crate) fn next_window<L: Listener>(
+        &mut self,
+        level: u32,
+        listener: &mut L,
+    ) -> Result<Window, StepError> {
+        let silent_from = self.clock.now() + SILENCE;
+        loop {
+            let crew = &self.crew;
+            let merged = self
+                .gather
+                .take_full(|worker, counted| crew.give_back(worker, counted));
+            if let Some(window) = merged {
+                return Ok(window);
+            }
+            let report = self.receive::<L>(silent_from, true)?;
+            match report.body {
+                Body::Window(counted) => {
+                    if let Some(script) = &counted.script {
+                        listener.script(report.worker, script);
+                    }
+                    self.gather.add(report.worker, counted, level);
+                }
+                body => listener.other(body, &self.crew)?,
+            }
+        }
+    }
+
+    /// Starts nothing more and waits, at most `limit`, for what is in flight. The window holds the late ends; its
+    /// `in_flight_end` are attempts that never ended.
+    pub(crate) fn drain<L: Listener>(
+        &mut self,
+        level: u32,
+        limit: Nanos,
+        listener: &mut L,
+    ) -> Result<Window, StepError> {
+        let until = self.clock.now() + limit;
+        self.crew.tell_all(|| Command::Drain { level, until });
+        let mut window = Window {
+            level,
+            ..Window::default()
+        };
+        self.gather.begin_level();
+        self.gather.carry_into(&mut window);
+        let mut parts = 0;
+        while parts < self.crew.len() {
+            let report = self.receive::<L>(until + SILENCE, false)?;
+            let (counted, is_last) = match report.body {
+                Body::Finished(counted) => (counted, true),
+                Body::Window(counted) => (counted, false),
+                // While draining nothing more is started anyway.
+                Body::Aborted(_) => continue,
+                body => {
+                    listener.other(body, &self.crew)?;
+                    continue;
+                }
+            };
+            if let Some(script) = &counted.script {
+                listener.script(report.worker, script);
+            }
+            if is_last {
+                counted.recorder.add_to(&mut window);
+                parts += 1;
+            } else {
+                // A window that ended just before the drain: its counts must not be lost.
+                counted.recorder.add_as_carried_to(&mut window);
+            }
+        }
+        Ok(window)
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.crew.tell_all(|| Command::Stop);
+    }
+}
+
+/// A load of one request on a target, as a [`StepRunner`].
 #[derive(Debug)]
 pub struct EngineRunner {
-    clock: Clock,
-    crew: Crew<Command>,
-    reports: Receiver<Report>,
-    gather: Gather,
-    exhausted: usize,
-    interrupt: Arc<AtomicBool>,
+    workers: Workers,
+    attempts: Attempts,
 }
 
 impl EngineRunner {
@@ -40,125 +216,58 @@ impl EngineRunner {
         clock: Clock,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Self, CrewError> {
-        let (report_sender, reports) = channel();
-        let crew = Crew::start(options.workers, "load", |post| {
-            let (options, reports) = (options.clone(), report_sender.clone());
-            move || Worker::new(post, clock, options, reports).run()
+        let started = Crew::start(options.workers, "load", |endpoint| {
+            let options = options.clone();
+            move || requests::worker(endpoint, clock, options).run()
         })?;
         Ok(Self {
-            clock,
-            gather: Gather::new(crew.len()),
-            crew,
-            reports,
-            exhausted: 0,
-            interrupt,
+            workers: Workers::new(started, clock, interrupt),
+            attempts: Attempts {
+                exhausted: 0,
+                workers: options.workers as usize,
+            },
         })
-    }
-
-    /// Every worker has used up its share of a limited number of attempts.
-    pub fn is_exhausted(&self) -> bool {
-        self.exhausted >= self.crew.len()
     }
 
     /// Starts nothing more and waits, at most `limit`, for what is in flight. The window holds the
     /// late ends; its `in_flight_end` are attempts that never ended.
     pub fn drain(&mut self, level: u32, limit: Nanos) -> Result<Window, StepError> {
-        let until = self.clock.now() + limit;
-        self.crew.tell_all(|| Command::Drain { level, until });
-        let mut window = Window {
-            level,
-            ..Window::default()
-        };
-        self.gather.begin_level();
-        self.gather.carry_into(&mut window);
-        let mut drained = 0;
-        while drained < self.crew.len() {
-            let report = self.receive(false)?;
-            match report.body {
-                Body::Drained(recorder) => {
-                    recorder.add_to(&mut window);
-                    drained += 1;
-                }
-                // A window that ended just before the drain: its counts must not be lost.
-                Body::Window(recorder) => recorder.add_as_carried_to(&mut window),
-                Body::Exhausted => self.exhausted += 1,
-                Body::Failed(reason) => return Err(StepError::Generator(reason)),
-            }
-        }
-        Ok(window)
-    }
-
-    fn receive(&self, interruptible: bool) -> Result<Report, StepError> {
-        let started = self.clock.now();
-        loop {
-            if interruptible && self.interrupt.load(Ordering::Relaxed) {
-                return Err(StepError::Interrupted);
-            }
-            match self.reports.recv_timeout(INTERRUPT_PERIOD) {
-                Ok(report) => return Ok(report),
-                Err(RecvTimeoutError::Timeout) => {
-                    if self.clock.now() - started > WINDOW.saturating_mul(SILENCE_WINDOWS) {
-                        return Err(StepError::Generator("workers fell silent".to_owned()));
-                    }
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(StepError::Generator("all workers ended".to_owned()));
-                }
-            }
-        }
-    }
-
-    /// The next window of `level`, merged from all workers.
-    fn next_window(&mut self, level: u32) -> Result<Window, StepError> {
-        loop {
-            let crew = &self.crew;
-            let merged = self.gather.take(|worker, mut recorder| {
-                recorder.clear();
-                crew.tell_quietly(worker, Command::Cleared(recorder));
-            });
-            if let Some(window) = merged {
-                return Ok(window);
-            }
-            let report = self.receive(true)?;
-            self.sort_in(report, level)?;
-        }
-    }
-
-    fn sort_in(&mut self, report: Report, level: u32) -> Result<(), StepError> {
-        match report.body {
-            Body::Window(recorder) => self.gather.add(report.worker, recorder, level),
-            Body::Exhausted => {
-                self.exhausted += 1;
-                if self.is_exhausted() {
-                    self.crew.tell_all(|| Command::Flush);
-                }
-            }
-            Body::Drained(_) => {}
-            Body::Failed(reason) => return Err(StepError::Generator(reason)),
-        }
-        Ok(())
+        self.workers.drain(level, limit, &mut self.attempts)
     }
 }
 
 impl StepRunner for EngineRunner {
     fn play(&mut self, step: &Step, judge: &mut dyn FnMut(&Window) -> Go) -> Result<(), StepError> {
-        self.gather.begin_level();
-        let start = self.clock.now() + LEAD;
-        let (level, load) = (step.level, step.load);
-        self.crew.tell_all(|| Command::Level { level, load, start });
-        for _ in 0..step.windows_max {
-            let window = self.next_window(step.level)?;
-            let go = judge(&window);
-            if go == Go::Stop || self.is_exhausted() {
-                break;
-            }
-        }
-        Ok(())
+        let Self { workers, attempts } = self;
+        workers.play(step, (step.load, Nanos::ZERO), attempts, judge)
     }
 }
 
-impl Drop for EngineRunner {
-    fn drop(&mut self) {
-        self.crew.tell_all(|| Command::Stop);
+/// Which workers have used up their attempts.
+#[derive(Debug)]
+struct Attempts {
+    exhausted: usize,
+    workers: usize,
+}
+
+impl Listener for Attempts {
+    const SILENCE: &'static str = "workers fell silent";
+
+    fn other(&mut self, body: Body, crew: &Crew) -> Result<(), StepError> {
+        match body {
+            Body::Exhausted => {
+                self.exhausted += 1;
+                if self.is_over() {
+                    crew.tell_all(|| Command::Flush);
+                }
+                Ok(())
+            }
+            Body::Failed(reason) => Err(StepError::Generator(reason)),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.exhausted >= self.workers
     }
 }

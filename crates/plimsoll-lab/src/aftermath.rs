@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::record::After;
-use plimsoll_observe::{MetricsUrl, Subject, Watch, read_metrics};
+use plimsoll_net::Target;
+use plimsoll_observe::{Subject, Watch, read_metrics};
 use tokio::runtime::Runtime;
 
 use crate::LabError;
@@ -28,8 +29,8 @@ const BEFORE_WITHIN: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Aftermath {
     collections: Vec<Documents>,
-    gauges: Vec<(MetricsUrl, String)>,
-    counters: Vec<(MetricsUrl, String)>,
+    gauges: Vec<(Target, String)>,
+    counters: Vec<(Target, String)>,
     within: Duration,
     runtime: Runtime,
     /// Stored, or sure to be, before the load.
@@ -138,7 +139,7 @@ impl Aftermath {
 }
 
 /// Of all the series of a key, as they stand now.
-fn sum(key: &str, all: &[(MetricsUrl, String)]) -> Result<u64, LabError> {
+fn sum(key: &str, all: &[(Target, String)]) -> Result<u64, LabError> {
     let mut sum = 0.0;
     for (url, series) in all {
         let values = read_metrics(url).map_err(|problem| LabError::look(key, problem))?;
@@ -182,11 +183,7 @@ fn collections(texts: &[String]) -> Result<Vec<Documents>, LabError> {
     Ok(all)
 }
 
-fn gauges(
-    key: &str,
-    texts: &[String],
-    filler: &Filler,
-) -> Result<Vec<(MetricsUrl, String)>, LabError> {
+fn gauges(key: &str, texts: &[String], filler: &Filler) -> Result<Vec<(Target, String)>, LabError> {
     let wrong = |problem: String| LabError::look(key, problem);
     let mut all = Vec::new();
     for text in filled(key, texts, filler)? {

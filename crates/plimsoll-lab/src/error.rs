@@ -112,11 +112,6 @@ pub enum LabError {
     Launch,
     #[error("stopped while a tier was started")]
     Stopped,
-    #[error("the shop's store at {path} failed: {source}")]
-    Store {
-        path: String,
-        source: Box<redb::Error>,
-    },
 }
 
 impl LabError {

@@ -6,14 +6,17 @@ mod choice;
 mod file;
 mod fill;
 pub mod keys;
+mod layers;
 mod place;
 mod resolve;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
+use plimsoll_core::test::{Request, SearchSettings};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
@@ -23,9 +26,6 @@ pub use changes::Facts;
 pub use fill::{Filler, Peer};
 pub(crate) use place::Place;
 pub(crate) use resolve::DOCDB;
-
-/// Below it a search finds no capacity (DESIGN section 7).
-const SHORTEST_SEARCH: Nanos = Nanos::from_secs(150);
 
 /// An experiment whose every value was understood. Paths are absolute.
 #[derive(Debug, Clone)]
@@ -134,12 +134,12 @@ pub struct Test {
     pub load: Load,
     /// Requests, or iterations of a script, before what is measured.
     pub warm_up: u64,
-    pub timeout: Option<String>,
+    pub timeout: Option<Nanos>,
     pub insecure: bool,
     /// Whether HTTP/2 is spoken. Unless said: not by a URL load; by scripts and stages where the server does.
     pub h2: Option<bool>,
     /// Requests at once on one connection of HTTP/2.
-    pub streams: Option<u32>,
+    pub streams: Option<NonZeroU32>,
     /// Cores kept for the load generator.
     pub cpu: f64,
     /// None: drawn anew for every repetition.
@@ -150,21 +150,21 @@ pub struct Test {
     pub after: Option<AfterLoad>,
 }
 
-/// What puts the load on, in the words of the command line, with placeholders in the URL.
+/// What puts the load on, with placeholders in the URL.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Load {
     Script(PathBuf),
     Url {
         request: Request,
         arrivals: Arrivals,
-        connections: Option<u32>,
+        connections: Option<NonZeroU32>,
         duration: Nanos,
     },
     /// A search for the capacity at the objectives.
     Find {
         request: Request,
         /// The most that may be open.
-        connections: Option<u32>,
+        connections: Option<NonZeroU32>,
         within: Nanos,
     },
     /// Virtual users over one URL; played as a script that is made of it.
@@ -175,19 +175,12 @@ pub enum Load {
     },
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// Per second.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
     Closed,
-    Rate(String),
-    Ramp(String),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct Request {
-    pub url: String,
-    pub method: Option<String>,
-    pub headers: BTreeMap<String, String>,
-    pub body: Option<String>,
+    Rate(f64),
+    Ramp { from: f64, to: f64 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -340,7 +333,9 @@ impl Load {
         match &mut shortened {
             Self::Script(_) => {}
             Self::Url { duration, .. } => *duration = short(*duration),
-            Self::Find { within, .. } => *within = short(*within).max(SHORTEST_SEARCH).min(*within),
+            Self::Find { within, .. } => {
+                *within = short(*within).max(SearchSettings::SHORTEST).min(*within);
+            }
             Self::Stages { stages, .. } => {
                 for stage in stages {
                     stage.duration = short(stage.duration);

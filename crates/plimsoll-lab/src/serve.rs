@@ -35,63 +35,32 @@ pub use cores::Cores;
 use crate::LabError;
 use catalogue::{Service, Values};
 
-/// What `plimsoll serve` accepts.
-#[derive(Debug, Clone, clap::Args)]
+/// What a service is started with; the flags of `plimsoll serve` say the same.
+#[derive(Debug, Clone)]
 pub struct Args {
-    /// The service, with or without the word `fixture` before it; `--list` shows them all
-    #[arg(value_name = "NAME", required_unless_present = "list", num_args = 1..=2)]
+    /// With or without the word `fixture` before it.
     pub name: Vec<String>,
-
-    /// Show every service with its parameters and the verdict it should get
-    #[arg(long)]
+    /// Only show what there is.
     pub list: bool,
-
-    /// With `--list`: as the page in the documentation
-    #[arg(long, requires = "list")]
+    /// As the page in the documentation.
     pub markdown: bool,
-
-    /// Start the healthy twin, whose limit lies elsewhere or is lifted
-    #[arg(long)]
+    /// The twin whose limit lies elsewhere or is lifted.
     pub healthy: bool,
-
-    /// Draw the parameters from this number: each seed is another instance
-    #[arg(long, default_value_t = 1, value_name = "NUMBER")]
+    /// Parameters are drawn from it.
     pub seed: u64,
-
-    /// Give a parameter this value instead
-    #[arg(long, value_name = "PARAMETER=VALUE")]
     pub set: Vec<Setting>,
-
-    /// Listen on this port; 0 takes a free one
-    #[arg(long, default_value_t = 8080)]
+    /// 0 takes a free one.
     pub port: u16,
-
-    /// Listen on this address
-    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub host: IpAddr,
-
-    /// Confine the service and its helpers to these cores: 1, 0,2 or 0-3
-    #[arg(long, value_name = "CORES")]
     pub cores: Option<Cores>,
-
-    /// Where a proxy forwards to (repeatable: each request to the next), or the service behind an application
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Where a proxy forwards to in turn, or the service behind an application.
     pub upstream: Vec<SocketAddr>,
-
-    /// Write a proxy's timing log here
-    #[arg(long, value_name = "FILE")]
+    /// A proxy's timing log.
     pub log: Option<PathBuf>,
-
-    /// Keep files in this folder
-    #[arg(long, value_name = "FOLDER")]
     pub dir: Option<PathBuf>,
-
-    /// Name of the process as the kernel shows it
-    #[arg(long, hide = true)]
+    /// As the kernel shows it.
     pub process_name: Option<String>,
-
-    /// End when this process ends
-    #[arg(long, hide = true)]
+    /// The service ends when this process ends.
     pub parent: Option<u32>,
 }
 

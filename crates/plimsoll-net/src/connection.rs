@@ -123,7 +123,7 @@ impl Connection {
         self.transport.is_connected()
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.transport.is_open() && !self.is_busy
     }
 

@@ -4,7 +4,7 @@ mod chunked;
 
 use std::fmt::Write as _;
 
-use plimsoll_core::plan::Request;
+use plimsoll_core::test::Request;
 use thiserror::Error;
 
 use crate::target::Target;
@@ -116,13 +116,33 @@ pub fn encode_request(
 
 /// Where the bytes of an answer go as they come. `()` throws them away, at no cost.
 pub trait Sink {
-    /// The whole head of the final answer, status line and empty line included.
-    fn head(&mut self, _bytes: &[u8]) {}
+    /// The head of the final answer.
+    fn head(&mut self, _head: &Head<'_, '_>) {}
     /// Some of the body, without the transfer coding.
     fn body(&mut self, _bytes: &[u8]) {}
 }
 
 impl Sink for () {}
+
+/// The head of an answer, which is parsed once.
+#[derive(Debug)]
+pub struct Head<'h, 'b> {
+    pub status: u16,
+    /// The words after the status; may be empty.
+    pub reason: &'b str,
+    /// HTTP/1.0, not HTTP/1.1.
+    pub is_http10: bool,
+    /// Bytes on the wire, status line and empty line included.
+    pub length: usize,
+    lines: &'h [httparse::Header<'b>],
+}
+
+impl<'b> Head<'_, 'b> {
+    /// The header lines in the order of the wire.
+    pub fn lines(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> {
+        self.lines.iter().map(|line| (line.name, line.value))
+    }
+}
 
 /// A complete answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,8 +182,8 @@ enum Framing {
     UntilEof,
 }
 
-/// A head that has been read whole.
-struct Head {
+/// Where a head ends that has been read whole, and what follows it.
+struct HeadEnd {
     /// Bytes of it in the input at hand.
     length: usize,
     /// `None` for an informational answer (1xx), which the real one follows.
@@ -269,7 +289,7 @@ impl AnswerParser {
         &mut self,
         input: &[u8],
         sink: &mut impl Sink,
-    ) -> Result<Option<Head>, ProtocolError> {
+    ) -> Result<Option<HeadEnd>, ProtocolError> {
         if self.held.is_empty() {
             let head = self.parse_head(input, sink)?;
             if head.is_none() {
@@ -285,7 +305,7 @@ impl AnswerParser {
             self.held = held;
         }
         // It was incomplete before, so it ends within the new input.
-        Ok(head.map(|head| Head {
+        Ok(head.map(|head| HeadEnd {
             length: head.length.saturating_sub(before),
             ..head
         }))
@@ -303,7 +323,7 @@ impl AnswerParser {
         &mut self,
         bytes: &[u8],
         sink: &mut impl Sink,
-    ) -> Result<Option<Head>, ProtocolError> {
+    ) -> Result<Option<HeadEnd>, ProtocolError> {
         let mut headers = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut []);
         let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
@@ -322,7 +342,7 @@ impl AnswerParser {
             ..100 => return Err(ProtocolError::Head),
             101 => return Err(ProtocolError::Switched),
             100..200 => {
-                return Ok(Some(Head {
+                return Ok(Some(HeadEnd {
                     length,
                     framing: None,
                 }));
@@ -332,14 +352,20 @@ impl AnswerParser {
         self.status = status;
         self.keepalive = head.version == Some(1);
         let framing = self.read_headers(head.headers)?;
-        sink.head(bytes.get(..length).unwrap_or_default());
+        sink.head(&Head {
+            status,
+            reason: head.reason.unwrap_or_default(),
+            is_http10: head.version == Some(0),
+            length,
+            lines: head.headers,
+        });
         let bodiless = self.head_request || matches!(status, 204 | 304);
         let framing = Some(if bodiless {
             Framing::Length(0)
         } else {
             framing
         });
-        Ok(Some(Head { length, framing }))
+        Ok(Some(HeadEnd { length, framing }))
     }
 
     fn read_headers(&mut self, headers: &[httparse::Header<'_>]) -> Result<Framing, ProtocolError> {

@@ -98,15 +98,6 @@ impl Connection {
         Self::open_from(None, setup)
     }
 
-    /// The same from an address of this host.
-    pub fn open_from(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
-        Ok(Self {
-            transport: Transport::open(local, setup)?,
-            session: Session::new(),
-            problem: None,
-        })
-    }
-
     /// Starts a stream; only while [`Self::vacant`]. Its number, for [`Self::cancel`]. [`Self::flush`] sends it.
     #[inline]
     pub fn start(&mut self, request: &EncodedRequest, owner: u64) -> u32 {
@@ -115,6 +106,15 @@ impl Connection {
 }
 
 impl<B: AsRef<[u8]>> Connection<B> {
+    /// Starts to connect, from an address of this host if one is given.
+    pub fn open_from(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
+        Ok(Self {
+            transport: Transport::open(local, setup)?,
+            session: Session::new(),
+            problem: None,
+        })
+    }
+
     /// Over a transport that is open and has chosen HTTP/2; `early` is what came with the end of the handshake.
     pub(crate) fn over(transport: Transport, early: &[u8], sink: &mut impl Sink) -> Self {
         let mut session = Session::new();

@@ -1,5 +1,6 @@
 //! Where requests go: a URL taken apart, its name resolved once.
 
+use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use http::Uri;
@@ -13,6 +14,13 @@ pub struct Target {
     pub port: u16,
     /// Path and query as sent, at least `/`.
     pub path: String,
+}
+
+/// A target with the one address that its name resolved to: everything of a run goes there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    pub target: Target,
+    pub address: SocketAddr,
 }
 
 /// Why a URL is not a target.
@@ -104,8 +112,20 @@ impl Target {
         }
     }
 
-    /// Resolves the name. Blocks; called once before the run.
-    pub fn resolve(&self) -> Result<Vec<SocketAddr>, TargetError> {
+    /// Resolves the name, and says where a run goes. Blocks; called once before a run.
+    pub fn resolve(self) -> Result<Endpoint, TargetError> {
+        let addresses = self.addresses()?;
+        // `localhost` often resolves to `::1` first while the service listens on 127.0.0.1 only: IPv4 first.
+        let v4 = addresses.iter().find(|address| address.is_ipv4());
+        let address = *v4.unwrap_or(&addresses[0]);
+        Ok(Endpoint {
+            target: self,
+            address,
+        })
+    }
+
+    /// Every address of the name, at least one.
+    pub(crate) fn addresses(&self) -> Result<Vec<SocketAddr>, TargetError> {
         let dns = |reason: String| TargetError::Dns {
             host: self.host.clone(),
             reason,
@@ -119,6 +139,13 @@ impl Target {
         } else {
             Ok(addresses)
         }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.host_header(), self.path)
     }
 }
 

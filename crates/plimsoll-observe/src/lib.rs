@@ -23,4 +23,4 @@ pub use metrics::parse_metrics;
 pub use nginx::{LOG_FORMAT, parse_log_line};
 pub use sampler::{ObserveError, Sampler, TARGET_TIER};
 pub use scrape::read_metrics;
-pub use watch::{MetricsUrl, Subject, Watch, WatchError};
+pub use watch::{Subject, Watch, WatchError};

@@ -1,9 +1,9 @@
 //! The grammar of `--watch`: which tier, and how to find it.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use plimsoll_net::Target;
 use thiserror::Error;
 
 /// One more thing to sample: `[TIER=]pid:N|port:N|name:STR|nginx-log:FILE|metrics:URL`.
@@ -26,15 +26,7 @@ pub enum Subject {
     /// An nginx access log with timing fields, see [`crate::LOG_FORMAT`].
     NginxLog(PathBuf),
     /// A Prometheus text endpoint.
-    Metrics(MetricsUrl),
-}
-
-/// A plain `http://` address, split.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MetricsUrl {
-    pub host: String,
-    pub port: u16,
-    pub path: String,
+    Metrics(Target),
 }
 
 /// Why a text is not a watch.
@@ -118,7 +110,7 @@ fn subject(kind: &str, value: &str, text: &str) -> Result<Subject, WatchError> {
             Err(bad("file name", "nginx-log:/var/log/nginx/access.log"))
         }
         "nginx-log" => Ok(Subject::NginxLog(PathBuf::from(value))),
-        "metrics" => MetricsUrl::parse(value).map(Subject::Metrics),
+        "metrics" => metrics_target(value).map(Subject::Metrics),
         _ => Err(WatchError::UnknownKind {
             kind: kind.to_owned(),
             text: text.to_owned(),
@@ -126,45 +118,16 @@ fn subject(kind: &str, value: &str, text: &str) -> Result<Subject, WatchError> {
     }
 }
 
-impl MetricsUrl {
-    fn parse(text: &str) -> Result<Self, WatchError> {
-        let bad = || WatchError::Url(text.to_owned());
-        let rest = text.strip_prefix("http://").ok_or_else(bad)?;
-        let (authority, path) = match rest.split_once('/') {
-            Some((authority, path)) => (authority, format!("/{path}")),
-            None => (rest, "/metrics".to_owned()),
-        };
-        let (host, port) = match authority.rsplit_once(':') {
-            // The colons of a bare IPv6 address are not a port.
-            Some((host, port)) if !port.contains(']') => (host, port.parse().map_err(|_| bad())?),
-            _ => (authority, 80),
-        };
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        let printable = |part: &str| part.bytes().all(|byte| byte.is_ascii_graphic());
-        if host.is_empty() || host.contains('@') || !printable(host) || !printable(&path) {
-            return Err(bad());
-        }
-        Ok(Self {
-            host: host.to_owned(),
-            port,
-            path,
-        })
-    }
-}
-
-impl fmt::Display for MetricsUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (open, close) = if self.host.contains(':') {
-            ("[", "]")
-        } else {
-            ("", "")
-        };
-        write!(
-            f,
-            "http://{open}{}{close}:{}{}",
-            self.host, self.port, self.path
-        )
-    }
+/// A plain `http://` address; without a path it is `/metrics`.
+fn metrics_target(text: &str) -> Result<Target, WatchError> {
+    let bad = || WatchError::Url(text.to_owned());
+    let authority = text.strip_prefix("http://").ok_or_else(bad)?;
+    let path = if authority.contains('/') {
+        ""
+    } else {
+        "/metrics"
+    };
+    Target::parse(&format!("{text}{path}")).map_err(|_| bad())
 }
 
 #[cfg(test)]

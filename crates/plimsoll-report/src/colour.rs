@@ -2,10 +2,10 @@
 
 /// A token of the style sheet with its light and dark value.
 #[derive(Debug, Clone, Copy)]
-pub struct Token {
-    pub name: &'static str,
-    pub light: &'static str,
-    pub dark: &'static str,
+pub(crate) struct Token {
+    pub(crate) name: &'static str,
+    pub(crate) light: &'static str,
+    pub(crate) dark: &'static str,
 }
 
 const fn token(name: &'static str, light: &'static str, dark: &'static str) -> Token {
@@ -13,7 +13,7 @@ const fn token(name: &'static str, light: &'static str, dark: &'static str) -> T
 }
 
 /// Outcome colours. Any two differ by at least 25 (CIE ΔE 1976), for colour-blind eyes too.
-pub const OUTCOMES: [Token; 7] = [
+pub(crate) const OUTCOMES: [Token; 7] = [
     token("good", "#004586", "#3590fa"),
     token("late", "#d57d05", "#fea71f"),
     token("shed", "#c071e0", "#bbc4eb"),
@@ -24,7 +24,7 @@ pub const OUTCOMES: [Token; 7] = [
 ];
 
 /// Text, ground, rules and the three states of a gate.
-pub const REST: [Token; 11] = [
+pub(crate) const REST: [Token; 11] = [
     token("ink", "#14191e", "#e9edf0"),
     token("ink2", "#46505a", "#b3bcc5"),
     token("ink3", "#66717c", "#8b97a3"),
@@ -39,7 +39,7 @@ pub const REST: [Token; 11] = [
 ];
 
 /// Variants of an experiment, in their order; the first, which the others are compared with, is grey.
-pub const VARIANTS: [Token; 7] = [
+pub(crate) const VARIANTS: [Token; 7] = [
     token("v0", "#46505a", "#b3bcc5"),
     token("v1", "#dd6223", "#ff906d"),
     token("v2", "#0092ff", "#3380c5"),
@@ -50,7 +50,7 @@ pub const VARIANTS: [Token; 7] = [
 ];
 
 /// Both grounds as custom properties of a style sheet: light, then dark.
-pub fn properties() -> [String; 2] {
+pub(crate) fn properties() -> [String; 2] {
     let of = |pick: fn(&Token) -> &'static str| {
         let mut text = String::new();
         for token in OUTCOMES.iter().chain(&REST).chain(&VARIANTS) {

@@ -1,5 +1,6 @@
 //! Numbers as people read them; the only place that turns a figure into text.
 
+use plimsoll_base::calendar;
 use plimsoll_core::Nanos;
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::units::three_digits;
@@ -8,7 +9,7 @@ use plimsoll_core::verdict::Bounds;
 /// Keeps a number and its unit on one line.
 pub const NBSP: char = '\u{a0}';
 /// Stands for a figure that was not measured.
-pub const ABSENT: &str = "–";
+pub(crate) const ABSENT: &str = "–";
 
 /// `1,024`
 pub fn count(value: u64) -> String {
@@ -129,7 +130,7 @@ pub fn quantile(value: Option<Quantile>) -> String {
 }
 
 /// A time that may not have been measured.
-pub fn maybe_time(value: Option<Nanos>) -> String {
+pub(crate) fn maybe_time(value: Option<Nanos>) -> String {
     value.map_or_else(|| ABSENT.to_owned(), time)
 }
 
@@ -146,30 +147,10 @@ pub fn bytes(value: u64) -> String {
 
 /// `12 March 2026, 10:12 UTC` from `2026-03-12T10:12:09Z`; anything else is shown as it is.
 pub fn date(rfc3339: &str) -> String {
-    const MONTHS: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
-    let parsed = || {
-        let (day, rest) = rfc3339.split_once('T')?;
-        let mut parts = day.split('-');
-        let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-        let month = MONTHS.get(month.parse::<usize>().ok()?.checked_sub(1)?)?;
-        let clock = rest.get(..5)?;
-        let day = day.parse::<u8>().ok()?;
-        Some(format!("{day}{NBSP}{month} {year}, {clock}{NBSP}UTC"))
-    };
-    parsed().unwrap_or_else(|| rfc3339.to_owned())
+    match calendar::written(rfc3339, NBSP) {
+        Some(written) => format!("{}, {}{NBSP}UTC", written.date, written.clock),
+        None => rfc3339.to_owned(),
+    }
 }
 
 /// Shows control characters instead of obeying them: a target may answer with escape sequences.
@@ -188,6 +169,17 @@ pub fn clean(text: &str) -> String {
 /// Characters that reorder the text around them.
 const fn is_direction(letter: char) -> bool {
     matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// `0.35 core`, `2 cores`
+pub(crate) fn cores(count: f64) -> String {
+    let unit = if count > 1.0 { "cores" } else { "core" };
+    format!("{}{NBSP}{unit}", number(count))
+}
+
+/// A name as such, in quotes: `‘2A’`.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("‘{name}’")
 }
 
 /// `1 level`, `3 levels`

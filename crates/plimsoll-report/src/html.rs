@@ -1,5 +1,8 @@
 //! One self-contained HTML file from one or several records: no request, no script needed.
+//!
+//! Pages are templates of `maud`, which escapes every text by its type; drawings are written by [`svg`].
 
+mod bars;
 mod chart_hero;
 mod chart_outcomes;
 mod chart_pairs;
@@ -17,124 +20,110 @@ mod head;
 mod levels;
 mod method;
 mod paint;
+mod parts;
 mod scale;
 mod style;
 mod svg;
 mod tiers;
 
-pub use comparison::comparison;
-pub(crate) use experiment::experiment;
-pub(crate) use paint::token as lane_token;
+use std::collections::BTreeSet;
+
+use maud::{Markup, PreEscaped, html};
 use plimsoll_core::record::Record;
 
 use crate::format;
-use crate::view::{Kind, State, View};
+use crate::view::{Conclusion, Kind, View};
+
+pub use comparison::comparison;
+pub use experiment::experiment;
+pub(crate) use paint::token as lane_token;
 
 /// The report of the records, each in full; several are first put side by side.
 ///
 /// Every text of a record is escaped, so that a hostile URL or header stays text.
 pub fn render(records: &[Record]) -> String {
-    let views: Vec<View> = records.iter().map(View::of).collect();
-    let mut out = String::new();
-    open_page(&mut out, &views);
-    if views.len() > 1 {
-        compare::section(&mut out, &views);
-        for (index, view) in views.iter().enumerate() {
-            out.push_str("<article>");
-            head::masthead(&mut out, view);
-            report(&mut out, view, index, "h2 class=\"h1\"", "h2");
-            out.push_str("</article>");
-        }
-    } else if let Some(view) = views.first() {
-        report(&mut out, view, 0, "h1", "h1");
-    } else {
-        out.push_str("<h1>No record was given.</h1>");
-    }
-    close_page(&mut out, &views);
-    out
-}
-
-fn open_page(out: &mut String, views: &[View]) {
-    let title = match views {
-        [] => "plimsoll report".to_owned(),
-        [view] => view.headline.clone(),
-        views => compare::headline(views),
-    };
-    open(out, &title);
-    if let [view] = views {
-        head::masthead(out, view);
-    }
-    out.push_str("<main>");
-}
-
-/// Everything above the first word of a page.
-fn open(out: &mut String, title: &str) {
-    put!(
-        out,
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';script-src 'unsafe-inline'\"><title>{}</title><style>{}</style></head><body>{}",
-        escape(title),
-        style::sheet(),
-        paint::PATTERNS
-    );
-}
-
-fn close_page(out: &mut String, views: &[View]) {
-    let versions: std::collections::BTreeSet<&str> = views
+    let views: Vec<View> = records.iter().map(View::new).collect();
+    let versions: BTreeSet<&str> = views
         .iter()
         .map(|view| view.record.header.plimsoll_version.as_str())
         .collect();
-    let versions: Vec<String> = versions.into_iter().map(escape).collect();
-    close(out, &versions.join(", "));
+    let versions: Vec<&str> = versions.into_iter().collect();
+    let versions = versions.join(", ");
+    match views.as_slice() {
+        [] => {
+            let body = html! { h1 { "No record was given." } };
+            page("plimsoll report", &html! {}, &body, &versions)
+        }
+        [view] => {
+            let body = report(view, 0, &html! { h1 { (view.headline) } });
+            page(&view.headline, &head::masthead(view), &body, &versions)
+        }
+        views => {
+            let body = html! {
+                (compare::section(views))
+                @for (index, view) in views.iter().enumerate() {
+                    article {
+                        (head::masthead(view))
+                        (report(view, index, &html! { h2.h1 { (view.headline) } }))
+                    }
+                }
+            };
+            page(&compare::headline(views), &html! {}, &body, &versions)
+        }
+    }
 }
 
-/// The end of a page; `versions` are text of HTML.
-fn close(out: &mut String, versions: &str) {
-    put!(
-        out,
-        "</main><footer>plimsoll {versions} · every figure comes from the record · this file makes no request</footer><script>{}</script></body></html>\n",
-        style::SCRIPT
-    );
+/// A whole page; `versions` are of the programs that made it.
+fn page(title: &str, masthead: &Markup, body: &Markup, versions: &str) -> String {
+    let page = html! {
+        (PreEscaped("<!doctype html>"))
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width,initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta http-equiv="Content-Security-Policy"
+                    content="default-src 'none';style-src 'unsafe-inline';script-src 'unsafe-inline'";
+                title { (title) }
+                style { (PreEscaped(style::sheet())) }
+            }
+            body {
+                (PreEscaped(paint::PATTERNS))
+                (masthead)
+                main { (body) }
+                footer {
+                    "plimsoll " (versions) " · every figure comes from the record · this file makes no request"
+                }
+                script { (PreEscaped(style::SCRIPT)) }
+            }
+        }
+    };
+    harmless(&page.into_string())
+}
+
+/// Nothing in the source of a page steers a terminal that shows it.
+fn harmless(page: &str) -> String {
+    let lines: Vec<String> = page.lines().map(format::clean).collect();
+    lines.join("\n") + "\n"
 }
 
 /// Answer, evidence, proof, method: the order of every report.
-fn report(out: &mut String, view: &View, index: usize, open: &str, close: &str) {
+fn report(view: &View, index: usize, heading: &Markup) -> Markup {
     let id = format!("r{index}");
-    head::answer(out, view, open, close);
-    if view.kind == Kind::Find || view.load_line().len() > 1 {
-        chart_hero::section(out, view, &id);
-        if view.state != State::Invalid {
-            decided::section(out, view, &id);
+    let has_load_line = view.kind == Kind::Find || view.load_line().len() > 1;
+    html! {
+        (heading)
+        (head::answer(view))
+        @if has_load_line {
+            (chart_hero::section(view, &id))
+            @if view.conclusion != Conclusion::Invalid { (decided::section(view, &id)) }
         }
+        (tiers::section(view))
+        (chart_outcomes::section(view, &id))
+        @if view.kind == Kind::Run { (chart_response::section(view, &id)) }
+        (chart_spectrum::section(view, &id))
+        (levels::section(view))
+        (gates::section(view))
+        (method::section(view))
     }
-    tiers::section(out, view);
-    chart_outcomes::section(out, view, &id);
-    if view.kind == Kind::Run {
-        chart_response::section(out, view, &id);
-    }
-    chart_spectrum::section(out, view, &id);
-    levels::section(out, view);
-    gates::section(out, view);
-    method::section(out, view);
-}
-
-/// Text that cannot become markup, nor steer a terminal that shows the source.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text
-        .split('\n')
-        .map(format::clean)
-        .collect::<Vec<_>>()
-        .join("\n")
-        .chars()
-    {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }

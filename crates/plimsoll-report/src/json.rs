@@ -16,12 +16,12 @@ pub fn summary(record: &Record) -> String {
 
 /// The same as a value, for callers that add to it.
 pub fn document(record: &Record) -> Value {
-    let view = View::of(record);
+    let view = View::new(record);
     let mut document = Map::new();
     let header = &record.header;
     for (key, value) in [
         ("schema", json!("plimsoll.summary/1")),
-        ("command", json!(header.command)),
+        ("command", json!(header.test.command())),
         ("title", json!(header.title)),
         ("started_at", json!(header.started_at)),
         ("plimsoll_version", json!(header.plimsoll_version)),
@@ -32,7 +32,7 @@ pub fn document(record: &Record) -> Value {
     ] {
         document.insert(key.to_owned(), value);
     }
-    if let Some(objectives) = &header.plan.objectives {
+    if let Some(objectives) = header.test.objectives() {
         document.insert("objective".to_owned(), json!(objectives.to_string()));
     }
     if let Some(Ok(Value::Object(keys))) = record.verdict.as_ref().map(serde_json::to_value) {

@@ -3,7 +3,6 @@
 mod csv;
 mod destination;
 mod groups;
-mod instant;
 mod json;
 mod junit;
 mod lines;

@@ -19,7 +19,7 @@ macro_rules! putln {
     }};
 }
 
-pub mod colour;
+mod colour;
 pub mod format;
 pub mod hlog;
 pub mod html;

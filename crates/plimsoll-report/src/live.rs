@@ -24,15 +24,10 @@ use crate::view::{Lane, load_words, phase_word};
 const HISTORY: usize = 60;
 const LABEL: usize = 11;
 
-/// Conditions of the generator; the page knows these words too.
-const CLEAN: &str = "clean";
-const FULL: &str = "its own thread is full";
-const BEHIND: &str = "behind";
-
 /// What the live view knows. Windows and levels go in; frames come out; no clock, no terminal.
 #[derive(Debug, Clone)]
 pub struct Live {
-    command: String,
+    command: &'static str,
     title: String,
     request: String,
     is_script: bool,
@@ -64,12 +59,11 @@ struct Point {
 
 impl Live {
     pub fn new(header: &Header) -> Self {
-        let request = &header.plan.request;
         Self {
-            command: header.command.clone(),
+            command: header.test.command(),
             title: clean(&header.title),
-            request: clean(&format!("{} {}", request.method, request.url)),
-            is_script: request.is_script(),
+            request: clean(&header.test.what.to_string()),
+            is_script: header.test.is_script(),
             step: None,
             left: None,
             elapsed: Nanos::ZERO,
@@ -161,7 +155,7 @@ impl Live {
             lines.extend(self.script_line());
             lines.extend(self.tiers_line());
         } else {
-            lines.push(Ink::of(
+            lines.push(Ink::new(
                 Role::Dim,
                 format!("{:LABEL$}first window comes after a second", ""),
             ));
@@ -224,7 +218,7 @@ impl Live {
             .collect();
         let used = name.chars().count() + place.chars().count();
         let gap = " ".repeat(width.saturating_sub(used + clock.chars().count()));
-        Ink::of(Role::Bold, name)
+        Ink::new(Role::Bold, name)
             .and(Role::Plain, place)
             .and(Role::Plain, gap)
             .and(Role::Bold, clock)
@@ -281,7 +275,7 @@ impl Live {
         let mut ink = labelled("outcomes");
         let mut first = true;
         for lane in Lane::all() {
-            let n = lane.of(&self.level_tally);
+            let n = lane.count(&self.level_tally);
             if n == 0 && lane != Lane::Good {
                 continue;
             }
@@ -334,29 +328,25 @@ impl Live {
 
     /// How the generator fared in this level, by the judgement that the gate and the search use too,
     /// and why it is behind if it is.
-    fn condition(&self) -> (&'static str, Option<String>) {
+    fn condition(&self) -> (Condition, Option<String>) {
         let closed =
             matches!(&self.step, Some(step) if matches!(step.load, StepLoad::Closed { .. }));
         let model = if closed { Loop::Closed } else { Loop::Open };
         let assessment = self.meter.assess(model);
-        match assessment.condition {
-            Condition::Clean => (CLEAN, None),
-            Condition::GeneratorBound => (FULL, None),
-            Condition::Breached => (BEHIND, assessment.worst().map(ToString::to_string)),
-            Condition::Unknown => ("unknown", None),
-        }
+        let worst = assessment.worst().filter(|_| assessment.breached());
+        (assessment.condition, worst.map(ToString::to_string))
     }
 
     fn generator_line(&self, window: &Window) -> Ink {
-        let (word, why) = self.condition();
-        let role = match word {
-            CLEAN => Role::Good,
-            FULL => Role::Warn,
-            BEHIND => Role::Fail,
-            _ => Role::Dim,
+        let (condition, why) = self.condition();
+        let role = match condition {
+            Condition::Clean => Role::Good,
+            Condition::GeneratorBound => Role::Warn,
+            Condition::Breached => Role::Fail,
+            Condition::Unknown => Role::Dim,
         };
         let mut parts: Vec<String> = why.into_iter().collect();
-        if word != BEHIND {
+        if condition != Condition::Breached {
             let lag = window.health.lag.quantile(0.99);
             parts.extend(lag.map(|lag| format!("lag p99 {}", format::time(lag))));
             parts.extend(
@@ -366,13 +356,23 @@ impl Live {
         let open = window.health.connections_open.into();
         parts.push(format::plural(open, "connection", "connections"));
         labelled("generator")
-            .and(role, word)
+            .and(role, condition_words(condition))
             .and(Role::Plain, format!(" · {}", parts.join(" · ")))
     }
 }
 
+/// How the generator fares, in words.
+const fn condition_words(condition: Condition) -> &'static str {
+    match condition {
+        Condition::Clean => "clean",
+        Condition::GeneratorBound => "its own thread is full",
+        Condition::Breached => "behind",
+        Condition::Unknown => "unknown",
+    }
+}
+
 fn labelled(label: &str) -> Ink {
-    Ink::of(Role::Dim, format!("{label:LABEL$}"))
+    Ink::new(Role::Dim, format!("{label:LABEL$}"))
 }
 
 fn in_flight_line(window: &Window) -> Ink {

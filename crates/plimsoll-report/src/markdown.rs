@@ -17,7 +17,7 @@ pub use comparison::{comparison, history};
 pub fn summary(records: &[Record]) -> String {
     let sections: Vec<String> = records
         .iter()
-        .map(|record| section(&View::of(record)))
+        .map(|record| section(&View::new(record)))
         .collect();
     sections.join("\n")
 }
@@ -38,14 +38,14 @@ fn section(view: &View) -> String {
     explanation(&mut out, view);
     gates(&mut out, view);
     let header = &view.record.header;
-    let request = &header.plan.request;
+    let (method, name) = header.test.what.request_line();
     putln!(
         out,
         "<sub>plimsoll {} {}, {} {}, {}</sub>",
-        escape(&header.command),
+        escape(header.test.command()),
         escape(&header.plimsoll_version),
-        escape(&request.method),
-        code(&request.url),
+        escape(method),
+        code(name),
         escape(&format::date(&header.started_at))
     );
     out
@@ -57,7 +57,13 @@ fn figures(out: &mut String, view: &View) {
     }
     out.push_str("| figure | value | bounds | |\n|---|---:|---|---|\n");
     for figure in &view.figures {
-        let cells = [figure.name, &figure.text(), &figure.bounds, &figure.note].map(escape);
+        let cells = [
+            figure.kind.name(),
+            &figure.text(),
+            &figure.bounds,
+            &figure.note,
+        ]
+        .map(escape);
         putln!(
             out,
             "| {} | **{}** | {} | {} |",

@@ -9,7 +9,7 @@ mod shared;
 
 pub use comparison::{comparison, history};
 pub(crate) use ink::paint;
-pub use ink::{Ink, Role};
+pub(crate) use ink::{Ink, Role};
 
 use plimsoll_core::record::Record;
 
@@ -45,7 +45,7 @@ impl Default for Style {
 
 /// The final summary of a record, ending in a line break.
 pub fn summary(record: &Record, style: &Style) -> String {
-    let view = View::of(record);
+    let view = View::new(record);
     let mut page = Page::new(style.colour, style.width);
     page.blank();
     shared::headline(&mut page, &view);

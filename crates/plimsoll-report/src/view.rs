@@ -11,16 +11,16 @@ mod timeline;
 mod varied;
 mod words;
 
-pub use curve::CurvePoint;
+pub(crate) use curve::CurvePoint;
 pub use figures::{Figure, FigureKind};
-pub use gates::{GateTally, state_sign, state_word};
-pub use level::{LevelView, load_words, phase_word};
-pub use limit::{
-    TierRow, cause_words, confidence_sentence, confidence_word, limit_sentence, signals,
-};
-pub use spectrum::{Spectrum, SpectrumPoint};
-pub use timeline::{Bin, Lane, Span, Timeline};
-pub use varied::Varied;
+pub use gates::GateTally;
+pub(crate) use gates::{state_sign, state_word};
+pub use level::LevelView;
+pub(crate) use level::{load_words, phase_word};
+pub(crate) use limit::{TierRow, confidence_sentence, limit_sentence};
+pub(crate) use spectrum::Spectrum;
+pub(crate) use timeline::{Bin, Lane, Span, Timeline};
+pub(crate) use varied::Varied;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::record::{Record, Remark};
@@ -31,7 +31,7 @@ use crate::format;
 
 /// What kind of question the run asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A search for the load line.
     Find,
     /// One load, played once.
@@ -40,7 +40,7 @@ pub enum Kind {
 
 /// What can be said of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum Conclusion {
     /// A search with both bounds, or a run whose objective was held.
     Held,
     /// A run whose objective was missed, or a search in which no rate held it.
@@ -60,36 +60,36 @@ pub enum State {
 /// A record, read for showing. Numbers stay numbers; [`mod@format`] makes them text.
 #[derive(Debug)]
 pub struct View<'a> {
-    pub record: &'a Record,
-    pub kind: Kind,
-    pub state: State,
+    pub(crate) record: &'a Record,
+    pub(crate) kind: Kind,
+    pub conclusion: Conclusion,
     /// The verdict as one sentence.
     pub headline: String,
     /// At most four sentences below it.
-    pub lede: Vec<String>,
+    pub(crate) lede: Vec<String>,
     pub figures: Vec<Figure>,
     /// Levels against the target in the order they were played.
     pub levels: Vec<LevelView>,
     /// What the points of the load line differ in.
-    pub varied: Varied,
+    pub(crate) varied: Varied,
     /// Index in `levels` of the level that the summary describes.
-    pub deciding: Option<usize>,
+    pub(crate) deciding: Option<usize>,
     pub gates: GateTally,
     /// From the start of the run to the end of its last window.
-    pub elapsed: Nanos,
+    pub(crate) elapsed: Nanos,
     /// What a reader has to know before believing anything else.
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl<'a> View<'a> {
     /// Reads a record for showing. A record without a verdict, or without a single window, has a
     /// view too: it says so.
-    pub fn of(record: &'a Record) -> Self {
+    pub fn new(record: &'a Record) -> Self {
         let kind = kind_of(record);
-        let state = state_of(record, kind);
+        let conclusion = conclusion_of(record, kind);
         let levels = level::all(record);
         let deciding = deciding_level(record, &levels);
-        let gates = GateTally::of(record.verdict.as_ref().map_or(&[], |v| &v.gates));
+        let gates = GateTally::new(record.verdict.as_ref().map_or(&[], |v| &v.gates));
         let elapsed = record
             .windows
             .iter()
@@ -98,11 +98,11 @@ impl<'a> View<'a> {
         let mut view = Self {
             record,
             kind,
-            state,
+            conclusion,
             headline: String::new(),
             lede: Vec::new(),
             figures: Vec::new(),
-            varied: Varied::of(&levels),
+            varied: Varied::new(&levels),
             levels,
             deciding,
             gates,
@@ -119,7 +119,7 @@ impl<'a> View<'a> {
         self.record.verdict.as_ref()
     }
 
-    pub fn title(&self) -> &'a str {
+    pub(crate) fn title(&self) -> &'a str {
         &self.record.header.title
     }
 
@@ -128,14 +128,9 @@ impl<'a> View<'a> {
     }
 
     /// The objectives as written: `p99 < 250 ms, errors < 0.1 %`.
-    pub fn objective(&self) -> Option<String> {
-        let objectives = self.record.header.plan.objectives.as_ref()?;
+    pub(crate) fn objective(&self) -> Option<String> {
+        let objectives = self.record.header.test.objectives()?;
         Some(unbroken(&objectives.to_string()))
-    }
-
-    /// Why the numbers carry no verdict, if they do not.
-    pub fn invalid_because(&self) -> Option<String> {
-        (self.state == State::Invalid).then(|| words::invalid_because(self))
     }
 
     /// Levels that count as points of the load line: one rate or one number of virtual users, played to
@@ -151,24 +146,24 @@ impl<'a> View<'a> {
     }
 
     /// The load line with trials of one rate merged; the repeated first level is left out.
-    pub fn curve(&self) -> Vec<CurvePoint> {
+    pub(crate) fn curve(&self) -> Vec<CurvePoint> {
         let mut levels = self.load_line();
         levels.retain(|level| level.phase != Phase::Repeat);
-        curve::of(&levels)
+        curve::points(&levels)
     }
 
-    pub fn voids(&self) -> usize {
+    pub(crate) fn voids(&self) -> usize {
         self.levels.iter().filter(|level| level.is_void()).count()
     }
 }
 
 /// A figure that came as text: whole numbers get their thousands, units stay on the line.
-pub fn figure(text: &str) -> String {
+pub(crate) fn figure(text: &str) -> String {
     text.parse().map_or_else(|_| unbroken(text), format::count)
 }
 
 /// Keeps every number of an objective on a line with its unit.
-pub fn unbroken(text: &str) -> String {
+pub(crate) fn unbroken(text: &str) -> String {
     let space = format::NBSP.to_string();
     let text = text.replace(" < ", &format!("{space}<{space}"));
     ["ms", "s", "µs", "ns", "%"]
@@ -183,34 +178,34 @@ fn kind_of(record: &Record) -> Kind {
         .verdict
         .as_ref()
         .is_some_and(|verdict| verdict.found.capacity().is_some() || verdict.found.converged);
-    if record.header.command == "find" || found {
+    if record.header.test.is_search() || found {
         Kind::Find
     } else {
         Kind::Run
     }
 }
 
-fn state_of(record: &Record, kind: Kind) -> State {
+fn conclusion_of(record: &Record, kind: Kind) -> Conclusion {
     let Some(verdict) = &record.verdict else {
-        return State::Interrupted;
+        return Conclusion::Interrupted;
     };
     if !verdict.valid || verdict.verdict == Judgement::Invalid {
-        return State::Invalid;
+        return Conclusion::Invalid;
     }
     if kind == Kind::Find {
         return match verdict.found.capacity() {
-            None if verdict.verdict == Judgement::Fail => State::Missed,
-            None => State::Undecided,
-            Some(bounds) if bounds.upper.is_none() => State::NotReached,
-            Some(_) if !verdict.found.converged => State::Undecided,
-            Some(_) => State::Held,
+            None if verdict.verdict == Judgement::Fail => Conclusion::Missed,
+            None => Conclusion::Undecided,
+            Some(bounds) if bounds.upper.is_none() => Conclusion::NotReached,
+            Some(_) if !verdict.found.converged => Conclusion::Undecided,
+            Some(_) => Conclusion::Held,
         };
     }
     match verdict.verdict {
-        Judgement::Pass => State::Held,
-        Judgement::Fail => State::Missed,
-        Judgement::None => State::Measured,
-        Judgement::Inconclusive | Judgement::Invalid => State::Undecided,
+        Judgement::Pass => Conclusion::Held,
+        Judgement::Fail => Conclusion::Missed,
+        Judgement::None => Conclusion::Measured,
+        Judgement::Inconclusive | Judgement::Invalid => Conclusion::Undecided,
     }
 }
 
@@ -240,7 +235,13 @@ fn warnings(record: &Record) -> Vec<String> {
         })
         .collect();
     if let Some(verdict) = &record.verdict {
-        warnings.extend(verdict.found.remarks.iter().map(|remark| sentence(remark)));
+        warnings.extend(
+            verdict
+                .found
+                .remarks
+                .iter()
+                .map(|remark| sentence(&remark.to_string())),
+        );
     }
     if record.windows.is_empty() {
         warnings.push("The record holds no window: nothing was measured.".to_owned());
@@ -249,7 +250,7 @@ fn warnings(record: &Record) -> Vec<String> {
 }
 
 /// Starts with a capital and ends with a stop, as the sentences around it do.
-pub fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let text = text.trim();
     let mut letters = text.chars();
     let Some(first) = letters.next() else {

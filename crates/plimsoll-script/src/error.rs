@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use plimsoll_core::ending::Cause;
 use thiserror::Error;
 
 /// Where in which file; lines and columns count from 1, and 0 means unknown.
@@ -61,13 +62,13 @@ pub enum ScriptError {
 }
 
 impl ScriptError {
-    /// The exit code that k6 gives the same mistake.
-    pub const fn exit_code(&self) -> u8 {
+    /// What it means for the test, which decides the exit code.
+    pub const fn cause(&self) -> Cause {
         match self {
-            Self::NotFound { .. } => 255,
-            Self::MissingFunction { .. } => 104,
-            Self::Aborted(_) => 108,
-            _ => 107,
+            Self::NotFound { .. } => Cause::Missing,
+            Self::MissingFunction { .. } => Cause::InvalidOptions,
+            Self::Aborted(_) => Cause::Aborted,
+            _ => Cause::InitException,
         }
     }
 }

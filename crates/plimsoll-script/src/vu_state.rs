@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use plimsoll_base::random::Rng;
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::MetricId;
-use plimsoll_core::rng::Rng;
 use rquickjs::{Ctx, Object, Persistent, Result, Value};
 
 use crate::host::{ConsoleLine, Host, Level};

@@ -1,7 +1,7 @@
 //! What is simulated: one station of servers with everything that can go wrong in front of it.
 
+use plimsoll_base::random::Rng;
 use plimsoll_core::Nanos;
-use plimsoll_core::rng::Rng;
 use thiserror::Error;
 
 /// Distribution of the service demand of one pass.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 use plimsoll_core::schedule::Schedule;
 use plimsoll_core::step::{Go, Step, StepError, StepLoad, StepRunner};
 use plimsoll_core::{Nanos, Outcome, Window};

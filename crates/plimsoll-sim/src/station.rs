@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use plimsoll_base::random::Rng;
 use plimsoll_core::Nanos;
-use plimsoll_core::rng::Rng;
 
 use crate::calendar::{Calendar, Event};
 use crate::jobs::{Jobs, Slot};

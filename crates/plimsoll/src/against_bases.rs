@@ -27,7 +27,9 @@ pub(crate) fn compared(mut sides: Vec<Side<'_>>, warnings: &mut Vec<String>) -> 
         return None;
     }
     let seeds = sides.iter().flat_map(|side| &side.runs);
-    let seed = seeds.map(|(_, record)| record.header.plan.seed).min();
+    let seed = seeds
+        .map(|(_, record)| record.header.test.generator.seed)
+        .min();
     let asked = Asked {
         // The n-th runs of all variants were played beside each other, with one seed.
         design: Design::Paired,
@@ -55,6 +57,6 @@ fn loaded((path, record): (&str, &Record)) -> Option<Loaded> {
     Some(Loaded {
         run: compare::of_record(path, record, verdict),
         fingerprint: Fingerprint::of_record(&record.header),
-        objectives: record.header.plan.objectives.clone(),
+        objectives: record.header.test.objectives().cloned(),
     })
 }

@@ -1,11 +1,16 @@
 //! The one table of exit codes.
 
+use std::panic::UnwindSafe;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
+use plimsoll_core::ending::Cause;
 use plimsoll_net::TargetError;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use thiserror::Error;
 
-/// How a command ended, for scripts. Codes from 97 on are k6's.
+/// How a command ended. Codes from 97 on are k6's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Passed,
@@ -17,13 +22,22 @@ pub(crate) enum Exit {
     NotConverged,
     Unreachable,
     ObjectiveMissed,
+    SetupTimeout,
+    /// Of teardown and `handleSummary`. k6 leaves with 101 after a teardown: that is Rust's code for a panic.
+    HookTimeout,
     BadUsage,
     Interrupted,
+    ScriptException,
+    ScriptAborted,
     InternalPanic,
+    ScriptFailed,
+    /// As a shell says that it cannot run a program.
+    NotStarted,
+    ScriptMissing,
 }
 
 impl Exit {
-    pub(crate) const TABLE: [(Self, u8, &'static str); 10] = [
+    pub(crate) const TABLE: [(Self, u8, &'static str); 17] = [
         (Self::Passed, 0, "passed, or nothing was asked"),
         (
             Self::RunInvalid,
@@ -38,7 +52,17 @@ impl Exit {
         ),
         (Self::NotConverged, 6, "the search did not converge"),
         (Self::Unreachable, 7, "target unreachable"),
-        (Self::ObjectiveMissed, 99, "objective missed"),
+        (
+            Self::ObjectiveMissed,
+            99,
+            "objective missed, or threshold crossed",
+        ),
+        (Self::SetupTimeout, 100, "the script's setup took too long"),
+        (
+            Self::HookTimeout,
+            102,
+            "the script's teardown or handleSummary took too long",
+        ),
         (
             Self::BadUsage,
             104,
@@ -49,20 +73,50 @@ impl Exit {
             105,
             "interrupted; the record up to then is valid",
         ),
+        (
+            Self::ScriptException,
+            107,
+            "exception in the script's top level, setup or teardown",
+        ),
+        (
+            Self::ScriptAborted,
+            108,
+            "the script called exec.test.abort()",
+        ),
         (Self::InternalPanic, 109, "internal fault of plimsoll"),
+        (
+            Self::ScriptFailed,
+            110,
+            "the script called exec.test.fail()",
+        ),
+        (
+            Self::NotStarted,
+            127,
+            "a program of a tier cannot be started; only the lab sees it",
+        ),
+        (Self::ScriptMissing, 255, "the script's file cannot be read"),
     ];
 
-    pub(crate) fn code(self) -> u8 {
-        let row = Self::TABLE.iter().find(|(exit, _, _)| *exit == self);
-        row.map_or(109, |(_, code, _)| *code)
+    fn row(self) -> &'static (Self, u8, &'static str) {
+        const TABLE: &[(Exit, u8, &str)] = &Exit::TABLE;
+        let row = TABLE.iter().find(|(exit, ..)| *exit == self);
+        row.expect("invariant: every exit has its row, see the test")
     }
 
-    /// The table as shown at the end of `--help`.
-    pub(crate) fn help() -> String {
-        let rows = Self::TABLE
-            .iter()
-            .map(|(_, code, text)| format!("  {code:>3}  {text}\n"));
-        format!("Exit codes:\n{}", rows.collect::<String>())
+    pub(crate) fn code(self) -> u8 {
+        self.row().1
+    }
+
+    pub(crate) fn meaning(self) -> &'static str {
+        self.row().2
+    }
+
+    /// Of the lab's helpers, which know two ends.
+    pub(crate) const fn of_guardian(code: u8) -> Self {
+        match code {
+            0 => Self::Passed,
+            _ => Self::NotStarted,
+        }
     }
 }
 
@@ -70,6 +124,72 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit.code())
     }
+}
+
+impl From<Cause> for Exit {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::ThresholdCrossed => Self::ObjectiveMissed,
+            Cause::SetupTimeout => Self::SetupTimeout,
+            Cause::TeardownTimeout | Cause::SummaryTimeout => Self::HookTimeout,
+            Cause::InvalidOptions => Self::BadUsage,
+            Cause::Interrupted => Self::Interrupted,
+            Cause::InitException | Cause::HookException => Self::ScriptException,
+            Cause::Aborted => Self::ScriptAborted,
+            Cause::Failed => Self::ScriptFailed,
+            Cause::Missing => Self::ScriptMissing,
+        }
+    }
+}
+
+/// Whether a thread has panicked: then nothing that the process says is to be trusted.
+static PANICKED: AtomicBool = AtomicBool::new(false);
+
+/// Runs the program, and makes a panic on any of its threads an internal fault.
+pub(crate) fn guarded(run: impl FnOnce() -> Exit + UnwindSafe) -> Exit {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        PANICKED.store(true, Ordering::Relaxed);
+        print(info);
+    }));
+    let exit = std::panic::catch_unwind(run);
+    match exit {
+        Ok(exit) if !PANICKED.load(Ordering::Relaxed) => exit,
+        _ => Exit::InternalPanic,
+    }
+}
+
+/// True until a command says that it ends by itself after a signal, and again after the first one.
+fn ends_at_once() -> &'static Arc<AtomicBool> {
+    static FLAG: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
+    &FLAG
+}
+
+const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
+
+/// From now on Ctrl-C and SIGTERM end the process with the code of the table.
+pub(crate) fn on_signals() -> Result<(), std::io::Error> {
+    for signal in SIGNALS {
+        let code = i32::from(Exit::Interrupted.code());
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(ends_at_once()))?;
+    }
+    Ok(())
+}
+
+/// Set by Ctrl-C and SIGTERM, for a command that then comes to an end by itself; a second one ends the process at
+/// once.
+pub(crate) fn interrupt_flag() -> Result<Arc<AtomicBool>, std::io::Error> {
+    let flag = Arc::clone(ends_at_once());
+    for signal in SIGNALS {
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    flag.store(false, Ordering::SeqCst);
+    Ok(flag)
+}
+
+/// Whether a signal has come since a command asked for [`interrupt_flag`].
+pub(crate) fn is_interrupted() -> bool {
+    ends_at_once().load(Ordering::SeqCst)
 }
 
 /// An error that knows its exit code; everything else that fails is bad usage or environment.
@@ -104,26 +224,4 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_are_unique_and_never_rusts_own() {
-        let mut codes: Vec<u8> = Exit::TABLE.iter().map(|row| row.1).collect();
-        codes.dedup();
-        assert_eq!(codes.len(), Exit::TABLE.len());
-        assert!(!codes.contains(&101));
-    }
-
-    #[test]
-    fn the_page_says_what_the_table_says() {
-        let page = include_str!("../../../docs/exit-codes.md");
-        let rows = page.lines().filter(|line| line.starts_with("| "));
-        let said: Vec<Vec<&str>> = rows
-            .map(|row| row.split('|').map(str::trim).skip(1).take(2).collect())
-            .skip(1)
-            .collect();
-        let meant = Exit::TABLE.map(|(_, code, text)| vec![code.to_string(), text.to_owned()]);
-        assert_eq!(said, meant, "docs/exit-codes.md and Exit::TABLE differ");
-    }
-}
+mod tests;

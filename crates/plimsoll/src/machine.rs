@@ -1,7 +1,8 @@
-//! Facts about this host and the wall clock, read once for the record's header.
+//! This host: facts for the record's header, the wall clock, the limit of open files.
 
 use std::time::SystemTime;
 
+use plimsoll_base::{Nanos, calendar};
 use plimsoll_core::record::Machine;
 
 pub(crate) fn this_machine() -> Machine {
@@ -30,7 +31,7 @@ pub(crate) fn cores() -> usize {
 
 /// Now, as RFC 3339 in UTC.
 pub(crate) fn wall_time() -> String {
-    humantime::format_rfc3339_seconds(now()).to_string()
+    calendar::rfc3339(Nanos(since_1970().as_nanos() as u64), false)
 }
 
 /// Now, as `20261121-101233` in UTC: sorts, and fits into a file name.
@@ -61,6 +62,20 @@ pub(crate) fn since_1970() -> std::time::Duration {
 )]
 fn now() -> SystemTime {
     SystemTime::now()
+}
+
+/// Raises the limit of open files as far as goes without privilege, and says how many that is.
+pub(crate) fn raise_descriptors() -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    let current = match rustix::process::setrlimit(rustix::process::Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    };
+    current.unwrap_or(u64::MAX)
 }
 
 fn field(text: &str, name: &str) -> String {

@@ -3,67 +3,64 @@
 mod against_bases;
 mod args;
 mod commands;
-mod config;
 mod exit;
 mod explained;
+mod flags;
+mod from_args;
 mod machine;
+mod measure;
 mod output;
 mod page;
-mod plan;
+mod prepared;
 mod reach;
+mod recipe;
 mod records;
 mod reuse;
 mod script;
 mod selfcheck;
 mod session;
+mod summary;
 mod verdicts;
 mod watching;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
-
+use crate::args::Command;
 use crate::exit::Exit;
+use crate::flags::Stop;
 
+/// Everything leaves through here, with a row of `exit::Exit`; but a signal that nobody waits for: `exit::on_signals`.
 fn main() -> ExitCode {
-    let words: Vec<_> = std::env::args_os().collect();
-    // The lab starts itself again as the guardian of its tiers, and as what becomes one of them.
-    if let Some(code) = plimsoll_lab::guardian::of_words(&words) {
-        return ExitCode::from(code);
-    }
-    let outcome = std::panic::catch_unwind(|| {
-        if script::is_for_scripts(&words) {
-            script::run(&words)
-        } else {
-            run().into()
-        }
-    });
-    // The panic hook has printed what happened and where.
-    outcome.unwrap_or(Exit::InternalPanic.into())
+    exit::guarded(|| run(std::env::args_os().collect())).into()
 }
 
-fn run() -> Exit {
-    let command = match config::parse(std::env::args_os()) {
-        Ok(config::Parsed::Command(command)) => command,
-        Ok(config::Parsed::Explained(table)) => {
-            output::data(&table);
+fn run(line: Vec<OsString>) -> Exit {
+    // The lab starts itself again as the guardian of its tiers, and as what becomes one of them.
+    if let Some(code) = plimsoll_lab::guardian::of_words(&line) {
+        return Exit::of_guardian(code);
+    }
+    let asked = flags::parse(line).and_then(|given| Ok(Command::read(&given)?));
+    let stop = match asked {
+        Ok(command) => {
+            return commands::execute(command).unwrap_or_else(|error| {
+                output::error(&error);
+                exit::of_error(&error)
+            });
+        }
+        Err(stop) => stop,
+    };
+    match stop {
+        Stop::Text(text) => {
+            output::data(&text);
             return Exit::Passed;
         }
-        Err(error) => {
-            // A closed pipe while printing help is nobody's failure.
+        Stop::Nothing(text) => output::progress(text.trim_end()),
+        Stop::Usage(error) => output::error(&error),
+        Stop::Refused(error) => {
+            // A closed pipe is nobody's failure.
             let _closed_pipe = error.print();
-            let asked = matches!(
-                error.kind(),
-                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-            );
-            return if asked { Exit::Passed } else { Exit::BadUsage };
-        }
-    };
-    match commands::execute(*command) {
-        Ok(exit) => exit,
-        Err(error) => {
-            output::error(&error);
-            exit::of_error(&error)
         }
     }
+    Exit::BadUsage
 }

@@ -5,33 +5,6 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use plimsoll_core::record::Record;
-use plimsoll_report::terminal::{self, Style};
-
-use crate::args::{Format, OutputArgs};
-
-/// Prints the summary of a record in the format asked for.
-pub(crate) fn summary(
-    record: &Record,
-    output: &OutputArgs,
-    record_path: Option<String>,
-    report_path: Option<String>,
-) {
-    data(&match output.format {
-        Format::Json => plimsoll_report::json::summary(record),
-        Format::Markdown => plimsoll_report::markdown::summary(std::slice::from_ref(record)),
-        Format::Text => {
-            let style = Style {
-                colour: colour_on_stdout(),
-                width: terminal_columns().min(120),
-                quiet: output.quiet,
-                record: record_path,
-                report: report_path,
-            };
-            terminal::summary(record, &style)
-        }
-    });
-}
 
 /// Prints data. A reader that went away is not an error (`plimsoll run … | head -1`).
 pub(crate) fn data(text: &str) {
@@ -80,6 +53,18 @@ pub(crate) fn stderr_is_terminal() -> bool {
 /// `NO_COLOR` (no-color.org): any non-empty value means no.
 pub(crate) fn colour_allowed() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Columns for help: those of the terminal, or what COLUMNS says, else 80.
+pub(crate) fn help_columns() -> usize {
+    let said = std::env::var("COLUMNS").ok();
+    let said = said.and_then(|text| text.parse().ok());
+    let terminal = || {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(usize::from(size.ws_col))
+    };
+    let columns = said.or_else(terminal).filter(|&columns| columns >= 40);
+    columns.unwrap_or(80)
 }
 
 /// Columns of the terminal behind stderr, 100 when it does not say.

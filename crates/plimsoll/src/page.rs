@@ -13,6 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
+use plimsoll_base::page::{self, Asked};
 use plimsoll_core::Nanos;
 use plimsoll_core::units::parse_duration;
 use plimsoll_report::live;
@@ -23,7 +24,6 @@ const PORT: u16 = 5665;
 /// A page opened in the middle of a run is told so many lines of what was.
 const LINES_MAX: usize = 1200;
 const READERS_MAX: usize = 32;
-const HEAD_BYTES_MAX: usize = 8 << 10;
 /// A reader that takes nothing for so long is let go.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Sent when nothing happens, so that a reader that is gone is noticed.
@@ -185,62 +185,44 @@ fn listen(listener: &TcpListener, stream: &Arc<Stream>) {
 fn answer(mut connection: TcpStream, stream: &Stream) -> std::io::Result<()> {
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
-    let head = read_head(&mut connection)?;
-    let mut words = head.split(' ');
-    let (method, path) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-    let path = path.split('?').next().unwrap_or("");
-    match (method, path) {
-        ("GET", "/") => whole(
-            &mut connection,
-            "200 OK",
-            "text/html; charset=utf-8",
-            &live::page(),
-        ),
+    let asked = read_request(&mut connection)?;
+    match (&*asked.method, &*asked.path) {
+        ("GET", "/") => {
+            let answer = page::whole("200 OK", "text/html; charset=utf-8", &live::page());
+            connection.write_all(&answer)
+        }
         ("GET", "/events") => tell_all(&mut connection, stream),
-        ("GET", _) => whole(
-            &mut connection,
-            "404 Not Found",
-            "text/plain",
-            "the page is at /\n",
-        ),
-        _ => whole(
-            &mut connection,
+        ("GET", _) => {
+            let hint = page::whole("404 Not Found", "text/plain", "the page is at /\n");
+            connection.write_all(&hint)
+        }
+        _ => connection.write_all(&page::whole(
             "405 Method Not Allowed",
             "text/plain",
             "only GET\n",
-        ),
+        )),
     }
 }
 
-fn read_head(connection: &mut TcpStream) -> std::io::Result<String> {
-    let mut head = Vec::new();
+fn read_request(connection: &mut TcpStream) -> std::io::Result<Asked> {
+    let mut input = Vec::new();
     let mut part = [0; 1024];
-    while !head.windows(4).any(|four| four == b"\r\n\r\n") {
+    loop {
         let n = connection.read(&mut part)?;
-        if n == 0 || head.len() > HEAD_BYTES_MAX {
+        if n == 0 {
             return Err(ErrorKind::InvalidData.into());
         }
-        head.extend_from_slice(&part[..n]);
+        input.extend_from_slice(&part[..n]);
+        if let Some(asked) = page::asked(&input) {
+            return Ok(asked);
+        }
     }
-    let first = head.split(|&byte| byte == b'\r').next().unwrap_or_default();
-    Ok(String::from_utf8_lossy(first).into_owned())
-}
-
-fn whole(connection: &mut TcpStream, status: &str, kind: &str, body: &str) -> std::io::Result<()> {
-    let length = body.len();
-    write!(
-        connection,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-         Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{body}"
-    )
 }
 
 /// Server-sent events (the HTML standard, section 9.2): everything so far, then each line as it comes.
 fn tell_all(connection: &mut TcpStream, stream: &Stream) -> std::io::Result<()> {
-    connection.write_all(
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n\
-          Connection: close\r\n\r\nretry: 1000\n\n",
-    )?;
+    let head = page::head("200 OK", "text/event-stream", None);
+    write!(connection, "{head}retry: 1000\n\n")?;
     let mut next = 0;
     loop {
         let mut told = stream.lock();

@@ -3,85 +3,55 @@
 pub(crate) mod args;
 pub(crate) mod console;
 pub(crate) mod load;
-mod out;
+pub(crate) mod out;
 pub(crate) mod play;
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
-use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use clap::error::ErrorKind;
-use plimsoll_analysis::summary;
-use plimsoll_core::Nanos;
-use plimsoll_core::ending::{Cause, Ending};
-use plimsoll_core::objective::Objectives;
-use plimsoll_core::plan::{Load, Plan, Request};
-use plimsoll_core::scenario::{self, Executor, Flag, Scenario};
-use plimsoll_core::schedule::RateProfile;
-use plimsoll_core::step::{Phase, Step, StepLoad};
+use plimsoll_core::scenario::{self, Flag};
 use plimsoll_core::verdict::{GateState, Verdict};
-use plimsoll_observe::Watch;
 use plimsoll_report::{format, k6};
 use serde_json::Value;
 
 use args::ScriptArgs;
-pub(crate) use args::is_for_scripts;
-use load::{Loaded, Refused};
+use load::Loaded;
 use play::Played;
 
 use crate::args::{Format, OutputArgs};
-use crate::page::PageOptions;
-use crate::session::{Session, interrupt_flag};
-use crate::{explained, output, watching};
+use crate::exit::Exit;
+use crate::flags::explained_line;
+use crate::measure::{Measured, Setting, measure};
+use crate::prepared::Subject;
+use crate::reuse::Reused;
+use crate::session::interrupt_flag;
+use crate::{from_args, machine, output, watching};
 
 /// How often a signal is looked for after the end.
 const LINGER_PERIOD: Duration = Duration::from_millis(100);
 
-/// From the command line to the exit code.
-pub(crate) fn run(words: &[OsString]) -> ExitCode {
-    let args = match args::parse(words) {
-        Ok(args) => args,
-        Err(error) => {
-            // A closed pipe while printing help is nobody's failure.
-            let _closed_pipe = error.print();
-            let asked = matches!(
-                error.kind(),
-                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-            );
-            return ExitCode::from(if asked { 0 } else { 104 });
-        }
-    };
-    match execute(&args) {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            output::error(&error);
-            let refused = error.downcast_ref::<Refused>();
-            ExitCode::from(refused.map_or(104, |refused| refused.code))
-        }
-    }
-}
-
-fn execute(args: &ScriptArgs) -> Result<u8> {
+/// `run SCRIPT` and `inspect`.
+pub(crate) fn execute(args: &ScriptArgs) -> Result<Exit> {
     if args.verbose {
         console::be_verbose();
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    let loaded = Arc::new(load::load(args, &stop)?);
-    if args.explain_config {
-        output::data(&explain(&loaded));
-        return Ok(0);
+    let test = from_args::whole_script(args.clone(), false);
+    let prepared = test.prepare(args.seed.unwrap_or_else(machine::fresh_seed))?;
+    let Subject::Script(loaded) = &prepared.subject else {
+        bail!("a script is read");
+    };
+    if let Some(flags) = &args.explain_config {
+        output::data(&format!("{flags}{}", explain(loaded)));
+        return Ok(Exit::Passed);
     }
     if args.inspect {
-        output::data(&inspected(&loaded, args.requirements));
-        return Ok(0);
+        output::data(&inspected(loaded, args.requirements));
+        return Ok(Exit::Passed);
     }
     let watches = watching::parse_texts(&args.watch)?;
     for path in args.junit.iter().chain(&args.markdown) {
@@ -89,23 +59,26 @@ fn execute(args: &ScriptArgs) -> Result<u8> {
     }
     let interrupt = interrupt_flag()?;
     let output_args = output_args(args);
-    let setup = loaded.setup.clone();
-    let mut session = Session::start_script("run", plan(&loaded), setup, &output_args)?;
-    session.watch_only(&watches)?;
-    let mut outs = out::Outs::open(&args.outs, &loaded.options)?;
-    if outs.wants_page {
-        session.show_page(PageOptions::of_environment(true, |name| {
-            std::env::var(name).ok()
-        })?)?;
-    }
-    session.level(&step(&loaded), Some(longest(&loaded)))?;
-    let played = play::play(&loaded, &mut session, &mut outs, &interrupt)?;
-    outs.close()?;
-    session.settle()?;
-    show(&loaded, &played)?;
-    keep(args, &loaded, &played)?;
-    let mut verdict = summary::of_run(&session.record);
-    explained::add(&session.record, &mut verdict);
+    let setting = Setting {
+        output: &output_args,
+        watches: &watches,
+        outs: &args.outs,
+        reused: &Reused::default(),
+        may_load_remote: true,
+        interrupt: &interrupt,
+    };
+    let measured = measure(&prepared, &setting)?;
+    let verdict = measured.verdict();
+    let Measured {
+        mut session,
+        played: Some(played),
+        ..
+    } = measured
+    else {
+        bail!("a script has a load of its own");
+    };
+    show(loaded, &played)?;
+    keep(args, loaded, &played)?;
     if loaded.options.settings.summary_mode != "disabled" && played.summary.is_none() {
         output::data(&truth(&verdict));
     }
@@ -117,39 +90,7 @@ fn execute(args: &ScriptArgs) -> Result<u8> {
     if loaded.options.settings.is_set(Flag::Linger) {
         linger(&interrupt);
     }
-    Ok(played.ending.exit_code())
-}
-
-/// Plays a script whole for the lab and for a comparison: nothing is printed, and the record has everything but the verdict.
-pub(crate) fn measure(
-    loaded: &Arc<Loaded>,
-    objectives: Option<&Objectives>,
-    watches: &[Watch],
-    output: &OutputArgs,
-    interrupt: &Arc<AtomicBool>,
-) -> Result<(Session, Ending)> {
-    let plan = Plan {
-        objectives: objectives.cloned(),
-        ..plan(loaded)
-    };
-    let mut session = Session::start_script("run", plan, loaded.setup.clone(), output)?;
-    session.watch_only(watches)?;
-    let mut outs = out::Outs::open(&[], &loaded.options)?;
-    session.level(&step(loaded), Some(longest(loaded)))?;
-    let played = play::play(loaded, &mut session, &mut outs, interrupt)?;
-    session.settle()?;
-    Ok((session, played.ending))
-}
-
-/// A script that threw or gave up has measured nothing; crossed thresholds of its own are its own affair.
-pub(crate) fn came_to_its_end(ending: Ending) -> Result<()> {
-    match ending.cause() {
-        None | Some(Cause::ThresholdCrossed | Cause::Interrupted) => Ok(()),
-        Some(_) => bail!(
-            "the script did not come to its end: exit code {}",
-            ending.exit_code()
-        ),
-    }
+    Ok(played.ending.cause().map_or(Exit::Passed, Exit::from))
 }
 
 /// Stays until a signal comes; the one that ended the test counts.
@@ -210,8 +151,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 fn explain(loaded: &Loaded) -> String {
     let mut table = String::new();
     for (spec, value, origin) in loaded.options.explained() {
-        let origin = origin.name();
-        let _infallible = writeln!(table, "{:<24} {origin:<12} {value}", spec.name);
+        table.push_str(&explained_line(spec.name, &value, origin.name()));
     }
     table
 }
@@ -225,67 +165,6 @@ fn output_args(args: &ScriptArgs) -> OutputArgs {
         format: Format::Text,
         quiet: args.quiet,
         lab: None,
-    }
-}
-
-/// Until no iteration starts any more.
-pub(crate) fn longest(loaded: &Loaded) -> Nanos {
-    let ends = loaded.script.scenarios.iter().map(Scenario::regular_end_ns);
-    ends.max().unwrap_or_default()
-}
-
-/// The load as the record says it: the one arrival rate of the test, or so many virtual users.
-fn step(loaded: &Loaded) -> Step {
-    Step {
-        level: 0,
-        phase: Phase::Run,
-        load: load_of(loaded),
-        windows_max: u32::MAX,
-    }
-}
-
-fn load_of(loaded: &Loaded) -> StepLoad {
-    let mut all = loaded.script.scenarios.iter();
-    let only = all.next().filter(|_| all.next().is_none());
-    if let Some(scenario) = only
-        && let Executor::ConstantArrivalRate { rate, arriving, .. } = &scenario.executor
-    {
-        let rate = rate.get() as f64 / arriving.time_unit_ns.as_secs_f64();
-        if let Ok(profile) = RateProfile::constant(rate) {
-            return StepLoad::Open {
-                profile,
-                arrivals: arriving.arrivals,
-            };
-        }
-    }
-    StepLoad::Closed {
-        in_flight: loaded.script.vus_max(),
-    }
-}
-
-fn plan(loaded: &Loaded) -> Plan {
-    let vus = NonZeroU32::new(loaded.script.vus_max()).unwrap_or(NonZeroU32::MIN);
-    Plan {
-        request: Request {
-            method: Request::SCRIPT.to_owned(),
-            url: loaded.name.clone(),
-            headers: Vec::new(),
-            body: Vec::new(),
-        },
-        load: match load_of(loaded) {
-            StepLoad::Open { profile, arrivals } => Load::Open { profile, arrivals },
-            StepLoad::Closed { .. } => Load::Closed { in_flight: vus },
-        },
-        until: NonZeroU64::new(longest(loaded).0)
-            .map(|length| plimsoll_core::plan::Until::DurationNs(Nanos(length.get()))),
-        connections_max: vus,
-        workers: NonZeroU32::new(loaded.script.workers).unwrap_or(NonZeroU32::MIN),
-        timeout_ns: loaded.script.settings.timeout,
-        keepalive: loaded.script.reuses_connections,
-        streams_per_connection: None,
-        insecure: loaded.script.naming.tls.insecure,
-        objectives: None,
-        seed: loaded.script.settings.seed,
     }
 }
 

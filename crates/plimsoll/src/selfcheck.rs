@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
-use plimsoll_core::plan::{Load, Plan, Request};
+use plimsoll_base::clock::Clock;
+use plimsoll_core::record::SelfCheck;
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner as _};
+use plimsoll_core::test::{Generator, Http, Request, Url};
 use plimsoll_core::{Nanos, Window};
 use plimsoll_engine::echo::Echo;
 use plimsoll_engine::{EngineRunner, Options};
-use plimsoll_net::clock::Clock;
-use serde::{Deserialize, Serialize};
+use plimsoll_net::Target;
 
 /// Connections and seconds of the closed loop that finds the ceiling.
 const IN_FLIGHT: u32 = 64;
@@ -24,24 +25,10 @@ const OPEN_SECONDS: u32 = 3;
 /// Share of its threads that a generator may fill in an open loop (capacity-science B.6).
 const BUSY: f64 = 0.8;
 
-/// What the generator can do on this host, as measured just now.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct SelfCheck {
-    /// Rate at which its threads would be 80 % busy, from processor time per request.
-    pub(crate) max_per_s: f64,
-    /// Answers per second of the closed loop against the echo, which shares this host.
-    pub(crate) echo_per_s: f64,
-    pub(crate) run_ns_per_request: f64,
-    pub(crate) open_rate_per_s: f64,
-    pub(crate) lag_p99_ns: Nanos,
-    pub(crate) lag_max_ns: Nanos,
-    pub(crate) seconds: f64,
-}
-
 pub(crate) fn measure(workers: NonZeroU32, interrupt: &Arc<AtomicBool>) -> Result<SelfCheck> {
     let clock = Clock::start();
     let echo = Echo::start().context("start the built-in echo")?;
-    let options = Options::new(&plan(&echo, workers), None)?;
+    let options = options(&echo, workers)?;
     let mut runner = EngineRunner::start(&options, clock, Arc::clone(interrupt))?;
     let closed = StepLoad::Closed {
         in_flight: IN_FLIGHT.max(workers.get()),
@@ -100,23 +87,18 @@ fn play(
     Ok(windows)
 }
 
-fn plan(echo: &Echo, workers: NonZeroU32) -> Plan {
-    Plan {
-        request: Request {
-            method: "GET".to_owned(),
-            url: format!("http://{}/", echo.address()),
-            headers: Vec::new(),
-            body: Vec::new(),
-        },
-        load: Load::Search,
-        until: None,
+/// The echo, loaded over connections enough for every level.
+fn options(echo: &Echo, workers: NonZeroU32) -> Result<Options> {
+    let url = Url {
+        request: Request::get(format!("http://{}/", echo.address())),
+        http: Http::One,
+    };
+    let generator = Generator {
         connections_max: NonZeroU32::MIN.saturating_add(IN_FLIGHT.max(workers.get())),
         workers,
-        timeout_ns: Nanos::from_secs(5),
-        keepalive: true,
-        streams_per_connection: None,
-        insecure: false,
-        objectives: None,
-        seed: 1,
-    }
+        timeout: Nanos::from_secs(5),
+        ..Generator::default()
+    };
+    let endpoint = Target::parse(&url.request.url)?.resolve()?;
+    Ok(Options::new(&url, &endpoint, &generator, None)?)
 }

@@ -4,23 +4,22 @@ use std::fs::File;
 use std::io::{BufWriter, Stderr, stderr};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use plimsoll_core::plan::Plan;
-use plimsoll_core::record::{Event, Header, LevelStart, Line, Record, SCHEMA, ScriptSetup, Writer};
+use plimsoll_base::clock::Clock;
+use plimsoll_core::record::{Event, EventKind, Header, LevelStart, Line, Record, SCHEMA, Writer};
 use plimsoll_core::step::Step;
+use plimsoll_core::test::{Test, What};
 use plimsoll_core::verdict::Verdict;
 use plimsoll_core::{Nanos, Window};
 use plimsoll_net::Target;
-use plimsoll_net::clock::Clock;
 use plimsoll_observe::Watch;
 use plimsoll_report::live::{self, Live, LiveWriter, Mode};
-use plimsoll_report::view::{State, View};
+use plimsoll_report::view::{Conclusion, View};
 
-use crate::args::OutputArgs;
+use crate::args::{Format, OutputArgs};
+pub(crate) use crate::exit::interrupt_flag;
 use crate::page::{Page, PageOptions};
 use crate::watching::Watcher;
 use crate::{machine, output};
@@ -51,43 +50,23 @@ struct PageFeed {
 }
 
 impl Session {
-    pub(crate) fn start(command: &str, plan: Plan, output: &OutputArgs) -> Result<Self> {
-        Self::begin(command, plan, None, output)
-    }
-
-    /// The same for a script, whose record says which one it was.
-    pub(crate) fn start_script(
-        command: &str,
-        plan: Plan,
-        script: ScriptSetup,
-        output: &OutputArgs,
-    ) -> Result<Self> {
-        Self::begin(command, plan, Some(script), output)
-    }
-
     /// Creates the record before anything is sent, so that an unwritable place costs nothing.
-    fn begin(
-        command: &str,
-        plan: Plan,
-        script: Option<ScriptSetup>,
-        output: &OutputArgs,
-    ) -> Result<Self> {
-        // A script has its name.
-        let title = Target::parse(&plan.request.url)
-            .map_or_else(|_| plan.request.url.clone(), |target| target.host_header());
+    pub(crate) fn start(test: Test, output: &OutputArgs) -> Result<Self> {
+        let title = match &test.what {
+            What::Url(url) => Target::parse(&url.request.url)?.host_header(),
+            What::Script(script) => script.name.clone(),
+        };
         let lab = output.lab.clone();
         let title = lab.as_ref().map_or(title, |lab| lab.variant.clone());
         let header = Header {
             schema: SCHEMA.to_owned(),
-            command: command.to_owned(),
-            plan,
+            test,
             started_at: machine::wall_time(),
             machine: machine::this_machine(),
             plimsoll_version: env!("CARGO_PKG_VERSION").to_owned(),
             title,
             note: output.note.clone(),
             lab,
-            script,
         };
         let page = PageOptions::of_environment(false, |name| std::env::var(name).ok())?
             .map(Page::start)
@@ -131,11 +110,11 @@ impl Session {
 
     fn tell_from_now(&mut self, page: Page) {
         let header = &self.record.header;
-        let objective = header.plan.objectives.as_ref().map(ToString::to_string);
+        let objective = header.test.objectives().map(ToString::to_string);
         page.tell(
             &self
                 .live
-                .head_told(&header.started_at, objective.as_deref()),
+                .head_message(&header.started_at, objective.as_deref()),
         );
         // Told even if no progress is wanted: the port may be any.
         output::progress(&format!("live page  http://{}/", page.address));
@@ -171,7 +150,7 @@ impl Session {
         self.live.level(step, time_left);
         self.draw();
         if let Some(feed) = &self.page {
-            feed.page.tell(&self.live.level_told());
+            feed.page.tell(&self.live.level_message());
         }
         let start_ns = self.clock.now();
         self.append(Line::Level(LevelStart {
@@ -213,7 +192,7 @@ impl Session {
             .gathered
             .take_if(|gathered| gathered.length_ns + HALF_A_WINDOW >= period)
         {
-            feed.page.tell(&self.live.second_told(&whole));
+            feed.page.tell(&self.live.second_message(&whole));
         }
     }
 
@@ -232,12 +211,16 @@ impl Session {
         }
     }
 
-    pub(crate) fn event(&mut self, event: &str, detail: impl Into<String>) -> std::io::Result<()> {
+    pub(crate) fn event(&mut self, what: EventKind) -> std::io::Result<()> {
         let at_ns = self.clock.now();
+        let detail = match what {
+            EventKind::Interrupted => "by a signal".to_owned(),
+            _ => String::new(),
+        };
         self.append(Line::Event(Event {
             at_ns,
-            event: event.to_owned(),
-            detail: detail.into(),
+            what,
+            detail,
         }))
     }
 
@@ -262,7 +245,7 @@ impl Session {
     pub(crate) fn conclude(mut self, verdict: Verdict, output: &OutputArgs) -> Result<()> {
         let report = self.close(verdict)?;
         let shown = |path: Option<&Path>| path.map(|path| path.display().to_string());
-        output::summary(
+        crate::summary::print(
             &self.record,
             output,
             shown(self.path.as_deref()),
@@ -290,15 +273,30 @@ impl Session {
         }
         if let Some(page) = page {
             let shown = report.as_ref().map(|path| path.display().to_string());
-            let view = View::of(&self.record);
+            let view = View::new(&self.record);
             let is_well = matches!(
-                view.state,
-                State::Held | State::NotReached | State::Measured
+                view.conclusion,
+                Conclusion::Held | Conclusion::NotReached | Conclusion::Measured
             );
             page.tell(&live::end(&view.headline, is_well, shown.as_deref()));
             page.settle();
         }
         Ok(report)
+    }
+}
+
+impl OutputArgs {
+    /// A record there, or none at all; nothing is shown.
+    pub(crate) fn quiet(out: Option<PathBuf>) -> Self {
+        Self {
+            no_record: out.is_none(),
+            out,
+            note: String::new(),
+            hlog: None,
+            format: Format::Text,
+            quiet: true,
+            lab: None,
+        }
     }
 }
 
@@ -347,24 +345,4 @@ fn create(path: &Path, header: &Header) -> Result<Writer<BufWriter<File>>> {
     let file = File::create(path).with_context(|| format!("write record {}", path.display()))?;
     Writer::start(BufWriter::new(file), header.clone())
         .with_context(|| format!("write record {}", path.display()))
-}
-
-/// Set by Ctrl-C and SIGTERM; a second one ends the process at once.
-pub(crate) fn interrupt_flag() -> Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        let code = i32::from(crate::exit::Exit::Interrupted.code());
-        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&flag))?;
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
-    }
-    Ok(flag)
-}
-
-/// How long attempts in flight may take to end after the last level.
-pub(crate) fn drain_limit(plan: &Plan, interrupted: bool) -> Nanos {
-    if interrupted {
-        plan.timeout_ns.min(Nanos::from_millis(500))
-    } else {
-        plan.timeout_ns
-    }
 }

@@ -10,9 +10,10 @@ pub(crate) fn of(record: &Record) -> Verdict {
     if let Some(verdict) = &record.verdict {
         return verdict.clone();
     }
-    let mut verdict = match record.header.command.as_str() {
-        "find" => summary::of_search(record, Found::default()),
-        _ => summary::of_run(record),
+    let mut verdict = if record.header.test.is_search() {
+        summary::of_search(record, Found::default())
+    } else {
+        summary::of_run(record)
     };
     explained::add(record, &mut verdict);
     verdict

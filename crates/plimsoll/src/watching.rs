@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use plimsoll_base::clock::Clock;
 use plimsoll_core::Nanos;
 use plimsoll_core::record::Observation;
-use plimsoll_net::clock::Clock;
 use plimsoll_observe::{Sampler, Watch};
 
 use crate::args::WatchArgs;

@@ -19,7 +19,7 @@ pub(super) fn read(data: &[u8]) -> Outcome {
         .iter()
         .filter(|gate| gate.state == GateState::Fail)
         .count();
-    let verdict = if record.header.command == "find" {
+    let verdict = if record.header.test.is_search() {
         summary::of_search(&record, Found::default())
     } else {
         summary::of_run(&record)

@@ -1,7 +1,6 @@
 //! The database: messages, documents, filters, updates, pipelines, and a journal that a crash left behind.
 
-use plimsoll_docdb::query::hostile;
-use plimsoll_docdb::{aggregate, store, update, wire};
+use plimsoll_docdb::internals::hostile;
 
 use super::{Outcome, variant};
 
@@ -26,7 +25,7 @@ pub(super) const PIPELINE_WORDS: &[&str] = &[
 ];
 
 pub(super) fn read_message(data: &[u8]) -> Outcome {
-    match wire::read(data) {
+    match hostile::read(data) {
         Ok(frame) => {
             let request = frame.request;
             let documents = request
@@ -51,13 +50,13 @@ pub(super) fn run_filter(data: &[u8]) -> Outcome {
 }
 
 pub(super) fn run_update(data: &[u8]) -> Outcome {
-    update::fuzz_update(data)
+    hostile::fuzz_update(data)
 }
 
 pub(super) fn run_pipeline(data: &[u8]) -> Outcome {
-    aggregate::fuzz_pipeline(data)
+    hostile::fuzz_pipeline(data)
 }
 
 pub(super) fn recover(data: &[u8]) -> Outcome {
-    format!("{} records", store::replay_hostile(data).min(3))
+    format!("{} records", hostile::replay_hostile(data).min(3))
 }

@@ -1,6 +1,6 @@
 //! URLs and headers as typed: nothing typed can smuggle a second request onto the wire.
 
-use plimsoll_core::plan::Request;
+use plimsoll_core::test::Request;
 use plimsoll_net::Target;
 use plimsoll_net::h1::{encode_request, parse_header};
 

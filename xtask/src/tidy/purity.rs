@@ -7,22 +7,39 @@ use super::tree::File;
 const PURE_CRATES: [&str; 5] = ["core", "control", "analysis", "sim", "report"];
 
 /// What a pure crate may not name, and what it does instead.
-const FORBIDDEN: [(&str, &str); 6] = [
-    ("fs", "take a `Read` or `Write` that the caller opened"),
+const FORBIDDEN: [(&str, &str, &str); 8] = [
     (
+        "std",
+        "fs",
+        "take a `Read` or `Write` that the caller opened",
+    ),
+    (
+        "std",
         "net",
         "take bytes or a record; sockets belong to plimsoll-net",
     ),
     (
+        "std",
         "env",
         "take the value as an argument; the binary reads the environment",
     ),
-    ("thread", "return the work; the engine owns the threads"),
     (
+        "std",
+        "thread",
+        "return the work; the engine owns the threads",
+    ),
+    (
+        "std",
         "process",
         "return a value; the binary sets the exit code and starts processes",
     ),
-    ("os", "take what the operating system said as an argument"),
+    (
+        "std",
+        "os",
+        "take what the operating system said as an argument",
+    ),
+    ("plimsoll_base", "clock", TAKE_TIME),
+    ("plimsoll_base", "poll", "sockets belong to plimsoll-net"),
 ];
 const CLOCKS: [&str; 2] = ["Instant::now", "SystemTime"];
 const TAKE_TIME: &str = "take `now` as an argument";
@@ -42,9 +59,9 @@ pub(crate) fn check(file: &File, source: &Source) -> Vec<Finding> {
                 findings.push(Finding::at_line(&file.path, index, problem, TAKE_TIME));
             }
         }
-        for (module, fix) in FORBIDDEN {
-            if names_std_module(line, module) {
-                let problem = format!("std::{module} in a pure crate");
+        for (parent, module, fix) in FORBIDDEN {
+            if names_module(line, parent, module) {
+                let problem = format!("{parent}::{module} in a pure crate");
                 findings.push(Finding::at_line(&file.path, index, problem, fix));
             }
         }
@@ -59,16 +76,17 @@ fn is_pure(path: &str) -> bool {
 }
 
 /// `std::fs`, and `std::{…, fs, …}` on one line.
-fn names_std_module(line: &str, module: &str) -> bool {
-    line.match_indices("std::").any(|(at, prefix)| {
-        let after = line.get(at + prefix.len()..).unwrap_or_default();
-        let mut names = match after.strip_prefix('{') {
-            Some(group) => group.split([',', '}']).map(first_word).collect(),
-            None => vec![first_word(after)],
-        };
-        names.retain(|name| *name == module);
-        !names.is_empty()
-    })
+fn names_module(line: &str, parent: &str, module: &str) -> bool {
+    line.match_indices(&format!("{parent}::"))
+        .any(|(at, prefix)| {
+            let after = line.get(at + prefix.len()..).unwrap_or_default();
+            let mut names = match after.strip_prefix('{') {
+                Some(group) => group.split([',', '}']).map(first_word).collect(),
+                None => vec![first_word(after)],
+            };
+            names.retain(|name| *name == module);
+            !names.is_empty()
+        })
 }
 
 fn first_word(text: &str) -> &str {

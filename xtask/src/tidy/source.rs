@@ -54,6 +54,11 @@ impl Source {
         self.in_test.iter().filter(|is_test| !**is_test).count()
     }
 
+    /// The line on which the item that starts on line `first` ends.
+    pub(crate) fn end_of_item(&self, first: usize) -> usize {
+        end_of_item(&self.lines, first)
+    }
+
     /// Every function with a body that is not part of a test.
     pub(crate) fn functions(&self) -> Vec<Function> {
         let mut found = Vec::new();
@@ -61,7 +66,7 @@ impl Source {
             let Some(name) = function_name(line).filter(|_| !self.in_test[index]) else {
                 continue;
             };
-            let last_line = end_of_item(&self.lines, index);
+            let last_line = self.end_of_item(index);
             found.push(Function {
                 name: name.to_owned(),
                 first_line: index,

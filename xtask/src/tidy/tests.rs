@@ -4,9 +4,13 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::exceptions::Exceptions;
 use super::source::Source;
 use super::tree::File;
-use super::{Finding, header, layers, length, manifests, markers, paths, purity, words};
+use super::{
+    Finding, circles, header, imports, layers, length, manifests, markers, paths, public, purity,
+    thresholds, words,
+};
 
 fn file(path: &str, text: &str) -> File {
     File {
@@ -142,6 +146,14 @@ fn a_pure_crate_reads_nothing_by_itself() {
         ("std::fs::read(path)", "std::fs in a pure crate"),
         ("use std::{io, fs};", "std::fs in a pure crate"),
         ("use std::{thread::spawn};", "std::thread in a pure crate"),
+        (
+            "plimsoll_base::poll::Poll",
+            "plimsoll_base::poll in a pure crate",
+        ),
+        (
+            "use plimsoll_base::{Nanos, clock::Clock};",
+            "plimsoll_base::clock in a pure crate",
+        ),
     ];
     for (text, problem) in cases {
         let found = with_source(purity::check, pure, text);
@@ -158,6 +170,7 @@ fn a_pure_crate_reads_nothing_by_itself() {
         "\"std::env\"",
         "env!(\"X\")",
         "use std::fmt;",
+        "use plimsoll_base::random::Rng;",
         "self::net::a",
     ] {
         assert_eq!(
@@ -277,22 +290,27 @@ fn a_crate_uses_only_lower_layers() {
         (
             "plimsoll-core",
             "plimsoll-net",
-            "layer 0 uses plimsoll-net of layer 1",
+            "layer 1 uses plimsoll-net of layer 2",
         ),
         (
             "plimsoll-report",
             "plimsoll-analysis",
-            "layer 1 uses plimsoll-analysis of layer 1",
+            "layer 2 uses plimsoll-analysis of layer 2",
         ),
         (
             "plimsoll-engine",
             "plimsoll-lab",
-            "layer 2 uses plimsoll-lab of layer 2",
+            "layer 3 uses plimsoll-lab of layer 3",
         ),
         (
             "plimsoll-net",
             "plimsoll",
-            "layer 1 uses plimsoll of layer 3",
+            "layer 2 uses plimsoll of layer 4",
+        ),
+        (
+            "plimsoll-docdb",
+            "plimsoll-core",
+            "layer 1 uses plimsoll-core of layer 1",
         ),
         (
             "plimsoll-core",
@@ -325,4 +343,148 @@ fn a_crate_uses_only_lower_layers() {
         check("plimsoll-new", "serde", None),
         ["plimsoll-new: has no layer"]
     );
+}
+
+/// What the check of circles says of a crate `a` with these files.
+fn circles_of(files: &[(&str, &str)], allowed: &[(&str, usize)]) -> Vec<String> {
+    let files: Vec<File> = files
+        .iter()
+        .map(|(path, text)| file(&format!("crates/a/src/{path}"), text))
+        .collect();
+    let sources: Vec<Source> = files
+        .iter()
+        .map(|file| Source::of(file).expect("a Rust path"))
+        .collect();
+    let read: Vec<(&File, &Source)> = files.iter().zip(&sources).collect();
+    problems(circles::check_with(&imports::uses(&read), allowed))
+}
+
+#[test]
+fn files_that_use_each_other_are_found() {
+    let one = ("one.rs", "use crate::two::{self, Two as Other};");
+    let two = ("two.rs", "fn f() { super::three::go::<u8>(1); }");
+    let three = (
+        "three.rs",
+        "pub(super) use crate::one::One;\nuse std::{fs, io};",
+    );
+    assert_eq!(circles_of(&[one, two, three], &[]), Vec::<String>::new());
+    let three = ("three.rs", "use crate::{\n    one::{One, Other},\n};");
+    let found = circles_of(&[one, two, three], &[]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("crates/a/src/one.rs: 3 files use each other in a circle:"));
+    assert!(
+        found[0].contains("two.rs -> crates/a/src/three.rs: go"),
+        "{found:?}"
+    );
+    let known = [("crates/a/src/one.rs", 3)];
+    assert_eq!(circles_of(&[one, two, three], &known), Vec::<String>::new());
+    let found = circles_of(&[one, two], &known);
+    assert!(found[0].contains("3 files and has one of 0"), "{found:?}");
+}
+
+#[test]
+fn names_that_are_handed_on_lead_to_the_file_that_defines_them() {
+    let root = ("lib.rs", "mod a;\npub use a::Deep;");
+    let a = (
+        "a.rs",
+        "mod deep;\npub(crate) use deep::Deep;\nfn f() { deep::open(); }",
+    );
+    let deep = ("a/deep.rs", "use crate::other::Other;");
+    let other = ("other.rs", "use crate::Deep;");
+    let found = circles_of(&[root, a, deep, other], &[]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains("other.rs -> crates/a/src/a/deep.rs: Deep"),
+        "{found:?}"
+    );
+    // A file and its parts are one room.
+    let part = ("a/deep.rs", "use super::Shared;");
+    assert_eq!(circles_of(&[root, a, part], &[]), Vec::<String>::new());
+}
+
+#[test]
+fn circles_within_tests_do_not_count() {
+    let one = (
+        "one.rs",
+        "#[cfg(test)]\nmod tests {\n    use crate::two::Two;\n}",
+    );
+    let two = ("two.rs", "use crate::one::One;");
+    assert_eq!(circles_of(&[one, two], &[]), Vec::<String>::new());
+}
+
+#[test]
+fn the_report_has_no_threshold_of_its_own() {
+    let found = |name: &str, text: &str| {
+        let path = format!("crates/plimsoll-report/src/{name}");
+        with_source(thresholds::check, &path, text).len()
+    };
+    for text in [
+        "const CLOSE: f64 = 1.05;",
+        "fn f(failed: f64) -> bool {\n    failed >= 0.01\n}",
+        "fn f(n: u64) -> bool {\n    20 > n\n}",
+    ] {
+        assert_eq!(found("variants/verdict.rs", text), 1, "{text}");
+        assert_eq!(found("html/chart_pairs.rs", text), 0, "pixels: {text}");
+    }
+    for text in [
+        "fn f(runs: u64, x: f64) -> bool {\n    runs > 1 && x > 0.0\n}",
+        "const WIDEST: usize = 100;",
+        "fn f(x: f64) -> f64 {\n    x * 1.5\n}",
+    ] {
+        assert_eq!(found("variants/words.rs", text), 0, "{text}");
+        assert_eq!(
+            found("html/chart_pairs.rs", text),
+            1,
+            "an exception that is not needed"
+        );
+    }
+}
+
+/// What the check finds in files of these texts.
+fn public_in(texts: &[(&str, &str)]) -> Vec<String> {
+    let files: Vec<File> = texts.iter().map(|(path, text)| file(path, text)).collect();
+    let sources = files
+        .iter()
+        .filter_map(|file| Some((file, Source::of(file)?)));
+    let sources: Vec<(&File, Source)> = sources.collect();
+    let read: Vec<_> = sources
+        .iter()
+        .map(|(file, source)| (*file, source))
+        .collect();
+    problems(public::check(&files, &read))
+}
+
+const MANIFEST: &str = "[package]\nname = \"a\"\n";
+
+#[test]
+fn a_public_name_is_used_outside() {
+    let library = "pub fn used() -> Shown { todo() }\npub struct Shown {\npub field: u8,\n}\n\
+                   pub(crate) fn inner() {}\npub fn lonely() {}\n#[cfg(test)]\nmod t { pub fn tested() {} }\n";
+    let crate_a = [("a/Cargo.toml", MANIFEST), ("a/src/lib.rs", library)];
+    let user = ("b/Cargo.toml", "name = \"b\"\na.workspace = true\n");
+    let program = |text| [crate_a.as_slice(), &[user, ("b/src/main.rs", text)]].concat();
+    let found = public_in(&program("fn main() { a::used(); }"));
+    let lonely = "a/src/lib.rs:6: `lonely` is public and used in a only";
+    let field = "a/src/lib.rs:3: `field` is public and used in a only";
+    assert_eq!(found, [field, lonely]);
+    let all = "fn main() { a::used().field; a::lonely(); }";
+    assert_eq!(public_in(&program(all)), [""; 0]);
+    let no_user = [crate_a.as_slice(), &[("b/src/main.rs", all)]].concat();
+    assert_eq!(public_in(&no_user).len(), 4);
+    let in_tests = [crate_a.as_slice(), &[("a/tests/it.rs", all)]].concat();
+    assert_eq!(public_in(&in_tests), [""; 0]);
+}
+
+#[test]
+fn a_list_of_exceptions_only_shrinks() {
+    let files = [file("list.txt", "# a comment\na needed\na gone\n")];
+    let read = || {
+        let mut listed = Exceptions::read(&files, "list.txt");
+        assert!(listed.take("a needed") && !listed.take("a new"));
+        listed
+    };
+    let gone = "list.txt:3: `a gone` is no exception any more";
+    assert_eq!(problems(read().unneeded(2)), [gone]);
+    let grown = "list.txt: 2 exceptions; there were 1";
+    assert_eq!(problems(read().unneeded(1)), [grown, gone]);
 }

@@ -38,8 +38,8 @@ const SKIPPED_FOLDERS: [&str; 8] = [
     "results",
     "demo-out",
 ];
-const EXTENSIONS: [&str; 13] = [
-    "rs", "md", "toml", "py", "sh", "c", "mjs", "js", "ts", "html", "css", "yml", "json",
+const EXTENSIONS: [&str; 14] = [
+    "rs", "md", "toml", "py", "sh", "c", "mjs", "js", "ts", "html", "css", "yml", "json", "txt",
 ];
 const NAMES: [&str; 2] = ["Makefile", "run"];
 

@@ -1,5 +1,13 @@
 //! How large a difference is: the Hodges–Lehmann estimate and its exact interval.
 //!
+//! ```text
+//! pairs      dᵢ = bᵢ − aᵢ        shifts (dᵢ + dⱼ) ÷ 2, i ≤ j    n·(n + 1) ÷ 2 of them (Walsh averages)
+//! no pairs   all bⱼ − aᵢ         shifts bⱼ − aᵢ                  n·m of them
+//! estimate = median of the shifts      interval = from the (k + 1)-th smallest to the (k + 1)-th largest
+//! ```
+//! (Hodges and Lehmann 1963.) A shift lies outside of the interval just if the rank test would reject it, so k comes from
+//! that test's exact distribution ([`beyond`]). Of 1, 2, 6 the averages are 1, 1.5, 2, 3.5, 4, 6: estimate 2.75.
+//!
 //! Everything here is a difference; ratios come in and go out as logarithms.
 
 use plimsoll_core::comparison::{Design, Interval};
@@ -56,7 +64,7 @@ impl Shifts {
     }
 
     pub(super) fn estimate(&self) -> f64 {
-        median(&self.sorted)
+        middle(&self.sorted)
     }
 
     /// The exact interval; `None` if so few runs have none of that coverage.
@@ -77,8 +85,8 @@ impl Shifts {
     }
 }
 
-/// Of values in order; nothing has the median 0, which no caller asks for.
-pub(super) fn median(sorted: &[f64]) -> f64 {
+/// The median of values in order, where opposite infinities cancel; of nothing it is 0, which no caller asks for.
+fn middle(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     match (sorted.len() % 2, sorted.get(middle)) {
         (_, None) => 0.0,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_core::comparison::{Figure, Run};
-use plimsoll_core::record::{Record, Remark, Seen};
+use plimsoll_core::record::{EventKind, Record, Remark, Seen};
 use plimsoll_core::step::StepLoad;
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::verdict::{GateState, LevelState, Times, Verdict};
@@ -12,17 +12,14 @@ use plimsoll_core::{Nanos, Outcome};
 use crate::import::{self, Declared};
 use crate::steal;
 
-/// A search plays many rates: percentiles and shares over them are nobody's.
-const SEARCH: &str = "find";
 /// The lowest level that failed is no further from the highest that passed.
 const CLOSE: f64 = 1.1;
-/// What the binary calls the event of a run that was stopped.
-const INTERRUPTED: &str = "interrupted";
 
 /// The run of a record; `verdict` is the record's own or was computed from it.
 pub fn of_record(name: &str, record: &Record, verdict: &Verdict) -> Run {
     let mut figures = BTreeMap::new();
-    if record.header.command == SEARCH {
+    // A search plays many rates: percentiles and shares over them are nobody's.
+    if record.header.test.is_search() {
         let found = &verdict.found;
         let lower =
             |bounds: plimsoll_core::verdict::Bounds| bounds.lower.unwrap_or(bounds.estimate);
@@ -50,7 +47,8 @@ pub fn of_record(name: &str, record: &Record, verdict: &Verdict) -> Run {
 
 /// Why the figures of a record are not used.
 fn unusable(record: &Record, verdict: &Verdict) -> Option<String> {
-    let stopped = record.events.iter().any(|event| event.event == INTERRUPTED);
+    let mut events = record.events.iter();
+    let stopped = events.any(|event| event.what == EventKind::Interrupted);
     if stopped || record.remarks.contains(&Remark::NoVerdict) {
         return Some("it was interrupted".to_owned());
     }
@@ -64,7 +62,7 @@ fn unusable(record: &Record, verdict: &Verdict) -> Option<String> {
     let capacity = verdict.found.capacity();
     let held = capacity.is_some_and(|bounds| bounds.lower.is_some());
     let found = held && (verdict.found.converged || is_close(levels(record)));
-    if record.header.command == SEARCH && !found {
+    if record.header.test.is_search() && !found {
         let void = levels(record).filter(|(_, state)| *state == LevelState::Void);
         let taken = steal::worst(record, Nanos::ZERO, Nanos(u64::MAX));
         return Some(not_converged(void.count(), taken));

@@ -1,9 +1,9 @@
 //! What is not the same in all runs, and what that does to their figures: printed before any number.
 
 use plimsoll_core::comparison::{Effect, Mismatch};
-use plimsoll_core::plan::{Load, Until};
 use plimsoll_core::record::Header;
 use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::test::{How, Load, Request, ScriptSetup, Until, What};
 use plimsoll_core::units::three_digits;
 
 use crate::import;
@@ -18,13 +18,69 @@ pub struct Fingerprint {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Fact {
-    name: &'static str,
+    topic: Topic,
     value: String,
     effect: Effect,
 }
 
-/// The name of the fact that says which script made the requests.
-const SCRIPT: &str = "script";
+/// What a fact is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Topic {
+    KindOfRun,
+    Objective,
+    Load,
+    Length,
+    Host,
+    Kernel,
+    Processor,
+    Cores,
+    Plimsoll,
+    GeneratorThreads,
+    ClientTimeout,
+    ScriptOptions,
+    Request,
+    Script,
+    ScriptEnvironment,
+    Headers,
+    Body,
+    Protocol,
+    KeepAlive,
+    SetUp,
+    InFlight,
+    OfferedPerSecond,
+    Seconds,
+}
+
+impl Topic {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::KindOfRun => "kind of run",
+            Self::Objective => "objective",
+            Self::Load => "load",
+            Self::Length => "length",
+            Self::Host => "host",
+            Self::Kernel => "kernel",
+            Self::Processor => "processor",
+            Self::Cores => "cores",
+            Self::Plimsoll => "plimsoll",
+            Self::GeneratorThreads => "generator threads",
+            Self::ClientTimeout => "client timeout",
+            Self::ScriptOptions => "script options",
+            Self::Request => "request",
+            Self::Script => "script",
+            Self::ScriptEnvironment => "script environment",
+            Self::Headers => "headers",
+            Self::Body => "body",
+            Self::Protocol => "protocol",
+            Self::KeepAlive => "keep-alive",
+            Self::SetUp => "set-up",
+            Self::InFlight => "in flight",
+            Self::OfferedPerSecond => "offered per second",
+            Self::Seconds => "seconds",
+        }
+    }
+}
+
 /// Digits of a script's digest that are shown.
 const DIGITS: usize = 12;
 
@@ -42,51 +98,50 @@ const fn says(effect: Effect) -> &'static str {
 
 impl Fingerprint {
     pub fn of_record(header: &Header) -> Self {
-        let (plan, machine) = (&header.plan, &header.machine);
-        let request = &plan.request;
+        let (test, machine) = (&header.test, &header.machine);
+        let generator = &test.generator;
+        let request = test.url().map(|url| &url.request);
         let fact = |effect| {
-            move |(name, value): (&'static str, String)| Fact {
-                name,
+            move |(topic, value): (Topic, String)| Fact {
+                topic,
                 value,
                 effect,
             }
         };
-        let objective = plan
-            .objectives
-            .as_ref()
+        let objective = test
+            .objectives()
             .map_or("none".to_owned(), ToString::to_string);
-        let headers: Vec<String> = request
-            .headers
-            .iter()
-            .map(|(n, v)| format!("{n}: {v}"))
-            .collect();
+        let headers = request.map_or(String::new(), headers);
         let incomparable = [
-            ("kind of run", header.command.clone()),
-            ("objective", objective),
+            (Topic::KindOfRun, test.command().to_owned()),
+            (Topic::Objective, objective),
         ];
-        let load = [("load", load_of(header)), ("length", until(plan.until))];
+        let load = [
+            (Topic::Load, load_of(header)),
+            (Topic::Length, until(&test.how)),
+        ];
         let confounding = [
-            ("host", machine.host.clone()),
-            ("kernel", machine.kernel.clone()),
-            ("processor", machine.cpu.clone()),
-            ("cores", machine.cores_count.to_string()),
-            ("plimsoll", header.plimsoll_version.clone()),
-            ("generator threads", plan.workers.to_string()),
-            ("client timeout", plan.timeout_ns.to_string()),
-            ("script options", script_options(header)),
+            (Topic::Host, machine.host.clone()),
+            (Topic::Kernel, machine.kernel.clone()),
+            (Topic::Processor, machine.cpu.clone()),
+            (Topic::Cores, machine.cores_count.to_string()),
+            (Topic::Plimsoll, header.plimsoll_version.clone()),
+            (Topic::GeneratorThreads, generator.workers.to_string()),
+            (Topic::ClientTimeout, generator.timeout.to_string()),
+            (Topic::ScriptOptions, script_options(header)),
         ];
         let noted = [
-            ("request", made_by_url(header)),
-            (SCRIPT, script(header)),
-            ("script environment", script_environment(header)),
-            ("headers", headers.join(" · ")),
-            ("body", format!("{} bytes", request.body.len())),
+            (Topic::Request, made_by_url(header)),
+            (Topic::Script, script(header)),
+            (Topic::ScriptEnvironment, script_environment(header)),
+            (Topic::Headers, headers),
             (
-                "protocol",
-                protocol(plan.streams_per_connection.map(Into::into)),
+                Topic::Body,
+                format!("{} bytes", request.map_or(0, |request| request.body.len())),
             ),
-            ("keep-alive", plan.keepalive.to_string()),
-            ("set-up", header.note.clone()),
+            (Topic::Protocol, protocol(test.streams().map(Into::into))),
+            (Topic::KeepAlive, generator.keepalive.to_string()),
+            (Topic::SetUp, header.note.clone()),
         ];
         let mut facts: Vec<Fact> = incomparable
             .into_iter()
@@ -96,12 +151,18 @@ impl Fingerprint {
         facts.extend(confounding.into_iter().map(fact(Effect::Confounds)));
         facts.extend(noted.into_iter().map(fact(Effect::Noted)));
         // A longer run of the same load is no other load.
-        if let Some(length) = facts.iter_mut().find(|fact| fact.name == "length") {
+        if let Some(length) = facts.iter_mut().find(|fact| fact.topic == Topic::Length) {
             length.effect = Effect::Confounds;
         }
         Self {
             facts,
-            is_open: matches!(plan.load, Load::Open { .. }),
+            is_open: matches!(
+                &test.how,
+                How::Set {
+                    load: Load::Open { .. },
+                    ..
+                }
+            ),
         }
     }
 
@@ -109,19 +170,19 @@ impl Fingerprint {
         let number = |value: Option<f64>| value.map_or("not said".to_owned(), three_digits);
         let facts = [
             (
-                "kind of run",
+                Topic::KindOfRun,
                 format!("a result of {}", result.tool.name()),
                 Effect::Incomparable,
             ),
-            ("objective", "none".to_owned(), Effect::Incomparable),
-            ("in flight", number(result.in_flight), Effect::Withholds),
+            (Topic::Objective, "none".to_owned(), Effect::Incomparable),
+            (Topic::InFlight, number(result.in_flight), Effect::Withholds),
             (
-                "offered per second",
+                Topic::OfferedPerSecond,
                 number(result.offered_per_s),
                 Effect::Withholds,
             ),
             (
-                "seconds",
+                Topic::Seconds,
                 number(result.seconds.map(f64::round)),
                 Effect::Confounds,
             ),
@@ -129,8 +190,8 @@ impl Fingerprint {
         Self {
             facts: facts
                 .into_iter()
-                .map(|(name, value, effect)| Fact {
-                    name,
+                .map(|(topic, value, effect)| Fact {
+                    topic,
                     value,
                     effect,
                 })
@@ -143,56 +204,61 @@ impl Fingerprint {
         self.is_open
     }
 
-    pub fn fact(&self, name: &str) -> Option<&str> {
-        let fact = self.facts.iter().find(|fact| fact.name == name);
+    /// The load that the run put on its target, in words; `None` of another tool's result.
+    pub fn load(&self) -> Option<&str> {
+        self.fact(Topic::Load)
+    }
+
+    fn fact(&self, topic: Topic) -> Option<&str> {
+        let fact = self.facts.iter().find(|fact| fact.topic == topic);
         fact.map(|fact| fact.value.as_str())
     }
 }
 
 /// Every fact that differs between any two runs; `variants` are names with their runs' fingerprints.
 pub fn mismatches(variants: &[(String, Vec<Fingerprint>)]) -> Vec<Mismatch> {
-    let mut names: Vec<(&str, Effect)> = Vec::new();
+    let mut topics: Vec<(Topic, Effect)> = Vec::new();
     for fact in variants
         .iter()
         .flat_map(|(_, runs)| runs)
         .flat_map(|run| &run.facts)
     {
-        if !names.iter().any(|(name, _)| *name == fact.name) {
-            names.push((fact.name, fact.effect));
+        if !topics.iter().any(|(topic, _)| *topic == fact.topic) {
+            topics.push((fact.topic, fact.effect));
         }
     }
-    let mut found: Vec<Mismatch> = names
+    let mut found: Vec<Mismatch> = topics
         .into_iter()
-        .filter_map(|(name, effect)| of_fact(name, effect, variants))
+        .filter_map(|(topic, effect)| of_fact(topic, effect, variants))
         .collect();
     found.sort_by_key(|mismatch| std::cmp::Reverse(mismatch.effect));
     found
 }
 
 fn of_fact(
-    name: &str,
+    topic: Topic,
     effect: Effect,
     variants: &[(String, Vec<Fingerprint>)],
 ) -> Option<Mismatch> {
     let values: Vec<(String, Vec<String>)> = variants
         .iter()
         .map(|(variant, runs)| {
-            let mut said: Vec<String> = Vec::new();
+            let mut distinct: Vec<String> = Vec::new();
             for run in runs {
-                let value = run.fact(name).filter(|value| !value.is_empty());
+                let value = run.fact(topic).filter(|value| !value.is_empty());
                 let value = value.unwrap_or("not said").to_owned();
-                if !said.contains(&value) {
-                    said.push(value);
+                if !distinct.contains(&value) {
+                    distinct.push(value);
                 }
             }
-            (variant.clone(), said)
+            (variant.clone(), distinct)
         })
         .collect();
-    let all: Vec<&String> = values.iter().flat_map(|(_, said)| said).collect();
+    let all: Vec<&String> = values.iter().flat_map(|(_, distinct)| distinct).collect();
     if all.windows(2).all(|pair| pair[0] == pair[1]) {
         return None;
     }
-    let mixed = values.iter().find(|(_, said)| said.len() > 1);
+    let mixed = values.iter().find(|(_, distinct)| distinct.len() > 1);
     let (effect, says) = match mixed {
         // Runs of one variant are said to be alike.
         Some((variant, _)) if effect <= Effect::Confounds => (
@@ -200,7 +266,7 @@ fn of_fact(
             format!("it changes within {variant}, whose runs should be alike"),
         ),
         // Iterations may do other work, and another number of requests.
-        _ if name == SCRIPT => (
+        _ if topic == Topic::Script => (
             effect,
             "probably what is compared; rates and times are of requests, however many an iteration sends"
                 .to_owned(),
@@ -208,42 +274,52 @@ fn of_fact(
         _ => (effect, says(effect).to_owned()),
     };
     Some(Mismatch {
-        fact: name.to_owned(),
+        fact: topic.name().to_owned(),
         effect,
         values,
         says,
     })
 }
 
+fn headers(request: &Request) -> String {
+    let headers = request.headers.iter();
+    let headers: Vec<String> = headers.map(|(n, v)| format!("{n}: {v}")).collect();
+    headers.join(" · ")
+}
+
 /// The request of a URL. The lab chooses ports, and says itself in what variants differ; what it asks is looked at.
 fn made_by_url(header: &Header) -> String {
-    let request = &header.plan.request;
-    match &header.lab {
-        Some(lab) => {
-            let asked = match &header.script {
-                Some(script) => format!("script SHA-256 {}…", digits(&script.sha256)),
-                None => format!("{} {}", request.method, path(&request.url)),
+    let what = &header.test.what;
+    match (&header.lab, what) {
+        (Some(lab), _) => {
+            let asked = match (setup(header), what.request_line()) {
+                (Some(script), _) => format!("script SHA-256 {}…", digits(&script.sha256)),
+                (None, (method, url)) => format!("{method} {}", path(url)),
             };
             format!("variant {} of {}, {asked}", lab.variant, lab.experiment)
         }
-        None if request.is_script() => String::new(),
-        None => format!("{} {}", request.method, request.url),
+        (None, What::Script(_)) => String::new(),
+        (None, What::Url(_)) => what.to_string(),
     }
 }
 
 /// `shop.js, SHA-256 5f3a…`: the file's name, whatever the folder, and what was in it.
 fn script(header: &Header) -> String {
-    let request = &header.plan.request;
-    if !request.is_script() || header.lab.is_some() {
+    let script = header.test.script().filter(|_| header.lab.is_none());
+    let Some(script) = script else {
         return String::new();
-    }
-    let name = request.url.rsplit('/').next().unwrap_or_default();
-    match &header.script {
-        Some(script) => {
-            format!("{name}, SHA-256 {}…", digits(&script.sha256))
+    };
+    let name = script.name.rsplit('/').next().unwrap_or_default();
+    match &script.setup {
+        Some(setup) => {
+            format!("{name}, SHA-256 {}…", digits(&setup.sha256))
         }
         None => format!("{name}, content not recorded"),
     }
+}
+
+fn setup(header: &Header) -> Option<&ScriptSetup> {
+    header.test.script()?.setup.as_ref()
 }
 
 fn digits(sha256: &str) -> &str {
@@ -257,14 +333,14 @@ fn path(url: &str) -> &str {
 }
 
 fn script_options(header: &Header) -> String {
-    header.script.as_ref().map_or(String::new(), |script| {
+    setup(header).map_or(String::new(), |script| {
         pairs(script.options.iter().collect())
     })
 }
 
 /// Not of the lab, which fills in the ports that it chose.
 fn script_environment(header: &Header) -> String {
-    let script = header.script.as_ref().filter(|_| header.lab.is_none());
+    let script = setup(header).filter(|_| header.lab.is_none());
     script.map_or(String::new(), |script| {
         pairs(script.environment.iter().collect())
     })
@@ -280,14 +356,17 @@ fn pairs(named: Vec<(&String, &String)>) -> String {
 
 /// What the plan says, and of a script whose load changes its scenarios.
 fn load_of(header: &Header) -> String {
-    let plan = &header.plan;
-    match &header.script {
-        Some(script) if !script.scenarios.is_empty() => script.scenarios.join("; "),
-        _ => load(plan.load, plan.connections_max.get()),
+    match (setup(header), &header.test.how) {
+        (Some(script), _) if !script.scenarios.is_empty() => script.scenarios.join("; "),
+        (_, How::Set { load, .. }) => set_load(*load),
+        (_, How::Search { .. }) => {
+            let connections = header.test.generator.connections_max;
+            format!("a search with at most {connections} connections")
+        }
     }
 }
 
-fn load(load: Load, connections: u32) -> String {
+fn set_load(load: Load) -> String {
     match load {
         Load::Closed { in_flight } => format!("closed loop, {in_flight} in flight"),
         Load::Open { profile, arrivals } => {
@@ -301,15 +380,20 @@ fn load(load: Load, connections: u32) -> String {
             );
             format!("open loop, {rate}, {arrivals} arrivals")
         }
-        Load::Search => format!("a search with at most {connections} connections"),
     }
 }
 
-fn until(until: Option<Until>) -> String {
-    match until {
-        Some(Until::DurationNs(duration)) => duration.to_string(),
-        Some(Until::AttemptsCount(count)) => format!("{count} attempts"),
-        None => "as long as it takes".to_owned(),
+fn until(how: &How) -> String {
+    match how {
+        How::Set {
+            until: Some(Until::DurationNs(duration)),
+            ..
+        } => duration.to_string(),
+        How::Set {
+            until: Some(Until::AttemptsCount(count)),
+            ..
+        } => format!("{count} attempts"),
+        How::Set { until: None, .. } | How::Search { .. } => "as long as it takes".to_owned(),
     }
 }
 

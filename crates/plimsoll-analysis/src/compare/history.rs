@@ -4,10 +4,10 @@
 //! data" (2014): the split whose two sides differ most in energy distance; it counts if few
 //! shuffles of the same runs split as well. Then again within the parts.
 
+use plimsoll_base::random::Rng;
 use plimsoll_core::comparison::{
     Change, Figure, HISTORY_SCHEMA, History, Mismatch, Moment, Run, Scale, Standing,
 };
-use plimsoll_core::rng::Rng;
 use thiserror::Error;
 
 use super::effect::Shifts;
@@ -119,7 +119,7 @@ fn finite(moments: &[Moment], scale: Scale, remarks: &mut Vec<String>) -> Vec<f6
 
 /// The first index after a change, the parts beside it, and how rarely shuffles split as well.
 #[derive(Debug, Clone, PartialEq)]
-struct Point {
+struct ChangePoint {
     at: usize,
     /// Where the parts beside it begin and end.
     part: (usize, usize),
@@ -128,7 +128,7 @@ struct Point {
     p: f64,
 }
 
-fn changes(values: &[f64], seed: u64) -> Vec<Point> {
+fn changes(values: &[f64], seed: u64) -> Vec<ChangePoint> {
     let mut rng = Rng::new(seed, 3);
     let mut bounds = vec![0, values.len()];
     let mut found: Vec<(usize, f64)> = Vec::new();
@@ -157,7 +157,7 @@ fn changes(values: &[f64], seed: u64) -> Vec<Point> {
             let place = bounds.partition_point(|bound| *bound < at);
             let part = (bounds[place - 1], bounds[place + 1]);
             let within = location(values, part, at, &mut rng);
-            Point {
+            ChangePoint {
                 at,
                 part,
                 within,
@@ -182,7 +182,7 @@ fn best_of_parts(values: &[f64], bounds: &[usize]) -> Option<(usize, f64)> {
 /// any later run, greatest over both: without the second choice a change that is taken back hides.
 fn best_split(values: &[f64]) -> Option<(usize, f64)> {
     let count = values.len();
-    let sums = Distances::of(values);
+    let sums = Distances::new(values);
     let mut best: Option<(usize, f64)> = None;
     for split in PART_LEAST..=count.checked_sub(PART_LEAST)? {
         let left = sums.within(0, split);
@@ -208,7 +208,7 @@ struct Distances {
 }
 
 impl Distances {
-    fn of(values: &[f64]) -> Self {
+    fn new(values: &[f64]) -> Self {
         let side = values.len() + 1;
         let mut sums = vec![0.0; side * side];
         for (i, one) in values.iter().enumerate() {
@@ -259,7 +259,7 @@ fn location(
     (bound(cut).min(at), bound(last).max(at))
 }
 
-fn change(point: &Point, values: &[f64], moments: &[Moment], figure: Figure) -> Change {
+fn change(point: &ChangePoint, values: &[f64], moments: &[Moment], figure: Figure) -> Change {
     let (from, to) = point.part;
     let shift = Shifts::between(&values[from..point.at], &values[point.at..to]).estimate();
     let name = |index: usize| {

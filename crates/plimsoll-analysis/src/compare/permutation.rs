@@ -3,8 +3,8 @@
 //! Ranks, because a percentile may be infinite, one bad run must not decide, and because the
 //! interval of the Hodges–Lehmann estimate is the same test read the other way round.
 
+use plimsoll_base::random::Rng;
 use plimsoll_core::comparison::{Design, Method};
-use plimsoll_core::rng::Rng;
 
 /// Up to so many pairs, or runs of both variants together, every case is counted.
 const PAIRS_MAX: usize = 200;
@@ -38,6 +38,8 @@ pub(super) fn sign_flip(differences: &[f64], seed: u64) -> P {
     let positive = ranks.iter().zip(ups).filter(|(_, up)| *up);
     let seen = distance(positive.map(|(rank, _)| *rank).sum());
     if ranks.len() <= PAIRS_MAX {
+        // P(W = s), W being the sum of the ranks with a plus. Each rank r has one with chance ½, whatever the others have:
+        // P(s) becomes ½·P(s) + ½·P(s − r). From the largest s down, so that P(s − r) is still that without r.
         let mut chances = vec![0.0; total + 1];
         if let Some(none) = chances.first_mut() {
             *none = 1.0;
@@ -61,7 +63,7 @@ pub(super) fn sign_flip(differences: &[f64], seed: u64) -> P {
 ///
 /// Four against four without overlap: 2 ÷ 70 = 0.0286; three against three: 2 ÷ 20 = 0.1.
 pub(super) fn relabel(a: &[f64], b: &[f64], seed: u64) -> P {
-    let labels = Labels::of(a, b);
+    let labels = Labels::new(a, b);
     if a.len() + b.len() <= RUNS_MAX {
         labels.counted()
     } else {
@@ -78,7 +80,7 @@ struct Labels {
 }
 
 impl Labels {
-    fn of(a: &[f64], b: &[f64]) -> Self {
+    fn new(a: &[f64], b: &[f64]) -> Self {
         let all: Vec<f64> = a.iter().chain(b).copied().collect();
         let ranks = doubled_ranks(&all);
         let mut labels = Self {
@@ -116,11 +118,15 @@ impl Labels {
 }
 
 /// Chance of every sum of `chosen` of the ranks, all choices being alike.
+///
+/// With c(j, s) ways to choose j ranks of sum s, one more rank r gives c(j, s) + c(j − 1, s − r); divided by all ways in the
+/// end. Two of 1, 2, 3: sums 3, 4 and 5, a third each.
 fn chances_of_sums(ranks: &[usize], chosen: usize) -> Vec<f64> {
     let total: usize = ranks.iter().sum();
     let mut ways = vec![vec![0.0; total + 1]; chosen + 1];
     ways[0][0] = 1.0;
     for &rank in ranks {
+        // More before fewer: a rank is chosen once.
         for taken in (1..=chosen).rev() {
             let (fewer, more) = ways.split_at_mut(taken);
             if let (Some(fewer), Some(more)) = (fewer.last(), more.first_mut()) {
@@ -225,6 +231,7 @@ pub(super) fn beyond(
             chances_of_sums(&ranks, b).split_off(b * (b + 1) / 2)
         }
     };
+    // The largest k with P(W ≤ k) ≤ (1 − coverage) ÷ 2; both tails are alike.
     let tail = (1.0 - coverage) / 2.0;
     let (mut sum, mut found) = (0.0, None);
     for (beyond, chance) in chances.iter().enumerate() {
@@ -238,7 +245,8 @@ pub(super) fn beyond(
     found
 }
 
-/// Holm's step-down correction (1979), in the order given.
+/// Holm's step-down correction (1979), in the order given: the i-th smallest of m (from 0) becomes the largest of
+/// (m − i)·p so far, at most 1. 0.01, 0.04, 0.03: 0.03, 0.06, 0.06.
 pub(super) fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|&one, &other| p[one].total_cmp(&p[other]));
@@ -285,7 +293,7 @@ mod tests {
         assert!((counted.value - drawn.value).abs() < 0.02);
         let a: Vec<f64> = (0..20).map(|n| f64::from(n * 37 % 101)).collect();
         let b: Vec<f64> = (0..25).map(|n| f64::from(n * 53 % 97) + 12.0).collect();
-        let labels = Labels::of(&a, &b);
+        let labels = Labels::new(&a, &b);
         let (counted, drawn) = (labels.counted().value, labels.drawn(1).value);
         assert!((counted - drawn).abs() < 0.012, "{counted} {drawn}");
         assert!((0.01..0.9).contains(&counted), "{counted}");

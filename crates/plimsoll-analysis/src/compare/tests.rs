@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_base::random::Rng;
 use plimsoll_core::comparison::{Effect, Method, Run};
-use plimsoll_core::rng::Rng;
 use proptest::prelude::*;
 
 use super::*;

@@ -9,9 +9,8 @@ use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Advice, Cause, Confidence, Limit, NextLimit};
 
 use super::case::Case;
-use super::cause::base_response;
-use super::level::Level;
 use super::saturation::Sign;
+use crate::facts::level::Level;
 
 /// Retries may add this share to the load (G.5).
 const RETRY_BUDGET: f64 = 0.1;
@@ -135,7 +134,7 @@ fn slots(case: &Case, peak: f64) -> Option<Advice> {
 
 /// G.1: Xmax × R₀ in flight fill the system; twice that leaves room for variance.
 fn in_flight_cap(case: &Case) -> Option<Advice> {
-    let response = base_response(case)?;
+    let response = case.base_response()?;
     let knee = (case.saturation.peak * response).ceil().max(1.0);
     Some(Advice {
         action: format!("in-flight limit {knee:.0} to {:.0}", 2.0 * knee),
@@ -150,7 +149,7 @@ fn in_flight_cap(case: &Case) -> Option<Advice> {
 
 /// G.3: what is queued must still be answered within the bound: K ≤ 0.8·X·T.
 fn queue_bound(case: &Case, record: &Record) -> Option<Advice> {
-    let bound = record.header.plan.objectives.as_ref()?.longest_bound()?;
+    let bound = record.header.test.objectives()?.longest_bound()?;
     let length = (0.8 * case.saturation.peak * bound.as_secs_f64()).floor();
     (length >= 1.0).then(|| Advice {
         action: format!("bound the queue at {length:.0} and refuse above it at once"),

@@ -4,12 +4,16 @@ use std::collections::BTreeSet;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::record::{HostSample, Observation, Record, Seen, TierSetup};
-use plimsoll_core::verdict::{Cause, Evidence, Found};
+use plimsoll_core::statistics::{Line, median, ratio};
+use plimsoll_core::verdict::Found;
 
-use super::gauges::{Gauges, gauges};
-use super::level::{Level, WindowFacts, ratio};
 use super::saturation::Saturation;
-use super::tick::{Tick, TierFacts, median, tier_facts};
+use crate::facts::gauges::{Gauges, gauges};
+use crate::facts::level::{Level, WindowFacts};
+use crate::facts::tick::{ThreadFacts, Tick, TierFacts, TierTick, tier_facts};
+
+/// Share of a process' time from which one thread is all of it; medians of the two are compared, hence the room.
+const ALONE: f64 = 0.85;
 
 /// A tier where the system had given way, and where it had room.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +33,11 @@ impl Tier {
     /// It was looked at where the system had given way, and had no processor to spare.
     pub(super) fn is_filled(&self) -> bool {
         self.high.ticks > 0 && !self.high.has_idle_processor()
+    }
+
+    /// One thread does the tier's work.
+    pub(super) fn works_alone(&self, thread: &ThreadFacts) -> bool {
+        self.high.run > 0.0 && thread.run >= ALONE * self.high.run
     }
 }
 
@@ -57,42 +66,6 @@ pub(super) struct Case<'a> {
     pub(super) tiers: Vec<Tier>,
     pub(super) host_high: HostFacts,
     pub(super) host_low: HostFacts,
-}
-
-/// A cause with what speaks for it.
-#[derive(Debug, Clone)]
-pub(super) struct Finding {
-    pub(super) cause: Cause,
-    pub(super) tier: Option<String>,
-    pub(super) process: Option<String>,
-    pub(super) ceiling: Option<f64>,
-    pub(super) evidence: Vec<Evidence>,
-}
-
-impl Finding {
-    pub(super) fn of(cause: Cause, tier: &Tier) -> Self {
-        let thread = tier.high.thread.as_ref();
-        Self {
-            cause,
-            tier: (!tier.name.is_empty()).then(|| tier.name.clone()),
-            process: thread.map(|t| format!("{} (pid {})", t.process, t.pid)),
-            ceiling: None,
-            evidence: Vec::new(),
-        }
-    }
-
-    /// Adds a figure; lines of the same signal count once.
-    pub(super) fn signal(&mut self, signal: &str, text: String) {
-        self.evidence.push(Evidence {
-            signal: signal.to_owned(),
-            text,
-        });
-    }
-
-    pub(super) fn signals(&self) -> usize {
-        let names: BTreeSet<&str> = self.evidence.iter().map(|e| e.signal.as_str()).collect();
-        names.len()
-    }
 }
 
 impl<'a> Case<'a> {
@@ -274,7 +247,33 @@ impl<'a> Case<'a> {
             let mean = shares.iter().sum::<f64>() / shares.len() as f64;
             points.push((level.answered, mean));
         }
-        slope(&points)
+        demand_of(&points)
+    }
+
+    /// Processor seconds per answer, all threads of the tier together.
+    pub(super) fn processor_demand(&self, tier: &Tier) -> Option<f64> {
+        let run = |at: &TierTick| -> f64 {
+            let each = at.processes.iter().map(|process| {
+                let threads = process.threads.iter().map(|t| t.run_ns.as_secs_f64());
+                threads.sum::<f64>() + process.others.run_ns.as_secs_f64()
+            });
+            each.sum()
+        };
+        self.demand(&|tick| {
+            let at = tick.tiers.get(tier.name.as_str())?;
+            (!at.processes.is_empty()).then(|| run(at))
+        })
+    }
+
+    /// Seconds of one thread per answer.
+    pub(super) fn thread_demand(&self, tier: &Tier, thread: &ThreadFacts) -> Option<f64> {
+        self.demand(&|tick| {
+            let at = tick.tiers.get(tier.name.as_str())?;
+            let process = at.processes.iter().find(|p| p.pid == thread.pid)?;
+            // By name: a record keeps no thread number in its summary, and a pool's threads share one.
+            let same = process.threads.iter().filter(|t| t.name == thread.thread);
+            same.map(|t| t.run_ns.as_secs_f64()).reduce(f64::max)
+        })
     }
 
     /// A closed loop below its knee measures the pure service time; else the lowest level does.
@@ -282,26 +281,23 @@ impl<'a> Case<'a> {
         let times = self.low().filter_map(Level::served_service);
         times.map(Nanos::as_secs_f64).reduce(f64::min)
     }
+
+    /// The same by the clients' clock, with the wait for a connection.
+    pub(super) fn base_response(&self) -> Option<f64> {
+        let times = self.low().filter_map(Level::served_response);
+        times.map(Nanos::as_secs_f64).reduce(f64::min)
+    }
 }
 
 /// Slope of a line through the points where their rates differ enough, else the ratio of the last.
-fn slope(points: &[(f64, f64)]) -> Option<f64> {
+fn demand_of(points: &[(f64, f64)]) -> Option<f64> {
     let highest = points.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let lowest = points.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
     let plain = ratio(highest.1, highest.0);
     if points.len() < 3 || lowest > 0.6 * highest.0 {
         return (plain > 0.0).then_some(plain);
     }
-    let count = points.len() as f64;
-    let (mean_x, mean_y) = points
-        .iter()
-        .fold((0.0, 0.0), |(x, y), p| (x + p.0 / count, y + p.1 / count));
-    let (mut covariance, mut variance) = (0.0, 0.0);
-    for (x, y) in points {
-        covariance += (x - mean_x) * (y - mean_y);
-        variance += (x - mean_x) * (x - mean_x);
-    }
-    let slope = ratio(covariance, variance);
+    let slope = Line::through(points.iter().copied()).map_or(0.0, |line| line.slope);
     // An intercept explains an idle floor, not half of the work.
     let sane = slope > 0.5 * plain && slope < 1.5 * plain;
     let best = if sane { slope } else { plain };
@@ -374,16 +370,16 @@ fn host_facts(ticks: &[&Tick]) -> HostFacts {
 
 #[cfg(test)]
 mod tests {
-    use super::slope;
+    use super::demand_of;
 
     #[test]
     fn demand_is_the_slope_over_levels() {
         // 2 ms per request above an idle floor of 4 %: 0.24, 0.44, 0.84 at 100, 200, 400 per second.
         let points = [(100.0, 0.24), (200.0, 0.44), (400.0, 0.84)];
-        assert!((slope(&points).unwrap() - 0.002).abs() < 1e-9);
+        assert!((demand_of(&points).unwrap() - 0.002).abs() < 1e-9);
         // Two levels: the plain ratio at the higher one.
-        assert!((slope(&points[1..]).unwrap() - 0.0021).abs() < 1e-9);
-        assert_eq!(slope(&[]), None);
-        assert_eq!(slope(&[(100.0, 0.0)]), None);
+        assert!((demand_of(&points[1..]).unwrap() - 0.0021).abs() < 1e-9);
+        assert_eq!(demand_of(&[]), None);
+        assert_eq!(demand_of(&[(100.0, 0.0)]), None);
     }
 }

@@ -5,11 +5,8 @@ mod processor;
 mod refusal;
 mod waiting;
 
-pub(super) use processor::{base_response, is_alone, processor_demand};
-pub(super) use refusal::NO_ANSWER;
-pub(super) use waiting::{GIVEN_UP, given_up};
-
-use super::case::{Case, Finding, Tier};
+use super::case::{Case, Tier};
+use super::finding::Finding;
 
 /// Findings in the order of the decision procedure. More specific discriminators come first: a full
 /// processor under a quota is the quota, a thread that collects garbage is memory.
@@ -39,9 +36,4 @@ fn of_tier(case: &Case, tier: &Tier) -> Vec<Finding> {
     found.extend(backlog::disk(case, tier));
     found.extend(waiting::pool(case, tier));
     found
-}
-
-/// `97 %`.
-pub(in crate::explain) fn percent(ratio: f64) -> String {
-    format!("{:.0} %", ratio * 100.0)
 }

@@ -2,12 +2,12 @@
 
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::{LabSetup, Record, TierSetup};
-use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::{Cause, Confidence, Evidence, Limit};
+use plimsoll_core::statistics::ratio;
+use plimsoll_core::units::{percent, three_digits};
+use plimsoll_core::verdict::{Cause, Confidence, Evidence, Limit, Signal};
 
-use super::cause::percent;
-use super::level::{Level, levels, ratio};
 use super::saturation::peak;
+use crate::facts::level::{Level, NO_ANSWER, levels};
 
 /// A predicted rate that is met within this share confirms the cause (D.3 step 6).
 const RATE_WITHIN: f64 = 0.15;
@@ -167,7 +167,7 @@ pub fn confirm(limit: &Limit, before: &Record, after: &Record) -> Option<Limit> 
         Follows::Not => limit.confidence = Confidence::Suspected,
     }
     limit.evidence.push(Evidence {
-        signal: "experiment".to_owned(),
+        signal: Signal::Experiment,
         text: format!("{moved} in variant {}: {text}", is.variant),
     });
     Some(limit)
@@ -176,7 +176,7 @@ pub fn confirm(limit: &Limit, before: &Record, after: &Record) -> Option<Limit> 
 /// The failures that a limit of this cause produces.
 fn failures_of(cause: Cause) -> &'static [Outcome] {
     match cause {
-        Cause::ConnectionSlots => &super::cause::NO_ANSWER,
+        Cause::ConnectionSlots => &NO_ANSWER,
         Cause::Pool => &[Outcome::Http5xx, Outcome::Shed, Outcome::Timeout],
         _ => &[],
     }

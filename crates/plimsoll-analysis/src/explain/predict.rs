@@ -1,14 +1,14 @@
 //! What a variant with other shares should carry, from a run of its base: the utilisation law, before it is measured.
 
 use plimsoll_core::record::Record;
+use plimsoll_core::statistics::ratio;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::Found;
 
 use super::case::{Case, Tier};
-use super::cause::is_alone;
-use super::level::{Level, levels, ratio};
 use super::saturation::saturation;
-use super::tick::ticks;
+use crate::facts::level::{Level, levels};
+use crate::facts::tick::ticks;
 
 /// A resource used so far was full: what it took is what it had, and its demand follows from that.
 const FULL: f64 = 0.8;
@@ -141,7 +141,7 @@ fn uses(case: &Case, record: &Record, planned: &[PlannedTier]) -> Result<Vec<Use
             .high
             .thread
             .as_ref()
-            .is_some_and(|t| is_alone(t, first));
+            .is_some_and(|t| first.works_alone(t));
         // A process that works with one thread has one core at most, whatever its share.
         let cap = |cores: Option<f64>| {
             let given = cores.unwrap_or(first.high.cores);

@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::ThreadState;
-use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::{Cause, Limit, NextLimit, Resource};
+use plimsoll_core::statistics::ratio;
+use plimsoll_core::units::{percent, three_digits};
+use plimsoll_core::verdict::{Cause, Limit, NextLimit, Resource, ResourceKind};
 use plimsoll_core::{Histogram, Nanos};
 
 use super::case::{Case, Tier};
-use super::cause::percent;
-use super::gauges::Gauge;
-use super::level::{Level, ratio};
-use super::tick::Tick;
+use crate::facts::gauges::Gauge;
+use crate::facts::level::Level;
 
 /// A resource used less than this says nothing about where it would be full.
 const NOTICEABLE: f64 = 0.02;
@@ -28,15 +27,12 @@ pub(super) fn resources(case: &Case) -> Vec<Resource> {
 fn of_tier(case: &Case, tier: &Tier) -> Vec<Resource> {
     let mut found = Vec::new();
     if let Some(thread) = &tier.high.thread {
-        let demand = case.demand(&|tick: &Tick| {
-            let at = tick.tiers.get(tier.name.as_str())?;
-            let process = at.processes.iter().find(|p| p.pid == thread.pid)?;
-            let same = process.threads.iter().filter(|t| t.name == thread.thread);
-            same.map(|t| t.run_ns.as_secs_f64()).reduce(f64::max)
-        });
+        let demand = case.thread_demand(tier, thread);
         found.push(Resource {
             tier: tier.name.clone(),
+            resource_kind: ResourceKind::Thread,
             resource: format!("thread {}", thread.thread),
+            size: None,
             run_ratio: thread.run.min(1.0),
             wait_ratio: thread.wait.min(1.0),
             demand_seconds: demand,
@@ -45,14 +41,16 @@ fn of_tier(case: &Case, tier: &Tier) -> Vec<Resource> {
     }
     if tier.high.ticks > 0 && tier.high.capacity() > 0.0 {
         let capacity = tier.high.capacity();
-        let demand = super::cause::processor_demand(case, tier);
+        let demand = case.processor_demand(tier);
         found.push(Resource {
             tier: tier.name.clone(),
+            resource_kind: ResourceKind::Processors,
             resource: if tier.high.quota.is_some() {
                 "processor quota".to_owned()
             } else {
                 "processors".to_owned()
             },
+            size: None,
             run_ratio: ratio(tier.high.run, capacity),
             wait_ratio: ratio(tier.high.wait, capacity),
             demand_seconds: demand,
@@ -73,14 +71,17 @@ fn pool(case: &Case, tier: &Tier) -> Option<Resource> {
         let values = at.metrics.iter().flat_map(|sample| &sample.values);
         let in_use = values
             .filter(|(name, _)| {
-                super::gauges::recognise(name).is_some_and(|(gauge, _)| gauge == Gauge::PoolInUse)
+                crate::facts::gauges::recognise(name)
+                    .is_some_and(|(gauge, _)| gauge == Gauge::PoolInUse)
             })
             .map(|(_, value)| value * tick.seconds);
         in_use.reduce(|a, b| a + b)
     });
     Some(Resource {
         tier: tier.name.clone(),
+        resource_kind: ResourceKind::Pool,
         resource: format!("pool of {size}"),
+        size: Some(size),
         run_ratio: ratio(used, size).min(1.0),
         wait_ratio: 0.0,
         demand_seconds: demand,
@@ -103,7 +104,9 @@ fn disk(case: &Case, tier: &Tier) -> Option<Resource> {
     });
     Some(Resource {
         tier: tier.name.clone(),
+        resource_kind: ResourceKind::Disk,
         resource: "disk".to_owned(),
+        size: None,
         run_ratio: waiting.min(1.0),
         wait_ratio: 0.0,
         demand_seconds: demand,
@@ -134,7 +137,7 @@ pub(super) fn next_limit(
         .filter(|resource| {
             let is_named =
                 matches!(limit.cause, Cause::PinnedThread | Cause::EventLoop) && of_limit(resource);
-            !(is_named && resource.resource.starts_with("thread "))
+            !(is_named && resource.resource_kind == ResourceKind::Thread)
         })
         .filter_map(|resource| {
             Some(NextLimit {

@@ -3,15 +3,12 @@
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::verdict::LevelState;
 
-use super::level::{Level, served_response};
+use crate::facts::level::Level;
 
 /// An open level keeps up when this share of what was due came back ok within its time.
 const KEEPS_UP: f64 = 0.93;
 /// Doubling the in-flight of a closed loop below the knee nearly doubles its rate.
 const GAIN_BELOW_KNEE: f64 = 1.15;
-/// In-flight that grows by more than this share of the arrivals is a queue without end
-/// (capacity-science B.3).
-const GROWTH: f64 = 0.03;
 const FAILED: f64 = 0.01;
 const FAILED_COUNT: u64 = 20;
 /// A level this clean is not failing.
@@ -148,11 +145,9 @@ fn is_clean(level: &Level) -> bool {
 
 fn falls_behind(level: &Level) -> bool {
     let missing = level.offered - level.served;
-    let queue = level.growth / level.seconds().max(1.0);
     level.closed.is_none()
         && level.tally.attempts() >= FAILED_COUNT
-        && (missing > (1.0 - KEEPS_UP) * level.offered
-            || (queue > GROWTH * level.offered && level.growth > 10.0))
+        && (missing > (1.0 - KEEPS_UP) * level.offered || level.queue_grows)
 }
 
 fn has_failures(level: &Level) -> bool {
@@ -211,7 +206,7 @@ fn low(levels: &[Level], high: &[usize], peak: f64) -> Vec<usize> {
 /// A closed loop of at least four whose mean is at least twice its fastest hundredth.
 fn queues(levels: &[Level]) -> bool {
     levels.first().is_some_and(|level| {
-        let answers = served_response(&level.tally);
+        let answers = level.tally.served_response();
         let fast = answers.quantile(0.01).unwrap_or_default();
         let mean = answers.mean().unwrap_or_default();
         level.closed.is_some_and(|n| n >= 4) && fast.0 > 0 && mean.0 >= 2 * fast.0

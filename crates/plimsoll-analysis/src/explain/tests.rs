@@ -3,6 +3,7 @@
 pub(super) mod build;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use build::{OkTime, Service, ThreadLoad, search};
 use plimsoll_core::Nanos;
@@ -12,7 +13,8 @@ use plimsoll_core::record::{
     ThreadState, TierSetup,
 };
 use plimsoll_core::step::StepLoad;
-use plimsoll_core::verdict::{Bounds, Cause, Confidence, Found};
+use plimsoll_core::test::{How, Load};
+use plimsoll_core::verdict::{Bounds, Cause, Confidence, Found, Signal};
 
 use super::{Explanation, explain};
 
@@ -264,10 +266,10 @@ fn a_small_pool_and_its_twin() {
         .limit
         .evidence
         .iter()
-        .map(|e| e.signal.as_str())
+        .map(|e| &e.signal)
         .collect();
     assert!(
-        signals.contains(&"wait timeout") && signals.contains(&"little"),
+        signals.contains(&&Signal::WaitTimeout) && signals.contains(&&Signal::Little),
         "{signals:?}"
     );
     // 1.5 × 500/s × 20 ms = 15 in use, plus √15.
@@ -469,7 +471,7 @@ fn behind_a_proxy_the_cause_keeps_its_own_name() {
             .limit
             .evidence
             .iter()
-            .any(|e| e.signal == "proxy log")
+            .any(|e| e.signal == Signal::ProxyLog)
     );
 }
 
@@ -755,7 +757,9 @@ fn closed_loops_that_break_the_objective_have_given_way() {
     // 64 in flight, all of them later than 250 ms.
     record.levels.retain(|level| level.step.level == 7);
     is(&record, Cause::PinnedThread, Confidence::Suspected);
-    record.header.plan.objectives = None;
+    record.header.test.how = How::endless(Load::Closed {
+        in_flight: NonZeroU32::MIN,
+    });
     assert_eq!(explained(&record).limit.cause, Cause::NotReached);
 }
 

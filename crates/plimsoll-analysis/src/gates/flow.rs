@@ -194,7 +194,7 @@ fn first_half(case: Case<'_>) -> Option<f64> {
 
 /// Gate 4: Concurrency on the wire against what was configured, and against what the target's listener saw.
 pub(super) fn wire(case: Case<'_>) -> Gate {
-    if case.record.header.plan.request.is_script() {
+    if case.record.header.test.is_script() {
         let compared = "mean in flight against the configured connections";
         let result = gate(
             4,

@@ -18,8 +18,9 @@ const TIME_WAIT_SECONDS: f64 = 60.0;
 /// Gate 10: Limits on the path that are known, against the most that was in flight.
 pub(super) fn path(case: Case<'_>) -> Gate {
     let name = "Limits on the path";
-    let plan = &case.record.header.plan;
-    let (what, compared) = if plan.streams_per_connection.is_some() {
+    let test = &case.record.header.test;
+    let streams = test.streams();
+    let (what, compared) = if streams.is_some() {
         ("streams", "streams open against the generator's limit")
     } else {
         (
@@ -27,12 +28,12 @@ pub(super) fn path(case: Case<'_>) -> Gate {
             "connections open against the generator's limit",
         )
     };
-    let most_open = |w: &plimsoll_core::Window| match plan.streams_per_connection {
+    let most_open = |w: &plimsoll_core::Window| match streams {
         Some(_) => w.wire_max,
         None => u64::from(w.health.connections_open),
     };
     let open = case.windows().map(most_open).max().unwrap_or(0);
-    let limit = u64::from(plan.in_flight_max().get());
+    let limit = u64::from(test.in_flight_max().get());
     let open_model = case
         .load()
         .is_some_and(|load| matches!(load, plimsoll_core::step::StepLoad::Open { .. }));
@@ -46,7 +47,7 @@ pub(super) fn path(case: Case<'_>) -> Gate {
     notes.extend(ports(case));
     notes.extend(listeners(case));
     notes.extend(declared(case));
-    let rooms = rooms::of(case);
+    let rooms = rooms::nearly_full(case);
     notes.extend(rooms.near);
     let state = if notes.is_empty() {
         GateState::Pass
@@ -56,7 +57,7 @@ pub(super) fn path(case: Case<'_>) -> Gate {
     let result = gate(10, name, state, compared);
     let result = with_figures(result, open.to_string(), limit.to_string(), "80 %");
     if notes.is_empty() {
-        let timeout = case.record.header.plan.timeout_ns;
+        let timeout = test.generator.timeout;
         let mut notes = rooms.unseen;
         notes.push(format!(
             "client timeout {timeout}; keep the server's own timeouts below it"

@@ -1,21 +1,19 @@
 //! Gates 5 to 8: is the quoted level steady, ours clean, its failures named, its figures fit to quote?
 
 use plimsoll_core::health::{self, Condition, Loop};
+use plimsoll_core::judge::{DRIFT_RATIO, GROWTH_RATIO, Growth};
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Gate, GateState};
-use plimsoll_core::window::Window;
 use plimsoll_core::{Nanos, Outcome};
 
+use crate::facts::level::users_vary;
 use crate::steal;
 
-use super::{Case, deviation, gate, levels_of, users_vary, with_figures, with_note};
+use super::{Case, deviation, gate, levels_of, with_figures, with_note};
 
-/// Growth of in-flight that makes a level unstable, as a share of its arrivals (B.3).
-const GROWTH_RATIO: f64 = 0.03;
-/// Drift of the repeated first level that is noted, and that voids the order of levels (B.3).
-const DRIFT_NOTED: f64 = 0.05;
+/// Drift of the repeated first level that voids the order of levels (B.3).
 const DRIFT_VOIDS: f64 = 0.25;
 /// Fewer tell no median: of ten exponential times its standard deviation is a third.
 const DRIFT_ATTEMPTS: u64 = 100;
@@ -37,16 +35,14 @@ pub(super) fn steady(case: Case<'_>) -> Gate {
         return drift;
     }
     let compared = "growth of in-flight against arrivals";
-    let windows: Vec<&Window> = case.windows().collect();
-    if windows.len() < 4 {
+    let in_flight: Vec<f64> = case.windows().map(|w| w.in_flight_mean).collect();
+    let arrivals: u64 = case.windows().map(|window| window.due_count).sum();
+    let Some(growth) = Growth::over_windows(&in_flight, arrivals) else {
         let result = gate(5, name, GateState::Unknown, compared);
         return with_note(result, "fewer than 4 s: run longer to see a trend");
-    }
-    let arrivals: u64 = windows.iter().map(|window| window.due_count).sum();
-    let growth = slope(&windows) * windows.len() as f64;
-    let ratio = growth / arrivals.max(1) as f64;
+    };
     let open = matches!(case.load(), Some(StepLoad::Open { .. }));
-    let state = if open && ratio > GROWTH_RATIO {
+    let state = if open && growth.exceeds() {
         GateState::Warning
     } else {
         GateState::Pass
@@ -54,9 +50,9 @@ pub(super) fn steady(case: Case<'_>) -> Gate {
     let result = gate(5, name, state, compared);
     let result = with_figures(
         result,
-        three_digits(growth.max(0.0)),
-        arrivals.to_string(),
-        "3 %",
+        three_digits(growth.count.max(0.0)),
+        growth.arrivals.to_string(),
+        &format!("{} %", GROWTH_RATIO * 100.0),
     );
     if state == GateState::Pass {
         return result;
@@ -65,24 +61,6 @@ pub(super) fn steady(case: Case<'_>) -> Gate {
         result,
         "more arrives than is answered: the percentiles depend on how long the run is; lower the rate, or use find",
     )
-}
-
-/// Least-squares slope of in-flight at the window ends, per window.
-fn slope(windows: &[&Window]) -> f64 {
-    let n = windows.len() as f64;
-    let mean_x = (n - 1.0) / 2.0;
-    let mean_y = windows
-        .iter()
-        .map(|window| window.in_flight_end as f64)
-        .sum::<f64>()
-        / n;
-    let (mut above, mut below) = (0.0, 0.0);
-    for (index, window) in windows.iter().enumerate() {
-        let x = index as f64 - mean_x;
-        above += x * (window.in_flight_end as f64 - mean_y);
-        below += x * x;
-    }
-    above / below
 }
 
 /// The median service time of the first level against its repetition at the end of a search.
@@ -104,7 +82,7 @@ fn drift(case: Case<'_>) -> Option<Gate> {
     let (before, after) = (median(first)?, median(repeated)?);
     let off = deviation(after, before);
     // A tenth of a millisecond is the scheduler's, whatever share of the median it is.
-    let state = if off < DRIFT_NOTED || (after - before).abs() < 0.1 {
+    let state = if off < DRIFT_RATIO || (after - before).abs() < 0.1 {
         GateState::Pass
     } else if off < DRIFT_VOIDS {
         GateState::Warning
@@ -237,7 +215,7 @@ pub(super) fn mean_and_ramps(case: Case<'_>) -> Gate {
     let compared = "mean response time of ok answers against the p95 over attempts";
     let tally = case.tally();
     if case.is_ramp() {
-        let judged = case.record.header.plan.objectives.is_some();
+        let judged = case.record.header.test.objectives().is_some();
         let state = if judged {
             GateState::Fail
         } else {

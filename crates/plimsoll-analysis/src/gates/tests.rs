@@ -3,12 +3,12 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::objective::Objectives;
-use plimsoll_core::plan::{Load, Plan, Request, Until};
 use plimsoll_core::record::{
     After, Header, HostSample, LevelStart, Line, Machine, Observation, SCHEMA, Seen,
 };
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::Step;
+use plimsoll_core::test::{Generator, How, Load, Request, Test, Until};
 use plimsoll_core::window::Health;
 use plimsoll_core::{Nanos, Outcome};
 
@@ -18,24 +18,25 @@ use plimsoll_core::verdict::Judgement;
 
 const RATE: u64 = 1000;
 
-fn plan(load: Load) -> Plan {
-    Plan {
-        request: Request {
-            method: "GET".into(),
-            url: "http://127.0.0.1:1/".into(),
-            headers: vec![],
-            body: vec![],
+fn test(load: Load) -> Test {
+    Test {
+        what: Request::get("http://127.0.0.1:1/").into(),
+        how: How::Set {
+            load,
+            until: Some(Until::AttemptsCount(NonZeroU64::MIN)),
+            objectives: Some(Objectives::parse("p99<250ms,errors<1%").unwrap()),
         },
-        load,
-        until: Some(Until::AttemptsCount(NonZeroU64::MIN)),
-        connections_max: NonZeroU32::new(100).unwrap(),
-        workers: NonZeroU32::MIN,
-        timeout_ns: Nanos::from_secs(1),
-        keepalive: true,
-        streams_per_connection: None,
-        insecure: false,
-        objectives: Some(Objectives::parse("p99<250ms,errors<1%").unwrap()),
-        seed: 1,
+        generator: Generator {
+            connections_max: NonZeroU32::new(100).unwrap(),
+            timeout: Nanos::from_secs(1),
+            ..Generator::default()
+        },
+    }
+}
+
+fn set_objectives(record: &mut Record, slo: Option<&str>) {
+    if let How::Set { objectives, .. } = &mut record.header.test.how {
+        *objectives = slo.map(|slo| Objectives::parse(slo).unwrap());
     }
 }
 
@@ -46,15 +47,13 @@ fn record_with(profile: RateProfile) -> Record {
     };
     let header = Header {
         schema: SCHEMA.into(),
-        command: "run".into(),
-        plan: plan(load),
+        test: test(load),
         started_at: String::new(),
         machine: Machine::default(),
         plimsoll_version: String::new(),
         title: String::new(),
         note: String::new(),
         lab: None,
-        script: None,
     };
     let mut record = Record::new(header);
     let load = StepLoad::Open {
@@ -215,6 +214,7 @@ fn growing_in_flight_is_not_steady() {
     let mut record = clean();
     for (index, window) in record.windows.iter_mut().enumerate() {
         window.in_flight_end = 100 * index as u64;
+        window.in_flight_mean = 100.0 * index as f64;
     }
     assert_eq!(state_of(&record, 5).0, GateState::Warning);
 }
@@ -266,7 +266,7 @@ fn a_ramp_has_no_percentile_to_judge() {
         record.push(Line::Window(window(second)));
     }
     assert_eq!(state_of(&record, 8).0, GateState::Fail);
-    record.header.plan.objectives = None;
+    set_objectives(&mut record, None);
     assert_eq!(state_of(&record, 8).0, GateState::Warning);
 }
 
@@ -324,7 +324,7 @@ fn declared_limits_are_held_against_what_was_on_the_wire() {
 #[test]
 fn too_few_attempts_decide_nothing() {
     let mut record = clean();
-    record.header.plan.objectives = Some(Objectives::parse("errors<0.01%").unwrap());
+    set_objectives(&mut record, Some("errors<0.01%"));
     let verdict = summary::of_run(&record);
     assert_eq!(
         verdict.verdict,
@@ -342,6 +342,41 @@ fn with_accepted(record: &mut Record, count: u64) {
     }
     more.operations = vec![tally];
     record.push(Line::Window(more));
+}
+
+#[test]
+fn a_service_that_answers_202_in_time_passes_and_its_gate_says_that_nothing_is_done_yet() {
+    let mut record = clean();
+    for window in &mut record.windows {
+        let mut taken_in = Tally::default();
+        for (millis, count) in [(10, RATE - 5), (300, 5)] {
+            for _ in 0..count {
+                let time = Nanos::from_millis(millis);
+                let bounds = [Nanos::from_millis(250)];
+                taken_in.record(Outcome::Accepted, time, Some(time), 200, &bounds);
+            }
+        }
+        window.in_flight_mean = 11.45;
+        window.operations = vec![taken_in];
+    }
+    let verdict = summary::of_run(&record);
+    assert_eq!(verdict.verdict, Judgement::Pass, "{verdict:#?}");
+    assert!(verdict.goodput_per_s.abs() < 1e-9, "taken in is not done");
+    assert_eq!(state_of(&record, 11).0, GateState::Unknown);
+    for window in &mut record.windows {
+        let late = Nanos::from_millis(300);
+        let tally = &mut window.operations[0];
+        for _ in 0..6 {
+            tally.record(Outcome::Accepted, late, Some(late), 200, &[]);
+        }
+    }
+    let verdict = summary::of_run(&record);
+    let clauses: Vec<Judgement> = verdict.objectives.iter().map(|o| o.judgement).collect();
+    assert_eq!(
+        clauses,
+        [Judgement::Fail, Judgement::Pass],
+        "11 of 1,006 late"
+    );
 }
 
 #[test]

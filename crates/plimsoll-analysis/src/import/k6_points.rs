@@ -1,5 +1,6 @@
 //! k6's `--out json`: every sample on a line of its own, so that percentiles can be taken exactly.
 
+use plimsoll_base::calendar::unix_seconds;
 use serde_json::Value;
 
 use super::ImportError;
@@ -145,46 +146,4 @@ fn times(values: &mut [f64]) -> Times {
         times.set(percent, Some(low + (high - low) * index.fract()));
     }
     times
-}
-
-/// Seconds since 1970 of `2026-11-21T16:05:16.414Z` or with an offset such as `+02:00`.
-fn unix_seconds(text: &str) -> Option<f64> {
-    let (date, clock) = text.split_once('T')?;
-    let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    let zone = clock.find(['Z', '+', '-'])?;
-    let (clock, zone) = clock.split_at(zone);
-    let mut clock = clock.split(':').map(|part| part.parse::<f64>().ok());
-    let (hours, minutes, seconds) = (clock.next()??, clock.next()??, clock.next()??);
-    // Days since 1970 by Howard Hinnant's `days_from_civil`.
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let era = shifted.div_euclid(400);
-    let of_era = shifted - era * 400;
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    let offset = match zone.split_at(1) {
-        ("Z", _) => 0.0,
-        (sign, rest) => {
-            let (hours, minutes) = rest.split_once(':')?;
-            let seconds = hours.parse::<f64>().ok()? * 3600.0 + minutes.parse::<f64>().ok()? * 60.0;
-            if sign == "-" { -seconds } else { seconds }
-        }
-    };
-    Some(days as f64 * 86_400.0 + hours * 3600.0 + minutes * 60.0 + seconds - offset)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_with_and_without_an_offset() {
-        let at = |text| unix_seconds(text).unwrap();
-        assert!((at("1970-01-02T00:00:01.5Z") - 86_401.5).abs() < 1e-9);
-        assert!((at("2026-11-21T16:05:16Z") - 1_795_277_116.0).abs() < 1e-3);
-        assert!((at("2026-11-21T18:05:16+02:00") - 1_795_277_116.0).abs() < 1e-3);
-        for bad in ["", "T", "2026-11-21", "2026-11-21T1:2Z", "x-y-zT1:2:3Z"] {
-            assert_eq!(unix_seconds(bad), None, "{bad}");
-        }
-    }
 }

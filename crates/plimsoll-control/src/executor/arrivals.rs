@@ -1,7 +1,7 @@
 //! When the arrivals of one worker are due: a pure function of stages, seed and index.
 
+use plimsoll_base::random::Rng;
 use plimsoll_core::Nanos;
-use plimsoll_core::rng::Rng;
 use plimsoll_core::scenario::{Executor, RateLeg};
 use plimsoll_core::schedule::Arrivals;
 

@@ -7,7 +7,7 @@ use plimsoll_core::Nanos;
 use super::share::Owned;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SlotState {
     /// Not made yet, or taken away by a ramp.
     Absent,
     Coming,
@@ -18,7 +18,7 @@ enum State {
 
 #[derive(Debug, Clone)]
 struct Slot {
-    state: State,
+    state: SlotState,
     /// The ramp wants it.
     active: bool,
     /// It stands in the queue of idle ones.
@@ -57,7 +57,7 @@ pub(super) struct Slots {
 impl Slots {
     pub(super) fn new(owned: Owned) -> Self {
         let absent = Slot {
-            state: State::Absent,
+            state: SlotState::Absent,
             active: false,
             queued: false,
             begun: 0,
@@ -117,8 +117,8 @@ impl Slots {
         self.active += 1;
         // On its way out and wanted again: it stays.
         slot.deadline = None;
-        if matches!(slot.state, State::Absent | State::Idle) {
-            slot.state = State::Idle;
+        if matches!(slot.state, SlotState::Absent | SlotState::Idle) {
+            slot.state = SlotState::Idle;
             slot.free_since = at;
             self.enqueue(place);
         }
@@ -142,7 +142,7 @@ impl Slots {
         self.active -= 1;
         let deadline = at + grace;
         slot.cut_at = (deadline == at).then_some(at);
-        if slot.state == State::Running {
+        if slot.state == SlotState::Running {
             slot.deadline = Some(deadline);
             self.deadlines.push_back((deadline, place as u32));
         }
@@ -154,12 +154,12 @@ impl Slots {
         while let Some(place) = self.idle.pop_front() {
             let slot = &mut self.list[place as usize];
             slot.queued = false;
-            if !slot.active || slot.state != State::Idle || slot.begun >= most {
+            if !slot.active || slot.state != SlotState::Idle || slot.begun >= most {
                 continue;
             }
             let begun = slot.begun;
             slot.begun += 1;
-            slot.state = State::Running;
+            slot.state = SlotState::Running;
             self.running += 1;
             return Some((self.owned.vu(place as usize), begun, slot.free_since));
         }
@@ -183,11 +183,11 @@ impl Slots {
         let place = self.owned.place_of_vu(vu)?;
         let slot = self.list.get_mut(place)?;
         let end = match slot.state {
-            State::Running => End::Completed,
-            State::Interrupted => End::Interrupted,
+            SlotState::Running => End::Completed,
+            SlotState::Interrupted => End::Interrupted,
             _ => return None,
         };
-        slot.state = State::Idle;
+        slot.state = SlotState::Idle;
         slot.deadline = None;
         slot.free_since = now;
         self.running -= 1;
@@ -204,7 +204,7 @@ impl Slots {
         }
         // VUs of arrival-rate scenarios never go, so the active ones are the first.
         let place = self.active as usize;
-        self.list[place].state = State::Coming;
+        self.list[place].state = SlotState::Coming;
         self.is_one_coming = true;
         Some(self.owned.vu(place))
     }
@@ -214,8 +214,8 @@ impl Slots {
             return;
         };
         let slot = self.list.get_mut(place);
-        if let Some(slot) = slot.filter(|slot| slot.state == State::Coming) {
-            slot.state = State::Idle;
+        if let Some(slot) = slot.filter(|slot| slot.state == SlotState::Coming) {
+            slot.state = SlotState::Idle;
             self.is_one_coming = false;
             self.activate_place(place, now);
         }
@@ -229,7 +229,7 @@ impl Slots {
 
     fn is_live(&self, at: Nanos, place: u32) -> bool {
         let slot = &self.list[place as usize];
-        slot.deadline == Some(at) && slot.state == State::Running
+        slot.deadline == Some(at) && slot.state == SlotState::Running
     }
 
     /// A VU whose time to leave is over.
@@ -252,14 +252,14 @@ impl Slots {
         let rest = self.list.iter().skip(self.interrupt_from);
         let found = rest
             .enumerate()
-            .find(|(_, slot)| slot.state == State::Running);
+            .find(|(_, slot)| slot.state == SlotState::Running);
         let place = self.interrupt_from + found?.0;
         self.interrupt_from = place + 1;
         Some(self.interrupt(place))
     }
 
     fn interrupt(&mut self, place: usize) -> u32 {
-        self.list[place].state = State::Interrupted;
+        self.list[place].state = SlotState::Interrupted;
         self.owned.vu(place)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 use plimsoll_core::scenario::{Layer, Options, Origin, Strictness};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -2,19 +2,20 @@
 
 use plimsoll_core::Nanos;
 use plimsoll_core::step::Phase;
+use plimsoll_core::verdict::SearchRemark;
 
-use super::boundary::Bracket;
 use super::config::Anchor;
-use super::level::{Ask, Level, Load, Rule};
-use super::shared::Shared;
-use super::stage::Stage;
+use super::level::Level;
+use super::level_plan::{LevelPlan, StopRule};
+use super::load::Load;
+use super::progress::Progress;
 
 /// Attempts that warm a target up, or ten seconds (DESIGN section 7).
 const WARM_UP_ATTEMPTS: u64 = 3_000;
 const WARM_UP_SECONDS: f64 = 10.0;
 /// In flight during the warm-up: a few connections, far from a load test.
 const WARM_UP_IN_FLIGHT: u32 = 4;
-/// Goodput must gain this much per doubling; twice less ends the anchor (B.4).
+/// Throughput must gain this much per doubling; twice less ends the anchor (B.4).
 const GAIN: f64 = 1.05;
 const FLAT_LEVELS: u32 = 2;
 /// A throughput this far below the best ends the anchor at once: the target is going backwards.
@@ -27,15 +28,15 @@ const SECONDS_MAX: f64 = 60.0;
 /// Share of `max_rate` at which a search without a closed loop starts (B.4: 5 % of the anchor).
 const OPEN_START: f64 = 0.05;
 
-pub(crate) fn warm_up_ask(shared: &Shared) -> Option<Ask> {
-    if shared
+pub(crate) fn plan_warm_up(progress: &Progress) -> Option<LevelPlan> {
+    if progress
         .history
         .iter()
         .any(|played| played.phase == Phase::WarmUp)
     {
         return None;
     }
-    let config = &shared.config;
+    let config = &progress.config;
     let load = match config.max_rate_per_s {
         Some(most) => Load::Open((most * OPEN_START).max(most.min(1.0))),
         None => Load::Closed(WARM_UP_IN_FLIGHT.min(config.connections_max.get())),
@@ -45,29 +46,30 @@ pub(crate) fn warm_up_ask(shared: &Shared) -> Option<Ask> {
     } else {
         WARM_UP_SECONDS
     };
-    Some(Ask {
+    Some(LevelPlan {
         phase: Phase::WarmUp,
         load,
-        windows_max: shared.clock.windows(seconds, 0.0),
+        windows_max: progress.clock.windows(seconds, 0.0),
         discard: 0,
-        rule: Rule::Attempts {
+        stop: StopRule::Attempts {
             count: WARM_UP_ATTEMPTS,
             windows_min: 1,
         },
     })
 }
 
-/// What follows the warm-up: nothing, when not one attempt succeeded.
-pub(crate) fn warm_up_ended(level: &Level, shared: &mut Shared) -> Stage {
-    let ok: u64 = level.seconds.iter().map(|second| second.ok).sum();
-    let failures: u64 = level.seconds.iter().map(|second| second.failures).sum();
-    if ok == 0 && failures > 0 {
-        shared.remark_once(format!(
-            "no attempt succeeded during the warm-up, {failures} failed; check the target first"
-        ));
-        return Stage::Done;
+/// Whether there is a service to search: not when no attempt of the warm-up succeeded.
+pub(crate) fn warm_up_served(level: &Level, progress: &mut Progress) -> bool {
+    let seconds = || level.measured.seconds.iter();
+    let served: u64 = seconds().map(|second| second.served).sum();
+    let failures: u64 = seconds().map(|second| second.failures).sum();
+    if served == 0 && failures > 0 {
+        progress.remark_once(SearchRemark::WarmUpFailed {
+            failures_count: failures,
+        });
+        return false;
     }
-    Stage::after_warm_up(shared)
+    true
 }
 
 /// Closed loop with 1, 2, 4, 8 … in flight.
@@ -93,8 +95,8 @@ impl AnchorStage {
         }
     }
 
-    pub(crate) fn ask(&self, shared: &Shared) -> Option<Ask> {
-        let brief = shared.config.is_brief();
+    pub(crate) fn plan(&self, progress: &Progress) -> Option<LevelPlan> {
+        let brief = progress.config.is_brief();
         let judged = if brief { 2 } else { 3 };
         let seconds_max = if brief {
             SECONDS_MAX / 3.0
@@ -102,26 +104,27 @@ impl AnchorStage {
             SECONDS_MAX
         };
         let over = self.seconds + f64::from(judged + 1) > seconds_max;
-        if self.finished || over || self.in_flight > shared.config.connections_max.get() {
+        if self.finished || over || self.in_flight > progress.config.connections_max.get() {
             return None;
         }
-        Some(Ask {
+        Some(LevelPlan {
             phase: Phase::Anchor,
             load: Load::Closed(self.in_flight),
-            windows_max: shared.clock.windows(SLOW_LEVEL, 0.0),
+            windows_max: progress.clock.windows(SLOW_LEVEL, 0.0),
             discard: 1,
-            rule: Rule::Attempts {
+            stop: StopRule::Attempts {
                 count: ANSWERS_LEAST * u64::from(self.in_flight),
                 windows_min: judged + 1,
             },
         })
     }
 
-    pub(crate) fn ended(&mut self, level: &Level, shared: &mut Shared) {
-        let throughput = level.mean(|s| s.ok as f64 / s.length.max(f64::MIN_POSITIVE));
-        let failures = level.mean(|second| second.failures as f64);
-        let attempts = level.mean(|second| second.attempts as f64);
-        self.seconds += level.seconds_played();
+    pub(crate) fn ended(&mut self, level: &Level, progress: &mut Progress) {
+        let measured = &level.measured;
+        let throughput = measured.mean(|s| s.served as f64 / s.length.max(f64::MIN_POSITIVE));
+        let failures = measured.mean(|second| second.failures as f64);
+        let attempts = measured.mean(|second| second.attempts as f64);
+        self.seconds += measured.seconds_played();
         if self.response.is_none() {
             self.response = level.answers.mean();
         }
@@ -139,25 +142,23 @@ impl AnchorStage {
         self.best = self.best.max(throughput);
         self.in_flight = self.in_flight.saturating_mul(2);
         if level.health().condition == plimsoll_core::health::Condition::GeneratorBound {
-            shared.remark_once(
-                "the closed loop filled a thread of the generator: its throughput is a lower bound"
-                    .into(),
-            );
+            progress.remark_once(SearchRemark::AnchorGeneratorBound);
         }
     }
 
-    pub(crate) fn finish(&self, shared: &mut Shared) -> Stage {
+    /// Keeps what the closed loop found; `false` where nothing was served.
+    pub(crate) fn finish(&self, progress: &mut Progress) -> bool {
         match self.response {
             Some(response_ns) if self.best > 0.0 => {
-                shared.anchor = Some(Anchor {
+                progress.anchor = Some(Anchor {
                     response_ns,
                     throughput_max_per_s: self.best,
                 });
-                Stage::Bracket(Bracket::new(shared))
+                true
             }
             _ => {
-                shared.remark_once("no attempt succeeded in the closed loop".into());
-                Stage::Done
+                progress.remark_once(SearchRemark::AnchorFailed);
+                false
             }
         }
     }

@@ -3,22 +3,17 @@
 use std::num::NonZeroU32;
 
 use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::test::{self, How, SearchSettings, Test};
+use plimsoll_core::verdict::CeilingKind;
 use plimsoll_core::{Nanos, Objectives};
 use thiserror::Error;
 
-use super::over::Over;
-
-/// The default time for everything, self-check included (DESIGN section 7).
-pub const WITHIN: Nanos = Nanos::from_secs(720);
-/// The default distance of upper and lower bound (DESIGN section 7).
-pub const GOAL_WIDTH: f64 = 0.05;
+use super::load::Over;
 
 /// Below this the recovery probe is dropped (DESIGN section 7).
 const RECOVERY_FROM: Nanos = Nanos::from_secs(480);
 /// Below this overshoot is dropped (DESIGN section 7).
 const OVERSHOOT_FROM: Nanos = Nanos::from_secs(240);
-/// Below this a search only says whether one rate passes (DESIGN section 7).
-const SEARCH_FROM: Nanos = Nanos::from_secs(150);
 /// A soak is never shorter than this (DESIGN section 7).
 pub(crate) const SOAK_LEAST: f64 = 60.0;
 /// A soak with enough time (DESIGN section 7).
@@ -128,9 +123,9 @@ impl Config {
         Self {
             objectives,
             over: Over::Rate,
-            within: WITHIN,
+            within: SearchSettings::WITHIN,
             spent: Nanos::ZERO,
-            goal_width: GOAL_WIDTH,
+            goal_width: SearchSettings::GOAL_WIDTH,
             max_rate_per_s: None,
             generator_max_per_s: None,
             overshoot: true,
@@ -142,6 +137,40 @@ impl Config {
             arrivals: Arrivals::default(),
             first_level: 1,
         }
+    }
+
+    /// The search that a test asks for, if it asks for one.
+    pub fn of_test(test: &Test) -> Option<Self> {
+        let How::Search {
+            settings,
+            objectives,
+        } = &test.how
+        else {
+            return None;
+        };
+        let mut config = Self::new(objectives.clone(), test.in_flight_max());
+        config.within = settings.within;
+        config.goal_width = settings.goal_width;
+        config.overshoot = settings.overshoot;
+        match settings.over {
+            test::Over::Rate {
+                arrivals,
+                max_per_s,
+                only_per_s,
+            } => {
+                config.arrivals = arrivals;
+                config.max_rate_per_s = max_per_s;
+                config.check_rate_per_s = only_per_s;
+            }
+            test::Over::Vus { only } => {
+                // How long an iteration takes is known once the script has run.
+                config.over = Over::Vus {
+                    iteration: Nanos::ZERO,
+                };
+                config.check_vus = only;
+            }
+        }
+        Some(config)
     }
 
     /// The highest rate that may be offered, and whether the generator is the reason.
@@ -163,7 +192,7 @@ impl Config {
         if self.over.is_vus() {
             return self.check_vus.map(|vus| f64::from(vus.get()));
         }
-        let short = self.within < SEARCH_FROM;
+        let short = self.within < SearchSettings::SHORTEST;
         self.check_rate_per_s
             .or(if short { self.max_rate_per_s } else { None })
     }
@@ -221,8 +250,8 @@ impl Config {
 
     fn check_time(&self) -> Result<(), SearchError> {
         let left = self.within - self.spent;
-        if self.only_check().is_none() && self.within < SEARCH_FROM {
-            let (within, needed) = (self.within, SEARCH_FROM);
+        if self.only_check().is_none() && self.within < SearchSettings::SHORTEST {
+            let (within, needed) = (self.within, SearchSettings::SHORTEST);
             return Err(match self.over {
                 Over::Rate => SearchError::NoRate { within, needed },
                 Over::Vus { .. } => SearchError::NoVus { within, needed },
@@ -255,11 +284,11 @@ impl Ceiling {
         }
     }
 
-    pub(crate) fn reason(self) -> &'static str {
+    pub(crate) fn kind(self) -> CeilingKind {
         match self {
-            Self::MaxRate(_) => "the highest rate allowed",
-            Self::Generator(_) => "the generator",
-            Self::Vus(_) => "the most virtual users allowed",
+            Self::MaxRate(_) => CeilingKind::MaxRate,
+            Self::Generator(_) => CeilingKind::Generator,
+            Self::Vus(_) => CeilingKind::MaxVus,
         }
     }
 }

@@ -1,17 +1,20 @@
 //! Holds a rate for two minutes: only a rate that held is a capacity.
 
-use plimsoll_core::step::Phase;
+mod rate;
 
-use super::aim::{self, Target};
-use super::boundary::discard;
+use plimsoll_core::step::Phase;
+use plimsoll_core::verdict::SearchRemark;
+
 use super::clock;
 use super::config::SOAK_LEAST;
-use super::level::{Ask, Level, Rule};
-use super::shared::{Held, Shared};
+use super::level::Level;
+use super::level_plan::{LevelPlan, StopRule};
+use super::progress::{Held, Progress};
 use super::stalls;
+use rate::Odds;
 
-/// The first soak is taken at this share of the lower bound at least, whatever the aim says.
-const AIM_LEAST: f64 = 0.97;
+/// The first soak is taken at this share of the lower bound at least, whatever the fit says.
+const FIRST_LEAST: f64 = 0.97;
 /// A soak that failed is repeated at this share of its rate. B.4 says 0.95 and two soaks. 0.98, up to four
 /// soaks and a first one that aims at the budget brought the median error of 200 simulated searches from
 /// 1.5 to 1.2 % (plain and heavy tail) and from 2.5 to 1.9 % (3 % noise); all but one search held a soak.
@@ -63,9 +66,9 @@ pub(crate) struct Soak {
 }
 
 impl Soak {
-    pub(crate) fn at_low(shared: &Shared) -> Self {
-        let low = shared.low().map(|edge| first_rate(shared, edge.rate));
-        let suspected = stalls::suspected(shared);
+    pub(crate) fn at_low(progress: &Progress) -> Self {
+        let low = progress.low().map(|edge| first_rate(progress, edge.rate));
+        let suspected = stalls::suspected(progress);
         let mut soak = Self {
             rate: low,
             purpose: Purpose::Hold,
@@ -74,7 +77,7 @@ impl Soak {
             failed: None,
         };
         if suspected && low.is_some() {
-            soak.watch(shared);
+            soak.watch(progress);
         }
         soak
     }
@@ -89,77 +92,78 @@ impl Soak {
         }
     }
 
-    fn watch(&mut self, shared: &Shared) {
+    fn watch(&mut self, progress: &Progress) {
         self.purpose = Purpose::Watch;
         self.watched = true;
-        let low = shared.low().map(|edge| edge.rate);
-        let half = shared.high().map(|edge| edge.rate * WATCH_SHARE);
-        let over = shared.config.over;
+        let low = progress.low().map(|edge| edge.rate);
+        let half = progress.high().map(|edge| edge.rate * WATCH_SHARE);
+        let over = progress.config.over;
         let most = if over.is_vus() {
-            stalls::calm_limit(shared)
+            stalls::calm_limit(progress)
         } else {
             f64::INFINITY
         };
         self.rate = half.or(low).map(|rate| over.at_most(rate.min(most)));
     }
 
-    pub(crate) fn ask(&self, shared: &mut Shared) -> Option<Ask> {
+    pub(crate) fn plan(&self, progress: &mut Progress) -> Option<LevelPlan> {
         let rate = self.rate?;
-        let discard = discard(shared);
+        let discard = progress.discard();
         let seconds = match self.purpose {
             Purpose::Watch => SOAK_LEAST,
-            Purpose::Hold | Purpose::Check => shared.config.soak_seconds(),
+            Purpose::Hold | Purpose::Check => progress.config.soak_seconds(),
         };
-        let windows_max = shared.clock.windows(seconds + f64::from(discard), 0.0);
+        let windows_max = progress.clock.windows(seconds + f64::from(discard), 0.0);
         if f64::from(windows_max) < SOAK_LEAST + f64::from(discard) {
-            shared.remark_once("no time was left for a soak of 60 s".into());
+            progress.remark_once(SearchRemark::NoTimeForSoak {
+                seconds: SOAK_LEAST,
+            });
             return None;
         }
-        Some(Ask {
+        Some(LevelPlan {
             phase: Phase::Soak,
-            load: shared.config.over.load(rate),
+            load: progress.config.over.load(rate),
             windows_max,
             discard,
-            rule: Rule::Soak {
+            stop: StopRule::Soak {
                 seconds: f64::from(windows_max - discard),
             },
         })
     }
 
-    pub(crate) fn ended(&mut self, level: &Level, shared: &mut Shared) {
-        let (Some(judged), Some(rate)) = (level.verdict(), level.rate()) else {
+    pub(crate) fn ended(&mut self, level: &Level, progress: &mut Progress) {
+        let (Some(verdict), Some(rate)) = (level.verdict(), level.rate()) else {
             return;
         };
-        let seconds = level
-            .judged()
-            .iter()
-            .map(|second| second.length)
-            .sum::<f64>();
-        let holds = judged.leans_to_pass() && seconds >= SOAK_LEAST - 1.0;
+        let seconds = level.measured.seconds_judged();
+        let holds = verdict.leans_to_pass() && seconds >= SOAK_LEAST - 1.0;
         if holds {
-            shared.pass_at(rate, &judged);
-            if shared.held.is_none_or(|held| rate > held.rate) {
-                shared.held = Some(Held {
+            progress.pass_at(rate, &verdict);
+            if progress.held.is_none_or(|held| rate > held.rate) {
+                progress.held = Some(Held {
                     rate,
                     level: level.step.level,
                     seconds,
                 });
             }
         } else {
-            shared.lost_soak_at(rate, &judged);
+            progress.lost_soak_at(rate, &verdict);
         }
         self.rate = match self.purpose {
-            Purpose::Watch => self.after_watch(shared, holds, rate),
-            Purpose::Hold | Purpose::Check => {
-                self.after_soak(shared, holds, rate, judged.share.estimate / judged.budget)
-            }
+            Purpose::Watch => self.after_watch(progress, holds, rate),
+            Purpose::Hold | Purpose::Check => self.after_soak(
+                progress,
+                holds,
+                rate,
+                verdict.share.estimate / verdict.budget,
+            ),
         };
     }
 
     /// The rate of the next soak, if there is one.
     fn after_soak(
         &mut self,
-        shared: &mut Shared,
+        progress: &mut Progress,
         holds: bool,
         rate: f64,
         level_share: f64,
@@ -167,69 +171,71 @@ impl Soak {
         self.soaks += 1;
         self.failed = (!holds).then_some(rate);
         if self.purpose == Purpose::Check {
-            shared.converged = holds;
             return None;
         }
         let far_over = level_share > FAR_OVER;
-        if !self.watched && far_over && stalls::in_last_level(shared) && has_time_to_watch(shared) {
-            self.watch(shared);
+        if !self.watched
+            && far_over
+            && stalls::in_last_level(progress)
+            && has_time_to_watch(progress)
+        {
+            self.watch(progress);
             return self.rate;
         }
         if holds {
-            return self.higher(shared, rate);
+            return self.higher(progress, rate);
         }
-        self.lower(shared, rate)
+        self.lower(progress, rate)
     }
 
     /// Below a soak that was lost, unless another held near it. What the watch held, at half, is no reason
     /// to stop.
-    fn lower(&self, shared: &mut Shared, rate: f64) -> Option<f64> {
+    fn lower(&self, progress: &mut Progress, rate: f64) -> Option<f64> {
         let near = CLOSE * rate..rate;
-        if shared.held.is_some_and(|held| near.contains(&held.rate)) {
+        if progress.held.is_some_and(|held| near.contains(&held.rate)) {
             return None;
         }
         if self.soaks >= SOAKS_MAX {
-            shared.remark_once(format!(
-                "{} soaks failed, the last at {}; the capacity lies below it",
-                self.soaks,
-                shared.config.over.name(rate)
-            ));
+            progress.remark_once(SearchRemark::SoaksFailed {
+                count: self.soaks,
+                last: progress.config.over.size(rate),
+            });
             return None;
         }
-        let target = if self.soaks <= EVEN_SOAKS {
-            Target::Even
+        let odds = if self.soaks <= EVEN_SOAKS {
+            Odds::Even
         } else {
-            Target::Safe
+            Odds::Safe
         };
-        lower_rate(shared, rate, target)
+        lower_rate(progress, rate, odds)
     }
 
     /// A soak that held leaves room up to the rate that failed: one more, where even odds are
     /// expected, when there is time. If it is lost, the first one still holds.
-    fn higher(&self, shared: &Shared, held: f64) -> Option<f64> {
-        let high = shared.high()?.rate;
-        let seconds = shared.config.soak_seconds() + 4.0;
-        let reserve = clock::reserve_for_soak(&shared.config) - seconds;
-        let time = f64::from(shared.clock.windows(seconds, reserve)) >= seconds;
+    fn higher(&self, progress: &Progress, held: f64) -> Option<f64> {
+        let high = progress.high()?.rate;
+        let seconds = progress.config.soak_seconds() + 4.0;
+        let reserve = clock::reserve_for_soak(&progress.config) - seconds;
+        let time = f64::from(progress.clock.windows(seconds, reserve)) >= seconds;
         let middle = libm::sqrt(held * high);
-        let rate = aim::below(shared, middle, held, Target::Even);
-        let rate = shared.config.over.at_most(rate);
+        let rate = rate::below(progress, middle, held, Odds::Even);
+        let rate = progress.config.over.at_most(rate);
         (time && self.soaks < SOAKS_MAX && rate > held * WORTH_IT).then_some(rate)
     }
 
-    fn after_watch(&mut self, shared: &mut Shared, holds: bool, rate: f64) -> Option<f64> {
-        shared.stalls = stalls::seen(shared);
-        if shared.stalls.is_some() {
+    fn after_watch(&mut self, progress: &mut Progress, holds: bool, rate: f64) -> Option<f64> {
+        progress.stalls = stalls::seen(progress);
+        if progress.stalls.is_some() {
             // More soaks would only roll the dice again.
             return (!holds && self.soaks < SOAKS_MAX_STALLS).then(|| {
                 self.soaks = SOAKS_MAX;
-                shared.config.over.nearest(rate * WATCH_SHARE)
+                progress.config.over.nearest(rate * WATCH_SHARE)
             });
         }
         self.purpose = Purpose::Hold;
         match self.failed {
-            Some(failed) => self.lower(shared, failed),
-            None if self.soaks == 0 => shared.low().map(|edge| first_rate(shared, edge.rate)),
+            Some(failed) => self.lower(progress, failed),
+            None if self.soaks == 0 => progress.low().map(|edge| first_rate(progress, edge.rate)),
             None => None,
         }
     }
@@ -237,16 +243,16 @@ impl Soak {
 
 /// A watch that leaves no time for a soak would end the search at half of what the target carries,
 /// for one bad second of a neighbour.
-fn has_time_to_watch(shared: &Shared) -> bool {
-    shared.clock.left() > 2.0 * (SOAK_LEAST + f64::from(discard(shared)) + 1.0)
+fn has_time_to_watch(progress: &Progress) -> bool {
+    progress.clock.left() > 2.0 * (SOAK_LEAST + f64::from(progress.discard()) + 1.0)
 }
 
 /// The lower bound, or a little less when the levels around it say that it would be lost.
-fn first_rate(shared: &Shared, low: f64) -> f64 {
-    let rate = aim::below(shared, low, low * AIM_LEAST, Target::Safe);
-    let again = 2.0 * (shared.config.soak_seconds() + f64::from(discard(shared)));
-    let over = shared.config.over;
-    if shared.clock.left() < again {
+fn first_rate(progress: &Progress, low: f64) -> f64 {
+    let rate = rate::below(progress, low, low * FIRST_LEAST, Odds::Safe);
+    let again = 2.0 * (progress.config.soak_seconds() + f64::from(progress.discard()));
+    let over = progress.config.over;
+    if progress.clock.left() < again {
         over.at_most(rate * ONLY_SOAK)
     } else {
         over.at_most(rate)
@@ -254,9 +260,9 @@ fn first_rate(shared: &Shared, low: f64) -> f64 {
 }
 
 /// 2 % below the soak that was lost, or a little more when it was lost clearly.
-fn lower_rate(shared: &Shared, failed: f64, target: Target) -> Option<f64> {
-    let rate = aim::below(shared, failed * STEP_DOWN, failed * STEP_DOWN_MOST, target);
-    let rate = shared.config.over.at_most(rate);
+fn lower_rate(progress: &Progress, failed: f64, odds: Odds) -> Option<f64> {
+    let rate = rate::below(progress, failed * STEP_DOWN, failed * STEP_DOWN_MOST, odds);
+    let rate = progress.config.over.at_most(rate);
     // Of one virtual user there is no less.
     (rate < failed).then_some(rate)
 }

@@ -1,10 +1,11 @@
 //! The phases of a search as one enum, each with its own state, and how they follow each other.
 
 use super::anchor::{self, AnchorStage};
-use super::boundary::{self, Bisect, Bracket};
-use super::level::{Ask, Level};
+use super::boundary::{Bisect, Bracket};
+use super::level::Level;
+use super::level_plan::LevelPlan;
 use super::overload::{Overshoot, Recovery, Repeat};
-use super::shared::Shared;
+use super::progress::Progress;
 use super::soak::Soak;
 
 #[derive(Debug)]
@@ -26,81 +27,93 @@ impl Stage {
     }
 
     /// What to play next. A stage that has nothing (more) to play hands over to the next.
-    pub(crate) fn ask(&mut self, shared: &mut Shared) -> Option<Ask> {
+    pub(crate) fn plan(&mut self, progress: &mut Progress) -> Option<LevelPlan> {
         loop {
-            let ask = match self {
-                Self::WarmUp => anchor::warm_up_ask(shared),
-                Self::Anchor(stage) => stage.ask(shared),
-                Self::Bracket(stage) => stage.ask(shared),
-                Self::Bisect(_) => Bisect::ask(shared),
-                Self::Soak(stage) => stage.ask(shared),
-                Self::Overshoot(stage) => stage.ask(shared),
-                Self::Recovery(stage) => stage.ask(shared),
-                Self::Repeat(stage) => stage.ask(shared),
+            let plan = match self {
+                Self::WarmUp => anchor::plan_warm_up(progress),
+                Self::Anchor(stage) => stage.plan(progress),
+                Self::Bracket(stage) => stage.plan(progress),
+                Self::Bisect(_) => Bisect::plan(progress),
+                Self::Soak(stage) => stage.plan(progress),
+                Self::Overshoot(stage) => stage.plan(progress),
+                Self::Recovery(stage) => stage.plan(progress),
+                Self::Repeat(stage) => stage.plan(progress),
                 Self::Done => return None,
             };
-            if ask.is_some() {
-                return ask;
+            if plan.is_some() {
+                return plan;
             }
-            self.advance(shared);
+            self.advance(progress);
         }
     }
 
     /// Takes in a level that was played and was not void.
-    pub(crate) fn ended(&mut self, level: &Level, shared: &mut Shared) {
+    pub(crate) fn ended(&mut self, level: &Level, progress: &mut Progress) {
         match self {
-            Self::WarmUp => *self = anchor::warm_up_ended(level, shared),
-            Self::Anchor(stage) => stage.ended(level, shared),
-            Self::Bracket(stage) => stage.ended(level, shared),
-            Self::Bisect(stage) => stage.ended(level, shared),
-            Self::Soak(stage) => stage.ended(level, shared),
+            Self::WarmUp => {
+                *self = if anchor::warm_up_served(level, progress) {
+                    Self::after_warm_up(progress)
+                } else {
+                    Self::Done
+                };
+            }
+            Self::Anchor(stage) => stage.ended(level, progress),
+            Self::Bracket(stage) => stage.ended(level, progress),
+            Self::Bisect(stage) => stage.ended(level, progress),
+            Self::Soak(stage) => stage.ended(level, progress),
             Self::Overshoot(stage) => stage.ended(level),
-            Self::Recovery(stage) => stage.ended(level, shared),
-            Self::Repeat(stage) => stage.ended(level, shared),
+            Self::Recovery(stage) => stage.ended(level, progress),
+            Self::Repeat(stage) => stage.ended(level, progress),
             Self::Done => {}
         }
     }
 
     /// The next stage, because this one is finished or has no time.
-    fn advance(&mut self, shared: &mut Shared) {
+    fn advance(&mut self, progress: &mut Progress) {
         *self = match self {
-            Self::WarmUp => Self::after_warm_up(shared),
-            Self::Anchor(stage) => stage.finish(shared),
-            Self::Bracket(_) => boundary::after_bracket(shared),
-            Self::Bisect(_) => Self::Soak(Soak::at_low(shared)),
-            Self::Soak(_) => Self::after_soak(shared),
-            Self::Overshoot(_) => Self::Recovery(Recovery::new(shared)),
+            Self::WarmUp => Self::after_warm_up(progress),
+            Self::Anchor(stage) if stage.finish(progress) => Self::Bracket(Bracket::new(progress)),
+            Self::Bracket(_) => Self::after_bracket(progress),
+            Self::Bisect(_) => Self::Soak(Soak::at_low(progress)),
+            Self::Soak(_) => Self::after_soak(progress),
+            Self::Overshoot(_) => Self::Recovery(Recovery::new(progress)),
             Self::Recovery(_) => Self::Repeat(Repeat::default()),
-            Self::Repeat(_) | Self::Done => Self::Done,
+            Self::Anchor(_) | Self::Repeat(_) | Self::Done => Self::Done,
         };
     }
 
-    pub(crate) fn after_warm_up(shared: &Shared) -> Self {
-        if let Some(rate) = shared.config.only_check() {
+    fn after_warm_up(progress: &Progress) -> Self {
+        if let Some(rate) = progress.config.only_check() {
             return Self::Soak(Soak::check(rate));
         }
-        let config = &shared.config;
-        if config.over.is_vus() || shared.anchor.is_some() || config.max_rate_per_s.is_some() {
-            return Self::Bracket(Bracket::new(shared));
+        let config = &progress.config;
+        if config.over.is_vus() || progress.anchor.is_some() || config.max_rate_per_s.is_some() {
+            return Self::Bracket(Bracket::new(progress));
         }
         Self::Anchor(AnchorStage::new())
     }
 
-    pub(crate) fn after_soak(shared: &Shared) -> Self {
-        if shared.config.only_check().is_some() {
+    /// With both bounds they are brought together; with only a lower one it is held.
+    fn after_bracket(progress: &Progress) -> Self {
+        match (progress.low(), progress.high()) {
+            (None, _) => Self::Done,
+            (Some(_), None) => Self::Soak(Soak::at_low(progress)),
+            (Some(_), Some(_)) => Self::Bisect(Bisect::default()),
+        }
+    }
+
+    fn after_soak(progress: &Progress) -> Self {
+        if progress.config.only_check().is_some() {
             return Self::Done;
         }
-        Self::Overshoot(Overshoot::new(shared))
+        Self::Overshoot(Overshoot::new(progress))
     }
 
     /// The generator failed twice: what is past the soak goes on without this stage, the rest ends.
-    pub(crate) fn give_up(&mut self, shared: &mut Shared) {
+    pub(crate) fn give_up(&mut self) {
         *self = match self {
             Self::Overshoot(_) | Self::Recovery(_) => Self::Repeat(Repeat::default()),
-            _ => {
-                shared.converged = false;
-                Self::Done
-            }
+            _ => Self::Done,
         };
     }
 }

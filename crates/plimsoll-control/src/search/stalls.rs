@@ -3,13 +3,14 @@
 //! Near its capacity a queue also makes attempts late in bursts, so bursts alone prove nothing. At
 //! half of the boundary a queue is short: what comes in bursts there does not come from the load.
 
+use plimsoll_core::statistics::carrying_share;
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{LevelState, RareStalls};
 
-use super::found::vus;
-use super::level::Second;
-use super::shared::{Played, Shared};
-use super::stats;
+use super::ended_level::EndedLevel;
+use super::measured::Second;
+use super::progress::Progress;
+use super::{stats, vus};
 
 /// Levels at up to this share of the lowest rate that failed beyond doubt, and of the anchor, are
 /// calm: queueing explains nothing there.
@@ -27,36 +28,37 @@ const VARIANCE_TO_MEAN: f64 = 4.0;
 const BURSTS_LEAST: usize = 2;
 
 /// A calm level has seen a burst.
-pub(crate) fn suspected(shared: &Shared) -> bool {
-    calm(shared).any(|played| {
-        let seconds = played.judged_seconds();
-        seconds.iter().any(|second| is_burst(shared, second))
+pub(crate) fn suspected(progress: &Progress) -> bool {
+    calm(progress).any(|played| {
+        let seconds = played.measured.judged();
+        seconds.iter().any(|second| is_burst(progress, second))
     })
 }
 
 /// The last level's bad attempts came in bursts, as stalls make them, or a queue near its limit.
-pub(crate) fn in_last_level(shared: &Shared) -> bool {
-    let Some(played) = shared.history.last() else {
+pub(crate) fn in_last_level(progress: &Progress) -> bool {
+    let Some(played) = progress.history.last() else {
         return false;
     };
-    let counts = bad_counts(played.judged_seconds());
+    let counts = bad_counts(played.measured.judged());
     let bursts = played
-        .judged_seconds()
+        .measured
+        .judged()
         .iter()
-        .any(|second| is_burst(shared, second));
+        .any(|second| is_burst(progress, second));
     bursts
-        && stats::carrying_share(&counts) < CARRYING_SHARE
+        && carrying_share(&counts) < CARRYING_SHARE
         && stats::variance_to_mean(&counts) > VARIANCE_TO_MEAN
 }
 
 /// Stalls as the calm levels show them: at least two bursts that carry what was bad.
-pub(crate) fn seen(shared: &Shared) -> Option<RareStalls> {
-    let seconds: Vec<Second> = calm(shared)
-        .flat_map(|played| played.judged_seconds().iter().copied())
+pub(crate) fn seen(progress: &Progress) -> Option<RareStalls> {
+    let seconds: Vec<Second> = calm(progress)
+        .flat_map(|played| played.measured.judged().iter().copied())
         .collect();
-    let bursts = groups(shared, &seconds);
+    let bursts = groups(progress, &seconds);
     let counts = bad_counts(&seconds);
-    let carrying = stats::carrying_share(&counts);
+    let carrying = carrying_share(&counts);
     if bursts < BURSTS_LEAST || carrying >= CARRYING_SHARE {
         return None;
     }
@@ -70,19 +72,19 @@ pub(crate) fn seen(shared: &Shared) -> Option<RareStalls> {
 
 /// Up to here queueing explains nothing. Virtual users may queue long before they are too many, so for them
 /// the knee bounds it.
-pub(crate) fn calm_limit(shared: &Shared) -> f64 {
-    let failed = shared.plainly_failed().unwrap_or(f64::INFINITY);
-    let served = if shared.config.over.is_vus() {
-        Some(vus::crossing(shared).unwrap_or(0.0))
+pub(crate) fn calm_limit(progress: &Progress) -> f64 {
+    let failed = progress.plainly_failed().unwrap_or(f64::INFINITY);
+    let served = if progress.config.over.is_vus() {
+        Some(vus::crossing(progress).unwrap_or(0.0))
     } else {
-        shared.anchor.map(|anchor| anchor.throughput_max_per_s)
+        progress.anchor.map(|anchor| anchor.throughput_max_per_s)
     };
     failed.min(served.unwrap_or(f64::INFINITY)) * CALM_SHARE
 }
 
-fn calm(shared: &Shared) -> impl Iterator<Item = &Played> {
-    let limit = calm_limit(shared);
-    shared.history.iter().filter(move |played| {
+fn calm(progress: &Progress) -> impl Iterator<Item = &EndedLevel> {
+    let limit = calm_limit(progress);
+    progress.history.iter().filter(move |played| {
         let calm = match played.phase {
             Phase::Bracket | Phase::Bisect | Phase::Soak => {
                 played.rate().is_some_and(|rate| rate <= limit)
@@ -95,8 +97,8 @@ fn calm(shared: &Shared) -> impl Iterator<Item = &Played> {
     })
 }
 
-fn is_burst(shared: &Shared, second: &Second) -> bool {
-    let clauses = shared.config.objectives.clauses();
+fn is_burst(progress: &Progress, second: &Second) -> bool {
+    let clauses = progress.config.objectives.clauses();
     clauses.iter().zip(second.bad).any(|(clause, bad)| {
         let share = BURST_SHARE.max(BURST_BUDGETS * clause.budget());
         bad >= BURST_LEAST && bad as f64 >= share * second.attempts as f64
@@ -104,18 +106,15 @@ fn is_burst(shared: &Shared, second: &Second) -> bool {
 }
 
 /// Runs of burst seconds; a stall may straddle two windows.
-fn groups(shared: &Shared, seconds: &[Second]) -> usize {
+fn groups(progress: &Progress, seconds: &[Second]) -> usize {
     let bursts: Vec<bool> = seconds
         .iter()
-        .map(|second| is_burst(shared, second))
+        .map(|second| is_burst(progress, second))
         .collect();
     let starts = bursts.windows(2).filter(|pair| !pair[0] && pair[1]).count();
     starts + usize::from(bursts.first() == Some(&true))
 }
 
 fn bad_counts(seconds: &[Second]) -> Vec<u64> {
-    seconds
-        .iter()
-        .map(|second| second.bad.iter().copied().max().unwrap_or(0))
-        .collect()
+    seconds.iter().map(Second::worst_bad).collect()
 }

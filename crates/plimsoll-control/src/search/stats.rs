@@ -18,8 +18,16 @@ pub(crate) fn t_975(degrees: usize) -> f64 {
     }
 }
 
-/// Bad attempts over all attempts with a 95 % interval from the windows: a ratio estimator whose
-/// residuals are bad − p·attempts. Windows of (9 of 100) and (11 of 100): 0.10 ± 0.127.
+/// Bad attempts over all attempts, with a 95 % interval from the windows.
+///
+/// Attempts of one second share their fate (a queue, a pause), so the second is what is independent, not the attempt. With
+/// bᵢ bad of nᵢ attempts in window i of k, the ratio estimator (Cochran, Sampling Techniques, chapter 6):
+///
+/// ```text
+/// p = Σ bᵢ ÷ Σ nᵢ      rᵢ = bᵢ − p·nᵢ      s² = k ÷ (k − 1) · Σ rᵢ²      p ± t(0.975, k − 1) · s ÷ Σ nᵢ
+/// ```
+///
+/// 9 of 100 and 11 of 100: p = 0.10, r = ∓1, s² = 2 · 2 = 4, t(1) = 12.706, so 0.10 ± 12.706 · 2 ÷ 200 = 0.127.
 pub(crate) fn bad_share(windows: impl Iterator<Item = (u64, u64)> + Clone) -> Bounds {
     let (mut bad, mut attempts, mut count) = (0, 0, 0usize);
     for (b, n) in windows.clone().filter(|&(_, n)| n > 0) {
@@ -40,6 +48,7 @@ pub(crate) fn bad_share(windows: impl Iterator<Item = (u64, u64)> + Clone) -> Bo
         .map(|(b, n)| b as f64 - share * n as f64)
         .map(|residual| residual * residual)
         .sum();
+    // One window has nothing to differ from: anything is possible.
     let half = if count > 1 {
         let variance = squares * count as f64 / (count - 1) as f64;
         t_975(count - 1) * libm::sqrt(variance) / attempts as f64
@@ -53,7 +62,7 @@ pub(crate) fn bad_share(windows: impl Iterator<Item = (u64, u64)> + Clone) -> Bo
     }
 }
 
-/// Mean of window values with a 95 % interval.
+/// Mean of window values with a 95 % interval: x̄ ± t(0.975, n − 1) · s ÷ √n. Of 4, 5, 6: 5 ± 4.303 · 1 ÷ √3 = 2.484.
 pub(crate) fn mean_interval(values: &[f64]) -> Option<Bounds> {
     if values.is_empty() {
         return None;
@@ -70,35 +79,8 @@ pub(crate) fn mean_interval(values: &[f64]) -> Option<Bounds> {
     })
 }
 
-/// Slope per step of a line through the values, and its t statistic.
-pub(crate) fn trend(values: &[f64]) -> Option<(f64, f64)> {
-    let count = values.len() as f64;
-    if values.len() < 4 {
-        return None;
-    }
-    let middle = (count - 1.0) / 2.0;
-    let mean = values.iter().sum::<f64>() / count;
-    let (mut across, mut along, mut total) = (0.0, 0.0, 0.0);
-    for (index, value) in values.iter().enumerate() {
-        let x = index as f64 - middle;
-        across += x * (value - mean);
-        along += x * x;
-        total += (value - mean) * (value - mean);
-    }
-    let slope = across / along;
-    let residual = (total - slope * across).max(0.0);
-    let error = libm::sqrt(residual / (count - 2.0) / along);
-    let t = if error > 0.0 {
-        slope / error
-    } else if slope == 0.0 {
-        0.0
-    } else {
-        f64::INFINITY.copysign(slope)
-    };
-    Some((slope, t))
-}
-
-/// Variance over mean of counts per second: 1 for independent events, far above for bursts.
+/// Variance over mean of counts per second: 1 for independent events (a Poisson count's variance is its mean), far above
+/// for bursts. Fifty in one of ten seconds: 250 ÷ 5 = 50.
 pub(crate) fn variance_to_mean(counts: &[u64]) -> f64 {
     let count = counts.len() as f64;
     let mean = counts.iter().sum::<u64>() as f64 / count;
@@ -110,25 +92,6 @@ pub(crate) fn variance_to_mean(counts: &[u64]) -> f64 {
         .map(|&c| (c as f64 - mean) * (c as f64 - mean))
         .sum();
     squares / (count - 1.0) / mean
-}
-
-/// The share of seconds that carry four fifths of the bad attempts.
-pub(crate) fn carrying_share(counts: &[u64]) -> f64 {
-    let total: u64 = counts.iter().sum();
-    if total == 0 {
-        return 0.0;
-    }
-    let mut sorted = counts.to_vec();
-    sorted.sort_unstable_by(|a, b| b.cmp(a));
-    let (mut sum, mut seconds) = (0, 0);
-    for count in sorted {
-        sum += count;
-        seconds += 1;
-        if sum as f64 >= 0.8 * total as f64 {
-            break;
-        }
-    }
-    f64::from(seconds) / counts.len() as f64
 }
 
 #[cfg(test)]

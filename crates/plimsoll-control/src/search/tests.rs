@@ -14,6 +14,7 @@ struct Ideal {
     lags_from: f64,
     interrupted_at_level: u32,
     windows: u64,
+    answer: Outcome,
 }
 
 impl Ideal {
@@ -23,6 +24,7 @@ impl Ideal {
             lags_from: f64::INFINITY,
             interrupted_at_level: u32::MAX,
             windows: 0,
+            answer: Outcome::Ok,
         }
     }
 
@@ -43,7 +45,7 @@ impl Ideal {
         let count = rate as u64;
         for _ in 0..count {
             tally.record(
-                Outcome::Ok,
+                self.answer,
                 time,
                 Some(time),
                 100,
@@ -188,6 +190,20 @@ fn the_phases_follow_each_other() {
 }
 
 #[test]
+fn a_service_that_answers_202_carries_what_it_would_carry_with_200() {
+    let (done, _) = played(config(), &mut Ideal::new(640.0));
+    let mut accepting = Ideal::new(640.0);
+    accepting.answer = Outcome::Accepted;
+    let (accepted, _) = played(config(), &mut accepting);
+    assert!(accepted.converged, "{accepted:?}");
+    assert_eq!(accepted.capacity_per_s, done.capacity_per_s);
+    assert_eq!(accepted.knee_in_flight, done.knee_in_flight);
+    assert_eq!(accepted.collapse_per_s, done.collapse_per_s);
+    assert_eq!(accepted.recovery_seconds, done.recovery_seconds);
+    assert_eq!(accepted.peak_goodput_per_s, None, "nothing is done yet");
+}
+
+#[test]
 fn nothing_above_the_ceiling_is_offered_and_the_result_says_so() {
     for (max_rate, generator, reason) in [
         (Some(200.0), None, "the highest rate allowed"),
@@ -205,7 +221,8 @@ fn nothing_above_the_ceiling_is_offered_and_the_result_says_so() {
             (Some(200.0), None),
             "{reason}"
         );
-        let text = found.remarks.join("; ");
+        let remarks: Vec<String> = found.remarks.iter().map(ToString::to_string).collect();
+        let text = remarks.join("; ");
         assert!(
             text.contains("at least 200/s") && text.contains(reason),
             "{text}"
@@ -238,7 +255,7 @@ fn a_level_the_generator_cannot_sustain_is_repeated_once_and_ends_the_search() {
         void[1].1.reason
     );
     assert!(
-        !found.converged && found.remarks[0].contains("could not sustain"),
+        !found.converged && found.remarks[0].to_string().contains("could not sustain"),
         "{found:?}"
     );
     let capacity = found.capacity_per_s.unwrap();
@@ -298,7 +315,9 @@ fn a_target_that_fails_everything_ends_the_search_at_once() {
     let found = drive(&mut search, &mut Refusing, &mut log).unwrap();
     assert_eq!(log.levels.len(), 1);
     assert!(
-        found.remarks[0].contains("no attempt succeeded"),
+        found.remarks[0]
+            .to_string()
+            .contains("no attempt succeeded"),
         "{found:?}"
     );
     assert_eq!(found.capacity_per_s, None);

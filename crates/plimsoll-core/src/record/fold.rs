@@ -4,8 +4,7 @@
 //! made later says what the report at the end said. Sums, histograms and counts stay exact; only the
 //! resolution in time is halved, again and again.
 
-use super::{Observation, Record, Seen};
-use crate::step::Phase;
+use super::observation::{Observation, Seen};
 use crate::window::Window;
 
 /// Windows kept apart in a level that no search bounds: one minute of them, about 1.2 MiB at 5,000
@@ -32,7 +31,7 @@ pub(super) struct Folding {
 }
 
 impl Folding {
-    fn of(level: u32) -> Self {
+    pub(super) fn new(level: u32) -> Self {
         Self {
             level,
             stride: 1,
@@ -44,80 +43,62 @@ impl Folding {
         }
     }
 
+    pub(super) fn level(&self) -> u32 {
+        self.level
+    }
+
     /// The level takes as much memory as it may.
-    fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         let full = self.bytes + self.last_bytes >= self.bytes_max;
         let is_whole = self.in_last == self.stride && self.count.is_multiple_of(2);
         is_whole && (self.count >= WINDOWS_MAX || full && self.count >= 2 * WINDOWS_MIN)
     }
-}
 
-impl Record {
-    pub(super) fn push_window(&mut self, mut window: Window) {
-        let level = window.level;
-        let mut folding = self
-            .folding
-            .filter(|folding| folding.level == level)
-            .unwrap_or(Folding::of(level));
-        match self.windows.last_mut() {
-            Some(last) if folding.in_last > 0 && folding.in_last < folding.stride => {
+    /// Keeps the next window of the level: alone, or with the last one until that holds a stride of them.
+    pub(super) fn push(&mut self, windows: &mut Vec<Window>, mut window: Window) {
+        match windows.last_mut() {
+            Some(last) if self.in_last > 0 && self.in_last < self.stride => {
                 last.fold(&window);
-                folding.last_bytes = last.pack();
-                folding.in_last += 1;
+                self.last_bytes = last.pack();
+                self.in_last += 1;
             }
             _ => {
-                folding.bytes += std::mem::replace(&mut folding.last_bytes, window.pack());
-                self.windows.push(window);
-                folding.in_last = 1;
-                folding.count += 1;
+                self.bytes += std::mem::replace(&mut self.last_bytes, window.pack());
+                windows.push(window);
+                self.in_last = 1;
+                self.count += 1;
             }
         }
-        let endless = self
-            .level(level)
-            .is_some_and(|start| start.step.phase == Phase::Run);
-        if endless && folding.is_full() {
-            self.halve(&mut folding);
-        }
-        self.folding = Some(folding);
     }
 
     /// Every two windows of the level become one; every second instant of sampling is let go.
-    fn halve(&mut self, folding: &mut Folding) {
-        let first = self.windows.len() - folding.count;
-        let before = folding.bytes + folding.last_bytes;
-        folding.bytes_max = folding.bytes_max.min(before);
-        (folding.bytes, folding.last_bytes) = (0, 0);
+    pub(super) fn halve(&mut self, windows: &mut Vec<Window>, observations: &mut Vec<Observation>) {
+        let first = windows.len() - self.count;
+        let before = self.bytes + self.last_bytes;
+        self.bytes_max = self.bytes_max.min(before);
+        (self.bytes, self.last_bytes) = (0, 0);
         // One pair at a time, so that the fine and the coarse ones are never both in memory.
-        let mut fine = self.windows.split_off(first).into_iter();
+        let mut fine = windows.split_off(first).into_iter();
         while let Some(mut coarse) = fine.next() {
             if let Some(next) = fine.next() {
                 coarse.fold(&next);
             }
-            folding.bytes += coarse.pack();
-            self.windows.push(coarse);
+            self.bytes += coarse.pack();
+            windows.push(coarse);
         }
-        folding.count = self.windows.len() - first;
-        folding.stride *= 2;
-        folding.in_last = folding.stride;
-        let stride = u64::from(folding.stride);
-        self.observations
-            .retain(|observation| is_kept(observation, stride));
-        self.observations.shrink_to_fit();
-        self.windows.shrink_to_fit();
+        self.count = windows.len() - first;
+        self.stride *= 2;
+        self.in_last = self.stride;
+        observations.retain(|observation| self.keeps(observation));
+        observations.shrink_to_fit();
+        windows.shrink_to_fit();
     }
 
-    pub(super) fn push_observation(&mut self, observation: Observation) {
-        let stride = self.folding.map_or(1, |folding| u64::from(folding.stride));
-        if is_kept(&observation, stride) {
-            self.observations.push(observation);
-        }
+    /// One second of a stride, and every word on what could not be seen.
+    pub(super) fn keeps(&self, observation: &Observation) -> bool {
+        let second = (observation.at_ns.as_secs_f64()).round() as u64;
+        second.is_multiple_of(u64::from(self.stride)) || matches!(observation.seen, Seen::Absent(_))
     }
-}
-
-/// One second of `stride`, and every word on what could not be seen.
-fn is_kept(observation: &Observation, stride: u64) -> bool {
-    let second = (observation.at_ns.as_secs_f64()).round() as u64;
-    second.is_multiple_of(stride) || matches!(observation.seen, Seen::Absent(_))
 }
 
 #[cfg(test)]

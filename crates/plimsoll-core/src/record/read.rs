@@ -8,6 +8,7 @@ use super::fold::Folding;
 use super::plausible::implausible;
 use super::{After, Event, Header, LevelStart, Line, Observation, SCHEMA};
 use crate::outcome::Outcome;
+use crate::step::Phase;
 use crate::tally::Tally;
 use crate::verdict::{LevelResult, Verdict};
 use crate::window::Window;
@@ -118,12 +119,33 @@ impl Record {
             Line::Header(header) => self.header = header,
             Line::Level(level) => self.levels.push(level),
             Line::Window(window) => self.push_window(window),
-            Line::Observation(observation) => self.push_observation(observation),
+            Line::Observation(observation) => {
+                if self
+                    .folding
+                    .is_none_or(|folding| folding.keeps(&observation))
+                {
+                    self.observations.push(observation);
+                }
+            }
             Line::LevelEnd(result) => self.level_results.push(result),
             Line::Event(event) => self.events.push(event),
             Line::After(after) => self.after = Some(after),
             Line::Verdict(verdict) => self.verdict = Some(verdict),
         }
+    }
+
+    /// A level that no search bounds is folded when it takes too much memory.
+    fn push_window(&mut self, window: Window) {
+        let level = window.level;
+        let known = self.folding.filter(|folding| folding.level() == level);
+        let mut folding = known.unwrap_or_else(|| Folding::new(level));
+        folding.push(&mut self.windows, window);
+        let start = self.level(level);
+        let endless = start.is_some_and(|start| start.step.phase == Phase::Run);
+        if endless && folding.is_full() {
+            folding.halve(&mut self.windows, &mut self.observations);
+        }
+        self.folding = Some(folding);
     }
 
     pub fn level(&self, level: u32) -> Option<&LevelStart> {

@@ -7,28 +7,29 @@ use plimsoll_script::host::Level;
 use plimsoll_script::http::HttpCall;
 use plimsoll_script::{Got, Want};
 
-use super::HttpDebug;
-use super::client::{Asker, Finished};
-use super::message::{Body, LogLine};
-use super::worker::Worker;
+use super::client::Finished;
+use super::exchange::Caller;
+use super::script::HttpDebug;
+use super::users::VirtualUsers;
+use crate::message::{Body, LogLine};
 use crate::recorder::Ending;
 
-impl Worker {
+impl VirtualUsers {
     /// Lets a virtual user go on until it waits for something.
     pub(super) fn resume(&mut self, place: usize, got: Got) {
         let mut got = got;
         loop {
-            let slot = &mut self.vus.slots[place];
-            slot.turn += 1;
-            match slot.vu.resume(got) {
+            let vu = &mut self.vus.list[place];
+            vu.turn += 1;
+            match vu.vu.resume(got) {
                 Want::Http(calls) if calls.is_empty() => got = Got::Http(Vec::new()),
                 Want::Http(calls) => {
-                    slot.expect(calls);
+                    vu.expect(calls);
                     return self.start_calls(place);
                 }
                 Want::Sleep(pause) => {
-                    let due = self.clock.now() + pause;
-                    self.timers.push(Reverse((due, place, slot.turn)));
+                    let due = self.context.clock.now() + pause;
+                    self.timers.push(Reverse((due, place, vu.turn)));
                     return;
                 }
                 Want::Done(end) => return self.ended(place, &end),
@@ -44,54 +45,50 @@ impl Worker {
     }
 
     fn start_allowed(&mut self, place: usize) {
-        let now = self.clock.now();
+        let now = self.now();
         let (most, per_host) = (self.script.batch_max, self.script.batch_per_host_max);
         loop {
-            let slot = &mut self.vus.slots[place];
-            if slot.waits_for_its_turn() {
+            let vu = &mut self.vus.list[place];
+            if vu.waits_for_its_turn() {
                 return;
             }
-            if let Some(at) = slot.wait_for_turn(&mut self.next_allowed, self.request_gap, now) {
-                return self.timers.push(Reverse((at, place, slot.turn)));
+            if let Some(at) = vu.wait_for_turn(&mut self.next_allowed, self.request_gap, now) {
+                return self.timers.push(Reverse((at, place, vu.turn)));
             }
-            let Some((at, call)) = slot.next_call(most, per_host) else {
+            let Some((at, call)) = vu.next_call(most, per_host) else {
                 return;
             };
-            let mut level = self.recorder.level;
+            let mut level = self.context.recorder.level;
             let mut intended = now;
-            if let Some(running) = &mut slot.running {
+            if let Some(running) = &mut vu.running {
                 running.calls += 1;
                 // The first call of an arrival was due with it.
                 if let Some(arrival) = running.intended.take() {
                     (intended, level) = (arrival, running.level);
                 }
             }
-            self.recorder.advance(now, self.in_flight);
-            self.recorder.add_late(now.saturating_sub(intended));
-            self.in_flight += 1;
-            self.recorder.in_flight_max = self.recorder.in_flight_max.max(self.in_flight);
-            self.recorder.add_due(level);
-            let asker = Asker {
+            self.context.begin(intended, level, now);
+            let caller = Caller {
                 vu: place,
                 place: at,
                 intended,
                 level,
             };
             self.tell_of_call(&call);
-            self.client.start(asker, call, now);
+            self.client.start(caller, call, now);
         }
     }
 
     /// Hands results to the virtual users that wait for them, until nothing is left.
     pub(super) fn settle(&mut self) {
         while let Some(finished) = self.client.finished.pop() {
-            let place = finished.asker.vu;
+            let place = finished.caller.vu;
             self.count(&finished);
             self.tell_of_answer(&finished);
-            let slot = &mut self.vus.slots[place];
-            if let Some(got) = slot.take_in(finished.asker.place, finished.result) {
+            let vu = &mut self.vus.list[place];
+            if let Some(got) = vu.take_in(finished.caller.place, finished.result) {
                 self.resume(place, got);
-            } else if self.vus.slots[place].has_queued() {
+            } else if self.vus.list[place].has_queued() {
                 self.start_calls(place);
             }
         }
@@ -103,46 +100,41 @@ impl Worker {
         }
     }
 
-    pub(super) fn count(&mut self, finished: &Finished) {
+    fn count(&mut self, finished: &Finished) {
         let now = finished.ended;
-        self.recorder.advance(now, self.in_flight);
-        self.in_flight -= 1;
         if finished.sent.is_some() {
-            self.recorder.sent += 1;
+            self.context.recorder.sent += 1;
         }
-        let asker = finished.asker;
+        let caller = finished.caller;
         if let Some(remote) = finished.result.remote {
-            self.busy.reached.note(remote);
+            self.counts.reached.note(remote);
         }
         let ending = Ending {
-            level: asker.level,
+            level: caller.level,
             outcome: finished.outcome,
-            response: now.saturating_sub(asker.intended),
+            response: now.saturating_sub(caller.intended),
             service: finished.sent.map(|sent| now.saturating_sub(sent)),
             bytes: finished.result.received_bytes,
         };
-        self.recorder.record(&ending, &self.script.bounds);
+        self.context.end(&ending, now);
     }
 
     /// An arrival found no virtual user in time: every one waits for the target, so it is a bad attempt, not a gap.
     pub(super) fn drop_arrival(&mut self, intended: Nanos, level: u32, now: Nanos) {
-        self.recorder.dropped_target += 1;
+        self.context.recorder.dropped_target += 1;
         self.end_unsent(intended, level, Outcome::Dropped, now);
     }
 
     /// An arrival that was due will not be sent any more.
     pub(super) fn end_unsent(&mut self, intended: Nanos, level: u32, outcome: Outcome, now: Nanos) {
-        let waited = now.saturating_sub(intended);
-        self.recorder.add_due(level);
-        self.recorder.add_late(waited);
         let ending = Ending {
             level,
             outcome,
-            response: waited,
+            response: now.saturating_sub(intended),
             service: None,
             bytes: 0,
         };
-        self.recorder.record(&ending, &self.script.bounds);
+        self.context.end_unsent(&ending);
     }
 
     /// `httpDebug`: the request as it goes out.
@@ -181,7 +173,7 @@ impl Worker {
             text.push('\n');
             text.push_str(&String::from_utf8_lossy(body));
         }
-        self.report(Body::Log(LogLine {
+        self.context.report(Body::Log(LogLine {
             level: Level::Info,
             message: text.into(),
             source: Some("http-debug"),

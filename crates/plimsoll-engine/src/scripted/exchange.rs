@@ -1,52 +1,58 @@
 //! One request on the wire and what has come of its answer: bytes, moments, the final result.
 
+mod encode;
 mod words;
 
+use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use plimsoll_core::{Nanos, Outcome};
-use plimsoll_net::connection::Failure;
-use plimsoll_net::h1::{Answer, Sink};
-use plimsoll_net::h2::{self, Said, write_field};
-use plimsoll_script::http::{BodyUse, Headers, HttpCall, HttpError, HttpResult, Proto, Timings};
+use plimsoll_net::connection::{Failure, Progress};
+use plimsoll_net::h1::{Answer, Head, Sink};
+use plimsoll_net::h2::{self, Ask, Said};
+use plimsoll_net::{Connection, tls::Agreed};
+use plimsoll_script::http::{
+    BodyUse, Headers, HttpCall, HttpError, HttpResult, Proto, RequestUrl, Timings, TlsInfo,
+};
 
-/// Header lines of an answer; the parser of the connection refuses more.
-const HEADERS_MAX: usize = 128;
+use crate::pool::{Call, Phase};
+use encode::{check, encode, encode_fields};
 
 /// What is kept of an answer while it comes.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    /// Of HTTP/1.1.
-    head: Vec<u8>,
-    /// Of HTTP/2.
+struct Kept {
     fields: Headers,
+    reason: Box<str>,
+    is_http10: bool,
+    head_bytes: u64,
     body: Vec<u8>,
     body_bytes: u64,
     discards_body: bool,
 }
 
 impl Kept {
-    /// A header field of HTTP/2.
-    pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
-        let (name, value) = (
-            String::from_utf8_lossy(name),
-            String::from_utf8_lossy(value),
-        );
-        self.fields.push(&name, &value);
+    fn field(&mut self, name: &str, value: &[u8]) {
+        self.fields.push(name, &String::from_utf8_lossy(value));
     }
 
     /// Forgets what came.
-    pub(super) fn clear(&mut self) {
-        self.head.clear();
-        self.fields = Headers::default();
-        self.body = Vec::new();
-        self.body_bytes = 0;
+    fn clear(&mut self) {
+        *self = Self {
+            discards_body: self.discards_body,
+            ..Self::default()
+        };
     }
 }
 
 impl Sink for Kept {
-    fn head(&mut self, bytes: &[u8]) {
-        self.head.extend_from_slice(bytes);
+    fn head(&mut self, head: &Head<'_, '_>) {
+        self.reason = head.reason.into();
+        self.is_http10 = head.is_http10;
+        self.head_bytes = head.length as u64;
+        for (name, value) in head.lines() {
+            self.field(name, value);
+        }
     }
 
     fn body(&mut self, bytes: &[u8]) {
@@ -98,48 +104,95 @@ impl Moments {
     }
 }
 
+/// Who asked, and from when its response time counts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Caller {
+    /// The virtual user's place on this worker.
+    pub(super) vu: usize,
+    /// The call's place in its batch.
+    pub(super) place: usize,
+    /// The arrival of the iteration, or the call.
+    pub(super) intended: Nanos,
+    /// In which the call was due.
+    pub(super) level: u32,
+}
+
 /// One request of one virtual user. Reused, so that a request costs no allocation of its own.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
-    /// Its place in the batch that asked for it.
-    pub(super) place: usize,
+    pub(super) caller: Caller,
+    /// Where it goes.
+    pub(super) url: Option<Rc<RequestUrl>>,
     /// Of HTTP/1.1 the whole request, of HTTP/2 its header block.
-    pub(super) request: Vec<u8>,
+    request: Vec<u8>,
     /// What it is made of, if that depends on what the server chooses.
     pub(super) call: Option<HttpCall>,
     /// What the request is on the wire, bytes.
     wire_bytes: u64,
-    pub(super) kept: Kept,
+    kept: Kept,
     pub(super) moments: Moments,
-    pub(super) deadline: Nanos,
-    /// From which response time counts: the arrival of the iteration, or the call.
-    pub(super) intended: Nanos,
-    pub(super) level: u32,
-    pub(super) is_head: bool,
+    deadline: Nanos,
+    is_head: bool,
     /// How often it was put on another connection, because the first was closed or its server did not look at it.
     pub(super) tries: u8,
 }
 
 impl Exchange {
     /// Makes it ready for `call`; says why it cannot be sent.
-    pub(super) fn prepare(&mut self, call: &HttpCall, user_agent: &str) -> Result<(), String> {
+    pub(super) fn prepare(
+        &mut self,
+        caller: Caller,
+        call: HttpCall,
+        user_agent: &str,
+        now: Nanos,
+    ) -> Result<(), String> {
+        self.caller = caller;
+        self.deadline = now + call.timeout;
+        self.moments = Moments {
+            asked: now,
+            ..Moments::default()
+        };
         self.kept.clear();
         self.kept.discards_body = call.body_use == BodyUse::Discard;
         self.is_head = &*call.method == "HEAD";
         self.tries = 0;
         self.wire_bytes = 0;
         self.call = None;
+        self.url = Some(Rc::clone(&call.url));
         self.request.clear();
-        check(call)?;
-        if !call.url.is_tls {
-            encode(call, user_agent, &mut self.request);
+        check(&call)?;
+        if call.url.is_tls {
+            // Its bytes depend on the protocol, which may not be chosen yet.
+            self.call = Some(call);
+        } else {
+            encode(&call, user_agent, &mut self.request);
             self.wire_bytes = self.request.len() as u64;
         }
         Ok(())
     }
 
+    /// Its host speaks TLS.
+    pub(super) fn is_tls(&self) -> bool {
+        self.url.as_ref().is_some_and(|url| url.is_tls)
+    }
+
+    /// Its time is over.
+    pub(super) fn is_late(&self, now: Nanos) -> bool {
+        self.deadline <= now
+    }
+
+    /// As if it had never been sent.
+    pub(super) fn begin_anew(&mut self) {
+        self.tries += 1;
+        self.moments = Moments {
+            asked: self.moments.asked,
+            ..Moments::default()
+        };
+        self.kept.clear();
+    }
+
     /// Makes the bytes of HTTP/1.1, if they are not made yet.
-    pub(super) fn encode_http1(&mut self, user_agent: &str) {
+    fn encode_http1(&mut self, user_agent: &str) {
         if let Some(call) = &self.call {
             self.request.clear();
             encode(call, user_agent, &mut self.request);
@@ -148,7 +201,7 @@ impl Exchange {
     }
 
     /// Makes the header block of HTTP/2; the body that follows it.
-    pub(super) fn encode_http2(&mut self, user_agent: &str) -> Option<Rc<[u8]>> {
+    fn encode_http2(&mut self, user_agent: &str) -> Option<Rc<[u8]>> {
         self.request.clear();
         let call = self.call.as_ref()?;
         encode_fields(call, user_agent, &mut self.request);
@@ -159,7 +212,7 @@ impl Exchange {
     }
 
     /// The script asks that the connection ends with this request.
-    pub(super) fn asks_for_close(&self) -> bool {
+    fn asks_for_close(&self) -> bool {
         let asked = self.header("connection");
         asked.is_some_and(|value| value.eq_ignore_ascii_case("close"))
     }
@@ -177,147 +230,159 @@ impl Exchange {
         self.call.as_ref()?.headers.get(name)
     }
 
-    /// How it ended with an answer.
-    pub(super) fn answered(&mut self, bytes: u64, is_tls: bool, now: Nanos) -> HttpResult {
-        let mut result = self.result(is_tls, now);
-        result.received_bytes = bytes;
+    /// How it ended with an answer. HTTP/2 has no words for a status: they are Go's, and so k6's.
+    pub(super) fn answered(
+        &mut self,
+        answer: Answer,
+        is_http2: bool,
+        peer: Peer,
+        now: Nanos,
+    ) -> HttpResult {
+        let mut result = self.result(peer.address, now);
+        result.tls = peer.tls;
+        result.status = answer.status;
+        result.received_bytes = answer.bytes;
+        result.headers = std::mem::take(&mut self.kept.fields);
         result.body = std::mem::take(&mut self.kept.body);
-        let mut lines = [httparse::EMPTY_HEADER; HEADERS_MAX];
-        let mut head = httparse::Response::new(&mut lines);
-        if head.parse(&self.kept.head).is_ok() {
-            result.status = head.code.unwrap_or(0);
-            result.reason = head.reason.unwrap_or("").into();
-            if head.version == Some(0) {
+        if is_http2 {
+            result.proto = Proto::Http2;
+            result.reason = words::of_status(answer.status).into();
+        } else {
+            result.reason = std::mem::take(&mut self.kept.reason);
+            if self.kept.is_http10 {
                 result.proto = Proto::Http10;
-            }
-            for line in head.headers.iter() {
-                result
-                    .headers
-                    .push(line.name, &String::from_utf8_lossy(line.value));
             }
         }
         result
     }
 
-    /// The same over HTTP/2, which has no words for a status: they are Go's, and so k6's.
-    pub(super) fn answered_http2(&mut self, answer: Answer, now: Nanos) -> HttpResult {
-        let mut result = self.result(true, now);
-        result.received_bytes = answer.bytes;
-        result.status = answer.status;
-        result.reason = words::of_status(answer.status).into();
-        result.proto = Proto::Http2;
-        result.headers = std::mem::take(&mut self.kept.fields);
-        result.body = std::mem::take(&mut self.kept.body);
-        result
-    }
-
-    /// How it ended without one.
-    pub(super) fn failed(&mut self, error: HttpError, is_tls: bool, now: Nanos) -> HttpResult {
-        let mut result = self.result(is_tls, now);
-        result.received_bytes = self.kept.head.len() as u64 + self.kept.body_bytes;
+    /// How it ended without one, on a connection to `remote` if there was one.
+    pub(super) fn failed(
+        &mut self,
+        error: HttpError,
+        remote: Option<SocketAddr>,
+        now: Nanos,
+    ) -> HttpResult {
+        let mut result = self.result(remote, now);
+        result.received_bytes = self.kept.head_bytes + self.kept.body_bytes;
         result.error = Some(error);
         result
     }
 
-    fn result(&self, is_tls: bool, now: Nanos) -> HttpResult {
+    fn result(&self, remote: Option<SocketAddr>, now: Nanos) -> HttpResult {
         let sent = self.moments.written.map_or(0, |_| self.wire_bytes);
         HttpResult {
-            headers: Headers::default(),
-            timings: self.moments.timings(is_tls, now),
+            remote,
+            timings: self.moments.timings(self.is_tls(), now),
             sent_bytes: sent,
             ..HttpResult::default()
         }
     }
 }
 
-/// Headers of a script may hold anything: what HTTP does not allow is refused.
-fn check(call: &HttpCall) -> Result<(), String> {
-    check_token(&call.method, "method")?;
-    for (name, value) in call.headers.iter() {
-        check_token(name, "header name")?;
-        if value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
-            return Err(format!("the value of header {name:?} holds a line break"));
+/// What is known of the connection of a call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer {
+    pub(super) address: Option<SocketAddr>,
+    /// What the handshake agreed on.
+    pub(super) tls: Option<TlsInfo>,
+}
+
+/// In a box, because it moves between connections and lists without a copy.
+impl Call for Box<Exchange> {
+    /// The user agent.
+    type Common = Arc<str>;
+    type Peer = Peer;
+    type Body = Rc<[u8]>;
+    const IS_WATCHED: bool = true;
+
+    fn deadline(&self, _user_agent: &Arc<str>) -> Nanos {
+        self.deadline
+    }
+
+    fn is_sent(&self) -> bool {
+        self.moments.sent.is_some()
+    }
+
+    fn send(
+        &mut self,
+        user_agent: &Arc<str>,
+        connection: &mut Connection,
+        now: Nanos,
+    ) -> Result<(), Failure> {
+        self.encode_http1(user_agent);
+        self.moments.sent = Some(now);
+        connection.expect(self.is_head);
+        connection.send(&self.request)
+    }
+
+    fn ready(
+        &mut self,
+        _user_agent: &Arc<str>,
+        connection: &mut Connection,
+        hung_up: bool,
+        scratch: &mut [u8],
+    ) -> Progress {
+        connection.ready_into(&self.request, hung_up, scratch, &mut self.kept)
+    }
+
+    fn start_stream(
+        &mut self,
+        user_agent: &Arc<str>,
+        connection: &mut h2::Connection<Rc<[u8]>>,
+        owner: u64,
+        now: Nanos,
+    ) -> u32 {
+        self.moments.sent = Some(now);
+        let body = self.encode_http2(user_agent);
+        let ask = Ask {
+            body,
+            is_head: self.is_head,
+            owner,
+        };
+        connection.start_plain(&self.request, ask)
+    }
+
+    fn is_written_to(&self, connection: &Connection) -> bool {
+        connection.has_written(&self.request)
+    }
+
+    fn is_only_for_http1(&self) -> bool {
+        self.refused_by_http2().is_some()
+    }
+
+    fn is_last(&self) -> bool {
+        self.asks_for_close()
+    }
+
+    fn note(&mut self, phase: Phase, now: Nanos) {
+        let moments = &mut self.moments;
+        let was_opened = moments.opened.is_some();
+        match phase {
+            Phase::Opened => moments.opened = Some(now),
+            Phase::Connected if was_opened => drop(moments.connected.get_or_insert(now)),
+            Phase::Secured if was_opened => drop(moments.secured.get_or_insert(now)),
+            // It waits for a connection that was opened for another.
+            Phase::Connected | Phase::Secured => {}
+            Phase::Written => drop(moments.written.get_or_insert(now)),
+            Phase::FirstByte => drop(moments.first_byte.get_or_insert(now)),
         }
     }
-    Ok(())
-}
 
-/// The length of the body as `Content-Length` says it, if it does.
-fn said_length(call: &HttpCall) -> Option<usize> {
-    let length = call.body.as_deref().unwrap_or_default().len();
-    let has_body = length > 0 || matches!(&*call.method, "POST" | "PUT" | "PATCH");
-    has_body.then_some(length)
-}
+    fn field(&mut self, name: &[u8], value: &[u8]) {
+        let name = String::from_utf8_lossy(name);
+        self.kept.field(&name, value);
+    }
 
-/// The bytes of one request of HTTP/1.1.
-fn encode(call: &HttpCall, user_agent: &str, out: &mut Vec<u8>) {
-    put(out, &[&call.method, " ", &call.url.target, " HTTP/1.1\r\n"]);
-    let host = call.headers.get("host").unwrap_or(&call.url.authority);
-    put(out, &["Host: ", host, "\r\n"]);
-    if call.headers.get("user-agent").is_none() && !user_agent.is_empty() {
-        put(out, &["User-Agent: ", user_agent, "\r\n"]);
+    fn body(&mut self, bytes: &[u8]) {
+        self.kept.body(bytes);
     }
-    for (name, value) in call.headers.iter() {
-        if !(name.eq_ignore_ascii_case("host") || name.eq_ignore_ascii_case("content-length")) {
-            put(out, &[name, ": ", value, "\r\n"]);
-        }
-    }
-    if let Some(length) = said_length(call) {
-        put(out, &["Content-Length: ", &length.to_string(), "\r\n"]);
-    }
-    out.extend_from_slice(b"\r\n");
-    out.extend_from_slice(call.body.as_deref().unwrap_or_default());
-}
 
-/// The header block of one request of HTTP/2.
-fn encode_fields(call: &HttpCall, user_agent: &str, out: &mut Vec<u8>) {
-    let host = call.headers.get("host").unwrap_or(&call.url.authority);
-    write_field(":method", &call.method, out);
-    write_field(":scheme", "https", out);
-    write_field(":authority", host, out);
-    write_field(":path", &call.url.target, out);
-    if call.headers.get("user-agent").is_none() && !user_agent.is_empty() {
-        write_field("user-agent", user_agent, out);
-    }
-    for (name, value) in call.headers.iter() {
-        if !is_of_http1(name) {
-            write_field(name, value, out);
-        }
-    }
-    if let Some(length) = said_length(call) {
-        write_field("content-length", &length.to_string(), out);
-    }
-}
-
-/// Headers of an HTTP/1.1 connection may not go over HTTP/2 (RFC 9113, section 8.2.2); the others are written apart.
-fn is_of_http1(name: &str) -> bool {
-    const THOSE: [&str; 7] = [
-        "connection",
-        "content-length",
-        "host",
-        "keep-alive",
-        "proxy-connection",
-        "transfer-encoding",
-        "upgrade",
-    ];
-    THOSE.iter().any(|known| name.eq_ignore_ascii_case(known))
-}
-
-fn put(out: &mut Vec<u8>, parts: &[&str]) {
-    for part in parts {
-        out.extend_from_slice(part.as_bytes());
-    }
-}
-
-/// A token of RFC 9110 section 5.6.2.
-fn check_token(text: &str, what: &str) -> Result<(), String> {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if !text.is_empty() && text.bytes().all(allowed) {
-        Ok(())
-    } else {
-        Err(format!(
-            "{what} {text:?} holds a character that HTTP does not allow"
-        ))
+    fn shake_hands(peer: &mut Peer, agreed: Option<Agreed>) {
+        peer.tls = agreed.map(|agreed| TlsInfo {
+            version: agreed.version,
+            cipher_suite: agreed.suite,
+        });
     }
 }
 

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
 
+use plimsoll_base::clock::Clock;
 use plimsoll_core::Nanos;
-use plimsoll_core::metrics::{BuiltIn, MetricId, Sample, Store, TagSetId};
-use plimsoll_net::clock::Clock;
+use plimsoll_core::metrics::{BuiltIn, MetricId, Sample, TagSetId};
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
 use plimsoll_script::tags::TagTable;
 use plimsoll_script::{Host, tags};
 
-use super::Script;
-use super::message::{Body, LogLine, Report};
+use super::script::Script;
+use crate::message::{Body, LogLine, Metrics, Report};
 
 /// The surroundings of all virtual users of one worker.
 #[derive(Debug)]
@@ -24,13 +24,11 @@ pub(super) struct Surroundings {
     unix_zero_ms: u64,
     /// When scenarios began, on the run's clock; scripts count from there.
     pub(super) origin: Cell<Nanos>,
-    pub(super) store: RefCell<Store>,
+    pub(super) metrics: RefCell<Metrics>,
     /// The script's tag sets, known once the runtime is.
     pub(super) tags: OnceCell<Rc<RefCell<TagTable>>>,
-    /// The store's number of each of them, as they are first used.
-    known: RefCell<Vec<Option<TagSetId>>>,
-    /// Where every sample is kept for outputs, if any wants them.
-    pub(super) samples: Option<RefCell<Vec<Sample>>>,
+    /// Outputs want every sample.
+    keeps_samples: bool,
     reports: Sender<Report>,
     pub(super) instance: Cell<Instance>,
     pub(super) progress: RefCell<BTreeMap<String, f64>>,
@@ -40,7 +38,6 @@ impl Surroundings {
     pub(super) fn new(
         worker: usize,
         clock: Clock,
-        store: Store,
         script: &Script,
         reports: Sender<Report>,
     ) -> Self {
@@ -49,10 +46,9 @@ impl Surroundings {
             clock,
             unix_zero_ms: script.unix_zero_ms,
             origin: Cell::default(),
-            store: RefCell::new(store),
+            metrics: RefCell::new(Metrics::new(&script.store)),
             tags: OnceCell::new(),
-            known: RefCell::default(),
-            samples: script.keeps_samples.then(RefCell::default),
+            keeps_samples: script.keeps_samples,
             reports,
             instance: Cell::default(),
             progress: RefCell::default(),
@@ -61,20 +57,19 @@ impl Surroundings {
 
     /// One value of a metric that the engine itself feeds.
     pub(super) fn count(&self, metric: BuiltIn, value: f64, tags: tags::TagSetId) {
-        let tags = self.tag_set(tags);
-        self.feed(
-            &mut self.store.borrow_mut(),
-            MetricId::from(metric),
-            tags,
-            self.now(),
-            value,
-        );
+        self.sample(metric.into(), value, tags);
     }
 
-    fn feed(&self, store: &mut Store, metric: MetricId, tags: TagSetId, at: Nanos, value: f64) {
-        store.record(metric, tags, at, value);
-        if let Some(samples) = &self.samples {
-            samples.borrow_mut().push(Sample {
+    fn feed(
+        &self,
+        metrics: &mut Metrics,
+        (metric, tags): (MetricId, TagSetId),
+        at: Nanos,
+        value: f64,
+    ) {
+        metrics.store.record(metric, tags, at, value);
+        if self.keeps_samples {
+            metrics.samples.push(Sample {
                 metric,
                 tags,
                 at,
@@ -84,10 +79,9 @@ impl Surroundings {
     }
 
     /// The store's number of a tag set of the script's.
-    fn tag_set(&self, id: tags::TagSetId) -> TagSetId {
+    fn tag_set(&self, metrics: &mut Metrics, id: tags::TagSetId) -> TagSetId {
         let index = id.0 as usize;
-        let mut known = self.known.borrow_mut();
-        if let Some(Some(found)) = known.get(index) {
+        if let Some(Some(found)) = metrics.tag_sets.get(index) {
             return *found;
         }
         let pairs: Vec<(Rc<str>, Rc<str>)> = match self.tags.get() {
@@ -95,11 +89,11 @@ impl Surroundings {
             None => Vec::new(),
         };
         let pairs: Vec<(&str, &str)> = pairs.iter().map(|(n, v)| (&**n, &**v)).collect();
-        let found = self.store.borrow_mut().tag_set(&pairs);
-        if known.len() <= index {
-            known.resize(index + 1, None);
+        let found = metrics.store.tag_set(&pairs);
+        if metrics.tag_sets.len() <= index {
+            metrics.tag_sets.resize(index + 1, None);
         }
-        known[index] = Some(found);
+        metrics.tag_sets[index] = Some(found);
         found
     }
 
@@ -123,25 +117,21 @@ impl Host for Surroundings {
     }
 
     fn sample(&self, metric: MetricId, value: f64, tags: tags::TagSetId) {
-        let tags = self.tag_set(tags);
-        self.feed(
-            &mut self.store.borrow_mut(),
-            metric,
-            tags,
-            self.now(),
-            value,
-        );
+        let metrics = &mut *self.metrics.borrow_mut();
+        let tags = self.tag_set(metrics, tags);
+        self.feed(metrics, (metric, tags), self.now(), value);
     }
 
     fn http(&self, sample: &HttpSample<'_>) {
-        let tags = self.tag_set(sample.tags);
-        let user_tags = self.tag_set(sample.user_tags);
+        let metrics = &mut *self.metrics.borrow_mut();
+        let tags = self.tag_set(metrics, sample.tags);
+        let user_tags = self.tag_set(metrics, sample.user_tags);
         let now = self.now();
+        let mut feed = |metric: BuiltIn, tags, value| {
+            self.feed(metrics, (metric.into(), tags), now, value);
+        };
+        feed(BuiltIn::HttpReqs, tags, 1.0);
         let timings = &sample.result.timings;
-        let mut store = self.store.borrow_mut();
-        let mut feed =
-            |metric: BuiltIn, value: f64| self.feed(&mut store, metric.into(), tags, now, value);
-        feed(BuiltIn::HttpReqs, 1.0);
         for (metric, time) in [
             (BuiltIn::HttpReqDuration, timings.duration()),
             (BuiltIn::HttpReqBlocked, timings.blocked),
@@ -151,17 +141,16 @@ impl Host for Surroundings {
             (BuiltIn::HttpReqWaiting, timings.waiting),
             (BuiltIn::HttpReqReceiving, timings.receiving),
         ] {
-            feed(metric, time.as_millis_f64());
+            feed(metric, tags, time.as_millis_f64());
         }
         if let Some(expected) = sample.expected {
-            feed(BuiltIn::HttpReqFailed, f64::from(u8::from(!expected)));
+            feed(BuiltIn::HttpReqFailed, tags, f64::from(u8::from(!expected)));
         }
-        let result = sample.result;
         for (metric, bytes) in [
-            (BuiltIn::DataSent, result.sent_bytes),
-            (BuiltIn::DataReceived, result.received_bytes),
+            (BuiltIn::DataSent, sample.result.sent_bytes),
+            (BuiltIn::DataReceived, sample.result.received_bytes),
         ] {
-            self.feed(&mut store, metric.into(), user_tags, now, bytes as f64);
+            feed(metric, user_tags, bytes as f64);
         }
     }
 

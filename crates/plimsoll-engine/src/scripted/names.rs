@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use plimsoll_base::poll::Waker;
 use plimsoll_core::Nanos;
 use plimsoll_net::connection::Setup;
-use plimsoll_net::poll::Waker;
 use plimsoll_net::tls::{self, ClientConfig, Identity, TlsChoice, TlsError};
 use plimsoll_script::http::{HttpError, RequestUrl};
 
-use super::resolver::{Lookup, Place, Resolver};
+use super::resolver::{HostPort, Lookup, Resolver};
 
 /// TLS configurations with the hosts that they are for.
 type Configs = Vec<(Vec<String>, Arc<ClientConfig>)>;
@@ -71,7 +71,7 @@ pub(super) struct Names {
     origins: Vec<Origin>,
     known: BTreeMap<Origin, Known>,
     /// What the resolver said, and until when that is believed.
-    addresses: BTreeMap<Place, (SocketAddr, Nanos)>,
+    addresses: BTreeMap<HostPort, (SocketAddr, Nanos)>,
     resolver: Resolver,
 }
 
@@ -119,7 +119,7 @@ impl Names {
 
     /// A name that was asked for: its place, and why it has no address if it has none. What it says is
     /// believed at `now`, however short the time for which it is kept.
-    pub(super) fn answer(&mut self, now: Nanos) -> Option<(Place, Option<HttpError>)> {
+    pub(super) fn answer(&mut self, now: Nanos) -> Option<(HostPort, Option<HttpError>)> {
         let (place, found) = self.resolver.answer()?;
         let failed = |words: String| Some(error(1101, format!("lookup {}: {words}", place.0)));
         let problem = match found {

@@ -1,40 +1,31 @@
-//! Does what the executors ask: makes virtual users, starts, interrupts and ends iterations.
+//! Does what the executors, or the levels of a search, ask: makes virtual users, starts, interrupts and ends iterations.
 
 use std::cmp::Reverse;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use plimsoll_control::executor::{self, Action, Executor, Share};
-use plimsoll_core::Nanos;
 use plimsoll_core::metrics::BuiltIn;
 use plimsoll_core::scenario::Scenario;
+use plimsoll_core::{Nanos, Outcome};
 use plimsoll_script::tags::TagSetId;
 use plimsoll_script::{End, Got, Iteration, ScriptError, Want};
 
-use super::message::Body;
-use super::vus::{Ended, Running, Slot};
-use super::worker::Worker;
-use super::{Seating, shown};
+use super::levels::{Due, Free, Levels, Next};
+use super::script::{Seating, shown};
+use super::users::VirtualUsers;
+use super::vus::{Playing, Running, VuState};
+use crate::message::Body;
+use crate::source::Part;
 
 /// Iterations that need no waiting may start one after the other for this long before sockets get a turn.
-pub(super) const BURST: Nanos = Nanos::from_millis(2);
+const BURST: Nanos = Nanos::from_millis(2);
 
-/// One scenario as this worker plays it.
-pub(super) struct Playing {
-    pub(super) executor: Executor,
-    pub(super) function: Rc<str>,
-    pub(super) scenario: Rc<plimsoll_script::Scenario>,
-    /// Tags of what the engine itself counts.
-    pub(super) tags: TagSetId,
-    pub(super) arrives: bool,
-    pub(super) is_done: bool,
-    pub(super) wait_until: Nanos,
-}
-
-impl Worker {
+impl VirtualUsers {
     pub(super) fn seat_scenarios(&mut self) -> Result<(), ScriptError> {
         let script = Arc::clone(&self.script);
-        let share = Share::of_part(script.part, self.index as u32, script.workers);
+        let index = self.context.part.index as u32;
+        let share = Share::of_part(script.part, index, script.workers);
         for (scenario, range) in script.scenarios.iter().zip(&script.ranges) {
             let executor = Executor::new(scenario, *range, share, script.settings.seed);
             let is_early = script.seating == Seating::Early;
@@ -58,7 +49,7 @@ impl Worker {
     }
 
     /// Tags of what happens in a scenario outside of any group.
-    pub(super) fn tags_of(&self, scenario: &Scenario) -> TagSetId {
+    fn tags_of(&self, scenario: &Scenario) -> TagSetId {
         let table = self.runtime.tags();
         let mut table = table.borrow_mut();
         let mut tags = TagSetId::EMPTY;
@@ -77,19 +68,19 @@ impl Worker {
         tags
     }
 
-    pub(super) fn make_vu(&mut self, number: u32) -> Result<usize, ScriptError> {
+    fn make_vu(&mut self, number: u32) -> Result<usize, ScriptError> {
         if let Some(place) = self.vus.place(number) {
             return Ok(place);
         }
         let vu = self.runtime.vu(u64::from(number))?;
-        Ok(self.vus.add(Slot::new(vu, number)))
+        Ok(self.vus.add(VuState::new(vu, number)))
     }
 
-    /// Plays what the executors ask for; true when there is more to do at once.
-    pub(super) fn start_due(&mut self) -> bool {
-        let began = self.clock.now();
+    /// Begins what is due of the level or the scenarios; true when there is more to do at once.
+    pub(super) fn begin_due(&mut self) -> bool {
+        let began = self.now();
         if self.levels.is_some() {
-            return self.start_due_of_level(began);
+            return self.begin_due_of_level(began);
         }
         if !self.is_playing {
             return false;
@@ -119,53 +110,57 @@ impl Worker {
                     }
                 }
                 self.settle();
-                if self.clock.now() - began > BURST {
+                if self.now() - began > BURST {
                     return true;
                 }
             }
         }
         if self.playing.iter().all(|playing| playing.is_done) {
-            self.finish();
+            self.is_playing = false;
+            self.is_finished = true;
         }
         false
     }
 
-    pub(super) fn add_vu(&mut self, index: usize, number: u32) {
+    fn add_vu(&mut self, index: usize, number: u32) {
         match self.make_vu(number) {
             Ok(_) => {
                 let now = self.test_time();
                 self.playing[index].executor.added(number, now);
             }
-            Err(error) => self.report(Body::NotReady(error)),
+            Err(error) => self.context.report(Body::NotReady(error)),
         }
     }
 
-    pub(super) fn start(&mut self, index: usize, next: executor::Iteration) {
+    fn start(&mut self, index: usize, next: executor::Iteration) {
         let Some(place) = self.vus.place(next.vu) else {
             return;
         };
         let arrives = self.playing[index].arrives;
         let intended = arrives.then_some(self.host.origin.get() + next.intended_at);
         if let Some(intended) = intended {
-            let now = self.clock.now();
-            self.recorder.lag.record(now.saturating_sub(intended));
+            let now = self.now();
+            self.context
+                .recorder
+                .lag
+                .record(now.saturating_sub(intended));
         }
-        self.begin_iteration(place, index, intended, self.recorder.level, next);
+        let level = self.context.recorder.level;
+        self.begin_iteration(place, index, (intended, level), next);
     }
 
-    pub(super) fn begin_iteration(
+    fn begin_iteration(
         &mut self,
         place: usize,
         index: usize,
-        intended: Option<Nanos>,
-        level: u32,
+        (intended, level): (Option<Nanos>, u32),
         next: executor::Iteration,
     ) {
         let playing = &self.playing[index];
-        let slot = &mut self.vus.slots[place];
-        slot.running = Some(Running {
+        let vu = &mut self.vus.list[place];
+        vu.running = Some(Running {
             scenario: Some(index),
-            began: self.clock.now(),
+            began: self.context.clock.now(),
             intended,
             level,
             calls: 0,
@@ -178,61 +173,61 @@ impl Worker {
             root_group: None,
             vu_in_test: u64::from(next.vu),
             vu_in_instance: u64::from(next.vu),
-            in_vu: slot.iterations,
+            in_vu: vu.iterations,
             in_scenario: next.of_vu,
             in_instance: next.in_scenario,
             in_test: next.in_scenario,
         };
-        slot.iterations += 1;
+        vu.iterations += 1;
         self.resume(place, Got::Start(iteration));
     }
 
-    pub(super) fn drop_all(&mut self, index: usize, intended_at: Nanos, count: u64) {
-        let now = self.clock.now();
+    fn drop_all(&mut self, index: usize, intended_at: Nanos, count: u64) {
+        let now = self.now();
         let intended = self.host.origin.get() + intended_at;
         let playing = &self.playing[index];
-        self.busy.dropped += count;
         self.host
             .count(BuiltIn::DroppedIterations, count as f64, playing.tags);
         if !playing.arrives {
             // Iterations that were never due: the scenario ended before their turn.
             return;
         }
+        let level = self.context.recorder.level;
         for _ in 0..count {
-            self.drop_arrival(intended, self.recorder.level, now);
+            self.drop_arrival(intended, level, now);
         }
     }
 
-    pub(super) fn interrupt(&mut self, index: usize, number: u32) {
+    fn interrupt(&mut self, index: usize, number: u32) {
         let Some(place) = self.vus.place(number) else {
             return;
         };
-        let now = self.clock.now();
-        let slot = &mut self.vus.slots[place];
-        slot.turn += 1;
-        slot.resting = None;
-        if slot.running.is_none() {
+        let now = self.now();
+        let vu = &mut self.vus.list[place];
+        vu.turn += 1;
+        vu.resting = None;
+        if vu.running.is_none() {
             // Its iteration is over and only rested.
             let now = self.test_time();
             return self.playing[index].executor.ended(number, now);
         }
-        slot.forget_calls();
+        vu.forget_calls();
         self.client.cancel(place, now);
         self.count_finished_only();
-        let mut want = self.vus.slots[place].vu.resume(Got::Stop);
+        let mut want = self.vus.list[place].vu.resume(Got::Stop);
         for _ in 0..8 {
             if matches!(want, Want::Done(_)) {
                 break;
             }
-            want = self.vus.slots[place].vu.resume(Got::Stop);
+            want = self.vus.list[place].vu.resume(Got::Stop);
         }
         self.ended(place, &End::Interrupted);
     }
 
     /// A function of the script is over.
     pub(super) fn ended(&mut self, place: usize, end: &End) {
-        let slot = &mut self.vus.slots[place];
-        let Some(running) = slot.running.take() else {
+        let vu = &mut self.vus.list[place];
+        let Some(running) = vu.running.take() else {
             return;
         };
         let Some(scenario) = running.scenario else {
@@ -240,31 +235,31 @@ impl Worker {
             let end = end.clone();
             return self.alone_done(end, false);
         };
-        let now = self.clock.now();
+        let now = self.now();
         let took = now.saturating_sub(running.began);
         let tags = self.playing[scenario].tags;
         if matches!(end, End::Interrupted) {
-            self.busy.interrupted += 1;
+            self.counts.interrupted += 1;
         } else {
-            self.busy.completed += 1;
-            self.busy.calls_of_completed += u64::from(running.calls);
-            self.busy.time_of_completed += took;
+            self.counts.completed += 1;
+            self.counts.calls_of_completed += u64::from(running.calls);
+            self.counts.time_of_completed += took;
             self.host.count(BuiltIn::Iterations, 1.0, tags);
             let took = took.as_millis_f64();
             self.host.count(BuiltIn::IterationDuration, took, tags);
         }
         if let End::Abort { message } = end {
-            self.report(Body::Aborted(message.to_string()));
+            self.context.report(Body::Aborted(message.to_string()));
         }
         if self.script.closes_idle {
             self.client.close_idle(place);
         }
         let rest = self.script.iteration_least.saturating_sub(took);
-        let slot = &mut self.vus.slots[place];
+        let vu = &mut self.vus.list[place];
         if rest > Nanos::ZERO && !matches!(end, End::Interrupted) {
-            slot.resting = Some(Ended { scenario });
-            slot.turn += 1;
-            self.timers.push(Reverse((now + rest, place, slot.turn)));
+            vu.resting = Some(scenario);
+            vu.turn += 1;
+            self.timers.push(Reverse((now + rest, place, vu.turn)));
             return;
         }
         self.free(place, scenario);
@@ -273,12 +268,89 @@ impl Worker {
     /// The virtual user may start again.
     pub(super) fn free(&mut self, place: usize, scenario: usize) {
         if let Some(levels) = &mut self.levels {
-            return levels.freed(place);
+            let now = self.context.clock.now();
+            return levels.freed(place, now);
         }
-        let number = self.vus.slots[place].number;
+        let number = self.vus.list[place].number;
         let now = self.test_time();
         let playing = &mut self.playing[scenario];
         playing.executor.ended(number, now);
         playing.wait_until = Nanos::ZERO;
+    }
+}
+
+/// In a search.
+impl VirtualUsers {
+    /// Nothing more begins; those that wait will not be served.
+    pub(super) fn give_up_waiting(&mut self, now: Nanos) {
+        let waiting = self.levels.as_mut().map(Levels::stop);
+        for due in waiting.into_iter().flatten() {
+            // Its turn might still have come.
+            self.end_unsent(due.intended, due.level, Outcome::Interrupted, now);
+        }
+    }
+
+    /// Drops arrivals that waited for longer than a request may take.
+    pub(super) fn drop_late(&mut self, now: Nanos) {
+        let longest = self.script.settings.timeout;
+        while let Some(levels) = &mut self.levels
+            && let Some(due) = levels.take_late(longest, now)
+        {
+            self.drop_arrival(due.intended, due.level, now);
+        }
+    }
+
+    /// Begins what is due; true when there is more to do at once.
+    fn begin_due_of_level(&mut self, began: Nanos) -> bool {
+        let mut now = began;
+        let level = self.context.recorder.level;
+        while let Some(levels) = &mut self.levels
+            && let Some(next) = levels.next_due(now, level)
+        {
+            let due = match next {
+                Next::Arrived(due) => {
+                    let lag = now - due.intended;
+                    self.context.recorder.lag.record(lag);
+                    Some(due)
+                }
+                Next::Waited(due) => Some(due),
+                Next::Looped => None,
+            };
+            self.begin_of_level(due);
+            self.settle();
+            now = self.now();
+            if now - began > BURST {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn begin_of_level(&mut self, due: Option<Due>) {
+        let Some(free) = self.levels.as_mut().and_then(|levels| levels.take_vu(due)) else {
+            return;
+        };
+        let Part { index, workers } = self.context.part;
+        let place = match free {
+            Free::Known(place) => place,
+            Free::New(before) => {
+                let number = u64::from(before) * workers + index + 1;
+                match self.make_vu(number as u32) {
+                    Ok(place) => place,
+                    Err(error) => return self.context.report(Body::NotReady(error)),
+                }
+            }
+        };
+        let begun = self.levels.as_mut().map_or(0, Levels::count_begun);
+        let vu = &self.vus.list[place];
+        let next = executor::Iteration {
+            vu: vu.number,
+            intended_at: Nanos::ZERO,
+            of_vu: vu.iterations,
+            in_scenario: begun * workers + index,
+        };
+        let level = due.map_or(self.context.recorder.level, |due| due.level);
+        let intended = due.map(|due| due.intended);
+        self.begin_iteration(place, 0, (intended, level), next);
     }
 }

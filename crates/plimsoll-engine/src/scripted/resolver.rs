@@ -7,13 +7,13 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use plimsoll_net::poll::Waker;
+use plimsoll_base::poll::Waker;
 
 /// Names looked up at once. A script may make up ever new ones; the others wait.
 const THREADS_MAX: usize = 8;
 
 /// A name and a port.
-pub(super) type Place = (Box<str>, u16);
+pub(super) type HostPort = (Box<str>, u16);
 pub(super) type Addresses = io::Result<Vec<SocketAddr>>;
 
 /// What looks a name up; it may take its time.
@@ -37,11 +37,11 @@ impl fmt::Debug for Lookup {
 pub(super) struct Resolver {
     lookup: Lookup,
     waker: Waker,
-    asked: BTreeSet<Place>,
-    queued: VecDeque<Place>,
+    asked: BTreeSet<HostPort>,
+    queued: VecDeque<HostPort>,
     running: usize,
-    told: Sender<(Place, Addresses)>,
-    answers: Receiver<(Place, Addresses)>,
+    told: Sender<(HostPort, Addresses)>,
+    answers: Receiver<(HostPort, Addresses)>,
 }
 
 impl Resolver {
@@ -59,14 +59,14 @@ impl Resolver {
     }
 
     /// The answer comes later, once for everyone who asks until then.
-    pub(super) fn ask(&mut self, place: Place) {
+    pub(super) fn ask(&mut self, place: HostPort) {
         if self.asked.insert(place.clone()) {
             self.queued.push_back(place);
             self.look_up_next();
         }
     }
 
-    pub(super) fn answer(&mut self) -> Option<(Place, Addresses)> {
+    pub(super) fn answer(&mut self) -> Option<(HostPort, Addresses)> {
         let (place, addresses) = self.answers.try_recv().ok()?;
         self.running -= 1;
         self.asked.remove(&place);

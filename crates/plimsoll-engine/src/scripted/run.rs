@@ -2,26 +2,22 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
 
+use plimsoll_base::clock::Clock;
 use plimsoll_core::metrics::{BuiltIn, MetricId, Sample, Store};
+use plimsoll_core::step::StepError;
 use plimsoll_core::{Nanos, Window};
-use plimsoll_net::clock::Clock;
 use plimsoll_script::End;
 use thiserror::Error;
 
-use super::Script;
-use super::message::{Alone, Body, Busy, Command, Counted, LogLine, Report};
-use super::worker::{Seat, work};
+use super::script::Script;
+use super::users::work;
 use crate::crew::{Crew, CrewError};
+use crate::message::{Body, Command, Lifecycle, LogLine, Report, ScriptCommand, VuCounts};
+use crate::runner::{LEAD, Workers};
 
-/// How often an interruption is looked for.
-const INTERRUPT_PERIOD: Duration = Duration::from_millis(50);
 /// A worker that has not ended so long after it should have runs code that never waits.
 const STUCK: Nanos = Nanos::from_secs(1);
-/// Every worker must have heard of the start.
-pub(super) const LEAD: Nanos = Nanos::from_millis(5);
 
 /// Why a scripted test could not be played.
 #[derive(Debug, Error)]
@@ -45,9 +41,6 @@ pub struct Tick<'a> {
     pub elapsed: Nanos,
     pub vus_active: u32,
     pub vus_existing: u32,
-    pub iterations_completed: u64,
-    pub iterations_interrupted: u64,
-    pub iterations_dropped: u64,
     /// The share of each scenario that is over.
     pub progress: &'a [(String, f64)],
 }
@@ -86,14 +79,58 @@ impl ScriptEnd {
 #[derive(Debug)]
 pub struct ScriptRunner {
     script: Arc<Script>,
-    pub(super) clock: Clock,
-    pub(super) crew: Crew<Command>,
-    reports: Receiver<Report>,
-    /// Ends script code that never waits.
-    stop: Arc<AtomicBool>,
-    pub(super) interrupt: Arc<AtomicBool>,
+    /// Dropped before the workers, whose threads it lets end.
+    stop: Stop,
+    pub(super) workers: Workers,
+    pub(super) heard: Heard,
+}
+
+/// What the workers have said and counted.
+#[derive(Debug)]
+pub(super) struct Heard {
     pub(super) store: Store,
     end: ScriptEnd,
+}
+
+impl Heard {
+    /// Takes note of what needs no answer, and hands back the rest.
+    pub(super) fn take_note(
+        &mut self,
+        body: Body,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Option<Body>, ScriptError> {
+        match body {
+            Body::Log(line) => watcher.log(&line),
+            Body::MarkedFailed(message) => {
+                self.end.failed.get_or_insert(message);
+            }
+            Body::NotReady(error) => return Err(error.into()),
+            Body::Failed(reason) => return Err(ScriptError::Broken(reason)),
+            other => return Ok(Some(other)),
+        }
+        Ok(None)
+    }
+}
+
+/// Once set, script code that runs is ended; also when the runner goes.
+#[derive(Debug)]
+struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// True if it was set.
+    fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.set();
+    }
 }
 
 impl ScriptRunner {
@@ -104,38 +141,29 @@ impl ScriptRunner {
         interrupt: Arc<AtomicBool>,
         watcher: &mut dyn Watcher,
     ) -> Result<Self, ScriptError> {
-        let (sender, reports) = channel();
         let stop = Arc::new(AtomicBool::new(false));
-        let crew = Crew::start(script.workers, "vus", |post| {
-            let seat = Seat {
-                post,
-                script: Arc::clone(&script),
-                clock,
-                stop: Arc::clone(&stop),
-                reports: sender.clone(),
-            };
-            move || work(seat)
+        let started = Crew::start(script.workers, "vus", |endpoint| {
+            let (script, stop) = (Arc::clone(&script), Arc::clone(&stop));
+            move || work(endpoint, script, clock, stop)
         })?;
-        let store = script.store.clone();
         let mut runner = Self {
+            heard: Heard {
+                store: script.store.clone(),
+                end: ScriptEnd::default(),
+            },
             script,
-            clock,
-            crew,
-            reports,
-            stop,
-            interrupt,
-            store,
-            end: ScriptEnd::default(),
+            stop: Stop(stop),
+            workers: Workers::new(started, clock, interrupt),
         };
         let mut ready = 0;
-        while ready < runner.crew.len() {
+        while ready < runner.workers.crew.len() {
             match runner.receive(watcher)? {
-                Some(Body::Ready) => ready += 1,
-                Some(_) => {}
-                None => {
-                    runner.end.interrupted = true;
+                Some(report) => ready += usize::from(matches!(report.body, Body::Ready)),
+                None if runner.workers.is_interrupted() => {
+                    runner.heard.end.interrupted = true;
                     break;
                 }
+                None => {}
             }
         }
         Ok(runner)
@@ -150,33 +178,35 @@ impl ScriptRunner {
         timeout: Nanos,
         watcher: &mut dyn Watcher,
     ) -> Result<(End, bool), ScriptError> {
-        let alone = Alone {
+        let alone = Lifecycle {
             function,
             data: data.map(Box::from),
             wants_return,
             has_group: matches!(function, "setup" | "teardown"),
             timeout,
         };
-        self.crew.tell(0, Command::Alone(alone));
+        let command = Command::Script(ScriptCommand::Lifecycle(alone));
+        self.workers.crew.tell(0, command);
         // Code that never waits does not see the deadline of its worker.
-        let deadline = self.clock.now() + timeout + Nanos::from_millis(200);
+        let deadline = self.workers.clock.now() + timeout + Nanos::from_millis(200);
         loop {
-            match self.receive(watcher)? {
-                Some(Body::AloneDone {
+            match self.receive(watcher)?.map(|report| report.body) {
+                Some(Body::LifecycleDone {
                     end,
                     timed_out,
                     counted,
                 }) => {
-                    self.store.merge(&counted.store);
-                    watcher.samples(&counted.store, &counted.samples);
-                    let stopped = self.stop.swap(false, Ordering::Relaxed);
+                    let metrics = &counted.metrics;
+                    self.heard.store.merge(&metrics.store);
+                    watcher.samples(&metrics.store, &metrics.samples);
+                    let stopped = self.stop.take();
                     return Ok((end, timed_out || stopped));
                 }
-                Some(_) => {}
-                None => self.stop.store(true, Ordering::Relaxed),
+                None if self.workers.is_interrupted() => self.stop.set(),
+                Some(_) | None => {}
             }
-            if self.clock.now() >= deadline {
-                self.stop.store(true, Ordering::Relaxed);
+            if self.workers.clock.now() >= deadline {
+                self.stop.set();
             }
         }
     }
@@ -187,220 +217,159 @@ impl ScriptRunner {
         data: Option<&str>,
         watcher: &mut dyn Watcher,
     ) -> Result<ScriptEnd, ScriptError> {
-        if self.end.interrupted {
-            return Ok(self.end.clone());
+        if self.heard.end.interrupted {
+            return Ok(self.heard.end.clone());
         }
-        let origin = self.clock.now() + LEAD;
-        self.crew.tell_all(|| Command::Begin {
-            data: data.map(Box::from),
-            at: origin,
+        let origin = self.workers.clock.now() + LEAD;
+        self.workers.crew.tell_all(|| {
+            Command::Script(ScriptCommand::Begin {
+                data: data.map(Box::from),
+                at: origin,
+            })
         });
-        let mut merge = Merge::new(self.crew.len(), origin);
+        let mut played = Played::new(&self.script, self.workers.crew.len(), origin);
         // Code that never waits sees no end of its scenario and no halt: it is stopped from here.
         let mut patience = origin + self.script.scenarios.longest_ns() + STUCK;
-        while merge.running > 0 {
-            match self.receive_from(watcher, false)? {
-                Some(Report { worker, body }) => self.take_in(&mut merge, worker, body, watcher),
-                None if self.interrupted() && !self.end.interrupted => {
-                    self.end.interrupted = true;
+        while !self.workers.gather.is_finished() {
+            match self.receive(watcher)? {
+                Some(report) => self.take_in(&mut played, report, watcher),
+                None if self.workers.is_interrupted() && !self.heard.end.interrupted => {
+                    self.heard.end.interrupted = true;
                     self.halt();
                 }
                 None => {}
             }
-            if self.end.is_early() {
-                patience = patience.min(self.clock.now() + STUCK);
+            if self.heard.end.is_early() {
+                patience = patience.min(self.workers.clock.now() + STUCK);
             }
-            if self.clock.now() > patience {
-                self.stop.store(true, Ordering::Relaxed);
+            if self.workers.clock.now() > patience {
+                self.stop.set();
             }
         }
-        self.stop.store(false, Ordering::Relaxed);
-        self.tick(&mut merge, watcher);
-        Ok(self.end.clone())
+        self.stop.take();
+        self.tick_all(&mut played, watcher);
+        Ok(self.heard.end.clone())
     }
 
-    fn take_in(&mut self, merge: &mut Merge, worker: usize, body: Body, watcher: &mut dyn Watcher) {
-        match body {
-            Body::Window(counted, busy, progress) => {
-                watcher.samples(&counted.store, &counted.samples);
-                merge.add(worker, &counted, busy);
-                merge.progress = progress;
-                if merge.is_whole() {
-                    self.tick(merge, watcher);
-                }
-            }
-            Body::Finished(counted, busy) => {
-                watcher.samples(&counted.store, &counted.samples);
-                merge.add(worker, &counted, busy);
-                merge.running -= 1;
-                merge.done[worker] = true;
+    fn take_in(&mut self, played: &mut Played, report: Report, watcher: &mut dyn Watcher) {
+        let worker = report.worker;
+        let counted = match report.body {
+            Body::Window(counted) => counted,
+            Body::Finished(counted) => {
+                self.workers.gather.finish(worker);
+                counted
             }
             Body::Aborted(message) => {
-                self.end.aborted.get_or_insert(message);
-                self.halt();
+                self.heard.end.aborted.get_or_insert(message);
+                return self.halt();
             }
-            _ => {}
+            _ => return,
+        };
+        if let Some(script) = &counted.script {
+            let metrics = &script.metrics;
+            watcher.samples(&metrics.store, &metrics.samples);
+            played.added.merge(&metrics.store);
+            played.vus[worker] = script.vus;
+            played.progress.clone_from(&script.progress);
+        }
+        self.workers.gather.add(worker, counted, 0);
+        self.tick_all(played, watcher);
+    }
+
+    /// Shows the windows of which every worker's part is there.
+    fn tick_all(&mut self, played: &mut Played, watcher: &mut dyn Watcher) {
+        loop {
+            let Workers { gather, crew, .. } = &mut self.workers;
+            let Some(window) = gather.take(|worker, counted| crew.give_back(worker, counted))
+            else {
+                return;
+            };
+            self.tick(played, window, watcher);
         }
     }
 
     /// Shows what has been merged, and counts the virtual users.
-    fn tick(&mut self, merge: &mut Merge, watcher: &mut dyn Watcher) {
-        let Some((mut window, mut added)) = merge.take(&self.script.store) else {
-            return;
-        };
-        let busy = merge.sum();
-        window.vus = Some(busy.vus_active);
-        let elapsed = self.clock.now().saturating_sub(merge.origin);
+    fn tick(&mut self, played: &mut Played, mut window: Window, watcher: &mut dyn Watcher) {
+        let vus = VuCounts::sum(&played.vus);
+        window.vus = Some(vus.active);
+        let elapsed = self.workers.clock.now().saturating_sub(played.origin);
+        let added = &mut played.added;
         let tags = added.tag_set(&[]);
-        let samples = [
-            (BuiltIn::Vus, busy.vus_active),
-            (BuiltIn::VusMax, busy.vus_existing),
-        ]
-        .map(|(metric, count)| Sample {
-            metric: MetricId::from(metric),
-            tags,
-            at: elapsed,
-            value: f64::from(count),
-        });
+        let samples =
+            [(BuiltIn::Vus, vus.active), (BuiltIn::VusMax, vus.existing)].map(|(metric, count)| {
+                Sample {
+                    metric: MetricId::from(metric),
+                    tags,
+                    at: elapsed,
+                    value: f64::from(count),
+                }
+            });
         for sample in &samples {
             added.record(sample.metric, tags, elapsed, sample.value);
         }
         if self.script.keeps_samples {
-            watcher.samples(&added, &samples);
+            watcher.samples(added, &samples);
         }
-        self.store.merge(&added);
+        self.heard.store.merge(added);
         let tick = Tick {
             window: &window,
-            store: &self.store,
-            added: &added,
+            store: &self.heard.store,
+            added,
             elapsed,
-            vus_active: busy.vus_active,
-            vus_existing: busy.vus_existing,
-            iterations_completed: busy.completed,
-            iterations_interrupted: busy.interrupted,
-            iterations_dropped: busy.dropped,
-            progress: &merge.progress,
+            vus_active: vus.active,
+            vus_existing: vus.existing,
+            progress: &played.progress,
         };
-        if !watcher.tick(&tick) && !self.end.stopped {
-            self.end.stopped = true;
+        if !watcher.tick(&tick) && !self.heard.end.stopped {
+            self.heard.end.stopped = true;
             self.halt();
         }
+        played.added.clear();
     }
 
     /// Everything that was counted.
     pub fn store(&self) -> &Store {
-        &self.store
-    }
-
-    fn interrupted(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed)
+        &self.heard.store
     }
 
     fn halt(&self) {
-        self.crew.tell_all(|| Command::Halt);
+        let halt = || Command::Script(ScriptCommand::Halt);
+        self.workers.crew.tell_all(halt);
     }
 
-    /// The next report that the caller must handle; none when the test was interrupted.
-    fn receive(&mut self, watcher: &mut dyn Watcher) -> Result<Option<Body>, ScriptError> {
-        let report = self.receive_from(watcher, true)?;
-        Ok(report.map(|report| report.body))
-    }
-
-    pub(super) fn receive_from(
-        &mut self,
-        watcher: &mut dyn Watcher,
-        waits: bool,
-    ) -> Result<Option<Report>, ScriptError> {
-        loop {
-            let report = match self.reports.recv_timeout(INTERRUPT_PERIOD) {
-                Ok(report) => report,
-                Err(RecvTimeoutError::Timeout) if waits && !self.interrupted() => continue,
-                Err(RecvTimeoutError::Timeout) => return Ok(None),
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(ScriptError::Broken("all workers ended".to_owned()));
-                }
-            };
-            match report.body {
-                Body::Log(line) => watcher.log(&line),
-                Body::MarkedFailed(message) => {
-                    self.end.failed.get_or_insert(message);
-                }
-                Body::NotReady(error) => return Err(error.into()),
-                Body::Broken(reason) => return Err(ScriptError::Broken(reason)),
-                _ => return Ok(Some(report)),
+    /// The next report that the caller must handle; none for a while.
+    fn receive(&mut self, watcher: &mut dyn Watcher) -> Result<Option<Report>, ScriptError> {
+        let broken = |error| match error {
+            StepError::Generator(reason) => ScriptError::Broken(reason),
+            other => ScriptError::Broken(other.to_string()),
+        };
+        while let Some(report) = self.workers.next().map_err(broken)? {
+            if let Some(body) = self.heard.take_note(report.body, watcher)? {
+                let worker = report.worker;
+                return Ok(Some(Report { worker, body }));
             }
         }
+        Ok(None)
     }
 }
 
-impl Drop for ScriptRunner {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.crew.tell_all(|| Command::Quit);
-    }
-}
-
-/// Counters of one window from all workers.
+/// What has come of scenarios that are played.
 #[derive(Debug)]
-struct Merge {
+struct Played {
     origin: Nanos,
-    running: usize,
-    done: Vec<bool>,
-    /// Windows of each worker that have come and not been shown.
-    seen: Vec<u32>,
-    busy: Vec<Busy>,
-    window: Window,
-    added: Option<Store>,
+    vus: Vec<VuCounts>,
+    /// Of the window at hand.
+    added: Store,
     progress: Vec<(String, f64)>,
 }
 
-impl Merge {
-    fn new(workers: usize, origin: Nanos) -> Self {
+impl Played {
+    fn new(script: &Script, workers: usize, origin: Nanos) -> Self {
         Self {
             origin,
-            running: workers,
-            done: vec![false; workers],
-            seen: vec![0; workers],
-            busy: vec![Busy::default(); workers],
-            window: Window::default(),
-            added: None,
+            vus: vec![VuCounts::default(); workers],
+            added: script.store.clone(),
             progress: Vec::new(),
         }
-    }
-
-    fn add(&mut self, worker: usize, counted: &Counted, busy: Busy) {
-        self.seen[worker] += 1;
-        self.busy[worker] = busy;
-        counted.recorder.add_to(&mut self.window);
-        match &mut self.added {
-            Some(added) => added.merge(&counted.store),
-            None => self.added = Some(counted.store.clone()),
-        }
-    }
-
-    /// Every worker that still runs has sent a window.
-    fn is_whole(&self) -> bool {
-        self.seen
-            .iter()
-            .zip(&self.done)
-            .all(|(seen, done)| *done || *seen > 0)
-    }
-
-    fn take(&mut self, empty: &Store) -> Option<(Window, Store)> {
-        self.seen.iter_mut().for_each(|seen| *seen = 0);
-        let window = std::mem::take(&mut self.window);
-        let added = self.added.take();
-        if window.length_ns == Nanos::ZERO && added.is_none() {
-            return None;
-        }
-        Some((window, added.unwrap_or_else(|| empty.clone())))
-    }
-
-    fn sum(&self) -> Busy {
-        let mut sum = Busy::default();
-        for busy in &self.busy {
-            sum.add(busy);
-        }
-        sum
     }
 }

@@ -4,18 +4,14 @@
 //! requests of an iteration, as counted until the search leaves its closed loop, and stays so: under overload a
 //! script may give up early, and then the offered load must not rise for it.
 
-use std::sync::atomic::Ordering;
-
 use plimsoll_core::schedule::ProfileError;
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner};
 use plimsoll_core::{Nanos, Window};
 
-use super::message::{Body, Busy, Command, Counted, Reached};
-use super::run::{LEAD, ScriptError, ScriptRunner, Watcher};
-use crate::gather::Gather;
-
-/// A worker that has not reported for so long runs code that never waits.
-const SILENCE: Nanos = Nanos::from_secs(30);
+use super::run::{Heard, ScriptError, ScriptRunner, Watcher};
+use crate::crew::Crew;
+use crate::message::{Body, Command, Reached, ScriptCommand, ScriptCounted, VuCounts};
+use crate::runner::{Listener, Workers};
 
 /// How much of a script is tried out before a search.
 const TRIAL_ITERATIONS: u64 = 10;
@@ -25,8 +21,7 @@ const TRIAL_WINDOWS: u32 = 5;
 pub struct ScriptLevels<'w> {
     runner: ScriptRunner,
     watcher: &'w mut dyn Watcher,
-    gather: Gather,
-    busy: Vec<Busy>,
+    vus: Vec<VuCounts>,
     /// Fixed with the first level that is judged by its rate.
     requests_per_iteration: Option<f64>,
     /// Time over which the virtual users of a closed level join.
@@ -62,27 +57,23 @@ impl<'w> ScriptLevels<'w> {
         vus_max: u32,
         watcher: &'w mut dyn Watcher,
     ) -> Self {
-        let workers = runner.crew.len();
-        runner.crew.tell_all(|| Command::Search {
-            data: data.map(Box::from),
-            vus_max,
+        runner.workers.crew.tell_all(|| {
+            Command::Script(ScriptCommand::Search {
+                data: data.map(Box::from),
+                vus_max,
+            })
         });
         Self {
+            vus: vec![VuCounts::default(); runner.workers.crew.len()],
             runner,
             watcher,
-            gather: Gather::new(workers),
-            busy: vec![Busy::default(); workers],
             requests_per_iteration: None,
             join: Nanos::ZERO,
         }
     }
 
-    fn sum(&self) -> Busy {
-        let mut sum = Busy::default();
-        for busy in &self.busy {
-            sum.add(busy);
-        }
-        sum
+    fn sum(&self) -> VuCounts {
+        VuCounts::sum(&self.vus)
     }
 
     /// Iterations that have come to their end so far.
@@ -126,53 +117,15 @@ impl<'w> ScriptLevels<'w> {
         Ok(StepLoad::Open { profile, arrivals })
     }
 
-    fn next_window(&mut self, level: u32) -> Result<Window, StepError> {
-        let silent_from = self.runner.clock.now() + SILENCE;
-        loop {
-            if let Some(window) = self.gather.take(|_, _| ()) {
-                return Ok(window);
-            }
-            if let Some((worker, counted)) = self.receive(silent_from, true)? {
-                self.gather.add(worker, Box::new(counted.recorder), level);
-            }
-        }
-    }
-
-    /// Counters of one worker; none when there is nothing yet.
-    fn receive(
-        &mut self,
-        silent_from: Nanos,
-        interruptible: bool,
-    ) -> Result<Option<(usize, Counted)>, StepError> {
-        if interruptible && self.runner.interrupt.load(Ordering::Relaxed) {
-            return Err(StepError::Interrupted);
-        }
-        let of_script = |error: ScriptError| StepError::Generator(error.to_string());
-        let report = self
-            .runner
-            .receive_from(self.watcher, false)
-            .map_err(of_script)?;
-        let Some(report) = report else {
-            if self.runner.clock.now() > silent_from {
-                return Err(StepError::Generator(
-                    "workers fell silent: does the script compute without a pause?".to_owned(),
-                ));
-            }
-            return Ok(None);
+    /// The workers, and what takes in what they report besides windows.
+    fn split(&mut self) -> (&mut Workers, Follower<'_>) {
+        let ScriptRunner { workers, heard, .. } = &mut self.runner;
+        let follower = Follower {
+            heard,
+            watcher: self.watcher,
+            vus: &mut self.vus,
         };
-        match report.body {
-            Body::Window(counted, busy, _) | Body::Finished(counted, busy) => {
-                self.runner.store.merge(&counted.store);
-                self.watcher.samples(&counted.store, &counted.samples);
-                self.busy[report.worker] = busy;
-                Ok(Some((report.worker, *counted)))
-            }
-            // While draining it is known, or nothing more is started anyway.
-            Body::Aborted(message) if interruptible => Err(StepError::Generator(format!(
-                "the script aborted the test: {message}"
-            ))),
-            _ => Ok(None),
-        }
+        (workers, follower)
     }
 
     /// One virtual user by itself: what an iteration is. Ends after ten iterations, or as many as five seconds hold,
@@ -182,9 +135,11 @@ impl<'w> ScriptLevels<'w> {
         step: &Step,
         each: &mut dyn FnMut(&Window) -> std::io::Result<()>,
     ) -> Result<(), StepError> {
-        self.enter(step.level, step.load);
+        let join = self.join;
+        self.split().0.enter(step.level, step.load, join);
         for count in 1..=step.windows_max {
-            each(&self.next_window(step.level)?)?;
+            let (workers, mut follower) = self.split();
+            each(&workers.next_window(step.level, &mut follower)?)?;
             let iterations = self.sum().completed;
             if iterations >= TRIAL_ITERATIONS || (iterations > 0 && count >= TRIAL_WINDOWS) {
                 break;
@@ -193,42 +148,10 @@ impl<'w> ScriptLevels<'w> {
         Ok(())
     }
 
-    fn enter(&mut self, level: u32, load: StepLoad) {
-        self.gather.begin_level();
-        let (start, join) = (self.runner.clock.now() + LEAD, self.join);
-        self.runner.crew.tell_all(|| Command::Level {
-            level,
-            load,
-            start,
-            join,
-        });
-    }
-
     /// Starts nothing more and waits, at most `limit`, for what is under way.
     pub fn drain(mut self, level: u32, limit: Nanos) -> Result<Drained, StepError> {
-        let until = self.runner.clock.now() + limit;
-        self.runner
-            .crew
-            .tell_all(|| Command::Drain { level, until });
-        let mut window = Window {
-            level,
-            ..Window::default()
-        };
-        let mut parts = 0;
-        while parts < self.busy.len() {
-            let Some((_, counted)) = self.receive(until + SILENCE, false)? else {
-                continue;
-            };
-            if counted.recorder.level == level {
-                counted.recorder.add_to(&mut window);
-                parts += 1;
-            } else {
-                // A window that ended just before the drain: its counts must not be lost.
-                counted.recorder.add_as_carried_to(&mut window);
-            }
-        }
-        self.gather.begin_level();
-        self.gather.carry_into(&mut window);
+        let (workers, mut follower) = self.split();
+        let window = workers.drain(level, limit, &mut follower)?;
         Ok(Drained {
             window,
             runner: self.runner,
@@ -238,14 +161,37 @@ impl<'w> ScriptLevels<'w> {
 
 impl StepRunner for ScriptLevels<'_> {
     fn play(&mut self, step: &Step, judge: &mut dyn FnMut(&Window) -> Go) -> Result<(), StepError> {
-        let load = self.in_iterations(step)?;
-        self.enter(step.level, load);
-        for _ in 0..step.windows_max {
-            let window = self.next_window(step.level)?;
-            if judge(&window) == Go::Stop {
-                break;
-            }
+        let load = (self.in_iterations(step)?, self.join);
+        let (workers, mut follower) = self.split();
+        workers.play(step, load, &mut follower, judge)
+    }
+}
+
+/// Takes in what the workers of a search report besides windows.
+struct Follower<'a> {
+    heard: &'a mut Heard,
+    watcher: &'a mut dyn Watcher,
+    vus: &'a mut [VuCounts],
+}
+
+impl Listener for Follower<'_> {
+    const SILENCE: &'static str = "workers fell silent: does the script compute without a pause?";
+
+    fn script(&mut self, worker: usize, counted: &ScriptCounted) {
+        let metrics = &counted.metrics;
+        self.heard.store.merge(&metrics.store);
+        self.watcher.samples(&metrics.store, &metrics.samples);
+        self.vus[worker] = counted.vus;
+    }
+
+    fn other(&mut self, body: Body, _crew: &Crew) -> Result<(), StepError> {
+        let failed = |error: ScriptError| StepError::Generator(error.to_string());
+        let rest = self.heard.take_note(body, self.watcher).map_err(failed)?;
+        match rest {
+            Some(Body::Aborted(message)) => Err(StepError::Generator(format!(
+                "the script aborted the test: {message}"
+            ))),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }

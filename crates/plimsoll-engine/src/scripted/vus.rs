@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
+use plimsoll_control::executor::Executor;
 use plimsoll_core::Nanos;
 use plimsoll_script::http::{HttpCall, HttpResult, RequestUrl};
+use plimsoll_script::tags::TagSetId;
 use plimsoll_script::{Got, Vu};
 
 /// One iteration under way.
@@ -23,7 +25,7 @@ pub(super) struct Running {
 
 /// A virtual user and its state on this worker.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct VuState {
     pub(super) vu: Vu,
     /// From 1 over the whole test.
     pub(super) number: u32,
@@ -41,17 +43,11 @@ pub(super) struct Slot {
     /// It waits until `rps` allows its next call; then that call may go.
     waits_for_turn: bool,
     may_call: bool,
-    /// Ends its iteration when the shortest allowed duration is over.
-    pub(super) resting: Option<Ended>,
+    /// Its iteration is over, and ends in this scenario when the shortest allowed duration is over too.
+    pub(super) resting: Option<usize>,
 }
 
-/// An iteration that is over but not yet reported.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ended {
-    pub(super) scenario: usize,
-}
-
-impl Slot {
+impl VuState {
     pub(super) fn new(vu: Vu, number: u32) -> Self {
         Self {
             vu,
@@ -155,7 +151,7 @@ impl Slot {
 /// All virtual users of a worker, by their place and by their number.
 #[derive(Debug, Default)]
 pub(super) struct Vus {
-    pub(super) slots: Vec<Slot>,
+    pub(super) list: Vec<VuState>,
     places: BTreeMap<u32, usize>,
 }
 
@@ -164,10 +160,22 @@ impl Vus {
         self.places.get(&number).copied()
     }
 
-    pub(super) fn add(&mut self, slot: Slot) -> usize {
-        let place = self.slots.len();
-        self.places.insert(slot.number, place);
-        self.slots.push(slot);
+    pub(super) fn add(&mut self, vu: VuState) -> usize {
+        let place = self.list.len();
+        self.places.insert(vu.number, place);
+        self.list.push(vu);
         place
     }
+}
+
+/// One scenario as this worker plays it.
+pub(super) struct Playing {
+    pub(super) executor: Executor,
+    pub(super) function: Rc<str>,
+    pub(super) scenario: Rc<plimsoll_script::Scenario>,
+    /// Tags of what the engine itself counts.
+    pub(super) tags: TagSetId,
+    pub(super) arrives: bool,
+    pub(super) is_done: bool,
+    pub(super) wait_until: Nanos,
 }

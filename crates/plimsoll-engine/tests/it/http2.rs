@@ -4,22 +4,21 @@ use std::num::NonZeroU32;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::Outcome;
-use plimsoll_core::plan::Plan;
 use plimsoll_core::schedule::Arrivals;
-use plimsoll_engine::Options;
+use plimsoll_core::test::Http;
 use plimsoll_engine::preflight::preflight;
 
 use super::h2_frames::{Frames, Ways};
 use super::h2_server::serve;
 use super::server::{Manner, Server};
-use super::{Played, closed, open, plan, play};
+use super::{Case, Played, case, closed, open, options, play};
 
-fn streams(port: u16, path: &str, connections: u32, streams: u32) -> Plan {
-    let mut plan = plan(port, 1);
-    plan.request.url.push_str(path);
-    plan.connections_max = NonZeroU32::new(connections).unwrap();
-    plan.streams_per_connection = NonZeroU32::new(streams);
-    plan
+fn streams(port: u16, path: &str, connections: u32, streams: u32) -> Case {
+    let mut case = case(port, 1);
+    case.url.request.url.push_str(path);
+    case.url.http = Http::two(streams.into()).unwrap();
+    case.generator.connections_max = NonZeroU32::new(connections).unwrap();
+    case
 }
 
 fn most<T: Ord>(played: &Played, pick: impl Fn(&plimsoll_core::Window) -> T) -> T {
@@ -33,9 +32,9 @@ fn count(played: &Played, outcome: Outcome) -> u64 {
 #[test]
 fn a_closed_loop_fills_the_streams_of_few_connections() {
     let port = serve(100).port();
-    let plan = streams(port, "", 4, 16);
-    preflight(&Options::new(&plan, None).unwrap()).unwrap();
-    let played = play(&plan, Some(5000), &[(closed(64), 60)]);
+    let case = streams(port, "", 4, 16);
+    preflight(&options(&case)).unwrap();
+    let played = play(&case, Some(5000), &[(closed(64), 60)]);
     assert_eq!(played.tally().ok(), 5000);
     assert_eq!(most(&played, |window| window.wire_max), 64);
     assert_eq!(most(&played, |window| window.health.connections_open), 4);
@@ -83,11 +82,9 @@ fn a_server_that_leaves_again_and_again_loses_nothing() {
 #[test]
 fn without_keepalive_every_request_has_a_connection_of_its_own() {
     let port = serve(100).port();
-    let plan = Plan {
-        keepalive: false,
-        ..streams(port, "", 8, 16)
-    };
-    let played = play(&plan, Some(200), &[(closed(8), 60)]);
+    let mut case = streams(port, "", 8, 16);
+    case.generator.keepalive = false;
+    let played = play(&case, Some(200), &[(closed(8), 60)]);
     assert_eq!(played.tally().ok(), 200);
     let connects: u64 = played
         .windows
@@ -116,10 +113,10 @@ fn streams_that_are_never_answered_time_out_and_reset_ones_fail() {
 
 #[test]
 fn a_dead_server_fails_each_attempt_once() {
-    let plan = streams(1, "", 4, 10);
-    let failure = preflight(&Options::new(&plan, None).unwrap()).unwrap_err();
+    let case = streams(1, "", 4, 10);
+    let failure = preflight(&options(&case)).unwrap_err();
     assert_eq!(failure.outcome, Outcome::Refused);
-    let played = play(&plan, Some(200), &[(closed(40), 60)]);
+    let played = play(&case, Some(200), &[(closed(40), 60)]);
     assert_eq!(count(&played, Outcome::Refused), 200);
     played.check_flows();
 }
@@ -127,7 +124,7 @@ fn a_dead_server_fails_each_attempt_once() {
 #[test]
 fn a_first_answer_counts_although_the_server_closes_with_it() {
     let server = Frames::start(Ways::LeaveAtOnce);
-    let options = Options::new(&streams(server.port, "", 1, 1), None).unwrap();
+    let options = options(&streams(server.port, "", 1, 1));
     for _ in 0..50 {
         assert_eq!(preflight(&options).unwrap().status, 200);
     }
@@ -136,9 +133,9 @@ fn a_first_answer_counts_although_the_server_closes_with_it() {
 #[test]
 fn a_server_of_http_1_is_named_before_the_run() {
     let server = Server::start(Manner::Answer);
-    let mut plan = streams(server.port, "", 1, 1);
-    plan.timeout_ns = Nanos::from_secs(2);
-    let failure = preflight(&Options::new(&plan, None).unwrap()).unwrap_err();
+    let mut case = streams(server.port, "", 1, 1);
+    case.generator.timeout = Nanos::from_secs(2);
+    let failure = preflight(&options(&case)).unwrap_err();
     assert_eq!(failure.outcome, Outcome::Protocol, "{failure:?}");
     assert!(failure.reason.contains("HTTP/2"), "{}", failure.reason);
 }
@@ -151,9 +148,9 @@ fn answers_that_are_not_as_long_as_declared_are_no_answers() {
         assert_eq!(count(&played, outcome), 100, "{path}");
         played.check_flows();
     }
-    let mut plan = streams(port, "short", 2, 5);
-    plan.request.method = "HEAD".to_owned();
-    let played = play(&plan, Some(100), &[(closed(10), 60)]);
+    let mut case = streams(port, "short", 2, 5);
+    case.url.request.method = "HEAD".to_owned();
+    let played = play(&case, Some(100), &[(closed(10), 60)]);
     assert_eq!(played.tally().ok(), 100);
 }
 
@@ -183,9 +180,9 @@ fn every_misbehaviour_over_http_2_has_its_outcome() {
         for (ways, outcome) in cases {
             scope.spawn(move || {
                 let server = Frames::start(ways);
-                let plan = streams(server.port, "", 2, 4);
+                let case = streams(server.port, "", 2, 4);
                 let loads = [(closed(3), 1), (open(40.0, Arrivals::Uniform), 1)];
-                let played = play(&plan, None, &loads);
+                let played = play(&case, None, &loads);
                 played.check_flows();
                 let tally = played.tally();
                 let got: Vec<_> = tally

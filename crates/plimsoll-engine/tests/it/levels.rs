@@ -203,3 +203,15 @@ fn a_slow_resolver_keeps_only_those_waiting_who_asked() {
     let failed = tally.failures() - tally.class(Outcome::Dns).count;
     assert_eq!(failed, 0, "{:?}", tally.occurred().collect::<Vec<_>>());
 }
+
+/// Its worker sees no deadline while it computes, and reports nothing that would wake the runner.
+#[test]
+fn a_setup_that_never_waits_ends_when_its_time_is_over() {
+    let text = "export function setup() { while (true) {} } export default function () {}";
+    let (mut watcher, interrupt) = (Silent, Arc::new(AtomicBool::new(false)));
+    let script = script(text, 1);
+    let mut runner = ScriptRunner::start(script, Clock::start(), interrupt, &mut watcher).unwrap();
+    let timeout = Nanos::from_millis(100);
+    let ended = runner.alone("setup", None, true, timeout, &mut watcher);
+    assert!(ended.unwrap().1, "out of time");
+}

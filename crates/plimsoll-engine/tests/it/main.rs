@@ -14,36 +14,46 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use plimsoll_base::clock::Clock;
 use plimsoll_core::objective::Objectives;
-use plimsoll_core::plan::{Load, Plan, Request};
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner as _};
+use plimsoll_core::test::{Generator, Http, Request, Url};
 use plimsoll_core::{Nanos, Outcome, Tally, Window};
 use plimsoll_engine::preflight::preflight;
 use plimsoll_engine::{EngineRunner, Options};
-use plimsoll_net::clock::Clock;
+use plimsoll_net::Target;
 
 use server::{Manner, Server};
 
-fn plan(port: u16, workers: u32) -> Plan {
-    Plan {
-        request: Request {
-            method: "GET".into(),
-            url: format!("http://127.0.0.1:{port}/"),
-            headers: vec![],
-            body: vec![],
+/// What a test of the engine varies.
+#[derive(Clone)]
+struct Case {
+    url: Url,
+    generator: Generator,
+}
+
+fn case(port: u16, workers: u32) -> Case {
+    Case {
+        url: Url {
+            request: Request::get(format!("http://127.0.0.1:{port}/")),
+            http: Http::One,
         },
-        load: Load::Search,
-        until: None,
-        connections_max: NonZeroU32::new(200).unwrap(),
-        workers: NonZeroU32::new(workers).unwrap(),
-        timeout_ns: Nanos::from_millis(400),
-        keepalive: true,
-        streams_per_connection: None,
-        insecure: false,
-        objectives: Some(Objectives::parse("p99<100ms").unwrap()),
-        seed: 7,
+        generator: Generator {
+            connections_max: NonZeroU32::new(200).unwrap(),
+            workers: NonZeroU32::new(workers).unwrap(),
+            timeout: Nanos::from_millis(400),
+            seed: 7,
+            ..Generator::default()
+        },
     }
+}
+
+fn options(case: &Case) -> Options {
+    let endpoint = Target::parse(&case.url.request.url).unwrap();
+    let endpoint = endpoint.resolve().unwrap();
+    let objectives = Objectives::parse("p99<100ms").unwrap();
+    Options::new(&case.url, &endpoint, &case.generator, Some(&objectives)).unwrap()
 }
 
 fn closed(in_flight: u32) -> StepLoad {
@@ -118,8 +128,11 @@ impl Played {
     }
 }
 
-fn play(plan: &Plan, attempts_max: Option<u64>, loads: &[(StepLoad, u32)]) -> Played {
-    let options = Options::new(plan, attempts_max).unwrap();
+fn play(case: &Case, attempts_max: Option<u64>, loads: &[(StepLoad, u32)]) -> Played {
+    let options = Options {
+        attempts_max,
+        ..options(case)
+    };
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut runner = EngineRunner::start(&options, Clock::start(), interrupt).unwrap();
     let mut windows = Vec::new();
@@ -137,7 +150,7 @@ fn play(plan: &Plan, attempts_max: Option<u64>, loads: &[(StepLoad, u32)]) -> Pl
             })
             .unwrap();
     }
-    windows.push(runner.drain(loads.len() as u32, plan.timeout_ns).unwrap());
+    windows.push(runner.drain(loads.len() as u32, options.timeout).unwrap());
     Played { windows }
 }
 
@@ -145,7 +158,7 @@ fn play(plan: &Plan, attempts_max: Option<u64>, loads: &[(StepLoad, u32)]) -> Pl
 fn a_count_is_kept_exactly_by_any_number_of_workers() {
     let server = Server::start(Manner::Answer);
     for workers in [1, 3] {
-        let played = play(&plan(server.port, workers), Some(1001), &[(closed(8), 60)]);
+        let played = play(&case(server.port, workers), Some(1001), &[(closed(8), 60)]);
         assert_eq!(played.tally().ok(), 1001);
         assert_eq!(played.due(), 1001);
         played.check_flows();
@@ -156,7 +169,7 @@ fn a_count_is_kept_exactly_by_any_number_of_workers() {
 fn arrivals_follow_the_schedule_whatever_the_answers_do() {
     let server = Server::start(Manner::Answer);
     for arrivals in [Arrivals::Uniform, Arrivals::Poisson] {
-        let played = play(&plan(server.port, 2), None, &[(open(400.0, arrivals), 2)]);
+        let played = play(&case(server.port, 2), None, &[(open(400.0, arrivals), 2)]);
         let due = played.due();
         assert!(
             (700..=900).contains(&due),
@@ -176,7 +189,7 @@ fn levels_follow_each_other_and_keep_their_attempts_apart() {
         (closed(2), 1),
         (open(50.0, Arrivals::Uniform), 1),
     ];
-    let played = play(&plan(server.port, 1), None, &loads);
+    let played = play(&case(server.port, 1), None, &loads);
     played.check_flows();
     assert_eq!(played.tally().failures(), 0);
     let closed_again = played
@@ -228,7 +241,7 @@ fn every_misbehaviour_has_its_outcome() {
 fn misbehave(manner: Manner, outcome: Outcome) {
     let server = Server::start(manner);
     let loads = [(closed(3), 1), (open(40.0, Arrivals::Uniform), 1)];
-    let played = play(&plan(server.port, 1), None, &loads);
+    let played = play(&case(server.port, 1), None, &loads);
     played.check_flows();
     let tally = played.tally();
     assert!(tally.attempts() > 0, "{manner:?}");
@@ -243,14 +256,14 @@ fn misbehave(manner: Manner, outcome: Outcome) {
 fn nobody_listens() {
     let port = Server::start(Manner::Answer).port;
     let played = play(
-        &plan(port, 1),
+        &case(port, 1),
         None,
         &[(closed(2), 1), (open(50.0, Arrivals::Uniform), 1)],
     );
     played.check_flows();
     let tally = played.tally();
     assert_eq!(tally.class(Outcome::Refused).count, tally.attempts());
-    let options = Options::new(&plan(port, 1), None).unwrap();
+    let options = options(&case(port, 1));
     assert_eq!(preflight(&options).unwrap_err().outcome, Outcome::Refused);
 }
 
@@ -258,11 +271,9 @@ fn nobody_listens() {
 fn a_connection_per_request_opens_as_many_and_loses_none() {
     let server = Server::start(Manner::AnswerAndClose);
     for keepalive in [true, false] {
-        let plan = Plan {
-            keepalive,
-            ..plan(server.port, 1)
-        };
-        let played = play(&plan, Some(300), &[(closed(8), 60)]);
+        let mut case = case(server.port, 1);
+        case.generator.keepalive = keepalive;
+        let played = play(&case, Some(300), &[(closed(8), 60)]);
         played.check_flows();
         assert_eq!(played.tally().ok(), 300);
         let connects: u64 = played.windows.iter().map(|w| w.health.connects_count).sum();
@@ -274,11 +285,9 @@ fn a_connection_per_request_opens_as_many_and_loses_none() {
 fn waiting_for_a_connection_is_response_time_and_not_service_time() {
     let server = Server::start(Manner::Delay(50));
     // Two connections carry 40/s at most; 80/s are due, so half of the time is spent waiting.
-    let plan = Plan {
-        connections_max: NonZeroU32::new(2).unwrap(),
-        ..plan(server.port, 1)
-    };
-    let played = play(&plan, None, &[(open(80.0, Arrivals::Uniform), 2)]);
+    let mut case = case(server.port, 1);
+    case.generator.connections_max = NonZeroU32::new(2).unwrap();
+    let played = play(&case, None, &[(open(80.0, Arrivals::Uniform), 2)]);
     played.check_flows();
     let tally = played.tally();
     let ok = tally.class(Outcome::Ok);
@@ -292,11 +301,9 @@ fn waiting_for_a_connection_is_response_time_and_not_service_time() {
 #[test]
 fn drops_while_all_connections_wait_are_charged_to_the_target() {
     let server = Server::start(Manner::Silent);
-    let plan = Plan {
-        connections_max: NonZeroU32::new(2).unwrap(),
-        ..plan(server.port, 1)
-    };
-    let played = play(&plan, None, &[(open(3000.0, Arrivals::Uniform), 2)]);
+    let mut case = case(server.port, 1);
+    case.generator.connections_max = NonZeroU32::new(2).unwrap();
+    let played = play(&case, None, &[(open(3000.0, Arrivals::Uniform), 2)]);
     played.check_flows();
     let dropped = played.tally().class(Outcome::Dropped).count;
     assert!(dropped > 0, "no connection became free within the bound");
@@ -313,7 +320,7 @@ fn the_same_seed_gives_the_same_schedule_and_another_level_another() {
     let server = Server::start(Manner::Answer);
     let run = || {
         let played = play(
-            &plan(server.port, 1),
+            &case(server.port, 1),
             None,
             &[(open(300.0, Arrivals::Poisson), 1)],
         );
@@ -326,8 +333,7 @@ fn the_same_seed_gives_the_same_schedule_and_another_level_another() {
 #[test]
 fn an_interruption_ends_a_level_and_keeps_the_flows() {
     let server = Server::start(Manner::Answer);
-    let plan = plan(server.port, 1);
-    let options = Options::new(&plan, None).unwrap();
+    let options = options(&case(server.port, 1));
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut runner = EngineRunner::start(&options, Clock::start(), Arc::clone(&interrupt)).unwrap();
     let mut windows = Vec::new();
@@ -346,6 +352,6 @@ fn an_interruption_ends_a_level_and_keeps_the_flows() {
         played,
         Err(plimsoll_core::step::StepError::Interrupted)
     ));
-    windows.push(runner.drain(1, plan.timeout_ns).unwrap());
+    windows.push(runner.drain(1, options.timeout).unwrap());
     Played { windows }.check_flows();
 }

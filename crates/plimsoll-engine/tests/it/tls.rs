@@ -5,13 +5,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 use plimsoll_core::Outcome;
-use plimsoll_core::plan::Plan;
-use plimsoll_engine::Options;
 use plimsoll_engine::preflight::preflight;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use super::{closed, plan, play};
+use super::{Case, case, closed, options, play};
 
 type Stream = StreamOwned<ServerConnection, TcpStream>;
 
@@ -78,12 +76,12 @@ fn answer(mut stream: Stream, bytes: usize, close: bool) {
     }
 }
 
-fn https(port: u16) -> Plan {
-    let mut plan = plan(port, 1);
-    plan.request.url = format!("https://localhost:{port}/");
-    plan.insecure = true;
-    plan.timeout_ns = plimsoll_core::Nanos::from_secs(5);
-    plan
+fn https(port: u16) -> Case {
+    let mut case = case(port, 1);
+    case.url.request.url = format!("https://localhost:{port}/");
+    case.generator.insecure = true;
+    case.generator.timeout = plimsoll_core::Nanos::from_secs(5);
+    case
 }
 
 #[test]
@@ -109,10 +107,10 @@ fn answers_of_any_size_arrive_whole() {
 fn requests_of_any_size_arrive_whole() {
     for bytes in [60_000, 66_000, 100_000, 200_000, 3_000_000] {
         let port = serve_with(move |stream| take_body(stream, bytes));
-        let mut plan = https(port);
-        plan.request.method = "POST".to_owned();
-        plan.request.body = vec![b'x'; bytes];
-        let played = play(&plan, Some(8), &[(closed(2), 30)]);
+        let mut case = https(port);
+        case.url.request.method = "POST".to_owned();
+        case.url.request.body = vec![b'x'; bytes];
+        let played = play(&case, Some(8), &[(closed(2), 30)]);
         played.check_flows();
         assert_eq!(played.tally().ok(), 8, "{bytes} bytes");
     }
@@ -122,11 +120,9 @@ fn requests_of_any_size_arrive_whole() {
 fn a_handshake_per_request_loses_nothing() {
     for (close, keepalive) in [(true, true), (true, false), (false, false)] {
         let port = serve(100, close);
-        let plan = Plan {
-            keepalive,
-            ..https(port)
-        };
-        let played = play(&plan, Some(60), &[(closed(4), 30)]);
+        let mut case = https(port);
+        case.generator.keepalive = keepalive;
+        let played = play(&case, Some(60), &[(closed(4), 30)]);
         played.check_flows();
         assert_eq!(played.tally().ok(), 60);
     }
@@ -135,12 +131,10 @@ fn a_handshake_per_request_loses_nothing() {
 #[test]
 fn an_unknown_authority_is_refused_in_words_unless_told_otherwise() {
     let port = serve(2, false);
-    let strict = Plan {
-        insecure: false,
-        ..https(port)
-    };
-    let failure = preflight(&Options::new(&strict, None).unwrap()).unwrap_err();
+    let mut strict = https(port);
+    strict.generator.insecure = false;
+    let failure = preflight(&options(&strict)).unwrap_err();
     assert_eq!(failure.outcome, Outcome::Tls);
     assert!(failure.reason.contains("certificate"), "{}", failure.reason);
-    assert!(preflight(&Options::new(&https(port), None).unwrap()).is_ok());
+    assert!(preflight(&options(&https(port))).is_ok());
 }

@@ -9,8 +9,9 @@ use plimsoll_core::objective::Objectives;
 use plimsoll_core::units::parse_duration;
 use toml::de::DeTable;
 
-use super::file::{File, TestSpec, TierSpec};
+use super::file::{File, TestSpec, TierSpec, VariantSpec};
 use super::fill::{limits_in, tiers_in, undeclared};
+use super::layers::{Tables, inner, read, table};
 use super::{Experiment, Facts, Place, Test, Tier, Variant, keys};
 use crate::LabError;
 
@@ -47,15 +48,36 @@ pub(super) fn resolve(
     };
     let top = DeTable::parse(place.text).map_err(|error| wrong(&error))?;
     keys::check(place, top.get_ref())?;
-    let file: File = toml::from_str(place.text).map_err(|error| wrong(&error))?;
-    let place = place.with_keys(top.get_ref());
+    let top = top.get_ref();
+    let place = place.with_keys(top);
+    let file: File = read(&place, top.clone())?;
     let reader = Reader {
         place: &place,
         folder,
         file: &file,
         scale,
     };
-    reader.experiment()
+    reader.experiment(&written(&place, top)?)
+}
+
+/// The tables of a file, each looked at for itself: a mistake in one that no variant is made of is named, too.
+pub(super) struct Written<'i> {
+    shared: Tables<'i>,
+    variants: BTreeMap<String, (VariantSpec, Tables<'i>)>,
+}
+
+fn written<'i>(place: &Place<'_>, top: &DeTable<'i>) -> Result<Written<'i>, LabError> {
+    let shared = Tables::of(place, top)?;
+    shared.read(place)?;
+    let mut variants = BTreeMap::new();
+    for (name, value) in inner(place, top, "variants")?.iter().flat_map(|t| t.iter()) {
+        let own = table(place, name.get_ref(), value)?;
+        let tables = Tables::of(place, own)?;
+        tables.read(place)?;
+        let spec: VariantSpec = read(place, own.clone())?;
+        variants.insert(name.get_ref().to_string(), (spec, tables));
+    }
+    Ok(Written { shared, variants })
 }
 
 /// The file with what is needed to understand and to complain.
@@ -68,7 +90,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn experiment(&self) -> Result<Experiment, LabError> {
+    fn experiment(&self, written: &Written<'_>) -> Result<Experiment, LabError> {
         let names = self.names()?;
         let objectives = match &self.file.objectives {
             None => None,
@@ -77,11 +99,13 @@ impl Reader<'_> {
                     .map_err(|error| self.place.at(&["objectives.slo"], error.to_string()))?,
             ),
         };
+        let mut laid: BTreeMap<String, Tables<'_>> = BTreeMap::new();
         let mut merged: BTreeMap<String, Merged> = BTreeMap::new();
         let mut variants = Vec::new();
         let mut scaled = Scaled::default();
         for name in &names {
-            let all = self.merge(name, &names, &merged)?;
+            let tables = self.tables(name, &names, written, &laid)?;
+            let all = self.merged(name, &names, written, &tables)?;
             let base = all.base.as_ref().and_then(|base| merged.get(base));
             let facts = Facts::of(&all);
             let changes = base.map(|base| facts.changes_from(&Facts::of(base)));
@@ -103,6 +127,7 @@ impl Reader<'_> {
             };
             variants.push(variant);
             merged.insert(name.clone(), all);
+            laid.insert(name.clone(), tables);
         }
         Ok(Experiment {
             title: self.title(),
@@ -147,26 +172,23 @@ impl Reader<'_> {
         })
     }
 
-    /// The variant on top of its base, or of what all share.
-    fn merge(
+    /// The variant's tables on top of its base's, or of those that all share.
+    fn tables<'i>(
         &self,
         name: &str,
         names: &[String],
-        earlier: &BTreeMap<String, Merged>,
-    ) -> Result<Merged, LabError> {
-        let nothing = super::file::VariantSpec::default();
-        let said = self.file.variants.get(name).unwrap_or(&nothing);
+        written: &Written<'i>,
+        earlier: &BTreeMap<String, Tables<'i>>,
+    ) -> Result<Tables<'i>, LabError> {
+        let Some((said, own)) = written.variants.get(name) else {
+            return Ok(written.shared.clone());
+        };
         let at = |key: &str, problem: String| {
             self.place.at(&[&format!("variants.{name}.{key}")], problem)
         };
-        let shared = Merged {
-            tiers: self.file.tiers.clone(),
-            test: self.file.test.clone().unwrap_or_default(),
-            ..Merged::default()
-        };
-        let from = match &said.base {
-            None => &shared,
-            Some(base) => earlier.get(base).ok_or_else(|| {
+        let mut tables = match &said.base {
+            None => written.shared.clone(),
+            Some(base) => earlier.get(base).cloned().ok_or_else(|| {
                 let problem = if names.contains(base) {
                     format!("`{base}` stands below `{name}`; put the variant that others are made from first")
                 } else {
@@ -175,29 +197,35 @@ impl Reader<'_> {
                 at("base", problem)
             })?,
         };
-        let mut tiers = from.tiers.clone();
         for left_out in &said.without {
-            if tiers.remove(left_out).is_none() {
-                let near = hint(left_out, tiers.keys().map(String::as_str));
+            if tables.tiers.remove(left_out).is_none() {
+                let near = hint(left_out, tables.tiers.keys().map(String::as_str));
                 return Err(at(
                     "without",
                     format!("there is no tier `{left_out}`{near}"),
                 ));
             }
         }
-        for (tier, over) in &said.tiers {
-            let base = tiers.get(tier).cloned().unwrap_or_default();
-            tiers.insert(tier.clone(), base.with(over));
-        }
+        tables.lay_over(own);
+        Ok(tables)
+    }
+
+    /// The variant with its values read.
+    fn merged(
+        &self,
+        name: &str,
+        names: &[String],
+        written: &Written<'_>,
+        tables: &Tables<'_>,
+    ) -> Result<Merged, LabError> {
+        let said = written.variants.get(name).map(|(said, _)| said);
         let first = names.first().filter(|first| *first != name);
+        let (tiers, test) = tables.read(self.place)?;
         Ok(Merged {
-            base: said.base.clone().or(first.cloned()),
-            about: said.about.clone(),
+            base: said.and_then(|said| said.base.clone()).or(first.cloned()),
+            about: said.map(|said| said.about.clone()).unwrap_or_default(),
             tiers,
-            test: match &said.test {
-                Some(over) => from.test.with(over),
-                None => from.test.clone(),
-            },
+            test,
         })
     }
 

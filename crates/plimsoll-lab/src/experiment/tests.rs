@@ -107,9 +107,9 @@ fn loads_are_of_one_kind() {
             closed,
             Load::Url {
                 arrivals: Arrivals::Closed,
-                connections: Some(8),
+                connections: Some(count),
                 ..
-            }
+            } if count.get() == 8
         ),
         "{closed:?}"
     );
@@ -162,6 +162,24 @@ fn loads_are_of_one_kind() {
         ("cpu = -1", "test.cpu: -1 is no number of cores"),
     ] {
         let problem = load(test).unwrap_err();
+        assert!(problem.contains(part), "{test}: {problem}");
+    }
+}
+
+#[test]
+fn values_of_a_load_that_cannot_be_are_named_with_their_key() {
+    for (test, part) in [
+        (
+            "h2 = true\nstreams = 10001",
+            "test.streams: 10001 streams are not between",
+        ),
+        ("connections = 0", "test.connections: is zero"),
+        ("rate = \"fast\"", "test.rate: `fast` is not a rate"),
+        ("ramp = \"5/s\"", "test.ramp: `5/s` is not FROM..TO"),
+        ("timeout = \"0s\"", "test.timeout: 0 s is below 1ms"),
+    ] {
+        let text = format!("[tiers.a]\nembedded = \"echo\"\n[test]\nurl = \"http://h/\"\n{test}\n");
+        let problem = refused(&text);
         assert!(problem.contains(part), "{test}: {problem}");
     }
 }
@@ -414,6 +432,13 @@ fn the_table_of_keys_is_what_the_file_is_read_into() {
             Some(name.to_owned())
         });
         let mut names: Vec<String> = names.collect();
+        // Tables that are laid over each other before they are read.
+        let tables: &[&str] = match of {
+            "File" => &["tiers", "variants", "test"],
+            "VariantSpec" => &["tiers", "test"],
+            _ => &[],
+        };
+        names.extend(tables.iter().map(|table| (*table).to_owned()));
         names.sort();
         names
     };
@@ -429,6 +454,32 @@ fn the_table_of_keys_is_what_the_file_is_read_into() {
         let mut names: Vec<String> = keys::names(section).map(str::to_owned).collect();
         names.sort();
         assert_eq!(names, fields(of), "{of}");
+    }
+}
+
+/// Whatever key of a tier or a test a variant says, with or without a base that says it too, is what is read of it.
+#[test]
+fn every_key_that_a_variant_says_reaches_the_resolved_variant() {
+    use super::layers::Tables;
+    let bare = "tiers.app = {}\ntest = {}\n";
+    for (section, within, beside) in [
+        (keys::Section::Tier, "tiers.app", "test = {}"),
+        (keys::Section::Test, "test", "tiers.app = {}"),
+    ] {
+        for key in keys::KEYS.iter().filter(|key| key.section == section) {
+            let text = format!("{within}.{} = {}\n{beside}\n", key.name, key.example);
+            let place = Place::new("experiment.toml", &text);
+            let top = toml::de::DeTable::parse(&text).unwrap();
+            let said = Tables::of(&place, top.get_ref()).unwrap();
+            let read = |tables: &Tables<'_>| format!("{:?}", tables.read(&place).unwrap());
+            let base = toml::de::DeTable::parse(bare).unwrap();
+            let mut variant = Tables::of(&place, base.get_ref()).unwrap();
+            assert_ne!(read(&variant), read(&said), "{} is not read", key.name);
+            for _base_without_and_with_it in 0..2 {
+                variant.lay_over(&said);
+                assert_eq!(read(&variant), read(&said), "{} is dropped", key.name);
+            }
+        }
     }
 }
 
@@ -563,9 +614,13 @@ fn a_scale_makes_the_load_and_the_limits_that_are_read_smaller_together() {
         Some(8.0),
         "the program would not know"
     );
-    assert!(
-        matches!(&experiment.variants[0].test.load, Load::Url { arrivals: Arrivals::Rate(rate), .. } if rate == "10/s")
-    );
+    assert!(matches!(
+        &experiment.variants[0].test.load,
+        Load::Url {
+            arrivals: Arrivals::Rate(10.0),
+            ..
+        }
+    ));
     let [first, second] = experiment.remarks.as_slice() else {
         panic!("{:?}", experiment.remarks)
     };
@@ -589,7 +644,7 @@ fn a_scale_makes_the_load_and_the_limits_that_are_read_smaller_together() {
     let ramp = CHAIN.replace("rate = \"40/s\"", "ramp = \"10/s..80/s\"\nconnections = 30");
     let experiment = scaled(&ramp, 0.5).unwrap();
     assert!(
-        matches!(&experiment.variants[0].test.load, Load::Url { arrivals: Arrivals::Ramp(ramp), connections: Some(15), .. } if ramp == "5/s..40/s")
+        matches!(&experiment.variants[0].test.load, Load::Url { arrivals: Arrivals::Ramp { from: 5.0, to: 40.0 }, connections: Some(count), .. } if count.get() == 15)
     );
     let script = "[tiers.a]\nembedded = \"echo\"\n[test]\nscript = \"x.js\"\n";
     let problem = scaled(script, 0.5).unwrap_err();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bson::doc;
 use hyper::StatusCode;
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 use serde_json::json;
 
 use super::clock::{burn, now, unix_seconds};

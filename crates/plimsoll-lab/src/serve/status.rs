@@ -9,7 +9,7 @@ use std::time::Duration;
 use bson::{DateTime, Document, doc};
 use bytes::Bytes;
 use hyper::StatusCode;
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 use serde::Serialize;
 
 use super::clock::{now, thread_cpu, unix_seconds};

@@ -1,9 +1,12 @@
 //! Waits until a tier can be used: a connection, an answer, a line of its output.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
+
+use plimsoll_core::Nanos;
+use plimsoll_core::test::Request;
+use plimsoll_net::exchange::{Patience, exchange};
 
 use super::lookout::Lookout;
 use super::tail::last_words;
@@ -13,10 +16,13 @@ use crate::serve::LISTENING;
 use crate::serve::clock::now;
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// A service that takes a second for a status line is asked again.
+/// A service that takes a second for an answer is asked again.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
-/// Longest status line that is read.
-const LINE_BYTES: u64 = 1_024;
+const PATIENCE: Patience = Patience {
+    time: Nanos::from_secs(1),
+    body_bytes_max: 16 << 20,
+    insecure: false,
+};
 
 /// An instance that was started.
 #[derive(Debug, Clone, Copy)]
@@ -130,19 +136,11 @@ pub(super) fn accepts(port: u16) -> bool {
 
 /// The status of one GET.
 fn status(port: u16, path: &str) -> Option<u16> {
-    let mut stream = TcpStream::connect_timeout(&address(port), ANSWER_WITHIN).ok()?;
-    stream.set_read_timeout(Some(ANSWER_WITHIN)).ok()?;
-    let request =
-        format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).ok()?;
-    let mut line = String::new();
-    BufReader::new(stream)
-        .take(LINE_BYTES)
-        .read_line(&mut line)
-        .ok()?;
-    line.strip_prefix("HTTP/1.")?
-        .split(' ')
-        .nth(1)?
-        .parse()
-        .ok()
+    let request = Request {
+        method: "GET".to_owned(),
+        url: format!("http://127.0.0.1:{port}{path}"),
+        headers: Vec::new(),
+        body: Vec::new(),
+    };
+    Some(exchange(&request, PATIENCE).ok()?.status)
 }

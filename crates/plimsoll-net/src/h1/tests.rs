@@ -223,8 +223,16 @@ struct Kept {
 }
 
 impl Sink for Kept {
-    fn head(&mut self, bytes: &[u8]) {
-        self.head.extend_from_slice(bytes);
+    fn head(&mut self, head: &Head<'_, '_>) {
+        let version = if head.is_http10 { "1.0" } else { "1.1" };
+        let (status, reason) = (head.status, head.reason);
+        self.head = format!("HTTP/{version} {status} {reason}\r\n").into_bytes();
+        for (name, value) in head.lines() {
+            let parts = [name.as_bytes(), b": ", value, b"\r\n"];
+            self.head.extend_from_slice(&parts.concat());
+        }
+        self.head.extend_from_slice(b"\r\n");
+        assert_eq!(head.length, self.head.len());
     }
 
     fn body(&mut self, bytes: &[u8]) {

@@ -19,7 +19,7 @@ pub(super) const TABLE_EMPTIED: u8 = 0x20;
 
 /// A header block that cannot be decoded: the connection's state is lost with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum HpackError {
+pub(crate) enum HpackError {
     #[error("the header block ends within a field")]
     Truncated,
     #[error("a header field has an index beyond the tables")]
@@ -35,7 +35,7 @@ pub enum HpackError {
 }
 
 /// Where decoded fields go, name before value.
-pub trait Fields {
+pub(crate) trait Fields {
     fn field(&mut self, name: &[u8], value: &[u8]);
 }
 
@@ -47,7 +47,7 @@ impl<F: FnMut(&[u8], &[u8])> Fields for F {
 
 /// Decodes the header blocks of one connection, in order.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     /// Newest first.
     entries: VecDeque<Entry>,
     /// Of all entries, overheads included.
@@ -73,7 +73,11 @@ impl Entry {
 
 impl Decoder {
     /// Decodes one whole block.
-    pub fn decode(&mut self, block: &[u8], fields: &mut impl Fields) -> Result<(), HpackError> {
+    pub(crate) fn decode(
+        &mut self,
+        block: &[u8],
+        fields: &mut impl Fields,
+    ) -> Result<(), HpackError> {
         let mut input = Input(block);
         let (mut text, mut begun) = (0, false);
         while let Some(&first) = input.0.first() {
@@ -239,7 +243,7 @@ impl<'a> Input<'a> {
 
 /// The header block of a request that is sent many times, in the forms that a connection needs of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub(crate) struct Block {
     /// Puts the fields into the peer's table.
     pub first: Vec<u8>,
     /// Names them from there, a byte or two each.
@@ -247,11 +251,11 @@ pub struct Block {
     /// Leaves no trace; for peers whose table is too small, and for requests that differ each time.
     pub plain: Vec<u8>,
     /// The same, behind the word that the table is not used any more.
-    pub emptied: Vec<u8>,
+    pub(crate) emptied: Vec<u8>,
 }
 
 impl Block {
-    pub fn new(fields: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(fields: &[(&str, &str)]) -> Self {
         let (mut first, mut next, mut plain) = (Vec::new(), Vec::new(), Vec::new());
         let is_static = |field: &(&str, &str)| STATIC.iter().position(|known| known == field);
         let kept: Vec<_> = fields

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plimsoll_core::plan::Request;
+use plimsoll_core::test::Request;
 
 use super::hpack::Block;
 use crate::h1::HeaderError;

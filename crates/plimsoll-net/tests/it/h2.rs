@@ -5,11 +5,11 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use plimsoll_core::plan::Request;
+use plimsoll_base::poll::Poll;
+use plimsoll_core::test::Request;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::connection::{SCRATCH_BYTES, Setup};
 use plimsoll_net::h2::{Ask, Connection, EncodedRequest, Event, Said, Sink, write_field};
-use plimsoll_net::poll::Poll;
 use plimsoll_net::{Failure, Target};
 
 use crate::h2_server::serve;

@@ -30,12 +30,12 @@ fn every_kind_with_and_without_a_tier() {
 #[test]
 fn addresses_of_metrics_endpoints() {
     for (text, shown) in [
-        ("http://h", "http://h:80/metrics"),
+        ("http://h", "http://h/metrics"),
         ("http://h:81", "http://h:81/metrics"),
         ("http://[::1]:9/x", "http://[::1]:9/x"),
-        ("http://[::1]/x", "http://[::1]:80/x"),
+        ("http://[::1]/x", "http://[::1]/x"),
     ] {
-        assert_eq!(MetricsUrl::parse(text).unwrap().to_string(), shown);
+        assert_eq!(metrics_target(text).unwrap().to_string(), shown);
     }
 }
 

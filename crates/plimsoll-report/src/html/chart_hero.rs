@@ -3,15 +3,16 @@
 mod goodput;
 mod response;
 
+use maud::{Markup, html};
 use plimsoll_core::objective::{Clause, percentile_name};
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::verdict::{Bounds, Collapse, LevelState};
 
-use super::escape;
+use super::parts::both;
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Size, Svg, text_width};
 use crate::format;
-use crate::view::{CurvePoint, State, View, unbroken};
+use crate::view::{Conclusion, CurvePoint, View, unbroken};
 
 /// What both panels share.
 struct Hero<'a> {
@@ -32,21 +33,27 @@ const RESPONSE_TOP: f64 = 316.0;
 const RESPONSE_BOTTOM: f64 = 466.0;
 const HEIGHT: f64 = 508.0;
 
-pub(super) fn section(out: &mut String, view: &View, id: &str) {
+pub(super) fn section(view: &View, id: &str) -> Markup {
     let points = view.curve();
     if points.len() < 2 {
-        return;
+        return html! {};
     }
-    put!(
-        out,
-        "<section><h2>{}</h2><p class=\"t\">Each point is one {}; grey bands are bounds. A failure counts as infinitely late, so a percentile with too many failures is <b>never</b>.</p><figure>",
-        escape(&heading(view)),
-        view.varied.singular()
-    );
-    for size in Size::BOTH {
-        out.push_str(&chart(view, points.clone(), size, &format!("{id}h")));
+    html! {
+        section {
+            h2 { (heading(view)) }
+            p.t {
+                "Each point is one " (view.varied.singular())
+                "; grey bands are bounds. A failure counts as infinitely late, so a percentile with too many failures is "
+                b { "never" } "."
+            }
+            figure {
+                (both(|size| chart(view, points.clone(), size, &format!("{id}h"))))
+                figcaption {
+                    "Whiskers: 95\u{a0}% interval of the percentile by order statistics, attempts taken as independent. Tint: 95\u{a0}% interval of the goodput over its seconds."
+                }
+            }
+        }
     }
-    out.push_str("<figcaption>Whiskers: 95&nbsp;% interval of the percentile by order statistics, attempts taken as independent. Tint: 95&nbsp;% interval of the goodput over its seconds.</figcaption></figure></section>");
 }
 
 /// The finding as a sentence.
@@ -57,17 +64,16 @@ fn heading(view: &View) -> String {
         .into_iter()
         .filter(|level| level.state == LevelState::Fail)
         .min_by(|a, b| a.size.total_cmp(&b.size));
-    match (view.state, capacity, fails) {
-        (State::Invalid | State::Interrupted, ..) | (_, None, None) => {
+    match (view.conclusion, capacity, fails) {
+        (Conclusion::Invalid | Conclusion::Interrupted, ..) | (_, None, None) => {
             format!("What was measured at each {}", view.varied.singular())
         }
         (_, Some(capacity), Some(level)) => {
-            let clause = level.clause.clone().unwrap_or_default();
-            let subject = clause.split('<').next().unwrap_or("").trim().to_owned();
-            let crosses = if subject.starts_with('p') {
-                format!("the {subject} crosses it")
-            } else {
-                "errors do".to_owned()
+            let crosses = match level.clause {
+                Some(clause @ Clause::ResponseTime { .. }) => {
+                    format!("the {} crosses it", clause.subject())
+                }
+                _ => "errors do".to_owned(),
             };
             let held = view
                 .varied
@@ -96,7 +102,7 @@ fn heading(view: &View) -> String {
     }
 }
 
-fn chart(view: &View, points: Vec<CurvePoint>, size: Size, id: &str) -> String {
+fn chart(view: &View, points: Vec<CurvePoint>, size: Size, id: &str) -> Markup {
     let highest = points.iter().map(|point| point.size).fold(0.0, f64::max);
     let (left, right) = size.pick((58.0, 910.0), (46.0, 346.0));
     let hero = Hero {
@@ -125,7 +131,7 @@ fn chart(view: &View, points: Vec<CurvePoint>, size: Size, id: &str) -> String {
 
 /// What the record's plan demands; empty when nothing was asked.
 fn clauses<'a>(view: &View<'a>) -> &'a [Clause] {
-    let objectives = view.record.header.plan.objectives.as_ref();
+    let objectives = view.record.header.test.objectives();
     objectives.map_or(&[][..], |objectives| objectives.clauses())
 }
 
@@ -144,7 +150,7 @@ impl Hero<'_> {
         let verdict = self
             .view
             .verdict()
-            .filter(|_| self.view.state != State::Invalid);
+            .filter(|_| self.view.conclusion != Conclusion::Invalid);
         verdict.map(|verdict| &verdict.found)
     }
 
@@ -155,11 +161,7 @@ impl Hero<'_> {
 
     /// The grid of a panel with a number at every line, and its axis at `bottom`.
     fn rungs(&self, svg: &mut Svg, y: &Scale, count: usize, bottom: f64) {
-        for tick in y.ticks(count) {
-            svg.line("grid", (self.left, y.at(tick)), (self.right, y.at(tick)));
-            let place = (self.left - 6.0, y.at(tick) + 4.0);
-            svg.text("m", place, Anchor::End, &format::number(tick));
-        }
+        svg.rungs(y, count, (self.left, self.right), format::number);
         svg.line("axis", (self.left, bottom), (self.right, bottom));
     }
 
@@ -307,7 +309,7 @@ impl Hero<'_> {
         } else {
             String::new()
         };
-        let attempts = tally.attempts().max(1) as f64;
+        let attempts = tally.decided().max(1) as f64;
         format!(
             "{} offered{trials}{void}\ngoodput {}\np50 {}, p95 {}, p99 {}\nfailed {}, late {}\nin flight {}",
             self.view.varied.text(point.size),
@@ -315,7 +317,7 @@ impl Hero<'_> {
             format::quantile(tally.response_quantile(0.5)),
             format::quantile(tally.response_quantile(0.95)),
             format::quantile(tally.response_quantile(0.99)),
-            format::percent(tally.failures() as f64 / attempts),
+            format::percent(tally.failed_ratio().unwrap_or_default()),
             format::percent(tally.ok().saturating_sub(tally.good()) as f64 / attempts),
             format::number(point.in_flight_mean)
         )

@@ -1,82 +1,72 @@
 //! What became of every attempt over time: stacked, and one lane per class that is not good.
 
+use maud::{Markup, html};
+
+use super::paint;
+use super::parts::{both, legend};
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Size, Svg, text_width};
-use super::{escape, paint};
 use crate::format;
 use crate::view::{Bin, Lane, Span, Timeline, View};
 
 const TOP: f64 = 34.0;
 const STACK: f64 = 160.0;
 
-pub(super) fn section(out: &mut String, view: &View, id: &str) {
-    let wide = Timeline::of(view.record, &view.levels, 110);
+pub(super) fn section(view: &View, id: &str) -> Markup {
+    let timeline = |size: Size| Timeline::new(view.record, &view.levels, size.pick(110, 44));
+    let wide = timeline(Size::Wide);
     if wide.bins.is_empty() {
-        return;
+        return html! {};
     }
     let attempts = wide.total.attempts();
     let phases = match wide.spans.len() {
         0 | 1 => String::new(),
         n => format!(" in {} phases", format::count(n as u64)),
     };
-    put!(
-        out,
-        "<section><h2>Every attempt has an outcome: {}{phases}</h2><p class=\"t\">Failures get lanes of their own below, so that one reset is as easy to find as ten thousand refusals.{}</p>",
-        format::count(attempts),
-        if wide.spans.len() > 1 {
-            " Numbers above the phases are the rate offered."
-        } else {
-            ""
+    html! {
+        section {
+            h2 { "Every attempt has an outcome: " (format::count(attempts)) (phases) }
+            p.t {
+                "Failures get lanes of their own below, so that one reset is as easy to find as ten thousand refusals."
+                @if wide.spans.len() > 1 { " Numbers above the phases are the rate offered." }
+            }
+            (legend(wide.lanes().into_iter().map(|lane| (paint::stacked(lane), counted(lane, &wide)))))
+            figure {
+                (both(|size| chart(&timeline(size), size, &format!("{id}o"))))
+                figcaption { (caption(&wide)) }
+            }
         }
-    );
-    legend(out, &wide, attempts);
-    out.push_str("<figure>");
-    let narrow = Timeline::of(view.record, &view.levels, 44);
-    for (size, timeline) in [(Size::Wide, &wide), (Size::Narrow, &narrow)] {
-        out.push_str(&chart(timeline, size, &format!("{id}o")));
     }
-    caption(out, &wide);
-    out.push_str("</figure></section>");
 }
 
-fn legend(out: &mut String, timeline: &Timeline, attempts: u64) {
-    out.push_str("<ul class=\"lg\">");
-    for lane in timeline.lanes() {
-        let mut svg = Svg::inline(22.0, 11.0);
-        svg.bars(&paint::stacked(lane), &[(0.5, 0.5, 21.0, 10.0)]);
-        let n = lane.of(&timeline.total);
-        let share = format::percent(n as f64 / attempts.max(1) as f64);
-        put!(
-            out,
-            "<li>{}{} {} ({})</li>",
-            svg.finish(),
-            lane.name(),
-            format::count(n),
-            escape(&share)
-        );
-    }
-    out.push_str("</ul>");
+/// `shed 1,200 (3.1 %)`
+fn counted(lane: Lane, timeline: &Timeline) -> String {
+    let n = lane.count(&timeline.total);
+    let share = n as f64 / timeline.total.attempts().max(1) as f64;
+    format!(
+        "{} {} ({})",
+        lane.name(),
+        format::count(n),
+        format::percent(share)
+    )
 }
 
-fn caption(out: &mut String, timeline: &Timeline) {
+fn caption(timeline: &Timeline) -> String {
     let absent: Vec<String> = Lane::all()
-        .filter(|lane| lane.of(&timeline.total) == 0)
+        .filter(|lane| lane.count(&timeline.total) == 0)
         .map(|lane| lane.name().to_owned())
         .collect();
-    let absent = if absent.is_empty() {
-        String::new()
-    } else {
-        format!(
+    let absent = match absent.as_slice() {
+        [] => String::new(),
+        some => format!(
             " No attempt was {}.",
-            format::list(&absent).replace(" and ", " or ")
-        )
+            format::list(some).replace(" and ", " or ")
+        ),
     };
-    put!(
-        out,
-        "<figcaption>Bars of {} (wider on a narrow screen); a bar in a lane is never lower than 2.5 px. An attempt is shown when it ended.{}</figcaption>",
-        escape(&format::seconds(timeline.bin_seconds)),
-        escape(&absent)
-    );
+    format!(
+        "Bars of {} (wider on a narrow screen); a bar in a lane is never lower than 2.5 px. An attempt is shown when it ended.{absent}",
+        format::seconds(timeline.bin_seconds)
+    )
 }
 
 struct Chart<'a> {
@@ -90,7 +80,7 @@ struct Chart<'a> {
     bottom: f64,
 }
 
-fn chart(timeline: &Timeline, size: Size, id: &str) -> String {
+fn chart(timeline: &Timeline, size: Size, id: &str) -> Markup {
     let lanes: Vec<Lane> = timeline
         .lanes()
         .into_iter()
@@ -115,7 +105,7 @@ fn chart(timeline: &Timeline, size: Size, id: &str) -> String {
             format!(
                 "{} {}",
                 lane.name(),
-                format::count(lane.of(&timeline.total))
+                format::count(lane.count(&timeline.total))
             )
         })
         .collect();
@@ -191,15 +181,7 @@ impl Chart<'_> {
 
     fn stack(&self, svg: &mut Svg) {
         let y = Scale::linear(room_above(self.timeline.highest_per_s()), TOP + STACK, TOP);
-        for tick in y.ticks(5) {
-            svg.line("grid", (self.left, y.at(tick)), (self.right, y.at(tick)));
-            svg.text(
-                "m",
-                (self.left - 6.0, y.at(tick) + 4.0),
-                Anchor::End,
-                &format::number(tick),
-            );
-        }
+        svg.rungs(&y, 5, (self.left, self.right), format::number);
         let mut below = vec![0.0; self.timeline.bins.len()];
         for lane in self.timeline.lanes() {
             let mut bars = Vec::new();
@@ -215,13 +197,12 @@ impl Chart<'_> {
             svg.bars(&paint::stacked(lane), &bars);
         }
         svg.line("axis", (self.left, TOP + STACK), (self.right, TOP + STACK));
-        let words = "attempts per second, stacked";
         match self.size {
             Size::Wide => svg.text(
                 "b",
                 (self.right + 10.0, TOP + 12.0),
                 Anchor::Start,
-                words.split(',').next().unwrap_or(words),
+                "attempts per second",
             ),
             Size::Narrow => svg.text(
                 "b",
@@ -248,7 +229,7 @@ impl Chart<'_> {
             .collect();
         svg.line("rule", (self.left, base), (self.right, base));
         svg.bars(&paint::own_lane(lane), &bars);
-        let n = lane.of(&self.timeline.total);
+        let n = lane.count(&self.timeline.total);
         let attempts = self.timeline.total.attempts().max(1);
         let numbers = format!(
             "{} · {}",

@@ -1,9 +1,10 @@
 //! Every ratio with its interval, every pair as a dot, and the band in which nothing counts.
 
+use maud::{Markup, html};
 use plimsoll_core::comparison::{Comparison, Contrast, Scale, Standing};
 
 use super::chart_variants::shortened;
-use super::escape;
+use super::parts::both;
 use super::scale::Scale as Axis;
 use super::svg::{Anchor, Size, Svg};
 use crate::format;
@@ -14,33 +15,37 @@ const TOP: f64 = 34.0;
 /// Beyond this a ratio is drawn at the edge: one wild pair must not flatten the others.
 const RATIO_MAX: f64 = 20.0;
 
-pub(super) fn section(out: &mut String, comparison: &Comparison) {
+pub(super) fn section(comparison: &Comparison) -> Markup {
     let rows: Vec<&Contrast> = comparison
         .contrasts
         .iter()
         .filter(|contrast| contrast.scale == Scale::Ratio && drawable(contrast.estimate))
         .collect();
     if rows.is_empty() {
-        return;
+        return html! {};
     }
-    out.push_str("<section><h2>How much each figure changed</h2><p class=\"t\">Ratio to the baseline with its 95 % interval; small dots are the pairs. In the band the ratio is within the margin.</p><figure>");
-    for size in Size::BOTH {
-        out.push_str(&chart(&rows, size, &words::headline(comparison)));
+    let headline = words::headline(comparison);
+    html! {
+        section {
+            h2 { "How much each figure changed" }
+            p.t {
+                "Ratio to the baseline with its 95 % interval; small dots are the pairs. In the band the ratio is within the margin."
+            }
+            figure {
+                (both(|size| chart(&rows, size, &headline)))
+                figcaption {
+                    "Logarithmic scale, symmetric about 1. Filled: better or worse; square: equivalent; open: inconclusive. To the right more of the figure, which is worse for times. A ratio beyond 20 is drawn at the edge."
+                }
+            }
+        }
     }
-    put!(
-        out,
-        "<figcaption>Logarithmic scale, symmetric about 1. Filled: better or worse; square: equivalent; open: inconclusive. {}</figcaption></figure></section>",
-        escape(
-            "To the right more of the figure, which is worse for times. A ratio beyond 20 is drawn at the edge."
-        )
-    );
 }
 
 fn drawable(ratio: f64) -> bool {
     ratio.is_finite() && ratio > 0.0
 }
 
-fn chart(rows: &[&Contrast], size: Size, desc: &str) -> String {
+fn chart(rows: &[&Contrast], size: Size, desc: &str) -> Markup {
     let height = TOP + ROW * rows.len() as f64 + 34.0;
     let (left, right) = size.pick((250.0, 850.0), (8.0, 350.0));
     let bottom = height - 34.0;

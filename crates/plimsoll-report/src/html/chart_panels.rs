@@ -1,11 +1,14 @@
 //! One small drawing for each variant on shared axes: what was attempted, what was good, and how the rest failed.
 
+use maud::{Markup, html};
+use plimsoll_core::experiment::{Judged, LoadLines, Point};
+
+use super::paint;
+use super::parts::legend;
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Svg};
-use super::{escape, paint};
 use crate::format;
-use crate::variants::Experiment;
-use crate::variants::load_line::{LoadLines, Point};
+use crate::variants::words;
 use crate::view::Lane;
 
 const WIDTH: f64 = 358.0;
@@ -15,71 +18,62 @@ const RIGHT: f64 = 350.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 220.0;
 
-pub(super) fn section(out: &mut String, experiment: &Experiment<'_>, lines: &LoadLines) {
+pub(super) fn section(judged: &Judged<'_>, lines: &LoadLines) -> Markup {
     let lanes = lanes(lines);
     let heading = if lanes.is_empty() {
         "Every attempt of every variant is good"
     } else {
         "The upper edge is what was attempted; blue is what users got"
     };
-    put!(
-        out,
-        "<section><h2>{heading}</h2><p class=\"t\">Attempts that ended, per second, against {}, on the same axes. The base’s goodput is dotted.</p>",
-        lines.axis.words()
-    );
-    legend(out, &lanes);
+    let variants = &judged.experiment.variants;
     // Two or four stand in two columns, others in as many as fit.
-    let columns = if matches!(experiment.variants.len(), 2 | 4) {
-        " style=\"grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr))\""
-    } else {
-        ""
-    };
-    put!(out, "<figure><div class=\"multi\"{columns}>");
-    let attempts = lines.highest(Point::attempts_per_s);
+    let columns = matches!(variants.len(), 2 | 4)
+        .then_some("grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr))");
     let panels = Panels {
         lines,
-        lanes,
         x: Scale::linear(lines.highest(|point| point.at) * 1.02, LEFT, RIGHT),
-        y: Scale::linear(room_above(attempts), BOTTOM, TOP),
+        y: Scale::linear(
+            room_above(lines.highest(Point::attempts_per_s)),
+            BOTTOM,
+            TOP,
+        ),
+        lanes,
     };
-    for (index, (variant, line)) in experiment.variants.iter().zip(&lines.lines).enumerate() {
-        put!(
-            out,
-            "<div><h3>{}</h3><p class=\"s\">{}</p>",
-            escape(variant.name),
-            escape(variant.about)
-        );
-        let base = variant.base.and_then(|base| {
-            let place = experiment.variants.iter().position(|v| v.name == base)?;
-            lines.lines.get(place)
-        });
-        out.push_str(&panels.draw(index, line, base, variant.name));
-        out.push_str("</div>");
+    html! {
+        section {
+            h2 { (heading) }
+            p.t {
+                "Attempts that ended, per second, against " (words::axis(lines.axis))
+                ", on the same axes. The base’s goodput is dotted."
+            }
+            @if !panels.lanes.is_empty() {
+                (legend([Lane::Good].iter().chain(&panels.lanes).map(|lane| {
+                    (paint::stacked(*lane), lane.name())
+                })))
+            }
+            figure {
+                div.multi style=[columns] {
+                    @for (index, (variant, meaning)) in judged.variants().enumerate() {
+                        div {
+                            h3 { (variant.name) }
+                            p.s { (variant.about) }
+                            (panels.draw(index, meaning.base, variant.name))
+                        }
+                    }
+                }
+            }
+        }
     }
-    out.push_str("</div></figure></section>");
 }
 
 /// What became of attempts that were not good, in the order of stacking.
 fn lanes(lines: &LoadLines) -> Vec<Lane> {
     let occurs = |lane: &Lane| {
         let mut points = lines.lines.iter().flatten();
-        points.any(|point| lane.of(&point.ended) > 0)
+        points.any(|point| lane.count(&point.ended) > 0)
     };
     let not_good = Lane::all().filter(|lane| *lane != Lane::Good);
     not_good.filter(occurs).collect()
-}
-
-fn legend(out: &mut String, lanes: &[Lane]) {
-    if lanes.is_empty() {
-        return;
-    }
-    out.push_str("<ul class=\"lg\">");
-    for lane in [Lane::Good].iter().chain(lanes) {
-        let mut svg = Svg::inline(22.0, 11.0);
-        svg.bars(&paint::stacked(*lane), &[(0.5, 0.5, 21.0, 10.0)]);
-        put!(out, "<li>{}{}</li>", svg.finish(), lane.name());
-    }
-    out.push_str("</ul>");
 }
 
 fn described(name: &str, line: &[Point], lines: &LoadLines) -> String {
@@ -88,7 +82,7 @@ fn described(name: &str, line: &[Point], lines: &LoadLines) -> String {
         .map_or("nothing was measured".to_owned(), |point| {
             format!(
                 "at {} of {} attempts per second {} are good",
-                lines.axis.text(point.at),
+                words::place_on(lines.axis, point.at),
                 format::number(point.attempts_per_s()),
                 format::number(point.goodput_per_s())
             )
@@ -105,13 +99,15 @@ struct Panels<'l> {
 }
 
 impl Panels<'_> {
-    fn draw(&self, index: usize, line: &[Point], base: Option<&Vec<Point>>, name: &str) -> String {
+    fn draw(&self, index: usize, base: Option<usize>, name: &str) -> Markup {
+        let line = self.lines.lines.get(index).filter(|line| !line.is_empty());
+        let Some(line) = line else {
+            return html! { p.s { "No valid run: nothing is drawn." } };
+        };
+        let base = base.and_then(|base| self.lines.lines.get(base));
         let (x, y) = (&self.x, &self.y);
         let id = format!("p{index}");
         let desc = described(name, line, self.lines);
-        if line.is_empty() {
-            return "<p class=\"s\">No valid run: nothing is drawn.</p>".to_owned();
-        }
         let mut svg = Svg::small((WIDTH, HEIGHT), &id, "Attempts and goodput", &desc);
         self.axes(&mut svg);
         good_ground(&mut svg, line, (x, y));
@@ -135,17 +131,10 @@ impl Panels<'_> {
     }
 
     fn axes(&self, svg: &mut Svg) {
-        for tick in self.y.ticks(6) {
-            svg.line("grid", (LEFT, self.y.at(tick)), (RIGHT, self.y.at(tick)));
-            let at = (LEFT - 6.0, self.y.at(tick) + 4.0);
-            svg.text("m", at, Anchor::End, &format::number(tick));
-        }
-        for tick in self.x.ticks(4) {
-            let at = (self.x.at(tick), BOTTOM + 17.0);
-            svg.text("m", at, Anchor::Middle, &format::number(tick));
-        }
+        svg.rungs(&self.y, 6, (LEFT, RIGHT), format::number);
+        svg.steps(&self.x, 4, BOTTOM);
         let at = (f64::midpoint(LEFT, RIGHT), BOTTOM + 36.0);
-        svg.text("m", at, Anchor::Middle, self.lines.axis.words());
+        svg.text("m", at, Anchor::Middle, words::axis(self.lines.axis));
     }
 }
 
@@ -169,7 +158,7 @@ fn stack(svg: &mut Svg, line: &[Point], lanes: &[Lane], (x, y): (&Scale, &Scale)
         let above: Vec<f64> = line
             .iter()
             .zip(&below)
-            .map(|(point, below)| below + point.per_s(lane.of(&point.ended)))
+            .map(|(point, below)| below + point.per_s(lane.count(&point.ended)))
             .collect();
         let place = |(point, value): (&Point, &f64)| (x.at(point.at), y.at(*value));
         let upper = line.iter().zip(&above).map(place);
@@ -191,7 +180,7 @@ fn hits(svg: &mut Svg, line: &[Point], lines: &LoadLines, x: &Scale) {
         let to = to.map_or(RIGHT, |after| f64::midpoint(x.at(after.at), at));
         let text = format!(
             "about {}\nattempts {}\ngood {}\nfailed {}",
-            lines.axis.text(point.at),
+            words::place_on(lines.axis, point.at),
             format::rate(point.attempts_per_s()),
             format::rate(point.goodput_per_s()),
             format::percent(point.failed_ratio())

@@ -1,7 +1,9 @@
 //! Response time over the time of a plain run: the median, the p99 and when it is never reached.
 
+use maud::{Markup, html};
 use plimsoll_core::objective::percentile_name;
 
+use super::parts::both;
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Size, Svg};
 use crate::format;
@@ -12,20 +14,23 @@ const LANE: f64 = 20.0;
 const BOTTOM: f64 = 210.0;
 const HIGH: f64 = 0.99;
 
-pub(super) fn section(out: &mut String, view: &View, id: &str) {
-    let wide = Timeline::of(view.record, &view.levels, 220);
-    if wide.bins.len() < 3 {
-        return;
+pub(super) fn section(view: &View, id: &str) -> Markup {
+    let timeline = |size: Size| Timeline::new(view.record, &view.levels, size.pick(220, 80));
+    if timeline(Size::Wide).bins.len() < 3 {
+        return html! {};
     }
-    out.push_str("<section><h2>Response time over the run</h2><p class=\"t\">From the moment each request was due. ▲ marks seconds in which more attempts failed than the percentile leaves room for.</p><figure>");
-    let narrow = Timeline::of(view.record, &view.levels, 80);
-    for (size, timeline) in [(Size::Wide, &wide), (Size::Narrow, &narrow)] {
-        out.push_str(&chart(timeline, size, &format!("{id}t")));
+    html! {
+        section {
+            h2 { "Response time over the run" }
+            p.t {
+                "From the moment each request was due. ▲ marks seconds in which more attempts failed than the percentile leaves room for."
+            }
+            figure { (both(|size| chart(&timeline(size), size, &format!("{id}t")))) }
+        }
     }
-    out.push_str("</figure></section>");
 }
 
-fn chart(timeline: &Timeline, size: Size, id: &str) -> String {
+fn chart(timeline: &Timeline, size: Size, id: &str) -> Markup {
     let (left, right) = size.pick((58.0, 910.0), (46.0, 350.0));
     let x = Scale::linear(timeline.end_seconds(), left, right);
     let values = |q: f64| {
@@ -48,15 +53,7 @@ fn chart(timeline: &Timeline, size: Size, id: &str) -> String {
         format::plural(timeline.bins.len() as u64, "bar", "bars")
     );
     let mut svg = Svg::new(size, BOTTOM + 30.0, id, "Response time over the run", &desc);
-    for tick in y.ticks(5) {
-        svg.line("grid", (left, y.at(tick)), (right, y.at(tick)));
-        svg.text(
-            "m",
-            (left - 6.0, y.at(tick) + 4.0),
-            Anchor::End,
-            &format::number(tick),
-        );
-    }
+    svg.rungs(&y, 5, (left, right), format::number);
     svg.line("axis", (left, BOTTOM), (right, BOTTOM));
     svg.text(
         "b",

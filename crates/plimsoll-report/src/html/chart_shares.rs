@@ -1,14 +1,19 @@
 //! Bars beside each other: which share of attempts failed and how, and what a good answer costs each tier.
 
+use maud::{Markup, html};
 use plimsoll_core::Outcome;
+use plimsoll_core::comparison::Scale;
+use plimsoll_core::experiment::{Judged, VariantMeaning};
 
 use super::chart_variants::shortened;
-use super::scale::{Scale, room_above};
+use super::paint;
+use super::parts::{both, legend};
+use super::scale::{Scale as Axis, room_above};
 use super::svg::{Anchor, Size, Svg};
-use super::{escape, paint};
-use crate::format;
-use crate::variants::{Experiment, Variant, failed_ratio, rows, share};
+use crate::format::{self, quoted};
+use crate::variants::rows;
 use crate::view::Lane;
+use crate::view::comparison::change as change_words;
 
 const ROW: f64 = 34.0;
 const TOP: f64 = 26.0;
@@ -38,17 +43,14 @@ struct Words<'t> {
     show: fn(f64) -> String,
 }
 
-pub(super) fn failures(out: &mut String, experiment: &Experiment<'_>) {
-    let classes = experiment.failures();
-    if classes.is_empty() {
-        out.push_str("<section><h2>No attempt of any variant failed</h2></section>");
-        return;
+pub(super) fn failures(judged: &Judged<'_>) -> Markup {
+    let failures = &judged.meaning.failures;
+    if failures.is_empty() {
+        return html! { section { h2 { "No attempt of any variant failed" } } };
     }
-    out.push_str("<section><h2>What failed, and how</h2><p class=\"t\">Failed attempts as a share of all attempts of a variant; medians over its runs.</p><figure>");
-    let bars: Vec<Bar> = experiment
-        .variants
-        .iter()
-        .map(|variant| failures_of(variant, &classes))
+    let bars: Vec<Bar> = judged
+        .variants()
+        .map(|(variant, meaning)| failures_of(variant.name, meaning))
         .collect();
     let words = Words {
         id: "fails",
@@ -56,83 +58,67 @@ pub(super) fn failures(out: &mut String, experiment: &Experiment<'_>) {
         axis: "share of attempts that failed",
         show: format::percent,
     };
-    draw(out, &bars, &words);
-    let names: Vec<String> = Outcome::ALL
+    let absent: Vec<String> = Outcome::ALL
         .into_iter()
-        .filter(|outcome| outcome.is_failure() && !classes.contains(outcome))
+        .filter(|outcome| outcome.is_failure() && !failures.contains(outcome))
         .map(|outcome| outcome.name().to_owned())
         .collect();
-    put!(
-        out,
-        "<figcaption>No attempt was {}.</figcaption></figure></section>",
-        escape(&format::list(&names).replace(" and ", " or "))
-    );
+    html! {
+        section {
+            h2 { "What failed, and how" }
+            p.t { "Failed attempts as a share of all attempts of a variant; medians over its runs." }
+            figure {
+                (both(|size| chart(&bars, size, &words)))
+                figcaption { "No attempt was " (format::list(&absent).replace(" and ", " or ")) "." }
+            }
+        }
+    }
 }
 
-fn failures_of(variant: &Variant<'_>, classes: &[Outcome]) -> Bar {
-    let mut shares: Vec<(Outcome, f64)> = classes
+fn failures_of(name: &str, meaning: &VariantMeaning) -> Bar {
+    let mut shares: Vec<(Outcome, f64)> = meaning
+        .classes
         .iter()
-        .filter_map(|class| Some((*class, variant.median(|f| share(f, *class))?)))
+        .filter_map(|(class, spread)| Some((*class, spread.median?)))
         .filter(|(_, share)| *share > 0.0)
         .collect();
     shares.sort_by(|one, other| other.1.total_cmp(&one.1));
-    let said: Vec<String> = shares
+    let parts = shares
+        .iter()
+        .map(|(class, share)| (paint::stacked(Lane::Class(*class)), *share));
+    let named: Vec<String> = shares
         .iter()
         .map(|(class, share)| format!("{} {}", class.name(), format::percent(*share)))
         .collect();
-    let parts = shares
-        .iter()
-        .map(|(class, share)| {
-            let fill = paint::stacked(Lane::Class(*class));
-            (fill, *share)
-        })
-        .collect();
-    let total = variant.median(failed_ratio);
+    let total = meaning.failed_ratio.median.map(format::percent);
     Bar {
-        name: variant.name.to_owned(),
-        parts,
-        text: match total {
-            None => "no run".to_owned(),
-            Some(0.0) => "none".to_owned(),
-            Some(total) if said.len() == 1 => {
-                let class = shares.first().map_or("", |(class, _)| class.name());
-                format!("{} {class}", format::percent(total))
-            }
-            Some(total) => format!("{}: {}", format::percent(total), said.join(", ")),
+        name: name.to_owned(),
+        parts: parts.collect(),
+        text: match (total, shares.as_slice()) {
+            (None, _) => "no run".to_owned(),
+            (_, []) => "none".to_owned(),
+            (Some(total), [(class, _)]) => format!("{total} {}", class.name()),
+            (Some(total), _) => format!("{total}: {}", named.join(", ")),
         },
     }
 }
 
-pub(super) fn cost(out: &mut String, experiment: &Experiment<'_>) {
-    let names = rows::tier_names(experiment);
-    let costs = experiment.variants.iter().filter_map(Variant::cost_seconds);
-    let costs: Vec<f64> = costs.collect();
-    let (Some(least), Some(most)) = (
-        costs.iter().copied().reduce(f64::min),
-        costs.iter().copied().reduce(f64::max),
-    ) else {
-        return;
+pub(super) fn cost(judged: &Judged<'_>) -> Markup {
+    let names = rows::tier_names(judged);
+    let costs = || {
+        judged
+            .meaning
+            .variants
+            .iter()
+            .filter_map(|m| m.cost_seconds)
+    };
+    let (Some(least), Some(most)) = (costs().reduce(f64::min), costs().reduce(f64::max)) else {
+        return html! {};
     };
     let per_thousand = |cost: f64| format::seconds(cost * 1e3);
-    put!(
-        out,
-        "<section><h2>{}</h2><p class=\"t\">Processor seconds of all tiers per 1,000 good answers, while the load was on. Work for attempts that failed is in it.</p><ul class=\"lg\">",
-        escape(&format!(
-            "A thousand good answers cost {} to {} of CPU",
-            per_thousand(least),
-            per_thousand(most)
-        ))
-    );
-    for (index, tier) in names.iter().enumerate() {
-        let mut svg = Svg::inline(22.0, 11.0);
-        svg.bars(fill(index), &[(0.5, 0.5, 21.0, 10.0)]);
-        put!(out, "<li>{}{}</li>", svg.finish(), escape(tier));
-    }
-    out.push_str("</ul><figure>");
-    let bars: Vec<Bar> = experiment
-        .variants
-        .iter()
-        .map(|variant| cost_of(experiment, variant, &names))
+    let bars: Vec<Bar> = judged
+        .variants()
+        .map(|(variant, meaning)| cost_of(judged, variant.name, meaning, &names))
         .collect();
     let words = Words {
         id: "cost",
@@ -140,35 +126,40 @@ pub(super) fn cost(out: &mut String, experiment: &Experiment<'_>) {
         axis: "CPU seconds per 1,000 good answers",
         show: format::number,
     };
-    draw(out, &bars, &words);
-    out.push_str("</figure></section>");
+    let tiers = names.iter().enumerate();
+    html! {
+        section {
+            h2 {
+                "A thousand good answers cost " (per_thousand(least)) " to " (per_thousand(most)) " of CPU"
+            }
+            p.t {
+                "Processor seconds of all tiers per 1,000 good answers, while the load was on. Work for attempts that failed is in it."
+            }
+            (legend(tiers.map(|(index, tier)| (fill(index).to_owned(), tier))))
+            figure { (both(|size| chart(&bars, size, &words))) }
+        }
+    }
 }
 
-fn cost_of(experiment: &Experiment<'_>, variant: &Variant<'_>, names: &[String]) -> Bar {
-    let tiers = variant.tiers();
+fn cost_of(judged: &Judged<'_>, name: &str, meaning: &VariantMeaning, names: &[String]) -> Bar {
     let part = |(index, name): (usize, &String)| {
-        let tier = tiers.iter().find(|tier| tier.tier == *name)?;
+        let tier = meaning.tiers.iter().find(|tier| tier.tier == *name)?;
         Some((fill(index).to_owned(), tier.cost_seconds? * 1e3))
     };
-    let cost = variant.cost_seconds();
-    let base = experiment.base_of(variant).and_then(Variant::cost_seconds);
-    let change = cost
-        .zip(base)
-        .filter(|(_, base)| *base > 0.0)
-        .map(|(cost, base)| {
-            let scale = plimsoll_core::comparison::Scale::Ratio;
-            let change = crate::view::comparison::change(scale, cost / base);
-            format!(", {change} on {}", variant.base.unwrap_or_default())
-        });
+    let change = meaning.base.and_then(|base| {
+        let before = judged.meaning.variants.get(base)?.cost_seconds?;
+        let change = meaning.cost_seconds? / before;
+        let change = change
+            .is_finite()
+            .then(|| change_words(Scale::Ratio, change))?;
+        Some(format!(", {change} on {}", quoted(judged.name(base))))
+    });
+    let cost = meaning.cost_seconds.map(|cost| format::seconds(cost * 1e3));
     Bar {
-        name: variant.name.to_owned(),
+        name: name.to_owned(),
         parts: names.iter().enumerate().filter_map(part).collect(),
         text: cost.map_or("not every tier was seen".to_owned(), |cost| {
-            format!(
-                "{}{}",
-                format::seconds(cost * 1e3),
-                change.unwrap_or_default()
-            )
+            cost + &change.unwrap_or_default()
         }),
     }
 }
@@ -177,18 +168,12 @@ fn fill(index: usize) -> &'static str {
     TIERS.get(index % TIERS.len()).copied().unwrap_or(TIERS[0])
 }
 
-fn draw(out: &mut String, bars: &[Bar], words: &Words<'_>) {
-    for size in Size::BOTH {
-        out.push_str(&chart(bars, size, words));
-    }
-}
-
-fn chart(bars: &[Bar], size: Size, words: &Words<'_>) -> String {
+fn chart(bars: &[Bar], size: Size, words: &Words<'_>) -> Markup {
     let bottom = TOP + ROW * size.pick(1.0, 1.5) * bars.len() as f64;
     let (left, right) = size.pick((150.0, 700.0), (8.0, 350.0));
     let sum = |bar: &Bar| bar.parts.iter().map(|(_, size)| size).sum::<f64>();
     let most = bars.iter().map(sum).fold(0.0, f64::max);
-    let x = Scale::linear(room_above(most), left, right);
+    let x = Axis::linear(room_above(most), left, right);
     let texts: Vec<String> = bars
         .iter()
         .map(|bar| format!("{} {}", bar.name, bar.text))
@@ -211,7 +196,7 @@ fn chart(bars: &[Bar], size: Size, words: &Words<'_>) -> String {
     svg.finish()
 }
 
-fn draw_bar(svg: &mut Svg, bar: &Bar, x: &Scale, y: f64, size: Size) {
+fn draw_bar(svg: &mut Svg, bar: &Bar, x: &Axis, y: f64, size: Size) {
     let mut from = x.at(0.0);
     let zero = from;
     for (fill, value) in &bar.parts {

@@ -1,9 +1,10 @@
 //! Both clocks over the percentiles of the level that the key figures describe.
 
+use maud::{Markup, html};
 use plimsoll_core::objective::Clause;
 use plimsoll_core::tally::Quantile;
 
-use super::escape;
+use super::parts::both;
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Size, Svg, text_width};
 use crate::format;
@@ -23,73 +24,59 @@ const NAMED: [(f64, &str); 7] = [
     (5.0, "p99.999"),
 ];
 
-pub(super) fn section(out: &mut String, view: &View, id: &str) {
-    let Some(level) = view.deciding_level() else {
-        return;
-    };
-    let Some(spectrum) = Spectrum::of(&level.tally) else {
-        return;
+pub(super) fn section(view: &View, id: &str) -> Markup {
+    let level = view.deciding_level();
+    let spectrum = level.and_then(|level| Spectrum::new(&level.tally));
+    let (Some(level), Some(spectrum)) = (level, spectrum) else {
+        return html! {};
     };
     let tally = &level.tally;
-    let gap = gap(level);
-    let (heading, words) = match gap {
-        Some(gap) if gap >= 0.05 => (
+    let (heading, words) = match tally.client_wait() {
+        Some(wait) => (
             "In the tail, the client itself was a queue",
             format!(
                 "At the p99, waiting inside the generator adds {} to what the target takes.",
-                format::percent(gap)
+                format::percent(wait)
             ),
         ),
-        _ => (
+        None => (
             "The two clocks agree",
             "What the target takes is what the caller waits: the generator adds next to nothing."
                 .to_owned(),
         ),
     };
-    put!(
-        out,
-        "<section><h2>{heading}</h2><p class=\"t\">{} Verdicts use the response time over all attempts; a failure counts as infinitely late.</p><figure>",
-        escape(&words)
-    );
     let title = format!("Response and service time at {}", level.name());
-    let of = |q| {
-        (
-            format::quantile(tally.response_quantile(q)),
-            format::quantile(tally.service_quantile(q)),
-        )
-    };
-    let (p50, p99) = (of(0.5), of(0.99));
-    let desc = format!(
-        "Response time: p50 {}, p99 {}. Service time: p50 {}, p99 {}. {} of attempts failed.",
-        p50.0,
-        p99.0,
-        p50.1,
-        p99.1,
-        format::percent(level.failed_ratio().unwrap_or(0.0))
-    );
-    for size in Size::BOTH {
-        out.push_str(&chart(
-            view,
-            level,
-            &spectrum,
-            size,
-            (&format!("{id}s"), &title, &desc),
-        ));
+    let desc = described(level);
+    let id = format!("{id}s");
+    html! {
+        section {
+            h2 { (heading) }
+            p.t {
+                (words) " Verdicts use the response time over all attempts; a failure counts as infinitely late."
+            }
+            figure {
+                (both(|size| chart(view, level, &spectrum, size, (&id, &title, &desc))))
+                figcaption {
+                    (title) ", " (format::count(tally.attempts()))
+                    " attempts. Each step to the right is ten times rarer; time is linear from zero."
+                }
+            }
+        }
     }
-    put!(
-        out,
-        "<figcaption>{}, {} attempts. Each step to the right is ten times rarer; time is linear from zero.</figcaption></figure></section>",
-        escape(&title),
-        format::count(tally.attempts())
-    );
 }
 
-/// How much longer the p99 of the response is than that of the service.
-fn gap(level: &LevelView) -> Option<f64> {
-    let finite = |value: Option<Quantile>| value.and_then(Quantile::finite);
-    let response = finite(level.tally.response_quantile(0.99))?.as_secs_f64();
-    let service = finite(level.tally.service_quantile(0.99))?.as_secs_f64();
-    (service > 0.0).then(|| response / service - 1.0)
+fn described(level: &LevelView) -> String {
+    let tally = &level.tally;
+    let response = |q| format::quantile(tally.response_quantile(q));
+    let service = |q| format::quantile(tally.service_quantile(q));
+    format!(
+        "Response time: p50 {}, p99 {}. Service time: p50 {}, p99 {}. {} of attempts failed.",
+        response(0.5),
+        response(0.99),
+        service(0.5),
+        service(0.99),
+        format::percent(level.failed_ratio().unwrap_or(0.0))
+    )
 }
 
 fn chart(
@@ -98,7 +85,7 @@ fn chart(
     spectrum: &Spectrum,
     size: Size,
     (id, title, desc): (&str, &str, &str),
-) -> String {
+) -> Markup {
     let (left, right) = size.pick((58.0, 910.0), (46.0, 350.0));
     let bounds = bounds_ms(view);
     let longest = bounds
@@ -151,9 +138,8 @@ fn bounds_ms(view: &View) -> Vec<(f64, String)> {
     let clauses = view
         .record
         .header
-        .plan
-        .objectives
-        .as_ref()
+        .test
+        .objectives()
         .map_or(&[][..], |o| o.clauses());
     let mut bounds = Vec::new();
     for clause in clauses {
@@ -165,15 +151,7 @@ fn bounds_ms(view: &View) -> Vec<(f64, String)> {
 }
 
 fn axes(svg: &mut Svg, spectrum: &Spectrum, x: &Scale, y: &Scale, (left, right): (f64, f64)) {
-    for tick in y.ticks(6) {
-        svg.line("grid", (left, y.at(tick)), (right, y.at(tick)));
-        svg.text(
-            "m",
-            (left - 6.0, y.at(tick) + 4.0),
-            Anchor::End,
-            &format::number(tick),
-        );
-    }
+    svg.rungs(y, 6, (left, right), format::number);
     svg.text("b", (left, TOP - 10.0), Anchor::Start, "ms");
     for (decades, name) in NAMED
         .iter()

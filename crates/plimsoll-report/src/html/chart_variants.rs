@@ -1,16 +1,17 @@
 //! All variants in one picture: goodput and response time against what the load varied, one colour each.
 
+use maud::{Markup, html};
 use plimsoll_core::Nanos;
+use plimsoll_core::experiment::{Experiment, Judged, LoadLines, Point};
 use plimsoll_core::objective::percentile_name;
 use plimsoll_core::tally::Quantile;
 
-use super::escape;
+use super::parts::both;
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Size, Svg};
 use crate::colour::VARIANTS;
-use crate::format;
-use crate::variants::Experiment;
-use crate::variants::load_line::{LoadLines, Point};
+use crate::format::{self, quoted};
+use crate::variants::words;
 
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 290.0;
@@ -32,53 +33,59 @@ struct Chart<'e> {
     right: f64,
 }
 
-pub(super) fn section(out: &mut String, experiment: &Experiment<'_>, lines: &LoadLines) {
-    let percentile = percentile_name(lines.quantile);
-    put!(
-        out,
-        "<section><h2>{}</h2><p class=\"t\">Above: good answers per second, thick; all answers, thin and dashed, where they are more. Below: {percentile} over attempts, where a failure is infinitely late and too many failures make it <b>never</b>.</p><figure>",
-        escape(&heading(experiment, lines))
-    );
-    for size in Size::BOTH {
-        out.push_str(&chart(experiment, lines, size));
-    }
-    put!(
-        out,
-        "<figcaption>{}</figcaption></figure></section>",
-        if lines.axis.is_load() {
-            "Each point holds all seconds of a variant’s valid runs with about that load, counts added up. An attempt is shown when it ended."
-        } else {
-            "The load does not change; each point holds the same seconds of all valid runs of a variant, counts added up. An attempt is shown when it ended."
+pub(super) fn section(judged: &Judged<'_>, lines: &LoadLines) -> Markup {
+    let caption = if lines.axis.is_load() {
+        "Each point holds all seconds of a variant’s valid runs with about that load, counts added up. An attempt is shown when it ended."
+    } else {
+        "The load does not change; each point holds the same seconds of all valid runs of a variant, counts added up. An attempt is shown when it ended."
+    };
+    html! {
+        section {
+            h2 { (heading(judged, lines)) }
+            p.t {
+                "Above: good answers per second, thick; all answers, thin and dashed, where they are more. Below: "
+                (percentile_name(lines.quantile))
+                " over attempts, where a failure is infinitely late and too many failures make it " b { "never" } "."
+            }
+            figure {
+                (both(|size| chart(&judged.experiment, lines, size)))
+                figcaption { (caption) }
+            }
         }
-    );
+    }
 }
 
 /// Where the lines end up, best and worst.
-fn heading(experiment: &Experiment<'_>, lines: &LoadLines) -> String {
-    let named = experiment.variants.iter().zip(&lines.lines);
+fn heading(judged: &Judged<'_>, lines: &LoadLines) -> String {
+    let named = judged.experiment.variants.iter().zip(&lines.lines);
     let mut ends: Vec<(&str, &Point)> = named
         .filter_map(|(variant, line)| Some((variant.name, line.last()?)))
         .collect();
     ends.sort_by(|one, other| other.1.goodput_per_s().total_cmp(&one.1.goodput_per_s()));
-    let says =
-        |(name, point): &(&str, &Point)| format!("{name} {}", format::rate(point.goodput_per_s()));
+    let says = |(name, point): &(&str, &Point)| {
+        format!(
+            "{} of {}",
+            format::rate(point.goodput_per_s()),
+            quoted(name)
+        )
+    };
     match (ends.first(), ends.last()) {
         (Some(best), Some(worst)) if lines.axis.is_load() && best.0 != worst.0 => format!(
             "At the highest load, about {}, {} is good, {}",
-            lines.axis.text(best.1.at),
+            words::place_on(lines.axis, best.1.at),
             says(best),
             says(worst)
         ),
         (Some(best), _) if lines.axis.is_load() => format!(
             "At the highest load, about {}, {} is good",
-            lines.axis.text(best.1.at),
+            words::place_on(lines.axis, best.1.at),
             says(best)
         ),
         _ => "Goodput and response time over the run".to_owned(),
     }
 }
 
-fn chart(experiment: &Experiment<'_>, lines: &LoadLines, size: Size) -> String {
+fn chart(experiment: &Experiment<'_>, lines: &LoadLines, size: Size) -> Markup {
     let (left, right) = size.pick((58.0, 850.0), (46.0, 350.0));
     let highest = lines.highest(|point| point.at);
     let chart = Chart {
@@ -92,7 +99,10 @@ fn chart(experiment: &Experiment<'_>, lines: &LoadLines, size: Size) -> String {
     let never = chart.with_never();
     let response_top = BOTTOM + LANES + never.len() as f64 * LANE + 20.0;
     let height = response_top + RESPONSE + 44.0;
-    let title = format!("Goodput of all variants against {}", lines.axis.words());
+    let title = format!(
+        "Goodput of all variants against {}",
+        words::axis(lines.axis)
+    );
     let mut svg = Svg::new(size, height, "variants", &title, &chart.described());
     chart.goodput(&mut svg);
     chart.never(&mut svg, &never);
@@ -114,7 +124,7 @@ impl Chart<'_> {
                     .iter()
                     .step_by(4)
                     .map(|point| {
-                        let at = self.lines.axis.text(point.at);
+                        let at = words::place_on(self.lines.axis, point.at);
                         format!("{at} {}", format::rate(point.goodput_per_s()))
                     })
                     .collect();
@@ -125,21 +135,14 @@ impl Chart<'_> {
     }
 
     fn axes(&self, svg: &mut Svg, y: &Scale, bottom: f64, show: fn(f64) -> String) {
-        for tick in y.ticks(6) {
-            svg.line("grid", (self.left, y.at(tick)), (self.right, y.at(tick)));
-            let at = (self.left - 6.0, y.at(tick) + 4.0);
-            svg.text("m", at, Anchor::End, &show(tick));
-        }
-        for tick in self.x.ticks(self.size.pick(8, 4)) {
-            let at = (self.x.at(tick), bottom + 17.0);
-            svg.text("m", at, Anchor::Middle, &format::number(tick));
-        }
+        svg.rungs(y, 6, (self.left, self.right), show);
+        svg.steps(&self.x, self.size.pick(8, 4), bottom);
         svg.line("axis", (self.left, bottom), (self.right, bottom));
         svg.text(
             "m",
             (f64::midpoint(self.left, self.right), bottom + 34.0),
             Anchor::Middle,
-            self.lines.axis.words(),
+            words::axis(self.lines.axis),
         );
     }
 

@@ -1,10 +1,12 @@
 //! Several records side by side: figures and load lines on shared axes, and no claim about chance.
 
-use super::escape;
+use maud::{Markup, html};
+
+use super::parts::{status, table_under};
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Svg};
 use crate::format;
-use crate::view::{CurvePoint, Kind, Varied, View, cause_words};
+use crate::view::{CurvePoint, FigureKind, Kind, Varied, View};
 
 pub(super) fn headline(views: &[View]) -> String {
     let parts: Vec<String> = views
@@ -53,109 +55,109 @@ fn result(view: &View, name: &str) -> String {
     }
 }
 
-pub(super) fn section(out: &mut String, views: &[View]) {
-    put!(
-        out,
-        "<h1>{}</h1><p class=\"lede\">{} side by side, each in full below. One run each shows no spread: whether a difference is more than chance takes repeated, interleaved runs.</p>",
-        escape(&headline(views)),
-        escape(&format::plural(views.len() as u64, "record", "records"))
-    );
-    table(out, views);
-    charts(out, views);
-}
-
-fn table(out: &mut String, views: &[View]) {
-    out.push_str("<div class=\"scroll\"><table><thead><tr><th class=\"l\"></th>");
-    for title in titles(views) {
-        put!(out, "<th>{}</th>", escape(&title));
-    }
-    out.push_str("</tr></thead><tbody>");
-    for name in names(views) {
-        put!(out, "<tr><td class=\"l\">{}</td>", escape(name));
-        for view in views {
-            let figure = view.figures.iter().find(|figure| figure.name == name);
-            let text = figure.map_or(format::ABSENT.to_owned(), |figure| {
-                let bounds = if figure.bounds.is_empty() {
-                    String::new()
-                } else {
-                    format!(" <span class=\"s\">{}</span>", escape(&figure.bounds))
-                };
-                format!("<b>{}</b>{bounds}", escape(&figure.text()))
-            });
-            put!(out, "<td>{text}</td>");
+pub(super) fn section(views: &[View]) -> Markup {
+    let records = format::plural(views.len() as u64, "record", "records");
+    html! {
+        h1 { (headline(views)) }
+        p.lede {
+            (records) " side by side, each in full below. One run each shows no spread: whether a difference is more than chance takes repeated, interleaved runs."
         }
-        out.push_str("</tr>");
+        (figures(views))
+        (charts(views))
     }
-    out.push_str("<tr><td class=\"l\">gives way first</td>");
-    for view in views {
-        let limit = view.verdict().and_then(|verdict| verdict.limit.as_ref());
-        let text = limit.map_or("unknown".to_owned(), |limit| {
-            let tier = limit
-                .tier
-                .as_deref()
-                .map_or(String::new(), |tier| format!(", {tier}"));
-            format!("{}{tier}", cause_words(limit.cause))
-        });
-        put!(
-            out,
-            "<td style=\"white-space:normal\">{}</td>",
-            escape(&text)
-        );
-    }
-    out.push_str("</tr><tr><td class=\"l\">gates</td>");
-    for view in views {
-        let class = if view.verdict().is_some_and(|verdict| verdict.valid) {
-            "pass"
-        } else {
-            "fail"
-        };
-        put!(
-            out,
-            "<td style=\"white-space:normal\"><span class=\"{class}\">{}</span></td>",
-            escape(&view.gates.words())
-        );
-    }
-    out.push_str("</tr></tbody></table></div>");
 }
 
-/// Names of figures in the order of the first record that has them.
-fn names(views: &[View]) -> Vec<&'static str> {
-    let mut names = Vec::new();
+fn figures(views: &[View]) -> Markup {
+    let heads = html! { th.l {} @for title in titles(views) { th { (title) } } };
+    let rows = html! {
+        @for kind in kinds(views) {
+            tr { td.l { (kind.name()) } @for view in views { td { (figure(view, kind)) } } }
+        }
+        tr {
+            td.l { "gives way first" }
+            @for view in views { td style="white-space:normal" { (limit(view)) } }
+        }
+        tr {
+            td.l { "gates" }
+            @for view in views {
+                td style="white-space:normal" { (status(validity(view), view.gates.words())) }
+            }
+        }
+    };
+    table_under("", heads, rows)
+}
+
+fn figure(view: &View, kind: FigureKind) -> Markup {
+    let figure = view.figures.iter().find(|figure| figure.kind == kind);
+    html! {
+        @if let Some(figure) = figure {
+            b { (figure.text()) }
+            @if !figure.bounds.is_empty() { " " span.s { (figure.bounds) } }
+        } @else {
+            (format::ABSENT)
+        }
+    }
+}
+
+fn limit(view: &View) -> String {
+    let limit = view.verdict().and_then(|verdict| verdict.limit.as_ref());
+    limit.map_or("unknown".to_owned(), |limit| {
+        let tier = limit.tier.as_deref();
+        let tier = tier.map_or(String::new(), |tier| format!(", {tier}"));
+        format!("{}{tier}", limit.cause.noun())
+    })
+}
+
+fn validity(view: &View) -> &'static str {
+    if view.verdict().is_some_and(|verdict| verdict.valid) {
+        "pass"
+    } else {
+        "fail"
+    }
+}
+
+/// Figures in the order of the first record that has them.
+fn kinds(views: &[View]) -> Vec<FigureKind> {
+    let mut kinds = Vec::new();
     for figure in views.iter().flat_map(|view| &view.figures) {
-        if !names.contains(&figure.name) {
-            names.push(figure.name);
+        if !kinds.contains(&figure.kind) {
+            kinds.push(figure.kind);
         }
     }
-    names
+    kinds
 }
 
 /// One small drawing per record, both axes shared, the first record dotted in the others.
-fn charts(out: &mut String, views: &[View]) {
+fn charts(views: &[View]) -> Markup {
     // A rate and a number of virtual users share no axis.
     let varied = views.first().map_or(Varied::Rate, |view| view.varied);
-    if views.iter().any(|view| view.varied != varied) {
-        return;
-    }
     let curves: Vec<Vec<CurvePoint>> = views.iter().map(View::curve).collect();
-    if curves.iter().filter(|curve| curve.len() > 1).count() < 2 {
-        return;
+    let lines = curves.iter().filter(|curve| curve.len() > 1).count();
+    if views.iter().any(|view| view.varied != varied) || lines < 2 {
+        return html! {};
     }
     let all = || curves.iter().flatten();
     let rate = all().map(|point| point.size).fold(0.0, f64::max);
     let good = all().map(|point| point.goodput_per_s).fold(0.0, f64::max);
-    put!(
-        out,
-        "<section><h2>The load lines on the same axes</h2><p class=\"t\">Goodput per second against {}. The first record is dotted in the others.</p><figure><div class=\"multi\">",
-        varied.axis()
-    );
-    for (index, ((view, curve), title)) in views.iter().zip(&curves).zip(titles(views)).enumerate()
-    {
-        put!(out, "<div><h3>{}</h3>", escape(&title));
-        let baseline = curves.first().filter(|_| index > 0);
-        out.push_str(&small(view, curve, baseline, (rate, good), index));
-        out.push_str("</div>");
+    let titled = views.iter().zip(&curves).zip(titles(views)).enumerate();
+    html! {
+        section {
+            h2 { "The load lines on the same axes" }
+            p.t {
+                "Goodput per second against " (varied.axis()) ". The first record is dotted in the others."
+            }
+            figure {
+                div.multi {
+                    @for (index, ((view, curve), title)) in titled {
+                        div {
+                            h3 { (title) }
+                            (small(view, curve, curves.first().filter(|_| index > 0), (rate, good), index))
+                        }
+                    }
+                }
+            }
+        }
     }
-    out.push_str("</div></figure></section>");
 }
 
 fn small(
@@ -164,7 +166,7 @@ fn small(
     baseline: Option<&Vec<CurvePoint>>,
     (rate, good): (f64, f64),
     index: usize,
-) -> String {
+) -> Markup {
     let (left, right, top, bottom) = (46.0, 350.0, 30.0, 190.0);
     let x = Scale::linear(rate * 1.05, left, right);
     let y = Scale::linear(room_above(good), bottom, top);
@@ -175,23 +177,8 @@ fn small(
         &format!("Load line of {}", view.title()),
         &view.headline,
     );
-    for tick in y.ticks(4) {
-        svg.line("grid", (left, y.at(tick)), (right, y.at(tick)));
-        svg.text(
-            "m",
-            (left - 6.0, y.at(tick) + 4.0),
-            Anchor::End,
-            &format::number(tick),
-        );
-    }
-    for tick in x.ticks(4) {
-        svg.text(
-            "m",
-            (x.at(tick), bottom + 17.0),
-            Anchor::Middle,
-            &format::number(tick),
-        );
-    }
+    svg.rungs(&y, 4, (left, right), format::number);
+    svg.steps(&x, 4, bottom);
     svg.line("axis", (left, bottom), (right, bottom));
     let places = |curve: &[CurvePoint]| -> Vec<(f64, f64)> {
         curve
@@ -209,7 +196,7 @@ fn small(
         svg.line("cap", (at, 20.0), (at, bottom));
         svg.load_sign((at, 14.0));
         let text = view.varied.text(capacity.estimate);
-        if at < 280.0 {
+        if at < f64::midpoint(left, right) {
             svg.text("b", (at + 15.0, 18.0), Anchor::Start, &text);
         } else {
             svg.text("b", (at - 15.0, 18.0), Anchor::End, &text);

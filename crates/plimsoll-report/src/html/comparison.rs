@@ -1,155 +1,114 @@
 //! Variants side by side on one page: what differs, the answer, every pair, the figures, the runs.
 
-use plimsoll_core::comparison::{Comparison, Contrast, Design, Effect, Figure, Standing, Variant};
-
-use super::{
-    chart_pairs, chart_panels, chart_shares, chart_variants, close, escape, experiment, open,
+use maud::{Markup, html};
+use plimsoll_core::comparison::{
+    Comparison, Contrast, Design, Effect, Figure, Run, Scale, Standing, Variant,
 };
-use crate::format;
-use crate::variants::{Experiment, LoadLines};
+use plimsoll_core::experiment::Judged;
+
+use super::parts::{self, chips, folded, note, status, table, table_under};
+use super::{chart_pairs, chart_shares, experiment};
+use crate::format::{self, quoted};
 use crate::view::comparison as words;
 
 /// The page of a comparison; `runs` are its records as far as they were kept, `version` is the program's that made it.
 ///
 /// Every name is escaped, so that a hostile path or URL stays text.
-pub fn comparison(comparison: &Comparison, runs: Option<&Experiment<'_>>, version: &str) -> String {
-    let mut out = String::new();
+pub fn comparison(comparison: &Comparison, runs: Option<&Judged<'_>>, version: &str) -> String {
     let headline = words::headline(comparison);
-    open(&mut out, &headline);
-    masthead(&mut out, comparison);
-    out.push_str("<main>");
-    mismatches(&mut out, comparison);
-    put!(out, "<h1>{}</h1>", escape(&headline));
-    for contrast in comparison.primaries() {
-        put!(
-            out,
-            "<p class=\"lede\">{} against {}: {}.</p>",
-            escape(&contrast.variant),
-            escape(&contrast.baseline),
-            escape(&contrast.because)
-        );
-    }
-    chips(&mut out, comparison);
-    for line in words::excluded(comparison) {
-        put!(
-            out,
-            "<p class=\"note\"><b>!</b> not used: {}</p>",
-            escape(&line)
-        );
-    }
-    for remark in &comparison.remarks {
-        put!(out, "<p class=\"note\">{}</p>", escape(remark));
-    }
-    chart_pairs::section(&mut out, comparison);
-    if let Some(runs) = runs {
-        load_lines(&mut out, runs);
-    }
-    side_by_side(&mut out, comparison);
-    if let Some(runs) = runs {
-        chart_shares::failures(&mut out, runs);
-        experiment::limits(&mut out, runs);
-        chart_shares::cost(&mut out, runs);
-    }
-    contrasts(&mut out, comparison);
-    list(&mut out, comparison);
-    method(&mut out, comparison);
-    close(&mut out, &escape(version));
-    out
+    let body = html! {
+        @for mismatch in &comparison.mismatches {
+            p.note {
+                @if mismatch.effect != Effect::Noted { b { "!" } " " }
+                "differs: " (words::mismatch(mismatch)) " " span.s { "(" (mismatch.says) ")" }
+            }
+        }
+        h1 { (headline) }
+        @for contrast in comparison.primaries() {
+            p.lede {
+                (quoted(&contrast.variant)) " against " (quoted(&contrast.baseline)) ": " (contrast.because) "."
+            }
+        }
+        (chips(facts(comparison)))
+        @for line in words::excluded(comparison) { (note(format!("not used: {line}"))) }
+        @for remark in &comparison.remarks { p.note { (remark) } }
+        (chart_pairs::section(comparison))
+        @if let Some(runs) = runs { (experiment::load_lines(runs)) }
+        (side_by_side(comparison))
+        @if let Some(runs) = runs {
+            (chart_shares::failures(runs))
+            (experiment::limits(runs))
+            (chart_shares::cost(runs))
+        }
+        (contrasts(comparison))
+        (list(comparison))
+        (method(comparison))
+    };
+    super::page(&headline, &masthead(comparison), &body, version)
 }
 
-/// What every variant did under its load, second by second or level by level.
-fn load_lines(out: &mut String, runs: &Experiment<'_>) {
-    if let Some(lines) = LoadLines::of(runs).filter(LoadLines::is_drawable) {
-        chart_variants::section(out, runs, &lines);
-        chart_panels::section(out, runs, &lines);
+fn masthead(comparison: &Comparison) -> Markup {
+    let runs = comparison.variants.iter().map(|variant| variant.runs.len());
+    let variants = comparison.variants.len() as u64;
+    html! {
+        header {
+            span { b { "plimsoll compare" } }
+            span {
+                (format::plural(variants, "variant", "variants")) ", "
+                (format::plural(runs.sum::<usize>() as u64, "run", "runs")) " in all"
+            }
+        }
     }
 }
 
-fn masthead(out: &mut String, comparison: &Comparison) {
-    let runs: usize = comparison
-        .variants
-        .iter()
-        .map(|variant| variant.runs.len())
-        .sum();
-    put!(
-        out,
-        "<header><span><b>plimsoll compare</b></span><span>{}, {}</span></header>",
-        escape(&format::plural(
-            comparison.variants.len() as u64,
-            "variant",
-            "variants"
-        )),
-        escape(&format!(
-            "{} in all",
-            format::plural(runs as u64, "run", "runs")
-        ))
-    );
-}
-
-/// Before any figure.
-fn mismatches(out: &mut String, comparison: &Comparison) {
-    for mismatch in &comparison.mismatches {
-        let mark = match mismatch.effect {
-            Effect::Noted => "",
-            _ => "<b>!</b> ",
-        };
-        put!(
-            out,
-            "<p class=\"note\">{mark}differs: {} <span class=\"s\">({})</span></p>",
-            escape(&words::mismatch(mismatch)),
-            escape(&mismatch.says)
-        );
-    }
-}
-
-fn chips(out: &mut String, comparison: &Comparison) {
-    out.push_str("<ul class=\"chips\">");
+fn facts(comparison: &Comparison) -> Vec<Markup> {
+    let mut facts = Vec::new();
     if let Some(contrast) = comparison.primaries().next() {
-        put!(
-            out,
-            "<li>{}</li>",
-            escape(&words::effort(contrast, comparison.design))
-        );
+        facts.push(html! { (words::effort(contrast, comparison.design)) });
     }
     if let Some(objective) = &comparison.objective {
-        put!(out, "<li>objective <b>{}</b></li>", escape(objective));
+        facts.push(html! { "objective " b { (objective) } });
     }
     if !comparison.load.is_empty() {
-        put!(out, "<li>{}</li>", escape(&comparison.load));
+        facts.push(html! { (comparison.load) });
     }
-    let excluded = words::excluded_count(comparison);
-    let (class, text) = match excluded {
-        0 => ("pass", "✓ all runs valid".to_owned()),
-        count => (
-            "fail",
-            format!("✕ {} not used", format::plural(count, "run", "runs")),
-        ),
-    };
-    put!(
-        out,
-        "<li><span class=\"{class}\">{}</span></li></ul>",
-        escape(&text)
-    );
+    facts.push(match words::excluded_count(comparison) {
+        0 => status("pass", "✓ all runs valid"),
+        count => {
+            let runs = format::plural(count, "run", "runs");
+            status("fail", format!("✕ {runs} not used"))
+        }
+    });
+    facts
 }
 
 /// A column per variant, with the change against the first.
-fn side_by_side(out: &mut String, comparison: &Comparison) {
+fn side_by_side(comparison: &Comparison) -> Markup {
     let Some(first) = comparison.variants.first() else {
-        return;
+        return html! {};
     };
-    out.push_str("<section><h2>Side by side</h2><p class=\"t\">Medians over the runs that were used, and the change against the first. A failure counts as infinitely late.</p><div class=\"scroll\"><table><thead><tr><th class=\"l\"></th>");
-    for variant in &comparison.variants {
-        put!(out, "<th>{}</th>", escape(&variant.name));
-    }
-    out.push_str("</tr></thead><tbody>");
-    for figure in figures(comparison) {
-        put!(out, "<tr><td class=\"l\">{}</td>", escape(&figure.name()));
-        for variant in &comparison.variants {
-            put!(out, "<td>{}</td>", cell(comparison, first, variant, figure));
+    let heads = html! {
+        th.l {} @for variant in &comparison.variants { th { (variant.name) } }
+    };
+    let rows = html! {
+        @for figure in figures(comparison) {
+            tr {
+                td.l { (figure.name()) }
+                @for variant in &comparison.variants {
+                    td { (cell(comparison, first, variant, figure)) }
+                }
+            }
         }
-        out.push_str("</tr>");
+    };
+    html! {
+        section {
+            h2 { "Side by side" }
+            p.t {
+                "Medians over the runs that were used, and the change against the first. A failure counts as infinitely late."
+            }
+            (table_under("", heads, rows))
+        }
     }
-    out.push_str("</tbody></table></div></section>");
 }
 
 fn figures(comparison: &Comparison) -> Vec<Figure> {
@@ -162,54 +121,63 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
     figures
 }
 
-fn cell(comparison: &Comparison, first: &Variant, variant: &Variant, figure: Figure) -> String {
-    let of = |contrast: &&Contrast| contrast.figure == figure && contrast.baseline == first.name;
-    let mut against = comparison.contrasts.iter().filter(of);
-    if variant.name == first.name {
-        let value = against.next().map(|contrast| contrast.baseline_median);
-        return value.map_or(format::ABSENT.to_owned(), |value| {
-            format!("<b>{}</b>", escape(&words::value(figure, value)))
-        });
+fn cell(comparison: &Comparison, first: &Variant, variant: &Variant, figure: Figure) -> Markup {
+    let is_asked =
+        |contrast: &&Contrast| contrast.figure == figure && contrast.baseline == first.name;
+    let mut against = comparison.contrasts.iter().filter(is_asked);
+    let is_first = variant.name == first.name;
+    let found = against.find(|contrast| is_first || contrast.variant == variant.name);
+    html! {
+        @match found {
+            Some(contrast) if is_first => { b { (words::value(figure, contrast.baseline_median)) } }
+            Some(contrast) => {
+                b { (words::value(figure, contrast.variant_median)) } " "
+                span.s { (words::change(contrast.scale, contrast.estimate)) }
+            }
+            None => { (format::ABSENT) }
+        }
     }
-    let found = against.find(|contrast| contrast.variant == variant.name);
-    found.map_or(format::ABSENT.to_owned(), |contrast| {
-        format!(
-            "<b>{}</b> <span class=\"s\">{}</span>",
-            escape(&words::value(figure, contrast.variant_median)),
-            escape(&words::change(contrast.scale, contrast.estimate))
-        )
-    })
 }
 
-fn contrasts(out: &mut String, comparison: &Comparison) {
-    out.push_str("<section><h2>Every comparison, with its interval</h2><div class=\"scroll\"><table class=\"d\"><thead><tr><th class=\"l\">figure</th><th class=\"l\">of</th><th class=\"l\">against</th><th>change</th><th>95 % interval</th><th>p</th><th>shows from</th><th class=\"l\">verdict</th></tr></thead><tbody>");
-    for contrast in &comparison.contrasts {
-        let detectable = contrast
-            .detectable
-            .map_or(format::ABSENT.to_owned(), |least| {
-                let value = match contrast.scale {
-                    plimsoll_core::comparison::Scale::Ratio => 1.0 + least,
-                    plimsoll_core::comparison::Scale::Difference => least,
-                };
-                words::change(contrast.scale, value).replace('+', "±")
-            });
-        let class = class(contrast.standing);
-        put!(
-            out,
-            "<tr><td class=\"l\">{}</td><td class=\"l\">{}</td><td class=\"l\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"l\"><span class=\"{class}\">{} {}</span></td></tr><tr class=\"why\"><td class=\"l s\" colspan=\"8\">{}</td></tr>",
-            escape(&contrast.figure.name()),
-            escape(&contrast.variant),
-            escape(&contrast.baseline),
-            escape(&words::change(contrast.scale, contrast.estimate)),
-            escape(&words::range(contrast.scale, contrast.interval)),
-            escape(&words::chance(contrast.p_adjusted)),
-            escape(&detectable),
-            words::sign(contrast.standing),
-            contrast.standing.word(),
-            escape(&contrast.because)
-        );
+fn contrasts(comparison: &Comparison) -> Markup {
+    let heads = [
+        "<figure",
+        "<of",
+        "<against",
+        "change",
+        "95 % interval",
+        "p",
+        "shows from",
+        "<verdict",
+    ];
+    let rows = html! { @for contrast in &comparison.contrasts { (contrast_row(contrast)) } };
+    html! {
+        section { h2 { "Every comparison, with its interval" } (table("d", &heads, rows)) }
     }
-    out.push_str("</tbody></table></div></section>");
+}
+
+fn contrast_row(contrast: &Contrast) -> Markup {
+    let detectable = contrast.detectable.map(|least| {
+        let value = match contrast.scale {
+            Scale::Ratio => 1.0 + least,
+            Scale::Difference => least,
+        };
+        words::change(contrast.scale, value).replace('+', "±")
+    });
+    let verdict = html! { (words::sign(contrast.standing)) " " (contrast.standing.word()) };
+    html! {
+        tr {
+            td.l { (contrast.figure.name()) }
+            td.l { (contrast.variant) }
+            td.l { (contrast.baseline) }
+            td { (words::change(contrast.scale, contrast.estimate)) }
+            td { (words::range(contrast.scale, contrast.interval)) }
+            td { (words::chance(contrast.p_adjusted)) }
+            td { (detectable.unwrap_or(format::ABSENT.to_owned())) }
+            td.l { (status(class(contrast.standing), verdict)) }
+        }
+        tr.why { td.l.s colspan="8" { (contrast.because) } }
+    }
 }
 
 const fn class(standing: Standing) -> &'static str {
@@ -221,47 +189,60 @@ const fn class(standing: Standing) -> &'static str {
     }
 }
 
-fn list(out: &mut String, comparison: &Comparison) {
+fn list(comparison: &Comparison) -> Markup {
     let figures = figures(comparison);
-    out.push_str("<section><h2>The runs</h2><div class=\"scroll\"><table class=\"d\"><thead><tr><th class=\"l\">variant</th><th class=\"l\">record</th><th class=\"l\">started</th>");
-    for figure in &figures {
-        put!(out, "<th>{}</th>", escape(&figure.name()));
-    }
-    out.push_str("</tr></thead><tbody>");
-    for variant in &comparison.variants {
-        for run in &variant.runs {
-            let void = if run.excluded.is_some() {
-                " class=\"void\""
-            } else {
-                ""
-            };
-            put!(
-                out,
-                "<tr{void}><td class=\"l\">{}</td><td class=\"l\">{}</td><td class=\"l\">{}</td>",
-                escape(&variant.name),
-                escape(&run.name),
-                escape(&format::date(&run.started_at))
-            );
-            for figure in &figures {
-                let value = run.figures.get(figure);
-                let text = value.map_or(format::ABSENT.to_owned(), |at| words::value(*figure, *at));
-                put!(out, "<td>{}</td>", escape(&text));
+    let heads = html! {
+        th.l { "variant" } th.l { "record" } th.l { "started" }
+        @for figure in &figures { th { (figure.name()) } }
+    };
+    let value = |run: &Run, figure: Figure| {
+        let value = run.figures.get(&figure);
+        value.map_or(format::ABSENT.to_owned(), |at| words::value(figure, *at))
+    };
+    let rows = html! {
+        @for variant in &comparison.variants {
+            @for run in &variant.runs {
+                tr class=[run.excluded.as_ref().map(|_| "void")] {
+                    td.l { (variant.name) }
+                    td.l { (run.name) }
+                    td.l { (format::date(&run.started_at)) }
+                    @for figure in &figures { td { (value(run, *figure)) } }
+                }
             }
-            out.push_str("</tr>");
         }
-    }
-    out.push_str("</tbody></table></div></section>");
+    };
+    html! { section { h2 { "The runs" } (table_under("d", heads, rows)) } }
 }
 
-fn method(out: &mut String, comparison: &Comparison) {
+const WORDS: [(&str, &str); 4] = [
+    ("better, worse", "the corrected p is at most 5 %"),
+    (
+        "equivalent",
+        "the 90 % interval lies within the margin: two one-sided tests at 5 %",
+    ),
+    (
+        "inconclusive",
+        "neither: the change may be there, and is too small for so many runs",
+    ),
+    (
+        "shows from",
+        "the smallest change that so many runs, with the spread seen, find in four of five cases",
+    ),
+];
+
+fn method(comparison: &Comparison) -> Markup {
     let tied = match comparison.design {
         Design::Paired => {
             "Runs played beside each other are pairs; the signs of their differences are permuted."
         }
         Design::Unpaired => "The runs are not paired; the labels of all of them are permuted.",
     };
-    put!(
-        out,
-        "<section><h2>How it was compared</h2><details><summary>Test, interval and words</summary><p>The run is the unit, not the request. {tied} The test is on ranks and exact unless a row says otherwise; the change is the Hodges–Lehmann estimate, with the interval that belongs to the test. Comparisons of the primary figure are corrected among themselves by Holm’s rule, those of all other figures among themselves.</p><dl class=\"facts\"><dt>better, worse</dt><dd>the corrected p is at most 5 %</dd><dt>equivalent</dt><dd>the 90 % interval lies within the margin: two one-sided tests at 5 %</dd><dt>inconclusive</dt><dd>neither: the change may be there, and is too small for so many runs</dd><dt>shows from</dt><dd>the smallest change that so many runs, with the spread seen, find in four of five cases</dd></dl></details></section>"
-    );
+    let how = html! {
+        p {
+            "The run is the unit, not the request. " (tied)
+            " The test is on ranks and exact unless a row says otherwise; the change is the Hodges–Lehmann estimate, with the interval that belongs to the test. Comparisons of the primary figure are corrected among themselves by Holm’s rule, those of all other figures among themselves."
+        }
+        (parts::facts(WORDS))
+    };
+    html! { section { h2 { "How it was compared" } (folded("Test, interval and words", how)) } }
 }

@@ -1,9 +1,10 @@
 //! The test that set the bounds: bad attempts against the budget at the rates around the load line.
 
+use maud::{Markup, html};
 use plimsoll_core::objective::Clause;
 use plimsoll_core::verdict::{Bounds, Found, LevelState};
 
-use super::escape;
+use super::parts::both;
 use super::scale::Scale;
 use super::svg::{Anchor, Size, Svg, text_width};
 use crate::format;
@@ -12,13 +13,13 @@ use crate::view::{LevelView, Varied, View, unbroken};
 /// Rates shown around the boundary; more would crowd the narrow drawing.
 const SHOWN: usize = 6;
 
-pub(super) fn section(out: &mut String, view: &View, id: &str) {
+pub(super) fn section(view: &View, id: &str) -> Markup {
     let Some((clause, budget)) = binding(view) else {
-        return;
+        return html! {};
     };
     let shown = around(view);
     if shown.len() < 2 {
-        return;
+        return html! {};
     }
     let what = match clause {
         Clause::ResponseTime { bound_ns, .. } => {
@@ -26,35 +27,34 @@ pub(super) fn section(out: &mut String, view: &View, id: &str) {
         }
         Clause::Errors { .. } => "failed".to_owned(),
     };
-    put!(
-        out,
-        "<section><div class=\"two\"><div><h2>What decided it: {}</h2><p class=\"t\">The search counts bad attempts, {}, against a budget of {}. The highest {} that held and the lowest that failed are the two bounds.</p><p class=\"s\">In the order played: {}.</p></div>",
-        escape(&unbroken(&clause.to_string())),
-        escape(&what),
-        escape(&format::percent(budget)),
-        view.varied.singular(),
-        order(view)
-    );
-    out.push_str("<figure>");
-    for size in Size::BOTH {
-        out.push_str(&chart(
-            &shown,
-            (budget, view.varied),
-            size,
-            &format!("{id}d"),
-        ));
+    let draw = |size| chart(&shown, (budget, view.varied), size, &format!("{id}d"));
+    html! {
+        section {
+            div.two {
+                div {
+                    h2 { "What decided it: " (unbroken(&clause.to_string())) }
+                    p.t {
+                        "The search counts bad attempts, " (what) ", against a budget of " (format::percent(budget))
+                        ". The highest " (view.varied.singular()) " that held and the lowest that failed are the two bounds."
+                    }
+                    p.s { "In the order played: " (order(view)) "." }
+                }
+                figure {
+                    (both(draw))
+                    figcaption {
+                        "Bad attempts as a share of all attempts, with the interval of the test. Levels are evenly spaced here, not to scale."
+                    }
+                }
+            }
+        }
     }
-    out.push_str("<figcaption>Bad attempts as a share of all attempts, with the interval of the test. Levels are evenly spaced here, not to scale.</figcaption></figure></div></section>");
 }
 
 fn binding(view: &View) -> Option<(Clause, f64)> {
-    let clauses = view.record.header.plan.objectives.as_ref()?.clauses();
+    let clauses = view.record.header.test.objectives()?.clauses();
     let named = view.verdict()?.found.binding_clause.as_deref();
-    let clause = clauses
-        .iter()
-        .find(|clause| named.is_some_and(|named| named == clause.to_string()))
-        .or(clauses.first())?;
-    Some((*clause, clause.budget()))
+    let clause = named.and_then(Clause::parse).or(clauses.first().copied())?;
+    Some((clause, clause.budget()))
 }
 
 /// Judged levels nearest to the load line, in the order of the rate.
@@ -91,10 +91,10 @@ fn order(view: &View) -> String {
             format!("{}{}{sign}", format::number(level.size), format::NBSP)
         })
         .collect();
-    escape(&levels.join(", "))
+    levels.join(", ")
 }
 
-fn chart(levels: &[&LevelView], (budget, varied): (f64, Varied), size: Size, id: &str) -> String {
+fn chart(levels: &[&LevelView], (budget, varied): (f64, Varied), size: Size, id: &str) -> Markup {
     let height = 232.0;
     let (width, left) = (size.pick(520.0, 358.0), 52.0);
     let first_above = levels
@@ -129,15 +129,7 @@ fn chart(levels: &[&LevelView], (budget, varied): (f64, Varied), size: Size, id:
         &title,
         &format!("Bad attempts: {}.", described.join(", ")),
     );
-    for tick in y.ticks(4) {
-        svg.line("grid", (left, y.at(tick)), (width, y.at(tick)));
-        svg.text(
-            "e m",
-            (left - 6.0, y.at(tick) + 4.0),
-            Anchor::Start,
-            &format::percent(tick),
-        );
-    }
+    svg.rungs(&y, 4, (left, width), format::percent);
     svg.line("slo", (left, y.at(budget)), (width, y.at(budget)));
     let label = format!("budget {}", format::percent(budget));
     svg.text(

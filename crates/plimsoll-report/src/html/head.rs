@@ -1,67 +1,50 @@
 //! The answer: who was asked, the verdict in a sentence, chips and key figures.
 
+use maud::{Markup, html};
 use plimsoll_core::verdict::Judgement;
 
-use super::escape;
+use super::parts::{chips, note, status};
 use super::svg::Svg;
 use crate::format;
-use crate::view::{FigureKind, Kind, State, View, unbroken};
+use crate::view::{Conclusion, Figure, FigureKind, Kind, View, unbroken};
 
-pub(super) fn masthead(out: &mut String, view: &View) {
+pub(super) fn masthead(view: &View) -> Markup {
     let header = &view.record.header;
-    let request = &header.plan.request;
-    put!(
-        out,
-        "<header><span><b>plimsoll {}</b></span><span><b>{}</b> · {} {}</span><span>{}</span><span>{}</span></header>",
-        escape(&header.command),
-        escape(&header.title),
-        escape(&request.method),
-        escape(&request.url),
-        escape(&format::date(&header.started_at)),
-        escape(&format::duration(view.elapsed))
-    );
+    let (method, name) = header.test.what.request_line();
+    html! {
+        header {
+            span { b { "plimsoll " (header.test.command()) } }
+            span { b { (header.title) } " · " (method) " " (name) }
+            span { (format::date(&header.started_at)) }
+            span { (format::duration(view.elapsed)) }
+        }
+    }
 }
 
-pub(super) fn answer(out: &mut String, view: &View, open: &str, close: &str) {
-    put!(out, "<{open}>{}</{close}>", escape(&view.headline));
-    put!(
-        out,
-        "<p class=\"lede\">{}</p>",
-        escape(&view.lede.join(" "))
-    );
-    if !view.record.header.note.is_empty() {
-        let note = escape(&view.record.header.note);
-        put!(out, "<p class=\"t\"><b>Set-up:</b> {note}</p>");
+pub(super) fn answer(view: &View) -> Markup {
+    let setup = &view.record.header.note;
+    html! {
+        p.lede { (view.lede.join(" ")) }
+        @if !setup.is_empty() { p.t { b { "Set-up:" } " " (setup) } }
+        @for warning in &view.warnings { (note(warning)) }
+        (chips(facts(view)))
+        @if !view.figures.is_empty() {
+            dl.key { @for figure in &view.figures { (key_figure(figure)) } }
+        }
     }
-    for warning in &view.warnings {
-        put!(out, "<p class=\"note\"><b>!</b> {}</p>", escape(warning));
-    }
-    chips(out, view);
-    figures(out, view);
 }
 
-fn chips(out: &mut String, view: &View) {
-    out.push_str("<ul class=\"chips\">");
-    if let Some(verdict) = view.verdict() {
-        let (class, word) = if verdict.valid {
-            ("pass", "✓ run valid")
-        } else {
-            ("fail", "✕ run not valid")
-        };
-        put!(
-            out,
-            "<li><span class=\"{class}\">{word}</span> gates: {}</li>",
-            escape(&view.gates.words())
-        );
-    } else {
-        out.push_str("<li><span class=\"warn\">! interrupted</span> no gate evaluated</li>");
-    }
-    match view.objective() {
-        Some(objective) => put!(out, "<li>objective <b>{}</b></li>", escape(&objective)),
-        None => out.push_str("<li>no objective asked</li>"),
-    }
-    if view.state != State::Invalid {
-        results(out, view);
+fn facts(view: &View) -> Vec<Markup> {
+    let objective = view.objective();
+    let mut facts = vec![
+        validity(view),
+        html! {
+            @if let Some(objective) = objective { "objective " b { (objective) } }
+            @else { "no objective asked" }
+        },
+    ];
+    if view.conclusion != Conclusion::Invalid {
+        facts.extend(results(view));
     }
     if view.kind == Kind::Find {
         let levels = view.levels.len() - view.voids();
@@ -69,90 +52,64 @@ fn chips(out: &mut String, view: &View) {
             0 => String::new(),
             n => format!(", and {}", format::plural(n as u64, "void", "voids")),
         };
-        put!(
-            out,
-            "<li>{}{}</li>",
-            escape(&format::plural(levels as u64, "level", "levels")),
-            escape(&voids)
-        );
+        facts.push(html! { (format::plural(levels as u64, "level", "levels")) (voids) });
     } else if let Some(level) = view.deciding_level() {
-        put!(out, "<li>{}</li>", escape(&level.load_words()));
+        facts.push(html! { (level.load_words()) });
     }
-    out.push_str("</ul>");
+    facts
+}
+
+fn validity(view: &View) -> Markup {
+    let Some(verdict) = view.verdict() else {
+        return html! { (status("warn", "! interrupted")) " no gate evaluated" };
+    };
+    let (class, word) = if verdict.valid {
+        ("pass", "✓ run valid")
+    } else {
+        ("fail", "✕ run not valid")
+    };
+    html! { (status(class, word)) " gates: " (view.gates.words()) }
 }
 
 /// The clause that bound a search; every clause of a run.
-fn results(out: &mut String, view: &View) {
+fn results(view: &View) -> Vec<Markup> {
     let Some(verdict) = view.verdict() else {
-        return;
+        return Vec::new();
     };
-    if let Some(clause) = &verdict.found.binding_clause {
-        put!(
-            out,
-            "<li>binding clause <b>{}</b></li>",
-            escape(&unbroken(clause))
-        );
-    }
-    if view.kind == Kind::Find {
-        return;
-    }
-    for objective in &verdict.objectives {
-        let (class, word) = match objective.judgement {
-            Judgement::Pass => ("pass", "✓ passed"),
-            Judgement::Fail => ("fail", "✕ missed"),
-            Judgement::Inconclusive => ("warn", "? not decided"),
-            Judgement::Invalid | Judgement::None => ("off", "– not judged"),
-        };
-        put!(
-            out,
-            "<li><span class=\"{class}\">{word}</span> {}, measured <b>{}</b></li>",
-            escape(&unbroken(&objective.clause)),
-            escape(&unbroken(&objective.measured))
-        );
-    }
+    let binding = verdict.found.binding_clause.as_deref();
+    let binding = binding.map(|clause| html! { "binding clause " b { (unbroken(clause)) } });
+    let objectives = verdict.objectives.iter();
+    let objectives = objectives
+        .filter(|_| view.kind != Kind::Find)
+        .map(|objective| {
+            let (class, word) = match objective.judgement {
+                Judgement::Pass => ("pass", "✓ passed"),
+                Judgement::Fail => ("fail", "✕ missed"),
+                Judgement::Inconclusive => ("warn", "? not decided"),
+                Judgement::Invalid | Judgement::None => ("off", "– not judged"),
+            };
+            html! {
+                (status(class, word)) " " (unbroken(&objective.clause)) ", measured "
+                b { (unbroken(&objective.measured)) }
+            }
+        });
+    binding.into_iter().chain(objectives).collect()
 }
 
-fn figures(out: &mut String, view: &View) {
-    if view.figures.is_empty() {
-        return;
-    }
-    out.push_str("<dl class=\"key\">");
-    for figure in &view.figures {
-        let sign = if figure.kind == FigureKind::LoadLine {
-            load_sign()
-        } else {
-            String::new()
-        };
-        let words =
-            if figure.unit.is_empty() && !figure.value.starts_with(|c: char| c.is_ascii_digit()) {
-                " w"
-            } else {
-                ""
-            };
-        let unit = if figure.unit.is_empty() {
-            String::new()
-        } else {
-            format!("<i>{}</i>", escape(figure.unit))
-        };
-        put!(
-            out,
-            "<div><dt>{sign}{}</dt><dd class=\"v{words}\">{}{unit}</dd>",
-            escape(figure.name),
-            escape(&figure.value)
-        );
-        if !figure.bounds.is_empty() {
-            put!(out, "<dd class=\"n\">{}</dd>", escape(&figure.bounds));
+fn key_figure(figure: &Figure) -> Markup {
+    let is_word = figure.unit.is_empty() && !figure.value.starts_with(|c: char| c.is_ascii_digit());
+    html! {
+        div {
+            dt { @if figure.kind == FigureKind::LoadLine { (load_sign()) } (figure.kind.name()) }
+            dd.v.w[is_word] { (figure.value) @if !figure.unit.is_empty() { i { (figure.unit) } } }
+            @if !figure.bounds.is_empty() { dd.n { (figure.bounds) } }
+            @if !figure.note.is_empty() { dd { (figure.note) } }
         }
-        if !figure.note.is_empty() {
-            put!(out, "<dd>{}</dd>", escape(&figure.note));
-        }
-        out.push_str("</div>");
     }
-    out.push_str("</dl>");
 }
 
 /// The sign of the load line, beside words.
-pub(super) fn load_sign() -> String {
+pub(super) fn load_sign() -> Markup {
     let mut svg = Svg::inline(22.0, 14.0);
     svg.load_sign((11.0, 7.0));
     svg.finish()

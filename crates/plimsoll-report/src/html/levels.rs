@@ -1,15 +1,18 @@
 //! Every level in a row: what was offered, what came of it, and the result.
 
+use maud::{Markup, html};
 use plimsoll_core::Outcome;
 use plimsoll_core::step::Phase;
+use plimsoll_core::verdict::LevelState;
 
-use super::{escape, head};
+use super::head;
+use super::parts::{folded, status, table};
 use crate::format;
 use crate::view::{Lane, LevelView, View, phase_word};
 
-pub(super) fn section(out: &mut String, view: &View) {
+pub(super) fn section(view: &View) -> Markup {
     if view.levels.is_empty() {
-        return;
+        return html! {};
     }
     let lanes = bad_lanes(view);
     let (mut judged, others): (Vec<&LevelView>, Vec<&LevelView>) = view
@@ -17,100 +20,97 @@ pub(super) fn section(out: &mut String, view: &View) {
         .iter()
         .partition(|level| level.is_point() || level.phase == Phase::Run);
     judged.sort_by(|a, b| a.size.total_cmp(&b.size));
-    out.push_str("<section><h2>Levels</h2>");
-    if !judged.is_empty() {
-        table(out, view, &judged, &lanes);
+    let count = format::plural(others.len() as u64, "level", "levels");
+    html! {
+        section {
+            h2 { "Levels" }
+            @if !judged.is_empty() { (levels(view, &judged, &lanes)) }
+            p.s style="margin-top:6px" {
+                @if view.levels.len() > 1 {
+                    (head::load_sign())
+                    " marks the level of the key figures, shown whole; the first windows of the others are not judged and left out. "
+                }
+                "Percentiles are over all attempts, a failure counts as infinitely late: " b { "never" }
+                " means that more attempts failed than the percentile leaves room for. “Answers” is the p99 of the survivors, for reference only. Lag is the generator’s own lateness."
+            }
+            @if !others.is_empty() {
+                (folded(
+                    format!("Warm-up, anchor, settling and recovery: {count}"),
+                    levels(view, &others, &lanes),
+                ))
+            }
+        }
     }
-    out.push_str("<p class=\"s\" style=\"margin-top:6px\">");
-    if view.levels.len() > 1 {
-        put!(
-            out,
-            "{} marks the level of the key figures, shown whole; the first windows of the others are not judged and left out. ",
-            head::load_sign()
-        );
-    }
-    out.push_str("Percentiles are over all attempts, a failure counts as infinitely late: <b>never</b> means that more attempts failed than the percentile leaves room for. “Answers” is the p99 of the survivors, for reference only. Lag is the generator’s own lateness.</p>");
-    if !others.is_empty() {
-        let n = format::plural(others.len() as u64, "level", "levels");
-        put!(
-            out,
-            "<details><summary>Warm-up, anchor, settling and recovery: {n}</summary>"
-        );
-        table(out, view, &others, &lanes);
-        out.push_str("</details>");
-    }
-    out.push_str("</section>");
 }
 
-fn table(out: &mut String, view: &View, levels: &[&LevelView], lanes: &[Lane]) {
-    out.push_str("<div class=\"scroll\"><table class=\"d\"><thead><tr><th>offered</th><th class=\"l\">phase</th><th class=\"l\">result</th><th>sent/s</th><th>goodput/s</th>");
-    for lane in lanes {
-        put!(out, "<th>{}</th>", lane.name());
-    }
-    out.push_str("<th>not good</th><th>p50</th><th>p95</th><th>p99</th><th>p99, answers</th><th>service p99</th><th>in flight</th><th>lag p99</th></tr></thead><tbody>");
+fn levels(view: &View, levels: &[&LevelView], lanes: &[Lane]) -> Markup {
+    let mut heads = vec!["offered", "<phase", "<result", "sent/s", "goodput/s"];
+    heads.extend(lanes.iter().map(|lane| lane.name()));
+    heads.extend([
+        "not good",
+        "p50",
+        "p95",
+        "p99",
+        "p99, answers",
+        "service p99",
+        "in flight",
+        "lag p99",
+    ]);
     let deciding = view.deciding_level().map(|level| level.level);
-    for level in levels {
-        row(
-            out,
-            level,
-            lanes,
-            deciding == Some(level.level) && view.levels.len() > 1,
-        );
-    }
-    out.push_str("</tbody></table></div>");
+    let is_line = |level: &LevelView| deciding == Some(level.level) && view.levels.len() > 1;
+    let rows = html! { @for level in levels { (row(level, lanes, is_line(level))) } };
+    table("d", &heads, rows)
 }
 
 /// Lanes that are not good and occurred in any level.
 fn bad_lanes(view: &View) -> Vec<Lane> {
     Lane::all()
         .filter(|lane| *lane != Lane::Good)
-        .filter(|lane| view.levels.iter().any(|level| lane.of(&level.tally) > 0))
+        .filter(|lane| view.levels.iter().any(|level| lane.count(&level.tally) > 0))
         .collect()
 }
 
-fn row(out: &mut String, level: &LevelView, lanes: &[Lane], line: bool) {
-    let class = match (line, level.is_void()) {
-        (true, _) => " class=\"line\"",
-        (_, true) => " class=\"void\"",
-        _ => "",
-    };
-    let mark = if line {
-        head::load_sign()
-    } else {
-        String::new()
-    };
+fn row(level: &LevelView, lanes: &[Lane], is_line: bool) -> Markup {
     let (sign, word) = level.result();
-    let word = if sign == "·" {
-        "not judged".to_owned()
-    } else {
-        word
+    let (class, word) = match level.state {
+        LevelState::Pass => ("pass", word),
+        LevelState::Fail => ("fail", word),
+        LevelState::Undecided => ("warn", word),
+        LevelState::Void => ("off", word),
+        LevelState::Observed => ("off", "not judged".to_owned()),
     };
-    let result = match sign {
-        "✓" => "pass",
-        "✕" => "fail",
-        "?" => "warn",
-        _ => "off",
+    let kind = match (is_line, level.is_void()) {
+        (true, _) => Some("line"),
+        (_, true) => Some("void"),
+        _ => None,
     };
-    put!(
-        out,
-        "<tr{class}><td>{mark} {}</td><td class=\"l\">{}</td><td class=\"l\"><span class=\"{result}\">{sign} {}</span></td><td>{}</td><td>{}</td>",
-        escape(&level.name()),
-        phase_word(level.phase),
-        escape(&word),
-        format::number(level.achieved_per_s),
-        format::number(level.goodput_per_s)
-    );
-    for lane in lanes {
-        let n = lane.of(&level.tally);
-        let quiet = if n == 0 { " class=\"z\"" } else { "" };
-        put!(out, "<td{quiet}>{}</td>", format::count(n));
+    let counts = lanes.iter().map(|lane| lane.count(&level.tally));
+    html! {
+        tr class=[kind] {
+            td { @if is_line { (head::load_sign()) } " " (level.name()) }
+            td.l { (phase_word(level.phase)) }
+            td.l { (status(class, html! { (sign) " " (word) })) }
+            td { (format::number(level.achieved_per_s)) }
+            td { (format::number(level.goodput_per_s)) }
+            @for count in counts { td.z[count == 0] { (format::count(count)) } }
+            @for figure in figures(level) { td { (figure) } }
+        }
+        @if !level.reason.is_empty() {
+            // A row of its own: beside the figures a sentence makes the table as wide as itself.
+            tr.why {
+                td {}
+                td.l.s colspan=(lanes.len() + 12) { (level.reason) }
+            }
+        }
     }
+}
+
+fn figures(level: &LevelView) -> [String; 8] {
     let tally = &level.tally;
-    let not_good = level
-        .not_good_ratio()
-        .map_or(format::ABSENT.to_owned(), format::percent);
-    let cells = [
-        not_good,
+    [
+        level
+            .not_good_ratio()
+            .map_or(format::ABSENT.to_owned(), format::percent),
         format::quantile(tally.response_quantile(0.5)),
         format::quantile(tally.response_quantile(0.95)),
         format::quantile(tally.response_quantile(0.99)),
@@ -118,18 +118,5 @@ fn row(out: &mut String, level: &LevelView, lanes: &[Lane], line: bool) {
         format::quantile(tally.service_quantile(0.99)),
         format::number(level.in_flight_mean),
         format::maybe_time(level.lag_p99),
-    ];
-    for cell in cells {
-        put!(out, "<td>{}</td>", escape(&cell));
-    }
-    out.push_str("</tr>");
-    if !level.reason.is_empty() {
-        // A row of its own: beside the figures a sentence makes the table as wide as itself.
-        put!(
-            out,
-            "<tr class=\"why\"><td></td><td class=\"l s\" colspan=\"{}\">{}</td></tr>",
-            lanes.len() + 12,
-            escape(&level.reason)
-        );
-    }
+    ]
 }

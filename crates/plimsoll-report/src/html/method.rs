@@ -1,50 +1,60 @@
 //! How it was measured: plan, machine and the words used, folded.
 
-use super::escape;
+use maud::{Markup, html};
+use plimsoll_core::record::{Event, EventKind};
+
+use super::parts::{self, folded};
 use crate::format;
 use crate::view::View;
 
-pub(super) fn section(out: &mut String, view: &View) {
-    out.push_str("<section><h2>How it was measured</h2><details><summary>Request, plan and machine</summary><dl class=\"facts\">");
-    for (name, value) in facts(view) {
-        put!(out, "<dt>{name}</dt><dd>{}</dd>", escape(&value));
+pub(super) fn section(view: &View) -> Markup {
+    let events = &view.record.events;
+    html! {
+        section {
+            h2 { "How it was measured" }
+            (folded("Request, plan and machine", parts::facts(facts(view))))
+            @if !events.is_empty() {
+                (folded(
+                    "Events",
+                    parts::facts(events.iter().map(|event| {
+                        (format::clock(event.at_ns), event_words(event))
+                    })),
+                ))
+            }
+            (folded("Words used here", parts::facts(WORDS)))
+        }
     }
-    out.push_str("</dl></details>");
-    events(out, view);
-    out.push_str("<details><summary>Words used here</summary><dl class=\"facts\">");
-    for (name, value) in WORDS {
-        put!(out, "<dt>{name}</dt><dd>{value}</dd>");
-    }
-    out.push_str("</dl></details></section>");
 }
 
 fn facts(view: &View) -> Vec<(&'static str, String)> {
     let header = &view.record.header;
-    let (plan, machine) = (&header.plan, &header.machine);
-    let request = &plan.request;
+    let (test, machine) = (&header.test, &header.machine);
+    let generator = &test.generator;
+    let request = test.url().map(|url| &url.request);
     let headers: Vec<String> = request
-        .headers
         .iter()
+        .flat_map(|request| &request.headers)
         .map(|(name, value)| format!("{name}: {value}"))
         .collect();
-    let mut facts = vec![("request", format!("{} {}", request.method, request.url))];
+    let mut facts = vec![("request", test.what.to_string())];
     if !headers.is_empty() {
         facts.push(("headers", headers.join(" · ")));
     }
-    if !request.body.is_empty() {
-        facts.push(("body", format::bytes(request.body.len() as u64)));
+    let body = request.map_or(0, |request| request.body.len());
+    if body > 0 {
+        facts.push(("body", format::bytes(body as u64)));
     }
     facts.extend([
         (
             "connections",
             format!(
                 "at most {}",
-                format::count(plan.connections_max.get().into())
+                format::count(generator.connections_max.get().into())
             ),
         ),
         (
             "protocol",
-            plan.streams_per_connection.map_or_else(
+            test.streams().map_or_else(
                 || "HTTP/1.1".to_owned(),
                 |streams| {
                     let most = format::count(streams.get().into());
@@ -54,16 +64,16 @@ fn facts(view: &View) -> Vec<(&'static str, String)> {
         ),
         (
             "keep-alive",
-            if plan.keepalive {
+            if generator.keepalive {
                 "yes"
             } else {
                 "no: a connection per request"
             }
             .to_owned(),
         ),
-        ("client timeout", format::bound(plan.timeout_ns)),
-        ("workers", format::count(plan.workers.get().into())),
-        ("seed", plan.seed.to_string()),
+        ("client timeout", format::bound(generator.timeout)),
+        ("workers", format::count(generator.workers.get().into())),
+        ("seed", generator.seed.to_string()),
         ("started", format::date(&header.started_at)),
         ("took", format::duration(view.elapsed)),
         ("generator", machine.host.clone()),
@@ -80,31 +90,32 @@ fn facts(view: &View) -> Vec<(&'static str, String)> {
         ("plimsoll", header.plimsoll_version.clone()),
         ("record schema", header.schema.clone()),
     ]);
-    if plan.insecure {
+    if generator.insecure {
         facts.push(("TLS", "certificates were not verified".to_owned()));
     }
     facts
 }
 
-fn events(out: &mut String, view: &View) {
-    if view.record.events.is_empty() {
-        return;
+fn event_words(event: &Event) -> String {
+    let words = match &event.what {
+        EventKind::Interrupted => "interrupted".to_owned(),
+        EventKind::SelfCheck(check) => format!(
+            "self-check: the generator sends at most {} here, and at {} its lag p99 is {}",
+            format::rate(check.max_per_s),
+            format::rate(check.open_rate_per_s),
+            format::time(check.lag_p99_ns)
+        ),
+        EventKind::Anchor(anchor) => format!(
+            "anchor: {} without load, {} with ever more in flight",
+            format::time(anchor.response_ns),
+            format::rate(anchor.throughput_max_per_s)
+        ),
+        EventKind::Other { event } => event.clone(),
+    };
+    if event.detail.is_empty() {
+        return words;
     }
-    out.push_str("<details><summary>Events</summary><dl class=\"facts\">");
-    for event in &view.record.events {
-        let detail = if event.detail.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", event.detail)
-        };
-        put!(
-            out,
-            "<dt>{}</dt><dd>{}</dd>",
-            format::clock(event.at_ns),
-            escape(&format!("{}{detail}", event.event))
-        );
-    }
-    out.push_str("</dl></details>");
+    format!("{words}: {}", event.detail)
 }
 
 const WORDS: [(&str, &str); 11] = [

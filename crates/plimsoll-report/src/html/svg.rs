@@ -1,6 +1,9 @@
 //! Writes one chart as SVG text: coordinates in, escaped and rounded text out.
 
-use super::escape;
+use maud::{Markup, PreEscaped, html};
+
+use super::scale::Scale;
+use crate::format;
 
 /// The two drawings of every chart; the style sheet shows one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,15 +82,15 @@ impl Svg {
     }
 
     fn open(class: &str, (width, height): (f64, f64), id: &str, title: &str, desc: &str) -> Self {
-        let mut out = String::new();
-        put!(
-            out,
-            "<svg class=\"{class}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}{class}t {id}{class}d\"><title id=\"{id}{class}t\">{}</title><desc id=\"{id}{class}d\">{}</desc>",
-            n(width),
-            n(height),
-            escape(title),
-            escape(desc)
+        let (width, height) = (n(width), n(height));
+        let mut out = format!(
+            "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}{class}t {id}{class}d\">"
         );
+        let words = html! {
+            title id={ (id) (class) "t" } { (title) }
+            desc id={ (id) (class) "d" } { (desc) }
+        };
+        out.push_str(&words.into_string());
         Self::begun(out)
     }
 
@@ -101,15 +104,26 @@ impl Svg {
 
     /// A drawing inside a line of text or a table cell, without a title of its own.
     pub(super) fn inline(width: f64, height: f64) -> Self {
-        let mut out = String::new();
-        put!(
-            out,
-            "<svg class=\"in\" viewBox=\"0 0 {} {}\" style=\"width:{}px\" aria-hidden=\"true\">",
-            n(width),
-            n(height),
-            n(width)
-        );
-        Self::begun(out)
+        let (width, height) = (n(width), n(height));
+        Self::begun(format!(
+            "<svg class=\"in\" viewBox=\"0 0 {width} {height}\" style=\"width:{width}px\" aria-hidden=\"true\">"
+        ))
+    }
+
+    /// Every element of a drawing is written here. Names and attributes are ours, the text inside may be anybody's.
+    fn element(&mut self, name: &str, attributes: &[(&str, &str)], inside: Option<Markup>) {
+        put!(self.out, "<{name}");
+        for (key, value) in attributes {
+            put!(self.out, " {key}=\"{value}\"");
+        }
+        match inside {
+            None => self.out.push_str("/>"),
+            Some(inside) => put!(self.out, ">{}</{name}>", inside.into_string()),
+        }
+    }
+
+    fn path(&mut self, look: (&str, &str), path: &str) {
+        self.element("path", &[look, ("d", path)], None);
     }
 
     pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
@@ -124,79 +138,63 @@ impl Svg {
         if class == "grid" {
             self.grid.push_str(&line);
         } else {
-            put!(self.out, "<path class=\"{class}\" d=\"{line}\"/>");
+            self.path(("class", class), &line);
         }
     }
 
     pub(super) fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
-        if points.len() < 2 {
-            return;
+        if points.len() > 1 {
+            self.path(("class", class), &path(points));
         }
-        put!(self.out, "<path class=\"{class}\" d=\"{}\"/>", path(points));
     }
 
     pub(super) fn polygon(&mut self, class: &str, points: &[(f64, f64)]) {
-        if points.len() < 3 {
-            return;
-        }
-        put!(
-            self.out,
-            "<path class=\"{class}\" d=\"{}z\"/>",
-            path(points)
-        );
+        self.closed(("class", class), points);
     }
 
     /// A closed outline with a fill of its own.
     pub(super) fn area(&mut self, style: &str, points: &[(f64, f64)]) {
-        if points.len() < 3 {
-            return;
+        self.closed(("style", style), points);
+    }
+
+    fn closed(&mut self, look: (&str, &str), points: &[(f64, f64)]) {
+        if points.len() > 2 {
+            self.path(look, &(path(points) + "z"));
         }
-        put!(
-            self.out,
-            "<path style=\"{style}\" d=\"{}z\"/>",
-            path(points)
-        );
     }
 
     pub(super) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
-        put!(
-            self.out,
-            "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-            n(x),
-            n(y),
-            n(width.max(0.0)),
-            n(height.max(0.0))
-        );
+        self.box_of(class, (x, y), (width, height), None);
+    }
+
+    fn box_of(&mut self, class: &str, at: (f64, f64), size: (f64, f64), inside: Option<Markup>) {
+        let [x, y, width, height] = [at.0, at.1, size.0.max(0.0), size.1.max(0.0)].map(n);
+        let place = [
+            ("class", class),
+            ("x", &x),
+            ("y", &y),
+            ("width", &width),
+            ("height", &height),
+        ];
+        self.element("rect", &place, inside);
     }
 
     /// Many bars as one path: (x, y, width, height).
     pub(super) fn bars(&mut self, style: &str, bars: &[(f64, f64, f64, f64)]) {
-        if bars.is_empty() {
-            return;
-        }
-        put!(self.out, "<path style=\"{style}\" d=\"");
+        let mut path = String::new();
         for (x, y, width, height) in bars {
-            put!(
-                self.out,
-                "M{} {}h{}v{}h-{}z",
-                n(*x),
-                n(*y),
-                n(*width),
-                n(*height),
-                n(*width)
-            );
+            let [x, y, width, height] = [*x, *y, *width, *height].map(n);
+            put!(path, "M{x} {y}h{width}v{height}h-{width}z");
         }
-        self.out.push_str("\"/>");
+        if !path.is_empty() {
+            self.path(("style", style), &path);
+        }
     }
 
     pub(super) fn circle(&mut self, class: &str, at: (f64, f64), radius: f64) {
-        put!(
-            self.out,
-            "<circle class=\"{class}\" cx=\"{}\" cy=\"{}\" r=\"{}\"/>",
-            n(at.0),
-            n(at.1),
-            n(radius)
-        );
+        let [x, y, radius] = [at.0, at.1, radius].map(n);
+        let place = [("class", class), ("cx", &x), ("cy", &y), ("r", &radius)];
+        self.element("circle", &place, None);
     }
 
     /// ▲ for a percentile that is never reached.
@@ -216,41 +214,52 @@ impl Svg {
     }
 
     pub(super) fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
-        let class = match (anchor, class) {
-            (Anchor::Start, class) => class.to_owned(),
-            (Anchor::Middle, class) => format!("c {class}"),
-            (Anchor::End, class) => format!("e {class}"),
+        let class = match anchor {
+            Anchor::Start => class.to_owned(),
+            Anchor::Middle => format!("c {class}"),
+            Anchor::End => format!("e {class}"),
         };
-        put!(
-            self.out,
-            "<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>",
-            class.trim(),
-            n(at.0),
-            n(at.1),
-            escape(text)
-        );
+        let (x, y) = (n(at.0), n(at.1));
+        let place = [("class", class.trim()), ("x", &x), ("y", &y)];
+        self.element("text", &place, Some(html! { (text) }));
+    }
+
+    /// The grid of an axis at the left: a line and a figure for each tick.
+    pub(super) fn rungs(
+        &mut self,
+        y: &Scale,
+        ticks: usize,
+        (left, right): (f64, f64),
+        show: impl Fn(f64) -> String,
+    ) {
+        for tick in y.ticks(ticks) {
+            self.line("grid", (left, y.at(tick)), (right, y.at(tick)));
+            let at = (left - 6.0, y.at(tick) + 4.0);
+            self.text("m", at, Anchor::End, &show(tick));
+        }
+    }
+
+    /// The figures below an axis at `bottom`.
+    pub(super) fn steps(&mut self, x: &Scale, ticks: usize, bottom: f64) {
+        for tick in x.ticks(ticks) {
+            let at = (x.at(tick), bottom + 17.0);
+            self.text("m", at, Anchor::Middle, &format::number(tick));
+        }
     }
 
     /// An invisible area that says more when pointed at.
     pub(super) fn hit(&mut self, x: f64, y: f64, width: f64, height: f64, text: &str) {
-        put!(
-            self.out,
-            "<rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
-            n(x),
-            n(y),
-            n(width.max(0.0)),
-            n(height),
-            escape(text)
-        );
+        let title = html! { title { (text) } };
+        self.box_of("hit", (x, y), (width, height), Some(title));
     }
 
-    pub(super) fn finish(mut self) -> String {
+    pub(super) fn finish(mut self) -> Markup {
         if !self.grid.is_empty() {
             let grid = format!("<path class=\"grid\" d=\"{}\"/>", self.grid);
             self.out.insert_str(self.grid_at, &grid);
         }
         self.out.push_str("</svg>");
-        self.out
+        PreEscaped(self.out)
     }
 }
 

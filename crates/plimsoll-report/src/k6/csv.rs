@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use plimsoll_base::calendar::rfc3339;
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::{Sample, Store};
-
-use super::instant::rfc3339;
 
 /// How moments are written; the names are those of `K6_CSV_TIME_FORMAT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use plimsoll_base::calendar::rfc3339;
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::{MetricId, Sample, Store};
 use plimsoll_core::threshold::Thresholds;
 use serde_json::{Map, Value, json};
 
-use super::instant::rfc3339;
 use super::value::number;
 
 /// Writes samples as they come; each metric is declared before its first.

@@ -144,14 +144,14 @@
 
   function tiles(now) {
     var ended = sum(now.lanes), good = now.lanes[0], failed = ended > 0 ? 1 - (good + now.lanes[1]) / ended : null;
-    var health = { clean: 'pass', unknown: 'off', 'its own thread is full': 'warn', behind: 'fail' }[now.condition] || 'warn';
+    var health = { clean: 'pass', unknown: 'off', generator_bound: 'warn', breached: 'fail' }[now.condition] || 'warn';
     return '<dl class="tiles">' +
       tile('goodput', number(good) + '<i>/s</i>', 'of ' + number(now.due) + '/s due') +
       tile('throughput', number(ended) + '<i>/s</i>', 'whatever the answer') +
       tile('response p99', time(now.response[2]), 'p50 ' + time(now.response[0])) +
       tile('failed', failed === null ? '–' : number(failed * 100, failed > 0 && failed < 0.1 ? 2 : 1) + '<i> %</i>', 'of what ended') +
       tile('in flight', number(now.in_flight), now.vus === null ? now.connections + ' connections' : now.vus + ' of ' + now.vus_existing + ' VUs') +
-      tile('generator', '<span class="' + health + '">' + text(now.condition) + '</span>',
+      tile('generator', '<span class="' + health + '">' + text(now.condition_words) + '</span>',
         now.why ? text(now.why) : 'lag p99 ' + time(now.lag) + (now.busy === null ? '' : ', ' + number(now.busy * 100, 0) + ' % busy')) +
       '</dl>';
   }

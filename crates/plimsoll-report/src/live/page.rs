@@ -7,7 +7,7 @@ use plimsoll_core::tally::{Quantile, Tally};
 use plimsoll_core::{Nanos, Window};
 use serde_json::{Value, json};
 
-use super::{Live, busiest_worker};
+use super::{Live, busiest_worker, condition_words};
 use crate::colour::properties;
 use crate::html::lane_token;
 use crate::view::{Lane, load_words, phase_word};
@@ -31,7 +31,7 @@ pub fn page() -> String {
 
 impl Live {
     /// What does not change during the run.
-    pub fn head_told(&self, started_at: &str, objective: Option<&str>) -> Value {
+    pub fn head_message(&self, started_at: &str, objective: Option<&str>) -> Value {
         let lanes: Vec<Value> = Lane::all()
             .map(|lane| json!({ "name": lane.name(), "colour": lane_token(lane) }))
             .collect();
@@ -47,7 +47,7 @@ impl Live {
     }
 
     /// The level that has just begun.
-    pub fn level_told(&self) -> Value {
+    pub fn level_message(&self) -> Value {
         let words = self.step.as_ref().map(|step| {
             let load = load_words(&step.load, self.is_script);
             format!("{} {load}", phase_word(step.phase))
@@ -62,12 +62,13 @@ impl Live {
 
     /// A window, or several folded into one, in the units that the page shows: per second, milliseconds,
     /// ratios.
-    pub fn second_told(&self, window: &Window) -> Value {
+    pub fn second_message(&self, window: &Window) -> Value {
         let tally = window.total();
         let seconds = window.length_ns.as_secs_f64().max(1e-9);
         let per_s = |n: u64| n as f64 / seconds;
-        let lanes: Vec<f64> = Lane::all().map(|lane| per_s(lane.of(&tally))).collect();
+        let lanes: Vec<f64> = Lane::all().map(|lane| per_s(lane.count(&tally))).collect();
         let (condition, why) = self.condition();
+        let words = condition_words(condition);
         json!({
             "kind": "second",
             "at": window.end_ns().as_secs_f64(),
@@ -81,6 +82,7 @@ impl Live {
             "lag": window.health.lag.quantile(0.99).map(Nanos::as_millis_f64),
             "busy": busiest_worker(window),
             "condition": condition,
+            "condition_words": words,
             "why": why,
             "left": self.time_left().map(Nanos::as_secs_f64),
             "vus": self.vus.map(|(active, _)| active),

@@ -14,9 +14,9 @@ pub fn comparison(comparison: &Comparison, style: &Style) -> String {
     let mut page = Page::new(style.colour, style.width);
     page.blank();
     mismatches(&mut page, &comparison.mismatches);
-    page.paragraph(&Ink::of(Role::Bold, words::headline(comparison)));
+    page.paragraph(&Ink::new(Role::Bold, words::headline(comparison)));
     for contrast in comparison.primaries() {
-        page.paragraph(&Ink::of(role(contrast.standing), &contrast.because));
+        page.paragraph(&Ink::new(role(contrast.standing), &contrast.because));
     }
     page.blank();
     tables(&mut page, comparison);
@@ -27,7 +27,7 @@ pub fn comparison(comparison: &Comparison, style: &Style) -> String {
         page.row("objective", &Ink::plain(objective));
     }
     for line in words::excluded(comparison) {
-        page.row("not used", &Ink::of(Role::Warn, line));
+        page.row("not used", &Ink::new(Role::Warn, line));
     }
     for remark in &comparison.remarks {
         page.row("note", &Ink::plain(remark));
@@ -119,10 +119,10 @@ pub fn history(history: &History, style: &Style) -> String {
     let mut page = Page::new(style.colour, style.width);
     page.blank();
     mismatches(&mut page, &history.mismatches);
-    page.paragraph(&Ink::of(Role::Bold, words::headline_of_history(history)));
+    page.paragraph(&Ink::new(Role::Bold, words::headline_of_history(history)));
     page.blank();
     for change in &history.changes {
-        let ink = Ink::of(role(change.standing), change.standing.word()).and(
+        let ink = Ink::new(role(change.standing), change.standing.word()).and(
             Role::Plain,
             format!(" {}", words::change_point(change, history)),
         );

@@ -50,7 +50,7 @@ fn bar(label: &str, n: u64, role: Role, highest: u64, attempts: u64) -> Ink {
     let eighths = (n as f64 / highest as f64 * BAR_COLUMNS as f64 * 8.0).ceil() as usize;
     let mut drawn = "█".repeat(eighths / 8);
     drawn.extend(['▏', '▎', '▍', '▌', '▋', '▊', '▉'].get((eighths % 8).wrapping_sub(1)));
-    Ink::of(Role::Dim, format!("{label:>11} "))
+    Ink::new(Role::Dim, format!("{label:>11} "))
         .and(Role::Plain, format!("{share:>10}  "))
         .and(role, drawn)
 }

@@ -4,6 +4,9 @@ use super::ink::{Ink, Page, Role, right_aligned};
 use crate::format;
 use crate::view::{FigureKind, LevelView, View, unbroken};
 
+/// On fewer columns the result would be cut off: two columns make room.
+const WIDE: usize = 80;
+
 pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
     let objective = view.objective().map(|text| text.replace(", ", " and "));
     for figure in &view.figures {
@@ -29,8 +32,8 @@ pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
             format::NBSP.to_string().repeat(pad)
         };
         page.row(
-            short(figure.name),
-            &Ink::of(role, columns + &gap).and(Role::Plain, note),
+            figure.kind.short_name(),
+            &Ink::new(role, columns + &gap).and(Role::Plain, note),
         );
     }
     if quiet {
@@ -46,14 +49,6 @@ pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
     levels(page, view);
 }
 
-fn short(name: &'static str) -> &'static str {
-    match name {
-        "load line (capacity)" => "load line",
-        "peak goodput" => "peak",
-        other => other,
-    }
-}
-
 /// The levels in the order of the rate, as a table that fits 80 columns.
 fn levels(page: &mut Page, view: &View) {
     let points = view.load_line();
@@ -61,14 +56,13 @@ fn levels(page: &mut Page, view: &View) {
         return;
     }
     page.blank();
-    // Below 80 columns the result would be cut off: two columns make room.
-    let wide = page.width() >= 80;
+    let wide = page.width() >= WIDE;
     let mut head = vec!["offered", "goodput", "not good", "p50", "p99", "in flight"];
     if !wide {
         head.retain(|name| !matches!(*name, "p50" | "in flight"));
     }
     let head = right_aligned(&head);
-    page.line(&Ink::of(Role::Dim, format!("{head}  result")));
+    page.line(&Ink::new(Role::Dim, format!("{head}  result")));
     for level in points {
         page.line(&row(level, view, wide));
     }
@@ -108,7 +102,7 @@ fn row(level: &LevelView, view: &View, wide: bool) -> Ink {
     } else {
         String::new()
     };
-    Ink::of(cells_role, cells)
+    Ink::new(cells_role, cells)
         .and(Role::Plain, "  ")
         .and(role, format!("{sign} {word}{reason}"))
 }

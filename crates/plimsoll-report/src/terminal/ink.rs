@@ -4,7 +4,7 @@ use crate::format::{NBSP, clean};
 
 /// What a piece of text is; the colour follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     Plain,
     Bold,
     Dim,
@@ -28,36 +28,28 @@ impl Role {
 
 /// Text with roles, in one paragraph.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ink {
+pub(crate) struct Ink {
     spans: Vec<(Role, String)>,
 }
 
 impl Ink {
-    pub fn plain(text: impl Into<String>) -> Self {
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self::default().and(Role::Plain, text)
     }
 
-    pub fn of(role: Role, text: impl Into<String>) -> Self {
+    pub(crate) fn new(role: Role, text: impl Into<String>) -> Self {
         Self::default().and(role, text)
     }
 
     /// Adds text; the caller puts spaces where they belong.
     #[must_use]
-    pub fn and(mut self, role: Role, text: impl Into<String>) -> Self {
+    pub(crate) fn and(mut self, role: Role, text: impl Into<String>) -> Self {
         self.spans.push((role, clean(&text.into())));
         self
     }
 
-    /// Columns it takes on one line.
-    pub fn width(&self) -> usize {
-        self.spans
-            .iter()
-            .map(|(_, text)| text.chars().count())
-            .sum()
-    }
-
     /// On one line, cut at `width` columns.
-    pub fn line(&self, colour: bool, width: usize) -> String {
+    pub(crate) fn line(&self, colour: bool, width: usize) -> String {
         let mut left = width;
         let mut out = String::new();
         for (role, text) in &self.spans {

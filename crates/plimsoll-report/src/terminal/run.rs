@@ -28,7 +28,7 @@ pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
     let rows = distribution::rows(&level.tally);
     if !rows.is_empty() {
         page.blank();
-        page.line(&Ink::of(Role::Dim, "response time of all attempts"));
+        page.line(&Ink::new(Role::Dim, "response time of all attempts"));
         for ink in &rows {
             page.line(ink);
         }
@@ -45,7 +45,7 @@ fn objectives(page: &mut Page, verdict: &Verdict) {
             Judgement::Inconclusive => (Role::Warn, "?", "not decided"),
             Judgement::Invalid | Judgement::None => (Role::Dim, "–", "not judged"),
         };
-        let ink = Ink::of(role, format!("{sign}{}{word} ", format::NBSP)).and(
+        let ink = Ink::new(role, format!("{sign}{}{word} ", format::NBSP)).and(
             Role::Plain,
             format!(
                 "{}, measured {}",
@@ -63,7 +63,7 @@ fn rates(page: &mut Page, verdict: &Verdict, level: &LevelView) {
     } else {
         "correct and within the objective"
     };
-    let goodput = Ink::of(Role::Bold, format::rate(verdict.goodput_per_s));
+    let goodput = Ink::new(Role::Bold, format::rate(verdict.goodput_per_s));
     page.row("goodput", &goodput.and(Role::Dim, format!("  {within}")));
     let answered = format!(
         "  {} in {}; {}",
@@ -90,7 +90,7 @@ fn rates_without_verdict(page: &mut Page, level: &LevelView) {
     let last = format!("  last level: {}", level.load_words());
     page.row(
         "goodput",
-        &Ink::of(Role::Bold, format::rate(level.goodput_per_s)).and(Role::Dim, last),
+        &Ink::new(Role::Bold, format::rate(level.goodput_per_s)).and(Role::Dim, last),
     );
     let answered = format!(
         "  {} in {}, {} offered",
@@ -129,7 +129,7 @@ fn outcomes(page: &mut Page, level: &LevelView) {
         let numbers = cell(format::count(class.count), 12) + &cell(share, 11);
         page.row(
             label,
-            &Ink::of(role, name)
+            &Ink::new(role, name)
                 .and(Role::Plain, numbers)
                 .and(Role::Dim, late),
         );
@@ -149,13 +149,13 @@ fn percentiles(page: &mut Page, view: &View, level: &LevelView) {
         None => clocks(level),
     };
     let head = right_aligned(&HEADS);
-    page.line(&Ink::of(Role::Dim, format!("{:11}{head}", "")));
+    page.line(&Ink::new(Role::Dim, format!("{:11}{head}", "")));
     for (name, times, role) in [
         ("response", &response, Role::Plain),
         ("service", &service, Role::Dim),
     ] {
         let cells = right_aligned(&cells(times));
-        page.line(&Ink::of(Role::Dim, format!("{name:<11}")).and(role, cells));
+        page.line(&Ink::new(Role::Dim, format!("{name:<11}")).and(role, cells));
     }
 }
 

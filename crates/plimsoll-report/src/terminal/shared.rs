@@ -1,33 +1,35 @@
 //! The parts that a search and a plain run have in common.
 
-use plimsoll_core::verdict::{Cause, GateState, Limit};
+use plimsoll_core::verdict::{GateState, Limit};
 
 use super::Style;
 use super::ink::{Ink, Page, Role};
 use crate::format;
 use crate::view::{
-    State, View, confidence_word, figure, limit_sentence, sentence, state_sign, state_word,
-    unbroken,
+    Conclusion, View, figure, limit_sentence, sentence, state_sign, state_word, unbroken,
 };
 
 pub(super) fn headline(page: &mut Page, view: &View) {
-    let role = match view.state {
-        State::Held | State::NotReached | State::Measured => Role::Bold,
-        State::Undecided | State::Interrupted => Role::Warn,
-        State::Missed | State::Invalid => Role::Fail,
+    let role = match view.conclusion {
+        Conclusion::Held | Conclusion::NotReached | Conclusion::Measured => Role::Bold,
+        Conclusion::Undecided | Conclusion::Interrupted => Role::Warn,
+        Conclusion::Missed | Conclusion::Invalid => Role::Fail,
     };
-    page.paragraph(&Ink::of(role, view.headline.as_str()));
-    if matches!(view.state, State::Invalid | State::Interrupted) {
+    page.paragraph(&Ink::new(role, view.headline.as_str()));
+    if matches!(
+        view.conclusion,
+        Conclusion::Invalid | Conclusion::Interrupted
+    ) {
         for sentence in &view.lede {
             page.paragraph(&Ink::plain(sentence.as_str()));
         }
     }
     let note = &view.record.header.note;
     if !note.is_empty() {
-        page.paragraph(&Ink::of(Role::Dim, "set-up: ").and(Role::Plain, note.as_str()));
+        page.paragraph(&Ink::new(Role::Dim, "set-up: ").and(Role::Plain, note.as_str()));
     }
     for warning in &view.warnings {
-        page.paragraph(&Ink::of(Role::Warn, "! ").and(Role::Plain, warning.as_str()));
+        page.paragraph(&Ink::new(Role::Warn, "! ").and(Role::Plain, warning.as_str()));
     }
     page.blank();
 }
@@ -55,7 +57,7 @@ pub(super) fn explanation(page: &mut Page, view: &View) {
     }
     for (index, advice) in verdict.advice.iter().enumerate() {
         let label = if index == 0 { "advice" } else { "" };
-        let ink = Ink::of(Role::Bold, unbroken(&advice.action));
+        let ink = Ink::new(Role::Bold, unbroken(&advice.action));
         let because = if advice.because.is_empty() {
             String::new()
         } else {
@@ -67,9 +69,9 @@ pub(super) fn explanation(page: &mut Page, view: &View) {
 }
 
 fn first_limit(page: &mut Page, limit: &Limit) {
-    let confidence = confidence_word(limit.confidence);
-    let ink = Ink::of(Role::Bold, limit_sentence(limit));
-    let known = !matches!(limit.cause, Cause::Unknown | Cause::NotReached);
+    let confidence = limit.confidence.word();
+    let ink = Ink::new(Role::Bold, limit_sentence(limit));
+    let known = limit.cause.is_known();
     let ceiling = limit
         .ceiling_per_s
         .filter(|_| known)
@@ -90,7 +92,7 @@ fn first_limit(page: &mut Page, limit: &Limit) {
         let ruled_out: Vec<String> = limit.ruled_out.iter().map(|text| unbroken(text)).collect();
         page.row(
             "",
-            &Ink::of(Role::Dim, format!("ruled out: {}", ruled_out.join("; "))),
+            &Ink::new(Role::Dim, format!("ruled out: {}", ruled_out.join("; "))),
         );
     }
 }
@@ -106,7 +108,7 @@ pub(super) fn gates(page: &mut Page, view: &View) {
     } else {
         (Role::Fail, "run not valid")
     };
-    let ink = Ink::of(role, valid).and(Role::Plain, format!(": {}", view.gates.words()));
+    let ink = Ink::new(role, valid).and(Role::Plain, format!(": {}", view.gates.words()));
     page.row("gates", &ink);
     for gate in &verdict.gates {
         let role = match gate.state {
@@ -134,7 +136,7 @@ pub(super) fn gates(page: &mut Page, view: &View) {
         };
         page.row(
             "",
-            &Ink::of(role, head)
+            &Ink::new(role, head)
                 .and(Role::Plain, text)
                 .and(Role::Dim, note),
         );

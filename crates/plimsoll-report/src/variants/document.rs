@@ -1,33 +1,31 @@
 //! The comparison of variants as one JSON document.
 
-use plimsoll_core::verdict::Verdict;
+use plimsoll_core::experiment::{
+    Judged, LimitClaim, Run, Spread, TierUse, Variant, VariantMeaning,
+};
+use plimsoll_core::record::Record;
 use serde_json::{Map, Value, json};
 
-use super::cell::{Spread, spread};
-use super::tiers::TierUse;
-use super::{Answer, Capacity, Experiment, LoadLines, Variant, after, failed_ratio, rows};
+use super::{Answer, words};
 use crate::format::NBSP;
 use crate::json;
-use crate::view::confidence_word;
 
-pub(super) fn of(experiment: &Experiment<'_>) -> Value {
-    let lines = LoadLines::of(experiment);
-    let lines = lines.as_ref();
-    let answer = Answer::of(experiment, lines);
-    let variants: Vec<Value> = experiment
-        .variants
-        .iter()
-        .map(|one| variant(experiment, one, lines))
+pub(super) fn whole(judged: &Judged<'_>) -> Value {
+    let answer = Answer::new(judged);
+    let variants: Vec<Value> = judged
+        .variants()
+        .map(|(one, meaning)| variant(one, meaning))
         .collect();
     let mut document = json!({
         "schema": "plimsoll.lab/1",
-        "title": experiment.title,
+        "title": judged.experiment.title,
         "verdict": plain(&answer.paragraph()),
-        "replication": plain(&experiment.replication()),
-        "warnings": experiment.remarks(),
+        "replication": plain(&words::replication(judged.meaning.replication)),
+        "warnings": words::remarks(judged),
         "variants": variants,
     });
-    if let (Some(comparison), Some(fields)) = (&experiment.comparison, document.as_object_mut()) {
+    let comparison = judged.experiment.comparison.as_ref();
+    if let (Some(comparison), Some(fields)) = (comparison, document.as_object_mut()) {
         fields.insert("contrasts".to_owned(), json!(comparison.contrasts));
     }
     document
@@ -38,77 +36,80 @@ fn plain(text: &str) -> String {
     text.replace(NBSP, " ")
 }
 
-fn variant(experiment: &Experiment<'_>, variant: &Variant<'_>, lines: Option<&LoadLines>) -> Value {
-    let runs: Vec<Value> = variant
-        .runs
-        .iter()
-        .map(|run| {
-            let mut one = json!({ "record": run.path, "summary": json::document(run.record) });
-            if let (Some(after), Some(fields)) = (after::document(run.record), one.as_object_mut())
-            {
-                fields.insert("after".to_owned(), after);
-            }
-            one
-        })
-        .collect();
-    let of = |figure: fn(&Verdict) -> f64| {
-        let Spread { median, low, high } = spread(&variant.figures(figure));
-        json!({ "median": median, "lowest": low, "highest": high })
-    };
-    let mut fields = json!({
+fn variant(variant: &Variant<'_>, meaning: &VariantMeaning) -> Value {
+    let mut document = json!({
         "name": variant.name,
         "about": variant.about,
         "base": variant.base,
         "changes": variant.changes,
         "valid_runs_count": variant.runs.iter().filter(|run| run.is_valid()).count(),
-        "goodput_per_s": of(|f| f.goodput_per_s),
-        "throughput_per_s": of(|f| f.throughput_per_s),
-        "failed_ratio": of(failed_ratio),
-        "capacity": plain(&Capacity::of(experiment, variant, lines).text()),
-        "tiers": variant.tiers().iter().map(tier).collect::<Vec<_>>(),
-        "runs": runs,
+        "goodput_per_s": spread(meaning.goodput_per_s),
+        "throughput_per_s": spread(meaning.throughput_per_s),
+        "failed_ratio": spread(meaning.failed_ratio),
+        "capacity": plain(&words::capacity(&meaning.capacity)),
+        "tiers": meaning.tiers.iter().map(tier).collect::<Vec<_>>(),
+        "runs": variant.runs.iter().map(run).collect::<Vec<_>>(),
     });
-    if let Some(fields) = fields.as_object_mut() {
-        optional(fields, experiment, variant, lines);
+    if let Some(fields) = document.as_object_mut() {
+        let mut add = |key: &str, value: Option<Value>| add(fields, key, value);
+        let figure = |value: Option<f64>| value.map(|value| json!(value));
+        add("capacity_per_s", figure(meaning.capacity.per_s()));
+        add("goodput_ratio_to_base", figure(meaning.ratio_to_base));
+        add("processor_seconds_per_good", figure(meaning.cost_seconds));
+        add("cores_given", figure(meaning.cores_given));
+        add("first_limit", meaning.limit.as_ref().map(first_limit));
+        let predicted = variant.predicted.as_ref().map(|predicted| {
+            json!({ "per_s": predicted.per_s, "from": predicted.from, "why": predicted.why })
+        });
+        add("predicted", predicted);
     }
-    fields
+    document
 }
 
 /// What was not measured is absent.
-fn optional(
-    fields: &mut Map<String, Value>,
-    experiment: &Experiment<'_>,
-    variant: &Variant<'_>,
-    lines: Option<&LoadLines>,
-) {
-    let mut add = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            fields.insert(key.to_owned(), value);
-        }
-    };
-    let capacity = Capacity::of(experiment, variant, lines).per_s();
-    add("capacity_per_s", capacity.map(|at| json!(at)));
-    let base = experiment.base_of(variant);
-    let ratio = base.and_then(|base| rows::ratio_to(variant, base));
-    add("goodput_ratio_to_base", ratio.map(|at| json!(at)));
-    let cost = variant.cost_seconds();
-    add("processor_seconds_per_good", cost.map(|at| json!(at)));
-    add("cores_given", variant.cores_given().map(|at| json!(at)));
-    add("first_limit", first_limit(variant));
-    let predicted = variant.predicted.as_ref().map(|predicted| {
-        json!({ "per_s": predicted.per_s, "from": predicted.from, "why": predicted.why })
-    });
-    add("predicted", predicted);
+fn add(fields: &mut Map<String, Value>, key: &str, value: Option<Value>) {
+    if let Some(value) = value {
+        fields.insert(key.to_owned(), value);
+    }
 }
 
-fn first_limit(variant: &Variant<'_>) -> Option<Value> {
-    let said = variant.first()?;
+fn spread(Spread { median, low, high }: Spread) -> Value {
+    json!({ "median": median, "lowest": low, "highest": high })
+}
+
+fn run(run: &Run<'_>) -> Value {
+    let mut document = json!({ "record": run.path, "summary": json::document(run.record) });
+    if let Some(fields) = document.as_object_mut() {
+        add(fields, "after", after(run.record));
+    }
+    document
+}
+
+/// What the load left behind, under the record's own names.
+fn after(record: &Record) -> Option<Value> {
+    let after = record.after.as_ref()?;
+    let (ok, accepted) = record.acknowledged();
     Some(json!({
-        "limit": said.limit,
-        "confidence": confidence_word(said.confidence),
-        "runs_count": said.runs,
-        "of_runs_count": said.of,
+        "ok_count": ok,
+        "accepted_count": accepted,
+        "taken_count": after.taken_count,
+        "backlog_count": after.backlog_count,
+        "backlog_left_count": after.backlog_left_count,
+        "drained_ns": after.drained_ns,
+        "stored_at_end_count": after.stored_at_end_count,
+        "stored_count": after.stored_count,
+        "lost_count": after.lost_count(ok + accepted),
+        "killed": after.killed,
     }))
+}
+
+fn first_limit(claim: &LimitClaim) -> Value {
+    json!({
+        "limit": claim.limit,
+        "confidence": claim.confidence.word(),
+        "runs_count": claim.runs_count,
+        "of_runs_count": claim.of_runs_count,
+    })
 }
 
 fn tier(tier: &TierUse) -> Value {
@@ -117,21 +118,17 @@ fn tier(tier: &TierUse) -> Value {
         "instances_count": tier.instances,
         "confined_by": tier.isolation,
     });
+    let takes = tier.takes.as_ref();
     let figures = [
         ("cores_given", tier.cores_given),
         ("cores_used", tier.cores_used),
         ("throttled_ratio", tier.throttled_ratio),
         ("processor_seconds_per_good", tier.cost_seconds),
-        (
-            "in_flight_max",
-            tier.takes.as_ref().map(|(_, count)| *count),
-        ),
+        ("in_flight_max", takes.map(|(_, count)| *count)),
     ];
     if let Some(fields) = value.as_object_mut() {
         for (key, figure) in figures {
-            if let Some(figure) = figure {
-                fields.insert(key.to_owned(), json!(figure));
-            }
+            add(fields, key, figure.map(|figure| json!(figure)));
         }
     }
     value

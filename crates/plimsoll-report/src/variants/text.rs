@@ -1,6 +1,9 @@
 //! The table of variants for a terminal and for a pull request.
 
-use super::{Answer, Experiment, LoadLines, rows};
+use plimsoll_core::experiment::Judged;
+
+use super::rows::{self, Row};
+use super::{Answer, words};
 use crate::format;
 
 /// Between two columns.
@@ -8,18 +11,17 @@ const GAP: usize = 2;
 /// Narrowest column of a variant; a terminal that has less room scrolls.
 const NARROWEST: usize = 16;
 
-pub(super) fn table(experiment: &Experiment<'_>, columns: usize) -> String {
-    let lines = LoadLines::of(experiment);
-    let answer = Answer::of(experiment, lines.as_ref());
-    let rows = rows::all(experiment, lines.as_ref());
-    let first = rows.iter().map(|row| width(&row.name)).max().unwrap_or(0);
+pub(super) fn table(judged: &Judged<'_>, columns: usize) -> String {
+    let experiment = &judged.experiment;
+    let rows = rows::all(judged);
+    let first = rows.iter().map(|row| width(&name(row))).max().unwrap_or(0);
     let count = experiment.variants.len().max(1);
     let room = columns.saturating_sub(2 + first + count * GAP) / count;
     let each = |index: usize| {
         let head = experiment.variants.get(index).map_or(0, |v| width(v.name));
         let cells = rows
             .iter()
-            .map(|row| row.cells.get(index).map_or(0, |cell| width(cell)));
+            .map(|row| row.cells.get(index).map_or(0, |cell| width(&cell.text)));
         cells.fold(head, usize::max).min(room.max(NARROWEST))
     };
     let widths: Vec<usize> = (0..count).map(each).collect();
@@ -28,20 +30,17 @@ pub(super) fn table(experiment: &Experiment<'_>, columns: usize) -> String {
         out,
         "\n  {}   {}\n",
         format::clean(experiment.title),
-        experiment.replication()
+        words::replication(judged.meaning.replication)
     );
-    paragraph(&mut out, &answer, columns);
-    let names: Vec<String> = experiment
-        .variants
-        .iter()
-        .map(|v| v.name.to_owned())
-        .collect();
-    line(&mut out, first, "", &names, &widths);
+    paragraph(&mut out, &Answer::new(judged), columns);
+    let names = experiment.variants.iter().map(|v| v.name);
+    line(&mut out, first, "", names, &widths);
     for row in &rows {
-        line(&mut out, first, &row.name, &row.cells, &widths);
+        let cells = row.cells.iter().map(|cell| cell.text.as_str());
+        line(&mut out, first, &name(row), cells, &widths);
     }
     out.push('\n');
-    for remark in experiment.remarks() {
+    for remark in words::remarks(judged) {
         putln!(out, "  ! {}", format::clean(&remark));
     }
     if let Some(report) = &experiment.report {
@@ -49,6 +48,12 @@ pub(super) fn table(experiment: &Experiment<'_>, columns: usize) -> String {
     }
     putln!(out, "  records  {}", experiment.folder);
     out
+}
+
+/// A part of the row above is indented.
+fn name(row: &Row) -> String {
+    let indent = if row.kind.is_part() { "  " } else { "" };
+    format!("{indent}{}", row.kind.name())
 }
 
 /// The verdict, as wide as is read with ease.
@@ -63,9 +68,14 @@ fn paragraph(out: &mut String, answer: &Answer, columns: usize) {
 }
 
 /// One row; a cell that is too long goes on in the next line.
-fn line(out: &mut String, first: usize, name: &str, cells: &[String], widths: &[usize]) {
+fn line<'c>(
+    out: &mut String,
+    first: usize,
+    name: &str,
+    cells: impl Iterator<Item = &'c str>,
+    widths: &[usize],
+) {
     let wrapped: Vec<Vec<String>> = cells
-        .iter()
         .zip(widths)
         .map(|(cell, width)| wrap(&format::clean(cell), *width))
         .collect();
@@ -105,32 +115,32 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-pub(super) fn markdown(experiment: &Experiment<'_>) -> String {
+pub(super) fn markdown(judged: &Judged<'_>) -> String {
     let mut out = String::new();
     let escape = crate::markdown::escape;
     putln!(
         out,
         "### {}\n\n{}\n",
-        escape(experiment.title),
-        experiment.replication()
+        escape(judged.experiment.title),
+        words::replication(judged.meaning.replication)
     );
-    let lines = LoadLines::of(experiment);
-    let answer = Answer::of(experiment, lines.as_ref());
+    let answer = Answer::new(judged);
     putln!(
         out,
         "**{}** {}\n",
         escape(&answer.headline),
         escape(&answer.rest())
     );
-    let names: Vec<String> = experiment.variants.iter().map(|v| escape(v.name)).collect();
+    let variants = judged.experiment.variants.iter();
+    let names: Vec<String> = variants.map(|v| escape(v.name)).collect();
     putln!(out, "| | {} |", names.join(" | "));
     putln!(out, "|---|{}", "---|".repeat(names.len()));
-    for row in rows::all(experiment, lines.as_ref()) {
-        let cells: Vec<String> = row.cells.iter().map(|cell| escape(cell)).collect();
-        putln!(out, "| {} | {} |", escape(&row.name), cells.join(" | "));
+    for row in rows::all(judged) {
+        let cells: Vec<String> = row.cells.iter().map(|cell| escape(&cell.text)).collect();
+        putln!(out, "| {} | {} |", escape(&name(&row)), cells.join(" | "));
     }
     out.push('\n');
-    for remark in experiment.remarks() {
+    for remark in words::remarks(judged) {
         putln!(out, "> **Warning:** {}\n", escape(&remark));
     }
     out

@@ -1,35 +1,33 @@
 //! The load line as a curve: one point per rate, trials at the same rate merged.
 
 use plimsoll_core::Tally;
+use plimsoll_core::interval;
+use plimsoll_core::units::is_alike;
 
 use super::LevelView;
-use super::level::interval;
-
-/// Rates closer than this are trials of one rate; a search never bisects finer.
-const SAME_RATE: f64 = 0.002;
 
 /// Everything measured at one arrival rate, or with one number of virtual users.
 #[derive(Debug, Clone)]
-pub struct CurvePoint {
+pub(crate) struct CurvePoint {
     /// The rate, or how many virtual users.
-    pub size: f64,
-    pub goodput_per_s: f64,
-    pub goodput_interval: Option<(f64, f64)>,
-    pub in_flight_mean: f64,
-    pub tally: Tally,
+    pub(crate) size: f64,
+    pub(crate) goodput_per_s: f64,
+    pub(crate) goodput_interval: Option<(f64, f64)>,
+    pub(crate) in_flight_mean: f64,
+    pub(crate) tally: Tally,
     /// A level that carries all of it, or the first of its trials.
-    pub first: LevelView,
-    pub trials: usize,
-    pub void: bool,
+    pub(crate) first: LevelView,
+    pub(crate) trials: usize,
+    pub(crate) void: bool,
 }
 
 /// Points in the order of the rate; voids are points of their own.
-pub(super) fn of(levels: &[&LevelView]) -> Vec<CurvePoint> {
+pub(super) fn points(levels: &[&LevelView]) -> Vec<CurvePoint> {
     let mut points: Vec<CurvePoint> = Vec::new();
     for level in levels {
         let known = points.iter_mut().find(|point| {
-            let distance = (point.size - level.size).abs();
-            point.void == level.is_void() && distance <= SAME_RATE * point.size
+            // Trials of one rate: a search never bisects finer.
+            point.void == level.is_void() && is_alike(point.size, level.size)
         });
         match known {
             Some(point) => merge(point, level),
@@ -43,7 +41,7 @@ fn point(level: &LevelView) -> CurvePoint {
     CurvePoint {
         size: level.size,
         goodput_per_s: level.goodput_per_s,
-        goodput_interval: interval(&level.goodput_windows),
+        goodput_interval: interval::of_mean(&level.goodput_windows),
         in_flight_mean: level.in_flight_mean,
         tally: level.tally.clone(),
         first: level.clone(),
@@ -59,7 +57,7 @@ fn merge(point: &mut CurvePoint, level: &LevelView) {
     point.goodput_per_s = of(point.goodput_per_s, level.goodput_per_s);
     point.in_flight_mean = of(point.in_flight_mean, level.in_flight_mean);
     point.first.goodput_windows.extend(&level.goodput_windows);
-    point.goodput_interval = interval(&point.first.goodput_windows);
+    point.goodput_interval = interval::of_mean(&point.first.goodput_windows);
     point.tally.merge(&level.tally);
     point.first.judged += level.judged;
     point.trials += 1;

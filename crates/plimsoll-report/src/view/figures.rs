@@ -1,23 +1,57 @@
 //! The key figures: a name, a number, a unit and what bounds it.
 
+use plimsoll_core::units::is_alike;
 use plimsoll_core::verdict::{Bounds, Collapse, Recovery, Verdict};
 
-use super::{Kind, State, View};
+use super::{Conclusion, Kind, View};
 use crate::format;
 
-/// Which figure it is, for renderings that mark one of them.
+/// Which figure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FigureKind {
     LoadLine,
-    Other,
+    Knee,
+    Peak,
+    Collapse,
+    Recovery,
+    Goodput,
+    Throughput,
+    P50,
+    P99,
+    Failed,
+}
+
+impl FigureKind {
+    /// As in a report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LoadLine => "load line (capacity)",
+            Self::Knee => "knee",
+            Self::Peak => "peak goodput",
+            Self::Collapse => "collapse",
+            Self::Recovery => "recovery",
+            Self::Goodput => "goodput",
+            Self::Throughput => "throughput",
+            Self::P50 => "response time p50",
+            Self::P99 => "response time p99",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// In the narrow column of a terminal.
+    pub(crate) const fn short_name(self) -> &'static str {
+        match self {
+            Self::LoadLine => "load line",
+            Self::Peak => "peak",
+            _ => self.name(),
+        }
+    }
 }
 
 /// `412` `/s` with `404–421` below.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     pub kind: FigureKind,
-    /// As in a report; the terminal has its own shorter column.
-    pub name: &'static str,
     pub value: String,
     pub unit: &'static str,
     /// Bounds and what else belongs to the number; empty if nothing does.
@@ -26,10 +60,9 @@ pub struct Figure {
 }
 
 impl Figure {
-    fn new(name: &'static str, value: String, unit: &'static str) -> Self {
+    fn new(kind: FigureKind, value: String, unit: &'static str) -> Self {
         Self {
-            kind: FigureKind::Other,
-            name,
+            kind,
             value,
             unit,
             bounds: String::new(),
@@ -37,8 +70,8 @@ impl Figure {
         }
     }
 
-    fn absent(name: &'static str) -> Self {
-        Self::new(name, "not probed".to_owned(), "")
+    fn absent(kind: FigureKind) -> Self {
+        Self::new(kind, "not probed".to_owned(), "")
     }
 
     fn bounds(mut self, bounds: &Bounds) -> Self {
@@ -57,20 +90,17 @@ impl Figure {
     }
 }
 
-/// The name of the first figure of a search.
-const LOAD_LINE: &str = "load line (capacity)";
-
 pub(super) fn all(view: &View) -> Vec<Figure> {
     match (view.kind, view.verdict()) {
-        (Kind::Find, Some(_)) if view.state == State::Invalid => {
-            let withheld = |name| Figure::new(name, "withheld".to_owned(), "");
-            let mut figures = vec![Figure {
-                kind: FigureKind::LoadLine,
-                ..withheld(LOAD_LINE)
-            }];
-            figures.extend(["knee", "peak goodput", "collapse", "recovery"].map(withheld));
-            figures
-        }
+        (Kind::Find, Some(_)) if view.conclusion == Conclusion::Invalid => [
+            FigureKind::LoadLine,
+            FigureKind::Knee,
+            FigureKind::Peak,
+            FigureKind::Collapse,
+            FigureKind::Recovery,
+        ]
+        .map(|kind| Figure::new(kind, "withheld".to_owned(), ""))
+        .into(),
         (Kind::Find, Some(verdict)) => vec![
             load_line(view, verdict),
             knee(view, verdict),
@@ -85,15 +115,12 @@ pub(super) fn all(view: &View) -> Vec<Figure> {
 
 fn load_line(view: &View, verdict: &Verdict) -> Figure {
     let Some(capacity) = &verdict.found.capacity() else {
-        let value = if view.state == State::Missed {
+        let value = if view.conclusion == Conclusion::Missed {
             "none held"
         } else {
             "not found"
         };
-        return Figure {
-            kind: FigureKind::LoadLine,
-            ..Figure::new(LOAD_LINE, value.to_owned(), "")
-        };
+        return Figure::new(FigureKind::LoadLine, value.to_owned(), "");
     };
     let held = verdict.found.soak_seconds.map_or_else(
         || "not confirmed by a soak".to_owned(),
@@ -106,17 +133,18 @@ fn load_line(view: &View, verdict: &Verdict) -> Figure {
             format!("{} reached, ", format::rate(rate.estimate))
         });
     let unit = view.varied.unit();
-    Figure {
-        kind: FigureKind::LoadLine,
-        ..Figure::new(LOAD_LINE, format::number(capacity.estimate), unit)
-            .bounds(capacity)
-            .note(reached + &held)
-    }
+    Figure::new(
+        FigureKind::LoadLine,
+        format::number(capacity.estimate),
+        unit,
+    )
+    .bounds(capacity)
+    .note(reached + &held)
 }
 
 fn knee(view: &View, verdict: &Verdict) -> Figure {
     let Some(knee) = &verdict.found.knee() else {
-        return Figure::absent("knee");
+        return Figure::absent(FigureKind::Knee);
     };
     let note = verdict.found.knee_in_flight.map_or_else(
         || "response time starts to climb".to_owned(),
@@ -128,16 +156,20 @@ fn knee(view: &View, verdict: &Verdict) -> Figure {
             )
         },
     );
-    Figure::new("knee", format::number(knee.estimate), view.varied.unit())
-        .bounds(knee)
-        .note(note)
+    Figure::new(
+        FigureKind::Knee,
+        format::number(knee.estimate),
+        view.varied.unit(),
+    )
+    .bounds(knee)
+    .note(note)
 }
 
 fn peak(view: &View, verdict: &Verdict) -> Figure {
     let Some(peak) = &verdict.found.peak_goodput_per_s else {
-        return Figure::absent("peak goodput");
+        return Figure::absent(FigureKind::Peak);
     };
-    let figure = Figure::new("peak goodput", format::number(peak.estimate), "/s").bounds(peak);
+    let figure = Figure::new(FigureKind::Peak, format::number(peak.estimate), "/s").bounds(peak);
     let distance = |level: &&super::LevelView| (level.goodput_per_s - peak.estimate).abs();
     let points = view.load_line();
     let nearest = points
@@ -145,7 +177,7 @@ fn peak(view: &View, verdict: &Verdict) -> Figure {
         .filter(|level| !level.is_void())
         .min_by(|a, b| distance(a).total_cmp(&distance(b)));
     match nearest {
-        Some(level) if distance(level) <= 0.01 * peak.estimate => {
+        Some(level) if is_alike(level.goodput_per_s, peak.estimate) => {
             figure.note(format!("at {} offered", view.varied.text(level.size)))
         }
         _ => figure.note("correct and within the objective"),
@@ -154,9 +186,9 @@ fn peak(view: &View, verdict: &Verdict) -> Figure {
 
 fn collapse(view: &View, verdict: &Verdict) -> Figure {
     match &verdict.found.collapse() {
-        None => Figure::absent("collapse"),
+        None => Figure::absent(FigureKind::Collapse),
         Some(Collapse::At(bounds)) => Figure::new(
-            "collapse",
+            FigureKind::Collapse,
             format::number(bounds.estimate),
             view.varied.unit(),
         )
@@ -171,7 +203,7 @@ fn collapse(view: &View, verdict: &Verdict) -> Figure {
                 vus: most,
                 goodput_ratio,
             },
-        ) => Figure::new("collapse", "none".to_owned(), "").note(format!(
+        ) => Figure::new(FigureKind::Collapse, "none".to_owned(), "").note(format!(
             "up to {}; goodput stays at {} of the peak",
             view.varied.text(*most),
             format::percent(*goodput_ratio)
@@ -181,7 +213,7 @@ fn collapse(view: &View, verdict: &Verdict) -> Figure {
 
 fn recovery(verdict: &Verdict) -> Figure {
     let Some(recovery) = &verdict.found.recovery_seconds else {
-        return Figure::absent("recovery");
+        return Figure::absent(FigureKind::Recovery);
     };
     let Recovery {
         base_rate_per_s,
@@ -198,8 +230,10 @@ fn recovery(verdict: &Verdict) -> Figure {
         format::rate(base_rate_per_s)
     );
     match recovery.seconds {
-        Some(seconds) => Figure::new("recovery", format::number(seconds), " s").note(pulse),
-        None => Figure::new("recovery", "none".to_owned(), "").note(format!(
+        Some(seconds) => {
+            Figure::new(FigureKind::Recovery, format::number(seconds), " s").note(pulse)
+        }
+        None => Figure::new(FigureKind::Recovery, "none".to_owned(), "").note(format!(
             "within {}, {pulse}",
             format::seconds(watched_seconds)
         )),
@@ -221,13 +255,23 @@ fn of_run(view: &View, verdict: &Verdict) -> Vec<Figure> {
         .sum();
     let ratio = failed as f64 / verdict.attempts_count.max(1) as f64;
     vec![
-        Figure::new("goodput", format::number(verdict.goodput_per_s), "/s").note(good),
-        Figure::new("throughput", format::number(verdict.throughput_per_s), "/s").note(format!(
+        Figure::new(
+            FigureKind::Goodput,
+            format::number(verdict.goodput_per_s),
+            "/s",
+        )
+        .note(good),
+        Figure::new(
+            FigureKind::Throughput,
+            format::number(verdict.throughput_per_s),
+            "/s",
+        )
+        .note(format!(
             "{} attempts",
             format::count(verdict.attempts_count)
         )),
         Figure::new(
-            "response time p50",
+            FigureKind::P50,
             format::quantile(verdict.response_time_ns.p50),
             "",
         )
@@ -236,7 +280,7 @@ fn of_run(view: &View, verdict: &Verdict) -> Vec<Figure> {
             format::quantile(verdict.service_time_ns.p50)
         )),
         Figure::new(
-            "response time p99",
+            FigureKind::P99,
             format::quantile(verdict.response_time_ns.p99),
             "",
         )
@@ -244,7 +288,7 @@ fn of_run(view: &View, verdict: &Verdict) -> Vec<Figure> {
             "service {}",
             format::quantile(verdict.service_time_ns.p99)
         )),
-        Figure::new("failed", format::percent(ratio), "").note(format!(
+        Figure::new(FigureKind::Failed, format::percent(ratio), "").note(format!(
             "{} of {}",
             format::count(failed),
             format::count(verdict.attempts_count)
@@ -259,13 +303,23 @@ fn without_verdict(view: &View) -> Vec<Figure> {
     };
     let at = format!("last level, {}", level.name());
     vec![
-        Figure::new("goodput", format::number(level.goodput_per_s), "/s").note(at),
-        Figure::new("throughput", format::number(level.throughput_per_s), "/s").note(format!(
+        Figure::new(
+            FigureKind::Goodput,
+            format::number(level.goodput_per_s),
+            "/s",
+        )
+        .note(at),
+        Figure::new(
+            FigureKind::Throughput,
+            format::number(level.throughput_per_s),
+            "/s",
+        )
+        .note(format!(
             "{} attempts",
             format::count(level.tally.attempts())
         )),
         Figure::new(
-            "response time p50",
+            FigureKind::P50,
             format::quantile(level.tally.response_quantile(0.5)),
             "",
         )
@@ -274,7 +328,7 @@ fn without_verdict(view: &View) -> Vec<Figure> {
             format::quantile(level.tally.service_quantile(0.5))
         )),
         Figure::new(
-            "response time p99",
+            FigureKind::P99,
             format::quantile(level.tally.response_quantile(0.99)),
             "",
         )
@@ -283,7 +337,7 @@ fn without_verdict(view: &View) -> Vec<Figure> {
             format::quantile(level.tally.service_quantile(0.99))
         )),
         Figure::new(
-            "failed",
+            FigureKind::Failed,
             level
                 .failed_ratio()
                 .map_or_else(|| format::ABSENT.to_owned(), format::percent),

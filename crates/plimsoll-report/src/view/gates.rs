@@ -15,7 +15,7 @@ pub struct GateTally {
 }
 
 impl GateTally {
-    pub fn of(gates: &[Gate]) -> Self {
+    pub fn new(gates: &[Gate]) -> Self {
         let mut tally = Self::default();
         for gate in gates {
             let counter = match gate.state {
@@ -58,7 +58,7 @@ impl GateTally {
     }
 }
 
-pub const fn state_word(state: GateState) -> &'static str {
+pub(crate) const fn state_word(state: GateState) -> &'static str {
     match state {
         GateState::Pass => "pass",
         GateState::Warning => "warning",
@@ -68,7 +68,7 @@ pub const fn state_word(state: GateState) -> &'static str {
     }
 }
 
-pub const fn state_sign(state: GateState) -> &'static str {
+pub(crate) const fn state_sign(state: GateState) -> &'static str {
     match state {
         GateState::Pass => "✓",
         GateState::Warning => "!",

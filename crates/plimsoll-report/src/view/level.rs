@@ -2,10 +2,11 @@
 
 use plimsoll_core::Nanos;
 use plimsoll_core::histogram::{Histogram, rank_of};
+use plimsoll_core::objective::Clause;
 use plimsoll_core::record::{LevelStart, Record};
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, StepLoad};
-use plimsoll_core::tally::{Quantile, Tally};
+use plimsoll_core::tally::Tally;
 use plimsoll_core::verdict::{Bounds, LevelState};
 
 use crate::format;
@@ -16,63 +17,61 @@ use crate::format;
 #[derive(Debug, Clone)]
 pub struct LevelView {
     pub level: u32,
-    pub phase: Phase,
-    pub load: StepLoad,
+    pub(crate) phase: Phase,
+    pub(crate) load: StepLoad,
     /// Where it stands along what the search varied: `offered_per_s`, or how many virtual users.
-    pub size: f64,
+    pub(crate) size: f64,
     /// A closed loop of virtual users, not of connections.
     has_vus: bool,
-    pub state: LevelState,
-    pub clause: Option<String>,
-    pub reason: String,
+    pub(crate) state: LevelState,
+    /// The one that failed.
+    pub(crate) clause: Option<Clause>,
+    pub(crate) reason: String,
     /// Bad attempts of the deciding clause as a share of attempts.
-    pub bad_ratio: Option<Bounds>,
-    pub start: Nanos,
+    pub(crate) bad_ratio: Option<Bounds>,
+    pub(crate) start: Nanos,
     /// Length of the judged windows.
-    pub judged: Nanos,
+    pub(crate) judged: Nanos,
     /// The constant rate if there is one, else attempts due per second.
-    pub offered_per_s: f64,
-    pub achieved_per_s: f64,
+    pub(crate) offered_per_s: f64,
+    pub(crate) achieved_per_s: f64,
     pub throughput_per_s: f64,
     pub goodput_per_s: f64,
     /// Goodput of each judged window, per second.
-    pub goodput_windows: Vec<f64>,
+    pub(crate) goodput_windows: Vec<f64>,
     pub tally: Tally,
-    /// Without those that ended after its windows: what its rates count.
-    pub ended: Tally,
-    pub in_flight_mean: f64,
-    pub in_flight_max: u64,
-    pub wire_max: u64,
-    pub lag_p99: Option<Nanos>,
-    pub dropped_ours: u64,
-    pub dropped_target: u64,
+    pub(crate) in_flight_mean: f64,
+    pub(crate) in_flight_max: u64,
+    pub(crate) wire_max: u64,
+    pub(crate) lag_p99: Option<Nanos>,
+    pub(crate) dropped_ours: u64,
+    pub(crate) dropped_target: u64,
 }
 
 impl LevelView {
     /// Correct but later than a bound of the objective.
-    pub fn late(&self) -> u64 {
+    pub(crate) fn late(&self) -> u64 {
         self.tally.ok().saturating_sub(self.tally.good())
     }
 
     /// Failures as a share of attempts; `None` without attempts.
-    pub fn failed_ratio(&self) -> Option<f64> {
-        let attempts = self.tally.decided();
-        (attempts > 0).then(|| self.tally.failures() as f64 / attempts as f64)
+    pub(crate) fn failed_ratio(&self) -> Option<f64> {
+        self.tally.failed_ratio()
     }
 
     /// Attempts that were not good as a share of attempts; `None` without attempts.
-    pub fn not_good_ratio(&self) -> Option<f64> {
+    pub(crate) fn not_good_ratio(&self) -> Option<f64> {
         let attempts = self.tally.decided();
         (attempts > 0).then(|| 1.0 - self.tally.good() as f64 / attempts as f64)
     }
 
-    pub fn is_void(&self) -> bool {
+    pub(crate) fn is_void(&self) -> bool {
         self.state == LevelState::Void
     }
 
     /// A point of the load line: open, at one rate, with attempts, and played to be looked at. Or closed,
     /// in a phase that is so only in a search over virtual users.
-    pub fn is_point(&self) -> bool {
+    pub(crate) fn is_point(&self) -> bool {
         let constant = match self.load {
             StepLoad::Open { profile, .. } => profile.constant_rate().is_some(),
             StepLoad::Closed { .. } => self.phase != Phase::Run,
@@ -89,20 +88,6 @@ impl LevelView {
         constant && shown && self.tally.attempts() > 0
     }
 
-    /// The interval of a response-time percentile by order statistics: the ranks 1.96 standard
-    /// deviations of the binomial count away. Attempts are taken as independent.
-    pub fn quantile_interval(&self, q: f64) -> Option<(Quantile, Quantile)> {
-        let attempts = self.tally.decided();
-        if attempts < 20 {
-            return None;
-        }
-        let n = attempts as f64;
-        let spread = 1.96 * (q * (1.0 - q) / n).sqrt();
-        let low = self.tally.response_quantile((q - spread).max(1.0 / n))?;
-        let high = self.tally.response_quantile((q + spread).min(1.0))?;
-        Some((low, high))
-    }
-
     /// `412/s`, `64 in flight`, `64 VUs`
     pub fn name(&self) -> String {
         match self.load {
@@ -112,12 +97,12 @@ impl LevelView {
     }
 
     /// `open, 412/s, Poisson arrivals` · `closed, 64 in flight`
-    pub fn load_words(&self) -> String {
+    pub(crate) fn load_words(&self) -> String {
         load_words(&self.load, self.has_vus)
     }
 
     /// The result in one word with its sign: `✓ holds`, `✕ p99`, `○ void`.
-    pub fn result(&self) -> (&'static str, String) {
+    pub(crate) fn result(&self) -> (&'static str, String) {
         match self.state {
             LevelState::Pass if self.phase == Phase::Soak => ("✓", "soak".to_owned()),
             LevelState::Pass => ("✓", "holds".to_owned()),
@@ -129,8 +114,7 @@ impl LevelView {
     }
 
     fn clause_subject(&self) -> String {
-        let clause = self.clause.as_deref().unwrap_or("fails");
-        clause.split('<').next().unwrap_or(clause).trim().to_owned()
+        self.clause.map_or("fails".to_owned(), Clause::subject)
     }
 }
 
@@ -147,11 +131,11 @@ pub(super) fn all(record: &Record) -> Vec<LevelView> {
 fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
     let level = start.step.level;
     let result = record.level_result(level);
-    let sums = Sums::of(record, level)?;
+    let sums = Sums::new(record, level)?;
     let (state, clause, reason, bad_ratio) = match result {
         Some(result) => (
             result.state,
-            result.clause.clone(),
+            result.clause.as_deref().and_then(Clause::parse),
             result.reason.clone(),
             result.bad_ratio,
         ),
@@ -171,7 +155,7 @@ fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
         phase: start.step.phase,
         load: start.step.load,
         size,
-        has_vus: record.header.plan.request.is_script(),
+        has_vus: record.header.test.is_script(),
         state,
         clause,
         reason,
@@ -184,7 +168,6 @@ fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
         goodput_per_s: sums.ended.good() as f64 / seconds,
         goodput_windows: sums.goodputs,
         tally: sums.tally,
-        ended: sums.ended,
         in_flight_mean: sums.in_flight_ns / sums.length.0 as f64,
         in_flight_max: sums.in_flight_max,
         wire_max: sums.wire_max,
@@ -212,7 +195,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(record: &Record, level: u32) -> Option<Self> {
+    fn new(record: &Record, level: u32) -> Option<Self> {
         let mut sums = Self {
             tally: record.judged_tally(level),
             ..Self::default()
@@ -238,28 +221,12 @@ impl Sums {
     }
 }
 
-/// 95 % interval of the goodput from the spread of its windows: mean ± 1.96 standard errors of the windows; five windows are the fewest that show a spread.
-pub(super) fn interval(values: &[f64]) -> Option<(f64, f64)> {
-    if values.len() < 5 {
-        return None;
-    }
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values
-        .iter()
-        .map(|value| (value - mean).powi(2))
-        .sum::<f64>()
-        / (n - 1.0);
-    let half = 1.96 * (variance / n).sqrt();
-    Some(((mean - half).max(0.0), mean + half))
-}
-
 /// Attempts beyond the percentile that keep it from being one man's luck.
 pub(super) fn tail_rank(q: f64, attempts: u64) -> u64 {
     attempts - rank_of(q, attempts)
 }
 
-pub const fn phase_word(phase: Phase) -> &'static str {
+pub(crate) const fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Run => "run",
         Phase::SelfCheck => "self-check",
@@ -289,7 +256,7 @@ fn closed_words(in_flight: u32, has_vus: bool) -> String {
 }
 
 /// `open, 412/s, Poisson arrivals` · `closed, 64 in flight` · `closed, 64 VUs`
-pub fn load_words(load: &StepLoad, has_vus: bool) -> String {
+pub(crate) fn load_words(load: &StepLoad, has_vus: bool) -> String {
     match load {
         StepLoad::Closed { in_flight } => {
             format!("closed, {}", closed_words(*in_flight, has_vus))

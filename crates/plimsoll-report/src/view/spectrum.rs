@@ -11,25 +11,25 @@ const TAIL_ATTEMPTS: u64 = 3;
 
 /// One percentile: `decades` is log10(1/(1−q)), so 1 is p90 and 2 is p99.
 #[derive(Debug, Clone, Copy)]
-pub struct SpectrumPoint {
-    pub decades: f64,
-    pub response_ms: f64,
-    pub service_ms: Option<f64>,
+pub(crate) struct SpectrumPoint {
+    pub(crate) decades: f64,
+    pub(crate) response_ms: f64,
+    pub(crate) service_ms: Option<f64>,
 }
 
 /// Response and service time over all attempts, up to where failures begin.
 #[derive(Debug, Clone)]
-pub struct Spectrum {
-    pub points: Vec<SpectrumPoint>,
+pub(crate) struct Spectrum {
+    pub(crate) points: Vec<SpectrumPoint>,
     /// Where failures begin, in decades, if that lies on the axis.
-    pub failed_from: Option<f64>,
+    pub(crate) failed_from: Option<f64>,
     /// End of the axis in decades, 1 to 5.
-    pub end: f64,
+    pub(crate) end: f64,
 }
 
 impl Spectrum {
     /// `None` without a single timed answer.
-    pub fn of(tally: &Tally) -> Option<Self> {
+    pub(crate) fn new(tally: &Tally) -> Option<Self> {
         let attempts = tally.decided();
         tally.response_quantile(0.000_1)?.finite()?;
         let mut end = 1.0;
@@ -38,7 +38,7 @@ impl Spectrum {
                 end = decades;
             }
         }
-        let failed = tally.failures() as f64 / attempts as f64;
+        let failed = tally.failed_ratio()?;
         let failed_from = (failed > 0.0).then(|| -failed.log10()).filter(|x| *x < end);
         let last = (end * f64::from(STEPS_PER_DECADE)).round() as u32;
         let points = (0..=last)
@@ -53,7 +53,7 @@ impl Spectrum {
     }
 
     /// The longest response time drawn, in milliseconds.
-    pub fn longest_ms(&self) -> f64 {
+    pub(crate) fn longest_ms(&self) -> f64 {
         self.points
             .iter()
             .map(|point| point.response_ms)

@@ -10,7 +10,7 @@ use super::LevelView;
 
 /// What became of an attempt, as coloured: ok is divided into good and late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lane {
+pub(crate) enum Lane {
     Good,
     /// Ok, but later than a bound of the objective.
     Late,
@@ -20,7 +20,7 @@ pub enum Lane {
 
 impl Lane {
     /// Good, late and every class but ok, in the order of stacking.
-    pub fn all() -> impl Iterator<Item = Self> {
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
         let classes = Outcome::ALL
             .into_iter()
             .filter(|outcome| *outcome != Outcome::Ok);
@@ -29,7 +29,7 @@ impl Lane {
             .chain(classes.map(Self::Class))
     }
 
-    pub fn of(self, tally: &Tally) -> u64 {
+    pub(crate) fn count(self, tally: &Tally) -> u64 {
         match self {
             Self::Good => tally.good(),
             Self::Late => tally.ok().saturating_sub(tally.good()),
@@ -37,7 +37,7 @@ impl Lane {
         }
     }
 
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Good => "good",
             Self::Late => "late",
@@ -48,26 +48,26 @@ impl Lane {
 
 /// Some seconds of the run.
 #[derive(Debug, Clone)]
-pub struct Bin {
-    pub start_seconds: f64,
-    pub length_seconds: f64,
-    pub tally: Tally,
+pub(crate) struct Bin {
+    pub(crate) start_seconds: f64,
+    pub(crate) length_seconds: f64,
+    pub(crate) tally: Tally,
     /// Attempts due, per second.
-    pub due_per_s: f64,
-    pub in_flight_mean: f64,
+    pub(crate) due_per_s: f64,
+    pub(crate) in_flight_mean: f64,
 }
 
 impl Bin {
-    pub fn per_s(&self, lane: Lane) -> f64 {
+    pub(crate) fn per_s(&self, lane: Lane) -> f64 {
         if self.length_seconds > 0.0 {
-            lane.of(&self.tally) as f64 / self.length_seconds
+            lane.count(&self.tally) as f64 / self.length_seconds
         } else {
             0.0
         }
     }
 
     /// Milliseconds, or `None` for never and for a bin without attempts.
-    pub fn response_ms(&self, q: f64) -> Option<f64> {
+    pub(crate) fn response_ms(&self, q: f64) -> Option<f64> {
         let value = self.tally.response_quantile(q).and_then(Quantile::finite);
         value.map(plimsoll_core::Nanos::as_millis_f64)
     }
@@ -75,28 +75,28 @@ impl Bin {
 
 /// A level or several of one purpose, as a stretch of time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Span {
-    pub start_seconds: f64,
-    pub end_seconds: f64,
-    pub label: String,
-    pub phase: Phase,
-    pub void: bool,
+pub(crate) struct Span {
+    pub(crate) start_seconds: f64,
+    pub(crate) end_seconds: f64,
+    pub(crate) label: String,
+    pub(crate) phase: Phase,
+    pub(crate) void: bool,
 }
 
 /// The run over time, without the generator's self-check.
 #[derive(Debug, Clone)]
-pub struct Timeline {
+pub(crate) struct Timeline {
     /// Width of a bin in seconds.
-    pub bin_seconds: f64,
-    pub bins: Vec<Bin>,
-    pub spans: Vec<Span>,
+    pub(crate) bin_seconds: f64,
+    pub(crate) bins: Vec<Bin>,
+    pub(crate) spans: Vec<Span>,
     /// All of it merged.
-    pub total: Tally,
+    pub(crate) total: Tally,
 }
 
 impl Timeline {
     /// At most `bins_max` bins; their width is a round number of seconds.
-    pub fn of(record: &Record, levels: &[LevelView], bins_max: usize) -> Self {
+    pub(crate) fn new(record: &Record, levels: &[LevelView], bins_max: usize) -> Self {
         let windows: Vec<&Window> = shown_windows(record).collect();
         let start = windows
             .iter()
@@ -129,20 +129,20 @@ impl Timeline {
         }
     }
 
-    pub fn end_seconds(&self) -> f64 {
+    pub(crate) fn end_seconds(&self) -> f64 {
         self.bins
             .last()
             .map_or(0.0, |bin| bin.start_seconds + self.bin_seconds)
     }
 
     /// Lanes with at least one attempt, in the order of stacking.
-    pub fn lanes(&self) -> Vec<Lane> {
+    pub(crate) fn lanes(&self) -> Vec<Lane> {
         Lane::all()
-            .filter(|lane| lane.of(&self.total) > 0)
+            .filter(|lane| lane.count(&self.total) > 0)
             .collect()
     }
 
-    pub fn highest_per_s(&self) -> f64 {
+    pub(crate) fn highest_per_s(&self) -> f64 {
         let sum = |bin: &Bin| Lane::all().map(|lane| bin.per_s(lane)).sum::<f64>();
         self.bins.iter().map(sum).fold(0.0, f64::max)
     }

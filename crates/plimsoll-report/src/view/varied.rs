@@ -6,7 +6,7 @@ use super::LevelView;
 use crate::format;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Varied {
+pub(crate) enum Varied {
     /// Arrivals per second.
     Rate,
     /// Virtual users in a closed loop.
@@ -15,7 +15,7 @@ pub enum Varied {
 
 impl Varied {
     /// By the levels themselves: a record that was cut off has no verdict to ask.
-    pub(super) fn of(levels: &[LevelView]) -> Self {
+    pub(super) fn new(levels: &[LevelView]) -> Self {
         let closed = |level: &LevelView| matches!(level.load, StepLoad::Closed { .. });
         if levels.iter().any(|level| level.is_point() && closed(level)) {
             Self::Vus
@@ -25,7 +25,7 @@ impl Varied {
     }
 
     /// `412/s`, `64 VUs`
-    pub fn text(self, value: f64) -> String {
+    pub(crate) fn text(self, value: f64) -> String {
         match self {
             Self::Rate => format::rate(value),
             Self::Vus => format!("{}{}", format::number(value), self.unit_of(value)),
@@ -33,7 +33,7 @@ impl Varied {
     }
 
     /// What stands behind a number of it.
-    pub fn unit(self) -> &'static str {
+    pub(crate) fn unit(self) -> &'static str {
         self.unit_of(0.0)
     }
 
@@ -54,7 +54,7 @@ impl Varied {
     }
 
     /// As in `each point is one arrival rate`.
-    pub fn singular(self) -> &'static str {
+    pub(crate) fn singular(self) -> &'static str {
         match self {
             Self::Rate => "arrival rate",
             Self::Vus => "number of virtual users",
@@ -62,7 +62,7 @@ impl Varied {
     }
 
     /// Along the axis of a drawing.
-    pub fn axis(self) -> &'static str {
+    pub(crate) fn axis(self) -> &'static str {
         match self {
             Self::Rate => "arrival rate: requests offered per second",
             Self::Vus => "virtual users",

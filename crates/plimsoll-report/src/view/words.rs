@@ -3,7 +3,7 @@
 use plimsoll_core::Outcome;
 use plimsoll_core::verdict::{Cause, Confidence, GateState, Judgement, Verdict};
 
-use super::{Kind, State, View, cause_words, sentence, unbroken};
+use super::{Conclusion, Kind, View, sentence, unbroken};
 use crate::format;
 
 pub(super) fn headline(view: &View) -> String {
@@ -11,16 +11,16 @@ pub(super) fn headline(view: &View) -> String {
     let Some(verdict) = view.verdict() else {
         return "No verdict: the run was interrupted.".to_owned();
     };
-    match (view.kind, view.state) {
-        (_, State::Interrupted) => "No verdict: the run was interrupted.".to_owned(),
-        (_, State::Invalid) => format!("No verdict: {}.", invalid_because(view)),
-        (Kind::Find, state) => find_headline(view, state, verdict),
-        (Kind::Run, State::Held) => format!(
+    match (view.kind, view.conclusion) {
+        (_, Conclusion::Interrupted) => "No verdict: the run was interrupted.".to_owned(),
+        (_, Conclusion::Invalid) => format!("No verdict: {}.", invalid_because(view)),
+        (Kind::Find, conclusion) => find_headline(view, conclusion, verdict),
+        (Kind::Run, Conclusion::Held) => format!(
             "{title} holds its objective at {} requests per second.",
             format::number(verdict.offered_per_s)
         ),
-        (Kind::Run, State::Missed) => run_missed(title, verdict),
-        (Kind::Run, State::Undecided) => {
+        (Kind::Run, Conclusion::Missed) => run_missed(title, verdict),
+        (Kind::Run, Conclusion::Undecided) => {
             format!(
                 "Not decided: {} attempts are too few.",
                 format::count(verdict.attempts_count)
@@ -34,16 +34,16 @@ pub(super) fn headline(view: &View) -> String {
     }
 }
 
-fn find_headline(view: &View, state: State, verdict: &Verdict) -> String {
+fn find_headline(view: &View, conclusion: Conclusion, verdict: &Verdict) -> String {
     let (title, what) = (view.title(), view.varied.in_prose());
     let capacity = verdict.found.capacity();
     let lower = capacity.map(|bounds| bounds.lower.unwrap_or(bounds.estimate));
-    match (state, lower) {
-        (State::NotReached, Some(lower)) => format!(
+    match (conclusion, lower) {
+        (Conclusion::NotReached, Some(lower)) => format!(
             "{title} carries at least {} {what}; the limit was not reached.",
             format::number(lower)
         ),
-        (State::Undecided, Some(lower)) => match capacity.and_then(|bounds| bounds.upper) {
+        (Conclusion::Undecided, Some(lower)) => match capacity.and_then(|bounds| bounds.upper) {
             Some(upper) => format!(
                 "The limit of {title} lies between {} and {} {what}; closer was not decided.",
                 format::number(lower),
@@ -55,7 +55,7 @@ fn find_headline(view: &View, state: State, verdict: &Verdict) -> String {
             "{title} carries {} {what}.",
             format::number(capacity.map_or(0.0, |bounds| bounds.estimate))
         ),
-        (State::Missed, None) => {
+        (Conclusion::Missed, None) => {
             format!(
                 "{title} does not hold the objective at any {} offered.",
                 view.varied.singular()
@@ -109,12 +109,12 @@ pub(super) fn lede(view: &View) -> Vec<String> {
     let Some(verdict) = view.verdict() else {
         return interrupted(view);
     };
-    if view.state == State::Invalid {
+    if view.conclusion == Conclusion::Invalid {
         return invalid(verdict);
     }
     let mut sentences = Vec::new();
     if view.kind == Kind::Find {
-        if view.state != State::Undecided {
+        if view.conclusion != Conclusion::Undecided {
             sentences.extend(between(view, verdict));
         }
         sentences.extend(held(view, verdict));
@@ -180,7 +180,7 @@ fn held(view: &View, verdict: &Verdict) -> Option<String> {
     let level = view.deciding_level()?;
     verdict.found.capacity()?;
     let good = 1.0 - level.not_good_ratio()?;
-    let bounds = view.record.header.plan.objectives.as_ref()?.bounds();
+    let bounds = view.record.header.test.objectives()?.bounds();
     let within = match bounds.as_slice() {
         [] => String::new(),
         [bound] => format!(" within {}", format::bound(*bound)),
@@ -215,7 +215,7 @@ fn gives_way(verdict: &Verdict) -> Option<String> {
             let place = place.map_or(String::new(), |place| format!(", {place}"));
             Some(format!(
                 "What gives way first is {}{place}{sure}.",
-                cause_words(cause)
+                cause.noun()
             ))
         }
     }

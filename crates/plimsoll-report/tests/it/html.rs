@@ -264,7 +264,7 @@ fn texts(elements: &[Element], name: &str, class: &str) -> Vec<String> {
 fn every_gate_is_listed_and_counted_alike() {
     for (name, records, page) in PAGES.iter() {
         let elements = parse(page);
-        let views: Vec<View> = records.iter().map(View::of).collect();
+        let views: Vec<View> = records.iter().map(View::new).collect();
         let gates: usize = views
             .iter()
             .filter_map(|view| Some(view.verdict()?.gates.len()))
@@ -289,7 +289,7 @@ fn every_gate_is_listed_and_counted_alike() {
 #[test]
 fn every_figure_and_level_is_shown_with_the_same_digits() {
     let record = sample::find();
-    let view = View::of(&record);
+    let view = View::new(&record);
     let page = &render(std::slice::from_ref(&record));
     let elements = parse(page);
     let values = texts(&elements, "dd", "v");
@@ -314,7 +314,7 @@ fn every_figure_and_level_is_shown_with_the_same_digits() {
         assert!(
             markdown.contains(&format!("**{}**", figure.text())),
             "{}",
-            figure.name
+            figure.kind.name()
         );
     }
     assert_eq!(view.headline, texts(&elements, "h1", "")[0]);

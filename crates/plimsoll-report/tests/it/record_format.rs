@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 64] = [
+const NESTED: [(&str, &str, &str); 74] = [
     ("header", "plan", "plan"),
     ("header", "lab", "lab"),
     ("header", "script", "script"),
@@ -28,6 +28,7 @@ const NESTED: [(&str, &str, &str); 64] = [
     ("plan", "until", "until"),
     ("plan", "objectives", "clause"),
     ("load", "profile", "profile"),
+    ("load", "over", "over"),
     ("level", "load", "load"),
     ("window", "operations", "tally"),
     ("window", "carried", "carried"),
@@ -47,6 +48,15 @@ const NESTED: [(&str, &str, &str); 64] = [
     ("source proxy", "upstream_connect_time", "histogram"),
     ("source metrics", "values", "*"),
     ("level_end", "bad_ratio", "bounds"),
+    ("event", "figures", "event figures"),
+    ("verdict", "remarks", "remark"),
+    ("remark", "at", "load size"),
+    ("remark", "after", "load size"),
+    ("remark", "last", "load size"),
+    ("remark", "held", "load size"),
+    ("remark", "lower", "load size"),
+    ("remark", "upper", "load size"),
+    ("remark", "reading", "reading"),
     ("verdict", "outcomes", "*"),
     ("verdict", "response_time_ns", "times"),
     ("verdict", "service_time_ns", "times"),

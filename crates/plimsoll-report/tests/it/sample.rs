@@ -10,11 +10,11 @@ use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
 use plimsoll_core::objective::Objectives;
-use plimsoll_core::plan::{Load, Plan, Request, Until};
 use plimsoll_core::record::{Header, LevelStart, Line, Machine, Record, SCHEMA, Writer};
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Phase, Step, StepLoad};
-use plimsoll_core::verdict::{Bounds, Judgement, LevelState, Verdict};
+use plimsoll_core::test::{Generator, How, Load, Request, Test, Until};
+use plimsoll_core::verdict::{Bounds, Judgement, LevelState, SearchRemark, Verdict};
 use plimsoll_core::{Histogram, Nanos};
 
 use queue::Queue;
@@ -42,27 +42,24 @@ const SEARCH: [(Phase, f64, u64); 14] = [
 const VOID: u32 = 8;
 pub(crate) const SOAK: u32 = 7;
 
-fn header(command: &str, load: Load) -> Header {
+pub(crate) fn objectives() -> Objectives {
+    Objectives::parse("p99<250ms,errors<0.1%").unwrap()
+}
+
+fn header(how: How) -> Header {
+    let mut request = Request::get("http://127.0.0.1:8080/cart?user=7&full=1");
+    request.headers = vec![("accept".to_owned(), "application/json".to_owned())];
     Header {
         schema: SCHEMA.to_owned(),
-        command: command.to_owned(),
-        plan: Plan {
-            request: Request {
-                method: "GET".to_owned(),
-                url: "http://127.0.0.1:8080/cart?user=7&full=1".to_owned(),
-                headers: vec![("accept".to_owned(), "application/json".to_owned())],
-                body: Vec::new(),
+        test: Test {
+            what: request.into(),
+            how,
+            generator: Generator {
+                connections_max: NonZeroU32::new(1_000).unwrap(),
+                timeout: Nanos::from_secs(1),
+                seed: 7,
+                ..Generator::default()
             },
-            load,
-            until: None,
-            connections_max: NonZeroU32::new(1_000).unwrap(),
-            workers: NonZeroU32::new(1).unwrap(),
-            timeout_ns: Nanos::from_secs(1),
-            keepalive: true,
-            streams_per_connection: None,
-            insecure: false,
-            objectives: Some(Objectives::parse("p99<250ms,errors<0.1%").unwrap()),
-            seed: 7,
         },
         started_at: "2026-03-12T10:12:09Z".to_owned(),
         machine: Machine {
@@ -76,7 +73,6 @@ fn header(command: &str, load: Load) -> Header {
         title: "shop-api".to_owned(),
         note: String::new(),
         lab: None,
-        script: None,
     }
 }
 
@@ -88,7 +84,7 @@ pub(crate) fn find() -> Record {
 
 /// The same search against a service of another speed, in nanoseconds per request.
 pub(crate) fn find_at(service_ns: f64, seed: u64) -> Record {
-    let mut record = Record::new(header("find", Load::Search));
+    let mut record = Record::new(header(How::search(objectives())));
     let mut queue = Queue::new(service_ns, seed);
     let scale = 2_140_000.0 / service_ns;
     for (index, (phase, rate, seconds)) in SEARCH.into_iter().enumerate() {
@@ -135,9 +131,11 @@ fn make_void(record: &mut Record, level: u32) {
 pub(crate) fn run(rate: f64, seconds: u64) -> Record {
     let profile = RateProfile::constant(rate).unwrap();
     let arrivals = Arrivals::Poisson;
-    let mut header = header("run", Load::Open { profile, arrivals });
-    header.plan.until = Some(Until::DurationNs(Nanos::from_secs(seconds)));
-    let mut record = Record::new(header);
+    let mut record = Record::new(header(How::Set {
+        load: Load::Open { profile, arrivals },
+        until: Some(Until::DurationNs(Nanos::from_secs(seconds))),
+        objectives: Some(objectives()),
+    }));
     let mut queue = Queue::new(2_140_000.0, 11);
     let load = StepLoad::Open { profile, arrivals };
     let step = Step {
@@ -209,10 +207,9 @@ pub(crate) fn undecided() -> Record {
     verdict.verdict = Judgement::Inconclusive;
     verdict.found.converged = false;
     verdict.found.soak_seconds = None;
-    verdict
-        .found
-        .remarks
-        .push("12 min were over before 457/s had held a soak".to_owned());
+    verdict.found.remarks.push(SearchRemark::Other(
+        "12 min were over before 457/s had held a soak".to_owned(),
+    ));
     record
 }
 
@@ -251,13 +248,9 @@ pub(crate) fn hostile() -> Record {
     const EVIL: &str = "</title><script src=http://evil.example/x.js></script><img onerror='x'>\"&\u{1b}[31m\u{202e}| `x`";
     let mut record = find();
     EVIL.clone_into(&mut record.header.title);
-    record.header.plan.request.url = format!("http://evil.example/{EVIL}");
-    record
-        .header
-        .plan
-        .request
-        .headers
-        .push((EVIL.to_owned(), EVIL.to_owned()));
+    let mut request = Request::get(format!("http://evil.example/{EVIL}"));
+    request.headers = vec![(EVIL.to_owned(), EVIL.to_owned())];
+    record.header.test.what = request.into();
     EVIL.clone_into(&mut record.header.machine.host);
     EVIL.clone_into(&mut record.header.started_at);
     for result in &mut record.level_results {
@@ -265,7 +258,7 @@ pub(crate) fn hostile() -> Record {
         result.clause = result.clause.as_ref().map(|_| EVIL.to_owned());
     }
     let verdict = verdict_mut(&mut record);
-    verdict.found.remarks = vec![EVIL.to_owned()];
+    verdict.found.remarks = vec![SearchRemark::Other(EVIL.to_owned())];
     verdict.found.binding_clause = Some(EVIL.to_owned());
     for gate in &mut verdict.gates {
         EVIL.clone_into(&mut gate.note);

@@ -3,11 +3,12 @@
 mod build;
 
 use plimsoll_core::comparison::{Figure, Standing};
+use plimsoll_core::experiment::{Judged, Prediction};
 use plimsoll_core::record::{After, LevelStart};
 use plimsoll_core::step::Phase;
 use plimsoll_core::window::Carried;
 use plimsoll_core::{Nanos, Outcome, Tally};
-use plimsoll_report::variants::{self, Experiment, Prediction};
+use plimsoll_report::{html, variants};
 use serde_json::Value;
 
 use crate::{comparison, sample};
@@ -15,7 +16,7 @@ use build::{Played, against, confirmed, experiment, invalid, played, ramped, two
 
 /// The pages whose markup the tests of HTML look at, by name.
 pub(crate) fn pages() -> Vec<(&'static str, String)> {
-    let page = |all: &[Played], contrast| variants::html(&experiment(all, contrast), "0.1.0");
+    let page = |all: &[Played], contrast| html::experiment(&experiment(all, contrast), "0.1.0");
     let six = [390.0, 395.0, 400.0, 402.0, 405.0, 410.0];
     let better = comparison::contrast(Figure::Goodput, (300.0, 390.0), Standing::Better);
     let mut hostile = two();
@@ -38,7 +39,7 @@ pub(crate) fn pages() -> Vec<(&'static str, String)> {
     let runs = [played("A", &six), played("2A", &six)];
     let runs = experiment(&runs, None);
     let compared = against(1.3, better.clone());
-    let compared = plimsoll_report::html::comparison(&compared, Some(&runs), "0.1.0");
+    let compared = html::comparison(&compared, Some(&runs), "0.1.0");
     vec![
         ("compare, with its records", compared),
         ("lab, one run", page(&two(), None)),
@@ -74,7 +75,7 @@ fn with_confirmed() -> [Played; 2] {
 }
 
 /// The document without the summaries of the runs, which have tests of their own.
-fn outline(experiment: &Experiment<'_>) -> String {
+fn outline(experiment: &Judged<'_>) -> String {
     let mut document = variants::document(experiment);
     for variant in document["variants"].as_array_mut().unwrap() {
         variant.as_object_mut().unwrap().remove("runs").unwrap();
@@ -111,8 +112,8 @@ fn without_a_valid_run_there_is_no_verdict() {
     let experiment = experiment(&all, None);
     let text = variants::text(&experiment, 100);
     assert!(text.contains("No verdict: no run is valid."), "{text}");
-    assert!(!text.contains("carries most"), "{text}");
-    assert!(text.contains("! 2A: 1 of 1"), "{text}");
+    assert!(!text.contains("carries the most"), "{text}");
+    assert!(text.contains("! ‘2A’: 1 of 1"), "{text}");
     insta::assert_snapshot!("invalid_markdown", variants::markdown(&experiment));
 }
 
@@ -124,14 +125,12 @@ fn verdict(all: &[Played]) -> String {
 #[test]
 fn a_difference_of_one_run_within_the_noise_is_not_called_one() {
     let text = verdict(&[played("A", &[400.0]), played("2A", &[408.0])]);
-    assert!(
-        text.starts_with("2A and A carry most and are not told apart"),
-        "{text}"
-    );
+    assert!(text.starts_with("‘2A’ and ‘A’ carry the most, "), "{text}");
     assert!(text.contains("no difference has an interval"), "{text}");
+    assert!(text.contains("nothing measured tells them apart"), "{text}");
     let text = verdict(&[played("A", &[200.0]), played("2A", &[400.0])]);
-    assert!(text.starts_with("2A carries most: "), "{text}");
-    assert!(text.contains("% on A"), "{text}");
+    assert!(text.starts_with("‘2A’ carries the most: "), "{text}");
+    assert!(text.contains("% on ‘A’"), "{text}");
 }
 
 #[test]
@@ -144,12 +143,12 @@ fn a_limit_is_of_the_tier_unless_one_instance_alone_is_full() {
     };
     let text = of(0.9);
     assert!(
-        text.contains("in 2A the CPU quota of app (supported)"),
+        text.contains("in ‘2A’ the CPU quota of app (supported)"),
         "{text}"
     );
     let text = of(0.5);
     assert!(
-        text.contains("in 2A the CPU quota of one of the 2 instances of app (supported)"),
+        text.contains("in ‘2A’ the CPU quota of one of the 2 instances of app (supported)"),
         "{text}"
     );
     // Which of two equals is named in a run is chance: both speak for the tier.
@@ -161,7 +160,7 @@ fn a_limit_is_of_the_tier_unless_one_instance_alone_is_full() {
     limit.unwrap().tier = Some("app-1".to_owned());
     let text = verdict(&all);
     assert!(
-        text.contains("in 2A the CPU quota of app (supported)"),
+        text.contains("in ‘2A’ the CPU quota of app (supported)"),
         "{text}"
     );
 }
@@ -175,7 +174,7 @@ fn what_was_only_tried_is_never_recommended() {
     ];
     all[2].probe = true;
     let text = verdict(&all);
-    assert!(text.starts_with("2A carries most: "), "{text}");
+    assert!(text.starts_with("‘2A’ carries the most: "), "{text}");
 }
 
 #[test]
@@ -184,10 +183,7 @@ fn runs_that_overlap_are_not_told_apart_by_their_medians() {
         played("A", &[200.0, 300.0, 400.0]),
         played("2A", &[250.0, 350.0, 450.0]),
     ]);
-    assert!(
-        text.starts_with("2A and A carry most and are not told apart"),
-        "{text}"
-    );
+    assert!(text.starts_with("‘2A’ and ‘A’ carry the most, "), "{text}");
 }
 
 #[test]
@@ -198,9 +194,9 @@ fn throughput_and_goodput_are_told_apart() {
     verdict_of.goodput_per_s = 1_341.0;
     let text = verdict(&[played("A", &[200.0]), late]);
     let said =
-        "2A answers 7,175/s, but only 1,341/s are correct and in time: 5,834/s come too late.";
+        "‘2A’ answers 7,175/s, but only 1,341/s are correct and in time: 5,834/s come too late.";
     assert!(text.contains(said), "{text}");
-    assert!(text.contains("A fails no attempt."), "{text}");
+    assert!(text.contains("No attempt of ‘A’ fails."), "{text}");
 }
 
 #[test]
@@ -245,15 +241,15 @@ fn two_changes_and_invalid_runs_are_said() {
     invalid(&mut all[1].records[0]);
     let experiment = experiment(&all, None);
     let text = variants::text(&experiment, 100);
-    for said in ["! 2A differs from A in 2 things", "! 2A: 1 of 1"] {
+    for said in ["! ‘2A’ differs from ‘A’ in 2 things", "! ‘2A’: 1 of 1"] {
         assert!(text.contains(said), "{said}\n{text}");
     }
     assert!(
-        variants::markdown(&experiment).contains("**Warning:** 2A differs from A in 2 things"),
+        variants::markdown(&experiment).contains("**Warning:** ‘2A’ differs from ‘A’ in 2 things"),
         "{text}"
     );
-    let page = variants::html(&experiment, "0.1.0");
-    assert!(page.contains("2A differs from A in 2 things"));
+    let page = html::experiment(&experiment, "0.1.0");
+    assert!(page.contains("‘2A’ differs from ‘A’ in 2 things"));
     assert!(page.contains("No valid run: nothing is drawn."));
 }
 
@@ -346,7 +342,7 @@ fn what_ends_after_a_level_of_a_search_is_in_no_rate() {
     let highest = |record| {
         let mut all = [played("A", &[300.0])];
         all[0].records = vec![record];
-        let page = variants::html(&experiment(&all, None), "0.1.0");
+        let page = html::experiment(&experiment(&all, None), "0.1.0");
         let (_, heading) = page.split_once("At the highest load").unwrap();
         heading.split_once('<').unwrap().0.to_owned()
     };

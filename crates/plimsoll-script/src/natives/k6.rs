@@ -1,8 +1,8 @@
 //! The module `k6`.
 
+use plimsoll_base::random::Rng;
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::BuiltIn;
-use plimsoll_core::rng::Rng;
 use rquickjs::{Coerced, Exception, Function, Object, Result, Value};
 
 use crate::iteration::is_truthy;

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use plimsoll_core::ending::Cause;
 use plimsoll_script::{Disk, End, ScriptError, Settings};
 use serde::Deserialize;
 use serde_json::Value;
@@ -207,9 +208,19 @@ fn breaches_of_error(error: &ScriptError, claims: &Claims) -> Vec<String> {
     if !is_right {
         found.push(format!("did not load: {error}; expected {wanted:?}"));
     }
-    let exit = Some(error.exit_code());
+    let exit = Some(k6_exit_code(error.cause()));
     differs(&mut found, "exit code", &exit, &claims.exit.or(exit));
     found
+}
+
+/// What k6 exits with for a script that does not load.
+fn k6_exit_code(cause: Cause) -> u8 {
+    match cause {
+        Cause::Missing => 255,
+        Cause::InvalidOptions => 104,
+        Cause::Aborted => 108,
+        _ => 107,
+    }
 }
 
 fn compare_context(found: &mut Vec<String>, rig: &Rig, claims: &Claims) {

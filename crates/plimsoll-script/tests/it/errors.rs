@@ -4,11 +4,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use plimsoll_core::ending::Cause;
 use plimsoll_script::{End, Got, Host, Limits, Memory, Runtime, Settings, Want};
 
 use crate::rig::{Contexts, Recorder, Rig, iteration, load};
 
-fn refusal(files: &[(&str, &str)]) -> (String, u8) {
+/// Most mistakes.
+const INIT: Cause = Cause::InitException;
+
+fn refusal(files: &[(&str, &str)]) -> (String, Cause) {
     let mut sources = Memory::default();
     for (path, text) in files {
         sources = sources.with(*path, *text);
@@ -22,43 +26,43 @@ fn refusal(files: &[(&str, &str)]) -> (String, u8) {
         Contexts::Shared,
     )
     .unwrap_err();
-    (error.to_string(), error.exit_code())
+    (error.to_string(), error.cause())
 }
 
 #[test]
 fn errors_name_place_and_fix() {
-    type Case<'a> = (&'a [(&'a str, &'a str)], u8, &'a [&'a str]);
+    type Case<'a> = (&'a [(&'a str, &'a str)], Cause, &'a [&'a str]);
     let cases: &[Case<'_>] = &[
-        (&[], 255, &["/t/main.js", "cannot read"]),
-        (&[("/t/main.js", "let a = ;\n")], 107, &["/t/main.js:1:"]),
+        (&[], Cause::Missing, &["/t/main.js", "cannot read"]),
+        (&[("/t/main.js", "let a = ;\n")], INIT, &["/t/main.js:1:"]),
         (
             &[("/t/main.js", "\n\n  throw new Error('in init');")],
-            107,
+            INIT,
             &["/t/main.js:3:", "in init"],
         ),
         (
             &[("/t/main.js", "\nimport './gone.js';")],
-            107,
+            INIT,
             &["/t/main.js:2:8", "gone.js", "paths start from"],
         ),
         (
             &[("/t/main.js", "import './lib';"), ("/t/lib.js", "")],
-            107,
+            INIT,
             &["full file name", "\"./lib.js\""],
         ),
         (
             &[("/t/main.js", "import _ from 'lodash';")],
-            107,
+            INIT,
             &["node_modules"],
         ),
         (
             &[("/t/main.js", "import sql from 'k6/x/sql';")],
-            107,
+            INIT,
             &["main.js:1:17", "extensions"],
         ),
         (
             &[("/t/main.js", "import './a.js';"), ("/t/a.js", "x y")],
-            107,
+            INIT,
             &["/t/a.js:1:"],
         ),
         (
@@ -66,27 +70,27 @@ fn errors_name_place_and_fix() {
                 "/t/main.js",
                 "import http from 'k6/http'; http.get('http://a.test');",
             )],
-            107,
+            INIT,
             &["init code"],
         ),
         (
             &[("/t/main.js", "import { nope } from 'k6/http';")],
-            107,
+            INIT,
             &["nope"],
         ),
-        (&[("/t/main.js", "open('./gone.txt')")], 107, &["gone.txt"]),
+        (&[("/t/main.js", "open('./gone.txt')")], INIT, &["gone.txt"]),
         (
             &[(
                 "/t/main.js",
                 "import { Trend } from 'k6/metrics'; new Trend('a');",
             )],
-            107,
+            INIT,
             &["`a`", "2 to 128"],
         ),
     ];
-    for (files, exit, words) in cases {
-        let (message, code) = refusal(files);
-        assert_eq!(code, *exit, "{message}");
+    for (files, cause, words) in cases {
+        let (message, found) = refusal(files);
+        assert_eq!(found, *cause, "{message}");
         for word in *words {
             assert!(message.contains(word), "{message:?} lacks {word:?}");
         }
@@ -97,7 +101,7 @@ fn errors_name_place_and_fix() {
 fn a_missing_function_is_named_with_the_ones_there_are() {
     let rig = Rig::of_text("export function other() {}");
     let error = rig.program.require_function("default").unwrap_err();
-    assert_eq!(error.exit_code(), 104);
+    assert_eq!(error.cause(), Cause::InvalidOptions);
     let text = error.to_string();
     assert!(
         text.contains("it exports: other") && text.contains("export default function"),

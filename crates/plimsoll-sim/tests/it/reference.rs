@@ -1,6 +1,6 @@
 //! The capacity of a plain station by another method than the simulator's: a recursion over arrivals.
 
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 
 /// Kiefer and Wolfowitz (1955): with c servers, the next arrival waits for the least of the c times
 /// at which servers become free. Returns the share of requests slower than `bound` (seconds).

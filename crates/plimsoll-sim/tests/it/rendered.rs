@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 
 use plimsoll_analysis::summary;
 use plimsoll_control::search::{Config, Observer, Search, client_timeout, drive};
-use plimsoll_core::plan::{Load, Plan, Request};
 use plimsoll_core::record::{Header, LevelStart, Line, Machine, Record, SCHEMA};
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner};
+use plimsoll_core::test::{Generator, How, Request, Script, Test, What};
 use plimsoll_core::verdict::LevelResult;
 use plimsoll_core::{Nanos, Objectives, Window};
 use plimsoll_report::view::View;
@@ -43,27 +43,17 @@ impl Observer for Recorder<'_> {
     }
 }
 
-fn header(objectives: Objectives) -> Header {
+fn header(what: What, objectives: Objectives) -> Header {
     Header {
         schema: SCHEMA.to_owned(),
-        command: "find".to_owned(),
-        plan: Plan {
-            request: Request {
-                method: "GET".to_owned(),
-                url: "http://simulated/".to_owned(),
-                headers: Vec::new(),
-                body: Vec::new(),
+        test: Test {
+            what,
+            generator: Generator {
+                connections_max: NonZeroU32::new(4096).unwrap(),
+                timeout: client_timeout(&objectives),
+                ..Generator::default()
             },
-            load: Load::Search,
-            until: None,
-            connections_max: NonZeroU32::new(4096).unwrap(),
-            workers: NonZeroU32::new(1).unwrap(),
-            timeout_ns: client_timeout(&objectives),
-            keepalive: true,
-            streams_per_connection: None,
-            insecure: false,
-            objectives: Some(objectives),
-            seed: 1,
+            how: How::search(objectives),
         },
         started_at: "2026-03-12T10:12:09Z".to_owned(),
         machine: Machine::default(),
@@ -71,21 +61,19 @@ fn header(objectives: Objectives) -> Header {
         title: "simulated".to_owned(),
         note: String::new(),
         lab: None,
-        script: None,
     }
 }
 
 /// A whole search of the plain family.
 fn searched() -> Record {
     let [plain, ..] = families::four();
-    record_of(&plain.model, families::config(plain.slo), "GET")
+    let what = Request::get("http://simulated/").into();
+    record_of(&plain.model, families::config(plain.slo), what)
 }
 
 /// A whole search, drained at the end as a real one is.
-fn record_of(model: &Model, config: Config, method: &str) -> Record {
-    let mut header = header(config.objectives.clone());
-    method.clone_into(&mut header.plan.request.method);
-    let mut record = Record::new(header);
+fn record_of(model: &Model, config: Config, what: What) -> Record {
+    let mut record = Record::new(header(what, config.objectives.clone()));
     let model = Model {
         client_timeout: Some(client_timeout(&config.objectives)),
         ..model.clone()
@@ -124,7 +112,7 @@ fn a_simulated_search_reads_the_same_in_every_rendering() {
         "every attempt due has an outcome"
     );
     let capacity = verdict.found.capacity_per_s.expect("a capacity");
-    let view = View::of(&record);
+    let view = View::new(&record);
     let page = html::render(std::slice::from_ref(&record));
     let text = terminal::summary(&record, &terminal::Style::default());
     let short = markdown::summary(std::slice::from_ref(&record));
@@ -171,10 +159,14 @@ fn a_simulated_search_reads_the_same_in_every_rendering() {
 
 #[test]
 fn a_search_over_virtual_users_says_so_in_every_rendering() {
+    let script = Script {
+        name: "shop.js".to_owned(),
+        setup: None,
+    };
     let record = record_of(
         &virtual_users::shop(),
         virtual_users::over_vus(),
-        Request::SCRIPT,
+        What::Script(script),
     );
     let verdict = record.verdict.as_ref().unwrap();
     let capacity = verdict.found.capacity_vus.unwrap();

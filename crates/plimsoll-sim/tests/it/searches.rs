@@ -2,7 +2,7 @@
 
 use plimsoll_core::Nanos;
 use plimsoll_core::step::{Phase, StepLoad};
-use plimsoll_core::verdict::{Collapse, LevelState};
+use plimsoll_core::verdict::{Collapse, LevelState, SearchRemark};
 use plimsoll_sim::model::{Model, RateRule, ServiceTime, Slots};
 use proptest::prelude::*;
 
@@ -96,8 +96,9 @@ fn rare_stalls_are_reported_and_not_guessed_at() {
         if let Some(stalls) = played.found.rare_stalls {
             reported += 1;
             assert!(!played.found.converged);
-            let text = played.found.remarks.join("; ");
-            assert!(text.contains("boundary set by stalls"), "{text}");
+            let remarks = &played.found.remarks;
+            let is_set = |remark: &SearchRemark| matches!(remark, SearchRemark::SetByStalls { .. });
+            assert!(remarks.iter().any(is_set), "{remarks:?}");
             intervals.push(stalls.interval_seconds);
         }
     }
@@ -247,7 +248,7 @@ fn a_service_that_slows_down_under_its_backlog_does_not_come_back() {
         found
             .remarks
             .iter()
-            .any(|text| text.contains("did not come back")),
+            .any(|remark| matches!(remark, SearchRemark::DidNotComeBack { .. })),
         "{found:?}"
     );
     assert!(

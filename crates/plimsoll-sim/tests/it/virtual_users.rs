@@ -148,7 +148,13 @@ fn a_service_that_is_too_slow_for_one_says_so() {
     let model = Model::station(1, ServiceTime::Exponential { mean: DEMAND });
     let played = play(&model, config, 1);
     assert_eq!(played.found.capacity_vus, None);
-    let remarks = played.found.remarks.join(" ");
+    let remarks: Vec<String> = played
+        .found
+        .remarks
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let remarks = remarks.join(" ");
     assert!(remarks.contains("even at 1 VU"), "{remarks}");
 }
 
@@ -171,7 +177,13 @@ fn more_virtual_users_than_are_allowed_are_not_played() {
         "40 hardly wait: no knee was seen"
     );
     assert!(played.found.converged);
-    let remarks = played.found.remarks.join(" ");
+    let remarks: Vec<String> = played
+        .found
+        .remarks
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let remarks = remarks.join(" ");
     assert!(remarks.contains("at least 40 VUs"), "{remarks}");
 }
 

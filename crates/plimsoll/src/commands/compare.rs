@@ -6,7 +6,6 @@ mod order;
 mod play;
 mod saved;
 mod script;
-mod terms;
 
 use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::compare::{self, Fingerprint, Question};
@@ -106,7 +105,7 @@ pub(crate) fn judged(
 ) -> Result<Comparison> {
     let first = sides.iter().flat_map(|(_, runs)| runs).next();
     let objectives = first.and_then(|loaded| loaded.objectives.clone());
-    let load = first.and_then(|loaded| loaded.fingerprint.fact("load").map(str::to_owned));
+    let load = first.and_then(|loaded| loaded.fingerprint.load().map(str::to_owned));
     let is_open = first.is_some_and(|loaded| loaded.fingerprint.is_open());
     let share_margin = objectives.as_ref().and_then(error_budget);
     let (mut variants, mut fingerprints) = (Vec::new(), Vec::new());

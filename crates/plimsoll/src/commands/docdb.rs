@@ -11,7 +11,7 @@ use plimsoll_docdb::server::{Config, Durability, Scheduler, Server, ServerError}
 
 use crate::args::DocdbArgs;
 use crate::exit::{Exit, Failure};
-use crate::plan::raise_descriptors;
+use crate::machine::raise_descriptors;
 use crate::session::interrupt_flag;
 
 /// How often a signal is looked for.

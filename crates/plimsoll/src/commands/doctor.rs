@@ -5,11 +5,12 @@ use std::num::NonZeroU32;
 
 use anyhow::Result;
 use plimsoll_analysis::steal;
+use plimsoll_core::record::SelfCheck;
 use serde::Serialize;
 
 use crate::args::{DoctorArgs, Format};
 use crate::exit::Exit;
-use crate::selfcheck::{self, SelfCheck};
+use crate::selfcheck;
 use crate::session::interrupt_flag;
 use crate::{machine, output};
 

@@ -35,7 +35,7 @@ pub(crate) fn execute(args: &RecordArgs) -> Result<Exit> {
             lab: None,
             quiet: false,
         };
-        output::summary(
+        crate::summary::print(
             &record,
             &output,
             Some(args.record.display().to_string()),

@@ -3,10 +3,11 @@
 mod chosen;
 pub(crate) mod confirm;
 mod foresee;
-mod load;
 mod plan;
 mod play;
 mod results;
+mod stages;
+mod test;
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -16,12 +17,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use plimsoll_core::Nanos;
+use plimsoll_core::record::SelfCheck;
 use plimsoll_lab::LabError;
 use plimsoll_lab::tiers::Ports;
 
 use crate::args::LabArgs;
 use crate::exit::{Exit, Failure};
-use crate::selfcheck::SelfCheck;
 use crate::session::interrupt_flag;
 use crate::{machine, output};
 use foresee::Foresight;

@@ -5,8 +5,8 @@ mod experiment;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
+use plimsoll_analysis::experiment::judged;
 use plimsoll_core::record::Record;
-use plimsoll_report::variants;
 
 use crate::args::ReportArgs;
 use crate::exit::Exit;
@@ -25,7 +25,9 @@ pub(crate) fn execute(args: &ReportArgs) -> Result<Exit> {
         }
     }
     let html = match experiment::of(&paths, &read) {
-        Some(experiment) => variants::html(&experiment, env!("CARGO_PKG_VERSION")),
+        Some(experiment) => {
+            plimsoll_report::html::experiment(&judged(experiment), env!("CARGO_PKG_VERSION"))
+        }
         None => plimsoll_report::html::render(&read),
     };
     let out = args.out.clone().unwrap_or_else(|| beside(&args.records));

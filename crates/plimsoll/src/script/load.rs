@@ -13,10 +13,9 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
 use plimsoll_core::Nanos;
-use plimsoll_core::ending::Cause;
 use plimsoll_core::metrics::Store;
-use plimsoll_core::record::ScriptSetup;
-use plimsoll_core::scenario::{Flag, Layer, Options, Origin};
+use plimsoll_core::scenario::{Flag, Layer, Options, Origin, Scenario};
+use plimsoll_core::test::ScriptSetup;
 use plimsoll_core::threshold::Thresholds;
 use plimsoll_engine::scripted::{HttpDebug, Naming, Script};
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, Level};
@@ -24,6 +23,7 @@ use plimsoll_script::{Disk, Host, Load, Program, Settings, Sources, SystemTags, 
 
 use super::args::ScriptArgs;
 use super::console;
+use crate::exit::{Exit, Failure};
 use crate::machine;
 use print::Digests;
 
@@ -41,29 +41,22 @@ pub(crate) struct Loaded {
     pub(crate) setup: ScriptSetup,
 }
 
-/// A mistake with the exit code that k6 gives it.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub(crate) struct Refused {
-    pub(crate) code: u8,
-    pub(crate) message: String,
+impl Loaded {
+    /// Until no iteration starts any more.
+    pub(crate) fn regular_end(&self) -> Nanos {
+        let ends = self.script.scenarios.iter().map(Scenario::regular_end_ns);
+        ends.max().unwrap_or_default()
+    }
 }
 
+/// A mistake in options, with the exit code that k6 gives it.
 pub(super) fn invalid(error: impl std::fmt::Display) -> anyhow::Error {
-    Refused {
-        code: Cause::InvalidOptions.exit_code(),
-        message: error.to_string(),
-    }
-    .into()
+    Failure::new(Exit::BadUsage, error.to_string()).into()
 }
 
 /// The error of a script, with the exit code that k6 gives it.
 pub(crate) fn of_script(error: &plimsoll_script::ScriptError) -> anyhow::Error {
-    Refused {
-        code: error.exit_code(),
-        message: error.to_string(),
-    }
-    .into()
+    Failure::new(Exit::from(error.cause()), error.to_string()).into()
 }
 
 /// Reads everything and checks it; nothing has been sent yet.

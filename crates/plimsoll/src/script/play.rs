@@ -8,7 +8,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::ending::{Cause, Ending};
 use plimsoll_core::metrics::{Sample, Store};
 use plimsoll_core::scenario::Flag;
-use plimsoll_core::threshold::{Evaluation, Phase, Thresholds};
+use plimsoll_core::threshold::{EVALUATE_EVERY, Evaluation, Phase, Thresholds};
 use plimsoll_engine::scripted::{LogLine, ScriptEnd, ScriptRunner, Tick, Watcher};
 use plimsoll_report::k6::{self, Results};
 use plimsoll_script::End;
@@ -17,11 +17,9 @@ use serde_json::Value;
 use super::console;
 use super::load::{Loaded, of_script};
 use super::out::Outs;
+use crate::exit;
 use crate::session::Session;
 use crate::{machine, output};
-
-/// Thresholds are judged this often while the test runs, as k6 does.
-const JUDGE_EVERY: Nanos = Nanos::from_secs(2);
 
 /// Follows the test: record and progress, thresholds, console.
 struct Following<'a> {
@@ -56,7 +54,7 @@ impl Watcher for Following<'_> {
         if self.thresholds.is_empty() || tick.elapsed < self.next_judgement {
             return true;
         }
-        self.next_judgement = tick.elapsed + JUDGE_EVERY;
+        self.next_judgement = tick.elapsed + EVALUATE_EVERY;
         let evaluation = self
             .thresholds
             .evaluate(tick.store, tick.elapsed, Phase::Running);
@@ -89,7 +87,7 @@ pub(crate) fn play(
     let mut following = Following {
         session,
         thresholds: &loaded.thresholds,
-        next_judgement: JUDGE_EVERY,
+        next_judgement: EVALUATE_EVERY,
         crossed: false,
         judged: None,
         elapsed: Nanos::ZERO,
@@ -214,6 +212,7 @@ fn note_alone(
     ending: &mut Ending,
 ) {
     match end {
+        _ if timed_out && exit::is_interrupted() => ending.note(Cause::Interrupted),
         _ if timed_out => {
             console::warn(&format!("{name} was ended after {timeout}"));
             ending.note(cause);
@@ -221,7 +220,12 @@ fn note_alone(
         End::Ok { .. } => {}
         End::Exception(_) => ending.note(Cause::HookException),
         End::Abort { .. } => ending.note(Cause::Aborted),
-        End::Interrupted => ending.note(Cause::Interrupted),
+        End::Interrupted => {
+            console::warn(&format!(
+                "{name} was ended: it ran too long without a pause"
+            ));
+            ending.note(cause);
+        }
     }
 }
 
@@ -269,9 +273,16 @@ fn summarise(
     let (end, timed_out) = runner
         .alone("handleSummary", Some(&data), true, timeout, following)
         .map_err(of_runner)?;
-    if timed_out {
-        console::warn(&format!("handleSummary was ended after {timeout}"));
-        played.ending.note(Cause::OtherTimeout);
+    if timed_out || matches!(end, End::Interrupted) {
+        let ending = &mut played.ending;
+        note_alone(
+            &end,
+            timed_out,
+            Cause::SummaryTimeout,
+            "handleSummary",
+            timeout,
+            ending,
+        );
     }
     let End::Ok { returned } = end else {
         return Ok(None);

@@ -129,16 +129,15 @@ fn what_does_not_fit_a_search_with_a_script_is_named() {
             vec!["find", url, "--over", "vus"],
             "virtual users run a script",
         ),
-        (vec!["find", &lost], "lost.js"),
-        (
-            vec!["find", url, "-e", "A=b"],
-            "-e and --scenario are for scripts",
-        ),
+        (vec!["find", url, "-e", "A=b"], "-e is for scripts"),
     ] {
         let (code, _, err) = plimsoll(&folder, &[&args[..], &["--slo", "p99<1s"]].concat());
         assert_eq!(code, USAGE, "{args:?}: {err}");
         assert!(err.contains(fragment), "{args:?}: {err}");
     }
+    let (code, _, err) = plimsoll(&folder, &["find", &lost, "--slo", "p99<1s"]);
+    assert_eq!(code, 255, "as for every command: {err}");
+    assert!(err.contains("lost.js"), "{err}");
 }
 
 #[test]

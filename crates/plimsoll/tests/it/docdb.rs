@@ -98,7 +98,7 @@ fn repository() -> PathBuf {
 }
 
 fn drivers() -> PathBuf {
-    repository().join("crates/plimsoll-docdb/tests/drivers")
+    repository().join("docdb/tests/drivers")
 }
 
 /// Runs a suite; on failure shows what failed, and only that.

@@ -111,7 +111,7 @@ impl Said {
         } = &self.limit;
         let mut line = format!("{mark} {}{twin}: {cause:?}, {confidence:?}", self.name);
         for evidence in &self.limit.evidence {
-            let _infallible = write!(line, "\n      [{}] {}", evidence.signal, evidence.text);
+            let _infallible = write!(line, "\n      [{:?}] {}", evidence.signal, evidence.text);
         }
         if !self.is_right() {
             for level in &self.levels {

@@ -6,6 +6,7 @@ mod bad_input;
 mod compare;
 mod docdb;
 mod fixtures;
+mod flags;
 mod http2;
 mod lab;
 mod mutual_tls;

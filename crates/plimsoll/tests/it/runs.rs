@@ -1,8 +1,10 @@
 //! Runs over real sockets: verdicts, formats, interruption.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use plimsoll_core::record::Record;
+use plimsoll_core::record::{EventKind, Record};
 
 use crate::support::{Folder, Service, command, finished, plimsoll};
 
@@ -46,6 +48,47 @@ fn objectives_decide_the_exit_code() {
             "what was not measured is absent"
         );
     }
+}
+
+/// Answers 202 to everything, until the test ends.
+fn accepting() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let answer_all = |mut client: TcpStream| {
+        let mut head = [0; 4096];
+        // A head comes in one piece here: requests are short and wait for their answer.
+        while client.read(&mut head).is_ok_and(|count| count > 0) {
+            let answer = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n";
+            if client.write_all(answer).is_err() {
+                break;
+            }
+        }
+    };
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            std::thread::spawn(move || answer_all(client));
+        }
+    });
+    url
+}
+
+#[test]
+fn work_that_is_taken_in_within_the_bound_meets_the_objective_and_is_no_goodput() {
+    let folder = Folder::new();
+    let url = accepting();
+    let asked = ["-c", "2", "-n", "1000", "--slo", "p90<2s,errors<10%"];
+    let args = [&["run", &url], &asked[..], &["--format", "json", "--quiet"]].concat();
+    let (code, stdout, stderr) = plimsoll(&folder, &args);
+    let summary: serde_json::Value = serde_json::from_str(&stdout).expect("one document");
+    assert_eq!(
+        (code, summary["verdict"].as_str()),
+        (0, Some("pass")),
+        "{stderr}{stdout}"
+    );
+    assert_eq!(summary["outcomes"]["accepted"], 1000, "{stdout}");
+    assert_eq!(summary["goodput_per_s"].as_f64(), Some(0.0), "{stdout}");
+    let gates = summary["gates"].as_array().unwrap();
+    assert!(gates.iter().any(|gate| gate["number"] == 11), "{stdout}");
 }
 
 #[test]
@@ -121,7 +164,7 @@ fn an_interruption_leaves_a_valid_record_and_a_summary() {
         record
             .events
             .iter()
-            .any(|event| event.event == "interrupted")
+            .any(|event| event.what == EventKind::Interrupted)
     );
     assert!(record.verdict.is_some());
     assert!(record.judged_tally(0).ok() >= 500);

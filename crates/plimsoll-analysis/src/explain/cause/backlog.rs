@@ -1,12 +1,12 @@
 //! Memory and disk: what a processor's idleness hides.
 
 use plimsoll_core::record::ThreadState;
-use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::Cause;
+use plimsoll_core::units::{percent, three_digits};
+use plimsoll_core::verdict::{Cause, Signal};
 
-use super::percent;
-use crate::explain::case::{Case, Finding, Tier};
-use crate::explain::gauges::Gauge;
+use crate::explain::case::{Case, Tier};
+use crate::explain::finding::Finding;
+use crate::facts::gauges::Gauge;
 
 /// Collecting for this share of the time is more than any service needs.
 const GC_SHARE: f64 = 0.25;
@@ -16,11 +16,11 @@ const FSYNC_SHARE: f64 = 0.75;
 
 /// D.3 4g.
 pub(super) fn memory(case: &Case, tier: &Tier) -> Option<Finding> {
-    let mut finding = Finding::of(Cause::Memory, tier);
+    let mut finding = Finding::new(Cause::Memory, tier);
     let gc = tier.gauges.value(Gauge::GcSeconds);
     if let Some(share) = gc.filter(|share| *share >= GC_SHARE) {
         finding.signal(
-            "collector",
+            Signal::Collector,
             format!("garbage collection takes {} of the time", percent(share)),
         );
         let per_answer = share / case.saturation.peak.max(1.0);
@@ -29,7 +29,7 @@ pub(super) fn memory(case: &Case, tier: &Tier) -> Option<Finding> {
         // While the world stands still the working threads do not run: they take turns.
         if thread.is_some_and(|t| t.demand() < 0.95) && (0.8..1.2).contains(&turns) {
             finding.signal(
-                "turns",
+                Signal::Turns,
                 format!(
                     "threads take turns: {} cores in all, none above {}",
                     three_digits(turns),
@@ -45,28 +45,28 @@ pub(super) fn memory(case: &Case, tier: &Tier) -> Option<Finding> {
     let rises = faults >= 20.0 && faults >= 2.0 * tier.low.major_faults_per_s;
     if presses && rises {
         let text = format!("memory pressure {} of the time", percent(high.psi_memory));
-        finding.signal("pressure", text);
+        finding.signal(Signal::Pressure, text);
         let text = format!("{} major faults per second", three_digits(faults));
-        finding.signal("faults", text);
+        finding.signal(Signal::Faults, text);
     }
     if finding.evidence.is_empty() {
         return None;
     }
     if let Some(share) = tier.high.memory_share.filter(|share| *share >= 0.95) {
         let text = format!("{} of the group's memory bound in use", percent(share));
-        finding.signal("bound", text);
+        finding.signal(Signal::Bound, text);
     }
     Some(finding)
 }
 
 /// D.3 4f.
 pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
-    let mut finding = Finding::of(Cause::Disk, tier);
+    let mut finding = Finding::new(Cause::Disk, tier);
     let waiting = tier.high.state(ThreadState::Disk);
     let waits = waiting >= DISK_THREADS && waiting >= 1.3 * tier.low.state(ThreadState::Disk);
     if waits && tier.high.has_idle_processor() {
         finding.signal(
-            "disk state",
+            Signal::DiskState,
             format!(
                 "{} threads wait for the disk at any time ({} at low load)",
                 three_digits(waiting),
@@ -77,7 +77,7 @@ pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
     let fsync = tier.gauges.value(Gauge::FsyncSeconds);
     if let Some(share) = fsync.filter(|share| *share >= FSYNC_SHARE) {
         let text = format!("fsync takes {} of the time", percent(share));
-        finding.signal("fsync", text);
+        finding.signal(Signal::Fsync, text);
     }
     if finding.evidence.is_empty() {
         return None;
@@ -85,7 +85,7 @@ pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
     let (high, low) = (case.host_high.psi_io, case.host_low.psi_io);
     if high >= 0.2 && high >= 1.3 * low {
         finding.signal(
-            "pressure",
+            Signal::Pressure,
             format!(
                 "disk pressure {} of the time ({} at low load)",
                 percent(high),
@@ -95,7 +95,7 @@ pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
     }
     if let Some(written) = tier.high.written_per_answer.filter(|bytes| *bytes >= 1.0) {
         let text = format!("{} bytes written per answer", three_digits(written));
-        finding.signal("writes", text);
+        finding.signal(Signal::Writes, text);
     }
     Some(finding)
 }

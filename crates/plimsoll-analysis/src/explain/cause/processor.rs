@@ -1,21 +1,19 @@
 //! Processors: one thread that is full, a quota, or all cores; and an event loop that falls behind.
 
 use plimsoll_core::Nanos;
-use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::Cause;
+use plimsoll_core::statistics::ratio;
+use plimsoll_core::units::{percent, three_digits};
+use plimsoll_core::verdict::{Cause, Signal};
 
-use super::percent;
-use crate::explain::case::{Case, Finding, Tier};
-use crate::explain::gauges::Gauge;
-use crate::explain::level::{Level, ratio};
-use crate::explain::tick::{FULL, ThreadFacts, Tick, TierFacts, TierTick};
+use crate::explain::case::{Case, Tier};
+use crate::explain::finding::Finding;
+use crate::facts::gauges::Gauge;
+use crate::facts::tick::{FULL, TierFacts};
 
 /// Of that at least this much must be running: else neighbours take the core.
 const FULL_RUNNING: f64 = 0.8;
 /// Threads beside the full one; helpers such as a compiler or collector may work a little.
 const OTHERS_IDLE: f64 = 0.3;
-/// Share of a process' time from which one thread is all of it; medians of the two are compared, hence the room.
-const ALONE: f64 = 0.85;
 /// The ceiling that the demand below saturation predicts must meet the measured peak this closely.
 const CEILING_TOLERANCE: f64 = 0.2;
 
@@ -26,14 +24,14 @@ pub(super) fn thread(case: &Case, tier: &Tier) -> Option<Finding> {
     if !full || thread.next >= OTHERS_IDLE * thread.demand() || is_throttled(tier) {
         return None;
     }
-    let mut finding = Finding::of(Cause::PinnedThread, tier);
+    let mut finding = Finding::new(Cause::PinnedThread, tier);
     let siblings = if thread.elsewhere >= FULL_RUNNING {
         "the tier's other processes have a full thread each"
     } else {
         "no other thread does much"
     };
     finding.signal(
-        "thread",
+        Signal::Thread,
         format!(
             "thread {} {} busy ({} running, {} waiting{}); {siblings} (next {})",
             thread.thread,
@@ -44,7 +42,7 @@ pub(super) fn thread(case: &Case, tier: &Tier) -> Option<Finding> {
             percent(thread.next.max(thread.elsewhere)),
         ),
     );
-    let demand = thread_demand(case, tier, thread);
+    let demand = case.thread_demand(tier, thread);
     add_ceiling(case, &mut finding, demand, 1.0, "of one core per request");
     if finding.ceiling.is_some() && thread.elsewhere >= FULL_RUNNING {
         // Several full processes share the load: one thread's demand is not the tier's ceiling.
@@ -63,18 +61,6 @@ fn taken(stolen: f64) -> String {
     format!(", {} taken by the hypervisor", percent(stolen))
 }
 
-/// Seconds of one thread per answer.
-fn thread_demand(case: &Case, tier: &Tier, thread: &ThreadFacts) -> Option<f64> {
-    let busy = |tick: &Tick| {
-        let at = tick.tiers.get(tier.name.as_str())?;
-        let process = at.processes.iter().find(|p| p.pid == thread.pid)?;
-        // By name: a record keeps no thread number in its summary, and a pool's threads share one.
-        let same = process.threads.iter().filter(|t| t.name == thread.thread);
-        same.map(|t| t.run_ns.as_secs_f64()).reduce(f64::max)
-    };
-    case.demand(&busy)
-}
-
 /// `capacity ÷ demand` as a signal of its own: it comes from the levels below saturation.
 fn add_ceiling(case: &Case, finding: &mut Finding, demand: Option<f64>, capacity: f64, unit: &str) {
     let Some(demand) = demand else { return };
@@ -83,7 +69,7 @@ fn add_ceiling(case: &Case, finding: &mut Finding, demand: Option<f64>, capacity
     if (ratio(peak, ceiling) - 1.0).abs() <= CEILING_TOLERANCE {
         finding.ceiling = Some(ceiling);
         finding.signal(
-            "demand",
+            Signal::Demand,
             format!(
                 "{} {unit} below saturation → ceiling {}/s; measured peak {}/s",
                 Nanos::from_secs_f64(demand),
@@ -100,7 +86,7 @@ fn add_spare_cores(case: &Case, finding: &mut Finding) {
     let spare = host.cores - host.busy;
     if host.cores > 0.0 && spare >= 0.2 {
         finding.signal(
-            "thread",
+            Signal::Thread,
             format!("{} of {} cores idle", three_digits(spare), host.cores),
         );
     }
@@ -128,7 +114,7 @@ fn overload(case: &Case, tier: &Tier, finding: &mut Finding) {
     });
     if let Some(lag) = lags {
         finding.signal(
-            "loop lag",
+            Signal::LoopLag,
             format!(
                 "event-loop lag {} against {} per request without load",
                 Nanos::from_secs_f64(lag),
@@ -137,7 +123,7 @@ fn overload(case: &Case, tier: &Tier, finding: &mut Finding) {
         );
     } else if let Some(unread) = unread {
         finding.signal(
-            "intake",
+            Signal::Intake,
             format!(
                 "everything is taken in at once and waits inside: {} in flight, {} connections \
                  with unread bytes",
@@ -150,7 +136,7 @@ fn overload(case: &Case, tier: &Tier, finding: &mut Finding) {
     }
     finding.cause = Cause::EventLoop;
     finding.signal(
-        "goodput",
+        Signal::Goodput,
         format!(
             "goodput falls to {}/s under overload, {} below the peak of {}/s, while the thread \
              stays busy",
@@ -172,9 +158,9 @@ pub(super) fn quota(case: &Case, tier: &Tier) -> Option<Finding> {
     if used < 0.8 || tier.high.throttled < 0.2 {
         return None;
     }
-    let mut finding = Finding::of(Cause::CpuQuota, tier);
+    let mut finding = Finding::new(Cause::CpuQuota, tier);
     finding.signal(
-        "processor time",
+        Signal::ProcessorTime,
         format!(
             "{} cores used of a quota of {} ({})",
             three_digits(tier.high.run),
@@ -182,9 +168,9 @@ pub(super) fn quota(case: &Case, tier: &Tier) -> Option<Finding> {
             percent(used)
         ),
     );
-    if let Some(thread) = tier.high.thread.as_ref().filter(|t| is_alone(t, tier)) {
+    if let Some(thread) = tier.high.thread.as_ref().filter(|t| tier.works_alone(t)) {
         finding.signal(
-            "processor time",
+            Signal::ProcessorTime,
             format!(
                 "nearly all of it by one thread, {}: more than one core would not help it",
                 thread.thread
@@ -192,14 +178,14 @@ pub(super) fn quota(case: &Case, tier: &Tier) -> Option<Finding> {
         );
     }
     finding.signal(
-        "throttling",
+        Signal::Throttling,
         format!(
             "throttled in {} of the quota's periods ({} at low load)",
             percent(tier.high.throttled),
             percent(tier.low.throttled)
         ),
     );
-    let demand = processor_demand(case, tier);
+    let demand = case.processor_demand(tier);
     add_ceiling(
         case,
         &mut finding,
@@ -209,25 +195,6 @@ pub(super) fn quota(case: &Case, tier: &Tier) -> Option<Finding> {
     );
     finding.ceiling = finding.ceiling.or(demand.map(|demand| quota / demand));
     Some(finding)
-}
-
-/// One thread does the tier's work.
-pub(in crate::explain) fn is_alone(thread: &ThreadFacts, tier: &Tier) -> bool {
-    tier.high.run > 0.0 && thread.run >= ALONE * tier.high.run
-}
-
-pub(in crate::explain) fn processor_demand(case: &Case, tier: &Tier) -> Option<f64> {
-    let run = |at: &TierTick| -> f64 {
-        let each = at.processes.iter().map(|process| {
-            let threads = process.threads.iter().map(|t| t.run_ns.as_secs_f64());
-            threads.sum::<f64>() + process.others.run_ns.as_secs_f64()
-        });
-        each.sum()
-    };
-    case.demand(&|tick| {
-        let at = tick.tiers.get(tier.name.as_str())?;
-        (!at.processes.is_empty()).then(|| run(at))
-    })
 }
 
 /// D.3 4c without a quota: all cores that the tier may use are taken.
@@ -249,9 +216,9 @@ pub(super) fn cpu(case: &Case, tier: &Tier) -> Option<Finding> {
     if !own && !robbed {
         return None;
     }
-    let mut finding = Finding::of(Cause::Cpu, tier);
+    let mut finding = Finding::new(Cause::Cpu, tier);
     finding.signal(
-        "processor time",
+        Signal::ProcessorTime,
         format!(
             "all threads together {} of {} cores running, {} waiting{}",
             three_digits(run),
@@ -267,15 +234,15 @@ pub(super) fn cpu(case: &Case, tier: &Tier) -> Option<Finding> {
             "neighbours"
         };
         let text = format!("{neighbours} hold the cores that it may use");
-        finding.signal("processor time", text);
+        finding.signal(Signal::ProcessorTime, text);
     }
     if host_full {
         let text = format!("{} of {} cores busy", three_digits(host.busy), host.cores);
         let text = format!("host: {text}, steal {}", percent(host.steal));
-        finding.signal("processor time", text);
+        finding.signal(Signal::ProcessorTime, text);
     }
     if own {
-        let demand = processor_demand(case, tier);
+        let demand = case.processor_demand(tier);
         add_ceiling(
             case,
             &mut finding,
@@ -287,7 +254,7 @@ pub(super) fn cpu(case: &Case, tier: &Tier) -> Option<Finding> {
     let waited = ratio(tier.high.wait, capacity);
     if own && waited >= 0.15 && tier.high.wait >= 2.0 * tier.low.wait {
         finding.signal(
-            "run queue",
+            Signal::RunQueue,
             format!(
                 "waiting for a core rose from {} to {} cores",
                 three_digits(tier.low.wait),
@@ -296,10 +263,4 @@ pub(super) fn cpu(case: &Case, tier: &Tier) -> Option<Finding> {
         );
     }
     Some(finding)
-}
-
-/// The service's slowest pure time, for advice.
-pub(in crate::explain) fn base_response(case: &Case) -> Option<f64> {
-    let times = case.low().filter_map(Level::served_response);
-    times.map(Nanos::as_secs_f64).reduce(f64::min)
 }

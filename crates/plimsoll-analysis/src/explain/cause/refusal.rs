@@ -2,21 +2,15 @@
 
 use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
-use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::Cause;
+use plimsoll_core::statistics::{carrying_share, median, ratio};
+use plimsoll_core::units::{percent, three_digits};
+use plimsoll_core::verdict::{Cause, Signal};
 
-use super::percent;
-use crate::explain::case::{Case, Finding, Tier};
-use crate::explain::level::{Level, WindowFacts, ratio};
+use crate::explain::case::{Case, Tier};
+use crate::explain::finding::Finding;
 use crate::explain::saturation::Sign;
-use crate::explain::tick::{TierFacts, median};
-
-pub(in crate::explain) const NO_ANSWER: [Outcome; 4] = [
-    Outcome::Eof,
-    Outcome::Reset,
-    Outcome::Refused,
-    Outcome::ConnectTimeout,
-];
+use crate::facts::level::{Level, NO_ANSWER, WindowFacts};
+use crate::facts::tick::TierFacts;
 
 /// A configured refusal: answers at once, at a rate that does not move, from an idle service.
 pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
@@ -44,9 +38,9 @@ pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
     if !at_once || !still_fast || busy {
         return None;
     }
-    let mut finding = Finding::of(Cause::Rule, tier);
+    let mut finding = Finding::new(Cause::Rule, tier);
     finding.signal(
-        "refusals",
+        Signal::Refusals,
         format!(
             "{} of attempts refused with 429 or 503 within {}",
             percent(most.share(&[Outcome::Shed])),
@@ -60,7 +54,7 @@ pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
         .filter(|ok| (ratio(**ok, middle) - 1.0).abs() <= 0.15);
     if passed.len() >= 2 && steady.count() * 4 >= passed.len() * 3 {
         finding.signal(
-            "constant rate",
+            Signal::ConstantRate,
             format!("{}/s pass whatever is offered", three_digits(middle)),
         );
         finding.ceiling = Some(middle);
@@ -71,10 +65,10 @@ pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
             Nanos::from_secs_f64(now),
             Nanos::from_secs_f64(base)
         );
-        finding.signal("no queue", text);
+        finding.signal(Signal::NoQueue, text);
     }
     if there.ticks > 0 {
-        finding.signal("idle", idle_line(&there));
+        finding.signal(Signal::Idle, idle_line(&there));
     }
     Some(finding)
 }
@@ -88,15 +82,11 @@ fn idle_line(facts: &TierFacts) -> String {
     )
 }
 
-fn unanswered(window: &WindowFacts) -> u64 {
-    window.unanswered
-}
-
 /// D.3 4a: attempts end without an answer while the processor is idle, or not full where all declared slots are taken.
 pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     // Clients whose request fails at once ask again at once, and that fills a processor: what counts is how the
     // tier was when it began.
-    let onset = case.at_onset(tier, unanswered);
+    let onset = case.at_onset(tier, WindowFacts::unanswered);
     let there = onset.as_ref().unwrap_or(&tier.high);
     // A process that died takes its connections with it.
     if case.has_ended(tier) {
@@ -112,7 +102,7 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     if is_filled {
         return None;
     }
-    let mut finding = Finding::of(Cause::ConnectionSlots, tier);
+    let mut finding = Finding::new(Cause::ConnectionSlots, tier);
     let worst = case
         .high()
         .max_by(|a, b| a.share(&NO_ANSWER).total_cmp(&b.share(&NO_ANSWER)))?;
@@ -120,7 +110,7 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     let low = median(case.low().map(|level| level.share(&NO_ANSWER)).collect()).unwrap_or(0.0);
     if share >= 0.01 && low < 0.2 * share && share >= 0.4 * worst.failed_share() {
         finding.signal(
-            "no answer",
+            Signal::NoAnswer,
             format!(
                 "{} of attempts end without an answer ({})",
                 percent(share),
@@ -135,7 +125,7 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
                 "{} of logged requests never reached the upstream",
                 percent(unreached)
             );
-            finding.signal("upstream not reached", text);
+            finding.signal(Signal::UpstreamNotReached, text);
         }
     }
     if finding.evidence.is_empty() {
@@ -143,7 +133,7 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     }
     plateau(case, there, &mut finding);
     if let Some(text) = met {
-        finding.signal("declared slots", text);
+        finding.signal(Signal::DeclaredSlots, text);
     }
     still_fast(case, worst, &mut finding);
     accepting(case, tier, &mut finding);
@@ -154,14 +144,14 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
 fn accepting(case: &Case, tier: &Tier, finding: &mut Finding) {
     if let Some(share) = tier.high.files_share.filter(|share| *share >= 0.95) {
         let text = format!("{} of the descriptor limit in use", percent(share));
-        finding.signal("descriptors", text);
+        finding.signal(Signal::Descriptors, text);
     }
     if tier.high.accept_full >= 0.3 {
         let text = format!(
             "the accept queue is full in {} of samples",
             percent(tier.high.accept_full)
         );
-        finding.signal("accept queue", text);
+        finding.signal(Signal::AcceptQueue, text);
     }
     let (high, low) = (case.host_high.drops_per_s, case.host_low.drops_per_s);
     if high >= 1.0 && high >= 3.0 * low {
@@ -169,7 +159,7 @@ fn accepting(case: &Case, tier: &Tier, finding: &mut Finding) {
             "the listener drops {} connections per second",
             three_digits(high)
         );
-        finding.signal("listener drops", text);
+        finding.signal(Signal::ListenerDrops, text);
     }
 }
 
@@ -183,7 +173,7 @@ fn still_fast(case: &Case, worst: &Level, finding: &mut Finding) {
             "what is answered is as fast as ever: {now}, {} at low load",
             Nanos::from_secs_f64(base)
         );
-        finding.signal("no queue", text);
+        finding.signal(Signal::NoQueue, text);
     }
 }
 
@@ -242,7 +232,7 @@ fn plateau(case: &Case, there: &TierFacts, finding: &mut Finding) {
         .count();
     if served.len() >= 2 && near * 4 >= served.len() * 3 && most >= 1.15 * least && middle >= 4.0 {
         finding.signal(
-            "plateau",
+            Signal::Plateau,
             format!(
                 "{} requests in service at {} as at {} {per}; {} ({})",
                 three_digits(middle),
@@ -270,19 +260,8 @@ pub(super) fn stalls(case: &Case, tier: &Tier) -> Option<Finding> {
     }
     let windows: Vec<_> = case.high().flat_map(|level| &level.windows).collect();
     let bad: u64 = windows.iter().map(|window| window.bad).sum();
-    let mut counts: Vec<u64> = windows.iter().map(|window| window.bad).collect();
-    counts.sort_unstable_by(|a, b| b.cmp(a));
-    // The smallest share of seconds that carries four fifths of what was bad.
-    let mut carried = 0;
-    let seconds = counts
-        .iter()
-        .take_while(|count| {
-            let before = carried;
-            carried += **count;
-            before * 5 < bad * 4
-        })
-        .count();
-    let share = ratio(seconds as f64, windows.len() as f64);
+    let counts: Vec<u64> = windows.iter().map(|window| window.bad).collect();
+    let share = carrying_share(&counts);
     let calm: Vec<f64> = windows
         .iter()
         .filter(|window| window.bad == 0)
@@ -298,9 +277,9 @@ pub(super) fn stalls(case: &Case, tier: &Tier) -> Option<Finding> {
     if bad < 20 || !bursty {
         return None;
     }
-    let mut finding = Finding::of(Cause::Stalls, tier);
+    let mut finding = Finding::new(Cause::Stalls, tier);
     finding.signal(
-        "bursts",
+        Signal::Bursts,
         format!(
             "four fifths of the late attempts fall into {} of the seconds; the longest there takes \
              {}, the median elsewhere {}",
@@ -317,10 +296,10 @@ pub(super) fn stalls(case: &Case, tier: &Tier) -> Option<Finding> {
         .all(|level| level.served >= 0.93 * level.offered);
     if spikes.count() * 2 >= bursts.len() && kept_up {
         let text = "throughput follows the arrivals; in-flight leaps and falls back".to_owned();
-        finding.signal("bursts", text);
+        finding.signal(Signal::Bursts, text);
     }
     if tier.high.ticks > 0 && tier.high.has_idle_processor() {
-        finding.signal("idle", idle_line(&tier.high));
+        finding.signal(Signal::Idle, idle_line(&tier.high));
     }
     Some(finding)
 }

@@ -2,33 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::ThreadState;
-use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::Cause;
+use plimsoll_core::statistics::ratio;
+use plimsoll_core::units::{percent, three_digits};
+use plimsoll_core::verdict::{Cause, Signal};
 use plimsoll_core::{Histogram, Nanos};
 
-use super::percent;
-use crate::explain::case::{Case, Finding, Tier};
-use crate::explain::gauges::{Gauge, Gauges, gauges};
-use crate::explain::level::{Level, WindowFacts, ratio};
-
-/// How a wait ends that took too long.
-pub(in crate::explain) const GIVEN_UP: [Outcome; 2] = [Outcome::Shed, Outcome::Http5xx];
+use crate::explain::case::{Case, Tier};
+use crate::explain::finding::Finding;
+use crate::facts::gauges::{Gauge, Gauges, gauges};
+use crate::facts::level::{GIVEN_UP, Level, WindowFacts};
 
 /// Seconds; nobody fails a request so late without having waited.
 const LEAST_WAIT: f64 = 0.05;
-
-pub(in crate::explain) fn given_up(window: &WindowFacts) -> u64 {
-    window.given_up
-}
 
 /// D.3 4d: every connection of the pool taken, somebody waiting, and nobody behind it busy.
 pub(super) fn pool(case: &Case, tier: &Tier) -> Option<Finding> {
     if busy_behind(case, tier) || (tier.is_filled() && !began_with_the_pool(case, tier)) {
         return None;
     }
-    let mut finding = Finding::of(Cause::Pool, tier);
+    let mut finding = Finding::new(Cause::Pool, tier);
     let gauges = &tier.gauges;
     let size = gauges.value(Gauge::PoolMax);
     if is_full(gauges) {
@@ -50,7 +43,7 @@ pub(super) fn pool(case: &Case, tier: &Tier) -> Option<Finding> {
     let flat = flat_outgoing(tier).filter(|_| is_entry);
     if let Some((port, count)) = flat {
         finding.signal(
-            "connections",
+            Signal::Connections,
             format!("{count:.0} connections to port {port}, no more under any load"),
         );
     }
@@ -70,10 +63,10 @@ fn is_full(gauges: &Gauges) -> bool {
 
 /// The pool was full, and the processor was not, when the first requests failed; and they failed after a wait.
 fn began_with_the_pool(case: &Case, tier: &Tier) -> bool {
-    let Some(there) = case.at_onset(tier, given_up) else {
+    let Some(there) = case.at_onset(tier, WindowFacts::given_up) else {
         return false;
     };
-    let ticks = case.onset(given_up).unwrap_or_default();
+    let ticks = case.onset(WindowFacts::given_up).unwrap_or_default();
     let then = gauges(&ticks, &tier.name);
     let fastest = waits(case).quantile(0.1).unwrap_or_default();
     let base = case.base_service().unwrap_or(0.0);
@@ -85,7 +78,7 @@ fn add_gauges(case: &Case, tier: &Tier, finding: &mut Finding) {
     let gauges = &tier.gauges;
     let shown = |gauge| three_digits(gauges.value(gauge).unwrap_or(0.0));
     finding.signal(
-        "pool gauges",
+        Signal::PoolGauges,
         format!(
             "pool in use {} of {} in {} of samples, {} waiting",
             shown(Gauge::PoolInUse),
@@ -94,9 +87,9 @@ fn add_gauges(case: &Case, tier: &Tier, finding: &mut Finding) {
             shown(Gauge::PoolWaiters),
         ),
     );
-    if let Some(there) = case.at_onset(tier, given_up) {
+    if let Some(there) = case.at_onset(tier, WindowFacts::given_up) {
         finding.signal(
-            "pool gauges",
+            Signal::PoolGauges,
             format!(
                 "when the first requests failed {} of its processor was in use, {} later",
                 percent(there.cpu_share().max(there.busiest())),
@@ -117,7 +110,7 @@ fn add_pool_ceiling(case: &Case, tier: &Tier, size: Option<f64>, finding: &mut F
     if ceiling > 0.0 && (case.saturation.peak / ceiling - 1.0).abs() <= 0.2 {
         finding.ceiling = Some(ceiling);
         finding.signal(
-            "little",
+            Signal::Little,
             format!(
                 "{}{size:.0} ÷ {} per request = {}/s; measured peak {}/s",
                 if instances > 1 {
@@ -154,7 +147,7 @@ fn add_wait_timeout(case: &Case, finding: &mut Finding) {
             "failures end together at {} with an answer of the service's own",
             Nanos::from_secs_f64(middle)
         );
-        finding.signal("wait timeout", text);
+        finding.signal(Signal::WaitTimeout, text);
     }
 }
 
@@ -166,7 +159,7 @@ fn add_idle_behind(case: &Case, tier: &Tier, finding: &mut Finding) {
         let thread = tier.high.busiest();
         let busy = thread.max(tier.high.cpu_share());
         finding.signal(
-            "idle behind",
+            Signal::IdleBehind,
             format!("{} behind it is {} busy", tier.name, percent(busy)),
         );
     }
@@ -201,7 +194,7 @@ pub(super) fn behind(case: &Case, entry: &Tier, mut finding: Finding) -> Finding
     if entry.high.ticks > 0 && entry.high.has_idle_processor() {
         let thread = entry.high.busiest();
         finding.signal(
-            "idle before",
+            Signal::IdleBefore,
             format!("{} in front of it is {} busy", entry.name, percent(thread)),
         );
     }
@@ -216,7 +209,7 @@ pub(super) fn behind(case: &Case, entry: &Tier, mut finding: Finding) -> Finding
             let (port, rises) = outgoing_growth(case, entry).unwrap_or((0, 0.0));
             if rises >= 1.5 {
                 let text = format!("connections to port {port} rose {}×", three_digits(rises));
-                finding.signal("connections", text);
+                finding.signal(Signal::Connections, text);
             }
         }
     }
@@ -236,7 +229,7 @@ fn add_share_of_upstream(entry: &Tier, finding: &mut Finding) {
             "{} of the growth in time per request lies behind the proxy",
             percent((upstream / all).min(1.0))
         );
-        finding.signal("proxy log", text);
+        finding.signal(Signal::ProxyLog, text);
     }
 }
 
@@ -258,10 +251,10 @@ pub(super) fn downstream(case: &Case, tier: &Tier) -> Option<Finding> {
     if rises < 2.0 || observed(port) {
         return None;
     }
-    let mut finding = Finding::of(Cause::Downstream, tier);
+    let mut finding = Finding::new(Cause::Downstream, tier);
     finding.process = None;
     finding.signal(
-        "connections",
+        Signal::Connections,
         format!(
             "connections to port {port} rose {}× with the requests in flight",
             three_digits(rises)
@@ -282,7 +275,7 @@ pub(super) fn lock(case: &Case, tier: &Tier) -> Option<Finding> {
     if !idle || disk >= 0.3 || calls_out || busy_behind(case, tier) {
         return None;
     }
-    let mut finding = Finding::of(Cause::Lock, tier);
+    let mut finding = Finding::new(Cause::Lock, tier);
     let (high, low) = (
         tier.high.state(ThreadState::Futex),
         tier.low.state(ThreadState::Futex),
@@ -290,7 +283,7 @@ pub(super) fn lock(case: &Case, tier: &Tier) -> Option<Finding> {
     // Idle workers of a pool wait at the same place, but fewer of them under load.
     if high >= 3.0 && high >= 1.5 * low + 1.0 {
         finding.signal(
-            "futex",
+            Signal::Futex,
             format!(
                 "{} threads wait for a lock at any time, {} at low load",
                 three_digits(high),
@@ -301,7 +294,7 @@ pub(super) fn lock(case: &Case, tier: &Tier) -> Option<Finding> {
     let switches = tier.high.switches.zip(tier.low.switches);
     if let Some((high, low)) = switches.filter(|(high, low)| *high >= 1.3 * low && *low > 0.0) {
         finding.signal(
-            "switches",
+            Signal::Switches,
             format!(
                 "{} voluntary switches per request, {} at low load",
                 three_digits(high),
@@ -334,7 +327,7 @@ fn add_flat(case: &Case, finding: &mut Finding) {
     if served.len() >= 2 && most >= 1.5 * fewest && fastest <= 1.2 * slowest {
         finding.ceiling = Some(case.saturation.peak);
         finding.signal(
-            "flat",
+            Signal::Flat,
             format!(
                 "{} to {}/s with {} to {} in flight, and processors idle",
                 three_digits(slowest),

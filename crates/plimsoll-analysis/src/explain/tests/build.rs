@@ -1,16 +1,15 @@
 //! Writes the record of a search against a service described by a few functions of its load.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 
 use plimsoll_core::outcome::Outcome;
-use plimsoll_core::plan::{Load, Plan, Request};
 use plimsoll_core::record::{
     Header, HostSample, LevelStart, Line, ListenerSample, Machine, Observation, ProcessSample,
     Record, SCHEMA, Seen, ThreadSample, ThreadState,
 };
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Phase, Step, StepLoad};
+use plimsoll_core::test::{Generator, How, Request, Test};
 use plimsoll_core::verdict::{LevelResult, LevelState};
 use plimsoll_core::{Nanos, Objectives, Tally, Window};
 
@@ -300,24 +299,13 @@ fn header(service: &Service) -> Header {
     };
     Header {
         schema: SCHEMA.to_owned(),
-        command: "find".to_owned(),
-        plan: Plan {
-            request: Request {
-                method: "GET".to_owned(),
-                url: "http://127.0.0.1:80/".to_owned(),
-                headers: Vec::new(),
-                body: Vec::new(),
+        test: Test {
+            what: Request::get("http://127.0.0.1:80/").into(),
+            how: How::search(Objectives::parse(slo).unwrap()),
+            generator: Generator {
+                timeout: Nanos::from_secs(1),
+                ..Generator::default()
             },
-            load: Load::Search,
-            until: None,
-            connections_max: NonZeroU32::MIN,
-            workers: NonZeroU32::MIN,
-            timeout_ns: Nanos::from_secs(1),
-            keepalive: true,
-            streams_per_connection: None,
-            insecure: false,
-            objectives: Some(Objectives::parse(slo).unwrap()),
-            seed: 1,
         },
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         machine: Machine::default(),
@@ -325,6 +313,5 @@ fn header(service: &Service) -> Header {
         title: "synthetic".to_owned(),
         note: String::new(),
         lab: None,
-        script: None,
     }
 }

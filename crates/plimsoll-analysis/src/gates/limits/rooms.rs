@@ -7,7 +7,7 @@ use plimsoll_core::record::{MetricsSample, Seen};
 
 use super::super::Case;
 use super::NEAR;
-use crate::explain::gauges::{Gauge, recognise};
+use crate::facts::gauges::{Gauge, recognise};
 
 /// What there is to say, tier by tier.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ struct Peak {
     limit: f64,
 }
 
-pub(super) fn of(case: Case<'_>) -> Rooms {
+pub(super) fn nearly_full(case: Case<'_>) -> Rooms {
     let mut rooms = Rooms::default();
     let setup = case.record.header.lab.iter().flat_map(|lab| &lab.tiers);
     let mut fullest: BTreeMap<(&str, &str), Option<Peak>> = BTreeMap::new();
@@ -106,8 +106,12 @@ fn peak(case: Case<'_>, instance: &str, held: Measure, outside: Measure) -> Opti
     most
 }
 
-fn sum(sample: &MetricsSample, of: Measure) -> Option<f64> {
-    let mut found = sample.values.iter().filter(|(name, _)| of(name)).peekable();
+fn sum(sample: &MetricsSample, measures: Measure) -> Option<f64> {
+    let mut found = sample
+        .values
+        .iter()
+        .filter(|(name, _)| measures(name))
+        .peekable();
     found.peek()?;
     Some(found.map(|(_, value)| value).sum())
 }

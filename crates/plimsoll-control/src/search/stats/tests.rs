@@ -30,26 +30,18 @@ fn students_t_goes_down_to_the_normal_quantile() {
 }
 
 #[test]
-fn trend_of_a_line_and_of_nothing() {
-    let (slope, t) = trend(&[1.0, 3.0, 5.0, 7.0, 9.0]).unwrap();
-    assert!((slope - 2.0).abs() < 1e-12 && t > 1e6);
-    let (slope, t) = trend(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0]).unwrap();
-    assert!(slope.abs() < 0.01 && t.abs() < 1.0);
-    assert_eq!(trend(&[1.0, 2.0]), None);
-}
-
-#[test]
 fn bursts_are_told_from_noise() {
     let even = [1, 0, 2, 1, 1, 0, 1, 2, 1, 1];
-    assert!(variance_to_mean(&even) < 1.0 && carrying_share(&even) > 0.5);
+    assert!(variance_to_mean(&even) < 1.0);
     let burst = [0, 0, 0, 50, 0, 0, 0, 0, 0, 0];
-    assert!(variance_to_mean(&burst) > 20.0);
-    assert!((carrying_share(&burst) - 0.1).abs() < 1e-12);
+    assert!((variance_to_mean(&burst) - 50.0).abs() < 1e-12);
     assert!(variance_to_mean(&[0, 0, 0]) < 1e-12);
 }
 
 #[test]
-fn mean_interval_of_equal_values_is_a_point() {
+fn mean_intervals_by_hand() {
+    let bounds = mean_interval(&[4.0, 5.0, 6.0]).unwrap();
+    assert!((bounds.upper.unwrap() - 7.484).abs() < 1e-3, "{bounds:?}");
     let bounds = mean_interval(&[5.0, 5.0, 5.0]).unwrap();
     assert_eq!(
         (bounds.estimate, bounds.lower, bounds.upper),

@@ -196,7 +196,7 @@ fn a_long_test_is_flat_in_memory() {
         let key = format!("http_req_duration{{name:page {name}}}");
         store.submetric(&key).unwrap();
     }
-    let mut rng = crate::rng::Rng::new(4, 0);
+    let mut rng = plimsoll_base::random::Rng::new(4, 0);
     let mut minute = |store: &mut Store| {
         for index in 0..120_000 {
             let name = format!("page {}", index % 50);

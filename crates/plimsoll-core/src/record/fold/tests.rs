@@ -3,41 +3,28 @@
 use std::num::NonZeroU32;
 
 use super::*;
-use crate::plan::{Load, Plan, Request};
-use crate::record::{AbsentSample, Header, LevelStart, Line, Machine, SCHEMA, Writer};
-use crate::step::{Step, StepLoad};
+use crate::record::{AbsentSample, Header, LevelStart, Line, Machine, Record, SCHEMA, Writer};
+use crate::step::{Phase, Step, StepLoad};
+use crate::test::{Generator, How, Load, Request, Test};
 use crate::{Nanos, Outcome, Tally};
 
 fn record(phase: Phase) -> Record {
-    let plan = Plan {
-        request: Request {
-            method: "GET".into(),
-            url: "http://127.0.0.1:1/".into(),
-            headers: vec![],
-            body: vec![],
-        },
-        load: Load::Search,
-        until: None,
-        connections_max: NonZeroU32::MIN,
-        workers: NonZeroU32::MIN,
-        timeout_ns: Nanos::from_secs(1),
-        keepalive: true,
-        streams_per_connection: None,
-        insecure: false,
-        objectives: None,
-        seed: 1,
+    let test = Test {
+        what: Request::get("http://127.0.0.1:1/").into(),
+        how: How::endless(Load::Closed {
+            in_flight: NonZeroU32::MIN,
+        }),
+        generator: Generator::default(),
     };
     let header = Header {
         schema: SCHEMA.into(),
-        command: "run".into(),
-        plan,
+        test,
         started_at: String::new(),
         machine: Machine::default(),
         plimsoll_version: String::new(),
         title: String::new(),
         note: String::new(),
         lab: None,
-        script: None,
     };
     let mut record = Record::new(header);
     let load = StepLoad::Closed { in_flight: 1 };
@@ -142,7 +129,7 @@ fn a_long_run_is_bounded_and_its_sums_are_exact() {
 #[test]
 fn a_folded_run_takes_no_more_than_when_it_was_first_folded() {
     let mut folded = record(Phase::Run);
-    let mut random = crate::rng::Rng::new(1, 0);
+    let mut random = plimsoll_base::random::Rng::new(1, 0);
     let mut most = 0;
     for second in 0..3600 {
         let mut tally = Tally::default();

@@ -1,8 +1,6 @@
 //! `--scale`: the load and the limits that are counted in requests made smaller together, so that the shape stays.
 
-use plimsoll_core::units::parse_rate;
-
-use super::super::file::TestSpec;
+use super::super::file::{TestSpec, TierSpec};
 use super::{Merged, Reader};
 use crate::LabError;
 
@@ -30,22 +28,36 @@ impl Reader<'_> {
         }
         self.scale_test(name, &mut variant.test)?;
         for (tier, spec) in &mut variant.tiers {
-            let used = self.limits_used(name, tier, spec)?;
-            let least = spec.limits.get("per_request").copied().unwrap_or(1.0);
-            for (limit, value) in &mut spec.limits {
-                if !COUNTS.contains(&limit.as_str()) {
-                    continue;
-                }
-                let said = format!("{limit} of {tier}");
-                let list = if used.contains(limit) {
-                    *value = (*value * self.scale).round().max(least);
-                    &mut scaled.limits
-                } else {
-                    &mut scaled.kept
-                };
-                if !list.contains(&said) {
-                    list.push(said);
-                }
+            if let Some(stub) = &mut spec.stub {
+                self.scale_limits(name, tier, stub, &mut Scaled::default())?;
+            }
+            self.scale_limits(name, tier, spec, scaled)?;
+        }
+        Ok(())
+    }
+
+    fn scale_limits(
+        &self,
+        variant: &str,
+        tier: &str,
+        spec: &mut TierSpec,
+        scaled: &mut Scaled,
+    ) -> Result<(), LabError> {
+        let used = self.limits_used(variant, tier, spec)?;
+        let least = spec.limits.get("per_request").copied().unwrap_or(1.0);
+        for (limit, value) in &mut spec.limits {
+            if !COUNTS.contains(&limit.as_str()) {
+                continue;
+            }
+            let said = format!("{limit} of {tier}");
+            let list = if used.contains(limit) {
+                *value = (*value * self.scale).round().max(least);
+                &mut scaled.limits
+            } else {
+                &mut scaled.kept
+            };
+            if !list.contains(&said) {
+                list.push(said);
             }
         }
         Ok(())
@@ -65,16 +77,6 @@ impl Reader<'_> {
             stage.target = count(stage.target);
         }
         test.connections = test.connections.map(count);
-        let rate = |key: &str, text: &str| {
-            let rate = parse_rate(text).map_err(|error| self.in_test(variant, key, error))?;
-            Ok::<_, LabError>(format!("{}/s", rate * self.scale))
-        };
-        if let Some(text) = &test.rate {
-            test.rate = Some(rate("rate", text)?);
-        }
-        if let Some((from, to)) = test.ramp.as_deref().and_then(|ramp| ramp.split_once("..")) {
-            test.ramp = Some(format!("{}..{}", rate("ramp", from)?, rate("ramp", to)?));
-        }
         Ok(())
     }
 }

@@ -1,14 +1,15 @@
 //! The test's keys, understood: exactly one kind of load.
 
+use std::num::NonZeroU32;
+
 use plimsoll_core::Nanos;
 use plimsoll_core::nearest::hint;
-use plimsoll_core::units::parse_duration;
+use plimsoll_core::test::{Generator, Http, Request, SearchSettings};
+use plimsoll_core::units::{parse_duration, parse_rate};
 
 use super::super::file::TestSpec;
 use super::super::fill::tiers_in;
-use super::super::{
-    AfterLoad, Arrivals, Load, Request, SHORTEST_SEARCH, Stage, Test, collection, gauge,
-};
+use super::super::{AfterLoad, Arrivals, Load, Stage, Test, collection, gauge};
 use super::{Merged, Reader};
 use crate::LabError;
 
@@ -44,10 +45,10 @@ impl Reader<'_> {
         Ok(Test {
             load: self.load(variant, said)?,
             warm_up: said.warm_up.unwrap_or(DEFAULT_WARM_UP),
-            timeout: said.timeout.clone(),
+            timeout: self.timeout(variant, said)?,
             insecure: said.insecure.unwrap_or(false),
             h2: said.h2,
-            streams: said.streams,
+            streams: said.streams.and_then(NonZeroU32::new),
             cpu,
             seed: said.seed,
             env: said.env.clone(),
@@ -116,11 +117,11 @@ impl Reader<'_> {
 
     fn url_load(&self, variant: &str, said: &TestSpec, url: &str) -> Result<Load, LabError> {
         let wrong = |key: &str, problem: &str| Err(self.in_test(variant, key, problem));
+        let body = said.body.clone().unwrap_or_default();
+        let method = said.method.as_deref().unwrap_or("GET");
         let request = Request {
-            url: url.to_owned(),
-            method: said.method.clone(),
-            headers: said.headers.clone(),
-            body: said.body.clone(),
+            headers: said.headers.clone().into_iter().collect(),
+            ..Request::new(method, url, body.into_bytes())
         };
         if !said.env.is_empty() {
             return wrong("env", "only a script reads it; leave it out");
@@ -160,8 +161,8 @@ impl Reader<'_> {
         }
         let arrivals = match (&said.rate, &said.ramp) {
             (Some(_), Some(_)) => return wrong("ramp", "a test has a rate or a ramp, not both"),
-            (Some(rate), None) => Arrivals::Rate(rate.clone()),
-            (None, Some(ramp)) => Arrivals::Ramp(ramp.clone()),
+            (Some(rate), None) => Arrivals::Rate(self.rate(variant, "rate", rate)?),
+            (None, Some(ramp)) => self.ramp(variant, ramp)?,
             (None, None) => Arrivals::Closed,
         };
         let duration = self.span(
@@ -176,7 +177,7 @@ impl Reader<'_> {
         Ok(Load::Url {
             request,
             arrivals,
-            connections: said.connections,
+            connections: self.connections(variant, said)?,
             duration,
         })
     }
@@ -202,13 +203,13 @@ impl Reader<'_> {
             return Err(self.in_test(variant, "find", problem));
         }
         let within = self.span(variant, "within", said.within.as_deref(), DEFAULT_WITHIN)?;
-        if within < SHORTEST_SEARCH {
+        if within < SearchSettings::SHORTEST {
             let problem = format!("{within} is too short for a search: give it 150s or more");
             return Err(self.in_test(variant, "within", problem));
         }
         Ok(Load::Find {
             request,
-            connections: said.connections,
+            connections: self.connections(variant, said)?,
             within,
         })
     }
@@ -230,7 +231,11 @@ impl Reader<'_> {
                 );
             }
             Some(0) => return wrong("streams", "is zero: give 1 or more"),
-            _ => {}
+            Some(streams) => {
+                Http::streams(streams.into())
+                    .map_err(|error| self.in_test(variant, "streams", error))?;
+            }
+            None => {}
         }
         if said.stages.is_some() && said.h2.is_some() && !url.starts_with("https:") {
             let problem =
@@ -264,6 +269,40 @@ impl Reader<'_> {
             ));
         }
         Ok(stages)
+    }
+
+    fn timeout(&self, variant: &str, said: &TestSpec) -> Result<Option<Nanos>, LabError> {
+        let Some(text) = &said.timeout else {
+            return Ok(None);
+        };
+        let wrong = |error: &dyn std::fmt::Display| self.in_test(variant, "timeout", error);
+        let timeout = parse_duration(text).map_err(|error| wrong(&error))?;
+        let timeout = Generator::timeout(timeout).map_err(|error| wrong(&error))?;
+        Ok(Some(timeout))
+    }
+
+    fn connections(&self, variant: &str, said: &TestSpec) -> Result<Option<NonZeroU32>, LabError> {
+        let connections = said.connections.map(|count| {
+            let problem = "is zero: give 1 or more";
+            NonZeroU32::new(count).ok_or_else(|| self.in_test(variant, "connections", problem))
+        });
+        connections.transpose()
+    }
+
+    fn rate(&self, variant: &str, key: &str, text: &str) -> Result<f64, LabError> {
+        let rate = parse_rate(text).map_err(|error| self.in_test(variant, key, error))?;
+        Ok(rate * self.scale)
+    }
+
+    fn ramp(&self, variant: &str, text: &str) -> Result<Arrivals, LabError> {
+        let Some((from, to)) = text.split_once("..") else {
+            let problem = format!("`{text}` is not FROM..TO, such as 100/s..2000/s");
+            return Err(self.in_test(variant, "ramp", problem));
+        };
+        Ok(Arrivals::Ramp {
+            from: self.rate(variant, "ramp", from)?,
+            to: self.rate(variant, "ramp", to)?,
+        })
     }
 
     fn span(

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 
 use super::{Parameter, Service, Twin, nearest};
 use crate::LabError;

@@ -35,54 +35,46 @@ pub(crate) fn start(context: Context) -> Result<(), LabError> {
     });
     http::serve(context, &[], move |asked| {
         let shop = Arc::clone(&shop);
-        async move {
-            let answered = shop.route(&asked).await;
-            answered.unwrap_or_else(|error| {
-                http::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n"))
-            })
-        }
+        async move { shop.route(&asked).await }
     })
 }
 
 impl Shop {
-    async fn route(&self, asked: &Asked) -> Result<Answer, redb::Error> {
+    async fn route(&self, asked: &Asked) -> Answer {
         match (&asked.method, asked.path.as_str()) {
             (&Method::GET, "/cart") => self.cart(),
             (&Method::POST, "/orders") => self.order(&asked.body).await,
             (&Method::GET, path) => match path.strip_prefix("/items/").map(str::parse) {
                 Some(Ok(id)) => self.page(id).await,
-                _ => Ok(not_found()),
+                _ => not_found(),
             },
-            _ => Ok(not_found()),
+            _ => not_found(),
         }
     }
 
     /// The full path: store, stock service, then the work of the page itself.
-    async fn page(&self, id: u64) -> Result<Answer, redb::Error> {
-        let Some(item) = self.store.item(id)? else {
-            return Ok(not_found());
+    async fn page(&self, id: u64) -> Answer {
+        let Some(item) = self.store.item(id) else {
+            return not_found();
         };
         if let Err(failure) = self.stock.get("/").await {
-            return Ok(http::text(
-                StatusCode::BAD_GATEWAY,
-                format!("stock: {failure}\n"),
-            ));
+            return http::text(StatusCode::BAD_GATEWAY, format!("stock: {failure}\n"));
         }
         self.store.viewed(id);
-        let related: Vec<Value> = self.related(id, &item)?.iter().map(Item::json).collect();
+        let related: Vec<Value> = self.related(id, item).into_iter().map(Item::json).collect();
         let page = json!({ "item": item.json(), "in_stock": true, "related": related });
-        Ok(http::json(StatusCode::OK, page.to_string()))
+        http::json(StatusCode::OK, page.to_string())
     }
 
     /// Compares the item with others from the store for as long as the page's time allows, and
     /// keeps the closest. A time rather than a number keeps the demo's shape on any machine.
-    fn related(&self, id: u64, item: &Item) -> Result<Vec<Item>, redb::Error> {
+    fn related<'s>(&'s self, id: u64, item: &Item) -> Vec<&'s Item> {
         let start = thread_cpu();
-        let mut nearest: Vec<(u64, Item)> = Vec::new();
+        let mut nearest: Vec<(u64, &Item)> = Vec::new();
         let mut next = id + 1;
         while thread_cpu().saturating_sub(start) < self.cpu {
-            for other in self.store.items(next, COMPARED)? {
-                let distance = item.distance(&other);
+            for other in self.store.items(next, COMPARED) {
+                let distance = item.distance(other);
                 let place = nearest.partition_point(|(known, _)| *known <= distance);
                 if place < RELATED {
                     nearest.insert(place, (distance, other));
@@ -91,35 +83,32 @@ impl Shop {
             }
             next += COMPARED;
         }
-        Ok(nearest.into_iter().map(|(_, item)| item).collect())
+        nearest.into_iter().map(|(_, item)| item).collect()
     }
 
-    fn cart(&self) -> Result<Answer, redb::Error> {
-        let items = self.store.items(0, 3)?;
-        let total: u64 = items.iter().map(|item| item.price_cents).sum();
-        let items: Vec<Value> = items.iter().map(Item::json).collect();
+    fn cart(&self) -> Answer {
+        let items = || self.store.items(0, 3);
+        let total: u64 = items().map(|item| item.price_cents).sum();
+        let items: Vec<Value> = items().map(Item::json).collect();
         let cart = json!({ "items": items, "total_cents": total });
-        Ok(http::json(StatusCode::OK, cart.to_string()))
+        http::json(StatusCode::OK, cart.to_string())
     }
 
-    async fn order(&self, body: &[u8]) -> Result<Answer, redb::Error> {
+    async fn order(&self, body: &[u8]) -> Answer {
         let order: Result<Value, _> = serde_json::from_slice(body);
         let number = |key: &str| order.as_ref().ok().and_then(|order| order[key].as_u64());
         let (Some(item), Some(quantity @ 1..=100)) = (number("item"), number("quantity")) else {
             let usage = "an order is {\"item\": NUMBER, \"quantity\": 1 to 100}\n";
-            return Ok(http::text(StatusCode::BAD_REQUEST, usage));
+            return http::text(StatusCode::BAD_REQUEST, usage);
         };
-        if self.store.item(item)?.is_none() {
-            return Ok(not_found());
+        if self.store.item(item).is_none() {
+            return not_found();
         }
         let Some(number) = self.store.order(Order { item, quantity }).await else {
-            return Ok(http::text(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the order is not stored\n",
-            ));
+            return http::text(StatusCode::SERVICE_UNAVAILABLE, "the order is not stored\n");
         };
         let text = json!({ "order": number }).to_string();
-        Ok(http::json(StatusCode::CREATED, text))
+        http::json(StatusCode::CREATED, text)
     }
 }
 

@@ -1,37 +1,28 @@
-//! The shop's embedded store: items, views and orders in one file; one thread writes.
+//! The shop's store: the catalogue in memory, orders and counted views in a log on disk; one thread writes.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use plimsoll_core::rng::Rng;
-use redb::backends::FileBackend;
-use redb::{Database, Durability, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition};
+use plimsoll_base::random::Rng;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::LabError;
 use crate::serve::disk;
 
-const ITEMS: TableDefinition<u64, &[u8]> = TableDefinition::new("items");
-const VIEWS: TableDefinition<u64, u64> = TableDefinition::new("views");
-const ORDERS: TableDefinition<u64, (u64, u64)> = TableDefinition::new("orders");
-
 /// Items in the catalogue.
 const CATALOGUE: u64 = 512;
 
-/// Views may wait this long for their transaction; orders never wait.
+/// Views may wait this long until they are written; orders never wait.
 const VIEWS_DELAY: Duration = Duration::from_millis(250);
 
-/// Orders that share one transaction at most.
+/// Orders that are forced to the disk together at most.
 const BATCH: usize = 256;
-
-/// Memory that the store may use for pages: the whole catalogue fits.
-const CACHE_BYTES: usize = 8 << 20;
-
-type Failed = redb::Error;
 
 #[derive(Debug)]
 pub(super) struct Item {
@@ -47,7 +38,7 @@ pub(super) struct Order {
 }
 
 pub(super) struct Store {
-    database: Arc<Database>,
+    items: Vec<Item>,
     views: Views,
     orders: Sender<Waiting>,
 }
@@ -59,25 +50,12 @@ type Views = Arc<Mutex<BTreeMap<u64, u64>>>;
 type Waiting = (Order, oneshot::Sender<Option<u64>>);
 
 impl Store {
-    /// A new store with the catalogue in it, in a file that goes with the process.
+    /// A new store with the catalogue in it, and a log that goes with the process.
     pub(super) fn open(folder: &Path) -> Result<Self, LabError> {
-        let file = disk::unnamed_file(folder)?;
-        let filled = || -> Result<Arc<Database>, Failed> {
-            let database = Database::builder()
-                .set_cache_size(CACHE_BYTES)
-                .create_with_backend(FileBackend::new(file).map_err(failed)?)
-                .map_err(failed)?;
-            fill(&database)?;
-            Ok(Arc::new(database))
-        };
-        let database = filled().map_err(|source| LabError::Store {
-            path: folder.display().to_string(),
-            source: Box::new(source),
-        })?;
         let (orders, queue) = channel();
         let views = Views::default();
         let writer = Writer {
-            database: Arc::clone(&database),
+            log: disk::unnamed_file(folder)?,
             views: Arc::clone(&views),
             orders_count: 0,
         };
@@ -85,36 +63,26 @@ impl Store {
             .name("store-writer".to_owned())
             .spawn(move || writer.run(&queue))
             .map_err(LabError::io("start the store's writer"))?;
+        let mut rng = Rng::new(0x5109, 0);
+        let items = (0..CATALOGUE).map(|id| Item {
+            name: format!("item {id}"),
+            price_cents: 100 + rng.below(50_000),
+            weight_grams: 10 + rng.below(20_000),
+        });
         Ok(Self {
-            database,
+            items: items.collect(),
             views,
             orders,
         })
     }
 
-    fn read(&self) -> Result<ReadOnlyTable<u64, &'static [u8]>, Failed> {
-        let transaction = self.database.begin_read().map_err(failed)?;
-        transaction.open_table(ITEMS).map_err(failed)
-    }
-
-    pub(super) fn item(&self, id: u64) -> Result<Option<Item>, Failed> {
-        let table = self.read()?;
-        Ok(table
-            .get(id)
-            .map_err(failed)?
-            .and_then(|bytes| Item::parse(bytes.value())))
+    pub(super) fn item(&self, id: u64) -> Option<&Item> {
+        self.items.get(usize::try_from(id).ok()?)
     }
 
     /// `count` items from `first` on; the catalogue has no end, it starts again.
-    pub(super) fn items(&self, first: u64, count: u64) -> Result<Vec<Item>, Failed> {
-        let table = self.read()?;
-        let mut items = Vec::new();
-        for id in first..first + count {
-            if let Some(bytes) = table.get(id % CATALOGUE).map_err(failed)? {
-                items.extend(Item::parse(bytes.value()));
-            }
-        }
-        Ok(items)
+    pub(super) fn items(&self, first: u64, count: u64) -> impl Iterator<Item = &Item> {
+        (first..first + count).filter_map(|id| self.item(id % CATALOGUE))
     }
 
     /// Counts a view, soon.
@@ -132,36 +100,15 @@ impl Store {
     }
 }
 
-fn fill(database: &Database) -> Result<(), Failed> {
-    let transaction = database.begin_write().map_err(failed)?;
-    {
-        let mut items = transaction.open_table(ITEMS).map_err(failed)?;
-        let mut rng = Rng::new(0x5109, 0);
-        for id in 0..CATALOGUE {
-            let item = Item {
-                name: format!("item {id}"),
-                price_cents: 100 + rng.below(50_000),
-                weight_grams: 10 + rng.below(20_000),
-            };
-            items
-                .insert(id, item.json().to_string().as_bytes())
-                .map_err(failed)?;
-        }
-        transaction.open_table(VIEWS).map_err(failed)?;
-        transaction.open_table(ORDERS).map_err(failed)?;
-    }
-    transaction.commit().map_err(failed)
-}
-
-/// The one thread that writes: a second one would only wait for the store's write lock.
+/// The one thread that writes.
 struct Writer {
-    database: Arc<Database>,
+    log: File,
     views: Views,
     orders_count: u64,
 }
 
 impl Writer {
-    /// Writes orders at once, as many as wait in one transaction, and views with them or in time.
+    /// Writes orders at once, as many as wait together, and views with them or in time.
     fn run(mut self, queue: &Receiver<Waiting>) {
         loop {
             let first = match queue.recv_timeout(VIEWS_DELAY) {
@@ -178,7 +125,7 @@ impl Writer {
             if orders.is_empty() && views.is_empty() {
                 continue;
             }
-            let stored = self.commit(&views, &orders).is_ok();
+            let stored = self.append(&views, &orders).is_ok();
             for (number, (_, reply)) in (self.orders_count..).zip(orders) {
                 self.orders_count += u64::from(stored);
                 // The client may have left; its order counts all the same.
@@ -187,37 +134,22 @@ impl Writer {
         }
     }
 
-    fn commit(&self, views: &BTreeMap<u64, u64>, orders: &[Waiting]) -> Result<(), Failed> {
-        let mut transaction = self.database.begin_write().map_err(failed)?;
+    /// Forces orders to the disk. A lost view harms nobody: it is durable with the next order.
+    fn append(&mut self, views: &BTreeMap<u64, u64>, orders: &[Waiting]) -> std::io::Result<()> {
+        let mut lines = Vec::new();
+        for (id, count) in views {
+            writeln!(lines, "{}", json!({ "item": id, "views": count }))?;
+        }
+        for (number, (order, _)) in (self.orders_count..).zip(orders) {
+            let line = json!({ "order": number, "item": order.item, "quantity": order.quantity });
+            writeln!(lines, "{line}")?;
+        }
+        self.log.write_all(&lines)?;
         if orders.is_empty() {
-            // A lost view harms nobody: it is durable with the next order.
-            transaction
-                .set_durability(Durability::None)
-                .map_err(failed)?;
+            return Ok(());
         }
-        {
-            let mut table = transaction.open_table(VIEWS).map_err(failed)?;
-            for (id, count) in views {
-                let before = table
-                    .get(id)
-                    .map_err(failed)?
-                    .map_or(0, |count| count.value());
-                table.insert(id, before + count).map_err(failed)?;
-            }
-            let mut table = transaction.open_table(ORDERS).map_err(failed)?;
-            for (number, (order, _)) in (self.orders_count..).zip(orders) {
-                table
-                    .insert(number, (order.item, order.quantity))
-                    .map_err(failed)?;
-            }
-        }
-        transaction.commit().map_err(failed)
+        self.log.sync_data()
     }
-}
-
-/// The store has an error type per call; here they are all one.
-fn failed(error: impl Into<redb::Error>) -> Failed {
-    error.into()
 }
 
 impl Item {
@@ -226,15 +158,6 @@ impl Item {
             "name": self.name,
             "price_cents": self.price_cents,
             "weight_grams": self.weight_grams,
-        })
-    }
-
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let value: Value = serde_json::from_slice(bytes).ok()?;
-        Some(Self {
-            name: value["name"].as_str()?.to_owned(),
-            price_cents: value["price_cents"].as_u64()?,
-            weight_grams: value["weight_grams"].as_u64()?,
         })
     }
 

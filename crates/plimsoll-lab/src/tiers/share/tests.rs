@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_core::Nanos;
+use plimsoll_core::test::Request;
 
 use super::*;
-use crate::experiment::{Arrivals, Load, Program, Ready, Request, Test, Tier};
+use crate::experiment::{Arrivals, Load, Program, Ready, Test, Tier};
 
 fn tier(name: &str, cpu: Option<f64>, instances: u32) -> Tier {
     Tier {
@@ -30,12 +31,7 @@ fn tier(name: &str, cpu: Option<f64>, instances: u32) -> Tier {
 }
 
 fn variant(generator: f64, tiers: Vec<Tier>) -> Variant {
-    let request = Request {
-        url: "http://127.0.0.1:1/".to_owned(),
-        method: None,
-        headers: BTreeMap::new(),
-        body: None,
-    };
+    let request = Request::get("http://127.0.0.1:1/");
     Variant {
         probe: false,
         name: "2A".to_owned(),

@@ -3,7 +3,7 @@
 mod settings;
 mod told;
 
-use plimsoll_core::plan::Request;
+use plimsoll_core::test::Request;
 use proptest::prelude::*;
 
 use super::sending::AHEAD_MAX;

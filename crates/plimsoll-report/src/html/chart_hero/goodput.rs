@@ -53,9 +53,8 @@ fn caption_words(view: &View) -> String {
     let bound = view
         .record
         .header
-        .plan
-        .objectives
-        .as_ref()
+        .test
+        .objectives()
         .and_then(plimsoll_core::Objectives::longest_bound);
     bound.map_or("correct".to_owned(), |bound| {
         format!("correct within {}", format::bound(bound))

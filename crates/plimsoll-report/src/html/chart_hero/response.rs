@@ -2,7 +2,7 @@
 
 use plimsoll_core::objective::{Clause, percentile_name};
 use plimsoll_core::tally::Quantile;
-use plimsoll_core::{Nanos, Outcome};
+use plimsoll_core::{Nanos, Outcome, interval};
 
 use super::{
     Anchor, CurvePoint, Hero, LANE, RESPONSE_BOTTOM, RESPONSE_TOP, Scale, Size, Svg, clauses,
@@ -136,7 +136,7 @@ fn percentile(hero: &Hero, svg: &mut Svg, y: &Scale, q: f64, (line, dot): (&str,
 
 fn whiskers(hero: &Hero, svg: &mut Svg, y: &Scale) {
     for point in hero.valid().filter(|point| point.trials == 1) {
-        let Some((low, high)) = point.first.quantile_interval(hero.quantile) else {
+        let Some((low, high)) = interval::of_quantile(&point.first.tally, hero.quantile) else {
             continue;
         };
         let Some(low) = finite_ms(Some(low)) else {
@@ -200,7 +200,7 @@ fn names(hero: &Hero, svg: &mut Svg, y: &Scale) {
         if point.tally.response_quantile(hero.quantile) != Some(Quantile::Never) {
             continue;
         }
-        let failed = point.tally.failures() as f64 / point.tally.attempts().max(1) as f64;
+        let failed = point.tally.failed_ratio().unwrap_or_default();
         let text = format!("{} failed", format::percent(failed));
         let (half, x) = (text_width(&text) / 2.0, hero.x.at(point.size));
         let middle = x.min(hero.size.width() - half - 2.0);

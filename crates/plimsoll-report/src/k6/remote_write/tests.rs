@@ -199,7 +199,7 @@ fn a_script_cannot_break_the_labels() {
 
 #[test]
 fn compression_is_undone_by_its_description() {
-    let mut rng = plimsoll_core::rng::Rng::new(3, 0);
+    let mut rng = plimsoll_base::random::Rng::new(3, 0);
     for length in [
         0, 1, 3, 4, 59, 60, 61, 255, 256, 257, 5_000, 70_000, 200_000,
     ] {

@@ -3,16 +3,20 @@
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
-use plimsoll_core::plan::{Load, Until};
+use plimsoll_core::health::Reading;
 use plimsoll_core::record::{
-    AbsentSample, After, CgroupSample, Event, HostSample, LabSetup, LevelStart, Line,
-    ListenerSample, MetricsSample, Observation, ProcessSample, ProxySample, ScriptSetup, Seen,
-    ThreadSample, ThreadState, TierSetup,
+    AbsentSample, After, AnchorFigures, CgroupSample, Event, EventKind, Header, HostSample,
+    LabSetup, LevelStart, Line, ListenerSample, MetricsSample, Observation, ProcessSample,
+    ProxySample, Seen, SelfCheck, ThreadSample, ThreadState, TierSetup,
 };
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
+use plimsoll_core::test::{
+    How, Http, Load, Over, Request, Script, ScriptSetup, SearchSettings, Until, Url, What,
+};
 use plimsoll_core::verdict::{
-    Bounds, Cause, Collapse, Confidence, GateState, Judgement, LevelState, RareStalls,
+    Bounds, Cause, CeilingKind, Collapse, Confidence, Found, GateState, Judgement, LevelState,
+    LoadSize, NotProbed, RareStalls, ResourceKind, SearchRemark,
 };
 use plimsoll_core::window::Carried;
 use plimsoll_core::{Nanos, Outcome, Tally, Window};
@@ -42,11 +46,7 @@ pub(super) fn lines() -> Vec<Line> {
     "a reason".clone_into(&mut result.reason);
     assert!(result.clause.is_some() && result.bad_ratio.is_some());
     lines.push(Line::LevelEnd(result));
-    lines.push(Line::Event(Event {
-        at_ns: Nanos(5),
-        event: "interrupted".to_owned(),
-        detail: "by a signal".to_owned(),
-    }));
+    lines.extend(events().map(Line::Event));
     lines.push(Line::After(After {
         at_ns: Nanos(6),
         taken_count: Some(98),
@@ -63,7 +63,6 @@ pub(super) fn lines() -> Vec<Line> {
 
 fn headers() -> Vec<Line> {
     let mut open = sample::run(100.0, 1).header;
-    open.plan.request.body = b"x".to_vec();
     open.note.push_str("proxy slots scaled down");
     open.lab = Some(LabSetup {
         probe: true,
@@ -79,24 +78,58 @@ fn headers() -> Vec<Line> {
         }],
         ..LabSetup::default()
     });
-    open.script = Some(ScriptSetup {
-        sha256: "5f".repeat(32),
-        files_count: 2,
-        scenarios: vec!["default: up to 10 looping VUs for 30s over 2 stages".to_owned()],
-        options: [("noConnectionReuse".to_owned(), "true".to_owned())].into(),
-        environment: [("BASE".to_owned(), "http://127.0.0.1:3001".to_owned())].into(),
-    });
     let mut closed = open.clone();
-    closed.plan.load = Load::Closed {
-        in_flight: NonZeroU32::new(4).unwrap(),
+    let mut request = Request::get("http://127.0.0.1:8080/");
+    request.body = b"x".to_vec();
+    closed.test.what = What::Url(Url {
+        request,
+        http: Http::two(10).unwrap(),
+    });
+    closed.test.how = How::Set {
+        load: Load::Closed {
+            in_flight: NonZeroU32::new(4).unwrap(),
+        },
+        until: NonZeroU64::new(10).map(Until::AttemptsCount),
+        objectives: None,
     };
-    closed.plan.streams_per_connection = NonZeroU32::new(10);
-    closed.plan.until = NonZeroU64::new(10).map(Until::AttemptsCount);
-    vec![
-        Line::Header(open),
-        Line::Header(closed),
-        Line::Header(sample::find().header),
-    ]
+    let mut headers = vec![open, closed, sample::find().header];
+    headers.extend(searches());
+    headers.into_iter().map(Line::Header).collect()
+}
+
+/// Searches with a script and with everything said that has a default.
+fn searches() -> [Header; 2] {
+    let over_rate = Over::Rate {
+        arrivals: Arrivals::Uniform,
+        max_per_s: Some(900.0),
+        only_per_s: Some(400.0),
+    };
+    let over_vus = Over::Vus {
+        only: NonZeroU32::new(50),
+    };
+    [over_rate, over_vus].map(|over| {
+        let mut header = sample::find().header;
+        header.test.what = What::Script(Script {
+            name: "shop.js".to_owned(),
+            setup: Some(ScriptSetup {
+                sha256: "5f".repeat(32),
+                files_count: 2,
+                scenarios: vec!["default: up to 10 looping VUs for 30s over 2 stages".to_owned()],
+                options: [("noConnectionReuse".to_owned(), "true".to_owned())].into(),
+                environment: [("BASE".to_owned(), "http://127.0.0.1:3001".to_owned())].into(),
+            }),
+        });
+        header.test.how = How::Search {
+            settings: SearchSettings {
+                over,
+                within: Nanos::from_secs(240),
+                goal_width: 0.1,
+                overshoot: false,
+            },
+            objectives: sample::objectives(),
+        };
+        header
+    })
 }
 
 fn window() -> Window {
@@ -156,9 +189,66 @@ fn observations() -> impl Iterator<Item = Observation> {
     })
 }
 
+fn events() -> [Event; 4] {
+    [
+        EventKind::Interrupted,
+        EventKind::SelfCheck(SelfCheck::default()),
+        EventKind::Anchor(AnchorFigures::default()),
+        EventKind::Other {
+            event: "other".to_owned(),
+        },
+    ]
+    .map(|what| Event {
+        at_ns: Nanos(5),
+        what,
+        detail: "more".to_owned(),
+    })
+}
+
+#[rustfmt::skip]
+fn remarks() -> Vec<SearchRemark> {
+    use SearchRemark as R;
+    let size = LoadSize::PerS(1.0);
+    let reading = Reading {
+        figure: plimsoll_core::health::Figure::LagP99, measured: 1.0, tolerance: 1.0, worst_window: 1.0,
+    };
+    vec![
+        R::DidNotComeBack { after: size, seconds: 1.0, at: LoadSize::Vus(2.0) },
+        R::GeneratorTooWeak { at: Some(size), reading: Some(reading) },
+        R::WarmUpFailed { failures_count: 1 },
+        R::AnchorGeneratorBound,
+        R::AnchorFailed,
+        R::NoTimeToFail,
+        R::FailsEvenAt { at: size },
+        R::BoundsApart { ratio: 0.1 },
+        R::RecoveryNotProbed { because: NotProbed::NoTime },
+        R::DidNotRecover,
+        R::SlowRecovery { seconds: 1.0, expected_seconds: 1.0 },
+        R::Drifted { ratio: 0.1 },
+        R::NoTimeForSoak { seconds: 60.0 },
+        R::SoaksFailed { count: 2, last: size },
+        R::SetByStalls { interval_seconds: 1.0, lower: Some(size), upper: Some(size), soak_intervals: 50.0 },
+        R::AtLeast { held: size, limited_by: CeilingKind::MaxRate },
+        R::Iterations { requests_mean: 2.0, capacity_per_s: Some(1.0) },
+    ]
+}
+
+/// Words by which remarks tell what they are about.
+fn abouts() -> Vec<String> {
+    let found = Found {
+        remarks: remarks(),
+        ..Found::default()
+    };
+    let written = serde_json::to_value(&found).unwrap();
+    let all = written["remarks"].as_array().unwrap();
+    all.iter()
+        .map(|remark| remark["about"].as_str().unwrap().to_owned())
+        .collect()
+}
+
 fn verdicts() -> Vec<Line> {
     let mut verdict = sample::find().verdict.unwrap();
-    verdict.found.remarks.push("a remark".to_owned());
+    verdict.found.remarks = remarks();
     verdict.found.rare_stalls = Some(RareStalls {
         interval_seconds: 20.0,
         variance_to_mean: 9.0,
@@ -192,6 +282,7 @@ pub(super) fn words() -> Vec<String> {
     let words = lists.flat_map(|list| list.as_array().unwrap().clone());
     words
         .map(|word| word.as_str().unwrap().to_owned())
+        .chain(abouts())
         .collect()
 }
 
@@ -219,7 +310,7 @@ fn levels_and_gates() -> [Value; 4] {
 }
 
 #[rustfmt::skip]
-fn causes_and_sources() -> [Value; 4] {
+fn causes_and_sources() -> [Value; 7] {
     [
         serde_json::to_value([
             Cause::PinnedThread, Cause::Cpu, Cause::CpuQuota, Cause::ConnectionSlots, Cause::Pool,
@@ -229,6 +320,12 @@ fn causes_and_sources() -> [Value; 4] {
         serde_json::to_value([
             Confidence::Unknown, Confidence::Suspected, Confidence::Supported, Confidence::Confirmed,
         ]).unwrap(),
+        serde_json::to_value([
+            ResourceKind::Thread, ResourceKind::Processors, ResourceKind::Pool, ResourceKind::Disk,
+            ResourceKind::Other,
+        ]).unwrap(),
+        serde_json::to_value([NotProbed::NoOverload, NotProbed::NoTime, NotProbed::NotNormal]).unwrap(),
+        serde_json::to_value([CeilingKind::MaxRate, CeilingKind::Generator, CeilingKind::MaxVus]).unwrap(),
         serde_json::to_value([Arrivals::Poisson, Arrivals::Uniform]).unwrap(),
         serde_json::to_value([
             ThreadState::Running, ThreadState::Disk, ThreadState::Futex, ThreadState::Socket,

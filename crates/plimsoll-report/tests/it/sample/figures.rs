@@ -4,7 +4,8 @@ use plimsoll_core::record::Record;
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::verdict::{
     Advice, Bounds, Cause, Collapse, Confidence, Evidence, Found, Gate, GateState, Judgement,
-    LevelResult, LevelState, Limit, NextLimit, ObjectiveResult, Recovery, Resource, Times, Verdict,
+    LevelResult, LevelState, Limit, NextLimit, ObjectiveResult, Recovery, Resource, ResourceKind,
+    Signal, Times, Verdict,
 };
 use plimsoll_core::{Nanos, Outcome, Tally};
 
@@ -119,6 +120,7 @@ fn collapse(record: &Record, highest: f64, there: f64, peak: f64) -> Collapse {
 }
 
 fn explain(verdict: &mut Verdict, capacity: f64) {
+    use ResourceKind::{Other, Pool, Processors, Thread};
     let ceiling = 467.0 * capacity / 457.0;
     verdict.limit = Some(limit(ceiling));
     verdict.next_limit = Some(NextLimit {
@@ -127,19 +129,41 @@ fn explain(verdict: &mut Verdict, capacity: f64) {
         full_at_per_s: 1_880.0,
     });
     verdict.resources = [
-        ("generator", "1 worker", 0.31, 0.03, None),
-        ("proxy", "worker, 1 thread", 0.135, 0.01, Some(3_330.0)),
-        ("proxy", "connection slots, 1,024", 0.22, 0.0, Some(1_880.0)),
+        (Thread, "generator", "1 worker", 0.31, 0.03, None),
         (
+            Thread,
+            "proxy",
+            "worker, 1 thread",
+            0.135,
+            0.01,
+            Some(3_330.0),
+        ),
+        (
+            Other,
+            "proxy",
+            "connection slots, 1,024",
+            0.22,
+            0.0,
+            Some(1_880.0),
+        ),
+        (
+            Thread,
             "shop-api",
             "main thread (pid 4711)",
             0.97,
             0.02,
             Some(ceiling),
         ),
-        ("shop-api", "other threads, 11", 0.06, 0.0, None),
-        ("database", "4 cores", 0.22, 0.03, Some(2_120.0)),
-        ("database", "pool, 50 connections", 0.18, 0.0, Some(2_290.0)),
+        (Other, "shop-api", "other threads, 11", 0.06, 0.0, None),
+        (Processors, "database", "4 cores", 0.22, 0.03, Some(2_120.0)),
+        (
+            Pool,
+            "database",
+            "pool, 50 connections",
+            0.18,
+            0.0,
+            Some(2_290.0),
+        ),
     ]
     .map(resource)
     .to_vec();
@@ -165,15 +189,18 @@ fn limit(ceiling: f64) -> Limit {
     let demand =
         format!("2.14 ms of that thread per request: ceiling {ceiling:.0}/s, answered 466/s");
     let evidence = [
-        ("thread", "main thread 99 % busy: 97 running, 2 waiting"),
-        ("demand", &demand),
         (
-            "queue",
+            Signal::Thread,
+            "main thread 99 % busy: 97 running, 2 waiting",
+        ),
+        (Signal::Demand, &demand),
+        (
+            Signal::Connections,
             "96 % of the added in-flight (3 to 38) sits in shop-api",
         ),
     ]
     .map(|(signal, text)| Evidence {
-        signal: signal.to_owned(),
+        signal,
         text: text.to_owned(),
     });
     Limit {
@@ -193,11 +220,20 @@ fn limit(ceiling: f64) -> Limit {
 }
 
 fn resource(
-    (tier, resource, run_ratio, wait_ratio, full_at_per_s): (&str, &str, f64, f64, Option<f64>),
+    (kind, tier, resource, run_ratio, wait_ratio, full_at_per_s): (
+        ResourceKind,
+        &str,
+        &str,
+        f64,
+        f64,
+        Option<f64>,
+    ),
 ) -> Resource {
     Resource {
         tier: tier.to_owned(),
+        resource_kind: kind,
         resource: resource.to_owned(),
+        size: (kind == ResourceKind::Pool).then_some(50.0),
         run_ratio,
         wait_ratio,
         demand_seconds: full_at_per_s.map(|full| 1.0 / full),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 use plimsoll_core::window::{Carried, Health};
 use plimsoll_core::{Nanos, Outcome, Tally, Window};
 

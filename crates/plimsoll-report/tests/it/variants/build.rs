@@ -1,12 +1,14 @@
 //! Experiments for the tests: runs of the sample queue with tiers, users and a set-up around them.
 
+use plimsoll_analysis::experiment::judged;
 use plimsoll_core::Nanos;
 use plimsoll_core::comparison::{Comparison, Contrast};
+use plimsoll_core::experiment::{Experiment, Judged, Prediction, Run, Variant};
 use plimsoll_core::record::{
     CgroupSample, LabSetup, Line, Observation, ProcessSample, Record, Seen, ThreadSample, TierSetup,
 };
-use plimsoll_core::verdict::{Cause, Confidence, Evidence, GateState, Judgement, Limit};
-use plimsoll_report::variants::{Experiment, Prediction, Run, Variant};
+use plimsoll_core::test::{Script, What};
+use plimsoll_core::verdict::{Cause, Confidence, Evidence, GateState, Judgement, Limit, Signal};
 
 use crate::{comparison, sample};
 
@@ -100,7 +102,10 @@ fn record(variant: &str, rate: f64, number: u32) -> Record {
 /// As if a script's users had been ramped up: 100 more in every second.
 pub(crate) fn ramped(mut played: Played) -> Played {
     for record in &mut played.records {
-        "SCRIPT".clone_into(&mut record.header.plan.request.method);
+        record.header.test.what = What::Script(Script {
+            name: "shop.js".to_owned(),
+            setup: None,
+        });
         for (index, window) in record.windows.iter_mut().enumerate() {
             window.vus = Some(100 * (index as u32 + 1));
         }
@@ -126,7 +131,7 @@ pub(crate) fn confirmed() -> Limit {
         confidence: Confidence::Confirmed,
         ceiling_per_s: None,
         evidence: vec![Evidence {
-            signal: "experiment".to_owned(),
+            signal: Signal::Experiment,
             text: "slots lifts it from 64 to 1,024 and failures fall from 37 % to 0 %".to_owned(),
         }],
         ruled_out: vec!["disk: 0 threads wait for it".to_owned()],
@@ -145,7 +150,7 @@ pub(crate) fn against(estimate: f64, contrast: Contrast) -> Comparison {
     all
 }
 
-pub(crate) fn experiment(all: &[Played], comparison: Option<Comparison>) -> Experiment<'_> {
+pub(crate) fn experiment(all: &[Played], comparison: Option<Comparison>) -> Judged<'_> {
     let variant = |one: &'_ Played| one.name;
     let variants = all.iter().map(|one| Variant {
         name: variant(one),
@@ -165,14 +170,14 @@ pub(crate) fn experiment(all: &[Played], comparison: Option<Comparison>) -> Expe
         predicted: one.predicted.clone(),
         probe: one.probe,
     });
-    Experiment {
+    judged(Experiment {
         title: "two | servers",
         variants: variants.collect(),
         warnings: Vec::new(),
         folder: "out".to_owned(),
         comparison,
         report: Some("out/report.html".to_owned()),
-    }
+    })
 }
 
 /// As if the app had been two instances, the second named by the limit and the first as busy as this part of it.

@@ -1,5 +1,6 @@
 //! A cookie jar after RFC 6265: what is kept, what is sent where.
 
+use plimsoll_base::calendar::days_since_1970;
 use url::Url;
 
 /// One cookie as a server or a script set it.
@@ -189,7 +190,7 @@ pub(crate) fn parse_date(text: &str) -> Option<i64> {
             }
         }
     }
-    let days = days_since_1970(year?, month?, day?);
+    let days = days_since_1970(year?, month?, day?)?;
     Some((days * 86_400 + time?) * 1_000)
 }
 
@@ -207,17 +208,6 @@ fn full_year(year: i64) -> i64 {
         0..=69 => year + 2_000,
         _ => year,
     }
-}
-
-/// Days from 1 January 1970 in the Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms").
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let month_from_march = (month + 9) % 12;
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
 }
 
 #[cfg(test)]

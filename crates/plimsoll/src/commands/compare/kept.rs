@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use plimsoll_analysis::experiment::judged;
 use plimsoll_core::comparison::{Comparison, Variant};
+use plimsoll_core::experiment::{self, Experiment, Judged};
 use plimsoll_core::record::Record;
-use plimsoll_report::variants::{self, Experiment};
 
 use crate::{records, verdicts};
 
@@ -27,34 +28,37 @@ impl<'c> Kept<'c> {
         variants.map(|variants| Self { variants })
     }
 
-    pub(super) fn experiment(&self) -> Experiment<'_> {
+    pub(super) fn experiment(&self) -> Judged<'_> {
         let first = self.variants.first().map(|(name, _)| *name);
-        let variants = self.variants.iter().map(|(name, runs)| variants::Variant {
-            name,
-            about: runs
-                .first()
-                .map_or("", |(_, record)| record.header.plan.request.url.as_str()),
-            base: first.filter(|first| first != name),
-            changes: &[],
-            runs: runs
-                .iter()
-                .map(|(path, record)| variants::Run {
-                    path: path.clone(),
-                    record,
-                })
-                .collect(),
-            limit: None,
-            predicted: None,
-            probe: false,
-        });
-        Experiment {
+        let variants = self
+            .variants
+            .iter()
+            .map(|(name, runs)| experiment::Variant {
+                name,
+                about: runs
+                    .first()
+                    .map_or("", |(_, record)| record.header.test.what.request_line().1),
+                base: first.filter(|first| first != name),
+                changes: &[],
+                runs: runs
+                    .iter()
+                    .map(|(path, record)| experiment::Run {
+                        path: path.clone(),
+                        record,
+                    })
+                    .collect(),
+                limit: None,
+                predicted: None,
+                probe: false,
+            });
+        judged(Experiment {
             title: "comparison",
             variants: variants.collect(),
             warnings: Vec::new(),
             folder: String::new(),
             comparison: None,
             report: None,
-        }
+        })
     }
 }
 

@@ -1,6 +1,5 @@
 //! Comparison of targets that are played now, in turns, each run a record of its own.
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,21 +8,17 @@ use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::compare;
 use plimsoll_core::Nanos;
 use plimsoll_core::comparison::Design;
-use plimsoll_core::plan::{Plan, Until};
-use plimsoll_core::units::{parse_count, parse_duration};
-use plimsoll_engine::Options;
+use plimsoll_core::units::parse_count;
 use plimsoll_observe::Watch;
 
-use super::terms::{find_args, kept_in, plan_of, script_find_args};
 use super::{Asked, Loaded, compared, conclude, margin, order, play, primary, script};
 use crate::args::CompareArgs;
-use crate::commands::{find, run};
 use crate::exit::Exit;
+use crate::prepared::Prepared;
+use crate::recipe::{Recipe, WARM_STOP};
 use crate::reuse::Reused;
-use crate::script::args::ScriptArgs;
-use crate::script::console;
 use crate::session::interrupt_flag;
-use crate::{machine, output, reach, selfcheck, watching};
+use crate::{from_args, machine, output, reach, selfcheck, watching};
 
 /// One pair in reserve for so many, in place of pairs with a run that is not valid.
 const RESERVE: u32 = 3;
@@ -63,18 +58,20 @@ pub(super) struct Target {
     pub(super) name: String,
     /// As it was typed: a URL, or a script with its flags.
     pub(super) text: String,
-    pub(super) test: Test,
+    pub(super) recipe: Recipe,
     /// Of a script.
     identity: Option<script::Identity>,
     /// Of one run.
     length: Nanos,
+    /// As it is known before the first run.
+    first: Prepared,
     pub(super) runs: Vec<Loaded>,
 }
 
-/// What a run of a target does.
-pub(super) enum Test {
-    Url(Box<Plan>),
-    Script(Box<ScriptArgs>),
+impl Target {
+    pub(super) fn is_script(&self) -> bool {
+        self.identity.is_some()
+    }
 }
 
 pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
@@ -83,7 +80,7 @@ pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
     margin(&args.judge)?;
     let mut series = series(args)?;
     for target in &series.targets {
-        check(args, target)?;
+        reach::check(&target.first, args.live.yes)?;
     }
     let interrupt = interrupt_flag()?;
     std::fs::create_dir_all(&series.folder)
@@ -117,26 +114,6 @@ pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
     })
 }
 
-/// What can be known before the first run: a URL must answer, and a search must be possible.
-fn check(args: &CompareArgs, target: &Target) -> Result<()> {
-    match &target.test {
-        Test::Url(plan) => {
-            let options = Options::new(plan, None)?;
-            if args.live.find {
-                let find = find_args(args, &target.text);
-                find::config(&find, plan)?;
-                find::ask_for_remote(&find, options.setup.address)?;
-            }
-            reach::check(plan, &options)
-        }
-        Test::Script(asked) if args.live.find => {
-            find::script::prepare(&script_find_args(args, asked)).map(drop)
-        }
-        // Read when its length was asked for; where its requests go is known once it runs.
-        Test::Script(_) => Ok(()),
-    }
-}
-
 fn series(args: &CompareArgs) -> Result<Series> {
     let texts = texts(args)?;
     let count = texts.len();
@@ -148,13 +125,13 @@ fn series(args: &CompareArgs) -> Result<Series> {
             pairs => bail!("--pairs {pairs} is more than {PAIRS_MAX}"),
         },
     };
-    let seed = args.with.seed.unwrap_or_else(machine::fresh_seed);
+    let seed = from_args::seed(&args.with);
     let targets = texts.into_iter().enumerate().map(|(index, text)| {
         let name = match (args.live.aa, index) {
             (true, 1) => "A again".to_owned(),
             _ => order::letter(index),
         };
-        target(args, name, text)
+        target(args, name, text, seed)
     });
     let targets: Vec<Target> = targets.collect::<Result<_>>()?;
     if !args.live.aa {
@@ -171,38 +148,25 @@ fn series(args: &CompareArgs) -> Result<Series> {
     })
 }
 
-fn target(args: &CompareArgs, name: String, text: String) -> Result<Target> {
-    let within = || parse_duration(&args.live.within).context("--within");
-    let (test, length, identity) = if script::is_script(&text) {
-        script::refuse_load(args)?;
-        let asked = script::parse(&text, args)?;
-        let loaded = script::loaded(&asked, 0, false, None)?;
-        let length = if args.live.find {
-            if loaded.script.scenarios.iter().count() > 1 {
-                bail!(
-                    "`{text}` has several scenarios, and a search varies one: leave one in its options"
-                );
-            }
-            within()?
-        } else {
-            script::longest(&loaded)
-        };
-        let identity = script::identity(&asked, &loaded);
-        (Test::Script(Box::new(asked)), length, Some(identity))
+fn target(args: &CompareArgs, name: String, text: String, seed: u64) -> Result<Target> {
+    let (recipe, first, identity) = if script::is_script(&text) {
+        let (recipe, first, identity) = script::side(&text, args, seed)?;
+        (recipe, first, Some(identity))
     } else {
-        let plan = plan_of(args, &text)?;
-        let length = match plan.until {
-            Some(Until::DurationNs(length)) => length,
-            _ => within()?,
-        };
-        (Test::Url(Box::new(plan)), length, None)
+        let recipe = from_args::compared_url(args, &text)?;
+        let first = recipe.prepare(seed)?;
+        (recipe, first, None)
     };
     Ok(Target {
         name,
         text,
-        test,
-        length,
+        recipe,
+        length: identity
+            .as_ref()
+            .filter(|_| !args.live.find)
+            .map_or_else(|| first.test.length().unwrap_or_default(), script::longest),
         identity,
+        first,
         runs: Vec::new(),
     })
 }
@@ -259,9 +223,10 @@ fn time_for(args: &CompareArgs, series: &Series) -> Nanos {
         SELF_CHECK
     } else {
         let each = series.targets.iter().map(|target| {
-            let stop = match target.test {
-                Test::Script(_) => script::WARM_STOP,
-                Test::Url(_) => Nanos::ZERO,
+            let stop = if target.is_script() {
+                WARM_STOP
+            } else {
+                Nanos::ZERO
             };
             (warm_up(target.length) + stop + BETWEEN).0
         });
@@ -282,9 +247,8 @@ fn announce(args: &CompareArgs, series: &Series) {
             names.join(" ")
         })
         .collect();
-    let is_script = |target: &Target| matches!(target.test, Test::Script(_));
     // Iterations may be over before their time.
-    let is_bound = args.live.find || series.targets.iter().any(is_script);
+    let is_bound = args.live.find || series.targets.iter().any(Target::is_script);
     let at_most = if is_bound { "at most " } else { "" };
     let mut lengths: Vec<String> = series
         .targets
@@ -317,7 +281,9 @@ fn announce(args: &CompareArgs, series: &Series) {
 fn prepare(args: &CompareArgs, series: &Series, interrupt: &Arc<AtomicBool>) -> Result<Reused> {
     let mut reused = Reused::default();
     if args.live.find {
-        let workers = workers(args, series)?;
+        // The same for all targets.
+        let first = series.targets.first().context("no target")?;
+        let workers = first.first.test.generator.workers;
         reused.self_check = Some(selfcheck::measure(workers, interrupt)?);
         return Ok(reused);
     }
@@ -325,33 +291,8 @@ fn prepare(args: &CompareArgs, series: &Series, interrupt: &Arc<AtomicBool>) -> 
         if interrupt.load(Ordering::Relaxed) {
             break;
         }
-        let length = warm_up(target.length);
-        let warmed = match &target.test {
-            Test::Url(plan) => {
-                let mut plan = (**plan).clone();
-                plan.until = Some(Until::DurationNs(length));
-                run::measure(&plan, &[], &kept_in(None), interrupt).map(drop)
-            }
-            Test::Script(asked) => {
-                let log = format!("warm-up-{}.log", target.name.replace(' ', "-"));
-                let _logged = console::Logged::into(&series.folder.join(log))?;
-                script::loaded(asked, series.seed, args.with.insecure, None)
-                    .and_then(|loaded| script::warm_up(loaded, length, interrupt))
-            }
-        };
-        warmed.with_context(|| format!("warm-up of {}", target.name))?;
+        play::warm_up(target, warm_up(target.length), series, interrupt)
+            .with_context(|| format!("warm-up of {}", target.name))?;
     }
     Ok(reused)
-}
-
-/// Threads of the generator, the same for all targets.
-fn workers(args: &CompareArgs, series: &Series) -> Result<NonZeroU32> {
-    match series.targets.first().map(|target| &target.test) {
-        Some(Test::Url(plan)) => Ok(plan.workers),
-        Some(Test::Script(asked)) => {
-            let loaded = script::loaded(asked, series.seed, args.with.insecure, None)?;
-            NonZeroU32::new(loaded.script.workers).context("--workers is zero")
-        }
-        None => bail!("no target"),
-    }
 }

@@ -1,6 +1,6 @@
 //! In which order the runs are played: blocks of two pairs, the second the first turned round.
 
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 
 /// The variants (by index) of every pair in the order they are played: A B, B A, and so on. What
 /// changes steadily during a block weighs on all variants alike; which comes first is drawn.

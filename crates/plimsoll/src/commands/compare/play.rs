@@ -6,20 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result};
 use plimsoll_analysis::compare::{self, Fingerprint};
-use plimsoll_core::objective::Objectives;
-use plimsoll_core::plan::Plan;
-use plimsoll_core::verdict::Verdict;
+use plimsoll_core::{Nanos, Tally};
 use plimsoll_observe::Watch;
 
-use super::live::{Series, Target, Test};
-use super::terms::{find_args, kept_in, script_find_args};
-use super::{Loaded, script};
-use crate::args::{CompareArgs, FindArgs};
-use crate::commands::{find, run};
+use super::Loaded;
+use super::live::{Series, Target};
+use crate::args::{CompareArgs, OutputArgs};
+use crate::measure::{Measured, Setting, measure, refuse_the_dead};
 use crate::output;
+use crate::recipe::WarmUp;
 use crate::reuse::Reused;
 use crate::script::console;
-use crate::session::Session;
 
 /// Every pair; and while as many are valid as the rest can make up for, the pairs that are kept in reserve.
 pub(super) fn all(
@@ -127,60 +124,67 @@ struct One<'a> {
 }
 
 fn play(args: &CompareArgs, target: &Target, one: &One<'_>) -> Result<Loaded> {
-    let kept = kept_in(Some(one.path.clone()));
-    let interrupt = one.interrupt;
-    let (session, verdict) = match &target.test {
-        Test::Url(plan) => {
-            let plan = Plan {
-                seed: one.seed,
-                ..(**plan).clone()
-            };
-            if args.live.find {
-                let find = FindArgs {
-                    output: kept,
-                    ..find_args(args, &target.text)
-                };
-                find::measure(&find, &plan, one.watches, one.reused, interrupt)?
-            } else {
-                judged(run::measure(&plan, one.watches, &kept, interrupt)?)
-            }
-        }
-        Test::Script(asked) => {
-            let _logged = console::Logged::into(&one.log)?;
-            if args.live.find {
-                let mut find = FindArgs {
-                    output: kept,
-                    // Who let the first run go to another host let all of them.
-                    yes: args.live.yes || !target.runs.is_empty(),
-                    ..script_find_args(args, asked)
-                };
-                find.request.with.seed = Some(one.seed);
-                let prepared = find::script::prepare(&find)?;
-                find::script::measure(&find, prepared, one.reused, interrupt)?
-            } else {
-                let slo = args.live.slo.as_deref().map(Objectives::parse);
-                let slo = slo.transpose().context("--slo")?;
-                let slo = slo.as_ref();
-                let loaded = script::loaded(asked, one.seed, args.with.insecure, slo)?;
-                judged(script::measure(loaded, slo, one.watches, &kept, interrupt)?)
-            }
-        }
+    let _logged = logged(target, &one.log)?;
+    let prepared = target.recipe.prepare(one.seed)?;
+    let setting = Setting {
+        output: &OutputArgs::quiet(Some(one.path.clone())),
+        watches: one.watches,
+        outs: &[],
+        reused: one.reused,
+        // A URL was asked for before; who let the first run of a script go to another host let all of them.
+        may_load_remote: args.live.yes || !target.is_script() || !target.runs.is_empty(),
+        interrupt: one.interrupt,
     };
-    keep(session, verdict, &one.path)
+    let measured = measure(&prepared, &setting)?;
+    measured.refuse_unfinished()?;
+    keep(measured, &one.path)
 }
 
-fn judged(session: Session) -> (Session, Verdict) {
-    let verdict = run::verdict(&session);
-    (session, verdict)
+/// What a script prints goes there.
+fn logged(target: &Target, log: &Path) -> Result<Option<console::Logged>> {
+    let script = target.is_script();
+    script.then(|| console::Logged::into(log)).transpose()
+}
+
+/// A load that is not kept; of a script also the proof that something answers.
+pub(super) fn warm_up(
+    target: &Target,
+    length: Nanos,
+    series: &Series,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<()> {
+    let log = format!("warm-up-{}.log", target.name.replace(' ', "-"));
+    let _logged = logged(target, &series.folder.join(log))?;
+    let prepared = target.recipe.warm_up(series.seed, WarmUp::Time(length))?;
+    let setting = Setting {
+        output: &OutputArgs::quiet(None),
+        watches: &[],
+        outs: &[],
+        reused: &Reused::default(),
+        may_load_remote: true,
+        interrupt,
+    };
+    let measured = measure(&prepared, &setting)?;
+    measured.refuse_unfinished()?;
+    if !target.is_script() {
+        return Ok(());
+    }
+    let mut tally = Tally::default();
+    for window in &measured.session.record.windows {
+        tally.merge(&window.total());
+    }
+    refuse_the_dead(&tally, "script")
 }
 
 /// Ends the record, writes its report beside it, and takes its figures.
-fn keep(mut session: Session, verdict: Verdict, path: &Path) -> Result<Loaded> {
+fn keep(measured: Measured, path: &Path) -> Result<Loaded> {
+    let verdict = measured.verdict();
+    let mut session = measured.session;
     let name = path.display().to_string();
     let loaded = Loaded {
         run: compare::of_record(&name, &session.record, &verdict),
         fingerprint: Fingerprint::of_record(&session.record.header),
-        objectives: session.record.header.plan.objectives.clone(),
+        objectives: session.record.header.test.objectives().cloned(),
     };
     session.close(verdict)?;
     Ok(loaded)

@@ -12,8 +12,8 @@ use plimsoll_report::{json, markdown, terminal};
 use super::{Asked, Loaded, compared, conclude, order, primary, style};
 use crate::args::{ArrivalsArg, CompareArgs, FailOnArg, Format};
 use crate::commands::audit;
-use crate::commands::find::script::of_urls;
 use crate::exit::Exit;
+use crate::from_args::flags_of_urls;
 use crate::{output, records, verdicts};
 
 /// `--a FILES --b FILES`.
@@ -134,7 +134,7 @@ fn refuse_live(args: &CompareArgs) -> Result<()> {
         ("--yes", live.yes),
         ("-o", live.out.is_some()),
     ];
-    for (flag, is_given) in of_runs.into_iter().chain(of_urls(with)) {
+    for (flag, is_given) in of_runs.into_iter().chain(flags_of_urls(with)) {
         if is_given {
             bail!("{flag} is for targets that are played now; records say how they were made");
         }
@@ -176,6 +176,6 @@ fn load(path: &Path) -> Result<Loaded> {
     Ok(Loaded {
         run: compare::of_record(&name, &record, &verdict),
         fingerprint: Fingerprint::of_record(&record.header),
-        objectives: record.header.plan.objectives.clone(),
+        objectives: record.header.test.objectives().cloned(),
     })
 }

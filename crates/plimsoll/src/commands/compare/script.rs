@@ -3,28 +3,17 @@
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context as _, Result, bail};
-use plimsoll_core::objective::Objectives;
-use plimsoll_core::record::ScriptSetup;
-use plimsoll_core::scenario::{Executor, Scenario, Scenarios};
-use plimsoll_core::{Nanos, Tally};
-use plimsoll_observe::Watch;
+use anyhow::{Context as _, Result, anyhow, bail};
+use plimsoll_core::Nanos;
+use plimsoll_core::scenario::Scenarios;
+use plimsoll_core::test::ScriptSetup;
 
-use super::terms::kept_in;
-use crate::args::{ArrivalsArg, CompareArgs, OutputArgs};
-use crate::commands::find::script::{refuse_of_urls, refuse_the_dead};
+use crate::args::{ArrivalsArg, CompareArgs};
+use crate::prepared::Prepared;
+use crate::recipe::Recipe;
 use crate::script::args::{self, ScriptArgs, names_script};
-use crate::script::load::{self, Loaded};
-use crate::session::Session;
-use crate::{plan, script};
-
-/// Most virtual users of a warm-up, which is no load test.
-const WARM_VUS_MAX: u32 = 10;
-/// How long iterations of a warm-up may go on after it.
-pub(super) const WARM_STOP: Nanos = Nanos::from_secs(5);
+use crate::{flags, from_args};
 
 /// Whether a target is a script, alone or with flags: `before.js`, `shop.js -e BASE=http://127.0.0.1:3001`.
 pub(super) fn is_script(target: &str) -> bool {
@@ -32,28 +21,65 @@ pub(super) fn is_script(target: &str) -> bool {
     names_script(OsStr::new(first)) || names_script(OsStr::new(target))
 }
 
+/// One side, prepared for a first look, and what makes it another than the rest.
+pub(super) fn side(
+    text: &str,
+    args: &CompareArgs,
+    seed: u64,
+) -> Result<(Recipe, Prepared, Identity)> {
+    refuse_load(args)?;
+    let own = parse(text, args)?;
+    let mut env = own.env.clone();
+    env.sort();
+    let whole = from_args::whole_script(own.clone(), args.with.insecure);
+    let recipe = from_args::compared_script(args, own)?;
+    // With the load of its own, which a search puts aside.
+    let loaded = whole.read(seed)?;
+    let identity = Identity {
+        scenarios: loaded.script.scenarios.clone(),
+        setup: loaded.setup,
+        env,
+    };
+    if args.live.find && identity.scenarios.len() > 1 {
+        bail!("`{text}` has several scenarios, and a search varies one: leave one in its options");
+    }
+    let prepared = recipe.prepare(seed)?;
+    Ok((recipe, prepared, identity))
+}
+
+/// What makes two sides the same: content and options, load, and environment.
+#[derive(PartialEq)]
+pub(super) struct Identity {
+    setup: ScriptSetup,
+    scenarios: Scenarios,
+    env: Vec<(String, String)>,
+}
+
+/// Until the last iteration is interrupted; they may all be over before.
+pub(super) fn longest(identity: &Identity) -> Nanos {
+    identity.scenarios.longest_ns()
+}
+
 /// One side as it was typed, with what `-e` and `--workers` say for all sides.
-pub(super) fn parse(target: &str, args: &CompareArgs) -> Result<ScriptArgs> {
-    let mut asked = words_of(target)?;
-    refuse_flags(target, &asked)?;
-    if args.live.find && has_options(&asked) {
+fn parse(target: &str, args: &CompareArgs) -> Result<ScriptArgs> {
+    let mut own = words_of(target)?;
+    refuse_flags(target, &own)?;
+    if args.live.find && has_options(&own) {
         bail!(
             "--find decides the load of `{target}`; say other options in the script, and -e alone beside it"
         );
     }
     let common = args.live.env.iter().map(|text| args::pair(text));
-    let own: Vec<(String, String)> = std::mem::take(&mut asked.env);
-    let is_own = |name: &String| own.iter().any(|(known, _)| known == name);
-    asked.env = common.filter(|(name, _)| !is_own(name)).collect();
-    asked.env.extend(own.iter().cloned());
-    let workers = args.with.workers.as_deref();
-    let workers = workers.map(plan::worker_count).transpose()?;
-    asked.workers = workers.map(|count| count as u32);
+    let is_own = |name: &String| own.env.iter().any(|(known, _)| known == name);
+    let mut env: Vec<(String, String)> = common.filter(|(name, _)| !is_own(name)).collect();
+    env.append(&mut own.env);
+    own.env = env;
+    own.workers = from_args::workers(&args.with)?.map(NonZeroU32::get);
     // Thresholds of a script may end a run early; here --slo judges.
     let no_thresholds = ("no-thresholds".to_owned(), "true".to_owned());
-    asked.flags.push(no_thresholds);
-    asked.quiet = true;
-    Ok(asked)
+    own.flags.push(no_thresholds);
+    own.quiet = true;
+    Ok(own)
 }
 
 /// Whether it says more than which script and what is in its environment.
@@ -72,14 +98,12 @@ fn words_of(target: &str) -> Result<ScriptArgs> {
         shlex::split(target)
             .with_context(|| format!("`{target}`: a quotation mark has no second one"))?
     };
-    let line = ["plimsoll", "run"].into_iter().map(OsString::from);
-    let line: Vec<OsString> = line.chain(words.into_iter().map(OsString::from)).collect();
-    args::parse(&line).map_err(|error| {
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default();
-        let first = first.trim_start_matches("error: ");
-        anyhow::anyhow!("`{target}`: {first}; a side is a script with flags of plimsoll run SCRIPT")
-    })
+    let given = flags::parse_run(words.into_iter().map(OsString::from));
+    given
+        .and_then(|given| ScriptArgs::read(&given))
+        .map_err(|error| {
+            anyhow!("`{target}`: {error}; a side is a script with flags of plimsoll run")
+        })
 }
 
 /// What belongs to the comparison as a whole, or to one run by itself.
@@ -97,7 +121,7 @@ fn refuse_flags(target: &str, asked: &ScriptArgs) -> Result<()> {
         ("--junit", asked.junit.is_some()),
         ("--markdown", asked.markdown.is_some()),
         ("--hlog", asked.hlog.is_some()),
-        ("--explain-config", asked.explain_config),
+        ("--explain-config", asked.explain_config.is_some()),
     ] {
         if is_given {
             bail!(
@@ -109,9 +133,9 @@ fn refuse_flags(target: &str, asked: &ScriptArgs) -> Result<()> {
 }
 
 /// A script sets its own load and makes its own requests.
-pub(super) fn refuse_load(args: &CompareArgs) -> Result<()> {
+fn refuse_load(args: &CompareArgs) -> Result<()> {
     let live = &args.live;
-    refuse_of_urls(&args.with)?;
+    from_args::refuse_flags_of_urls(&args.with)?;
     let connections = live.connections.is_some() && !live.find;
     for (flag, is_given) in [
         ("--rate", live.rate.is_some()),
@@ -131,85 +155,6 @@ pub(super) fn refuse_load(args: &CompareArgs) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Reads the script and understands its options; nothing is sent.
-pub(super) fn loaded(
-    asked: &ScriptArgs,
-    seed: u64,
-    insecure: bool,
-    objectives: Option<&Objectives>,
-) -> Result<Loaded> {
-    let asked = ScriptArgs {
-        seed: Some(seed),
-        ..asked.clone()
-    };
-    let mut loaded = load::load(&asked, &Arc::new(AtomicBool::new(false)))?;
-    let script = Arc::get_mut(&mut loaded.script).context("the script is in use")?;
-    if let Some(objectives) = objectives {
-        script.bounds = objectives.bounds();
-    }
-    let naming = Arc::get_mut(&mut script.naming).context("the script is in use")?;
-    naming.tls.insecure |= insecure;
-    Ok(loaded)
-}
-
-/// Until the last iteration is interrupted; they may all be over before.
-pub(super) fn longest(loaded: &Loaded) -> Nanos {
-    loaded.script.scenarios.longest_ns()
-}
-
-/// What makes two sides the same: content and options, load, and environment.
-pub(super) type Identity = (ScriptSetup, Scenarios, Vec<(String, String)>);
-
-pub(super) fn identity(asked: &ScriptArgs, loaded: &Loaded) -> Identity {
-    let mut env = asked.env.clone();
-    env.sort();
-    (loaded.setup.clone(), loaded.script.scenarios.clone(), env)
-}
-
-/// One run of the script, whole, with everything in its record but the verdict.
-pub(super) fn measure(
-    loaded: Loaded,
-    objectives: Option<&Objectives>,
-    watches: &[Watch],
-    output: &OutputArgs,
-    interrupt: &Arc<AtomicBool>,
-) -> Result<Session> {
-    let loaded = Arc::new(loaded);
-    let (mut session, ending) = script::measure(&loaded, objectives, watches, output, interrupt)?;
-    script::came_to_its_end(ending)?;
-    if interrupt.load(std::sync::atomic::Ordering::Relaxed) {
-        session.event("interrupted", "by a signal")?;
-    }
-    Ok(session)
-}
-
-/// A few virtual users for a while, not kept; also the proof that something answers.
-pub(super) fn warm_up(
-    mut loaded: Loaded,
-    length: Nanos,
-    interrupt: &Arc<AtomicBool>,
-) -> Result<()> {
-    let script = Arc::get_mut(&mut loaded.script).context("the script is in use")?;
-    let share = WARM_VUS_MAX / (script.scenarios.iter().count().max(1) as u32);
-    let few = |scenario: &Scenario| Scenario {
-        executor: Executor::ConstantVus {
-            vus: NonZeroU32::new(scenario.executor.vus_max().min(share)).unwrap_or(NonZeroU32::MIN),
-            duration_ns: length,
-        },
-        start_ns: Nanos::ZERO,
-        graceful_stop_ns: WARM_STOP,
-        ..scenario.clone()
-    };
-    let scenarios = script.scenarios.each(few);
-    script.set_scenarios(scenarios);
-    let session = measure(loaded, None, &[], &kept_in(None), interrupt)?;
-    let mut tally = Tally::default();
-    for window in &session.record.windows {
-        tally.merge(&window.total());
-    }
-    refuse_the_dead(&tally, "script")
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub(super) fn runs(plan: &Plan, played: &[Played]) -> (Vec<Run>, Vec<String>) {
         let Some((limit, record)) = found(&variant.name, &ran) else {
             continue;
         };
-        if limit_of(&variant.name, &ran).is_some_and(|limit| has_experiment(&limit)) {
+        if limit_of(&variant.name, &ran).is_some_and(|limit| limit.experiment().is_some()) {
             continue;
         }
         match moved(variant, &limit, record) {
@@ -65,13 +65,6 @@ pub(crate) fn limit_of(variant: &str, ran: &[Ran<'_>]) -> Option<Limit> {
         .or(Some(limit))
 }
 
-fn has_experiment(limit: &Limit) -> bool {
-    limit
-        .evidence
-        .iter()
-        .any(|line| line.signal == "experiment")
-}
-
 /// The limit that most runs of a variant name, with the first of their records; none if they name none.
 fn found<'r>(variant: &str, ran: &[Ran<'r>]) -> Option<(Limit, &'r Record)> {
     let mut named: BTreeMap<String, (usize, &Limit, &Record)> = BTreeMap::new();
@@ -93,7 +86,7 @@ fn found<'r>(variant: &str, ran: &[Ran<'r>]) -> Option<(Limit, &'r Record)> {
 
 /// The variant with the suspected limit moved; or why there is none.
 fn moved(variant: &Variant, limit: &Limit, record: &Record) -> Result<Variant, String> {
-    let cause = explain::cause_name(limit.cause);
+    let cause = limit.cause.word();
     let setup = record.header.lab.iter().flat_map(|lab| &lab.tiers);
     let name = setup
         .clone()
@@ -124,7 +117,7 @@ fn moved(variant: &Variant, limit: &Limit, record: &Record) -> Result<Variant, S
 
 /// Moves the first knob of the limit's cause that the tier has; says how.
 fn turn(tier: &mut Tier, limit: &Limit, failed: f64) -> Result<String, String> {
-    let cause = explain::cause_name(limit.cause);
+    let cause = limit.cause.word();
     let factor = if failed >= FAILING { LIFT } else { LOWER };
     for knob in explain::knobs(limit) {
         let change = match knob {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_analysis::explain::{PlannedTier, Predicted, cause_name, predict};
+use plimsoll_analysis::explain::{PlannedTier, Predicted, predict};
+use plimsoll_core::experiment::Prediction;
 use plimsoll_core::verdict::Cause;
 use plimsoll_lab::experiment::Variant;
 use plimsoll_report::format;
-use plimsoll_report::variants::Prediction;
 
 use super::play::Played;
 
@@ -79,7 +79,7 @@ fn of_runs(variant: &Variant, runs: &[&Played]) -> Result<Predicted, String> {
             .as_ref()
             .filter(|limit| !moves_with_shares(limit.cause))
         {
-            let cause = cause_name(limit.cause);
+            let cause = limit.cause.word();
             problem = format!("what gives way first in it is {cause}, which shares do not move");
             continue;
         }

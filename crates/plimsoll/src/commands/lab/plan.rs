@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use plimsoll_core::Nanos;
-use plimsoll_core::scenario::Scenario;
 use plimsoll_lab::experiment::{Experiment, Filler, Load, Program, Tier, Variant};
 use plimsoll_lab::tiers::{self, Ports};
 use plimsoll_report::format;
 
-use super::load::{self, Test};
+use super::test;
 use crate::args::LabArgs;
 use crate::machine;
 
@@ -100,19 +99,10 @@ fn duration(experiment: &Experiment, variant: &Variant, ports: &Ports) -> Result
     let place = std::env::temp_dir().join(format!("plimsoll-lab-check-{}", std::process::id()));
     let peers = tiers::peers(variant, ports, &place)?;
     let filler = Filler::new(peers, experiment.folder.clone());
-    let test = load::test(variant, &filler, 1, &place);
-    let duration = test.and_then(|test| match (variant.test.load.duration(), test) {
-        (Some(duration), _) => Ok(duration),
-        (None, Test::Url(_) | Test::Find(..)) => bail!("has no duration"),
-        (None, Test::Script(args)) => {
-            let loaded = load::loaded(&args, variant)?;
-            let ends = loaded.script.scenarios.iter().map(Scenario::regular_end_ns);
-            Ok(ends.max().unwrap_or_default())
-        }
-    });
+    let prepared = test::recipe(variant, &filler, &place).and_then(|recipe| recipe.prepare(1));
     // Only a script that was made of stages is in it.
     drop(std::fs::remove_dir_all(&place));
-    duration
+    Ok(prepared?.test.length().unwrap_or_default())
 }
 
 /// What a run takes beside its load.

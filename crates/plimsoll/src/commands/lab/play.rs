@@ -1,33 +1,29 @@
 //! One run of one variant: fresh tiers, warm-up, the load, the record; then the tiers are gone.
 
 use std::cell::OnceCell;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use plimsoll_core::plan::Plan as UrlPlan;
-use plimsoll_core::record::{After, LabSetup, Line, Record, TierSetup};
-use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner as _};
-use plimsoll_core::verdict::Verdict;
-use plimsoll_engine::{EngineRunner, Options};
+use plimsoll_core::record::{After, LabSetup, Line, Record, SelfCheck, TierSetup};
+use plimsoll_core::test::Test;
 use plimsoll_lab::LabError;
 use plimsoll_lab::aftermath::Aftermath;
 use plimsoll_lab::experiment::Load;
 use plimsoll_lab::tiers::{Ports, System};
 use plimsoll_net::Target;
-use plimsoll_net::clock::Clock;
-use plimsoll_observe::Watch;
 
-use super::load::{self, Test};
 use super::plan::{Plan, Run, WARM_UP_LONGEST};
-use crate::args::{FindArgs, OutputArgs};
-use crate::commands::{find, run};
+use super::test;
+use crate::args::OutputArgs;
+use crate::measure::{Measured, Setting, measure};
+use crate::prepared::Subject;
+use crate::recipe::{Recipe, WarmUp};
 use crate::reuse::Reused;
 use crate::script::console;
-use crate::selfcheck::SelfCheck;
-use crate::session::Session;
-use crate::{reach, script, selfcheck, watching};
+use crate::{reach, selfcheck, watching};
 
 /// What one run needs.
 pub(super) struct Play<'a> {
@@ -61,20 +57,23 @@ impl Play<'_> {
             Err(LabError::Stopped) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let test = load::test(variant, system.filler(), self.run.seed, self.folder)?;
+        let recipe = test::recipe(variant, system.filler(), self.folder)?;
         let _logged = console::Logged::into(&self.folder.join("test.log"))?;
         let measured = self
-            .warm_up(&test)
-            .and_then(|()| self.load_and_look(&test, &mut system));
+            .warm_up(&recipe)
+            .and_then(|()| self.load_and_look(&recipe, &mut system));
         // A tier that ended explains every other failure.
         if let Some(failure) = system.failure() {
             return Err(failure.into());
         }
         let played = measured?;
         system.end()?;
-        let Some((mut session, verdict)) = played else {
+        let Some(measured) = played else {
             return Ok(None);
         };
+        // What was left behind is judged with the rest.
+        let verdict = measured.verdict();
+        let mut session = measured.session;
         session.close(verdict)?;
         Ok(Some(Played {
             variant: variant.name.clone(),
@@ -87,85 +86,78 @@ impl Play<'_> {
         self.folder.join("run.plimsoll.jsonl").display().to_string()
     }
 
-    fn warm_up(&self, test: &Test) -> Result<()> {
-        let count = self.run.variant.test.warm_up;
-        match load::warm_up(test, count) {
-            None => Ok(()),
-            Some(Test::Url(plan) | Test::Find(_, plan)) => warm_up_url(&plan, count, self.stop),
-            Some(Test::Script(args)) => {
-                let loaded = load::loaded(&args, &self.run.variant)?;
-                let nowhere = load::quiet_output();
-                let (_, ending) = script::measure(&loaded, None, &[], &nowhere, self.stop)?;
-                script::came_to_its_end(ending)
-            }
-        }
+    fn warm_up(&self, recipe: &Recipe) -> Result<()> {
+        let Some(count) = NonZeroU64::new(self.run.variant.test.warm_up) else {
+            return Ok(());
+        };
+        let prepared = recipe.warm_up(self.run.seed, WarmUp::Count(count, WARM_UP_LONGEST))?;
+        let setting = Setting {
+            output: &OutputArgs::quiet(None),
+            watches: &[],
+            outs: &[],
+            reused: &Reused::default(),
+            may_load_remote: true,
+            interrupt: self.stop,
+        };
+        measure(&prepared, &setting)?.refuse_unfinished()
     }
 
     /// The load, and what it leaves behind.
-    fn load_and_look(
-        &self,
-        test: &Test,
-        system: &mut System,
-    ) -> Result<Option<(Session, Verdict)>> {
+    fn load_and_look(&self, recipe: &Recipe, system: &mut System) -> Result<Option<Measured>> {
         let variant = &self.run.variant;
         let asked = variant.test.after.as_ref();
         let aftermath = Aftermath::prepare(asked, system.filler(), self.stop)?;
         system.arm(variant)?;
-        let Some((mut session, verdict)) = self.measure(test, system)? else {
+        let Some(mut measured) = self.measure(recipe, system)? else {
             return Ok(None);
         };
         if let Some(aftermath) = aftermath {
             let after = aftermath.look(system.killed(variant), self.stop)?;
-            let at_ns = session.clock.now();
-            session.append(Line::After(After { at_ns, ..after }))?;
+            let at_ns = measured.session.clock.now();
+            measured
+                .session
+                .append(Line::After(After { at_ns, ..after }))?;
         }
-        let interrupted = self.stop.load(Ordering::Relaxed);
-        // What was left behind is judged with the rest.
-        let verdict = verdict.unwrap_or_else(|| run::verdict(&session));
-        Ok((!interrupted).then_some((session, verdict)))
+        Ok(self.unless_stopped(measured))
     }
 
-    /// The session with the whole record, and what a search found; none if a signal ended it.
-    fn measure(&self, test: &Test, system: &System) -> Result<Option<(Session, Option<Verdict>)>> {
+    /// None if a signal ended it.
+    fn measure(&self, recipe: &Recipe, system: &System) -> Result<Option<Measured>> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let output = self.output(system);
-        let measured = match test {
-            Test::Url(plan) => {
-                let watches = reached(plan, system)?;
-                (run::measure(plan, &watches, &output, self.stop)?, None)
-            }
-            Test::Find(args, plan) => {
-                let watches = reached(plan, system)?;
-                let args = FindArgs {
-                    output,
-                    ..(**args).clone()
-                };
-                let (session, verdict) =
-                    find::measure(&args, plan, &watches, &self.reused(plan)?, self.stop)?;
-                (session, Some(verdict))
-            }
-            Test::Script(args) => {
-                let loaded = load::loaded(args, &self.run.variant)?;
-                let watches = watching::parse_texts(&system.watches(self.entry(system)))?;
-                let objectives = self.run.variant.objectives.as_ref();
-                let (session, ending) =
-                    script::measure(&loaded, objectives, &watches, &output, self.stop)?;
-                script::came_to_its_end(ending)?;
-                (session, None)
-            }
+        let prepared = recipe.prepare(self.run.seed)?;
+        let entry = match &prepared.subject {
+            Subject::Url(options) => Some(options.setup.address.port()),
+            Subject::Script(_) => self.entry(system),
         };
-        let interrupted = self.stop.load(Ordering::Relaxed);
-        Ok((!interrupted).then_some(measured))
+        reach::check(&prepared, true)?;
+        let setting = Setting {
+            output: &self.output(system),
+            watches: &watching::parse_texts(&system.watches(entry))?,
+            outs: &[],
+            reused: &self.reused(&prepared.test)?,
+            may_load_remote: true,
+            interrupt: self.stop,
+        };
+        let measured = measure(&prepared, &setting)?;
+        measured.refuse_unfinished()?;
+        Ok(self.unless_stopped(measured))
+    }
+
+    fn unless_stopped(&self, measured: Measured) -> Option<Measured> {
+        (!self.stop.load(Ordering::Relaxed)).then_some(measured)
     }
 
     /// The generator is checked before the first search of the lab, alone on the machine but for idle tiers.
-    fn reused(&self, plan: &UrlPlan) -> Result<Reused> {
+    fn reused(&self, test: &Test) -> Result<Reused> {
+        if !test.is_search() {
+            return Ok(Reused::default());
+        }
         let check = if let Some(check) = self.self_check.get() {
             *check
         } else {
-            let check = selfcheck::measure(plan.workers, self.stop)?;
+            let check = selfcheck::measure(test.generator.workers, self.stop)?;
             *self.self_check.get_or_init(|| check)
         };
         Ok(Reused {
@@ -195,11 +187,9 @@ impl Play<'_> {
 
     fn output(&self, system: &System) -> OutputArgs {
         OutputArgs {
-            out: Some(self.folder.join("run.plimsoll.jsonl")),
-            no_record: false,
             quiet: self.quiet,
             lab: Some(self.setup(system)),
-            ..load::quiet_output()
+            ..OutputArgs::quiet(Some(self.folder.join("run.plimsoll.jsonl")))
         }
     }
 
@@ -231,32 +221,4 @@ impl Play<'_> {
             tiers: tiers.collect(),
         }
     }
-}
-
-/// What is watched beside a URL, which answers.
-fn reached(plan: &UrlPlan, system: &System) -> Result<Vec<Watch>> {
-    let entry = Target::parse(&plan.request.url)?.port;
-    reach::check(plan, &Options::new(plan, None)?)?;
-    watching::parse_texts(&system.watches(Some(entry)))
-}
-
-/// So many requests, or ten seconds of them.
-fn warm_up_url(plan: &UrlPlan, count: u64, stop: &Arc<AtomicBool>) -> Result<()> {
-    let options = Options::new(plan, Some(count))?;
-    let mut runner = EngineRunner::start(&options, Clock::start(), Arc::clone(stop))?;
-    let step = Step {
-        level: 0,
-        phase: Phase::WarmUp,
-        load: StepLoad::Closed {
-            in_flight: plan.in_flight_max().get(),
-        },
-        windows_max: (WARM_UP_LONGEST.as_secs_f64()) as u32,
-    };
-    match runner.play(&step, &mut |_| Go::On) {
-        // Looked at by the caller.
-        Ok(()) | Err(StepError::Interrupted) => {}
-        Err(error) => return Err(error.into()),
-    }
-    runner.drain(1, plan.timeout_ns)?;
-    Ok(())
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use plimsoll_report::variants::{self, Experiment, Run, Variant};
+use plimsoll_analysis::experiment::judged;
+use plimsoll_core::experiment::{Experiment, Run, Variant};
+use plimsoll_report::{html, variants};
 
 use super::confirm;
 use super::foresee::Foresight;
@@ -24,8 +26,9 @@ pub(super) fn show(
     let page = folder.join("report.html");
     let mut experiment = side_by_side(plan, played, foresight, folder);
     experiment.report = Some(page.display().to_string());
-    let html = variants::html(&experiment, env!("CARGO_PKG_VERSION"));
-    write_whole(&page, &html)?;
+    let experiment = judged(experiment);
+    let page_text = html::experiment(&experiment, env!("CARGO_PKG_VERSION"));
+    write_whole(&page, &page_text)?;
     let document = variants::document(&experiment);
     let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use plimsoll_core::experiment::{Experiment, Run, Variant};
 use plimsoll_core::record::{LabSetup, Record};
-use plimsoll_report::variants::{Experiment, Run, Variant};
 
 use crate::against_bases::{self, Side};
 use crate::commands::lab::confirm;

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use plimsoll_core::record::ScriptSetup;
 use plimsoll_core::scenario::{Executor, Kind, Options, Origin};
+use plimsoll_core::test::ScriptSetup;
 use plimsoll_script::Sources;
 use sha2::{Digest as _, Sha256};
 

@@ -5,17 +5,16 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
+use plimsoll_base::clock::Clock;
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::{Sample, SeriesCounts, Store};
 use plimsoll_core::scenario::TrendStat;
+use plimsoll_core::test::Request;
 use plimsoll_core::units::parse_duration;
-use plimsoll_net::clock::Clock;
+use plimsoll_net::exchange::{Patience, exchange};
 use plimsoll_report::k6::{REMOTE_WRITE_HEADERS, RemoteWrite};
-use ureq::Agent;
-use ureq::tls::TlsConfig;
 
 use crate::machine;
 use crate::script::console;
@@ -24,7 +23,9 @@ const SERVER: &str = "http://localhost:9090/api/v1/write";
 /// k6's default.
 const PUSH_EVERY: Nanos = Nanos::from_secs(5);
 /// Longest wait for one answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Nanos = Nanos::from_secs(10);
+/// An answer is empty, or says in a few lines what was wrong.
+const ANSWER_BYTES_MAX: usize = 64 << 10;
 /// Bodies that may wait to be sent; a further one is dropped, and its series come with the next that
 /// changes them.
 const WAITING_MAX: usize = 4;
@@ -41,9 +42,9 @@ pub(super) struct Remote {
 
 /// Where bodies go and with which headers.
 struct Destination {
-    agent: Agent,
     url: String,
     headers: Vec<(String, String)>,
+    patience: Patience,
 }
 
 impl Remote {
@@ -154,29 +155,38 @@ fn destination(url: Option<String>, said: impl Fn(&str) -> Option<String>) -> Re
         let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, pair);
         headers.push(("Authorization".to_owned(), format!("Basic {encoded}")));
     }
-    let tls = TlsConfig::builder()
-        .disable_verification(is_true(said("INSECURE_SKIP_TLS_VERIFY")))
-        .build();
-    let config = Agent::config_builder()
-        .timeout_global(Some(PATIENCE))
-        .tls_config(tls)
-        .build();
     Ok(Destination {
-        agent: config.into(),
         url,
         headers,
+        patience: Patience {
+            time: PATIENCE,
+            body_bytes_max: ANSWER_BYTES_MAX,
+            insecure: is_true(said("INSECURE_SKIP_TLS_VERIFY")),
+        },
     })
+}
+
+impl Destination {
+    fn push(&self, body: Vec<u8>) -> Result<()> {
+        let request = Request {
+            method: "POST".to_owned(),
+            url: self.url.clone(),
+            headers: self.headers.clone(),
+            body,
+        };
+        let response = exchange(&request, self.patience)?;
+        if !(200..300).contains(&response.status) {
+            bail!("answered with status {}", response.status);
+        }
+        Ok(())
+    }
 }
 
 fn send_all(destination: &Destination, bodies: &Receiver<Vec<u8>>) {
     let mut works = true;
     for body in bodies {
-        let mut request = destination.agent.post(&destination.url);
-        for (name, value) in &destination.headers {
-            request = request.header(name, value);
-        }
-        match (request.send(&body[..]), works) {
-            (Ok(_), false) => {
+        match (destination.push(body), works) {
+            (Ok(()), false) => {
                 console::warn(&format!("remote write to {} works again", destination.url));
                 works = true;
             }
@@ -184,7 +194,7 @@ fn send_all(destination: &Destination, bodies: &Receiver<Vec<u8>>) {
                 console::warn(&format!("remote write to {}: {error}", destination.url));
                 works = false;
             }
-            (Ok(_), true) | (Err(_), false) => {}
+            (Ok(()), true) | (Err(_), false) => {}
         }
     }
 }

@@ -148,7 +148,6 @@ fn what_scripts_cannot_be_asked_is_refused_with_the_fix() {
         (vec!["before.js", "copy.js"], "are the same script"),
         (vec!["before.js", url], "URLs and scripts together"),
         (vec!["before.js", "a.jsonl"], "scripts and records together"),
-        (vec!["before.js", "missing.js"], "missing.js"),
         (
             vec!["before.js", "after.js", "--rate", "5"],
             "--rate is for URLs; a script sets its own load",
@@ -173,6 +172,9 @@ fn what_scripts_cannot_be_asked_is_refused_with_the_fix() {
         assert!(stderr.contains(fragment), "{args:?} said: {stderr}");
         assert_eq!((code, stdout.as_str()), (104, ""), "{args:?}: {stderr}");
     }
+    let (code, _, stderr) = plimsoll(&folder, &["compare", "before.js", "missing.js"]);
+    assert_eq!(code, 255, "as for every command: {stderr}");
+    assert!(stderr.contains("missing.js"), "{stderr}");
     let left = std::fs::read_dir(&folder.0).unwrap().flatten();
     assert!(
         left.map(|at| at.path()).all(|path| path.is_file()),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bson::{Bson, Document, doc};
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 
 use super::Server;
 use super::client::Client;

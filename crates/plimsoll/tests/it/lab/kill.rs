@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plimsoll_core::rng::Rng;
+use plimsoll_base::random::Rng;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::processes::{assert_none_mention, mentioning};

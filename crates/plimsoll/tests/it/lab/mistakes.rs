@@ -63,11 +63,7 @@ fn mistakes_in_the_file_are_found_before_anything_starts() {
                 "lower `cpu`",
             ],
         ),
-        (
-            "60/s",
-            "often",
-            ["test of variant `A`", "`often` is not a rate"],
-        ),
+        ("60/s", "often", ["test.rate: ", "`often` is not a rate"]),
         (
             "${proxy.address}/",
             "${proxi.address}/",
@@ -179,7 +175,7 @@ fn two_changes_at_once_are_warned_about_and_the_verdict_says_so() {
     let (code, stdout, _) = plimsoll(&folder, &["lab", &path, "--quick", "--quiet", "-o", "out"]);
     assert!(code == 0 || code == 3, "{stdout}");
     assert!(
-        stdout.contains("! B differs from A in 2 things"),
+        stdout.contains("! ‘B’ differs from ‘A’ in 2 things"),
         "{stdout}"
     );
 }

@@ -1,0 +1,201 @@
+//! What the tiers of a variant were given, what they used and what a good answer costs, from what was seen of them.
+
+use std::collections::BTreeMap;
+
+use plimsoll_core::experiment::{PoolUse, TierUse, Variant};
+use plimsoll_core::record::{Record, Seen, TierSetup};
+use plimsoll_core::verdict::{Resource, ResourceKind};
+use plimsoll_core::{Nanos, Window};
+
+use super::spread::spread;
+
+/// From here on a share is full: what is left is the noise of two looks at a counter.
+const FULL: f64 = 0.9;
+/// From here on being held back by a quota is worth a word: one period in a hundred.
+const THROTTLED: f64 = 0.01;
+
+/// In the order of their start; empty where the records do not say what was started.
+pub(super) fn of_variant(variant: &Variant<'_>) -> Vec<TierUse> {
+    let runs: Vec<Vec<TierUse>> = variant.shown().map(|run| of_run(run.record)).collect();
+    let Some(first) = runs.first() else {
+        return Vec::new();
+    };
+    let merge = |tier: &TierUse| {
+        let same = || {
+            let all = runs.iter().flatten();
+            all.filter(|other| other.tier == tier.tier)
+        };
+        let median = |of: fn(&TierUse) -> Option<f64>| spread(same().filter_map(of)).median;
+        let cores_used = median(|tier| tier.cores_used);
+        let given = tier.cores_given.filter(|given| *given > 0.0);
+        let busy_ratio = given.zip(cores_used).map(|(given, used)| used / given);
+        let throttled_ratio = median(|tier| tier.throttled_ratio);
+        TierUse {
+            cores_used,
+            busy_ratio,
+            is_full: busy_ratio.is_some_and(|busy| busy >= FULL),
+            throttled_ratio,
+            is_throttled: throttled_ratio.is_some_and(|held| held >= THROTTLED),
+            cost_seconds: median(|tier| tier.cost_seconds),
+            ..tier.clone()
+        }
+    };
+    first.iter().map(merge).collect()
+}
+
+/// Of all tiers together, if every tier has a share.
+pub(super) fn cores_given(tiers: &[TierUse]) -> Option<f64> {
+    sum(tiers.iter().map(|tier| tier.cores_given))
+}
+
+/// Processor seconds of all tiers per good answer, if every tier was seen.
+pub(super) fn cost_seconds(tiers: &[TierUse]) -> Option<f64> {
+    sum(tiers.iter().map(|tier| tier.cost_seconds))
+}
+
+fn sum(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let all: Option<Vec<f64>> = values.collect();
+    all.filter(|all| !all.is_empty())
+        .map(|all| all.iter().sum())
+}
+
+pub(super) fn pools(variant: &Variant<'_>) -> Vec<PoolUse> {
+    let first = variant.verdicts().next();
+    let resources = first.iter().flat_map(|verdict| &verdict.resources);
+    let pool = |resource: &Resource| PoolUse {
+        tier: resource.tier.clone(),
+        used_ratio: resource.run_ratio,
+        size: resource.size,
+    };
+    resources
+        .filter(|resource| resource.resource_kind == ResourceKind::Pool)
+        .map(pool)
+        .collect()
+}
+
+/// Cores that an instance used on average while the load was on.
+pub(super) fn cores_used(record: &Record, instance: &str) -> Option<f64> {
+    Seconds::of(record).cores_used(instance)
+}
+
+fn of_run(record: &Record) -> Vec<TierUse> {
+    let Some(lab) = &record.header.lab else {
+        return Vec::new();
+    };
+    let mut tiers: Vec<(&str, Vec<&TierSetup>)> = Vec::new();
+    for instance in &lab.tiers {
+        match tiers.iter_mut().find(|(tier, _)| *tier == instance.tier) {
+            Some((_, instances)) => instances.push(instance),
+            None => tiers.push((&instance.tier, vec![instance])),
+        }
+    }
+    let seen = Seconds::of(record);
+    let used = |(tier, instances): (&str, Vec<&TierSetup>)| of_tier(tier, &instances, &seen);
+    tiers.into_iter().map(used).collect()
+}
+
+fn of_tier(tier: &str, instances: &[&TierSetup], seen: &Seconds<'_>) -> TierUse {
+    let given: Option<Vec<f64>> = instances.iter().map(|one| one.cpu_cores).collect();
+    let used: Option<Vec<f64>> = instances
+        .iter()
+        .map(|one| seen.cores_used(&one.name))
+        .collect();
+    let cores_used = used.map(|used| used.iter().sum::<f64>());
+    let throttled = instances
+        .iter()
+        .filter_map(|one| seen.throttled_ratio(&one.name));
+    let takes: Option<Vec<(&str, f64)>> = instances.iter().map(|one| one.in_flight_max()).collect();
+    let takes = takes.filter(|takes| !takes.is_empty());
+    let mut isolation: Vec<String> = instances.iter().map(|one| one.isolation.clone()).collect();
+    isolation.dedup();
+    TierUse {
+        tier: tier.to_owned(),
+        instances: instances.len(),
+        cores_given: given.map(|given| given.iter().sum()),
+        cores_used,
+        busy_ratio: None,
+        is_full: false,
+        throttled_ratio: throttled.reduce(f64::max),
+        is_throttled: false,
+        cost_seconds: cores_used.and_then(|cores| seen.per_good(cores)),
+        takes: takes.and_then(|takes| {
+            let name = takes.first()?.0.to_owned();
+            Some((name, takes.iter().map(|(_, count)| count).sum()))
+        }),
+        isolation,
+    }
+}
+
+/// What was seen while the load that the verdict describes was on.
+struct Seconds<'r> {
+    /// Of each process of an instance: seconds on a processor, and seconds that it was watched for.
+    processes: BTreeMap<(&'r str, u32), (f64, f64)>,
+    /// Of each instance: periods in which it was held back, and all of them.
+    periods: BTreeMap<&'r str, (u64, u64)>,
+    length: f64,
+    good: u64,
+}
+
+impl<'r> Seconds<'r> {
+    fn of(record: &'r Record) -> Self {
+        let level = record.verdict.as_ref().map_or(1, |verdict| verdict.level);
+        let mut seen = Self {
+            processes: BTreeMap::new(),
+            periods: BTreeMap::new(),
+            length: 0.0,
+            good: 0,
+        };
+        for window in record.windows_of(level) {
+            seen.length += window.length_ns.as_secs_f64();
+            seen.good += window.total().good();
+        }
+        let from = record.windows_of(level).map(|window| window.start_ns).min();
+        let to = record.windows_of(level).map(Window::end_ns).max();
+        let (from, to) = (from.unwrap_or(Nanos::ZERO), to.unwrap_or(Nanos::ZERO));
+        for look in &record.observations {
+            // By its end: a look that began before the load has most of it still.
+            if look.at_ns <= from || look.at_ns > to {
+                continue;
+            }
+            match &look.seen {
+                Seen::Process(process) => {
+                    let threads = process.threads.iter().chain([&process.others]);
+                    let run = threads
+                        .map(|thread| thread.run_ns.as_secs_f64())
+                        .sum::<f64>();
+                    let key = (look.tier.as_str(), process.pid);
+                    let (busy, watched) = seen.processes.entry(key).or_default();
+                    *busy += run;
+                    *watched += look.length_ns.as_secs_f64();
+                }
+                Seen::Cgroup(group) if group.quota_cores.is_some() => {
+                    let (held, all) = seen.periods.entry(look.tier.as_str()).or_default();
+                    *held += group.throttled_periods;
+                    *all += group.periods;
+                }
+                _ => {}
+            }
+        }
+        seen
+    }
+
+    fn cores_used(&self, instance: &str) -> Option<f64> {
+        let mut processes = self.processes.iter();
+        let own = processes
+            .by_ref()
+            .filter(|((name, _), _)| *name == instance);
+        let cores = own.filter(|(_, (_, watched))| *watched > 0.0);
+        cores
+            .map(|(_, (busy, watched))| busy / watched)
+            .reduce(|a, b| a + b)
+    }
+
+    fn throttled_ratio(&self, instance: &str) -> Option<f64> {
+        let (held, all) = self.periods.get(instance)?;
+        (*all > 0).then(|| *held as f64 / *all as f64)
+    }
+
+    fn per_good(&self, cores: f64) -> Option<f64> {
+        (self.good > 0).then(|| cores * self.length / self.good as f64)
+    }
+}

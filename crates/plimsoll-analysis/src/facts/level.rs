@@ -1,0 +1,221 @@
+//! Levels of a record as the few figures that attribution needs.
+
+use plimsoll_core::judge::{self, Growth};
+use plimsoll_core::objective::Clause;
+use plimsoll_core::outcome::Outcome;
+use plimsoll_core::record::Record;
+use plimsoll_core::statistics::ratio;
+use plimsoll_core::step::{Phase, StepLoad};
+use plimsoll_core::verdict::{Judgement, LevelState};
+use plimsoll_core::{Nanos, Objectives, Tally, Window};
+
+/// How an attempt ends that nobody answered.
+pub(crate) const NO_ANSWER: [Outcome; 4] = [
+    Outcome::Eof,
+    Outcome::Reset,
+    Outcome::Refused,
+    Outcome::ConnectTimeout,
+];
+/// How a wait ends that took the service too long.
+pub(crate) const GIVEN_UP: [Outcome; 2] = [Outcome::Shed, Outcome::Http5xx];
+
+/// One level, or one part of a ramp, over its judged windows.
+#[derive(Debug, Clone)]
+pub(crate) struct Level {
+    /// In flight of a closed loop, or its virtual users; `None` where arrivals come at their own times.
+    pub(crate) closed: Option<u32>,
+    pub(crate) state: LevelState,
+    /// Its own attempts break a response-time objective, whether anybody judged it or not.
+    pub(crate) late: bool,
+    pub(crate) start: Nanos,
+    pub(crate) end: Nanos,
+    /// Attempts due, answers, and ok or accepted answers per second of its time.
+    pub(crate) offered: f64,
+    pub(crate) answered: f64,
+    pub(crate) served: f64,
+    pub(crate) in_flight: f64,
+    /// More came in than was served, all the time.
+    pub(crate) queue_grows: bool,
+    /// Everything that ended in its time, late ends of earlier levels included.
+    pub(crate) tally: Tally,
+    /// Ok answers and time of each window, for bursts.
+    pub(crate) windows: Vec<WindowFacts>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WindowFacts {
+    pub(crate) start: Nanos,
+    pub(crate) end: Nanos,
+    unanswered: u64,
+    given_up: u64,
+    pub(crate) attempts: u64,
+    /// Failed, or later than the longest bound of the objectives.
+    pub(crate) bad: u64,
+    pub(crate) in_flight_mean: f64,
+    pub(crate) in_flight_max: f64,
+    pub(crate) longest: Nanos,
+    pub(crate) median: Nanos,
+}
+
+impl Level {
+    pub(crate) fn seconds(&self) -> f64 {
+        (self.end - self.start).as_secs_f64()
+    }
+
+    /// Share of the attempts that ended in it.
+    pub(crate) fn share(&self, outcomes: &[Outcome]) -> f64 {
+        let count: u64 = outcomes.iter().map(|o| self.tally.class(*o).count).sum();
+        ratio(count as f64, self.tally.decided() as f64)
+    }
+
+    /// Failures other than attempts that we ourselves did not send.
+    pub(crate) fn failed_share(&self) -> f64 {
+        let failures = self.tally.failures() - self.tally.class(Outcome::Dropped).count;
+        ratio(failures as f64, self.tally.decided() as f64)
+    }
+
+    /// Mean response time of what was served.
+    pub(crate) fn served_response(&self) -> Option<Nanos> {
+        self.tally.served_response().mean()
+    }
+
+    /// Mean service time of what was served.
+    pub(crate) fn served_service(&self) -> Option<Nanos> {
+        self.tally.served_service().mean()
+    }
+}
+
+impl WindowFacts {
+    /// Attempts that ended without an answer.
+    pub(crate) fn unanswered(&self) -> u64 {
+        self.unanswered
+    }
+
+    /// Attempts that the service gave up with an answer of its own.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.given_up
+    }
+}
+
+/// Levels that the target was measured at, in the order played. The generator's own check, warm-up
+/// and the recovery probe say nothing about a steady load.
+pub(crate) fn levels(record: &Record) -> Vec<Level> {
+    let mut levels = Vec::new();
+    for start in &record.levels {
+        let skipped = matches!(
+            start.step.phase,
+            Phase::SelfCheck
+                | Phase::WarmUp
+                | Phase::Settle
+                | Phase::Drain
+                | Phase::RecoveryBefore
+                | Phase::RecoveryPulse
+                | Phase::RecoveryAfter
+        );
+        let result = record.level_result(start.step.level);
+        let state = result.map_or(LevelState::Observed, |result| result.state);
+        if skipped || state == LevelState::Void {
+            continue;
+        }
+        let judged: Vec<&Window> = record.judged_windows(start.step.level).collect();
+        for part in parts(start.step.load, &judged) {
+            levels.extend(level(record, start.step.load, state, part));
+        }
+    }
+    levels
+}
+
+/// Does the number of virtual users change on purpose? By more than users who end their iteration late.
+pub(crate) fn users_vary<'a>(windows: impl Iterator<Item = &'a Window>) -> bool {
+    let users: Vec<u32> = windows.filter_map(|window| window.vus).collect();
+    let (least, most) = (users.iter().min(), users.iter().max());
+    matches!((least, most), (Some(least), Some(most)) if u64::from(*most) * 2 > u64::from(*least) * 3)
+}
+
+/// A ramp passes through many rates, or numbers of users: it is cut into up to ten parts of at least
+/// three windows.
+fn parts<'a, 'w>(load: StepLoad, windows: &'a [&'w Window]) -> Vec<&'a [&'w Window]> {
+    let is_ramp = match load {
+        StepLoad::Open { profile, .. } => profile.constant_rate().is_none(),
+        StepLoad::Closed { .. } => users_vary(windows.iter().copied()),
+    };
+    if is_ramp {
+        let length = windows.len().div_ceil(10).max(3);
+        windows.chunks(length).collect()
+    } else {
+        vec![windows]
+    }
+}
+
+fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]) -> Option<Level> {
+    let (first, last) = (windows.first()?, windows.last()?);
+    let seconds: f64 = windows.iter().map(|w| w.length_ns.as_secs_f64()).sum();
+    if seconds <= 0.0 {
+        return None;
+    }
+    let mut tally = Tally::default();
+    let (mut due, mut in_flight) = (0, 0.0);
+    let users = windows.iter().filter_map(|window| window.vus);
+    let users_mean = users.clone().map(u64::from).sum::<u64>() / users.count().max(1) as u64;
+    for window in windows {
+        tally.merge(&window.total());
+        for carried in &window.carried {
+            tally.merge(&carried.tally);
+        }
+        due += window.due_count;
+        in_flight += window.in_flight_mean * window.length_ns.as_secs_f64();
+    }
+    let objectives = record.header.test.objectives();
+    let bound = objectives.and_then(Objectives::longest_bound);
+    let in_flight_means: Vec<f64> = windows.iter().map(|w| w.in_flight_mean).collect();
+    Some(Level {
+        closed: match load {
+            StepLoad::Closed { .. } if users_mean > 0 => u32::try_from(users_mean).ok(),
+            StepLoad::Closed { in_flight } => Some(in_flight),
+            StepLoad::Open { .. } => None,
+        },
+        state,
+        late: objectives.is_some_and(|objectives| is_late(objectives, &tally)),
+        start: first.start_ns,
+        end: last.end_ns(),
+        offered: due as f64 / seconds,
+        answered: tally.answers() as f64 / seconds,
+        served: tally.served() as f64 / seconds,
+        in_flight: in_flight / seconds,
+        queue_grows: Growth::over_windows(&in_flight_means, due)
+            .is_some_and(Growth::is_without_end),
+        tally,
+        windows: windows.iter().map(|w| facts(w, bound)).collect(),
+    })
+}
+
+fn is_late(objectives: &Objectives, tally: &Tally) -> bool {
+    judge::bad_of_each(objectives, tally).any(|(clause, bad)| {
+        matches!(clause, Clause::ResponseTime { .. })
+            && judge::verdict_of(clause, bad) == Judgement::Fail
+    })
+}
+
+fn facts(window: &Window, bound: Option<Nanos>) -> WindowFacts {
+    let mut total = window.total();
+    for carried in &window.carried {
+        total.merge(&carried.tally);
+    }
+    let answers = total.served_response();
+    let median = answers.quantile(0.5).unwrap_or_default();
+    // Without an objective an attempt is late at ten times the window's median.
+    let late_at = bound.unwrap_or(Nanos(median.0.saturating_mul(10)));
+    let count = |kinds: &[Outcome]| kinds.iter().map(|kind| total.class(*kind).count).sum();
+    WindowFacts {
+        start: window.start_ns,
+        end: window.end_ns(),
+        unanswered: count(&NO_ANSWER),
+        given_up: count(&GIVEN_UP),
+        attempts: total.attempts(),
+        bad: judge::bad_at(&total, late_at).count,
+        in_flight_mean: window.in_flight_mean,
+        in_flight_max: window.in_flight_max as f64,
+        longest: answers.max().unwrap_or_default(),
+        median,
+    }
+}

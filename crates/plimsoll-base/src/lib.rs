@@ -1,0 +1,13 @@
+//! Time, randomness, epoll and tokens: what the load tool and the database share.
+//!
+//! [`clock`] is the only place in the workspace that reads the system's clocks.
+
+pub mod calendar;
+pub mod clock;
+pub mod nanos;
+pub mod page;
+pub mod poll;
+pub mod random;
+pub mod slab;
+
+pub use nanos::Nanos;

@@ -1,0 +1,126 @@
+//! What happened once in a run, with its figures: an interruption, and what a search measured before it began.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::units::Nanos;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "ReadEvent")]
+pub struct Event {
+    pub at_ns: Nanos,
+    #[serde(flatten)]
+    pub what: EventKind,
+    /// More about it, in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", content = "figures", rename_all = "snake_case")]
+pub enum EventKind {
+    Interrupted,
+    SelfCheck(SelfCheck),
+    Anchor(AnchorFigures),
+    /// Of another version.
+    #[serde(untagged)]
+    Other {
+        event: String,
+    },
+}
+
+/// What the generator can do on this host, as measured just now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SelfCheck {
+    /// Rate at which its threads would be 80 % busy, from processor time per request.
+    pub max_per_s: f64,
+    /// Answers per second of the closed loop against the echo, which shares this host.
+    pub echo_per_s: f64,
+    pub run_ns_per_request: f64,
+    pub open_rate_per_s: f64,
+    pub lag_p99_ns: Nanos,
+    pub lag_max_ns: Nanos,
+    pub seconds: f64,
+}
+
+/// What the closed loop at the start of a search measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct AnchorFigures {
+    pub response_ns: Nanos,
+    pub throughput_max_per_s: f64,
+}
+
+/// As any version wrote it; figures once were JSON inside the text of `detail`.
+#[derive(Deserialize)]
+struct ReadEvent {
+    at_ns: Nanos,
+    event: String,
+    #[serde(default)]
+    figures: Value,
+    #[serde(default)]
+    detail: String,
+}
+
+impl From<ReadEvent> for Event {
+    fn from(read: ReadEvent) -> Self {
+        let figures = match read.figures {
+            Value::Null => serde_json::from_str(&read.detail).unwrap_or_default(),
+            figures => figures,
+        };
+        let what = match read.event.as_str() {
+            "interrupted" => Some(EventKind::Interrupted),
+            "self_check" => serde_json::from_value(figures)
+                .ok()
+                .map(EventKind::SelfCheck),
+            "anchor" => serde_json::from_value(figures).ok().map(EventKind::Anchor),
+            _ => None,
+        };
+        Self {
+            at_ns: read.at_ns,
+            detail: match what {
+                // Its text was these figures.
+                Some(EventKind::SelfCheck(_) | EventKind::Anchor(_)) => String::new(),
+                _ => read.detail,
+            },
+            what: what.unwrap_or(EventKind::Other { event: read.event }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> EventKind {
+        serde_json::from_str::<Event>(text).unwrap().what
+    }
+
+    #[test]
+    fn figures_are_fields_and_those_of_older_records_are_read() {
+        let anchor = EventKind::Anchor(AnchorFigures {
+            response_ns: Nanos(7),
+            throughput_max_per_s: 500.0,
+        });
+        let old = r#"{"at_ns":1,"event":"anchor","detail":"{\"response_ns\":7,\"throughput_max_per_s\":500.0}"}"#;
+        assert_eq!(read(old), anchor);
+        let event = Event {
+            at_ns: Nanos(1),
+            what: anchor.clone(),
+            detail: String::new(),
+        };
+        let written = serde_json::to_string(&event).unwrap();
+        assert!(written.contains(r#""event":"anchor","figures":{"response_ns":7"#));
+        assert_eq!(read(&written), anchor);
+    }
+
+    #[test]
+    fn an_event_of_another_version_is_kept_as_it_is() {
+        let text = r#"{"at_ns":1,"event":"restarted","detail":"by hand"}"#;
+        let event: Event = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&event).unwrap(), text);
+        assert_eq!(
+            read(r#"{"at_ns":1,"event":"interrupted","detail":"by a signal"}"#),
+            EventKind::Interrupted
+        );
+    }
+}

@@ -1,0 +1,344 @@
+//! What a search could not decide and why: figures for programs, a sentence for people.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::health::Reading;
+
+/// The size of a load in what the search varies.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadSize {
+    PerS(f64),
+    Vus(f64),
+}
+
+/// `412/s`, `64 VUs`
+impl fmt::Display for LoadSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::PerS(rate) if rate < 5.0 => write!(f, "{rate:.3}/s"),
+            Self::PerS(rate) => write!(f, "{rate:.0}/s"),
+            Self::Vus(vus) if vus < 1.5 => f.write_str("1 VU"),
+            Self::Vus(vus) => write!(f, "{vus:.0} VUs"),
+        }
+    }
+}
+
+/// Why the recovery probe was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotProbed {
+    /// The highest rate allowed is no overload.
+    NoOverload,
+    NoTime,
+    /// The target was not normal before the pulse.
+    NotNormal,
+}
+
+/// What kept a search from offering more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CeilingKind {
+    MaxRate,
+    Generator,
+    MaxVus,
+}
+
+/// One thing that the search wants known; its figures are fields, its words are [`fmt::Display`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "about", rename_all = "snake_case")]
+pub enum SearchRemark {
+    /// The backlog of `after` was not worked off at `at`: the search ended.
+    DidNotComeBack {
+        after: LoadSize,
+        seconds: f64,
+        at: LoadSize,
+    },
+    GeneratorTooWeak {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<LoadSize>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reading: Option<Reading>,
+    },
+    WarmUpFailed {
+        failures_count: u64,
+    },
+    /// The closed loop filled a thread of the generator.
+    AnchorGeneratorBound,
+    AnchorFailed,
+    NoTimeToFail,
+    FailsEvenAt {
+        at: LoadSize,
+    },
+    /// The time ran out while the bounds were this far apart.
+    BoundsApart {
+        ratio: f64,
+    },
+    RecoveryNotProbed {
+        because: NotProbed,
+    },
+    DidNotRecover,
+    SlowRecovery {
+        seconds: f64,
+        expected_seconds: f64,
+    },
+    /// The first level, repeated at the end, was slower (above zero) or faster by this share.
+    Drifted {
+        ratio: f64,
+    },
+    NoTimeForSoak {
+        seconds: f64,
+    },
+    SoaksFailed {
+        count: u32,
+        last: LoadSize,
+    },
+    SetByStalls {
+        interval_seconds: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lower: Option<LoadSize>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        upper: Option<LoadSize>,
+        soak_intervals: f64,
+    },
+    AtLeast {
+        held: LoadSize,
+        limited_by: CeilingKind,
+    },
+    /// Rates are of requests, of which an iteration of the script sends so many.
+    Iterations {
+        requests_mean: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        capacity_per_s: Option<f64>,
+    },
+    /// A sentence of another version.
+    #[serde(skip)]
+    Other(String),
+}
+
+impl fmt::Display for SearchRemark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DidNotComeBack { after, seconds, at } => write!(
+                f,
+                "after {after} the target did not come back within {seconds:.0} s at {at}; the search ended there"
+            ),
+            Self::GeneratorTooWeak { at, reading } => {
+                f.write_str("the generator could not sustain the load")?;
+                at.iter().try_for_each(|at| write!(f, " at {at}"))?;
+                f.write_str(" twice: ")?;
+                reading.iter().try_for_each(|reading| reading.fmt(f))
+            }
+            Self::WarmUpFailed { failures_count } => write!(
+                f,
+                "no attempt succeeded during the warm-up, {failures_count} failed; check the target first"
+            ),
+            Self::AnchorGeneratorBound => f.write_str(
+                "the closed loop filled a thread of the generator: its throughput is a lower bound",
+            ),
+            Self::AnchorFailed => f.write_str("no attempt succeeded in the closed loop"),
+            Self::NoTimeToFail => f.write_str("time ran out before a level failed"),
+            Self::FailsEvenAt { at } => write!(f, "the objectives fail even at {at}"),
+            Self::BoundsApart { ratio } => write!(
+                f,
+                "time ran out while the bounds were {:.0} % apart; allow more with --within",
+                ratio * 100.0
+            ),
+            Self::NoTimeForSoak { seconds } => {
+                write!(f, "no time was left for a soak of {seconds:.0} s")
+            }
+            Self::SoaksFailed { count, last } => write!(
+                f,
+                "{count} soaks failed, the last at {last}; the capacity lies below it"
+            ),
+            Self::Drifted { ratio } => write!(
+                f,
+                "the first level repeated at the end was {:.0} % {}: the target changed meanwhile",
+                ratio.abs() * 100.0,
+                if *ratio > 0.0 { "slower" } else { "faster" }
+            ),
+            Self::Other(text) => f.write_str(text),
+            of_the_end => of_the_end.fmt_end(f),
+        }
+    }
+}
+
+impl SearchRemark {
+    /// Recovery, and what qualifies the capacity.
+    fn fmt_end(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RecoveryNotProbed { because } => write!(
+                f,
+                "recovery was not probed: {}",
+                match because {
+                    NotProbed::NoOverload => "the highest rate allowed is no overload",
+                    NotProbed::NoTime => "the time was used up before",
+                    NotProbed::NotNormal => "the target was not normal before",
+                }
+            ),
+            Self::DidNotRecover => f.write_str(
+                "the target did not come back within the time watched although the load did",
+            ),
+            Self::SlowRecovery {
+                seconds,
+                expected_seconds,
+            } => write!(
+                f,
+                "recovery took {seconds:.0} s; its backlog alone explains {expected_seconds:.1} s"
+            ),
+            Self::SetByStalls { .. } => self.fmt_stalls(f),
+            Self::AtLeast { held, limited_by } => {
+                let (reason, fix) = match limited_by {
+                    CeilingKind::MaxRate => ("the highest rate allowed", "allow more"),
+                    CeilingKind::Generator => ("the generator", "use more cores or agents"),
+                    CeilingKind::MaxVus => ("the most virtual users allowed", "allow more with -c"),
+                };
+                write!(
+                    f,
+                    "carries at least {held}, limited by {reason}; {fix} to find the bound"
+                )
+            }
+            Self::Iterations {
+                requests_mean,
+                capacity_per_s,
+            } => {
+                write!(
+                    f,
+                    "rates count requests; an iteration of the script sends {requests_mean:.2}"
+                )?;
+                capacity_per_s.iter().try_for_each(|rate| {
+                    let iterations = rate / requests_mean;
+                    write!(
+                        f,
+                        ", so {rate:.0}/s are {iterations:.1} iterations per second"
+                    )
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn fmt_stalls(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::SetByStalls {
+            interval_seconds,
+            lower,
+            upper,
+            soak_intervals,
+        } = self
+        else {
+            return Ok(());
+        };
+        write!(
+            f,
+            "boundary set by stalls about every {interval_seconds:.0} s; "
+        )?;
+        if let (Some(LoadSize::PerS(lower) | LoadSize::Vus(lower)), Some(upper)) = (lower, upper) {
+            write!(f, "capacity between {lower:.0} and {upper}; ")?;
+        }
+        write!(
+            f,
+            "a soak of at least {soak_intervals:.0} stall intervals ({:.0} min) is needed to place it",
+            (interval_seconds * soak_intervals / 60.0).ceil()
+        )
+    }
+}
+
+/// Remarks in a record: each with its sentence beside its figures. Versions before wrote the sentence alone.
+pub(super) mod written {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::SearchRemark;
+
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Write<'a> {
+        Sentence(&'a str),
+        Typed {
+            #[serde(flatten)]
+            figures: &'a SearchRemark,
+            text: String,
+        },
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Read {
+        Sentence(String),
+        Typed(SearchRemark),
+        /// Of a later version: its sentence is all that can be said.
+        Newer {
+            text: String,
+        },
+    }
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        remarks: &[SearchRemark],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(remarks.iter().map(|remark| match remark {
+            SearchRemark::Other(text) => Write::Sentence(text),
+            figures => Write::Typed {
+                figures,
+                text: figures.to_string(),
+            },
+        }))
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<SearchRemark>, D::Error> {
+        let read = Vec::<Read>::deserialize(deserializer)?;
+        let remarks = read.into_iter().map(|read| match read {
+            Read::Typed(remark) => remark,
+            Read::Sentence(text) | Read::Newer { text } => SearchRemark::Other(text),
+        });
+        Ok(remarks.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Found;
+
+    #[test]
+    fn a_remark_is_a_sentence_with_its_figures_and_an_old_sentence_is_kept() {
+        let text = r#"{"converged":true,"remarks":["as before",
+            {"about":"fails_even_at","at":{"vus":1.0},"text":"the objectives fail even at 1 VU"},
+            {"about":"something_new","text":"of a later version"}]}"#;
+        let found: Found = serde_json::from_str(text).unwrap();
+        let at = LoadSize::Vus(1.0);
+        assert_eq!(
+            found.remarks,
+            [
+                SearchRemark::Other("as before".to_owned()),
+                SearchRemark::FailsEvenAt { at },
+                SearchRemark::Other("of a later version".to_owned()),
+            ]
+        );
+        let again = serde_json::to_value(&found).unwrap();
+        assert_eq!(again["remarks"][0], "as before");
+        assert_eq!(
+            again["remarks"][1]["text"],
+            "the objectives fail even at 1 VU"
+        );
+        assert_eq!(again["remarks"][1]["at"]["vus"], 1.0);
+    }
+
+    #[test]
+    fn stalls_are_said_with_the_soak_that_would_place_the_boundary() {
+        let remark = SearchRemark::SetByStalls {
+            interval_seconds: 20.0,
+            lower: Some(LoadSize::PerS(400.0)),
+            upper: Some(LoadSize::PerS(450.0)),
+            soak_intervals: 50.0,
+        };
+        assert_eq!(
+            remark.to_string(),
+            "boundary set by stalls about every 20 s; capacity between 400 and 450/s; a soak of at least 50 stall \
+             intervals (17 min) is needed to place it"
+        );
+    }
+}

@@ -1,0 +1,396 @@
+//! The virtual users of one worker: their script engine, what they wait for, and what they count.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use plimsoll_base::clock::Clock;
+use plimsoll_base::poll::{Poll, Ready};
+use plimsoll_control::executor::Executor;
+use plimsoll_core::Nanos;
+use plimsoll_script::host::Instance;
+use plimsoll_script::{End, Got, Iteration, Runtime, ScriptError, Want};
+
+use super::client::Client;
+use super::host::Surroundings;
+use super::levels::Levels;
+use super::names::Names;
+use super::script::Script;
+use super::vus::{Playing, Running, VuState, Vus};
+use crate::crew::Endpoint;
+use crate::message::{Body, Lifecycle, Report, ScriptCommand, ScriptCounted, VuCounts};
+use crate::recorder::Recorder;
+use crate::source::{Level, Part};
+use crate::worker::{Context, Users, Worker};
+
+/// How often calls are looked through for those out of time: a timeout is late by this at most.
+const SWEEP: Nanos = Nanos::from_millis(10);
+
+/// A wait of a virtual user that ends by the clock.
+type Timer = Reverse<(Nanos, usize, u32)>;
+
+pub(super) struct VirtualUsers {
+    pub(super) context: Context,
+    pub(super) script: Arc<Script>,
+    pub(super) client: Client,
+    pub(super) runtime: Runtime,
+    pub(super) host: Rc<Surroundings>,
+    pub(super) vus: Vus,
+    /// Runs setup, teardown and handleSummary; made when first needed.
+    alone: Option<usize>,
+    pub(super) alone_deadline: Option<Nanos>,
+    pub(super) playing: Vec<Playing>,
+    /// In a search, instead of the executors.
+    pub(super) levels: Option<Levels>,
+    pub(super) data: Option<Rc<str>>,
+    pub(super) timers: BinaryHeap<Timer>,
+    pub(super) counts: VuCounts,
+    /// Cleared memory for windows to come.
+    #[expect(
+        clippy::vec_box,
+        reason = "they go to the runner and back without a copy"
+    )]
+    spare: Vec<Box<ScriptCounted>>,
+    pub(super) is_playing: bool,
+    pub(super) is_finished: bool,
+    /// Between two requests of this worker, where `rps` limits them, and when the next may go.
+    pub(super) request_gap: Nanos,
+    pub(super) next_allowed: Nanos,
+}
+
+fn request_gap(script: &Script) -> Nanos {
+    match script.requests_per_s_max {
+        0 => Nanos::ZERO,
+        most => Nanos::from_secs_f64(f64::from(script.workers) / most as f64),
+    }
+}
+
+/// The body of a worker's thread.
+pub(super) fn work(endpoint: Endpoint, script: Arc<Script>, clock: Clock, stop: Arc<AtomicBool>) {
+    let (index, reports) = (endpoint.index, endpoint.reports.clone());
+    let commands = endpoint.commands;
+    let users = VirtualUsers::new(
+        index,
+        endpoint.poll,
+        (endpoint.reports, clock),
+        script,
+        stop,
+    );
+    let (users, body) = match users {
+        Ok(users) => (Some(users), Body::Ready),
+        Err(error) => (None, Body::NotReady(error)),
+    };
+    let _runner_gone = reports.send(Report {
+        worker: index,
+        body,
+    });
+    if let Some(users) = users {
+        Worker::new(users, commands).run();
+    }
+}
+
+impl VirtualUsers {
+    /// Makes the engine and the virtual users that the scenarios start with.
+    fn new(
+        index: usize,
+        poll: Poll,
+        (reports, clock): (std::sync::mpsc::Sender<Report>, Clock),
+        script: Arc<Script>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, ScriptError> {
+        let host = Rc::new(Surroundings::new(index, clock, &script, reports.clone()));
+        let settings = script.settings.clone();
+        let shown: Rc<dyn plimsoll_script::Host> = Rc::<Surroundings>::clone(&host);
+        let runtime = Runtime::new(&script.program, settings, shown, stop)?;
+        let _first = host.tags.set(runtime.tags());
+        let names = Names::new(Arc::clone(&script.naming), poll.waker());
+        let user_agent = Arc::clone(&script.user_agent);
+        let part = Part {
+            index: index as u64,
+            workers: u64::from(script.workers),
+        };
+        let mut users = Self {
+            context: Context::new(part, clock, script.bounds.clone(), reports),
+            client: Client::new(poll, clock, names, user_agent, script.reuses_connections),
+            runtime,
+            host,
+            vus: Vus::default(),
+            alone: None,
+            alone_deadline: None,
+            playing: Vec::new(),
+            levels: None,
+            data: None,
+            timers: BinaryHeap::new(),
+            counts: VuCounts::default(),
+            spare: Vec::new(),
+            is_playing: false,
+            is_finished: false,
+            request_gap: request_gap(&script),
+            next_allowed: Nanos::ZERO,
+            script,
+        };
+        users.seat_scenarios()?;
+        Ok(users)
+    }
+
+    pub(super) fn now(&self) -> Nanos {
+        self.context.clock.now()
+    }
+
+    /// Time since the scenarios began, which is what executors count in.
+    pub(super) fn test_time(&self) -> Nanos {
+        self.now().saturating_sub(self.host.origin.get())
+    }
+
+    fn run_alone(&mut self, alone: &Lifecycle) {
+        let place = match self.alone {
+            Some(place) => place,
+            None => match self.runtime.vu(0) {
+                Ok(vu) => {
+                    let place = self.vus.add(VuState::new(vu, u32::MAX));
+                    self.alone = Some(place);
+                    place
+                }
+                Err(error) => return self.context.report(Body::NotReady(error)),
+            },
+        };
+        let now = self.now();
+        self.alone_deadline = Some(now + alone.timeout);
+        self.vus.list[place].running = Some(Running {
+            scenario: None,
+            began: now,
+            intended: None,
+            level: self.context.recorder.level,
+            calls: 0,
+        });
+        let iteration = Iteration {
+            function: alone.function.into(),
+            data: alone.data.as_deref().map(Rc::from),
+            wants_return: alone.wants_return,
+            root_group: alone.has_group.then_some(alone.function),
+            ..Iteration::default()
+        };
+        self.resume(place, Got::Start(iteration));
+        self.settle();
+    }
+
+    /// Virtual users whose waits are over go on.
+    fn wake(&mut self, now: Nanos) {
+        while let Some(Reverse((due, place, turn))) = self.timers.peek().copied() {
+            if due > now {
+                break;
+            }
+            self.timers.pop();
+            let vu = &mut self.vus.list[place];
+            if vu.turn != turn {
+                continue;
+            }
+            if let Some(scenario) = vu.resting.take() {
+                self.free(place, scenario);
+            } else if vu.turn_came() {
+                self.start_calls(place);
+                self.settle();
+            } else {
+                self.resume(place, Got::Slept);
+                self.settle();
+            }
+        }
+    }
+
+    /// `setup`, `teardown` or `handleSummary` took too long.
+    fn time_out_alone(&mut self, now: Nanos) {
+        self.alone_deadline = None;
+        let Some(place) = self.alone else {
+            return;
+        };
+        let vu = &mut self.vus.list[place];
+        vu.turn += 1;
+        vu.running = None;
+        vu.forget_calls();
+        self.client.cancel(place, now);
+        self.count_finished_only();
+        let end = match self.vus.list[place].vu.resume(Got::Stop) {
+            Want::Done(end) => end,
+            Want::Http(_) | Want::Sleep(_) => End::Interrupted,
+        };
+        self.alone_done(end, true);
+    }
+
+    /// What `setup` and `teardown` did counts in the metrics, but is no load.
+    pub(super) fn alone_done(&mut self, end: End, timed_out: bool) {
+        let counted = self.hand_over_metrics();
+        self.context.report(Body::LifecycleDone {
+            end,
+            timed_out,
+            counted,
+        });
+    }
+
+    /// What was counted since the last time; cleared memory takes its place.
+    fn hand_over_metrics(&mut self) -> Box<ScriptCounted> {
+        let spare = self.spare.pop();
+        let mut counted = spare.unwrap_or_else(|| Box::new(ScriptCounted::new(&self.script.store)));
+        std::mem::swap(&mut counted.metrics, &mut *self.host.metrics.borrow_mut());
+        counted
+    }
+
+    fn count_vus(&mut self) {
+        let executors = || self.playing.iter().map(|playing| &playing.executor);
+        self.counts.active = executors().map(Executor::vus_active).sum();
+        self.counts.existing = executors().map(Executor::vus_existing).sum();
+        if let Some(levels) = &self.levels {
+            self.counts.active = levels.running();
+            self.counts.existing = levels.made();
+        }
+        self.host.instance.set(Instance {
+            iterations_completed: self.counts.completed,
+            iterations_interrupted: self.counts.interrupted,
+            vus_active: u64::from(self.counts.active),
+            vus_initialized: u64::from(self.counts.existing),
+        });
+    }
+
+    fn progress(&self) -> Vec<(String, f64)> {
+        let now = self.test_time();
+        let progress_of = |playing: &Playing| {
+            let name = playing.scenario.name.to_string();
+            (name, playing.executor.progress(now))
+        };
+        let progress: Vec<_> = self.playing.iter().map(progress_of).collect();
+        *self.host.progress.borrow_mut() = progress.iter().cloned().collect();
+        progress
+    }
+
+    /// When the next executor wants to be asked.
+    fn next_of_executors(&self) -> Nanos {
+        if !self.is_playing {
+            return Nanos::MAX;
+        }
+        let waiting = self.playing.iter().filter(|playing| !playing.is_done);
+        let next = waiting.map(|playing| playing.wait_until).min();
+        // Time without end plus the origin is without end too.
+        self.host.origin.get() + next.unwrap_or(Nanos::MAX)
+    }
+}
+
+impl Users for VirtualUsers {
+    fn context(&mut self) -> &mut Context {
+        &mut self.context
+    }
+
+    fn poll(&self) -> &Poll {
+        &self.client.pool.poll
+    }
+
+    fn start_due(&mut self, _now: Nanos) -> Option<Nanos> {
+        let has_more = self.begin_due();
+        (!has_more).then(|| self.now())
+    }
+
+    fn on_ready(&mut self, ready: Ready) {
+        self.client.on_ready(ready);
+        self.settle();
+    }
+
+    fn on_time(&mut self, now: Nanos) {
+        if self.client.waits_for_names() {
+            self.client.take_names(now);
+            self.settle();
+        }
+        self.wake(now);
+        if self.alone_deadline.is_some_and(|deadline| now >= deadline) {
+            self.time_out_alone(now);
+        }
+        self.drop_late(now);
+    }
+
+    fn next_event(&self) -> Nanos {
+        let mut next = match &self.levels {
+            Some(levels) => levels.next_event(),
+            None => self.next_of_executors(),
+        };
+        if let Some(Reverse((due, ..))) = self.timers.peek() {
+            next = next.min(*due);
+        }
+        next.min(self.alone_deadline.unwrap_or(Nanos::MAX))
+    }
+
+    fn needs_sweep(&self) -> bool {
+        self.context.in_flight > 0
+    }
+
+    fn sweep(&mut self, now: Nanos) -> Nanos {
+        self.client.sweep(now);
+        self.settle();
+        SWEEP
+    }
+
+    fn enter(&mut self, level: &Level, _now: Nanos) {
+        if let Some(levels) = &mut self.levels {
+            levels.enter(level, self.context.part, self.script.settings.seed);
+        }
+    }
+
+    fn stop_starting(&mut self, now: Nanos) {
+        self.give_up_waiting(now);
+    }
+
+    fn is_drained(&self) -> bool {
+        self.levels
+            .as_ref()
+            .is_none_or(|levels| levels.running() == 0)
+    }
+
+    fn take_finished(&mut self) -> bool {
+        std::mem::take(&mut self.is_finished)
+    }
+
+    fn connections(&mut self) -> (u32, u64) {
+        let pool = &mut self.client.pool;
+        (pool.open_count(), std::mem::take(&mut pool.wire_max))
+    }
+
+    fn hand_over(&mut self) -> Option<Box<ScriptCounted>> {
+        let mut counted = self.hand_over_metrics();
+        counted.progress = self.progress();
+        self.count_vus();
+        counted.vus = self.counts;
+        Some(counted)
+    }
+
+    fn take_back(&mut self, spare: Box<ScriptCounted>) {
+        self.spare.push(spare);
+    }
+
+    fn obey(&mut self, command: ScriptCommand) -> Option<Nanos> {
+        match command {
+            ScriptCommand::Lifecycle(alone) => self.run_alone(&alone),
+            ScriptCommand::Begin { data, at } => {
+                self.data = data.map(Rc::from);
+                self.host.origin.set(at);
+                self.is_playing = true;
+                return Some(at);
+            }
+            ScriptCommand::Search { data, vus_max } => {
+                let now = self.now();
+                self.data = data.map(Rc::from);
+                self.host.origin.set(now);
+                let share = self.context.part.share_of(u64::from(vus_max)) as u32;
+                self.levels = Some(Levels::new(share.max(1)));
+                // Windows begin with the first level.
+                *self.context.recorder = Recorder::default();
+                self.context.recorder.begin(0, now, 0);
+            }
+            ScriptCommand::Halt => {
+                let now = self.test_time();
+                for playing in &mut self.playing {
+                    playing.executor.stop(now);
+                    playing.wait_until = Nanos::ZERO;
+                }
+            }
+        }
+        None
+    }
+}

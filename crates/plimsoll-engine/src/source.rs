@@ -1,0 +1,184 @@
+//! The source of arrivals of one worker: nothing, a closed loop, or the schedule of an open load.
+
+use std::collections::VecDeque;
+
+use plimsoll_core::Nanos;
+use plimsoll_core::schedule::{Arrivals, RateProfile, Schedule};
+use plimsoll_core::step::StepLoad;
+
+/// The golden ratio's fraction: its multiples fall evenly into a circle, however many there are.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// Where new attempts come from.
+#[derive(Debug, Default)]
+pub(crate) enum Source {
+    #[default]
+    None,
+    Closed(ClosedLoop),
+    Open(Stream),
+}
+
+/// What is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// A place of the closed loop is free.
+    Looped,
+    /// By the schedule, at this time.
+    Scheduled(Nanos),
+}
+
+/// Which share of the load a worker has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) index: u64,
+    pub(crate) workers: u64,
+}
+
+impl Part {
+    /// This worker's share of a total; shares differ by one at most and add up.
+    pub(crate) fn share_of(self, total: u64) -> u64 {
+        total / self.workers + u64::from(self.index < total % self.workers)
+    }
+}
+
+/// A level as a source needs it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Level {
+    pub(crate) number: u32,
+    pub(crate) load: StepLoad,
+    pub(crate) start: Nanos,
+    /// Over which those of a closed loop join.
+    pub(crate) join: Nanos,
+}
+
+impl Source {
+    /// `running` attempts are under way already and count for a closed loop.
+    pub(crate) fn of_level(level: &Level, part: Part, seed: u64, running: u32) -> Self {
+        match level.load {
+            StepLoad::Closed { in_flight } => {
+                let target = part.share_of(u64::from(in_flight)) as u32;
+                Self::Closed(ClosedLoop::new(running, target, level, part))
+            }
+            StepLoad::Open { profile, arrivals } => {
+                Self::Open(Stream::new(profile, arrivals, seed, level, part))
+            }
+        }
+    }
+
+    /// When something is due next, beside `running` others.
+    #[inline]
+    pub(crate) fn next(&self, running: u32) -> Nanos {
+        match self {
+            Self::None => Nanos::MAX,
+            Self::Closed(closed) => closed.next(running),
+            Self::Open(stream) => stream.next,
+        }
+    }
+
+    /// The next that is due by now.
+    #[inline]
+    pub(crate) fn take_due(&mut self, now: Nanos, running: u32) -> Option<Due> {
+        match self {
+            Self::None => None,
+            Self::Closed(closed) => {
+                if closed.next(running) > now {
+                    return None;
+                }
+                closed.coming.pop_front();
+                Some(Due::Looped)
+            }
+            Self::Open(stream) => stream.take_due(now).map(Due::Scheduled),
+        }
+    }
+
+    /// One has ended beside `running` others; a closed loop starts another at that time.
+    #[inline]
+    pub(crate) fn free(&mut self, running: u32, at: Nanos) {
+        if let Self::Closed(closed) = self
+            && (running as usize) + closed.coming.len() < closed.target as usize
+        {
+            let place = closed.coming.partition_point(|coming| *coming <= at);
+            closed.coming.insert(place, at);
+        }
+    }
+}
+
+/// So many at once, each as fast as the answers let it.
+#[derive(Debug)]
+pub(crate) struct ClosedLoop {
+    target: u32,
+    /// When each of those that do not run begins, in order.
+    coming: VecDeque<Nanos>,
+}
+
+impl ClosedLoop {
+    /// Those that do not run yet come one by one, spread over the level's joining time by the number that each has among
+    /// all workers. Number n comes at the fraction of n·φ of that time (φ the golden ratio), which fills the circle evenly
+    /// for any count:
+    ///
+    /// ```text
+    /// 0 |   1.........0....... 2 ...| join        0·φ = 0.00   1·φ = 0.62   2·φ = 0.24
+    /// ```
+    ///
+    /// At equal distances they would meet those of the level before, who came so too, and whoever meets at a busy service
+    /// and then thinks equally long meets for ever.
+    fn new(running: u32, target: u32, level: &Level, part: Part) -> Self {
+        let at = |index: u32| {
+            let number = u64::from(index) * part.workers + part.index;
+            let turn = number as f64 * GOLDEN;
+            let fraction = turn - turn.floor();
+            level.start + Nanos::from_secs_f64(level.join.as_secs_f64() * fraction)
+        };
+        let mut coming: Vec<Nanos> = (running..target).map(at).collect();
+        coming.sort_unstable();
+        Self {
+            target,
+            coming: coming.into(),
+        }
+    }
+
+    #[inline]
+    fn next(&self, running: u32) -> Nanos {
+        match self.coming.front() {
+            Some(&next) if running < self.target => next,
+            _ => Nanos::MAX,
+        }
+    }
+}
+
+/// The arrivals of one open level on one worker, the next one already drawn.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    next: Nanos,
+    start: Nanos,
+    schedule: Box<Schedule>,
+}
+
+impl Stream {
+    /// Every level has a stream of its own, all from the one seed of the record: the level's number is spread over all
+    /// bits by the odd constant of Fibonacci hashing (2^64 / φ), so that neighbours have nothing in common.
+    fn new(profile: RateProfile, arrivals: Arrivals, seed: u64, level: &Level, part: Part) -> Self {
+        let seed = seed ^ u64::from(level.number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut schedule = Schedule::new(profile, arrivals, seed, part.index, part.workers);
+        let first = schedule.next().expect("schedules never end");
+        Self {
+            next: level.start + first,
+            start: level.start,
+            schedule: Box::new(schedule),
+        }
+    }
+
+    /// The next arrival, if it is due by now.
+    #[inline]
+    fn take_due(&mut self, now: Nanos) -> Option<Nanos> {
+        let due = self.next;
+        if due > now {
+            return None;
+        }
+        self.next = self.start + self.schedule.next().expect("schedules never end");
+        Some(due)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Closed loops: who joins when, and who starts again.
+
+use super::*;
+
+fn closed(running: u32, target: u32, join: Nanos) -> Source {
+    let level = Level {
+        number: 1,
+        load: StepLoad::Closed { in_flight: target },
+        start: Nanos::from_secs(1),
+        join,
+    };
+    let part = Part {
+        index: 0,
+        workers: 1,
+    };
+    Source::of_level(&level, part, 7, running)
+}
+
+#[test]
+fn shares_add_up() {
+    for (total, workers) in [(0, 3), (1, 3), (64, 3), (7, 7), (5, 8)] {
+        let share = |index| Part { index, workers }.share_of(total);
+        assert_eq!((0..workers).map(share).sum::<u64>(), total);
+    }
+}
+
+#[test]
+fn virtual_users_join_evenly_and_at_once_where_nobody_thinks() {
+    let second = Nanos::from_secs(1);
+    let mut source = closed(4, 100, second);
+    source.free(3, second);
+    assert_eq!(
+        source.take_due(second, 3),
+        Some(Due::Looped),
+        "one of those that were there goes on"
+    );
+    let mut times = Vec::new();
+    for running in 4..100 {
+        times.push(source.next(running));
+        assert_eq!(source.take_due(Nanos::MAX, running), Some(Due::Looped));
+    }
+    assert!(times.is_sorted());
+    let gap = |pair: &[Nanos]| pair[1] - pair[0];
+    let widest = times.windows(2).map(gap).max();
+    assert!(widest < Some(Nanos::from_millis(30)), "{widest:?}");
+    assert!(times.last() < Some(&Nanos::from_secs(2)));
+    assert_eq!(source.next(100), Nanos::MAX);
+    assert_eq!(closed(0, 3, Nanos::ZERO).next(2), second);
+}
+
+#[test]
+fn a_closed_loop_never_runs_more_than_its_target() {
+    let start = Nanos::from_secs(1);
+    let mut source = closed(0, 2, Nanos::ZERO);
+    assert_eq!(source.take_due(start, 0), Some(Due::Looped));
+    assert_eq!(source.take_due(start, 1), Some(Due::Looped));
+    assert_eq!(source.take_due(start, 2), None);
+    // One ends and pauses; the other goes on at once.
+    source.free(1, start + Nanos::from_millis(20));
+    source.free(0, start);
+    assert_eq!(source.take_due(start, 0), Some(Due::Looped));
+    assert_eq!(source.take_due(start, 1), None);
+    assert_eq!(source.next(1), start + Nanos::from_millis(20));
+    // Of an earlier, wider level: nobody follows it.
+    source.free(2, start);
+    assert_eq!(source.take_due(start, 2), None);
+}

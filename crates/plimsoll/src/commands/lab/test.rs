@@ -1,0 +1,138 @@
+//! The test of a variant: its address filled in, and ready to be prepared for every run.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use plimsoll_core::Nanos;
+use plimsoll_core::schedule::{Arrivals as Spacing, RateProfile};
+use plimsoll_core::test::{Over, Request, SearchSettings, Until};
+use plimsoll_lab::experiment::{Arrivals, Filler, Load, Variant};
+use plimsoll_net::Target;
+
+use super::stages;
+use crate::recipe::{Protocol, Recipe, ScriptLoad, ScriptTest, UrlLoad, UrlTest};
+use crate::script::args::ScriptArgs;
+
+/// Unless the file says another.
+const TIMEOUT: Nanos = Nanos::from_secs(10);
+
+/// `folder` gets the script that is made of stages.
+pub(super) fn recipe(variant: &Variant, filler: &Filler, folder: &Path) -> Result<Recipe> {
+    match &variant.test.load {
+        Load::Url {
+            request,
+            arrivals,
+            connections,
+            duration,
+        } => {
+            let profile = match *arrivals {
+                Arrivals::Closed => None,
+                Arrivals::Rate(rate) => Some(RateProfile::constant(rate)?),
+                Arrivals::Ramp { from, to } => Some(RateProfile::ramp(from, to, *duration)?),
+            };
+            let load = UrlLoad::Set {
+                rate: profile.map(|profile| (profile, Spacing::Poisson)),
+                until: Until::after(*duration)?,
+                timeout: variant.test.timeout.unwrap_or(TIMEOUT),
+                objectives: variant.objectives.clone(),
+            };
+            let test = url_test(variant, filled(request, filler)?, load)?;
+            Ok(Recipe::Url(Box::new(UrlTest {
+                connections: *connections,
+                ..test
+            })))
+        }
+        Load::Find {
+            request,
+            connections,
+            within,
+        } => {
+            let load = UrlLoad::Search {
+                settings: SearchSettings {
+                    over: Over::default(),
+                    within: *within,
+                    // What lies beyond the capacity is not compared, and takes time.
+                    overshoot: false,
+                    ..SearchSettings::default()
+                },
+                objectives: variant.objectives.clone().context("no objectives")?,
+            };
+            let test = url_test(variant, filled(request, filler)?, load)?;
+            Ok(Recipe::Url(Box::new(UrlTest {
+                connections: *connections,
+                ..test
+            })))
+        }
+        Load::Script(path) => script_test(path, environment(variant, filler)?, variant),
+        Load::Stages {
+            request,
+            stages,
+            think,
+        } => {
+            let request = filled(request, filler)?;
+            Target::parse(&request.url)?;
+            let path = stages::write(folder, variant, &request, stages, *think)?;
+            let env = vec![(stages::URL.to_owned(), request.url)];
+            script_test(&path, env, variant)
+        }
+    }
+}
+
+fn filled(request: &Request, filler: &Filler) -> Result<Request> {
+    let wrong = |problem: String| anyhow::anyhow!("test.url: {problem}");
+    Ok(Request {
+        url: filler.fill(&request.url).map_err(wrong)?,
+        ..request.clone()
+    })
+}
+
+fn url_test(variant: &Variant, request: Request, load: UrlLoad) -> Result<UrlTest> {
+    let test = &variant.test;
+    let protocol = if test.h2 == Some(true) {
+        Protocol::Http2 {
+            streams: test.streams,
+        }
+    } else {
+        Protocol::Http1
+    };
+    Ok(UrlTest {
+        endpoint: Target::parse(&request.url)?.resolve()?,
+        request,
+        protocol,
+        load,
+        connections: None,
+        workers: None,
+        keepalive: true,
+        insecure: test.insecure,
+    })
+}
+
+/// What the file gives a script.
+fn environment(variant: &Variant, filler: &Filler) -> Result<Vec<(String, String)>> {
+    let mut env = Vec::new();
+    for (name, text) in &variant.test.env {
+        let value = filler
+            .fill(text)
+            .map_err(|problem| anyhow::anyhow!("test.env.{name}: {problem}"))?;
+        env.push((name.clone(), value));
+    }
+    Ok(env)
+}
+
+fn script_test(path: &Path, env: Vec<(String, String)>, variant: &Variant) -> Result<Recipe> {
+    let script = path.to_str();
+    let script = script.with_context(|| format!("{} is no text", path.display()))?;
+    Ok(Recipe::Script(Box::new(ScriptTest {
+        args: ScriptArgs {
+            script: script.to_owned(),
+            env,
+            quiet: true,
+            ..ScriptArgs::default()
+        },
+        load: ScriptLoad::Own {
+            objectives: variant.objectives.clone(),
+        },
+        insecure: false,
+        only_http1: variant.test.h2 == Some(false),
+    })))
+}

@@ -1,0 +1,254 @@
+//! The rows against themselves, against the types that are read from them, and against the page in the docs.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use super::help::{self, Length};
+use super::*;
+use crate::args::Command;
+
+fn line(text: &str) -> Vec<OsString> {
+    let words = shlex::split(text).unwrap();
+    words.into_iter().map(OsString::from).collect()
+}
+
+/// What the words mean, without this process's environment.
+fn given(text: &str) -> Given {
+    parse_run(line(text)).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn refused(text: &str) -> String {
+    let read = parse_run(line(text)).and_then(|given| given.parsed::<u64>("seed"));
+    read.unwrap_err().to_string()
+}
+
+#[test]
+fn a_spelling_means_one_thing_for_one_form_of_the_test() {
+    parse::root(false).debug_assert();
+    parse::root(true).debug_assert();
+    for verb in Verb::ALL {
+        for form in [Form::Url, Form::Script] {
+            let mut seen = BTreeSet::new();
+            for flag in flags_of(verb).iter().filter(|flag| flag.serves(Some(form))) {
+                for spelling in flag.spellings() {
+                    assert!(
+                        seen.insert(spelling.clone()),
+                        "{verb:?} {form:?} {spelling}"
+                    );
+                }
+                for other in flag.needs.iter().chain(flag.not_with) {
+                    let known = flags_of(verb).iter().any(|it| it.long == *other);
+                    assert!(known, "{verb:?} --{} names --{other}", flag.long);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_row_says_what_it_is_for_and_what_to_do_instead() {
+    for flag in FLAGS.iter() {
+        assert!(
+            !flag.help.is_empty() && !flag.help.ends_with('.'),
+            "{}",
+            flag.long
+        );
+        assert!(
+            flag.help.chars().count() <= 76,
+            "{}: {}",
+            flag.long,
+            flag.help
+        );
+        if flag.form.is_none() || !flag.on.iter().any(|verb| verb.has_forms()) {
+            continue;
+        }
+        let has_twin = |spelling: &String| {
+            let twins = FLAGS
+                .iter()
+                .filter(|it| it.on.contains(&flag.on[0]) && it.form != flag.form);
+            twins
+                .into_iter()
+                .any(|it| it.spellings().any(|its| its == *spelling))
+        };
+        assert!(
+            !flag.instead.is_empty() || flag.spellings().all(|it| has_twin(&it)),
+            "{}",
+            flag.long
+        );
+    }
+}
+
+/// In a test build a row that a type asks for and that is missing is a panic.
+#[test]
+fn every_command_reads_its_rows() {
+    for (text, wanted) in [
+        ("plimsoll run http://h/", "Run"),
+        ("plimsoll run a.js", "Script"),
+        ("plimsoll inspect a.js", "Script"),
+        ("plimsoll find http://h/ --slo x", "Find"),
+        ("plimsoll find a.js --slo x", "Find"),
+        ("plimsoll explain r", "Explain"),
+        ("plimsoll audit r", "Audit"),
+        ("plimsoll compare a b", "Compare"),
+        ("plimsoll report r", "Report"),
+        ("plimsoll doctor", "Doctor"),
+        ("plimsoll serve echo", "Serve"),
+        ("plimsoll lab e", "Lab"),
+        ("plimsoll docdb --data d", "Docdb"),
+        ("plimsoll completions zsh", "Completions"),
+        ("plimsoll man", "Man"),
+        ("plimsoll doctor --explain-config", "Explained"),
+    ] {
+        let given = parse(line(text)).unwrap_or_else(|stop| panic!("{text}: {stop:?}"));
+        let command = Command::read(&given).unwrap();
+        let name = format!("{command:?}");
+        assert!(name.starts_with(wanted), "{text}: {name}");
+    }
+}
+
+#[test]
+fn the_test_decides_the_form_and_no_other_word_does() {
+    for (text, form) in [
+        ("http://h/ -d body.js", Form::Url),
+        ("-d body.js http://h/", Form::Url),
+        ("http://h/ -H 'X-File: a.js'", Form::Url),
+        ("http://h/ -o run.js", Form::Url),
+        ("http://h/app.js", Form::Url),
+        ("-u 5 a/b.js", Form::Script),
+        ("a.ts -e BASE=http://h/", Form::Script),
+        ("-", Form::Script),
+        ("-d 5s -", Form::Script),
+    ] {
+        assert_eq!(given(text).form, Some(form), "{text}");
+    }
+}
+
+#[test]
+fn a_letter_with_two_meanings_has_the_one_of_the_form() {
+    for (text, long, value) in [
+        ("http://h/ -d x", "data", "x"),
+        ("a.js -d 5s", "duration", "5s"),
+        ("http://h/ -z 5s", "duration", "5s"),
+        ("http://h/ --duration 5s", "duration", "5s"),
+        ("http://h/ -c 5", "connections", "5"),
+        ("a.js -c o.json", "config", "o.json"),
+        ("-q 200/s http://h/", "rate", "200/s"),
+        ("http://h/ -q200", "rate", "200"),
+        ("http://h/ -o r", "out", "r"),
+        ("a.js --out json=a -o csv=b", "out", "json=a csv=b"),
+        (
+            "http://h/ -H 'A: 1' --header 'B: 2' -H 'C: 3'",
+            "header",
+            "A: 1 B: 2 C: 3",
+        ),
+        ("a.js --no-setup", "no-setup", "true"),
+        ("a.js --no-setup=false", "no-setup", "false"),
+        ("a.js -s 10s:5 --stage 5s:0", "stage", "10s:5 5s:0"),
+    ] {
+        assert_eq!(given(text).texts(long).unwrap().join(" "), value, "{text}");
+    }
+    for text in [
+        "a.js -q",
+        "-q a.js",
+        "a.js -q -u 5",
+        "-q - ",
+        "-vq a.js",
+        "http://h/ --quiet",
+    ] {
+        assert!(given(text).is_set("quiet"), "{text}");
+    }
+}
+
+#[test]
+fn what_does_not_apply_is_refused_with_the_fix() {
+    for (text, fragments) in [
+        ("http://h/ --vus 5", ["--vus is for scripts", "use -c"]),
+        ("http://h/ -i 5", ["-i is for scripts", "use -n"]),
+        (
+            "http://h/ --user-agent x",
+            ["--user-agent is for scripts", "-H"],
+        ),
+        ("a.js -z 5s", ["-z is for URLs", "for a script use -d"]),
+        ("a.js --slo p99", ["--slo is for URLs", "thresholds"]),
+        ("a.js -q 200", ["-q takes no value for a script", "`200`"]),
+        ("http://h/ -q", ["-q means --rate", "needs a RATE"]),
+        ("http://h/ -z 5s -z 6s", ["-z is given 2 times", "once"]),
+        ("http://h/ -z 5s --duration 6s", ["given 2 times", "once"]),
+        ("", ["run needs TEST", "A URL"]),
+        ("-q 200", ["-q takes `200`", "no TEST"]),
+        ("-q http://h/", ["-q takes `http://h/`", "no TEST"]),
+        ("http://h/ --seed x", ["--seed: `x` is no NUMBER", "digit"]),
+    ] {
+        let error = refused(text);
+        for fragment in fragments {
+            assert!(error.contains(fragment), "{text}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_flag_wins_over_a_variable_and_that_over_the_default() {
+    let variable = |name: &str| match name {
+        "PLIMSOLL_SEED" => Some(OsString::from("7")),
+        "PLIMSOLL_NO_RECORD" | "PLIMSOLL_QUIET" => Some(OsString::from("true")),
+        "PLIMSOLL_H2" => Some(OsString::from("false")),
+        "PLIMSOLL_TIMEOUT" => Some(OsString::from("3s")),
+        "PLIMSOLL_CONNECTIONS" => Some(OsString::new()),
+        _ => None,
+    };
+    let mut url = given("http://h/ --seed 1 -o file");
+    url.add_environment(&variable).unwrap();
+    check::whole(&mut url).unwrap();
+    let origins: Vec<_> = url
+        .explained()
+        .map(|(name, value, origin)| format!("{name}={value} {origin}"))
+        .collect();
+    for row in [
+        "--seed=1 flag",
+        "--out=file flag",
+        // It does not go with the flag.
+        "--no-record=false default",
+        "--quiet=true environment",
+        "--h2=false default",
+        "--timeout=3s environment",
+        "--connections= not set",
+    ] {
+        assert!(origins.contains(&row.to_owned()), "{row} in {origins:?}");
+    }
+    let mut script = given("a.js");
+    script.add_environment(&variable).unwrap();
+    assert!(script.is_set("no-record") && script.is_set("quiet"));
+    assert_eq!(script.parsed::<u64>("seed").unwrap(), Some(7));
+    let wrong = |_: &str| Some(OsString::from("perhaps"));
+    let error = script.add_environment(&wrong).unwrap_err().to_string();
+    assert!(error.starts_with("PLIMSOLL_"), "{error}");
+}
+
+/// Every command's help as one page; `UPDATE_DOCS=1 cargo test -p plimsoll` writes it anew.
+#[test]
+fn the_page_of_commands_is_the_table() {
+    let mut page = String::from(
+        "# Commands\n\nThe help of every command, generated from the table that also parses them. Each flag can be set \
+         in the environment:\n`--no-record` as `PLIMSOLL_NO_RECORD=true`. Flags win over `PLIMSOLL_*`, that over `K6_*`, \
+         the script, the file of `--config` and the\ndefault; `--explain-config` shows which it was.\n",
+    );
+    for verb in Verb::ALL {
+        let help = help::of_command(verb, Length::Long, 100);
+        page.extend([
+            "\n## plimsoll ",
+            verb.name(),
+            "\n\n```text\n",
+            &help,
+            "```\n",
+        ]);
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, &page).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        committed == page,
+        "docs/commands.md is not the table; see this test's comment"
+    );
+}

@@ -1,0 +1,166 @@
+//! The commands: what each is for, and which words it takes beside flags.
+
+/// A command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Run,
+    Find,
+    Explain,
+    Audit,
+    Compare,
+    Report,
+    Doctor,
+    Serve,
+    Lab,
+    Docdb,
+    Inspect,
+    Completions,
+    Man,
+}
+
+/// The words of a command that are no flags.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Words {
+    Nothing,
+    One(&'static str, &'static str),
+    Some(&'static str, &'static str),
+    /// None are needed where flags say it.
+    Any(&'static str, &'static str),
+}
+
+impl Words {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::One(name, _) | Self::Some(name, _) | Self::Any(name, _) => name,
+        }
+    }
+
+    pub(super) const fn help(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::One(_, help) | Self::Some(_, help) | Self::Any(_, help) => help,
+        }
+    }
+
+    /// As the line of usage shows them.
+    pub(super) fn usage(self) -> String {
+        match self {
+            Self::Nothing => String::new(),
+            Self::One(name, _) => format!(" {name}"),
+            Self::Some(name, _) => format!(" {name}..."),
+            Self::Any(name, _) => format!(" [{name}]..."),
+        }
+    }
+}
+
+const SCRIPT: &str = "A k6 script (.js .mjs .cjs .ts .mts .cts); - reads it from standard input";
+
+impl Verb {
+    /// In the order of the help; a service of `serve` has parameters of its own.
+    pub(super) const ALL: [Self; 13] = [
+        Self::Run,
+        Self::Find,
+        Self::Compare,
+        Self::Explain,
+        Self::Audit,
+        Self::Report,
+        Self::Lab,
+        Self::Serve,
+        Self::Docdb,
+        Self::Doctor,
+        Self::Inspect,
+        Self::Completions,
+        Self::Man,
+    ];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Find => "find",
+            Self::Explain => "explain",
+            Self::Audit => "audit",
+            Self::Compare => "compare",
+            Self::Report => "report",
+            Self::Doctor => "doctor",
+            Self::Serve => "serve",
+            Self::Lab => "lab",
+            Self::Docdb => "docdb",
+            Self::Inspect => "inspect",
+            Self::Completions => "completions",
+            Self::Man => "man",
+        }
+    }
+
+    pub(super) const fn about(self) -> &'static str {
+        match self {
+            Self::Run => "Put a load on a URL, or run a k6 script, and measure it honestly",
+            Self::Find => "Find the highest rate that meets an objective, and what gives way first",
+            Self::Explain => "Say again what gave way first in a record",
+            Self::Audit => "Check the validity gates of a record, or of another tool's result",
+            Self::Compare => {
+                "Compare variants: targets played in turns, saved records, or one target over time"
+            }
+            Self::Report => "Render records as one self-contained HTML file",
+            Self::Doctor => "Check this host as a load generator",
+            Self::Serve => {
+                "Start an embedded service: a fixture with one injected cause, the shop, a proxy"
+            }
+            Self::Lab => {
+                "Start the tiers of an experiment, put the same load on each variant, and compare them"
+            }
+            Self::Docdb => {
+                "Start a document database for MongoDB drivers: a write is acknowledged after it is on disk"
+            }
+            Self::Inspect => "Print the options of a k6 script as JSON, and send nothing",
+            Self::Completions => "Print the completions for a shell: bash, zsh or fish",
+            Self::Man => "Print the manual page; show it with: plimsoll man | man -l -",
+        }
+    }
+
+    pub(super) const fn words(self) -> Words {
+        match self {
+            Self::Run => Words::One(
+                "TEST",
+                "A URL with its scheme, such as http://127.0.0.1:3000/cart, or a k6 script (.js .mjs .cjs .ts .mts \
+                 .cts); - reads the script from standard input",
+            ),
+            Self::Find => Words::One(
+                "TEST",
+                "A URL with its scheme, such as http://127.0.0.1:3000/cart, or a k6 script that says what a user does",
+            ),
+            Self::Explain => Words::One("RECORD", "A record: run.plimsoll.jsonl"),
+            Self::Audit => Words::One(
+                "FILE",
+                "A record, or a result of k6 (summary export, handleSummary data, --out json), oha, vegeta, hey, \
+                 wrk, latte or the load tool of DocDB",
+            ),
+            Self::Compare => Words::Any(
+                "URL|SCRIPT|RECORD",
+                "Two or more targets to play in turns, the first being the one to beat: URLs, or scripts, each in \
+                 quotes with the flags of its own: 'shop.js -e BASE=http://127.0.0.1:3001'. Or two or more records",
+            ),
+            Self::Report => Words::Some(
+                "RECORD",
+                "Records to show side by side, in this order, or a folder of them; those of one experiment of the \
+                 lab make its page",
+            ),
+            Self::Serve => Words::Any(
+                "NAME",
+                "The service, with or without the word `fixture` before it; --list shows them all",
+            ),
+            Self::Doctor | Self::Docdb | Self::Man => Words::Nothing,
+            Self::Lab => Words::One(
+                "EXPERIMENT",
+                "The experiment: a file, or a folder with an experiment.toml",
+            ),
+            Self::Inspect => Words::One("SCRIPT", SCRIPT),
+            Self::Completions => Words::One("SHELL", "bash, zsh or fish"),
+        }
+    }
+
+    /// Whether its test is a URL or a script.
+    pub(super) const fn has_forms(self) -> bool {
+        matches!(self, Self::Run | Self::Find)
+    }
+}

@@ -1,0 +1,80 @@
+//! One test from the start of its record to all but its verdict: the same for `run`, `find`, `compare` and `lab`, and for
+//! URLs and scripts.
+
+mod level;
+mod script;
+mod search;
+mod setting;
+mod url;
+
+use anyhow::Result;
+use plimsoll_analysis::summary;
+use plimsoll_core::ending::{Cause, Ending};
+use plimsoll_core::verdict::{Found, Verdict};
+
+pub(crate) use level::refuse_the_dead;
+pub(crate) use setting::Setting;
+
+use crate::exit::Exit;
+use crate::explained;
+use crate::prepared::{Prepared, Subject};
+use crate::script::play::Played;
+use crate::session::Session;
+
+/// A run that is over, also by a signal.
+pub(crate) struct Measured {
+    pub(crate) session: Session,
+    /// Of a search.
+    found: Option<Found>,
+    /// Of a script with its own load.
+    pub(crate) played: Option<Played>,
+}
+
+pub(crate) fn measure(prepared: &Prepared, setting: &Setting<'_>) -> Result<Measured> {
+    let Prepared { test, subject } = prepared;
+    let mut session = Session::start(test.clone(), setting.output)?;
+    let (mut found, mut played) = (None, None);
+    match (subject, test.is_search()) {
+        (Subject::Url(options), false) => url::load(options, &mut session, setting)?,
+        (Subject::Url(options), true) => {
+            found = Some(url::search(options, &mut session, setting)?);
+        }
+        (Subject::Script(loaded), false) => {
+            played = Some(script::load(loaded, &mut session, setting)?);
+        }
+        (Subject::Script(loaded), true) => {
+            found = Some(script::search(loaded, &mut session, setting)?);
+        }
+    }
+    session.settle()?;
+    Ok(Measured {
+        session,
+        found,
+        played,
+    })
+}
+
+impl Measured {
+    /// What the record means, with everything that was added to it since.
+    pub(crate) fn verdict(&self) -> Verdict {
+        let record = &self.session.record;
+        let mut verdict = match &self.found {
+            None => summary::of_run(record),
+            Some(found) => summary::of_search(record, found.clone()),
+        };
+        explained::add(record, &mut verdict);
+        verdict
+    }
+
+    /// A script that threw or gave up has measured nothing; crossed thresholds of its own are its own affair.
+    pub(crate) fn refuse_unfinished(&self) -> Result<()> {
+        let ending = self.played.as_ref().map_or(Ending::default(), |p| p.ending);
+        match ending.cause() {
+            None | Some(Cause::ThresholdCrossed | Cause::Interrupted) => Ok(()),
+            Some(cause) => anyhow::bail!(
+                "the script did not come to its end: {}",
+                Exit::from(cause).meaning()
+            ),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Plays a script: with the load of its own options, or with those that a search asks for.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Result, bail};
+use plimsoll_control::search::{Config, Over, Search};
+use plimsoll_core::ending::Ending;
+use plimsoll_core::metrics::{Sample, Store};
+use plimsoll_core::record::{EventKind, SelfCheck};
+use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
+use plimsoll_core::verdict::{Found, SearchRemark};
+use plimsoll_core::{Nanos, Tally, Window};
+use plimsoll_engine::scripted::{
+    Drained, LogLine, MeanIteration, ScriptLevels, ScriptRunner, Tick, Watcher,
+};
+
+use super::level::{begin_drain, begin_set, refuse_the_dead};
+use super::search::{config, drive, keep_anchor, self_check};
+use super::setting::Setting;
+use crate::exit::{Exit, Failure};
+use crate::page::PageOptions;
+use crate::reach;
+use crate::script::console;
+use crate::script::load::Loaded;
+use crate::script::out::Outs;
+use crate::script::play::{self, Played};
+use crate::session::Session;
+
+/// Longest trial: an iteration that takes longer is not what a search can be made of.
+const TRIAL_SECONDS_MAX: u32 = 60;
+/// Different warnings that are shown.
+const WARNINGS_MAX: usize = 10;
+
+pub(super) fn load(
+    loaded: &Arc<Loaded>,
+    session: &mut Session,
+    setting: &Setting<'_>,
+) -> Result<Played> {
+    // A script may talk to many: only what was named is sampled.
+    session.watch_only(setting.watches)?;
+    let mut outs = Outs::open(setting.outs, &loaded.options)?;
+    if outs.wants_page {
+        session.show_page(PageOptions::of_environment(true, |name| {
+            std::env::var(name).ok()
+        })?)?;
+    }
+    begin_set(session)?;
+    let played = play::play(loaded, session, &mut outs, setting.interrupt)?;
+    outs.close()?;
+    if setting.interrupt.load(Ordering::Relaxed) {
+        session.event(EventKind::Interrupted)?;
+    }
+    Ok(played)
+}
+
+pub(super) fn search(
+    loaded: &Arc<Loaded>,
+    session: &mut Session,
+    setting: &Setting<'_>,
+) -> Result<Found> {
+    let check = self_check(session, setting)?;
+    let vus_max = session.record.header.test.generator.connections_max.get();
+    let mut console = Console::default();
+    let script = Arc::clone(&loaded.script);
+    let interrupt = Arc::clone(setting.interrupt);
+    let mut runner = ScriptRunner::start(script, session.clock, interrupt, &mut console)
+        .map_err(play::of_runner)?;
+    let mut ending = Ending::default();
+    let data = play::set_up(loaded, &mut runner, &mut console, &mut ending)?;
+    if ending.cause().is_some() {
+        bail!("setup() did not end well, so there is nothing to search with; see the lines above");
+    }
+    let mut levels = ScriptLevels::new(runner, data.as_deref(), vus_max, &mut console);
+    let searched = try_and_search(session, &mut levels, setting, &check);
+    // What setup() made is torn down however the search ended.
+    let is_interrupted = searched
+        .as_ref()
+        .map_or_else(is_signal, |(_, interrupted)| *interrupted);
+    let (level, limit) = begin_drain(session, is_interrupted)?;
+    let iteration = levels.iteration();
+    let Drained { window, mut runner } = levels.drain(level, limit)?;
+    session.window(&window)?;
+    let data = data.as_deref();
+    play::tear_down(loaded, &mut runner, data, &mut console, &mut ending)?;
+    drop(runner);
+    let (search, _) = searched.map_err(with_exit)?;
+    keep_anchor(session, &search)?;
+    Ok(in_iterations(search.found(), iteration))
+}
+
+/// Tries the script out and searches; also whether a signal ended the search.
+fn try_and_search(
+    session: &mut Session,
+    levels: &mut ScriptLevels<'_>,
+    setting: &Setting<'_>,
+    check: &SelfCheck,
+) -> Result<(Search, bool)> {
+    try_out(session, levels)?;
+    watch(session, levels, setting)?;
+    let mut config: Config = config(session, setting, check)?;
+    if config.over.is_vus() {
+        // Known only now: whoever thinks for long needs long to join.
+        let iteration = levels.iteration();
+        config.over = Over::Vus {
+            iteration: iteration.map_or(Nanos::ZERO, |iteration| iteration.duration),
+        };
+        levels.join_over(config.over.join());
+    }
+    let generator = ("generator, without the script", check);
+    drive(config, generator, levels, session)
+}
+
+fn is_signal(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(StepError::Interrupted))
+}
+
+/// A signal during the trial is no fault of usage.
+fn with_exit(error: anyhow::Error) -> anyhow::Error {
+    if is_signal(&error) {
+        return Failure::new(
+            Exit::Interrupted,
+            "interrupted during the trial; there is no verdict",
+        )
+        .into();
+    }
+    error
+}
+
+/// One virtual user by itself, to learn what an iteration is and where it goes.
+fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
+    session.say("trial: one virtual user by itself, a few seconds");
+    let step = Step {
+        level: 0,
+        phase: Phase::WarmUp,
+        load: StepLoad::Closed { in_flight: 1 },
+        windows_max: TRIAL_SECONDS_MAX,
+    };
+    session.level(&step, None)?;
+    let mut tally = Tally::default();
+    levels.try_out(&step, &mut |window: &Window| {
+        tally.merge(&window.total());
+        session.window(window)
+    })?;
+    refuse_the_dead(&tally, "trial")?;
+    let Some(MeanIteration { requests, duration }) = levels.iteration() else {
+        if levels.iterations() == 0 {
+            bail!(
+                "no iteration ended within {TRIAL_SECONDS_MAX} s; a search needs shorter ones: take sleeps out"
+            );
+        }
+        bail!(
+            "the script sent no request in {} iterations; a search judges requests",
+            levels.iterations()
+        );
+    };
+    let iterations = levels.iterations();
+    session.say(&format!(
+        "trial: {iterations} iterations of {requests:.2} requests, {duration} each"
+    ));
+    Ok(())
+}
+
+/// Asks before another host is loaded, and finds the tier behind a port of this one.
+fn watch(session: &mut Session, levels: &ScriptLevels<'_>, setting: &Setting<'_>) -> Result<()> {
+    let reached = levels.reached();
+    match reached.address {
+        Some(address) if reached.is_remote => {
+            let test = &session.record.header.test;
+            reach::ask_for_remote(test, address, setting.may_load_remote)?;
+        }
+        Some(address) if !reached.has_others => return session.watch(address, setting.watches),
+        _ => {}
+    }
+    session.watch_only(setting.watches)
+}
+
+/// Says what the rates are rates of, and what they are in iterations.
+fn in_iterations(mut found: Found, iteration: Option<MeanIteration>) -> Found {
+    let Some(MeanIteration { requests, .. }) = iteration else {
+        return found;
+    };
+    let held = found.capacity_per_s.and_then(|bounds| bounds.lower);
+    found.remarks.push(SearchRemark::Iterations {
+        requests_mean: requests,
+        capacity_per_s: held.or(found.reached_per_s.map(|bounds| bounds.estimate)),
+    });
+    found
+}
+
+/// What scripts log goes to stderr. Under overload every request may have something to say: what repeats itself is
+/// shown once, because outcomes are counted by kind.
+#[derive(Default)]
+struct Console {
+    shown: BTreeSet<Box<str>>,
+}
+
+impl Watcher for Console {
+    fn log(&mut self, line: &LogLine) {
+        let is_own = line.source == Some("console");
+        if is_own || self.shown.len() < WARNINGS_MAX && self.shown.insert(line.message.clone()) {
+            console::line(line.level, &line.message, line.source);
+        }
+    }
+
+    fn samples(&mut self, _store: &Store, _samples: &[Sample]) {}
+
+    fn tick(&mut self, _tick: &Tick<'_>) -> bool {
+        true
+    }
+}

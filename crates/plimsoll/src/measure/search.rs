@@ -1,0 +1,88 @@
+//! What every search does: the generator checked, the search driven, each level and window recorded.
+
+use anyhow::{Context as _, Result};
+use plimsoll_control::search::{self, Config, Search};
+use plimsoll_core::record::{EventKind, Line, SelfCheck};
+use plimsoll_core::step::{Step, StepError, StepRunner};
+use plimsoll_core::verdict::LevelResult;
+use plimsoll_core::{Nanos, Window};
+
+use super::level::is_interrupted;
+use super::setting::Setting;
+use crate::reuse;
+use crate::selfcheck;
+use crate::session::Session;
+
+/// What the generator can send, as far as nobody measured it already.
+pub(super) fn self_check(session: &mut Session, setting: &Setting<'_>) -> Result<SelfCheck> {
+    let check = if let Some(check) = setting.reused.self_check {
+        check
+    } else {
+        session.say("self-check: the generator against its own echo, 6 s");
+        let workers = session.record.header.test.generator.workers;
+        selfcheck::measure(workers, setting.interrupt)?
+    };
+    session.event(EventKind::SelfCheck(check))?;
+    Ok(check)
+}
+
+/// The search that the test asks for, narrowed by what is known now.
+pub(super) fn config(
+    session: &Session,
+    setting: &Setting<'_>,
+    check: &SelfCheck,
+) -> Result<Config> {
+    let config = Config::of_test(&session.record.header.test);
+    Ok(Config {
+        spent: session.clock.now(),
+        generator_max_per_s: Some(check.max_per_s),
+        anchor: setting.reused.anchor,
+        ..config.context("a load that is set is no search")?
+    })
+}
+
+/// Says what is about to happen, and searches; `generator` is who was checked. Also whether a signal ended it.
+pub(super) fn drive(
+    config: Config,
+    (generator, check): (&str, &SelfCheck),
+    runner: &mut dyn StepRunner,
+    session: &mut Session,
+) -> Result<(Search, bool)> {
+    let mut search = Search::new(config)?;
+    session.say(&format!(
+        "{generator}: up to {:.0}/s, lag p99 {} at {:.0}/s",
+        check.max_per_s, check.lag_p99_ns, check.open_rate_per_s
+    ));
+    let plan = Nanos::from_secs_f64(search.plan_seconds());
+    session.say(&format!(
+        "search: at most {plan} from now; Ctrl-C keeps what is known by then"
+    ));
+    let driven = search::drive(&mut search, runner, &mut Recording(session));
+    let interrupted = is_interrupted(session, driven.err())?;
+    Ok((search, interrupted))
+}
+
+/// For a later search of a similar target.
+pub(super) fn keep_anchor(session: &mut Session, search: &Search) -> Result<()> {
+    if let Some(anchor) = search.anchor() {
+        session.event(EventKind::Anchor(reuse::figures(anchor)))?;
+    }
+    Ok(())
+}
+
+/// Writes every level and window of a search as it happens.
+struct Recording<'a>(&'a mut Session);
+
+impl search::Observer for Recording<'_> {
+    fn level_start(&mut self, step: &Step, time_left: Nanos) -> Result<(), StepError> {
+        Ok(self.0.level(step, Some(time_left))?)
+    }
+
+    fn window(&mut self, window: &Window) -> Result<(), StepError> {
+        Ok(self.0.window(window)?)
+    }
+
+    fn level_end(&mut self, result: &LevelResult) -> Result<(), StepError> {
+        Ok(self.0.append(Line::LevelEnd(result.clone()))?)
+    }
+}

@@ -1,0 +1,59 @@
+//! Loads one URL: at the load that was set, or at those that a search asks for.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use plimsoll_core::step::{Go, StepError, StepRunner as _};
+use plimsoll_core::verdict::Found;
+use plimsoll_engine::{EngineRunner, Options};
+
+use super::level::{begin_drain, begin_set, is_interrupted};
+use super::search::{config, drive, keep_anchor, self_check};
+use super::setting::Setting;
+use crate::session::Session;
+
+pub(super) fn load(options: &Options, session: &mut Session, setting: &Setting<'_>) -> Result<()> {
+    session.watch(options.setup.address, setting.watches)?;
+    let mut runner = start(options, session, setting)?;
+    let step = begin_set(session)?;
+    let mut failed = None;
+    let played = runner.play(&step, &mut |window| match session.window(window) {
+        Ok(()) => Go::On,
+        Err(error) => {
+            failed = Some(error);
+            Go::Stop
+        }
+    });
+    if let Some(error) = failed {
+        return Err(StepError::Record(error).into());
+    }
+    let interrupted = is_interrupted(session, played.err())?;
+    drain(&mut runner, session, interrupted)
+}
+
+pub(super) fn search(
+    options: &Options,
+    session: &mut Session,
+    setting: &Setting<'_>,
+) -> Result<Found> {
+    let check = self_check(session, setting)?;
+    session.watch(options.setup.address, setting.watches)?;
+    let config = config(session, setting, &check)?;
+    let mut runner = start(options, session, setting)?;
+    let (search, interrupted) = drive(config, ("generator", &check), &mut runner, session)?;
+    drain(&mut runner, session, interrupted)?;
+    keep_anchor(session, &search)?;
+    Ok(search.found())
+}
+
+fn start(options: &Options, session: &Session, setting: &Setting<'_>) -> Result<EngineRunner> {
+    let interrupt = Arc::clone(setting.interrupt);
+    Ok(EngineRunner::start(options, session.clock, interrupt)?)
+}
+
+fn drain(runner: &mut EngineRunner, session: &mut Session, interrupted: bool) -> Result<()> {
+    let (level, limit) = begin_drain(session, interrupted)?;
+    let window = runner.drain(level, limit)?;
+    session.window(&window)?;
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! The test of a URL: what is left open follows from the load, and from where the URL leads.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use anyhow::{Result, bail};
+use plimsoll_control::search::{Config, Search, client_timeout};
+use plimsoll_core::Nanos;
+use plimsoll_core::objective::Objectives;
+use plimsoll_core::schedule::{Arrivals, RateProfile};
+use plimsoll_core::test::{
+    Generator, How, Http, Load, Request, SearchSettings, Test, Until, Url, What,
+};
+use plimsoll_engine::Options;
+use plimsoll_net::Endpoint;
+
+use crate::machine;
+use crate::prepared::{Prepared, Subject};
+
+/// Connections of an open loop unless said otherwise. Below the 15,000 that one address pair carries well (half of the
+/// default port range).
+const OPEN_CONNECTIONS: u32 = 10_000;
+const CLOSED_CONNECTIONS: u32 = 16;
+/// Streams of a connection where in-flight follows from the load: what servers commonly allow.
+const OPEN_STREAMS: u32 = 100;
+/// In flight while a few requests are sent: far from a load test.
+const FEW: u32 = 4;
+
+#[derive(Clone)]
+pub(crate) struct UrlTest {
+    pub(crate) request: Request,
+    /// Where it leads: resolved once for all runs.
+    pub(crate) endpoint: Endpoint,
+    pub(crate) protocol: Protocol,
+    pub(crate) load: UrlLoad,
+    pub(crate) connections: Option<NonZeroU32>,
+    pub(crate) workers: Option<NonZeroU32>,
+    pub(crate) keepalive: bool,
+    pub(crate) insecure: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Protocol {
+    Http1,
+    /// Unless said, as many streams as go well with the load.
+    Http2 {
+        streams: Option<NonZeroU32>,
+    },
+}
+
+#[derive(Clone)]
+pub(crate) enum UrlLoad {
+    Set {
+        /// None: a closed loop over the connections.
+        rate: Option<(RateProfile, Arrivals)>,
+        until: Until,
+        timeout: Nanos,
+        objectives: Option<Objectives>,
+    },
+    /// The timeout of its client follows from the objectives.
+    Search {
+        settings: SearchSettings,
+        objectives: Objectives,
+    },
+}
+
+impl UrlTest {
+    pub(super) fn prepare(&self, seed: u64) -> Result<Prepared> {
+        let is_open = match &self.load {
+            UrlLoad::Set { rate, .. } => rate.is_some(),
+            UrlLoad::Search { .. } => true,
+        };
+        let http = self.http(is_open);
+        let connections = self.connections(is_open)?;
+        let (how, timeout) = match &self.load {
+            UrlLoad::Set {
+                rate,
+                until,
+                timeout,
+                objectives,
+            } => {
+                let load = match *rate {
+                    Some((profile, arrivals)) => Load::Open { profile, arrivals },
+                    None => closed(connections, http),
+                };
+                let how = How::Set {
+                    load,
+                    until: Some(*until),
+                    objectives: objectives.clone(),
+                };
+                (how, *timeout)
+            }
+            UrlLoad::Search {
+                settings,
+                objectives,
+            } => {
+                let how = How::Search {
+                    settings: *settings,
+                    objectives: objectives.clone(),
+                };
+                (how, client_timeout(objectives))
+            }
+        };
+        let generator = Generator {
+            connections_max: connections,
+            workers: self.workers(connections),
+            timeout,
+            keepalive: self.keepalive,
+            insecure: self.insecure,
+            seed,
+        };
+        self.prepared(http, how, generator)
+    }
+
+    /// The load itself for a while.
+    pub(super) fn warm_up(&self, seed: u64, time: Nanos) -> Result<Prepared> {
+        let mut short = self.clone();
+        if let UrlLoad::Set {
+            until, objectives, ..
+        } = &mut short.load
+        {
+            *until = Until::after(time)?;
+            *objectives = None;
+        }
+        short.prepare(seed)
+    }
+
+    /// So many requests, a few at a time over one stream each.
+    pub(super) fn few_requests(
+        &self,
+        seed: u64,
+        count: NonZeroU64,
+        most: Nanos,
+    ) -> Result<Prepared> {
+        let mut few = self.clone();
+        few.connections = NonZeroU32::new(FEW);
+        few.workers = Some(NonZeroU32::MIN);
+        if let Protocol::Http2 { streams } = &mut few.protocol {
+            *streams = Some(NonZeroU32::MIN);
+        }
+        let timeout = match &few.load {
+            UrlLoad::Set { timeout, .. } => *timeout,
+            UrlLoad::Search { objectives, .. } => client_timeout(objectives),
+        };
+        few.load = UrlLoad::Set {
+            rate: None,
+            until: Until::after(most)?,
+            timeout,
+            objectives: None,
+        };
+        let mut prepared = few.prepare(seed)?;
+        if let Subject::Url(options) = &mut prepared.subject {
+            options.attempts_max = Some(count.get());
+        }
+        Ok(prepared)
+    }
+
+    fn prepared(&self, http: Http, how: How, generator: Generator) -> Result<Prepared> {
+        let url = Url {
+            request: self.request.clone(),
+            http,
+        };
+        let attempts_max = match &how {
+            How::Set { until, .. } => until.and_then(Until::attempts),
+            How::Search { .. } => None,
+        };
+        let objectives = match &how {
+            How::Set { objectives, .. } => objectives.as_ref(),
+            How::Search { objectives, .. } => Some(objectives),
+        };
+        let options = Options {
+            attempts_max,
+            ..Options::new(&url, &self.endpoint, &generator, objectives)?
+        };
+        let test = Test {
+            what: What::Url(url),
+            how,
+            generator,
+        };
+        // Refused now rather than after the self-check.
+        if let Some(config) = Config::of_test(&test) {
+            Search::new(config)?;
+        }
+        Ok(Prepared {
+            test,
+            subject: Subject::Url(Box::new(options)),
+        })
+    }
+
+    fn http(&self, is_open: bool) -> Http {
+        let usual = number(if is_open { OPEN_STREAMS } else { 1 });
+        match self.protocol {
+            Protocol::Http1 => Http::One,
+            Protocol::Http2 { streams } => Http::Two {
+                streams: streams.unwrap_or(usual),
+            },
+        }
+    }
+
+    fn connections(&self, is_open: bool) -> Result<NonZeroU32> {
+        match self.connections {
+            Some(count) => within_descriptors(count),
+            None if is_open => most_in_flight(None),
+            None => within_descriptors(number(CLOSED_CONNECTIONS)),
+        }
+    }
+
+    /// Half of the cores for a target on this host, so that it is not starved; else all.
+    fn workers(&self, connections: NonZeroU32) -> NonZeroU32 {
+        let cores = machine::cores() as u32;
+        let is_here = self.endpoint.address.ip().is_loopback();
+        let usual = number(if is_here { cores / 2 } else { cores });
+        // A worker without a connection would only watch.
+        self.workers.unwrap_or(usual).min(connections)
+    }
+}
+
+fn closed(connections: NonZeroU32, http: Http) -> Load {
+    let in_flight = match http {
+        Http::One => connections,
+        Http::Two { streams } => connections.saturating_mul(streams),
+    };
+    Load::Closed { in_flight }
+}
+
+/// Connections, or virtual users, that a load may take which is not set by them.
+pub(crate) fn most_in_flight(said: Option<NonZeroU32>) -> Result<NonZeroU32> {
+    if let Some(count) = said {
+        return within_descriptors(count);
+    }
+    let available = machine::raise_descriptors().saturating_sub(RESERVED);
+    Ok(number(available.min(OPEN_CONNECTIONS.into()) as u32))
+}
+
+/// Descriptors for files and the process itself.
+const RESERVED: u64 = 64;
+
+/// Every connection is a descriptor.
+fn within_descriptors(connections: NonZeroU32) -> Result<NonZeroU32> {
+    let available = machine::raise_descriptors().saturating_sub(RESERVED);
+    if u64::from(connections.get()) <= available {
+        return Ok(connections);
+    }
+    bail!(
+        "-c {connections} needs more open files than the limit of {} allows; raise it with ulimit -n",
+        available + RESERVED
+    );
+}
+
+/// The constants and clamped values here are never zero.
+fn number(count: u32) -> NonZeroU32 {
+    NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
+}

@@ -1,0 +1,136 @@
+//! Runs an aggregation pipeline: expressions and stages over a stream of documents.
+//!
+//! [`Pipeline`] is what a command says; [`Execution`] is one run of it. The caller pushes documents
+//! in slices of any size and takes results as they come, so that other commands get their turn
+//! between; no stage reads its whole input by itself.
+
+mod accumulate;
+mod bucket;
+mod documents;
+mod execution;
+mod fuzz;
+mod group;
+mod lookup;
+mod options;
+mod projection;
+mod sort;
+mod stage;
+mod transform;
+mod unwind;
+
+#[cfg(test)]
+mod tests;
+
+use bson::raw::{RawDocument, RawDocumentBuf};
+use bson::{Bson, Document};
+
+pub(crate) use execution::{Execution, Progress};
+pub use fuzz::fuzz_pipeline;
+pub(crate) use stage::STAGES;
+pub(crate) use transform::Transform;
+
+use crate::error::{Code, CommandError};
+use crate::expression::Variables;
+use crate::query::{Filter, SortOrder};
+use documents::decode;
+use stage::Stage;
+
+/// What a stage asks of other collections of the database.
+pub(crate) trait Foreign {
+    /// The documents of `collection` whose `field` equals any of `values`, or holds an array that
+    /// does; null also stands for a missing field.
+    fn find(
+        &mut self,
+        collection: &str,
+        field: &str,
+        values: &[Bson],
+    ) -> Result<Vec<RawDocumentBuf>, CommandError>;
+
+    /// All documents of `collection`.
+    fn all(&mut self, collection: &str) -> Result<Vec<RawDocumentBuf>, CommandError>;
+}
+
+/// Stages of one pipeline, those of sub-pipelines not counted (MongoDB's limit).
+const STAGES_MAX: usize = 1000;
+
+/// What a blocking stage may hold (MongoDB's limit without the disk).
+pub(crate) const MEMORY_BYTES_MAX: usize = 100 * 1024 * 1024;
+
+/// A pipeline as a command brings it.
+#[derive(Debug, Clone)]
+pub(crate) struct Pipeline {
+    stages: Vec<Stage>,
+}
+
+impl Pipeline {
+    /// Reads the stages; `variables` are those of the command's `let`.
+    pub(crate) fn parse(
+        stages: &[&RawDocument],
+        variables: &Variables,
+    ) -> Result<Self, CommandError> {
+        let mut owned = Vec::with_capacity(stages.len());
+        for stage in stages {
+            owned.push(decode(stage)?);
+        }
+        Self::of_documents(&owned, variables, 0)
+    }
+
+    /// As [`Self::parse`], for a pipeline within a stage at `depth`.
+    pub(crate) fn of_documents(
+        stages: &[Document],
+        variables: &Variables,
+        depth: usize,
+    ) -> Result<Self, CommandError> {
+        if stages.len() > STAGES_MAX {
+            return Err(Code::Location7749501.error(format!(
+                "Pipeline length must be no longer than {STAGES_MAX} stages"
+            )));
+        }
+        let mut parsed = Vec::with_capacity(stages.len());
+        for stage in stages {
+            Stage::parse(stage, variables, depth, &mut parsed)?;
+        }
+        stage::hand_limits_to_sorts(&mut parsed);
+        Ok(Self { stages: parsed })
+    }
+
+    /// Takes off a `$match` at the front, so that the caller can serve it from an index.
+    pub(crate) fn take_leading_match(&mut self) -> Option<Filter> {
+        match self.stages.first() {
+            Some(Stage::Match(_)) => match self.stages.remove(0) {
+                Stage::Match(filter) => Some(*filter),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The order of a `$sort` at the front, which an index may yield.
+    pub(crate) fn leading_sort(&self) -> Option<&SortOrder> {
+        match self.stages.first() {
+            Some(Stage::Sort(sort)) => sort.of_fields(),
+            _ => None,
+        }
+    }
+
+    /// Takes that `$sort` off: the input comes in its order.
+    pub(crate) fn drop_leading_sort(&mut self) {
+        if self.leading_sort().is_some() {
+            self.stages.remove(0);
+        }
+    }
+
+    /// The collections that stages of this pipeline read.
+    pub(crate) fn foreign_collections(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for stage in &self.stages {
+            stage.foreign_collections(&mut names);
+        }
+        names
+    }
+
+    /// Begins a run.
+    pub(crate) fn execute(self, variables: Variables) -> Execution {
+        Execution::new(self.stages, variables)
+    }
+}

@@ -1,0 +1,112 @@
+//! `$lookup`: what another collection has for each document, by equal fields or by a pipeline.
+
+use bson::Bson;
+
+use super::Pipeline;
+use super::options::{Options, documents};
+use crate::error::{Code, CommandError};
+use crate::expression::{Expression, Variables, field_path};
+use crate::value::display;
+
+#[derive(Debug, Clone)]
+pub(super) struct Lookup {
+    pub(super) from: String,
+    pub(super) into: Vec<String>,
+    /// The local path and the foreign one.
+    pub(super) equal: Option<(Vec<String>, String)>,
+    /// Variables of the pipeline, and the pipeline.
+    pub(super) pipeline: Option<(Vec<(String, Expression)>, Pipeline)>,
+}
+
+impl Lookup {
+    pub(super) fn parse(
+        argument: &Bson,
+        variables: &Variables,
+        depth: usize,
+    ) -> Result<Self, CommandError> {
+        let names = [
+            "from",
+            "as",
+            "localField",
+            "foreignField",
+            "let",
+            "pipeline",
+        ];
+        let options = Options::of("$lookup", argument, &names)?;
+        let required = |name: &str| {
+            options.text(name)?.ok_or_else(|| {
+                Code::FailedToParse.error(format!("must specify '{name}' field for a $lookup"))
+            })
+        };
+        let (from, into) = (required("from")?, required("as")?);
+        let equal = match (options.text("localField")?, options.text("foreignField")?) {
+            (Some(local), Some(foreign)) => {
+                field_path(&foreign)?;
+                Some((field_path(&local)?, foreign))
+            }
+            (None, None) => None,
+            _ => {
+                return Err(Code::FailedToParse.error(
+                    "$lookup requires both or neither of 'localField' and 'foreignField' to be specified",
+                ));
+            }
+        };
+        let pipeline = match options.get("pipeline") {
+            None => None,
+            Some(Bson::Array(stages)) => {
+                let bound = bindings(options.get("let"), variables)?;
+                let mut inner = variables.clone();
+                for (name, _) in &bound {
+                    inner.set(name.clone(), Bson::Null);
+                }
+                let stages = documents(stages)?;
+                Some((bound, Pipeline::of_documents(&stages, &inner, depth + 1)?))
+            }
+            Some(_) => {
+                return Err(
+                    Code::TypeMismatch.error("'pipeline' option must be specified as an array")
+                );
+            }
+        };
+        if equal.is_none() && pipeline.is_none() {
+            return Err(Code::FailedToParse.error(
+                "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified",
+            ));
+        }
+        Ok(Self {
+            from,
+            into: field_path(&into)?,
+            equal,
+            pipeline,
+        })
+    }
+
+    pub(super) fn collection(&self) -> &str {
+        &self.from
+    }
+
+    pub(super) fn pipeline(&self) -> Option<&Pipeline> {
+        self.pipeline.as_ref().map(|(_, pipeline)| pipeline)
+    }
+}
+
+fn bindings(
+    argument: Option<&Bson>,
+    variables: &Variables,
+) -> Result<Vec<(String, Expression)>, CommandError> {
+    let document = match argument {
+        None => return Ok(Vec::new()),
+        Some(Bson::Document(document)) => document,
+        Some(other) => {
+            return Err(Code::FailedToParse.error(format!(
+                "$lookup argument 'let: {}' must be an object, is type {}",
+                display::value(other),
+                display::type_name(other)
+            )));
+        }
+    };
+    document
+        .iter()
+        .map(|(name, value)| Ok((name.clone(), Expression::of_bson(value, variables)?)))
+        .collect()
+}

@@ -1,0 +1,112 @@
+//! `count`: how many documents match; without a filter, from the collection's own count.
+
+use bson::RawDocumentBuf;
+
+use super::arguments;
+use super::write::{Hint, select};
+use crate::bson_writer::DocumentWriter;
+use crate::collection::plan::{self, Wanted};
+use crate::collection::{Next, Selection};
+use crate::error::CommandError;
+use crate::expression::Variables;
+use crate::scheduler::Context;
+use crate::shard::{Flow, Resumable, Shard};
+use crate::wire::Request;
+
+pub(super) fn run(
+    shard: &mut Shard,
+    request: &Request,
+    context: &Context,
+) -> Result<Flow, CommandError> {
+    const COUNT: &str = "count";
+    let (database, name) = arguments::namespace(request)?;
+    let (mut filter, mut hint, mut skip, mut limit) = (None, None, 0, 0);
+    arguments::each(request, |field, value| {
+        match field {
+            "query" => filter = arguments::optional_object(COUNT, field, value)?,
+            "hint" => hint = Hint::parse(COUNT, value)?,
+            "skip" => skip = arguments::count(COUNT, field, value)?,
+            // A negative limit means the same as its absolute value, as it did in the old protocol.
+            "limit" => limit = arguments::integer(COUNT, field, value)?.unsigned_abs(),
+            "collation" => arguments::collation(COUNT, value)?,
+            "fields" => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    let limit = if limit == 0 { u64::MAX } else { limit };
+    let filter = filter.filter(|filter| !filter.is_empty());
+    let Some(filter) = filter else {
+        let collection = shard.catalog.find(database, name);
+        if let (Some(collection), Some(hint)) = (collection, &hint) {
+            // A wrong hint is an error even where no index is needed; a sparse one counts what it holds.
+            let wanted = Wanted {
+                hint: Some(hint.as_value()),
+                ..Wanted::default()
+            };
+            let hinted = plan::choose(collection, wanted)?;
+            return Count::begin(shard, Selection::new(hinted, None), skip, limit);
+        }
+        let count = collection.map_or(0, |collection| collection.count);
+        return Ok(Flow::Done(reply(count.saturating_sub(skip).min(limit))));
+    };
+    match select(
+        shard,
+        (database, name),
+        filter,
+        hint.as_ref(),
+        &Variables::at(context.now),
+    )? {
+        Some((_, selection)) => Count::begin(shard, selection, skip, limit),
+        None => Ok(Flow::Done(reply(0))),
+    }
+}
+
+fn reply(n: u64) -> RawDocumentBuf {
+    let mut writer = DocumentWriter::with_capacity(32);
+    writer.count("n", n);
+    writer.double("ok", 1.0);
+    writer.finish()
+}
+
+/// A count that looks at documents.
+#[derive(Debug)]
+struct Count {
+    selection: Selection,
+    skip: u64,
+    limit: u64,
+    found: u64,
+}
+
+impl Count {
+    fn begin(
+        shard: &mut Shard,
+        selection: Selection,
+        skip: u64,
+        limit: u64,
+    ) -> Result<Flow, CommandError> {
+        let count = Self {
+            selection,
+            skip,
+            limit,
+            found: 0,
+        };
+        Box::new(count).go_on(shard)
+    }
+}
+
+impl Resumable for Count {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+        let mut budget = shard.slice;
+        shard.catalog.check(&self.selection)?;
+        let most = self.skip.saturating_add(self.limit);
+        while self.found < most {
+            match self.selection.next(&shard.store, &mut budget)? {
+                Next::Document(_) => self.found += 1,
+                Next::End => break,
+                Next::Later => return Ok(Flow::More(self)),
+            }
+        }
+        Ok(Flow::Done(reply(self.found.saturating_sub(self.skip))))
+    }
+}

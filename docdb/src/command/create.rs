@@ -1,0 +1,49 @@
+//! `create`: makes an empty collection. Kinds other than the plain one are refused.
+
+use super::arguments;
+use crate::bson_writer::ok_reply;
+use crate::catalog::check_new_collection;
+use crate::error::{Code, CommandError};
+use crate::scheduler::Context;
+use crate::shard::{Flow, Shard};
+use crate::wire::Request;
+
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+    const CREATE: &str = "create";
+    let (database, name) = arguments::namespace(request)?;
+    check_new_collection(database, name)?;
+    arguments::each(request, |option, value| {
+        match option {
+            "capped"
+            | "timeseries"
+            | "viewOn"
+            | "pipeline"
+            | "validator"
+            | "clusteredIndex"
+            | "changeStreamPreAndPostImages"
+            | "encryptedFields"
+            | "expireAfterSeconds"
+            | "size"
+            | "max"
+            | "temp" => arguments::refuse_unless_off(CREATE, option, value)?,
+            "collation" => arguments::collation(CREATE, value)?,
+            // They say how a validator acts or how another storage engine stores; without those, nothing.
+            "validationLevel"
+            | "validationAction"
+            | "storageEngine"
+            | "indexOptionDefaults"
+            | "autoIndexId"
+            | "idIndex"
+            | "flags" => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    if shard.catalog.find(database, name).is_some() {
+        return Err(
+            Code::NamespaceExists.error(format!("Collection {database}.{name} already exists."))
+        );
+    }
+    shard.catalog.create(&mut shard.store, database, name)?;
+    Ok(Flow::Done(ok_reply()))
+}

@@ -1,0 +1,93 @@
+//! `dropIndexes`: drops indexes by name, by key pattern, or all but that of `_id`.
+
+use bson::raw::{RawBsonRef, RawDocument};
+
+use super::arguments::{self, missing};
+use crate::bson_writer::DocumentWriter;
+use crate::collection::{Collection, ID_INDEX, parse_key, text};
+use crate::error::{Code, CommandError};
+use crate::scheduler::Context;
+use crate::shard::{Flow, Shard};
+use crate::wire::Request;
+
+const NAME: &str = "dropIndexes";
+
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+    let (database, name) = arguments::namespace(request)?;
+    let mut wanted = None;
+    arguments::each(request, |field, value| {
+        if field == "index" {
+            wanted = Some(value);
+        }
+        Ok(field == "index")
+    })?;
+    let wanted = wanted.ok_or_else(|| missing(NAME, "index"))?;
+    let Some(collection) = shard.catalog.find(database, name) else {
+        return Err(Code::NamespaceNotFound.error(format!("ns not found {database}.{name}")));
+    };
+    let (id, before) = (collection.id, collection.indexes.len() as u64 + 1);
+    let dropped = chosen(collection, wanted)?;
+    for index in dropped {
+        shard.catalog.drop_index(&mut shard.store, id, index);
+    }
+    let mut writer = DocumentWriter::with_capacity(96);
+    writer.count("nIndexesWas", before);
+    if wanted == RawBsonRef::String("*") {
+        writer.string("msg", "non-_id indexes dropped for collection");
+    }
+    writer.double("ok", 1.0);
+    Ok(Flow::Done(writer.finish()))
+}
+
+fn chosen(collection: &Collection, wanted: RawBsonRef<'_>) -> Result<Vec<u32>, CommandError> {
+    match wanted {
+        RawBsonRef::String("*") => Ok(collection.indexes.iter().map(|one| one.id).collect()),
+        RawBsonRef::String(name) => Ok(vec![by_name(collection, name)?]),
+        RawBsonRef::Document(key) => Ok(vec![by_key(collection, key)?]),
+        RawBsonRef::Array(names) => names
+            .into_iter()
+            .map(|name| match name {
+                Ok(RawBsonRef::String(name)) => by_name(collection, name),
+                _ => Err(arguments::wrong_type(NAME, "index", wanted, "'string'")),
+            })
+            .collect(),
+        other => Err(arguments::wrong_type(
+            NAME,
+            "index",
+            other,
+            "types '[string, object]'",
+        )),
+    }
+}
+
+fn by_name(collection: &Collection, name: &str) -> Result<u32, CommandError> {
+    if name == ID_INDEX {
+        return Err(Code::InvalidOptions.error("cannot drop _id index"));
+    }
+    let found = collection.indexes.iter().find(|one| one.spec.name == name);
+    found
+        .map(|one| one.id)
+        .ok_or_else(|| Code::IndexNotFound.error(format!("index not found with name [{name}]")))
+}
+
+fn by_key(collection: &Collection, key: &RawDocument) -> Result<u32, CommandError> {
+    let fields = parse_key(key)?;
+    if matches!(fields.as_slice(), [field] if field.path == "_id" && !field.descending) {
+        return Err(Code::InvalidOptions.error("cannot drop _id index"));
+    }
+    let mut found = collection
+        .indexes
+        .iter()
+        .filter(|one| one.spec.fields == fields);
+    match (found.next(), found.next()) {
+        (Some(index), None) => Ok(index.id),
+        (Some(_), Some(_)) => Err(Code::AmbiguousIndexKeyPattern.error(format!(
+            "index key pattern {} matches several indexes: drop by name",
+            text::document(key)
+        ))),
+        _ => Err(Code::IndexNotFound.error(format!(
+            "can't find index with key: {}",
+            text::document(key)
+        ))),
+    }
+}

@@ -1,0 +1,113 @@
+//! `getMore`: the next batch of a cursor, for the session that opened it.
+
+use bson::raw::RawBsonRef;
+
+use super::arguments;
+use crate::cursor::{Batch, Cursor, Filled, Source};
+use crate::error::{Code, CommandError};
+use crate::scheduler::Context;
+use crate::shard::{Flow, Resumable, Shard};
+use crate::wire::Request;
+
+pub(super) fn run(
+    shard: &mut Shard,
+    request: &Request,
+    context: &Context,
+) -> Result<Flow, CommandError> {
+    const GET_MORE: &str = "getMore";
+    let id = match request.body().get(GET_MORE).map_err(arguments::invalid)? {
+        Some(RawBsonRef::Int64(id)) => id,
+        other => {
+            let value = other.unwrap_or(RawBsonRef::Null);
+            return Err(arguments::wrong_type(GET_MORE, GET_MORE, value, "'long'"));
+        }
+    };
+    let (mut collection, mut batch_size) = (None, 0);
+    arguments::each(request, |name, value| {
+        match name {
+            "collection" => collection = Some(arguments::text(GET_MORE, name, value)?),
+            "batchSize" => batch_size = arguments::count(GET_MORE, name, value)?,
+            "term" | "lastKnownCommittedOpTime" => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    let collection = collection.ok_or_else(|| arguments::missing(GET_MORE, "collection"))?;
+    check(shard, id, (request.database(), collection), context.session)?;
+    let Some(cursor) = shard.cursors.take(id) else {
+        return Err(dead(id));
+    };
+    let most = if batch_size == 0 {
+        u64::MAX
+    } else {
+        batch_size
+    };
+    let next = Next {
+        id,
+        cursor,
+        batch: Batch::new("nextBatch", most),
+    };
+    Box::new(next).go_on(shard)
+}
+
+/// The cursor must be open, of this collection, and of this session.
+fn check(
+    shard: &Shard,
+    id: i64,
+    (database, collection): (&str, &str),
+    session: Option<[u8; 16]>,
+) -> Result<(), CommandError> {
+    let cursor = shard.cursors.get(id).ok_or_else(|| dead(id))?;
+    if (cursor.database.as_str(), cursor.collection.as_str()) != (database, collection) {
+        return Err(Code::Unauthorized.error(format!(
+            "Requested getMore on namespace '{database}.{collection}', but cursor belongs to a different namespace {}.{}",
+            cursor.database, cursor.collection
+        )));
+    }
+    let code = match (cursor.session, session) {
+        (None, Some(_)) => Code::Location50736,
+        (Some(_), None) => Code::Location50737,
+        (Some(owner), Some(asking)) if owner != asking => Code::Location50738,
+        _ => return Ok(()),
+    };
+    Err(code.error(format!(
+        "Cannot run getMore on cursor {id}, which was created in another session"
+    )))
+}
+
+/// The error of a cursor that was used up, closed, timed out or never was.
+pub(super) fn dead(id: i64) -> CommandError {
+    Code::CursorNotFound.error(format!("cursor id {id} not found"))
+}
+
+/// A batch that is being filled. Meanwhile nobody else finds the cursor.
+#[derive(Debug)]
+struct Next {
+    id: i64,
+    cursor: Cursor,
+    batch: Batch,
+}
+
+impl Resumable for Next {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+        let mut budget = shard.slice;
+        let source = Source {
+            store: &shard.store,
+            catalog: &shard.catalog,
+        };
+        let producer = &mut self.cursor.producer;
+        let id = match producer.fill(source, &mut self.batch, &mut budget)? {
+            Filled::Later => return Ok(Flow::More(self)),
+            Filled::Full => self.id,
+            Filled::End => 0,
+        };
+        producer.pause();
+        let Self { cursor, batch, .. } = *self;
+        let reply = batch.finish(id, &cursor.database, &cursor.collection);
+        if id != 0 {
+            let now = shard.clock.now();
+            shard.cursors.put_back(id, cursor, now);
+        }
+        Ok(Flow::Done(reply))
+    }
+}

@@ -1,0 +1,180 @@
+//! `insert`: adds documents, one by one, ordered or not.
+
+use std::ops::Range;
+
+use bson::oid::ObjectId;
+use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf, cstr};
+
+use super::arguments::{self, invalid};
+use super::write::{BATCH_MOST, WriteReply};
+use crate::bson_writer::DocumentWriter;
+use crate::collection::LARGEST_DOCUMENT;
+use crate::collection::text::type_name;
+use crate::error::{Code, CommandError};
+use crate::scheduler::Context;
+use crate::shard::{Flow, Resumable, Shard};
+use crate::wire::Request;
+
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+    let mut ordered = true;
+    arguments::each(request, |name, value| {
+        match name {
+            "ordered" => ordered = arguments::truth("insert", name, value)?,
+            "documents" | "bypassDocumentValidation" => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    let documents = request
+        .places("documents")?
+        .ok_or_else(|| arguments::missing("insert", "documents"))?;
+    BATCH_MOST.check(documents.len())?;
+    let mut progress = Progress {
+        documents,
+        ordered,
+        next: 0,
+        reply: WriteReply::default(),
+    };
+    if progress.slice(shard, request)? {
+        return Ok(Flow::Done(progress.reply.finish(None)));
+    }
+    Ok(Flow::More(Box::new(Insert {
+        request: request.clone(),
+        progress,
+    })))
+}
+
+/// An insert of more documents than one slice takes.
+#[derive(Debug)]
+struct Insert {
+    request: Request,
+    progress: Progress,
+}
+
+#[derive(Debug)]
+struct Progress {
+    /// Where they lie in the request.
+    documents: Vec<Range<usize>>,
+    ordered: bool,
+    /// The document that comes next.
+    next: usize,
+    reply: WriteReply,
+}
+
+impl Resumable for Insert {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+        let Self { request, progress } = &mut *self;
+        if progress.slice(shard, request)? {
+            return Ok(Flow::Done(self.progress.reply.finish(None)));
+        }
+        Ok(Flow::More(self))
+    }
+}
+
+impl Progress {
+    /// Inserts some more; true if that was all.
+    fn slice(&mut self, shard: &mut Shard, request: &Request) -> Result<bool, CommandError> {
+        let (database, name) = arguments::namespace(request)?;
+        let id = shard
+            .catalog
+            .find_or_create(&mut shard.store, database, name)?;
+        let Some(mut writer) = shard.catalog.writer(&mut shard.store, id) else {
+            return Err(Code::NamespaceNotFound.error("ns not found"));
+        };
+        let end = self.documents.len().min(self.next + shard.slice);
+        while self.next < end {
+            let Some(place) = self.documents.get(self.next) else {
+                break;
+            };
+            let (document, index) = (request.document(place), self.next);
+            self.next += 1;
+            let outcome = match prepare(document) {
+                Ok(None) => writer.insert(document),
+                Ok(Some(prepared)) => writer.insert(&prepared),
+                Err(error) => Err(error),
+            };
+            match outcome {
+                Ok(()) => self.reply.n += 1,
+                Err(error) => {
+                    self.reply.fail(index, error)?;
+                    if self.ordered {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(self.next >= self.documents.len())
+    }
+}
+
+/// Checks a new document. Returns what to insert in its place if `_id` is missing or not its first field.
+pub(super) fn prepare(document: &RawDocument) -> Result<Option<RawDocumentBuf>, CommandError> {
+    let size = document.as_bytes().len();
+    if size > LARGEST_DOCUMENT {
+        return Err(Code::BadValue.error(format!(
+            "object to insert too large. size in bytes: {size}, max size: {LARGEST_DOCUMENT}"
+        )));
+    }
+    let mut found = None;
+    for (at, element) in document.iter_elements().enumerate() {
+        let element = element.map_err(invalid)?;
+        if element.key().as_str() == "_id" {
+            if found.is_some() {
+                return Err(Code::BadValue.error("can't have multiple _id fields in one document"));
+            }
+            let id = element.value().map_err(invalid)?;
+            check_id(id)?;
+            found = Some((at, id));
+        }
+    }
+    match found {
+        Some((0, _)) => Ok(None),
+        Some((_, id)) => id_first(id, document).map(Some),
+        None => id_first(RawBsonRef::ObjectId(ObjectId::new()), document).map(Some),
+    }
+}
+
+fn check_id(id: RawBsonRef<'_>) -> Result<(), CommandError> {
+    match id {
+        RawBsonRef::Array(_) | RawBsonRef::RegularExpression(_) | RawBsonRef::Undefined => {
+            let article = if matches!(id, RawBsonRef::Array(_)) {
+                "an"
+            } else {
+                "a"
+            };
+            Err(Code::BadValue.error(format!("can't use {article} {} for _id", type_name(id))))
+        }
+        RawBsonRef::Document(inner) => {
+            for element in inner.iter_elements() {
+                let element = element.map_err(invalid)?;
+                if element.key().as_str().starts_with('$') {
+                    return Err(Code::DollarPrefixedFieldName.error(format!(
+                        "_id fields may not contain '$'-prefixed fields: {} is not valid for storage.",
+                        element.key().as_str()
+                    )));
+                }
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn id_first(id: RawBsonRef<'_>, document: &RawDocument) -> Result<RawDocumentBuf, CommandError> {
+    let mut writer = DocumentWriter::with_capacity(document.as_bytes().len() + 32);
+    writer.value("_id", id);
+    let mut ordered = writer.finish();
+    for element in document.iter_elements() {
+        let element = element.map_err(invalid)?;
+        if element.key() != cstr!("_id") {
+            ordered.append(element.key(), element.value().map_err(invalid)?);
+        }
+    }
+    if ordered.as_bytes().len() > LARGEST_DOCUMENT {
+        return Err(Code::BadValue.error(format!(
+            "object to insert too large. size in bytes: {}, max size: {LARGEST_DOCUMENT}",
+            ordered.as_bytes().len()
+        )));
+    }
+    Ok(ordered)
+}

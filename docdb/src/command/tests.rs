@@ -1,0 +1,10 @@
+//! Commands as a driver sends them, carried out by a shard in a directory of its own.
+
+mod crud;
+mod cursors;
+mod full;
+mod harness;
+mod indexes;
+mod metadata;
+mod model;
+mod queries;

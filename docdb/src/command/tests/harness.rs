@@ -1,0 +1,198 @@
+//! A shard to send commands to.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bson::raw::RawDocumentBuf;
+use bson::{Bson, Document, doc};
+use plimsoll_base::clock::Clock;
+
+use crate::backend::Task;
+use crate::scheduler::{Backend, Context, Step};
+use crate::shard::{Options, Shard};
+use crate::wire::Request;
+
+/// A shard in a directory that goes away with it.
+pub(super) struct Server {
+    pub(super) shard: Option<Shard>,
+    directory: PathBuf,
+    pub(super) options: Options,
+    /// Times that a command gave way.
+    pub(super) slices: usize,
+    pub(super) session: Option<[u8; 16]>,
+    pub(super) now: i64,
+}
+
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+impl Server {
+    pub(super) fn new() -> Self {
+        Self::with_slice(1000)
+    }
+
+    /// A command gives way after so many documents.
+    pub(super) fn with_slice(slice: usize) -> Self {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("plimsoll-docdb-commands-{}-{number}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&directory).unwrap();
+        let mut options = Options {
+            slice,
+            ..Options::default()
+        };
+        // Opening reads the journal's segments to their ends, and these tests open often.
+        options.store.segment_bytes = 256 << 10;
+        let mut server = Self {
+            shard: None,
+            directory,
+            options,
+            slices: 0,
+            session: None,
+            now: 1_700_000_000_000,
+        };
+        server.reopen();
+        server
+    }
+
+    pub(super) fn reopen(&mut self) {
+        self.shard = None;
+        let shard = Shard::open(&self.directory, &self.options, Clock::start()).unwrap();
+        self.shard = Some(shard);
+    }
+
+    pub(super) fn shard(&mut self) -> &mut Shard {
+        self.shard.as_mut().unwrap()
+    }
+
+    /// As a connection does when a client ends sessions.
+    pub(super) fn end_sessions(&mut self, sessions: impl IntoIterator<Item = [u8; 16]>) {
+        self.options.ended.tell(sessions);
+        let now = self.context().now;
+        self.shard().tend(now);
+    }
+
+    fn context(&self) -> Context {
+        Context {
+            now: bson::DateTime::from_millis(self.now),
+            session: self.session,
+        }
+    }
+
+    pub(super) fn begin(&mut self, mut command: Document) -> Step<Task> {
+        if !command.contains_key("$db") {
+            command.insert("$db", "db");
+        }
+        let raw = RawDocumentBuf::try_from(&command).unwrap();
+        let context = self.context();
+        let request = Request::from_document(&raw);
+        self.shard().begin(&request, &context)
+    }
+
+    pub(super) fn go_on(&mut self, task: Task) -> Step<Task> {
+        let context = self.context();
+        self.shard().go_on(task, &context)
+    }
+
+    /// The reply to a command, whatever it is.
+    pub(super) fn run(&mut self, command: Document) -> Document {
+        let mut step = self.begin(command);
+        loop {
+            match step {
+                Step::Done(reply) => {
+                    self.shard().commit().unwrap();
+                    return Document::try_from(reply.as_ref()).unwrap();
+                }
+                Step::More(task) => {
+                    self.slices += 1;
+                    self.shard().commit().unwrap();
+                    step = self.go_on(task);
+                }
+            }
+        }
+    }
+
+    /// The reply to a command that succeeds.
+    pub(super) fn ok(&mut self, command: Document) -> Document {
+        let shown = command.to_string();
+        let reply = self.run(command);
+        let ok = reply.get("ok");
+        assert_eq!(ok, Some(&Bson::Double(1.0)), "{shown} answers {reply}");
+        reply
+    }
+
+    /// Code and text of the error of a command that fails.
+    pub(super) fn fail(&mut self, command: Document) -> (i32, String) {
+        let shown = command.to_string();
+        let reply = self.run(command);
+        let ok = reply.get("ok");
+        assert_eq!(ok, Some(&Bson::Double(0.0)), "{shown} answers {reply}");
+        (
+            reply.get_i32("code").unwrap(),
+            reply.get_str("errmsg").unwrap().to_owned(),
+        )
+    }
+
+    pub(super) fn insert(&mut self, collection: &str, documents: Vec<Document>) {
+        let count = documents.len();
+        let reply = self.ok(doc! { "insert": collection, "documents": documents });
+        assert_eq!(reply.get_i32("n").unwrap() as usize, count, "{reply}");
+        assert!(!reply.contains_key("writeErrors"), "{reply}");
+    }
+
+    /// All documents of a find, through as many batches as it takes.
+    pub(super) fn find(&mut self, command: Document) -> Vec<Document> {
+        let collection = command.get_str("find").unwrap().to_owned();
+        let reply = self.ok(command);
+        let mut documents = batch(&reply, "firstBatch");
+        let mut id = cursor_id(&reply);
+        while id != 0 {
+            let reply = self.ok(doc! { "getMore": id, "collection": &collection });
+            documents.extend(batch(&reply, "nextBatch"));
+            id = cursor_id(&reply);
+        }
+        documents
+    }
+
+    /// The `_id`s of a find.
+    pub(super) fn ids(&mut self, command: Document) -> Vec<Bson> {
+        let found = self.find(command);
+        found
+            .iter()
+            .map(|one| one.get("_id").unwrap().clone())
+            .collect()
+    }
+
+    /// Documents, index entries and counts must agree.
+    pub(super) fn validate(&mut self, collection: &str) {
+        let reply = self.ok(doc! { "validate": collection });
+        assert_eq!(reply.get("valid"), Some(&Bson::Boolean(true)), "{reply}");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shard = None;
+        // A directory that stays behind is no reason to fail a test.
+        if let Err(error) = std::fs::remove_dir_all(&self.directory) {
+            println!("{}: {error}", self.directory.display());
+        }
+    }
+}
+
+pub(super) fn batch(reply: &Document, name: &str) -> Vec<Document> {
+    let cursor = reply.get_document("cursor").unwrap();
+    let batch = cursor.get_array(name).unwrap();
+    batch
+        .iter()
+        .map(|one| one.as_document().unwrap().clone())
+        .collect()
+}
+
+pub(super) fn cursor_id(reply: &Document) -> i64 {
+    reply.get_document("cursor").unwrap().get_i64("id").unwrap()
+}
+
+/// `[1, 2, 3]` as BSON.
+pub(super) fn ints(values: &[i32]) -> Vec<Bson> {
+    values.iter().map(|value| Bson::Int32(*value)).collect()
+}

@@ -1,0 +1,178 @@
+//! What `insert`, `update` and `delete` have in common: limits, the reply with its write errors, `_id` filters.
+
+use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
+
+use crate::bson_writer::{DocumentWriter, decimal};
+use crate::collection::Selection;
+use crate::collection::plan::{self, Wanted};
+use crate::collection::text::type_name;
+use crate::error::{Code, CommandError};
+use crate::expression::Variables;
+use crate::query::Filter;
+use crate::shard::Shard;
+
+/// Bytes of write errors in one reply; of further ones the text is left out.
+const ERRORS_LARGEST: usize = 8 * 1024 * 1024;
+
+/// How many writes one command may hold.
+pub(super) struct BatchMost(usize);
+
+/// MongoDB's `maxWriteBatchSize`, which `hello` announces.
+pub(super) const BATCH_MOST: BatchMost = BatchMost(100_000);
+
+impl BatchMost {
+    pub(super) fn check(&self, length: usize) -> Result<(), CommandError> {
+        if (1..=self.0).contains(&length) {
+            return Ok(());
+        }
+        Err(Code::InvalidLength.error(format!(
+            "Write batch sizes must be between 1 and {}. Got {length} operations.",
+            self.0
+        )))
+    }
+}
+
+/// The reply of a write command, under construction.
+#[derive(Debug, Default)]
+pub(super) struct WriteReply {
+    pub n: u64,
+    errors: Vec<(usize, CommandError)>,
+    error_bytes: usize,
+}
+
+impl WriteReply {
+    /// Notes that the write at `index` failed. An error of the store fails the whole command.
+    pub(super) fn fail(&mut self, index: usize, error: CommandError) -> Result<(), CommandError> {
+        if error.code == Code::InternalError {
+            return Err(error);
+        }
+        self.error_bytes += error.message.len();
+        let mut error = error;
+        if self.error_bytes > ERRORS_LARGEST {
+            error.message.clear();
+            error.details = None;
+        }
+        self.errors.push((index, error));
+        Ok(())
+    }
+
+    /// The reply; `add` puts in what the command has beside `n`.
+    pub(super) fn finish(self, add: Option<&mut dyn FnMut(&mut DocumentWriter)>) -> RawDocumentBuf {
+        let mut writer = DocumentWriter::with_capacity(64);
+        writer.count("n", self.n);
+        if let Some(add) = add {
+            add(&mut writer);
+        }
+        if !self.errors.is_empty() {
+            writer.begin_array("writeErrors");
+            for (at, (index, error)) in self.errors.iter().enumerate() {
+                writer.begin_document(decimal(at, &mut [0; 20]));
+                write_error(&mut writer, *index, error);
+                writer.end();
+            }
+            writer.end();
+        }
+        writer.double("ok", 1.0);
+        writer.finish()
+    }
+}
+
+fn write_error(writer: &mut DocumentWriter, index: usize, error: &CommandError) {
+    writer.count("index", index as u64);
+    writer.int("code", error.code.number());
+    if let Some(details) = &error.details
+        && let Ok(raw) = RawDocumentBuf::try_from(details.as_ref())
+    {
+        for (name, value) in raw.iter().flatten() {
+            writer.value(name.as_str(), value);
+        }
+    }
+    writer.string("errmsg", &error.message);
+}
+
+/// The value of a filter that is nothing but `{_id: value}`: such a document is found without a plan.
+pub(super) fn id_equality(filter: &RawDocument) -> Option<RawBsonRef<'_>> {
+    let mut elements = filter.iter_elements();
+    let first = elements.next()?.ok()?;
+    if first.key().as_str() != "_id" || elements.next().is_some() {
+        return None;
+    }
+    match first.value().ok()? {
+        // Operators, patterns and arrays mean more than equality, or need a closer look.
+        RawBsonRef::Document(_)
+        | RawBsonRef::RegularExpression(_)
+        | RawBsonRef::Array(_)
+        | RawBsonRef::Undefined => None,
+        value => Some(value),
+    }
+}
+
+/// The index that a client asks for: by name or by key pattern.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Hint<'a> {
+    Name(&'a str),
+    Key(&'a RawDocument),
+}
+
+impl<'a> Hint<'a> {
+    /// `None` for an empty hint.
+    pub(super) fn parse(
+        command: &str,
+        value: RawBsonRef<'a>,
+    ) -> Result<Option<Self>, CommandError> {
+        match value {
+            RawBsonRef::String("") | RawBsonRef::Null => Ok(None),
+            RawBsonRef::String(name) => Ok(Some(Self::Name(name))),
+            RawBsonRef::Document(key) if key.is_empty() => Ok(None),
+            RawBsonRef::Document(key) => Ok(Some(Self::Key(key))),
+            other => Err(Code::FailedToParse.error(format!(
+                "Hint must be a string or an object, but is {} in command {command}",
+                type_name(other)
+            ))),
+        }
+    }
+
+    pub(super) fn as_value(&self) -> RawBsonRef<'a> {
+        match self {
+            Self::Name(name) => RawBsonRef::String(name),
+            Self::Key(key) => RawBsonRef::Document(key),
+        }
+    }
+}
+
+/// The walk over what `filter` selects, with the collection's id; `None` if there is no such collection.
+pub(super) fn select(
+    shard: &Shard,
+    (database, name): (&str, &str),
+    filter: &RawDocument,
+    hint: Option<&Hint<'_>>,
+    variables: &Variables,
+) -> Result<Option<(u32, Selection)>, CommandError> {
+    let parsed = parse_filter(filter, variables)?;
+    let Some(collection) = shard.catalog.find(database, name) else {
+        return Ok(None);
+    };
+    let wanted = Wanted {
+        filter: parsed.as_ref(),
+        hint: hint.map(Hint::as_value),
+        ..Wanted::default()
+    };
+    let plan = plan::choose(collection, wanted)?;
+    Ok(Some((collection.id, Selection::new(plan, parsed))))
+}
+
+/// `None` for the empty filter, which all documents match.
+pub(super) fn parse_filter(
+    filter: &RawDocument,
+    variables: &Variables,
+) -> Result<Option<Filter>, CommandError> {
+    if filter.is_empty() {
+        return Ok(None);
+    }
+    Filter::parse_with(filter, variables).map(Some)
+}
+
+/// The collection was dropped while a command was on its way over it.
+pub(super) fn dropped() -> CommandError {
+    Code::QueryPlanKilled.error("collection dropped")
+}

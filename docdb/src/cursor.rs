@@ -1,0 +1,147 @@
+//! Cursors: what a query still has to give after its first batch, and whose it is.
+
+mod batch;
+mod ended;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+use plimsoll_base::Nanos;
+use plimsoll_base::random::Rng;
+
+pub(crate) use self::batch::{Batch, FIRST_BATCH};
+pub(crate) use self::ended::EndedSessions;
+use crate::catalog::Catalog;
+use crate::error::{Code, CommandError};
+use crate::store::Store;
+
+/// Cursors that nobody asked for this long are closed (MongoDB's `cursorTimeoutMillis`, 10 minutes).
+const IDLE: Nanos = Nanos(600_000_000_000);
+/// Open cursors per shard; one more is refused. Bounds the memory of clients that never finish.
+const MOST: usize = 10_000;
+
+/// What a producer may read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub store: &'a Store,
+    pub(crate) catalog: &'a Catalog,
+}
+
+/// Whether a batch is as far as it gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Filled {
+    /// The batch is full; more may follow.
+    Full,
+    /// Nothing is left.
+    End,
+    /// The budget is used up: go on later.
+    Later,
+}
+
+/// Gives documents, batch by batch.
+pub(crate) trait Producer: Debug + Send {
+    fn fill(
+        &mut self,
+        source: Source<'_>,
+        batch: &mut Batch,
+        budget: &mut usize,
+    ) -> Result<Filled, CommandError>;
+
+    /// The client may take its time: let go of what would hold the store's memory.
+    fn pause(&mut self);
+}
+
+/// An open cursor.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    pub database: String,
+    pub collection: String,
+    /// The session that opened it; nobody else may use it.
+    pub session: Option<[u8; 16]>,
+    pub(crate) producer: Box<dyn Producer>,
+    /// Never times out.
+    pub keep: bool,
+    used: Nanos,
+}
+
+/// All open cursors of a shard.
+#[derive(Debug, Default)]
+pub(crate) struct Cursors {
+    open: BTreeMap<i64, Cursor>,
+}
+
+impl Cursor {
+    pub(crate) fn new(
+        database: &str,
+        collection: &str,
+        session: Option<[u8; 16]>,
+        producer: Box<dyn Producer>,
+    ) -> Self {
+        Self {
+            database: database.to_owned(),
+            collection: collection.to_owned(),
+            session,
+            producer,
+            keep: false,
+            used: Nanos(0),
+        }
+    }
+}
+
+impl Cursors {
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Keeps a cursor under a new id: positive and unguessable enough not to be hit by accident.
+    pub(crate) fn add(
+        &mut self,
+        cursor: Cursor,
+        rng: &mut Rng,
+        now: Nanos,
+    ) -> Result<i64, CommandError> {
+        if self.open.len() >= MOST {
+            return Err(Code::ExceededMemoryLimit.error(format!("{MOST} cursors are open already")));
+        }
+        loop {
+            let id = (rng.next_u64() >> 1).cast_signed();
+            if id > 0 && !self.open.contains_key(&id) {
+                self.put_back(id, cursor, now);
+                return Ok(id);
+            }
+        }
+    }
+
+    /// Keeps a cursor under the id it had.
+    pub(crate) fn put_back(&mut self, id: i64, mut cursor: Cursor, now: Nanos) {
+        cursor.used = now;
+        self.open.insert(id, cursor);
+    }
+
+    pub(crate) fn get(&self, id: i64) -> Option<&Cursor> {
+        self.open.get(&id)
+    }
+
+    pub(crate) fn take(&mut self, id: i64) -> Option<Cursor> {
+        self.open.remove(&id)
+    }
+
+    /// Closes what nobody asked for in ten minutes.
+    pub(crate) fn expire(&mut self, now: Nanos) {
+        self.open
+            .retain(|_, cursor| cursor.keep || now.0.saturating_sub(cursor.used.0) < IDLE.0);
+    }
+
+    pub(crate) fn end_sessions(&mut self, ended: &BTreeSet<[u8; 16]>) {
+        self.open
+            .retain(|_, cursor| cursor.session.is_none_or(|one| !ended.contains(&one)));
+    }
+
+    /// Closes the cursors of a dropped collection (`None`: of the whole database).
+    pub(crate) fn close_of(&mut self, database: &str, collection: Option<&str>) {
+        self.open.retain(|_, cursor| {
+            cursor.database != database || collection.is_some_and(|name| name != cursor.collection)
+        });
+    }
+}

@@ -1,0 +1,65 @@
+//! One batch of a cursor, written straight into the reply.
+
+use bson::RawDocumentBuf;
+use bson::raw::RawDocument;
+
+use crate::bson_writer::DocumentWriter;
+
+/// Documents in a first batch unless the client says otherwise (MongoDB's default).
+pub(crate) const FIRST_BATCH: u64 = 101;
+/// Largest sum of documents in a batch: with it a reply stays below 16 MB and the 16 KB that MongoDB allows on top.
+const LARGEST: usize = 16 * 1024 * 1024;
+
+/// A reply with a cursor, under construction.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    writer: DocumentWriter,
+    count: usize,
+    most: u64,
+}
+
+impl Batch {
+    /// `most` documents; the name is `firstBatch` or `nextBatch`.
+    pub(crate) fn new(name: &str, most: u64) -> Self {
+        let mut writer = DocumentWriter::with_capacity(512);
+        writer.begin_document("cursor");
+        writer.begin_array(name);
+        Self {
+            writer,
+            count: 0,
+            most,
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.count as u64 >= self.most
+    }
+
+    /// False if the document does not fit any more; then nothing was written. The first one always fits.
+    #[must_use]
+    pub(crate) fn push(&mut self, document: &RawDocument) -> bool {
+        let size = self.writer.len() + document.as_bytes().len();
+        if self.is_full() || (self.count > 0 && size > LARGEST) {
+            return false;
+        }
+        self.writer.element(self.count, document);
+        self.count += 1;
+        true
+    }
+
+    /// The reply. `cursor` is 0 if nothing is left.
+    pub(crate) fn finish(
+        mut self,
+        cursor: i64,
+        database: &str,
+        collection: &str,
+    ) -> RawDocumentBuf {
+        self.writer.end();
+        self.writer.long("id", cursor);
+        self.writer
+            .string("ns", &format!("{database}.{collection}"));
+        self.writer.end();
+        self.writer.double("ok", 1.0);
+        self.writer.finish()
+    }
+}

@@ -1,0 +1,138 @@
+//! Time to live: deletes documents whose date in a TTL index lies further back than `expireAfterSeconds`.
+
+use std::ops::Bound;
+
+use bson::raw::RawBsonRef;
+use plimsoll_base::Nanos;
+
+use crate::catalog::Catalog;
+use crate::collection::{Index, KeyRange, Next, Selection, plan, stored};
+use crate::error::CommandError;
+use crate::store::Store;
+use crate::value::key;
+
+/// How often TTL indexes are looked at. MongoDB does it every minute; looking costs one short scan per index.
+const PERIOD: Nanos = Nanos(1_000_000_000);
+/// Documents deleted per call.
+const SLICE: usize = 200;
+
+/// When to look next, and what is left to look at.
+#[derive(Debug, Default)]
+pub(crate) struct Expiry {
+    next: Nanos,
+    /// TTL indexes of this round: collection and index id.
+    left: Vec<(u32, u32)>,
+}
+
+impl Expiry {
+    /// Deletes a bounded number of expired documents; true if more are waiting.
+    pub(crate) fn tend(
+        &mut self,
+        store: &mut Store,
+        catalog: &mut Catalog,
+        now: bson::DateTime,
+        time: Nanos,
+    ) -> Result<bool, CommandError> {
+        if self.left.is_empty() {
+            if time < self.next {
+                return Ok(false);
+            }
+            self.next = Nanos(time.0.saturating_add(PERIOD.0));
+            self.left = ttl_indexes(catalog);
+        }
+        let Some(&(collection, index)) = self.left.last() else {
+            return Ok(false);
+        };
+        if !expire(store, catalog, (collection, index), now)? {
+            self.left.pop();
+        }
+        Ok(!self.left.is_empty())
+    }
+}
+
+fn ttl_indexes(catalog: &Catalog) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
+    for collection in catalog.all() {
+        let timed = collection
+            .ready()
+            .filter(|index| index.spec.expire_after.is_some());
+        found.extend(timed.map(|index| (collection.id, index.id)));
+    }
+    found
+}
+
+/// True if there may be more.
+fn expire(
+    store: &mut Store,
+    catalog: &mut Catalog,
+    (collection, index): (u32, u32),
+    now: bson::DateTime,
+) -> Result<bool, CommandError> {
+    let Some(found) = catalog.get(collection) else {
+        return Ok(false);
+    };
+    let Some(index) = found.ready().find(|one| one.id == index) else {
+        return Ok(false);
+    };
+    let Some(range) = expired_keys(index, now) else {
+        return Ok(false);
+    };
+    let mut selection = Selection::new(plan::of_range(found, index, range), None);
+    let mut budget = SLICE;
+    loop {
+        let document = match selection.next(store, &mut budget)? {
+            Next::Document(document) => document,
+            Next::End => return Ok(false),
+            Next::Later => return Ok(true),
+        };
+        if let Some(mut writer) = catalog.writer(store, collection) {
+            writer.remove(stored(&document)?)?;
+        }
+    }
+}
+
+/// The keys of dates that are over. Other types never expire; of several dates in an array the earliest counts.
+fn expired_keys(index: &Index, now: bson::DateTime) -> Option<KeyRange> {
+    let seconds = index.spec.expire_after?;
+    let last = now
+        .timestamp_millis()
+        .saturating_sub(seconds.saturating_mul(1000));
+    let encode = |millis| {
+        let date = RawBsonRef::DateTime(bson::DateTime::from_millis(millis));
+        let mut bytes = index.id.to_be_bytes().to_vec();
+        if is_descending(index) {
+            key::encode_descending(date, &mut bytes);
+        } else {
+            key::encode(date, &mut bytes);
+        }
+        bytes
+    };
+    let (oldest, newest) = (encode(i64::MIN), after(encode(last)));
+    Some(if is_descending(index) {
+        (
+            Bound::Included(encode(last)),
+            Bound::Excluded(after(encode(i64::MIN))),
+        )
+    } else {
+        (Bound::Included(oldest), Bound::Excluded(newest))
+    })
+}
+
+fn is_descending(index: &Index) -> bool {
+    index
+        .spec
+        .fields
+        .first()
+        .is_some_and(|field| field.descending)
+}
+
+/// The end of the keys that begin with `prefix`.
+fn after(mut prefix: Vec<u8>) -> Vec<u8> {
+    while let Some(last) = prefix.pop() {
+        if let Some(next) = last.checked_add(1) {
+            prefix.push(next);
+            break;
+        }
+    }
+    prefix
+}

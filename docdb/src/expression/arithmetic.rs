@@ -1,0 +1,335 @@
+//! Numbers: sums, products, quotients, roundings; and sums of dates and milliseconds.
+
+use bson::{Bson, DateTime};
+
+use super::Evaluated;
+use super::function::{Call, Function, Shape};
+use crate::error::{Code, CommandError};
+use crate::value::{Decimal, Number};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("$add", Shape::Any, add),
+    Function::new("$subtract", Shape::Exactly(2), subtract),
+    Function::new("$multiply", Shape::Any, multiply),
+    Function::new("$divide", Shape::Exactly(2), divide),
+    Function::new("$mod", Shape::Exactly(2), remainder),
+    Function::new("$abs", Shape::Exactly(1), abs),
+    Function::new("$ceil", Shape::Exactly(1), |call| {
+        whole(call, f64::ceil, Rounding::Up)
+    }),
+    Function::new("$floor", Shape::Exactly(1), |call| {
+        whole(call, f64::floor, Rounding::Down)
+    }),
+    Function::new("$round", Shape::Between(1, 2), |call| {
+        to_place(call, Rounding::HalfEven)
+    }),
+    Function::new("$trunc", Shape::Between(1, 2), |call| {
+        to_place(call, Rounding::Zero)
+    }),
+];
+
+pub(super) const NULL: Result<Evaluated, CommandError> = Ok(Some(Bson::Null));
+
+pub(super) fn number(call: &Call<'_, '_>, index: usize) -> Option<Number> {
+    call.get(index).and_then(Number::of_bson)
+}
+
+fn add(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+    let mut sum = Number::Int(0);
+    let mut date: Option<DateTime> = None;
+    if call.any_nullish() {
+        return NULL;
+    }
+    for index in 0..call.values.len() {
+        match (call.get(index), number(call, index)) {
+            (_, Some(number)) => sum = sum.plus(number),
+            (Some(Bson::DateTime(one)), None) if date.is_none() => date = Some(*one),
+            (Some(Bson::DateTime(_)), None) => {
+                return Err(
+                    Code::Location16612.error("only one date allowed in an $add expression")
+                );
+            }
+            _ => {
+                return Err(Code::TypeMismatch.error(format!(
+                    "$add only supports numeric or date types, not {}",
+                    call.type_name(index)
+                )));
+            }
+        }
+    }
+    match date {
+        None => Ok(Some(sum.to_bson())),
+        Some(date) => shifted(date, sum).map(Some),
+    }
+}
+
+/// `date` later by `milliseconds`.
+fn shifted(date: DateTime, milliseconds: Number) -> Result<Bson, CommandError> {
+    // A fraction of a millisecond is rounded, not cut.
+    let whole = match milliseconds {
+        Number::Double(value) => Number::Double(value.round()),
+        other => other,
+    };
+    whole
+        .to_i64()
+        .and_then(|by| date.timestamp_millis().checked_add(by))
+        .map(|millis| Bson::DateTime(DateTime::from_millis(millis)))
+        .ok_or_else(|| Code::Overflow.error("date overflow in $add"))
+}
+
+fn subtract(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+    if call.any_nullish() {
+        return NULL;
+    }
+    if let (Some(left), Some(right)) = (number(call, 0), number(call, 1)) {
+        return Ok(Some(left.minus(right).to_bson()));
+    }
+    let overflow = || Code::Overflow.error("date overflow in $subtract");
+    match (call.get(0), call.get(1), number(call, 1)) {
+        (Some(Bson::DateTime(left)), Some(Bson::DateTime(right)), _) => left
+            .timestamp_millis()
+            .checked_sub(right.timestamp_millis())
+            .map(|millis| Some(Bson::Int64(millis)))
+            .ok_or_else(overflow),
+        (Some(Bson::DateTime(left)), _, Some(right)) => {
+            let negated = Number::Int(0).minus(right);
+            shifted(*left, negated).map(Some).map_err(|_| overflow())
+        }
+        _ => Err(Code::TypeMismatch.error(format!(
+            "can't $subtract {} from {}",
+            call.type_name(1),
+            call.type_name(0)
+        ))),
+    }
+}
+
+fn multiply(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+    if call.any_nullish() {
+        return NULL;
+    }
+    let mut product = Number::Int(1);
+    for index in 0..call.values.len() {
+        let Some(factor) = number(call, index) else {
+            return Err(Code::TypeMismatch.error(format!(
+                "$multiply only supports numeric types, not {}",
+                call.type_name(index)
+            )));
+        };
+        product = product.times(factor);
+    }
+    Ok(Some(product.to_bson()))
+}
+
+fn divide(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+    if call.any_nullish() {
+        return NULL;
+    }
+    let (Some(left), Some(right)) = (number(call, 0), number(call, 1)) else {
+        return Err(Code::TypeMismatch.error(format!(
+            "$divide only supports numeric types, not {} and {}",
+            call.type_name(0),
+            call.type_name(1)
+        )));
+    };
+    if right.is_zero() {
+        return Err(Code::BadValue.error("can't $divide by zero"));
+    }
+    let quotient = match (left, right) {
+        (Number::Decimal(_), _) | (_, Number::Decimal(_)) => {
+            Number::Decimal(left.to_decimal().over(right.to_decimal()))
+        }
+        _ => Number::Double(left.to_f64() / right.to_f64()),
+    };
+    Ok(Some(quotient.to_bson()))
+}
+
+/// The sign is that of the dividend.
+fn remainder(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+    if call.any_nullish() {
+        return NULL;
+    }
+    let (Some(left), Some(right)) = (number(call, 0), number(call, 1)) else {
+        return Err(Code::Location16611.error(format!(
+            "$mod only supports numeric types, not {} and {}",
+            call.type_name(0),
+            call.type_name(1)
+        )));
+    };
+    if right.is_zero() {
+        return Err(Code::Location16610.error("can't $mod by zero"));
+    }
+    let rest = match (left, right) {
+        (Number::Decimal(_), _) | (_, Number::Decimal(_)) => {
+            Number::Decimal(left.to_decimal().remainder(right.to_decimal()))
+        }
+        (Number::Double(_), _) | (_, Number::Double(_)) => {
+            Number::Double(left.to_f64() % right.to_f64())
+        }
+        (Number::Int(left), Number::Int(right)) => Number::Int(left.wrapping_rem(right)),
+        (left, right) => {
+            let (left, right) = (left.integer().unwrap_or(0), right.integer().unwrap_or(1));
+            Number::Long(left.wrapping_rem(right))
+        }
+    };
+    Ok(Some(rest.to_bson()))
+}
+
+/// The one number of `$abs` and its like; `None` where the argument is null.
+pub(super) fn single(call: &Call<'_, '_>) -> Result<Option<Number>, CommandError> {
+    if call.is_nullish(0) {
+        return Ok(None);
+    }
+    match number(call, 0) {
+        Some(number) => Ok(Some(number)),
+        None => Err(Code::Location28765.error(format!(
+            "{} only supports numeric types, not {}",
+            call.name,
+            call.type_name(0)
+        ))),
+    }
+}
+
+fn abs(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+    let Some(number) = single(call)? else {
+        return NULL;
+    };
+    let abs = match number {
+        Number::Int(value) => match value.checked_abs() {
+            Some(abs) => Number::Int(abs),
+            None => Number::Long(i64::from(value).abs()),
+        },
+        Number::Long(value) => Number::Long(
+            value
+                .checked_abs()
+                .ok_or_else(|| Code::Location28680.error("can't take $abs of long long min"))?,
+        ),
+        Number::Double(value) => Number::Double(value.abs()),
+        Number::Decimal(value) if value.is_negative() => Number::Decimal(value.negated()),
+        decimal @ Number::Decimal(_) => decimal,
+    };
+    Ok(Some(abs.to_bson()))
+}
+
+/// Which whole number, or which multiple of a power of ten, a number becomes.
+#[derive(Clone, Copy, PartialEq)]
+enum Rounding {
+    Up,
+    Down,
+    Zero,
+    HalfEven,
+}
+
+fn whole(
+    call: &Call<'_, '_>,
+    round: impl FnOnce(f64) -> f64,
+    rounding: Rounding,
+) -> Result<Evaluated, CommandError> {
+    Ok(Some(match single(call)? {
+        None => Bson::Null,
+        Some(Number::Double(value)) => Bson::Double(round(value)),
+        Some(Number::Decimal(value)) => Number::Decimal(rounded(value, 0, rounding)).to_bson(),
+        Some(integer) => integer.to_bson(),
+    }))
+}
+
+/// A multiple of 10^-`place`.
+fn rounded(value: Decimal, place: i32, rounding: Rounding) -> Decimal {
+    let Some(unit) = Decimal::parse(&format!("1E{}", -place)) else {
+        return value;
+    };
+    if matches!(value, Decimal::NaN | Decimal::Infinity { .. }) {
+        return value;
+    }
+    let rest = value.remainder(unit);
+    let truncated = value.minus(rest);
+    let away = match rounding {
+        Rounding::Zero => false,
+        Rounding::Up => !rest.is_negative() && rest.compare(&Decimal::ZERO).is_gt(),
+        Rounding::Down => rest.compare(&Decimal::ZERO).is_lt(),
+        Rounding::HalfEven => {
+            let magnitude = if rest.is_negative() {
+                rest.negated()
+            } else {
+                rest
+            };
+            match magnitude.plus(magnitude).compare(&unit) {
+                std::cmp::Ordering::Greater => true,
+                std::cmp::Ordering::Less => false,
+                std::cmp::Ordering::Equal => {
+                    let odd = truncated.remainder(unit.plus(unit));
+                    !odd.compare(&Decimal::ZERO).is_eq()
+                }
+            }
+        }
+    };
+    let result = match (away, value.is_negative()) {
+        (false, _) => truncated,
+        (true, true) => truncated.minus(unit),
+        (true, false) => truncated.plus(unit),
+    };
+    // A whole number is written without the zeros that the fraction left behind.
+    match result.to_i64_exact() {
+        Some(whole) if place == 0 => Decimal::integer(whole),
+        _ => result,
+    }
+}
+
+fn to_place(call: &Call<'_, '_>, rounding: Rounding) -> Result<Evaluated, CommandError> {
+    if call.any_nullish() {
+        return NULL;
+    }
+    let Some(value) = number(call, 0) else {
+        return Err(Code::Location51081.error(format!(
+            "{} only supports numeric types, not {}",
+            call.name,
+            call.type_name(0)
+        )));
+    };
+    let place = if call.values.len() == 2 {
+        place(call)?
+    } else {
+        0
+    };
+    let result = match value {
+        Number::Double(value) if place == 0 && rounding == Rounding::Zero => {
+            Number::Double(value.trunc())
+        }
+        Number::Double(value) if place == 0 => Number::Double(value.round_ties_even()),
+        Number::Double(value) if !value.is_finite() => Number::Double(value),
+        Number::Double(value) => {
+            Number::Double(rounded(Decimal::from_f64(value), place, rounding).to_f64())
+        }
+        Number::Decimal(value) => Number::Decimal(rounded(value, place, rounding)),
+        integer if place >= 0 => integer,
+        integer => {
+            let result = rounded(integer.to_decimal(), place, rounding)
+                .to_i64_exact()
+                .ok_or_else(|| {
+                    Code::Location51080.error(format!("invalid conversion in {}", call.name))
+                })?;
+            match (integer, i32::try_from(result)) {
+                (Number::Int(_), Ok(small)) => Number::Int(small),
+                _ => Number::Long(result),
+            }
+        }
+    };
+    Ok(Some(result.to_bson()))
+}
+
+fn place(call: &Call<'_, '_>) -> Result<i32, CommandError> {
+    let place = number(call, 1)
+        .and_then(Number::to_i64_exact)
+        .ok_or_else(|| {
+            Code::Location51082.error(format!(
+                "precision argument to  {} must be a integral value",
+                call.name
+            ))
+        })?;
+    match i32::try_from(place) {
+        Ok(place) if (-20..=100).contains(&place) => Ok(place),
+        _ => Err(Code::Location51083.error(format!(
+            "cannot apply {} with precision value {place} value must be in [-20, 100]",
+            call.name
+        ))),
+    }
+}

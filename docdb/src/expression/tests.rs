@@ -1,0 +1,68 @@
+//! What each operator answers, as one would write it in a shell: `expression => value`, or `!code text`.
+
+mod cases;
+mod laws;
+
+use bson::{Bson, DateTime, RawDocumentBuf, doc};
+
+use super::{Expression, Variables, operators};
+use crate::error::CommandError;
+use crate::update::tests::shell;
+use crate::value::display;
+
+fn evaluate(expression: &Bson, root: &bson::Document) -> Result<Option<Bson>, CommandError> {
+    let mut variables = Variables::at(DateTime::from_millis(1_700_000_000_123));
+    variables.set("limit", Bson::Int32(10));
+    let raw = RawDocumentBuf::try_from(root).expect("a valid document");
+    Expression::of_bson(expression, &variables)?.evaluate(&raw, &variables)
+}
+
+/// Two values alike to the type: text tells `1`, `1.0` and `1L` apart where equality is not enough.
+fn written(value: Option<&Bson>) -> String {
+    value.map_or("missing".to_owned(), |value| {
+        format!("{} {}", display::type_name(value), display::value(value))
+    })
+}
+
+fn check_table(table: &str, root: &bson::Document) {
+    for line in table.lines().filter(|line| line.contains(" => ")) {
+        let (expression, answer) = line.split_once(" => ").expect("an arrow");
+        let result = evaluate(&shell::value(expression.trim()), root);
+        if let Some(refusal) = answer.strip_prefix('!') {
+            let (code, text) = refusal.split_once(' ').expect("a code and a text");
+            let error = result.expect_err(line);
+            assert_eq!(error.code.number().to_string(), code, "{line}: {error}");
+            assert!(error.message.contains(text), "{line}: {error}");
+            continue;
+        }
+        let result = result.unwrap_or_else(|error| panic!("{line}: {error}"));
+        let expected = (answer != "missing").then(|| shell::value(answer));
+        assert_eq!(
+            written(result.as_ref()),
+            written(expected.as_ref()),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn every_operator_has_a_case() {
+    let text = [
+        cases::VALUES,
+        cases::ARRAYS,
+        cases::STRINGS,
+        cases::DATES,
+        cases::ERRORS,
+    ]
+    .concat();
+    let missing: Vec<_> = operators()
+        .into_iter()
+        .filter(|name| !text.contains(&format!("{{{name}:")))
+        .collect();
+    assert_eq!(missing, ["$rand"]);
+    for _ in 0..100 {
+        let drawn = evaluate(&doc! {"$rand": {}}.into(), &doc! {}).expect("draws");
+        let drawn = drawn.and_then(|value| value.as_f64()).expect("a double");
+        assert!((0.0..1.0).contains(&drawn), "{drawn}");
+    }
+}

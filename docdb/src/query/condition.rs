@@ -1,0 +1,304 @@
+//! What a filter asks: of a document, of a path in it, and of a single value.
+//!
+//! One file, because it is one recursion: a condition on an array can hold a filter for its elements.
+
+use std::cmp::Ordering;
+
+use bson::Bson;
+
+use super::computed::{Computed, Root};
+use super::constant::Constant;
+use crate::value::path::{Leaf, Path};
+use crate::value::pattern::Pattern;
+use crate::value::{Fields, Number, Value, compare_values, kind};
+
+/// A filter or a part of one.
+#[derive(Debug, Clone)]
+pub(super) enum Node {
+    Constant(bool),
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    Nor(Vec<Node>),
+    Not(Box<Node>),
+    Field(Field),
+    Expression(Box<Computed>),
+}
+
+/// A condition on what a path leads to: any one of those values suffices.
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    pub(super) path: Path,
+    pub(super) condition: Condition,
+}
+
+/// The comparisons; `$ne` is `$eq` negated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Equal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// One condition on one value.
+#[derive(Debug, Clone)]
+pub(super) enum Condition {
+    Compare(Operator, Constant),
+    In(Set),
+    Matches(Pattern),
+    Exists,
+    /// Type bytes.
+    HasType(Vec<u8>),
+    Remainder {
+        divisor: i64,
+        remainder: i64,
+    },
+    Bits(Bits),
+    Size(i64),
+    /// An array with a document in it that matches.
+    HasDocument(Box<Node>),
+    /// An array with an element that meets all of these.
+    HasElement(Vec<Clause>),
+}
+
+/// A condition, or that not all of several hold.
+#[derive(Debug, Clone)]
+pub(super) enum Clause {
+    Is(Condition),
+    Not(Vec<Clause>),
+}
+
+/// The values of `$in`.
+#[derive(Debug, Clone)]
+pub(super) struct Set {
+    /// In order, each once.
+    pub(super) constants: Vec<Constant>,
+    pub(super) patterns: Vec<Pattern>,
+    pub(super) has_null: bool,
+}
+
+/// Which bits of a number or of binary data are asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Bits {
+    pub(super) positions: Vec<u32>,
+    /// Whether the bits must be set.
+    pub(super) are_set: bool,
+    /// Whether all must be so, not just one.
+    pub(super) all: bool,
+}
+
+impl Node {
+    #[inline]
+    pub(super) fn matches(&self, document: Fields<'_>, root: Option<&Root<'_>>) -> bool {
+        match self {
+            Self::Field(field) => field.matches(document),
+            Self::And(nodes) => nodes.iter().all(|node| node.matches(document, root)),
+            Self::Or(nodes) => nodes.iter().any(|node| node.matches(document, root)),
+            Self::Nor(nodes) => !nodes.iter().any(|node| node.matches(document, root)),
+            Self::Not(node) => !node.matches(document, root),
+            Self::Constant(holds) => *holds,
+            Self::Expression(computed) => computed.holds(root),
+        }
+    }
+
+    pub(super) fn computes(&self) -> bool {
+        match self {
+            Self::Expression(_) => true,
+            Self::And(nodes) | Self::Or(nodes) | Self::Nor(nodes) => {
+                nodes.iter().any(Self::computes)
+            }
+            Self::Not(node) => node.computes(),
+            Self::Field(_) | Self::Constant(_) => false,
+        }
+    }
+
+    pub(super) fn equalities<'a>(&'a self, found: &mut Vec<(&'a str, Bson)>) {
+        match self {
+            Self::And(nodes) => nodes.iter().for_each(|node| node.equalities(found)),
+            Self::Or(nodes) => {
+                if let [node] = &nodes[..] {
+                    node.equalities(found);
+                }
+            }
+            Self::Field(Field {
+                path,
+                condition: Condition::Compare(Operator::Equal, constant),
+            }) => found.push((path.text(), constant.value().to_bson())),
+            _ => {}
+        }
+    }
+}
+
+impl Field {
+    pub(super) const fn leaf(&self) -> Leaf {
+        if self.condition.is_of_whole_arrays() {
+            Leaf::Whole
+        } else {
+            Leaf::Elements
+        }
+    }
+
+    #[inline]
+    fn matches(&self, document: Fields<'_>) -> bool {
+        // The most frequent question of all, `{_id: x}` and its like, needs no value decoded.
+        if let Condition::Compare(Operator::Equal, constant) = &self.condition
+            && let [part] = self.path.parts()
+            && let Some(element) = document.find(&part.name)
+            && let Some(is_equal) = constant.equals_bytewise(&element)
+        {
+            return is_equal;
+        }
+        self.path.visit(document, self.leaf(), |found| {
+            self.condition.holds(found.value.as_ref())
+        })
+    }
+}
+
+impl Clause {
+    pub(super) fn holds(&self, value: &Value<'_>) -> bool {
+        match self {
+            Self::Is(condition) => condition.holds(Some(value)),
+            Self::Not(clauses) => !clauses.iter().all(|clause| clause.holds(value)),
+        }
+    }
+}
+
+impl Condition {
+    /// Whether an array at the end of a path is looked at whole and only whole.
+    pub(super) const fn is_of_whole_arrays(&self) -> bool {
+        matches!(
+            self,
+            Self::Size(_) | Self::HasDocument(_) | Self::HasElement(_)
+        )
+    }
+
+    /// `None` is a missing field.
+    #[inline]
+    pub(super) fn holds(&self, value: Option<&Value<'_>>) -> bool {
+        match (self, value) {
+            (Self::Compare(operator, constant), value) => {
+                compare(*operator, &constant.value(), value)
+            }
+            (Self::In(set), value) => set.holds(value),
+            (_, None) => false,
+            (Self::Exists, Some(_)) => true,
+            (condition, Some(value)) => condition.holds_present(value),
+        }
+    }
+
+    fn holds_present(&self, value: &Value<'_>) -> bool {
+        match self {
+            Self::Matches(pattern) => pattern.matches(value),
+            Self::HasType(kinds) => kinds.contains(&value.kind()),
+            Self::Remainder { divisor, remainder } => Number::of(value)
+                .and_then(Number::to_i64)
+                .is_some_and(|number| number.wrapping_rem(*divisor) == *remainder),
+            Self::Bits(bits) => bits.hold(value),
+            Self::Size(size) => match value {
+                Value::Array(array) => i64::try_from(array.elements().count()) == Ok(*size),
+                _ => false,
+            },
+            Self::HasDocument(_) | Self::HasElement(_) => self.matching_element(value).is_some(),
+            Self::Compare(..) | Self::In(_) | Self::Exists => self.holds(Some(value)),
+        }
+    }
+
+    /// Of `$elemMatch`, the place of the first element that matches.
+    pub(super) fn matching_element(&self, value: &Value<'_>) -> Option<usize> {
+        let Value::Array(array) = value else {
+            return None;
+        };
+        match self {
+            Self::HasDocument(node) => array.values().position(|element| match element {
+                Value::Document(fields) | Value::Array(fields) => node.matches(fields, None),
+                _ => false,
+            }),
+            Self::HasElement(clauses) => array
+                .values()
+                .position(|element| clauses.iter().all(|clause| clause.holds(&element))),
+            _ => None,
+        }
+    }
+}
+
+#[inline]
+fn compare(operator: Operator, constant: &Value<'_>, value: Option<&Value<'_>>) -> bool {
+    let value = value.unwrap_or(&Value::Undefined);
+    if operator == Operator::Equal {
+        return compare_values(value, constant).is_eq() || are_both_nothing(constant, value);
+    }
+    compare_range(operator, constant, value)
+}
+
+/// A range holds within the constant's type; `MinKey` and `MaxKey` are the ends of all types.
+fn compare_range(operator: Operator, constant: &Value<'_>, value: &Value<'_>) -> bool {
+    let includes_equal = matches!(operator, Operator::LessOrEqual | Operator::GreaterOrEqual);
+    let wants_less = matches!(operator, Operator::Less | Operator::LessOrEqual);
+    if value.rank() != constant.rank() {
+        return match constant {
+            Value::MinKey => !wants_less,
+            Value::MaxKey => wants_less,
+            _ => includes_equal && are_both_nothing(constant, value),
+        };
+    }
+    if value.is_nan() != constant.is_nan() {
+        return false;
+    }
+    match compare_values(value, constant) {
+        Ordering::Equal => includes_equal,
+        Ordering::Less => wants_less,
+        Ordering::Greater => !wants_less,
+    }
+}
+
+/// Null stands for missing (which comes here as undefined) and for undefined too.
+fn are_both_nothing(constant: &Value<'_>, value: &Value<'_>) -> bool {
+    matches!(
+        (constant, value),
+        (Value::Null, Value::Undefined | Value::Null)
+    )
+}
+
+impl Set {
+    fn holds(&self, value: Option<&Value<'_>>) -> bool {
+        let Some(value) = value else {
+            return self.has_null;
+        };
+        if self.has_null && matches!(value, Value::Undefined) {
+            return true;
+        }
+        let found = self
+            .constants
+            .binary_search_by(|constant| compare_values(&constant.value(), value));
+        found.is_ok() || self.patterns.iter().any(|pattern| pattern.matches(value))
+    }
+}
+
+impl Bits {
+    fn hold(&self, value: &Value<'_>) -> bool {
+        if let Value::Binary { bytes, .. } = value {
+            return self.hold_by(|position| {
+                let byte = bytes.get(position as usize / 8).copied().unwrap_or(0);
+                byte >> (position % 8) & 1 == 1
+            });
+        }
+        match Number::of(value).and_then(Number::to_i64_exact) {
+            // Beyond its 64 bits a number goes on as its sign.
+            Some(number) => self.hold_by(|position| number >> position.min(63) & 1 == 1),
+            None => false,
+        }
+    }
+
+    fn hold_by(&self, bit: impl Fn(u32) -> bool) -> bool {
+        let mut positions = self.positions.iter();
+        if self.all {
+            positions.all(|position| bit(*position) == self.are_set)
+        } else {
+            positions.any(|position| bit(*position) == self.are_set)
+        }
+    }
+}
+
+/// The type bytes that `number` stands for.
+pub(super) const NUMBERS: [u8; 4] = [kind::DOUBLE, kind::INT, kind::LONG, kind::DECIMAL];

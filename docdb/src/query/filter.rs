@@ -1,0 +1,82 @@
+//! A filter: a tree of conditions on paths, read once and held against any number of documents.
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;
+
+use bson::Bson;
+use bson::raw::RawDocument;
+
+use super::computed::Root;
+use super::condition::Node;
+use super::{parse, positional};
+use crate::error::CommandError;
+use crate::expression::Variables;
+use crate::value::Fields;
+
+/// Which documents a command is about.
+#[derive(Debug, Clone)]
+pub(crate) struct Filter {
+    pub(super) root: Node,
+    /// Whether an `$expr` is in it.
+    computes: bool,
+}
+
+impl Filter {
+    /// Reads the filter of a command. Its bytes must have passed [`crate::value::validate`].
+    pub(crate) fn parse(filter: &RawDocument) -> Result<Self, CommandError> {
+        Self::parse_with(filter, &Variables::default())
+    }
+
+    /// As [`Self::parse`], with the variables (`let`, the time) that an `$expr` sees.
+    pub(crate) fn parse_with(
+        filter: &RawDocument,
+        variables: &Variables,
+    ) -> Result<Self, CommandError> {
+        let root = parse::filter(Fields::of(filter), variables)?;
+        let computes = root.computes();
+        Ok(Self { root, computes })
+    }
+
+    /// Whether the document matches; not if an `$expr` fails on it ([`Self::try_matches`] says so).
+    #[inline]
+    pub(crate) fn matches(&self, document: &RawDocument) -> bool {
+        if self.computes {
+            return self.try_matches(document).unwrap_or(false);
+        }
+        self.root.matches(Fields::of(document), None)
+    }
+
+    /// As [`Self::matches`]; an error if an `$expr` fails on the document.
+    pub(crate) fn try_matches(&self, document: &RawDocument) -> Result<bool, CommandError> {
+        if !self.computes {
+            return Ok(self.root.matches(Fields::of(document), None));
+        }
+        let root = Root::new(document);
+        let matches = self.root.matches(Fields::of(document), Some(&root));
+        root.finish(matches)
+    }
+
+    /// The place in an array that the positional operator `$` stands for, if the filter matches and goes through an array.
+    pub(crate) fn positional(&self, document: &RawDocument) -> Option<usize> {
+        let root = Root::new(document);
+        positional::position(&self.root, Fields::of(document), &root)
+    }
+
+    /// The paths and values that an upsert copies: equalities that every match must meet.
+    pub(crate) fn equalities(&self) -> Vec<(&str, Bson)> {
+        let mut found = Vec::new();
+        self.root.equalities(&mut found);
+        found
+    }
+
+    /// Whether it matches everything.
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.root {
+            Node::Constant(holds) => *holds,
+            Node::And(nodes) => nodes.is_empty(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Projections: which fields of a document go out, and in what form.
+
+mod apply;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use bson::raw::{RawDocument, RawDocumentBuf};
+
+use super::computed::Computed;
+use super::condition::Condition;
+use crate::error::CommandError;
+use crate::expression::Variables;
+use crate::value::{Fields, Writer};
+
+/// `projection` of a find or findAndModify, read once.
+#[derive(Debug, Clone)]
+pub(crate) struct Projection {
+    mode: Mode,
+    root: Fork,
+    /// Whether `_id` goes out.
+    keeps_id: bool,
+    is_positional: bool,
+}
+
+/// Whether the fields that are named go out, or all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Inclusion,
+    Exclusion,
+}
+
+/// The names at one level, in the order in which they were given.
+type Fork = Vec<(Box<[u8]>, Node)>;
+
+#[derive(Debug, Clone)]
+enum Node {
+    /// The field goes out, or stays behind, as the mode says.
+    Field,
+    /// The field goes out with one element of the first array on its path.
+    Positional,
+    Slice(Slice),
+    /// The first element that matches.
+    ElemMatch(Condition),
+    /// A value of its own.
+    Computed(Box<Computed>),
+    Fork(Fork),
+}
+
+/// The elements of an array that `$slice` lets out.
+#[derive(Debug, Clone, Copy)]
+enum Slice {
+    First(i64),
+    Last(i64),
+    /// A negative start counts from the end.
+    Range {
+        skip: i64,
+        limit: i64,
+    },
+}
+
+impl Projection {
+    /// Reads the projection of a command. Its bytes must have passed [`crate::value::validate`].
+    pub(crate) fn parse(projection: &RawDocument) -> Result<Self, CommandError> {
+        Self::parse_with(projection, &Variables::default())
+    }
+
+    /// As [`Self::parse`], with the variables (`let`, the time) that expressions see.
+    pub(crate) fn parse_with(
+        projection: &RawDocument,
+        variables: &Variables,
+    ) -> Result<Self, CommandError> {
+        parse::projection(Fields::of(projection), variables)
+    }
+
+    /// Whether [`Self::apply`] needs the place that `$` stands for ([`super::Filter::positional`]).
+    pub(crate) const fn needs_positional(&self) -> bool {
+        self.is_positional
+    }
+
+    /// What of `document` goes out.
+    pub(crate) fn apply(
+        &self,
+        document: &RawDocument,
+        positional: Option<usize>,
+    ) -> Result<RawDocumentBuf, CommandError> {
+        let mut writer = Writer::with_capacity(document.as_bytes().len());
+        apply::Walk {
+            mode: self.mode,
+            positional,
+            document,
+        }
+        .root(self, Fields::of(document), &mut writer)?;
+        Ok(writer.finish())
+    }
+}

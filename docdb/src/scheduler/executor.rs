@@ -1,0 +1,299 @@
+//! Runs what is queued in batches: each batch is committed once, and only then are its replies released.
+
+use std::sync::Arc;
+
+use bson::RawDocumentBuf;
+use plimsoll_base::Nanos;
+use plimsoll_base::clock::Clock;
+
+use super::job::wall_time;
+use super::pace::Pace;
+use super::{Census, Context, DatabaseSize, Done, FairQueue, Job, Work};
+use crate::error::{Code, CommandError};
+use crate::metrics::{Committed, Meter};
+use crate::wire::Request;
+
+/// How far a command came.
+#[derive(Debug)]
+pub enum Step<T> {
+    /// The whole reply, with `ok`.
+    Done(RawDocumentBuf),
+    /// More is to do after others had their turn.
+    More(T),
+}
+
+/// Carries commands out over one shard; the executor knows nothing else of it.
+pub trait Backend {
+    type Task;
+
+    fn begin(&mut self, request: &Request, context: &Context) -> Step<Self::Task>;
+    fn go_on(&mut self, task: Self::Task, context: &Context) -> Step<Self::Task>;
+    /// Makes everything since the last commit durable. After an error nothing of it counts.
+    fn commit(&mut self) -> Result<Committed, CommandError>;
+    /// Makes durable what was acknowledged before it was (`--durability interval`).
+    fn sync(&mut self) -> Result<Committed, CommandError>;
+    /// A slice of background work: documents past their time, what dropped collections left, cursors nobody reads.
+    fn tend(&mut self, now: bson::DateTime);
+    /// Every database with its size, if that changed since it was last asked.
+    fn census(&mut self) -> Option<Vec<DatabaseSize>>;
+}
+
+/// What bounds a batch and a queue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Jobs that wait per database; the next is refused as retryable.
+    pub queue: usize,
+    /// Commands carried out per commit at most.
+    pub batch: usize,
+    /// No further command is begun in a batch after this time: who comes next waits no longer than this and one commit.
+    pub turn: Nanos,
+    /// Between two syncs, where writes are acknowledged before they are durable.
+    pub(crate) sync_every: Option<Nanos>,
+}
+
+/// How often background work gets a slice.
+const TEND_EVERY: Nanos = Nanos::from_millis(100);
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            queue: 1000,
+            batch: 128,
+            turn: Nanos(2_000_000),
+            sync_every: None,
+        }
+    }
+}
+
+/// One thread's share of the databases.
+#[derive(Debug)]
+pub(crate) struct Executor<B: Backend> {
+    backend: B,
+    queue: FairQueue<Job<B::Task>>,
+    limits: Limits,
+    clock: Clock,
+    meter: Arc<Meter>,
+    census: Arc<Census>,
+    finished: Vec<Finished>,
+    pace: Pace,
+    next_sync: Nanos,
+    next_tend: Nanos,
+}
+
+/// A reply that waits for its batch's commit.
+#[derive(Debug)]
+struct Finished {
+    done: Done,
+    database: Arc<str>,
+    arrived: Nanos,
+}
+
+impl<B: Backend> Executor<B> {
+    pub(crate) fn new(
+        mut backend: B,
+        limits: Limits,
+        clock: Clock,
+        (meter, census): (Arc<Meter>, Arc<Census>),
+    ) -> Self {
+        let queue = FairQueue::new(limits.queue);
+        let finished = Vec::new();
+        if let Some(sizes) = backend.census() {
+            census.publish(sizes);
+        }
+        Self {
+            backend,
+            queue,
+            limits,
+            clock,
+            meter,
+            census,
+            finished,
+            pace: Pace::default(),
+            next_sync: Nanos::ZERO,
+            next_tend: Nanos::ZERO,
+        }
+    }
+
+    /// Queues a job; the answer is the refusal if its database's queue is full.
+    pub(crate) fn submit(&mut self, database: &str, job: Job<B::Task>) -> Result<(), Done> {
+        self.queue.push(database, job).map_err(|job| {
+            self.meter.refused(database);
+            Done {
+                ticket: job.ticket,
+                reply: refusal(database, self.limits.queue).reply(),
+            }
+        })
+    }
+
+    /// How long to wait for further commands before the next batch; see [`Pace`].
+    pub(crate) fn linger(&self) -> Option<Nanos> {
+        let queued = self.queue.len();
+        if queued == 0 {
+            None
+        } else {
+            self.pace.linger(queued)
+        }
+    }
+
+    pub(crate) fn has_work(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// Carries out one batch, commits it and appends the replies to `out`.
+    pub(crate) fn turn(&mut self, out: &mut Vec<Done>) {
+        let begun = self.clock.now();
+        let mut now = begun;
+        let mut carried_out = 0;
+        while carried_out < self.limits.batch
+            && let Some((database, job)) = self.queue.pop()
+        {
+            carried_out += 1;
+            let (rest, end) = self.carry_out(&database, job, now);
+            self.queue.served(&database, end.0 - now.0, rest);
+            now = end;
+            if now.0 - begun.0 > self.limits.turn.0 {
+                break;
+            }
+        }
+        if carried_out > 0 {
+            self.commit(now, out);
+        }
+        self.queue.tidy();
+    }
+
+    fn carry_out(
+        &mut self,
+        database: &Arc<str>,
+        job: Job<B::Task>,
+        now: Nanos,
+    ) -> (Option<Job<B::Task>>, Nanos) {
+        let Job {
+            ticket,
+            work,
+            context,
+            arrived,
+            started,
+        } = job;
+        if started.is_none() {
+            self.meter.waited(Nanos(now.0.saturating_sub(arrived.0)));
+        }
+        let step = match work {
+            Work::Fresh(request) => self.backend.begin(&request, &context),
+            Work::Begun(task) => self.backend.go_on(task, &context),
+        };
+        let end = self.clock.now();
+        let rest = match step {
+            Step::Done(reply) => {
+                let done = Done { ticket, reply };
+                self.finished.push(Finished {
+                    done,
+                    database: Arc::clone(database),
+                    arrived,
+                });
+                None
+            }
+            Step::More(task) => {
+                let (work, started) = (Work::Begun(task), started.or(Some(now)));
+                Some(Job {
+                    ticket,
+                    work,
+                    context,
+                    arrived,
+                    started,
+                })
+            }
+        };
+        (rest, end)
+    }
+
+    /// Every reply of the batch waits for the commit, reads too: what they saw may come from its writes.
+    fn commit(&mut self, begun: Nanos, out: &mut Vec<Done>) {
+        let committed = self.backend.commit();
+        let now = self.clock.now();
+        self.meter
+            .committed(&committed, self.finished.len(), Nanos(now.0 - begun.0));
+        self.pace.committed(&committed, self.finished.len());
+        if let Some(sizes) = self.backend.census() {
+            self.census.publish(sizes);
+        }
+        let failed = committed.err();
+        for Finished {
+            mut done,
+            database,
+            arrived,
+        } in self.finished.drain(..)
+        {
+            if let Some(error) = &failed {
+                done.reply = error.reply();
+            }
+            let failed = failed.is_some() || !is_ok(&done.reply);
+            self.meter
+                .answered(&database, Nanos(now.0.saturating_sub(arrived.0)), failed);
+            out.push(done);
+        }
+    }
+
+    /// What is due without a command: a sync, where writes are acknowledged before they are durable, and a slice of
+    /// the backend's own work.
+    pub(crate) fn tend(&mut self) {
+        let now = self.clock.now();
+        if let Some(every) = self.limits.sync_every
+            && now >= self.next_sync
+        {
+            self.next_sync = now + every;
+            self.sync();
+        }
+        if now >= self.next_tend {
+            self.next_tend = now + TEND_EVERY;
+            self.tend_backend();
+        }
+    }
+
+    fn tend_backend(&mut self) {
+        self.backend.tend(wall_time());
+        let begun = self.clock.now();
+        let committed = self.backend.commit();
+        self.meter
+            .committed(&committed, 0, self.clock.now() - begun);
+        if let Some(sizes) = self.backend.census() {
+            self.census.publish(sizes);
+        }
+        self.meter.depths(self.queue.depths());
+    }
+
+    /// The last act: what was acknowledged early becomes durable.
+    pub(crate) fn finish(&mut self) {
+        if self.limits.sync_every.is_some() {
+            self.sync();
+        }
+    }
+
+    fn sync(&mut self) {
+        let begun = self.clock.now();
+        let synced = self.backend.sync();
+        self.meter.committed(&synced, 0, self.clock.now() - begun);
+    }
+}
+
+/// Whether a reply is free of errors, those of single writes included.
+fn is_ok(reply: &RawDocumentBuf) -> bool {
+    let ok = reply.get_f64("ok").is_ok_and(|ok| ok > 0.0);
+    ok && !matches!(reply.get("writeErrors"), Ok(Some(_)))
+}
+
+/// Backpressure as MongoDB 8.2 and later express it: nothing was done, so a driver may try again after a pause.
+/// Source: the drivers' client backpressure specification.
+fn refusal(database: &str, limit: usize) -> CommandError {
+    Code::IngressRequestRateLimitExceeded
+        .error(format!(
+            "the queue of database '{database}' is full: {limit} commands wait"
+        ))
+        .with_labels(&[
+            "SystemOverloadedError",
+            "RetryableError",
+            "NoWritesPerformed",
+        ])
+}
+
+#[cfg(test)]
+mod tests;

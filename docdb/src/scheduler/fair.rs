@@ -1,0 +1,236 @@
+//! Who is next when several databases wait: the one that was served least, whatever the others queue.
+//!
+//! Start-time fair queueing (Goyal, Vin, Cheng 1996) with the measured execution time as the size of a job: a database that comes
+//! with one job after an idle time waits for at most the job under way, not for another database's backlog.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// Lanes that are kept although nothing waits in them: making one anew for every batch costs more than all else here.
+const LANES_KEPT: usize = 256;
+
+/// A queue per database, each bounded.
+#[derive(Debug)]
+pub(crate) struct FairQueue<T> {
+    lanes: BTreeMap<Arc<str>, Lane<T>>,
+    /// Lanes with waiting jobs by the time that they were served, and among equals by when they began to wait: by name,
+    /// the last of twenty databases would get a tenth less than the first (measured).
+    waiting: BTreeSet<(u64, u64, Arc<str>)>,
+    /// Lanes that began to wait so far.
+    begun: u64,
+    /// Service time of the lane that was served last: who comes back from idleness begins here.
+    floor: u64,
+    /// Service time of the lane that was served most.
+    most: u64,
+    limit: usize,
+    queued: usize,
+}
+
+#[derive(Debug)]
+struct Lane<T> {
+    jobs: VecDeque<T>,
+    served: u64,
+}
+
+impl<T> FairQueue<T> {
+    /// `limit` jobs wait per database at most.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            lanes: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            begun: 0,
+            floor: 0,
+            most: 0,
+            limit,
+            queued: 0,
+        }
+    }
+
+    /// Queues a job, or gives it back when its database has `limit` waiting.
+    pub(crate) fn push(&mut self, database: &str, job: T) -> Result<(), T> {
+        let floor = self.floor;
+        let name = match self.lanes.get_key_value(database) {
+            Some((name, _)) => Arc::clone(name),
+            None => Arc::from(database),
+        };
+        let new = || Lane {
+            jobs: VecDeque::new(),
+            served: floor,
+        };
+        let lane = self.lanes.entry(Arc::clone(&name)).or_insert_with(new);
+        if lane.jobs.len() >= self.limit {
+            return Err(job);
+        }
+        if lane.jobs.is_empty() {
+            lane.served = lane.served.max(floor);
+            self.begun += 1;
+            self.waiting.insert((lane.served, self.begun, name));
+        }
+        lane.jobs.push_back(job);
+        self.queued += 1;
+        Ok(())
+    }
+
+    /// The next job and its database. It must be followed by [`Self::served`].
+    pub(crate) fn pop(&mut self) -> Option<(Arc<str>, T)> {
+        let (served, _, database) = self.waiting.pop_first()?;
+        self.floor = self.floor.max(served);
+        let job = self.lanes.get_mut(&database)?.jobs.pop_front()?;
+        self.queued -= 1;
+        Some((database, job))
+    }
+
+    /// The job that was popped last took `cost` nanoseconds; `rest` is what remains of it, and comes first
+    /// when its database is next.
+    pub(crate) fn served(&mut self, database: &Arc<str>, cost: u64, rest: Option<T>) {
+        let Some(lane) = self.lanes.get_mut(database) else {
+            return;
+        };
+        lane.served += cost.max(1);
+        self.most = self.most.max(lane.served);
+        if let Some(rest) = rest {
+            lane.jobs.push_front(rest);
+            self.queued += 1;
+        }
+        if !lane.jobs.is_empty() {
+            self.begun += 1;
+            self.waiting
+                .insert((lane.served, self.begun, Arc::clone(database)));
+        }
+    }
+
+    /// Jobs that wait, over all databases.
+    pub(crate) fn len(&self) -> usize {
+        self.queued
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queued == 0
+    }
+
+    /// Each database with waiting jobs, and how many.
+    pub(crate) fn depths(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.lanes
+            .iter()
+            .map(|(name, lane)| (name.as_ref(), lane.jobs.len()))
+    }
+
+    /// Where nobody waits, nobody owes. Beyond a number, drops lanes without jobs that have no debt left, so that names
+    /// of the past take no memory.
+    pub(crate) fn tidy(&mut self) {
+        if self.is_empty() {
+            self.floor = self.most;
+        }
+        if self.lanes.len() > LANES_KEPT {
+            let floor = self.floor;
+            self.lanes
+                .retain(|_, lane| !lane.jobs.is_empty() || lane.served > floor);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Serves `turns` jobs of the given cost per database and counts them.
+    fn serve(
+        queue: &mut FairQueue<u32>,
+        turns: usize,
+        cost: impl Fn(&str) -> u64,
+    ) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for _ in 0..turns {
+            let Some((name, _)) = queue.pop() else { break };
+            queue.served(&name, cost(&name), None);
+            *counts.entry(name.to_string()).or_default() += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn equal_costs_share_equally_whatever_is_queued() {
+        let mut queue = FairQueue::new(1000);
+        for job in 0..600 {
+            queue.push("busy", job).unwrap();
+        }
+        for job in 0..60 {
+            queue.push("quiet", job).unwrap();
+        }
+        let counts = serve(&mut queue, 100, |_| 10);
+        assert_eq!((counts["busy"], counts["quiet"]), (50, 50));
+    }
+
+    #[test]
+    fn service_time_is_shared_not_the_number_of_jobs() {
+        let mut queue = FairQueue::new(1000);
+        for job in 0..500 {
+            queue.push("scans", job).unwrap();
+            queue.push("points", job).unwrap();
+        }
+        let counts = serve(
+            &mut queue,
+            110,
+            |name| if name == "scans" { 100 } else { 10 },
+        );
+        assert_eq!((counts["scans"], counts["points"]), (10, 100));
+    }
+
+    #[test]
+    fn who_comes_back_is_next_but_gains_nothing_from_having_been_away() {
+        let mut queue = FairQueue::new(1000);
+        for job in 0..500 {
+            queue.push("busy", job).unwrap();
+        }
+        serve(&mut queue, 100, |_| 10);
+        queue.push("late", 0).unwrap();
+        let (next, _) = queue.pop().unwrap();
+        queue.served(&next, 10, None);
+        let (then, _) = queue.pop().unwrap();
+        assert!([next.as_ref(), then.as_ref()].contains(&"late"));
+        for job in 0..100 {
+            let _full = queue.push("late", job);
+        }
+        queue.served(&then, 10, None);
+        let counts = serve(&mut queue, 40, |_| 10);
+        assert!((19..=21).contains(&counts["late"]), "{counts:?}");
+    }
+
+    #[test]
+    fn among_equals_the_first_to_come_is_the_first_to_be_served() {
+        let mut queue = FairQueue::new(10);
+        for name in ["m", "z", "a"] {
+            queue.push(name, 0).unwrap();
+        }
+        let order = std::iter::from_fn(|| {
+            let (name, _) = queue.pop()?;
+            queue.served(&name, 10, None);
+            Some(name.to_string())
+        });
+        assert_eq!(order.collect::<Vec<_>>(), ["m", "z", "a"]);
+    }
+
+    #[test]
+    fn a_full_queue_gives_the_job_back_and_the_rest_of_a_job_comes_first() {
+        let mut queue = FairQueue::new(2);
+        assert_eq!(queue.push("a", 1), Ok(()));
+        assert_eq!(queue.push("a", 2), Ok(()));
+        assert_eq!(queue.push("a", 3), Err(3));
+        let (name, job) = queue.pop().unwrap();
+        queue.served(&name, 5, Some(job * 10));
+        assert_eq!(queue.pop(), Some(("a".into(), 10)));
+        queue.served(&"a".into(), 5, None);
+        assert_eq!(queue.len(), 1);
+    }
+
+    #[test]
+    fn names_of_the_past_take_no_memory() {
+        let mut queue = FairQueue::new(2);
+        for name in 0..1000 {
+            queue.push(&format!("db{name}"), 0).unwrap();
+            serve(&mut queue, 1, |_| 10);
+            queue.tidy();
+        }
+        assert!(queue.lanes.len() <= LANES_KEPT, "{}", queue.lanes.len());
+    }
+}

@@ -1,0 +1,57 @@
+//! A command on its way through a queue, and its reply on the way back.
+
+use bson::RawDocumentBuf;
+use plimsoll_base::Nanos;
+
+use crate::wire::{Origin, Request};
+
+/// Whom a reply is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ticket {
+    /// The event loop that owns the connection.
+    pub event_loop: usize,
+    /// The connection, as that loop knows it.
+    pub connection: u64,
+    pub origin: Origin,
+    pub wants_reply: bool,
+}
+
+/// What is left to do.
+#[derive(Debug)]
+pub(crate) enum Work<T> {
+    Fresh(Box<Request>),
+    /// A long command that gave way to others.
+    Begun(T),
+}
+
+#[derive(Debug)]
+pub(crate) struct Job<T> {
+    pub(crate) ticket: Ticket,
+    pub work: Work<T>,
+    pub context: Context,
+    /// When the command had arrived.
+    pub(crate) arrived: Nanos,
+    /// When its execution began; `None` while it waits for the first time.
+    pub started: Option<Nanos>,
+}
+
+/// What a command may know of its surroundings.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// Wall time when the command arrived.
+    pub now: bson::DateTime,
+    /// The logical session that sent it: its cursors belong to it.
+    pub session: Option<[u8; 16]>,
+}
+
+/// A command that is done.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) ticket: Ticket,
+    pub reply: RawDocumentBuf,
+}
+
+/// Wall time, as commands see it.
+pub(crate) fn wall_time() -> bson::DateTime {
+    bson::DateTime::from_millis(plimsoll_base::clock::wall_millis())
+}

@@ -1,0 +1,68 @@
+//! Commands that concern a connection, the users or the server as a whole: one file each, found through the table of
+//! all commands.
+
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the signature of Respond, which others fail through"
+)]
+
+mod build_info;
+mod connection_status;
+mod create_user;
+mod drop_user;
+mod end_sessions;
+mod get_cmd_line_opts;
+mod get_log;
+mod get_parameter;
+mod hello;
+mod host_info;
+mod list_databases;
+mod logout;
+mod ping;
+mod sasl;
+mod server_status;
+mod table;
+mod update_user;
+mod users_info;
+mod whats_my_uri;
+
+use bson::Document;
+
+pub(crate) use table::TABLE;
+pub use table::listed;
+
+use super::session::Session;
+use super::shared::Shared;
+use crate::error::{Code, CommandError};
+use crate::wire::Request;
+
+/// Answers a command without an executor; `ok` is added to what it returns.
+pub(crate) type Respond = fn(&Shared, &mut Session, &Request) -> Result<Document, CommandError>;
+
+/// The MongoDB release whose protocol and behaviour this server follows.
+pub(crate) const VERSION: &str = "7.0.14";
+pub(crate) const VERSION_PARTS: [i32; 4] = [7, 0, 14, 0];
+
+/// A count as drivers expect it.
+pub(crate) fn int(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
+/// The command's body as owned values.
+pub(crate) fn body(request: &Request) -> Result<Document, CommandError> {
+    Document::try_from(request.body()).map_err(|error| Code::InvalidBSON.error(error.to_string()))
+}
+
+/// The value of the command's first field, as the user's name of `createUser`.
+pub(crate) fn subject(request: &Request) -> Result<String, CommandError> {
+    let name = request.name();
+    request
+        .body()
+        .get_str(name)
+        .map(str::to_owned)
+        .map_err(|_| {
+            Code::TypeMismatch.error(format!(
+                "BSON field '{name}.{name}' is the wrong type, expected type 'string'"
+            ))
+        })
+}

@@ -1,0 +1,185 @@
+//! One client: bytes that came, bytes that wait to go, and whether a command of its is under way.
+
+use std::io::{self, Read, Write};
+
+use plimsoll_base::{Nanos, page};
+
+use super::session::Session;
+use super::stream::Stream;
+use crate::wire::{Frame, HEADER_BYTES, Header, WireError, read};
+
+/// Read at once at most; a longer message takes further reads.
+const CHUNK_BYTES: usize = 64 << 10;
+/// A buffer that grew beyond this for one large message is given back after it.
+const KEPT_BYTES: usize = 256 << 10;
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: Stream,
+    pub(crate) session: Session,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    written: usize,
+    readable: Readable,
+    /// A command is under way. The next one waits in the socket, so a client cannot queue without bound.
+    pub(crate) busy: bool,
+    /// Closed as soon as the output is written.
+    pub(crate) closing: bool,
+    /// Since when a message is incomplete.
+    partial_since: Option<Nanos>,
+}
+
+/// Whether the socket may have more. Edge-triggered readiness is told only once, so it is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Readable {
+    No,
+    Perhaps,
+    /// The peer closed its side: reading goes on until the end, whatever a read returns.
+    ToTheEnd,
+}
+
+/// What a connection gave.
+#[derive(Debug)]
+pub(crate) enum Input {
+    Frame(Box<Frame>),
+    /// An HTTP request came to the port: its target.
+    Http(String),
+    /// Nothing whole yet.
+    Nothing,
+    /// The peer is gone.
+    Closed,
+    Malformed(WireError),
+}
+
+impl Connection {
+    pub(crate) fn new(stream: Stream, session: Session) -> Self {
+        Self {
+            stream,
+            session,
+            input: Vec::new(),
+            output: Vec::new(),
+            written: 0,
+            readable: Readable::Perhaps,
+            busy: false,
+            closing: false,
+            partial_since: None,
+        }
+    }
+
+    pub(crate) fn socket(&self) -> &Stream {
+        &self.stream
+    }
+
+    pub(crate) fn became_readable(&mut self, hung_up: bool) {
+        self.readable = match (hung_up, self.readable) {
+            (true, _) | (_, Readable::ToTheEnd) => Readable::ToTheEnd,
+            _ => Readable::Perhaps,
+        };
+    }
+
+    /// Bytes held for a message that is not whole yet.
+    pub(crate) fn partial(&self) -> (usize, Option<Nanos>) {
+        (self.input.len(), self.partial_since)
+    }
+
+    /// The next whole message, if the connection may have one.
+    pub(crate) fn next(&mut self, now: Nanos) -> Input {
+        loop {
+            match self.buffered() {
+                Ok(Input::Nothing) => {}
+                Ok(input) => return input,
+                Err(error) => return Input::Malformed(error),
+            }
+            if self.readable == Readable::No {
+                let incomplete = !self.input.is_empty();
+                self.partial_since = incomplete.then(|| self.partial_since.unwrap_or(now));
+                return Input::Nothing;
+            }
+            match self.fill() {
+                Ok(0) => return Input::Closed,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.readable = Readable::No;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Input::Closed,
+            }
+        }
+    }
+
+    fn buffered(&mut self) -> Result<Input, WireError> {
+        if self.input.starts_with(b"GET ") {
+            return Ok(
+                page::asked(&self.input).map_or(Input::Nothing, |asked| Input::Http(asked.path))
+            );
+        }
+        let Some(header) = Header::read(&self.input)? else {
+            return Ok(Input::Nothing);
+        };
+        let Some(message) = self.input.get(..header.length) else {
+            return Ok(Input::Nothing);
+        };
+        let frame = read(message)?;
+        self.input.drain(..header.length);
+        if self.input.is_empty() && self.input.capacity() > KEPT_BYTES {
+            self.input = Vec::new();
+        }
+        self.partial_since = None;
+        Ok(Input::Frame(Box::new(frame)))
+    }
+
+    /// Reads once. Room is made for what the header announces, but never far ahead of what has arrived.
+    fn fill(&mut self) -> io::Result<usize> {
+        let have = self.input.len();
+        let announced = Header::read(&self.input)
+            .ok()
+            .flatten()
+            .map_or(HEADER_BYTES, |header| header.length);
+        let room = announced
+            .saturating_sub(have)
+            .clamp(CHUNK_BYTES / 16, CHUNK_BYTES);
+        self.input.resize(have + room, 0);
+        let read = self
+            .stream
+            .read(self.input.get_mut(have..).unwrap_or_default());
+        let count = read.as_ref().copied().unwrap_or(0);
+        self.input.truncate(have + count);
+        if count > 0 && count < room && self.readable == Readable::Perhaps {
+            // A short read emptied the socket: the next bytes come with a new edge.
+            self.readable = Readable::No;
+        }
+        read
+    }
+
+    /// Where a reply is appended; [`Self::flush`] sends it.
+    pub(crate) fn output(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    /// Writes as much as the socket takes. `Ok(true)`: everything is out.
+    pub(crate) fn flush(&mut self) -> io::Result<bool> {
+        while let Some(rest) = self
+            .output
+            .get(self.written..)
+            .filter(|rest| !rest.is_empty())
+        {
+            match self.stream.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.written = 0;
+        self.output.clear();
+        if self.output.capacity() > KEPT_BYTES {
+            self.output = Vec::new();
+        }
+        Ok(true)
+    }
+
+    pub(crate) fn has_output(&self) -> bool {
+        self.written < self.output.len()
+    }
+}

@@ -1,0 +1,149 @@
+//! One shard: what an executor's thread owns, and what a command over it comes to.
+
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::Arc;
+
+use bson::{RawDocumentBuf, rawdoc};
+use plimsoll_base::clock::Clock;
+use plimsoll_base::random::Rng;
+
+use crate::catalog::Catalog;
+use crate::cursor::{Cursors, EndedSessions};
+use crate::error::CommandError;
+use crate::expiry::Expiry;
+use crate::scheduler::DatabaseSize;
+use crate::store::{self, Space, Store, StoreError};
+
+/// Documents that a command examines before it gives way to others; at about a microsecond each, a millisecond.
+const SLICE: usize = 1000;
+/// Keys of dropped collections deleted per slice of background work.
+const SWEEP: usize = 1000;
+
+/// What bounds a shard.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub store: store::Options,
+    /// Documents that a command examines in one go.
+    pub slice: usize,
+    /// Written into replies to writes that are acknowledged before they are durable.
+    pub label: Option<String>,
+    /// Where connections tell which sessions ended.
+    pub ended: Arc<EndedSessions>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            store: store::Options::default(),
+            slice: SLICE,
+            label: None,
+            ended: Arc::default(),
+        }
+    }
+}
+
+/// How far a command came.
+#[derive(Debug)]
+pub(crate) enum Flow {
+    Done(RawDocumentBuf),
+    More(Box<dyn Resumable>),
+}
+
+/// A command that can go on later.
+pub(crate) trait Resumable: Debug + Send {
+    fn go_on(self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError>;
+}
+
+/// The databases of one executor.
+#[derive(Debug)]
+pub struct Shard {
+    pub(crate) store: Store,
+    pub(crate) catalog: Catalog,
+    pub(crate) cursors: Cursors,
+    pub(crate) rng: Rng,
+    pub(crate) clock: Clock,
+    pub(crate) slice: usize,
+    expiry: Expiry,
+    ended: Arc<EndedSessions>,
+    /// How many ended sessions this shard has heard of.
+    heard: u64,
+    /// `{ durability: … }` of replies to writes; `None` where they are durable, as everyone expects.
+    pub(crate) label: Option<RawDocumentBuf>,
+    /// Sizes changed since the census was last taken.
+    pub(crate) sizes_changed: bool,
+    /// Commits that failed. A command that was on its way then lost what it had written since the commit before.
+    pub(crate) failures: u64,
+}
+
+impl Shard {
+    /// Opens the shard in `dir`, creating it if there is none, and recovers what was committed.
+    pub fn open(dir: &Path, options: &Options, clock: Clock) -> Result<Self, StoreError> {
+        let mut store = Store::open(dir, &options.store)?;
+        let mut catalog = Catalog::load(&mut store).map_err(|error| StoreError::Corrupted {
+            file: dir.join(Space::Catalog.name()),
+            offset: 0,
+            problem: error.message,
+            fix: "restore the directory from a copy, or move it away to start empty",
+        })?;
+        catalog.names_changed = true;
+        let seed = u128::from_le_bytes(bson::Uuid::new().bytes()) as u64;
+        Ok(Self {
+            store,
+            catalog,
+            cursors: Cursors::default(),
+            rng: Rng::new(seed, 0),
+            clock,
+            slice: options.slice.max(1),
+            expiry: Expiry::default(),
+            ended: Arc::clone(&options.ended),
+            heard: 0,
+            label: options
+                .label
+                .as_ref()
+                .map(|label| rawdoc! { "durability": label.as_str() }),
+            sizes_changed: true,
+            failures: 0,
+        })
+    }
+
+    /// A slice of the shard's own work; true if more is waiting.
+    pub(crate) fn tend_once(&mut self, now: bson::DateTime) -> Result<bool, CommandError> {
+        self.cursors.expire(self.clock.now());
+        let ended = self.ended.since(&mut self.heard);
+        if !ended.is_empty() {
+            self.cursors.end_sessions(&ended);
+        }
+        let sweeping = self.catalog.sweep(&mut self.store, SWEEP)?;
+        let time = self.clock.now();
+        let expiring = self
+            .expiry
+            .tend(&mut self.store, &mut self.catalog, now, time)?;
+        Ok(sweeping || expiring)
+    }
+
+    /// The databases of this shard with their sizes, in order of names.
+    pub fn databases(&self) -> Vec<DatabaseSize> {
+        self.catalog
+            .databases()
+            .map(|(name, collections)| DatabaseSize {
+                name: name.to_owned(),
+                bytes: collections
+                    .iter()
+                    .map(|one| one.bytes + one.index_bytes())
+                    .sum(),
+                empty: collections.is_empty(),
+            })
+            .collect()
+    }
+
+    /// Cursors that are open.
+    #[cfg(test)]
+    pub(crate) fn open_cursors(&self) -> usize {
+        self.cursors.len()
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+}

@@ -1,0 +1,122 @@
+//! Checks bytes from outside: whatever passes is well-formed BSON that every other part may trust.
+
+#[cfg(test)]
+mod tests;
+
+use super::kind;
+use super::view::{length, value_size};
+use crate::error::{Code, CommandError};
+
+/// How deep documents and arrays may nest, the outermost counted as 1 (MongoDB's limit for stored documents).
+pub(crate) const MAX_DEPTH: usize = 180;
+
+/// Whether `document` is one whole well-formed document: lengths, type bytes, end marks, UTF-8 of
+/// names and strings, booleans of 0 or 1, nesting of at most [`MAX_DEPTH`].
+pub(crate) fn validate(document: &[u8]) -> Result<(), CommandError> {
+    check_document(document, MAX_DEPTH)
+}
+
+fn check_document(document: &[u8], depth: usize) -> Result<(), CommandError> {
+    if depth == 0 {
+        let text = format!("BSONObj exceeds maximum nested object depth: {MAX_DEPTH}");
+        return Err(Code::Overflow.error(text));
+    }
+    if length(document) != Some(document.len()) {
+        return Err(invalid("length of the document", ""));
+    }
+    let (Some(mut rest), Some((0, _))) = (document.get(4..), document.split_last()) else {
+        return Err(invalid("end of the document", ""));
+    };
+    while let Some((&kind, after)) = rest.split_first() {
+        if after.is_empty() {
+            return if kind == 0 {
+                Ok(())
+            } else {
+                Err(invalid("end of the document", ""))
+            };
+        }
+        let end = after.iter().position(|byte| *byte == 0);
+        let (name, after) = end
+            .and_then(|end| Some((after.get(..end)?, after.get(end + 1..)?)))
+            .ok_or_else(|| invalid("field name", ""))?;
+        let name = utf8(name).ok_or_else(|| invalid("UTF-8 in field name", ""))?;
+        let (value, after) = value_size(kind, after)
+            .and_then(|size| after.split_at_checked(size))
+            .ok_or_else(|| invalid("type or length", name))?;
+        check_value(kind, value, name, depth)?;
+        rest = after;
+    }
+    Err(invalid("end of the document", ""))
+}
+
+#[inline]
+fn check_value(kind: u8, value: &[u8], name: &str, depth: usize) -> Result<(), CommandError> {
+    let is_sound = match kind {
+        kind::STRING | kind::JAVASCRIPT | kind::SYMBOL => is_text(value),
+        kind::DOCUMENT | kind::ARRAY => return check_document(value, depth - 1),
+        kind::BOOLEAN => matches!(value, [0 | 1]),
+        kind::BINARY => is_binary(value),
+        kind::REGEX => utf8(value).is_some(),
+        kind::DB_POINTER => value
+            .split_last_chunk::<12>()
+            .is_some_and(|(text, _)| is_text(text)),
+        kind::JAVASCRIPT_WITH_SCOPE => return check_code_with_scope(value, name, depth),
+        _ => true,
+    };
+    if is_sound {
+        Ok(())
+    } else {
+        Err(invalid("value", name))
+    }
+}
+
+/// A length, that many bytes of UTF-8, the last of them the end mark.
+fn is_text(value: &[u8]) -> bool {
+    let Some((text, 0)) = value
+        .get(4..)
+        .and_then(|text| text.split_last())
+        .map(|(end, text)| (text, *end))
+    else {
+        return false;
+    };
+    utf8(text).is_some()
+}
+
+fn is_binary(value: &[u8]) -> bool {
+    match value.get(4) {
+        Some(&kind::BINARY_OLD) => {
+            value
+                .get(5..)
+                .and_then(|inner| length(inner)?.checked_add(9))
+                == Some(value.len())
+        }
+        subtype => subtype.is_some(),
+    }
+}
+
+fn check_code_with_scope(value: &[u8], name: &str, depth: usize) -> Result<(), CommandError> {
+    let parts = value.get(4..).and_then(|rest| {
+        let (code, scope) = rest.split_at_checked(length(rest)?.checked_add(4)?)?;
+        is_text(code).then_some(scope)
+    });
+    match parts {
+        Some(scope) => check_document(scope, depth - 1),
+        None => Err(invalid("value", name)),
+    }
+}
+
+/// Short names and texts are mostly ASCII, which is checked faster without the general decoder's set-up.
+#[inline]
+fn utf8(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
+}
+
+#[cold]
+fn invalid(what: &str, name: &str) -> CommandError {
+    let text = if name.is_empty() {
+        format!("Invalid BSON: {what} is malformed")
+    } else {
+        format!("Invalid BSON in field '{name}': {what} is malformed")
+    };
+    Code::InvalidBSON.error(text)
+}

@@ -1,0 +1,124 @@
+//! One command as it arrived, with the documents that a driver sent beside its body.
+
+use std::ops::Range;
+
+use bson::raw::{RawBsonRef, RawDocument};
+
+use crate::error::{Code, CommandError};
+
+/// A length of five and the end mark.
+const EMPTY_DOCUMENT: &[u8] = &[5, 0, 0, 0, 0];
+
+/// A document sequence of `OP_MSG` (a section of kind 1): the driver's way to send many documents
+/// without packing them into an array.
+#[derive(Debug, Clone)]
+pub struct Sequence {
+    /// The field that the documents stand for, as `documents` of an insert.
+    pub field: String,
+    /// Where each document lies in the request's bytes.
+    pub documents: Vec<Range<usize>>,
+}
+
+/// A command: its bytes were checked to be well-formed BSON, nested no deeper than 180 levels, when it was read.
+#[derive(Debug, Clone)]
+pub struct Request {
+    bytes: Vec<u8>,
+    body: Range<usize>,
+    sequences: Vec<Sequence>,
+    /// False for `w: 0` sent with `moreToCome`: even an error gets no answer.
+    pub wants_reply: bool,
+}
+
+impl Request {
+    /// A request without sequences, for tests and for `OP_QUERY`.
+    pub fn from_document(body: &RawDocument) -> Self {
+        let bytes = body.as_bytes().to_vec();
+        Self {
+            body: 0..bytes.len(),
+            bytes,
+            sequences: Vec::new(),
+            wants_reply: true,
+        }
+    }
+
+    /// `body` and the sequences' ranges must each enclose one valid document of `bytes`.
+    pub fn from_parts(
+        bytes: Vec<u8>,
+        body: Range<usize>,
+        sequences: Vec<Sequence>,
+        wants_reply: bool,
+    ) -> Self {
+        Self {
+            bytes,
+            body,
+            sequences,
+            wants_reply,
+        }
+    }
+
+    /// The command document.
+    pub fn body(&self) -> &RawDocument {
+        self.document(&self.body)
+    }
+
+    /// The command's name: the key of the first field, as `find`.
+    pub fn name(&self) -> &str {
+        match self.body().iter_elements().next() {
+            Some(Ok(element)) => element.key().as_str(),
+            _ => "",
+        }
+    }
+
+    /// The database that the command is for (`$db`), `admin` where none is named.
+    pub fn database(&self) -> &str {
+        self.body().get_str("$db").unwrap_or("admin")
+    }
+
+    /// The documents of `field`, whether they came as a sequence or as an array in the body; `None` if neither.
+    pub fn documents(&self, field: &str) -> Result<Option<Vec<&RawDocument>>, CommandError> {
+        let places = self.places(field)?;
+        Ok(places.map(|places| places.iter().map(|place| self.document(place)).collect()))
+    }
+
+    /// Where the documents of `field` lie, for who comes back to them: [`Self::document`] reads one.
+    pub(crate) fn places(&self, field: &str) -> Result<Option<Vec<Range<usize>>>, CommandError> {
+        if let Some(sequence) = self.sequences.iter().find(|one| one.field == field) {
+            return Ok(Some(sequence.documents.clone()));
+        }
+        let value = self.body().get(field);
+        match value.map_err(|error| Code::InvalidBSON.error(error.to_string()))? {
+            None => Ok(None),
+            Some(RawBsonRef::Array(array)) => array
+                .into_iter()
+                .enumerate()
+                .map(|(index, value)| match value {
+                    Ok(RawBsonRef::Document(document)) => Ok(self.place_of(document)),
+                    _ => Err(self.wrong_type(&format!("{field}.{index}"), "object")),
+                })
+                .collect::<Result<_, _>>()
+                .map(Some),
+            Some(_) => Err(self.wrong_type(field, "array")),
+        }
+    }
+
+    /// The place of a document that was read from these bytes.
+    fn place_of(&self, document: &RawDocument) -> Range<usize> {
+        let inner = document.as_bytes();
+        let start = inner.as_ptr().addr() - self.bytes.as_ptr().addr();
+        start..start + inner.len()
+    }
+
+    fn wrong_type(&self, field: &str, expected: &str) -> CommandError {
+        Code::TypeMismatch.error(format!(
+            "BSON field '{}.{field}' is the wrong type, expected type '{expected}'",
+            self.name()
+        ))
+    }
+
+    /// The document at one of [`Self::places`].
+    pub(crate) fn document(&self, range: &Range<usize>) -> &RawDocument {
+        let bytes = self.bytes.get(range.clone()).unwrap_or(EMPTY_DOCUMENT);
+        RawDocument::from_bytes(bytes)
+            .expect("the ranges of a request were checked when it was read")
+    }
+}
