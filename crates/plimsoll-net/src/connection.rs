@@ -1,18 +1,15 @@
 //! One HTTP/1.1 client connection: one request on the wire at a time, an answer or a failure.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
 
 use plimsoll_core::Outcome;
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 
+pub use crate::failure::Failure;
 use crate::h1::{Answer, AnswerParser, ProtocolError, Sink};
-use crate::h2::Said;
 use crate::tls::Agreed;
-pub use crate::transport::SCRATCH_BYTES;
 use crate::transport::{Read, Transport};
+pub use crate::transport::{SCRATCH_BYTES, Setup};
 
 /// What a readiness event led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,45 +22,6 @@ pub enum Progress {
     /// The peer closed while nothing was asked.
     ClosedIdle,
     Failed(Failure),
-}
-
-/// Why an attempt failed on this connection, with words for a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    pub outcome: Outcome,
-    pub reason: String,
-    /// What a server of HTTP/2 said.
-    pub said: Option<Said>,
-}
-
-impl Failure {
-    pub fn new(outcome: Outcome, reason: impl Into<String>) -> Self {
-        Self {
-            outcome,
-            reason: reason.into(),
-            said: None,
-        }
-    }
-
-    fn protocol(error: ProtocolError) -> Self {
-        Self::new(Outcome::Protocol, error.to_string())
-    }
-}
-
-/// What all connections of a run share.
-#[derive(Debug, Clone)]
-pub struct Setup {
-    pub address: SocketAddr,
-    pub tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
-    pub head_request: bool,
-}
-
-impl Setup {
-    /// The server may choose HTTP/2.
-    pub fn offers_http2(&self) -> bool {
-        let tls = self.tls.as_ref();
-        tls.is_some_and(|(config, _)| config.alpn_protocols.iter().any(|name| name == b"h2"))
-    }
 }
 
 #[derive(Debug)]

@@ -1,7 +1,5 @@
 //! One request and its answer while the caller waits: for looks beside a run, never for its load.
 
-use std::fmt;
-
 use plimsoll_core::test::Request;
 use plimsoll_core::{Nanos, Outcome};
 use thiserror::Error;
@@ -128,12 +126,6 @@ impl Sink for Body {
         let room = (self.room + 1).saturating_sub(self.bytes.len());
         self.bytes
             .extend_from_slice(&bytes[..bytes.len().min(room)]);
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
     }
 }
 

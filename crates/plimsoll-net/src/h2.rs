@@ -5,6 +5,7 @@ mod frame;
 pub mod hpack;
 mod huffman;
 mod peer;
+mod problem;
 mod request;
 mod streams;
 
@@ -15,10 +16,11 @@ use std::sync::Arc;
 use plimsoll_core::Outcome;
 
 use self::exchange::{Exchange, LAST_STREAM, OUT_MAX};
-use self::frame::{FRAME_BYTES_MAX, FrameReader, HEAD_BYTES, code, code_name, kind};
+use self::frame::{FRAME_BYTES_MAX, FrameReader, HEAD_BYTES, code, kind};
+pub use self::frame::{PeerError, REFUSED_STREAM};
 pub use self::hpack::write_field;
 pub use self::request::EncodedRequest;
-pub use self::streams::Ask;
+pub use self::streams::NewStream;
 use crate::connection::{Failure, Setup};
 use crate::h1::Answer;
 use crate::tls::Agreed;
@@ -45,26 +47,6 @@ pub enum Event {
         failure: Failure,
     },
 }
-
-/// What a server means by a code of the protocol (RFC 9113, section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
-    /// It closes the connection.
-    GoAway(u32),
-    /// It gives one stream up.
-    Reset(u32),
-}
-
-impl Said {
-    /// Its name in the RFC.
-    pub fn name(self) -> &'static str {
-        let (Self::GoAway(code) | Self::Reset(code)) = self;
-        code_name(code)
-    }
-}
-
-/// The code of a stream that the server did not look at.
-pub const REFUSED_STREAM: u32 = 7;
 
 /// Where things go as they come; `owner` is what the stream was started with. A `Vec` of events throws headers and bodies
 /// away, at no cost.
@@ -148,8 +130,8 @@ impl<B: AsRef<[u8]>> Connection<B> {
     }
 
     /// As `start`, with a header block of [`write_field`] for this request only.
-    pub fn start_plain(&mut self, block: &[u8], ask: Ask<B>) -> u32 {
-        self.session.start_plain(block, ask)
+    pub fn start_plain(&mut self, block: &[u8], stream: NewStream<B>) -> u32 {
+        self.session.start_plain(block, stream)
     }
 
     /// All of this stream's request was taken by the socket, or TLS.
@@ -257,11 +239,13 @@ impl<B: AsRef<[u8]>> Connection<B> {
         }
         let take = |bytes: &[u8]| session.read(bytes, sink).map(|()| false);
         match transport.read(true, scratch, take) {
-            Err(told) if told.said.is_some() => told,
+            Err(last) if last.peer_error.is_some() => last,
             _ => Failure {
-                said: failure
-                    .said
-                    .or(self.session.exchange.leaves.map(Said::GoAway)),
+                peer_error: failure.peer_error.or(self
+                    .session
+                    .exchange
+                    .leaves
+                    .map(PeerError::GoAway)),
                 ..failure
             },
         }
@@ -275,7 +259,7 @@ impl<B: AsRef<[u8]>> Connection<B> {
             (true, _) => "the server closed the connection without an answer",
         };
         Failure {
-            said: exchange.leaves.map(Said::GoAway),
+            peer_error: exchange.leaves.map(PeerError::GoAway),
             ..Failure::new(Outcome::Eof, reason)
         }
     }
@@ -310,8 +294,8 @@ impl<B: AsRef<[u8]>> Session<B> {
     }
 
     /// Starts a stream with a header block of [`write_field`]; its number.
-    pub fn start_plain(&mut self, block: &[u8], ask: Ask<B>) -> u32 {
-        self.exchange.start_plain(block, ask)
+    pub fn start_plain(&mut self, block: &[u8], stream: NewStream<B>) -> u32 {
+        self.exchange.start_plain(block, stream)
     }
 
     /// Takes what the server said. After an error nothing more may be read.

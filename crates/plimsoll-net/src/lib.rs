@@ -4,6 +4,7 @@
 
 pub mod connection;
 pub mod exchange;
+mod failure;
 pub mod h1;
 pub mod h2;
 mod opening;

@@ -8,13 +8,30 @@ use std::sync::Arc;
 use plimsoll_core::Outcome;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto};
-use rustls::ClientConnection;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
 
-use crate::connection::{Failure, Setup};
+use crate::failure::Failure;
 use crate::tls::Agreed;
 
 /// Bytes read at once; shared by all connections of a thread.
 pub const SCRATCH_BYTES: usize = 64 << 10;
+
+/// What all connections of a run share.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    pub address: SocketAddr,
+    pub tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    pub head_request: bool,
+}
+
+impl Setup {
+    /// The server may choose HTTP/2.
+    pub fn offers_http2(&self) -> bool {
+        let tls = self.tls.as_ref();
+        tls.is_some_and(|(config, _)| config.alpn_protocols.iter().any(|name| name == b"h2"))
+    }
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {

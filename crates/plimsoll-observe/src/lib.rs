@@ -4,6 +4,7 @@
 //! [`Sampler::look`] as often as it likes in between, and appends what comes back to the record.
 //! Every source is optional; one that cannot be read becomes an `absent` observation, once.
 
+mod batch;
 mod cgroup;
 mod discover;
 mod host;
@@ -20,7 +21,7 @@ mod tier;
 mod watch;
 
 pub use metrics::parse_metrics;
-pub use nginx::{LOG_FORMAT, parse_log_line};
-pub use sampler::{ObserveError, Sampler, TARGET_TIER};
+pub use nginx::parse_log_line;
+pub use sampler::{ObserveError, Sampler};
 pub use scrape::read_metrics;
 pub use watch::{Subject, Watch, WatchError};

@@ -9,7 +9,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::record::ProxySample;
 
 /// The line to put into `http { … }`, and to name in `access_log FILE plimsoll;`.
-pub const LOG_FORMAT: &str = "log_format plimsoll 'rt=$request_time urt=$upstream_response_time \
+pub(crate) const LOG_FORMAT: &str = "log_format plimsoll 'rt=$request_time urt=$upstream_response_time \
                               uct=$upstream_connect_time us=$upstream_status st=$status';";
 
 /// Read per sample; a log that grows faster is read with a lag that the next samples catch up.

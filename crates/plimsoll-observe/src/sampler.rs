@@ -5,9 +5,10 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use plimsoll_core::Nanos;
-use plimsoll_core::record::{AbsentSample, Observation, Seen};
+use plimsoll_core::record::{Observation, Seen};
 use thiserror::Error;
 
+use crate::batch::Batch;
 use crate::discover::listeners;
 use crate::host::HostCounters;
 use crate::metrics::since as metrics_since;
@@ -19,7 +20,7 @@ use crate::tier::{Roots, Tier};
 use crate::watch::{Subject, Watch};
 
 /// The tier of the address that the load goes to, unless a watch on its port renames it.
-pub const TARGET_TIER: &str = "target";
+pub(crate) const TARGET_TIER: &str = "target";
 /// Tiers found by following connections end here; named ones are always sampled.
 const TIERS_MAX: usize = 8;
 const HOST_TIER: &str = "host";
@@ -56,8 +57,8 @@ pub struct Sampler {
     scrapers: Vec<(String, Scraper)>,
     host: Option<HostCounters>,
     last: Nanos,
-    /// Absences already told: each is recorded once.
-    told: BTreeSet<(String, String)>,
+    /// By tier and subject, what was recorded as absent: each is once.
+    absent: BTreeSet<(String, String)>,
 }
 
 impl std::fmt::Debug for Sampler {
@@ -84,7 +85,7 @@ impl Sampler {
             scrapers: Vec::new(),
             host: None,
             last: Nanos::ZERO,
-            told: BTreeSet::new(),
+            absent: BTreeSet::new(),
         };
         let local = target.filter(|address| is_local(address.ip()));
         if let Some(address) = local {
@@ -211,7 +212,7 @@ impl Sampler {
             length_ns: now - self.last,
             is_first: self.host.is_none(),
             observations: Vec::new(),
-            told: std::mem::take(&mut self.told),
+            recorded_absent: std::mem::take(&mut self.absent),
         };
         self.last = now;
         self.sample_host(&mut batch);
@@ -226,7 +227,7 @@ impl Sampler {
         }
         self.sample_logs(&mut batch);
         self.sample_metrics(&mut batch);
-        self.told = batch.told;
+        self.absent = batch.recorded_absent;
         batch.observations
     }
 
@@ -278,40 +279,6 @@ impl Sampler {
                 }
             }
         }
-    }
-}
-
-/// The observations of one call.
-pub(crate) struct Batch {
-    at_ns: Nanos,
-    length_ns: Nanos,
-    pub(crate) is_first: bool,
-    observations: Vec<Observation>,
-    told: BTreeSet<(String, String)>,
-}
-
-impl Batch {
-    /// The first call has no interval behind it: what was seen then is only a starting point.
-    pub(crate) fn see(&mut self, tier: &str, seen: Seen) {
-        if !self.is_first && self.length_ns > Nanos::ZERO {
-            self.push(tier, seen);
-        }
-    }
-
-    pub(crate) fn absent(&mut self, tier: &str, what: &str, reason: String) {
-        if self.told.insert((tier.to_owned(), what.to_owned())) {
-            let what = what.to_owned();
-            self.push(tier, Seen::Absent(AbsentSample { what, reason }));
-        }
-    }
-
-    fn push(&mut self, tier: &str, seen: Seen) {
-        self.observations.push(Observation {
-            at_ns: self.at_ns,
-            length_ns: self.length_ns,
-            tier: tier.to_owned(),
-            seen,
-        });
     }
 }
 

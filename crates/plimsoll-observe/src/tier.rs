@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_core::record::{ListenerSample, Seen};
 
+use crate::batch::Batch;
 use crate::cgroup::CgroupCounters;
 use crate::discover::{listeners, named, with_descendants};
 use crate::parse::socket_inode;
 use crate::process::{Looks, ProcessCounters};
 use crate::procfs::ProcFs;
-use crate::sampler::Batch;
 use crate::socket::Socket;
 use crate::table::Sockets;
 

@@ -23,7 +23,7 @@ pub enum Subject {
     Port(u16),
     /// The processes of that command name (`comm`, at most 15 bytes), and their descendants.
     Name(String),
-    /// An nginx access log with timing fields, see [`crate::LOG_FORMAT`].
+    /// An nginx access log with timing fields, see `LOG_FORMAT`.
     NginxLog(PathBuf),
     /// A Prometheus text endpoint.
     Metrics(Target),

@@ -5,13 +5,18 @@
 //! wire and one [`HttpResult`] exactly one answer. The other side owns connections, DNS, TLS, proxies,
 //! `hosts` overrides, the limits on concurrent calls of a batch and the clock.
 
+pub(crate) mod address;
+pub(crate) mod cookies;
+mod headers;
+pub(crate) mod session;
+
 use std::net::SocketAddr;
 use std::rc::Rc;
 
 use plimsoll_core::Nanos;
 
-pub use crate::headers::Headers;
 use crate::tags::TagSetId;
+pub use headers::Headers;
 
 /// Where a request goes, parsed once and shared by every call to the same URL.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,28 +1,26 @@
 //! Runs the init code, and turns what it throws into an error with its place.
 
-use std::rc::Rc;
-
 use rquickjs::{Ctx, Object, Persistent, Result};
 
 use crate::error::{Place, ScriptError};
-use crate::loader::declare_entry;
 use crate::natives::globals;
-use crate::realm::BuiltIn;
+use crate::raw::prepare;
+use crate::realm::{BuiltIn, Realm};
 use crate::thrown;
-use crate::turn::{End, Got, Thrown};
+use crate::turn::{End, Thrown};
 use crate::vu_state::VuState;
 
 /// The body of the fiber in which a virtual user is born.
-pub(crate) fn run(ctx: &Ctx<'_>, vu: &Rc<VuState>, _got: Got) -> End {
-    match evaluate(ctx, vu) {
+pub(crate) fn run(ctx: &Ctx<'_>, vu: &VuState, realm: Option<&Realm>) -> End {
+    match evaluate(ctx, vu, realm) {
         Ok(()) => End::Ok { returned: None },
         Err(error) => thrown::end_of(ctx, vu, error),
     }
 }
 
-fn evaluate(ctx: &Ctx<'_>, vu: &Rc<VuState>) -> Result<()> {
-    vu.slot.prepare(ctx)?;
-    let exports = match &vu.realm {
+fn evaluate(ctx: &Ctx<'_>, vu: &VuState, realm: Option<&Realm>) -> Result<()> {
+    prepare(ctx, vu)?;
+    let exports = match realm {
         Some(realm) => realm.instantiate(ctx)?,
         None => evaluate_modules(ctx, vu)?,
     };
@@ -31,12 +29,12 @@ fn evaluate(ctx: &Ctx<'_>, vu: &Rc<VuState>) -> Result<()> {
 }
 
 /// In a context of its own. While loading, finds out whether the others can do without one.
-fn evaluate_modules<'js>(ctx: &Ctx<'js>, vu: &Rc<VuState>) -> Result<Object<'js>> {
+fn evaluate_modules<'js>(ctx: &Ctx<'js>, vu: &VuState) -> Result<Object<'js>> {
     globals::install(ctx)?;
     let loading = vu.worker.catalogue.loading();
     let built_in = loading.map(|_| BuiltIn::list(ctx)).transpose()?;
     let entry = vu.entry.borrow().clone();
-    let (module, promise) = declare_entry(ctx, &entry)?.eval()?;
+    let (module, promise) = vu.worker.catalogue.declare(ctx, &entry)?.eval()?;
     promise.finish::<()>()?;
     if let (Some(loading), Some(built_in)) = (loading, built_in) {
         *loading.changed.borrow_mut() = built_in.changed();

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use rquickjs::function::Args;
-use rquickjs::{Coerced, Ctx, Exception, Function, Persistent, Promise, Result, Value};
+use rquickjs::{Ctx, Exception, Function, Persistent, Promise, Result, Value};
 
 use crate::error::ScriptError;
 use crate::natives::{globals, timers};
@@ -186,9 +186,4 @@ fn settled<'js>(ctx: &Ctx<'js>, promise: &Promise<'js>) -> Result<Value<'js>> {
         // Nothing is left that could settle it: k6 ends the iteration too.
         None => Ok(Value::new_undefined(ctx.clone())),
     }
-}
-
-/// Truth as scripts see it.
-pub(crate) fn is_truthy(value: &Value<'_>) -> bool {
-    value.get::<Coerced<bool>>().is_ok_and(|truth| truth.0)
 }

@@ -4,7 +4,6 @@
 //! samples and log lines. Files are read through [`Sources`], only while a program is loaded.
 
 mod error;
-mod headers;
 mod hex;
 pub mod host;
 pub mod http;
@@ -12,16 +11,19 @@ mod init;
 mod iteration;
 mod libraries;
 mod loader;
+mod modules;
 mod natives;
 mod program;
 mod raw;
 mod realm;
 mod resolve;
+mod runtime;
 mod settings;
 mod source;
 mod sources;
 pub mod tags;
 mod thrown;
+mod timers;
 mod turn;
 mod typescript;
 mod vu;
@@ -30,8 +32,9 @@ mod vu_state;
 pub use error::{Place, ScriptError};
 pub use host::Host;
 pub use program::{Load, Program};
+pub use runtime::Runtime;
 pub use settings::{Limits, Settings, SystemTags};
 pub use sources::{Disk, Memory, Sources};
 pub use tags::{TagSetId, TagTable};
 pub use turn::{End, Got, Iteration, Scenario, Thrown, Want};
-pub use vu::{Runtime, Vu};
+pub use vu::Vu;

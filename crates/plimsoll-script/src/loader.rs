@@ -7,18 +7,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use plimsoll_core::metrics::Metric;
-use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, WriteOptions};
 use rquickjs::{Ctx, Exception, Module, Result};
 
 use crate::error::{Place, ScriptError};
-use crate::natives::data::SharedData;
-use crate::raw::{load_module, state_of};
+use crate::raw::load_module;
 use crate::realm::Shareable;
 use crate::resolve::{Target, file_id, resolve};
 use crate::sources::Sources;
 use crate::typescript::{self, SourceMap};
-use crate::{libraries, natives, source};
+use crate::{libraries, source};
 
 /// One module of the script, ready to be loaded into any context.
 #[derive(Debug, Clone)]
@@ -35,7 +33,8 @@ pub(crate) struct Found {
     pub(crate) modules: BTreeMap<String, Compiled>,
     pub(crate) files: BTreeMap<PathBuf, Arc<[u8]>>,
     pub(crate) metrics: Vec<Metric>,
-    pub(crate) arrays: BTreeMap<String, Arc<SharedData>>,
+    /// The elements of shared arrays by name, each as JSON.
+    pub(crate) arrays: BTreeMap<String, Arc<[Box<str>]>>,
     pub(crate) uses_promises: bool,
     /// From generated code back to `.ts` files, by module.
     pub(crate) maps: BTreeMap<String, Arc<SourceMap>>,
@@ -169,7 +168,7 @@ impl Catalogue {
         }
     }
 
-    fn declare<'js>(&self, ctx: &Ctx<'js>, id: &str) -> Result<Module<'js, Declared>> {
+    pub(crate) fn declare<'js>(&self, ctx: &Ctx<'js>, id: &str) -> Result<Module<'js, Declared>> {
         match self.compiled(id) {
             Some(Compiled::Module(bytecode)) => return load_module(ctx, &bytecode),
             Some(Compiled::Common(text)) => {
@@ -275,42 +274,4 @@ fn missing_file(specifier: &str, path: &Path, why: &str, sources: &dyn Sources) 
         "cannot import {specifier:?}: {}: {why}; paths start from the importing file",
         path.display()
     )
-}
-
-/// The engine's questions, answered from the catalogue of the context that asks.
-pub(crate) struct Modules;
-
-impl Resolver for Modules {
-    fn resolve<'js>(
-        &mut self,
-        ctx: &Ctx<'js>,
-        base: &str,
-        name: &str,
-        _attributes: Option<ImportAttributes<'js>>,
-    ) -> Result<String> {
-        let vu = state_of(ctx);
-        let target = vu.worker.catalogue.resolve(base, name);
-        target
-            .map(|target| target.id())
-            .map_err(|message| Exception::throw_reference(ctx, &message))
-    }
-}
-
-impl Loader for Modules {
-    fn load<'js>(
-        &mut self,
-        ctx: &Ctx<'js>,
-        name: &str,
-        _attributes: Option<ImportAttributes<'js>>,
-    ) -> Result<Module<'js, Declared>> {
-        if let Some(Target::Native(native)) = Target::of_id(name) {
-            return natives::declare(ctx, native);
-        }
-        state_of(ctx).worker.catalogue.declare(ctx, name)
-    }
-}
-
-/// Declares the entry module.
-pub(crate) fn declare_entry<'js>(ctx: &Ctx<'js>, id: &str) -> Result<Module<'js, Declared>> {
-    state_of(ctx).worker.catalogue.declare(ctx, id)
 }

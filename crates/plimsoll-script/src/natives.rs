@@ -1,5 +1,33 @@
 //! Every function, class and module that scripts can reach natively, in one table.
 
+/// Makes a Rust type a class of the engine, whose prototype the function fills. It holds nothing that the engine's
+/// collector would have to visit, and scripts make its objects with functions of ours only.
+macro_rules! class {
+    ($type:ident, $name:literal, $fill:expr) => {
+        impl<'js> rquickjs::class::Trace<'js> for $type {
+            fn trace<'a>(&self, _tracer: rquickjs::class::Tracer<'a, 'js>) {}
+        }
+
+        impl<'js> rquickjs::class::JsClass<'js> for $type {
+            const NAME: &'static str = $name;
+            type Mutable = rquickjs::class::Readable;
+
+            fn prototype(ctx: &rquickjs::Ctx<'js>) -> Result<Option<rquickjs::Object<'js>>> {
+                let prototype = rquickjs::Object::new(ctx.clone())?;
+                let fill: fn(&rquickjs::Object<'js>) -> Result<()> = $fill;
+                fill(&prototype)?;
+                Ok(Some(prototype))
+            }
+
+            fn constructor(
+                _ctx: &rquickjs::Ctx<'js>,
+            ) -> Result<Option<rquickjs::function::Constructor<'js>>> {
+                Ok(None)
+            }
+        }
+    };
+}
+
 pub(crate) mod console;
 pub(crate) mod crypto;
 pub(crate) mod data;
@@ -17,12 +45,18 @@ pub(crate) mod web_url;
 use std::marker::PhantomData;
 
 use rquickjs::module::{Declarations, Declared, Exports, ModuleDef};
-use rquickjs::{Ctx, Exception, Module, Object, Result, Value};
+use rquickjs::{Coerced, Ctx, Exception, Module, Object, Result, Value};
 
-use crate::raw::{Native, define_getter, function};
+use crate::raw::{Native, NativeTable, define_getter, function};
+use crate::vu_state::VuState;
 
-/// Groups of functions; the engine's function objects hold a group's number and an index.
-pub(crate) static TABLE: &[&[Native]] = &[
+impl NativeTable for VuState {
+    fn natives() -> &'static [&'static [Native]] {
+        TABLE
+    }
+}
+
+static TABLE: &[&[Native]] = &[
     globals::FUNCTIONS,
     globals::GETTERS,
     globals::LAZY,
@@ -100,6 +134,11 @@ pub(crate) fn set_getters(object: &Object<'_>, group: &'static [Native]) -> Resu
         define_getter(object, native.name, &getter, None)?;
     }
     Ok(())
+}
+
+/// Truth as scripts see it.
+pub(crate) fn is_truthy(value: &Value<'_>) -> bool {
+    value.get::<Coerced<bool>>().is_ok_and(|truth| truth.0)
 }
 
 /// A module with native content: names first, because an ES module declares before it runs.

@@ -15,14 +15,16 @@ mod allocator;
 mod anchor;
 mod bytecode;
 mod bytes;
-pub(crate) mod fiber;
+mod fiber;
 mod native;
+mod slot;
 
 pub(crate) use allocator::{Account, CountingAllocator};
 pub(crate) use anchor::Anchor;
 pub(crate) use bytecode::load_module;
 pub(crate) use bytes::{bytes_of, fill_view};
-pub(crate) use fiber::{Body, Fiber, Slot, StackPool, run_job, suspend};
+pub(crate) use fiber::{Fiber, StackPool, prepare, run_job, suspend};
 pub(crate) use native::{
-    Call, Native, attach, define_getter, function, state_of, throw_uncatchable,
+    Call, Native, NativeTable, attach, define_getter, function, state_of, throw_uncatchable,
 };
+pub(crate) use slot::Slot;

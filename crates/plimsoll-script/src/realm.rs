@@ -6,7 +6,8 @@
 //! sealed, so that no virtual user can leave anything in them for another. A script that changes them in its init
 //! code, that could do so later, or that makes code out of text, gets a context per virtual user.
 
-pub(crate) mod factory;
+mod factory;
+mod shareable;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -19,103 +20,10 @@ use rquickjs::{
 
 use crate::natives::globals;
 use crate::raw::attach;
-use crate::resolve::{LIBRARIES, NATIVE, Target};
+use crate::resolve::{LIBRARIES, NATIVE};
 use crate::vu_state::{VuState, Worker};
-use factory::Factory;
-
-/// Where a module's imports come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Import {
-    Native(&'static str),
-    /// One of the modules before it.
-    Module(usize),
-}
-
-/// A script whose virtual users may share a context: its modules as functions, each after those that it imports.
-#[derive(Debug, Clone)]
-pub(crate) struct Shareable {
-    modules: Vec<Linked>,
-}
-
-#[derive(Debug, Clone)]
-struct Linked {
-    id: String,
-    factory: Factory,
-    imports: Vec<Import>,
-}
-
-impl Shareable {
-    /// Columns by which the first line of a module has moved.
-    pub(crate) fn shift_of(&self, id: &str) -> u32 {
-        let module = self.modules.iter().find(|module| module.id == id);
-        module.map_or(0, |module| module.factory.shift)
-    }
-
-    fn natives(&self) -> impl Iterator<Item = &'static str> {
-        let imports = self.modules.iter().flat_map(|module| &module.imports);
-        imports.filter_map(|import| match import {
-            Import::Native(name) => Some(*name),
-            Import::Module(_) => None,
-        })
-    }
-
-    /// From the modules that the init code ran, by id, or why not.
-    pub(crate) fn new(
-        entry: &str,
-        texts: &BTreeMap<String, String>,
-        resolve: impl Fn(&str, &str) -> Option<Target>,
-    ) -> std::result::Result<Self, String> {
-        let mut order = Order {
-            texts,
-            resolve: &resolve,
-            under_way: Vec::new(),
-            modules: Vec::new(),
-        };
-        order.visit(entry)?;
-        Ok(Self {
-            modules: order.modules,
-        })
-    }
-}
-
-/// Walks the imports, the imported before the importing.
-struct Order<'a, F> {
-    texts: &'a BTreeMap<String, String>,
-    resolve: &'a F,
-    under_way: Vec<String>,
-    modules: Vec<Linked>,
-}
-
-impl<F: Fn(&str, &str) -> Option<Target>> Order<'_, F> {
-    fn visit(&mut self, id: &str) -> std::result::Result<usize, String> {
-        if let Some(known) = self.modules.iter().position(|module| module.id == id) {
-            return Ok(known);
-        }
-        let name = id.trim_start_matches("file://");
-        if self.under_way.iter().any(|module| module == id) {
-            return Err(format!("{name}: its imports lead back to it"));
-        }
-        let text = self.texts.get(id);
-        let text = text.ok_or_else(|| format!("{name}: it is not an ES module"))?;
-        let factory = factory::of_module(text).map_err(|why| format!("{name}: {why}"))?;
-        self.under_way.push(id.to_owned());
-        let mut imports = Vec::with_capacity(factory.imports.len());
-        for specifier in &factory.imports {
-            imports.push(match (self.resolve)(id, specifier) {
-                Some(Target::Native(native)) => Import::Native(native),
-                Some(target @ Target::File(_)) => Import::Module(self.visit(&target.id())?),
-                _ => return Err(format!("{name}: {specifier:?} cannot be shared")),
-            });
-        }
-        self.under_way.pop();
-        self.modules.push(Linked {
-            id: id.to_owned(),
-            factory,
-            imports,
-        });
-        Ok(self.modules.len() - 1)
-    }
-}
+pub(crate) use shareable::Shareable;
+use shareable::{Import, Linked};
 
 /// A shared context with the functions that make instances.
 pub(crate) struct Realm {
@@ -144,7 +52,7 @@ impl Realm {
         script: &Shareable,
     ) -> Result<Self> {
         let context = Context::full(runtime)?;
-        let idle = Rc::new(VuState::new(Rc::clone(worker), 0));
+        let idle = Rc::new(VuState::new(Rc::clone(worker), 0, true));
         attach(&context, &idle);
         let (modules, natives) = context.with(|ctx| fill(&ctx, script))?;
         Ok(Self {

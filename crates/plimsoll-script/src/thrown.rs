@@ -43,7 +43,7 @@ fn with_realm_hint(vu: &VuState, mut exception: Thrown) -> Thrown {
     ]
     .iter()
     .any(|words| exception.message.contains(words));
-    if vu.realm.is_some() && is_sealed {
+    if vu.shares_context && is_sealed {
         let message = &exception.message;
         exception.message = format!(
             "{message} (if it is a built-in object: change it in the init code, whatever __VU is)"

@@ -3,21 +3,15 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use rquickjs::{Context, Ctx};
 
 use crate::error::ScriptError;
-use crate::host::Host;
 use crate::init;
 use crate::iteration;
-use crate::loader::{Catalogue, Modules};
-use crate::program::Program;
-use crate::raw::{Account, Anchor, Body, CountingAllocator, Fiber, StackPool, attach};
+use crate::modules::Modules;
+use crate::raw::{Account, Anchor, CountingAllocator, Fiber, StackPool, attach};
 use crate::realm::{Realm, Shareable};
-use crate::settings::Settings;
-use crate::tags::TagTable;
 use crate::turn::{End, Got, Want};
 use crate::vu_state::{VuState, Worker};
 
@@ -60,65 +54,6 @@ pub(crate) fn engine_error(error: &impl fmt::Display) -> ScriptError {
     ScriptError::Engine(error.to_string().into())
 }
 
-/// What the virtual users of one worker thread share: create it on that thread.
-pub struct Runtime {
-    worker: Rc<Worker>,
-    program: Arc<Program>,
-    shared: Option<Rc<Engine>>,
-}
-
-impl fmt::Debug for Runtime {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Runtime").finish_non_exhaustive()
-    }
-}
-
-impl Runtime {
-    /// `stop` ends every running script at its next interrupt check; any thread may set it.
-    pub fn new(
-        program: &Arc<Program>,
-        settings: Settings,
-        host: Rc<dyn Host>,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Self, ScriptError> {
-        let catalogue = Catalogue::Ready(Arc::clone(&program.found));
-        let worker = Rc::new(Worker::new(host, settings, catalogue, stop));
-        let uses_promises = program.found.uses_promises;
-        let shared = if uses_promises {
-            None
-        } else {
-            let script = program.found.shareable.as_deref();
-            Some(Rc::new(Engine::new(&worker, script)?))
-        };
-        Ok(Self {
-            worker,
-            program: Arc::clone(program),
-            shared,
-        })
-    }
-
-    /// The tag sets of this worker's samples.
-    pub fn tags(&self) -> Rc<RefCell<TagTable>> {
-        Rc::clone(&self.worker.tags)
-    }
-
-    /// Bytes that the engine holds for all virtual users.
-    pub fn memory_bytes(&self) -> usize {
-        self.worker.account.held_bytes()
-    }
-
-    /// A new virtual user: runs the init code. `vu_in_test` counts from 1; 0 is for setup and teardown.
-    pub fn vu(&self, vu_in_test: u64) -> Result<Vu, ScriptError> {
-        let engine = match &self.shared {
-            Some(shared) => Rc::clone(shared),
-            None => Rc::new(Engine::new(&self.worker, None)?),
-        };
-        let mut vu = Vu::new(engine, Rc::clone(&self.worker), vu_in_test)?;
-        vu.initialise(&self.program.entry)?;
-        Ok(vu)
-    }
-}
-
 /// One virtual user: variables of its own, and at most one function under way.
 pub struct Vu {
     fiber: Option<Fiber>,
@@ -144,11 +79,8 @@ impl Vu {
             Some(realm) => realm.context.clone(),
             None => Context::full(&engine.runtime).map_err(|error| engine_error(&error))?,
         };
-        let state = VuState::new(worker, vu_in_test);
-        let state = Rc::new(VuState {
-            realm: engine.realm.clone(),
-            ..state
-        });
+        let shares_context = engine.realm.is_some();
+        let state = Rc::new(VuState::new(worker, vu_in_test, shares_context));
         attach(&context, &state);
         Ok(Self {
             fiber: None,
@@ -161,7 +93,8 @@ impl Vu {
     /// Runs the init code of the module `entry`.
     pub(crate) fn initialise(&mut self, entry: &str) -> Result<(), ScriptError> {
         entry.clone_into(&mut self.state.entry.borrow_mut());
-        self.start(init::run)?;
+        let realm = self.engine.realm.clone();
+        self.start(move |ctx, vu, _got| init::run(ctx, vu, realm.as_deref()))?;
         match self.turn(Got::Slept) {
             Want::Done(End::Ok { .. }) => Ok(()),
             Want::Done(end) => Err(init::error_of(&self.state, &end)),
@@ -192,7 +125,10 @@ impl Vu {
         self.context.with(|ctx| read(&ctx))
     }
 
-    fn start(&mut self, body: Body) -> Result<(), ScriptError> {
+    fn start(
+        &mut self,
+        body: impl FnOnce(&Ctx<'_>, &Rc<VuState>, Got) -> End + 'static,
+    ) -> Result<(), ScriptError> {
         self.end_running();
         let fiber = Fiber::new(&self.engine.stacks, &self.context, &self.state, body);
         let fiber = fiber.map_err(|error| {

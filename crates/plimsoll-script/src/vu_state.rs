@@ -11,14 +11,13 @@ use plimsoll_core::metrics::MetricId;
 use rquickjs::{Ctx, Object, Persistent, Result, Value};
 
 use crate::host::{ConsoleLine, Host, Level};
+use crate::http::address::Addresses;
+use crate::http::session::HttpSession;
 use crate::loader::Catalogue;
-use crate::natives::http::session::HttpSession;
-use crate::natives::http::url::Addresses;
-use crate::natives::timers::Timers;
 use crate::raw::{Account, Slot};
-use crate::realm::Realm;
 use crate::settings::Settings;
 use crate::tags::{TagSetId, TagTable};
+use crate::timers::Timers;
 use crate::turn::{End, Iteration, Scenario};
 
 /// What all virtual users of a worker share.
@@ -129,8 +128,8 @@ pub(crate) struct VuState {
     /// What the entry module exports; none until its init code is over.
     pub(crate) exports: RefCell<Option<Persistent<Object<'static>>>>,
     pub(crate) iteration: RefCell<Iteration>,
-    /// The context that it shares with others, if it does.
-    pub(crate) realm: Option<Rc<Realm>>,
+    /// Its context is that of other virtual users too.
+    pub(crate) shares_context: bool,
     /// Objects that native code makes once for each virtual user.
     pub(crate) kept: RefCell<std::collections::BTreeMap<&'static str, Persistent<Object<'static>>>>,
     /// The scenario whose variables `__ENV` holds.
@@ -151,7 +150,7 @@ pub(crate) struct VuState {
 }
 
 impl VuState {
-    pub(crate) fn new(worker: Rc<Worker>, vu_in_test: u64) -> Self {
+    pub(crate) fn new(worker: Rc<Worker>, vu_in_test: u64, shares_context: bool) -> Self {
         let seed = worker.settings.seed;
         let iteration = Iteration {
             vu_in_test,
@@ -163,7 +162,7 @@ impl VuState {
             entry: RefCell::default(),
             exports: RefCell::default(),
             iteration: RefCell::new(iteration),
-            realm: None,
+            shares_context,
             kept: RefCell::default(),
             env_of: RefCell::default(),
             tags: Cell::default(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use plimsoll_net::h2::{Ask, Event, Session, Sink};
+use plimsoll_net::h2::{Event, NewStream, Session, Sink};
 
 use super::Outcome;
 
@@ -88,12 +88,12 @@ fn told(bytes: &[u8], size: usize) -> (Told, Outcome) {
     let mut session: Session<Vec<u8>> = Session::new();
     for owner in 0..4 {
         let body = (owner == 3).then(|| vec![b'x'; 100_000]);
-        let ask = Ask {
+        let stream = NewStream {
             body,
             is_head: owner == 2,
             owner,
         };
-        session.start_plain(&[0x82, 0x87, 0x84], ask);
+        session.start_plain(&[0x82, 0x87, 0x84], stream);
     }
     let mut told = Told::default();
     for piece in bytes.chunks(size) {

@@ -9,12 +9,6 @@ use super::imports::Uses;
 /// stays for good is named with its reason on a design page.
 const ALLOWED: &[(&str, usize)] = &[
     ("crates/plimsoll-lab/src/experiment/changes.rs", 2),
-    ("crates/plimsoll-net/src/connection.rs", 3),
-    ("crates/plimsoll-net/src/h2/exchange.rs", 3),
-    ("crates/plimsoll-observe/src/sampler.rs", 2),
-    ("crates/plimsoll-script/src/iteration.rs", 21),
-    ("crates/plimsoll-script/src/natives/http/exchange.rs", 2),
-    ("crates/plimsoll-script/src/program.rs", 2),
     ("crates/plimsoll/src/commands/compare/live.rs", 2),
 ];
 

@@ -7,7 +7,7 @@ use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::{Poll, Ready};
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::connection::Failure;
-use plimsoll_net::h2::{self, Said};
+use plimsoll_net::h2::{self, PeerError};
 use plimsoll_script::http::{HttpCall, HttpError, HttpResult, RequestUrl};
 
 use super::exchange::{Caller, Exchange, Peer, error_of};
@@ -18,7 +18,7 @@ use crate::pool::{End, Ended, News, Policy, Pool, Protocol, Way};
 /// k6, gives up after as many.
 const TRIES_MAX: u8 = 6;
 /// The server did not look at a request.
-const REFUSED: Option<Said> = Some(Said::Reset(h2::REFUSED_STREAM));
+const REFUSED: Option<PeerError> = Some(PeerError::Reset(h2::REFUSED_STREAM));
 
 /// A call that is over.
 #[derive(Debug)]
@@ -291,13 +291,13 @@ impl Client {
 /// No server has looked at the call, so it may go to another connection: the server said so, or it closed the connection
 /// while that was idle, which users would not see.
 fn is_unseen(failure: &Failure, exchange: &Exchange, was_used: bool) -> bool {
-    if failure.said == REFUSED {
+    if failure.peer_error == REFUSED {
         return exchange.tries < TRIES_MAX;
     }
     was_used
         && exchange.tries == 0
         && exchange.moments.first_byte.is_none()
-        && failure.said.is_none()
+        && failure.peer_error.is_none()
         && matches!(failure.outcome, Outcome::Eof | Outcome::Reset)
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::connection::{Failure, Progress};
 use plimsoll_net::h1::{Answer, Head, Sink};
-use plimsoll_net::h2::{self, Ask, Said};
+use plimsoll_net::h2::{self, NewStream, PeerError};
 use plimsoll_net::{Connection, tls::Agreed};
 use plimsoll_script::http::{
     BodyUse, Headers, HttpCall, HttpError, HttpResult, Proto, RequestUrl, Timings, TlsInfo,
@@ -335,12 +335,12 @@ impl Call for Box<Exchange> {
     ) -> u32 {
         self.moments.sent = Some(now);
         let body = self.encode_http2(user_agent);
-        let ask = Ask {
+        let stream = NewStream {
             body,
             is_head: self.is_head,
             owner,
         };
-        connection.start_plain(&self.request, ask)
+        connection.start_plain(&self.request, stream)
     }
 
     fn is_written_to(&self, connection: &Connection) -> bool {
@@ -388,8 +388,8 @@ impl Call for Box<Exchange> {
 
 /// The code and words that scripts get for a failure (k6's published table).
 pub(super) fn error_of(failure: &Failure) -> HttpError {
-    if let Some(said) = failure.said {
-        return error_of_http2(said);
+    if let Some(error) = failure.peer_error {
+        return error_of_http2(error);
     }
     let (code, words) = match failure.outcome {
         Outcome::Timeout => (1050, Some("request timeout")),
@@ -407,17 +407,17 @@ pub(super) fn error_of(failure: &Failure) -> HttpError {
 }
 
 /// The table has room for the codes of the protocol: what GOAWAY says from 1611 on, streams from 1631 on.
-fn error_of_http2(said: Said) -> HttpError {
+fn error_of_http2(error: PeerError) -> HttpError {
     let place = |code: u32| u16::try_from(code).ok().filter(|code| *code < 14);
-    let (code, words) = match said {
-        Said::GoAway(code) => (
+    let (code, words) = match error {
+        PeerError::GoAway(code) => (
             place(code).map_or(1610, |code| 1611 + code),
             "received GoAway",
         ),
-        Said::Reset(code) => (place(code).map_or(1630, |code| 1631 + code), "stream error"),
+        PeerError::Reset(code) => (place(code).map_or(1630, |code| 1631 + code), "stream error"),
     };
     HttpError {
         code,
-        message: format!("http2: {words} with http2 ErrCode {}", said.name()).into(),
+        message: format!("http2: {words} with http2 ErrCode {}", error.name()).into(),
     }
 }

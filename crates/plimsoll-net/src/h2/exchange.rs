@@ -1,4 +1,4 @@
-//! What is said on a connection: frames in, frames and events out; no socket, no clock.
+//! The protocol of a connection: frames in, frames and events out; no socket, no clock.
 
 mod heads;
 mod sending;
@@ -8,10 +8,11 @@ use std::sync::Arc;
 use plimsoll_core::Outcome;
 
 use super::frame::{self, FrameHead, FrameReader, Piece, code, code_name, flag, kind, setting};
-use super::hpack::{Decoder, HpackError};
+use super::hpack::Decoder;
 use super::peer::Peer;
+use super::problem::{NOT_SETTINGS, PADDING, Problem, word};
 use super::streams::{Stream, Streams};
-use super::{Event, Said, Sink};
+use super::{Event, PeerError, Sink};
 use crate::connection::Failure;
 use crate::h1::Answer;
 
@@ -50,50 +51,6 @@ pub(super) struct Exchange<B = Arc<[u8]>> {
     /// The code with which the server takes no new stream.
     pub(super) leaves: Option<u32>,
 }
-
-/// What ends a connection.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Problem {
-    #[error("{0}")]
-    Headers(#[from] HpackError),
-    #[error("{0}")]
-    Frame(&'static str),
-    #[error("{0}")]
-    Size(&'static str),
-    #[error("{0}")]
-    Flow(&'static str),
-    #[error("the server speaks HTTP/1.1 here, not HTTP/2")]
-    Http1,
-    #[error("the server closes the connection: {name}{1}", name = code_name(*.0))]
-    GoAway(u32, String),
-}
-
-impl Problem {
-    pub(super) fn failure(&self) -> Failure {
-        let said = match self {
-            Self::GoAway(code, _) => Some(Said::GoAway(*code)),
-            _ => None,
-        };
-        Failure {
-            said,
-            ..Failure::new(Outcome::Protocol, self.to_string())
-        }
-    }
-
-    /// What the server is told with the end of the connection.
-    fn code(&self) -> u32 {
-        match self {
-            Self::Headers(_) => code::COMPRESSION_ERROR,
-            Self::Frame(_) | Self::Http1 => code::PROTOCOL_ERROR,
-            Self::Size(_) => code::FRAME_SIZE_ERROR,
-            Self::Flow(_) => code::FLOW_CONTROL_ERROR,
-            Self::GoAway(..) => code::NO_ERROR,
-        }
-    }
-}
-
-const PADDING: Problem = Problem::Frame("padding is longer than its frame");
-const NOT_SETTINGS: Problem = Problem::Frame("the server's first frame is not SETTINGS");
 
 impl<B: AsRef<[u8]>> Exchange<B> {
     /// With its greeting to be written: it must come before the answer to settings that a server sent right behind its TLS
@@ -322,7 +279,7 @@ impl<B: AsRef<[u8]>> Exchange<B> {
             sink.event(Event::Failed {
                 owner: stream.owner,
                 failure: Failure {
-                    said: Some(Said::Reset(code)),
+                    peer_error: Some(PeerError::Reset(code)),
                     ..Failure::new(Outcome::Reset, reason)
                 },
             });
@@ -412,7 +369,7 @@ impl<B: AsRef<[u8]>> Exchange<B> {
                 code_name(code)
             );
             let failure = Failure {
-                said: Some(Said::GoAway(code)),
+                peer_error: Some(PeerError::GoAway(code)),
                 ..Failure::new(Outcome::Protocol, reason)
             };
             sink.event(Event::Unprocessed { owner, failure });
@@ -420,20 +377,13 @@ impl<B: AsRef<[u8]>> Exchange<B> {
         if code == code::NO_ERROR {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(payload.get(8..).unwrap_or_default());
-        let said: String = said.chars().filter(|c| !c.is_control()).take(80).collect();
-        let said = if said.is_empty() {
-            said
-        } else {
-            format!(" ({said})")
-        };
-        Err(Problem::GoAway(code, said))
+        let text = String::from_utf8_lossy(payload.get(8..).unwrap_or_default());
+        let mut text: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
+        if !text.is_empty() {
+            text = format!(" ({text})");
+        }
+        Err(Problem::GoAway(code, text))
     }
-}
-
-fn word(payload: &[u8], problem: &'static str) -> Result<u32, Problem> {
-    let bytes = payload.try_into().map_err(|_| Problem::Size(problem))?;
-    Ok(u32::from_be_bytes(bytes))
 }
 
 /// An answer of which so many bytes never came: what a connection that is closed too early is over HTTP/1.1.

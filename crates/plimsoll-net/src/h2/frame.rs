@@ -68,6 +68,26 @@ pub(super) fn code_name(code: u32) -> &'static str {
     name.copied().unwrap_or("an unknown code")
 }
 
+/// An error code of the protocol (RFC 9113, section 7) that a server gave as its reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerError {
+    /// It closes the connection.
+    GoAway(u32),
+    /// It gives one stream up.
+    Reset(u32),
+}
+
+impl PeerError {
+    /// Its name in the RFC.
+    pub fn name(self) -> &'static str {
+        let (Self::GoAway(code) | Self::Reset(code)) = self;
+        code_name(code)
+    }
+}
+
+/// The code of a stream that the server did not look at.
+pub const REFUSED_STREAM: u32 = 7;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameHead {
     pub(super) length: usize,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::exchange::Problem;
 use super::frame::setting;
 use super::hpack::{Block, TABLE_EMPTIED};
+use super::problem::Problem;
 
 /// Streams at once to a server that names no limit, as most clients assume; servers usually say 100 to 250.
 const STREAMS_BEFORE: u32 = 100;

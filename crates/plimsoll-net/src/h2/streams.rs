@@ -4,7 +4,7 @@ use super::peer::Peer;
 
 /// What belongs to a request besides its header block.
 #[derive(Debug)]
-pub struct Ask<B> {
+pub struct NewStream<B> {
     pub body: Option<B>,
     /// The method is HEAD: its answer has no content, whatever it says.
     pub is_head: bool,
@@ -35,18 +35,18 @@ pub(super) struct Stream<B> {
 }
 
 impl<B: AsRef<[u8]>> Stream<B> {
-    pub(super) fn new(id: u32, ask: Ask<B>, window: i64) -> Self {
+    pub(super) fn new(id: u32, stream: NewStream<B>, window: i64) -> Self {
         Self {
             id,
-            owner: ask.owner,
+            owner: stream.owner,
             status: 0,
             bytes: 0,
             left: None,
-            is_head: ask.is_head,
+            is_head: stream.is_head,
             is_ended: false,
             taken: 0,
             window,
-            body: ask.body.map(|body| (body, 0)),
+            body: stream.body.map(|body| (body, 0)),
         }
     }
 

@@ -9,7 +9,9 @@ use plimsoll_base::poll::Poll;
 use plimsoll_core::test::Request;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::connection::{SCRATCH_BYTES, Setup};
-use plimsoll_net::h2::{Ask, Connection, EncodedRequest, Event, Said, Sink, write_field};
+use plimsoll_net::h2::{
+    Connection, EncodedRequest, Event, NewStream, PeerError, Sink, write_field,
+};
 use plimsoll_net::{Failure, Target};
 
 use crate::h2_server::serve;
@@ -177,12 +179,12 @@ fn requests_that_differ_get_each_its_own_head_and_body() {
         ] {
             write_field(name, value, &mut block);
         }
-        let ask = Ask {
+        let stream = NewStream {
             body: Some(body(owner)),
             is_head: false,
             owner,
         };
-        client.connection.start_plain(&block, ask);
+        client.connection.start_plain(&block, stream);
     }
     let (mut kept, mut ready) = (Kept::default(), Vec::new());
     while kept.events.len() < 10 {
@@ -338,7 +340,7 @@ fn what_a_server_said_before_it_closed_is_heard_although_a_write_failed() {
         .connection
         .read_last(failure, &mut client.scratch, &mut events);
     assert!(
-        matches!(failure.said, Some(Said::GoAway(_))),
+        matches!(failure.peer_error, Some(PeerError::GoAway(_))),
         "{failure:?}: why it left, so that nobody takes the request for one that it never saw"
     );
     let owners = events.iter().map(|event| match event {

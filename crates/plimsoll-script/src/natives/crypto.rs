@@ -6,9 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE, URL_SAFE_NO_PAD};
 use digest::{Digest, DynDigest};
 use hmac::{Mac, SimpleHmac};
-use rquickjs::class::{JsClass, Readable, Trace};
-use rquickjs::function::Constructor;
-use rquickjs::{ArrayBuffer, Class, Coerced, Ctx, Exception, JsLifetime, Object, Result, Value};
+use rquickjs::{ArrayBuffer, Class, Coerced, Exception, JsLifetime, Result, Value};
 
 use super::set_functions;
 use crate::hex::encode as hex;
@@ -154,26 +152,15 @@ fn hmac_one_shot<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     encoded(call, &hash.end(), &call.arg(3))
 }
 
-#[derive(Trace, JsLifetime)]
+#[derive(JsLifetime)]
 struct Hasher {
-    #[qjs(skip_trace)]
     hash: RefCell<Hash>,
 }
 
-impl<'js> JsClass<'js> for Hasher {
-    const NAME: &'static str = "Hasher";
-    type Mutable = Readable;
-
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        set_functions(&prototype, HASHER_METHODS)?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
+class!(Hasher, "Hasher", |prototype| set_functions(
+    prototype,
+    HASHER_METHODS
+));
 
 fn hasher<'js>(call: &Call<'_, 'js>, hash: Hash) -> Result<Value<'js>> {
     let hash = RefCell::new(hash);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rquickjs::class::{JsClass, Readable, Trace};
 use rquickjs::function::Constructor;
 use rquickjs::{Array, Class, Coerced, Ctx, JsLifetime, Object, Result, Value};
 
@@ -21,31 +20,14 @@ pub(crate) static TRAPS: &[Native] = &[
 ];
 
 /// The elements of a shared array, each as JSON.
-#[derive(Debug)]
-pub(crate) struct SharedData {
-    elements: Vec<Box<str>>,
-}
-
-#[derive(Trace, JsLifetime)]
+#[derive(JsLifetime)]
 struct View {
-    #[qjs(skip_trace)]
-    data: Arc<SharedData>,
+    elements: Arc<[Box<str>]>,
 }
 
-impl<'js> JsClass<'js> for View {
-    const NAME: &'static str = "SharedArrayHandler";
-    type Mutable = Readable;
-
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        set_functions(&prototype, TRAPS)?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
+class!(View, "SharedArrayHandler", |prototype| set_functions(
+    prototype, TRAPS
+));
 
 fn create<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     if !call.vu.is_init() {
@@ -58,13 +40,13 @@ fn create<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     }
     let catalogue = &call.vu.worker.catalogue;
     let known = catalogue.look(|found| found.arrays.get(&name.0).cloned());
-    let data = match (known, catalogue.loading()) {
-        (Some(data), _) => data,
+    let elements = match (known, catalogue.loading()) {
+        (Some(known), _) => known,
         (None, Some(loading)) => {
-            let data = Arc::new(build(call)?);
+            let built: Arc<[Box<str>]> = build(call)?.into();
             let arrays = &mut loading.found.borrow_mut().arrays;
-            arrays.insert(name.0, Arc::clone(&data));
-            data
+            arrays.insert(name.0, Arc::clone(&built));
+            built
         }
         (None, None) => {
             return call.fail(&format!(
@@ -73,10 +55,10 @@ fn create<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
             ));
         }
     };
-    view(&call.ctx, data)
+    view(&call.ctx, elements)
 }
 
-fn build(call: &Call<'_, '_>) -> Result<SharedData> {
+fn build(call: &Call<'_, '_>) -> Result<Vec<Box<str>>> {
     let Some(function) = call.arg(1).into_function() else {
         return call.fail_type("a SharedArray needs a function that returns an array");
     };
@@ -90,11 +72,11 @@ fn build(call: &Call<'_, '_>) -> Result<SharedData> {
         let json = json.map_or_else(|| Ok("null".to_owned()), |json| json.to_string())?;
         elements.push(json.into_boxed_str());
     }
-    Ok(SharedData { elements })
+    Ok(elements)
 }
 
-fn view<'js>(ctx: &Ctx<'js>, data: Arc<SharedData>) -> Result<Value<'js>> {
-    let handler = Class::instance(ctx.clone(), View { data })?;
+fn view<'js>(ctx: &Ctx<'js>, elements: Arc<[Box<str>]>) -> Result<Value<'js>> {
+    let handler = Class::instance(ctx.clone(), View { elements })?;
     let target = Array::new(ctx.clone())?;
     let proxy: Constructor<'js> = ctx.globals().get("Proxy")?;
     proxy.construct((target, handler))
@@ -103,19 +85,16 @@ fn view<'js>(ctx: &Ctx<'js>, data: Arc<SharedData>) -> Result<Value<'js>> {
 /// `get(target, key)`: an element, the length, or a method of arrays.
 fn trap_get<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let handler = Class::<View>::from_value(&call.this)?;
-    let data = &handler.borrow().data;
+    let elements = &handler.borrow().elements;
     let key = call.arg(1);
     if let Some(index) = index_of(&key) {
-        return match data.elements.get(index) {
+        return match elements.get(index) {
             Some(json) => call.ctx.json_parse(json.as_bytes()),
             None => Ok(call.undefined()),
         };
     }
     if is_length(&key) {
-        return Ok(Value::new_number(
-            call.ctx.clone(),
-            data.elements.len() as f64,
-        ));
+        return Ok(Value::new_number(call.ctx.clone(), elements.len() as f64));
     }
     let target: Object<'js> = call.arg(0).get()?;
     target.get(key)
@@ -125,7 +104,7 @@ fn trap_has<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let handler = Class::<View>::from_value(&call.this)?;
     let key = call.arg(1);
     let has = match index_of(&key) {
-        Some(index) => index < handler.borrow().data.elements.len(),
+        Some(index) => index < handler.borrow().elements.len(),
         None => call.arg(0).get::<Object<'js>>()?.contains_key(key)?,
     };
     Ok(Value::new_bool(call.ctx.clone(), has))

@@ -1,7 +1,6 @@
 //! The module `k6/http`.
 
 pub(crate) mod body;
-pub(crate) mod cookies;
 pub(crate) mod digest;
 pub(crate) mod exchange;
 pub(crate) mod expected;
@@ -10,8 +9,7 @@ mod json_path;
 pub(crate) mod params;
 pub(crate) mod prepare;
 pub(crate) mod response;
-pub(crate) mod session;
-pub(crate) mod url;
+mod template;
 
 use rquickjs::{Array, Class, Coerced, Ctx, Object, Result, Value};
 
@@ -30,7 +28,7 @@ pub(crate) static FUNCTIONS: &[Native] = &[
     Native::new("options", 3, |call| with_body(call, "OPTIONS")),
     Native::new("request", 4, request),
     Native::new("batch", 1, batch),
-    Native::new("url", 1, url::template),
+    Native::new("url", 1, template::create),
     Native::new("file", 3, body::file),
     Native::new("expectedStatuses", 1, expected::create),
     Native::new("setResponseCallback", 1, expected::set_default),
@@ -169,7 +167,7 @@ fn one_of_batch<'js>(call: &Call<'_, 'js>, request: &Value<'js>) -> Result<Prepa
             &parts.get(3)?,
         );
     }
-    let is_url = Class::<url::Template>::from_value(request).is_ok();
+    let is_url = Class::<template::Template>::from_value(request).is_ok();
     if let Some(parts) = request.as_object().filter(|_| !is_url) {
         let method: Value<'js> = parts.get("method")?;
         let method = match method.as_string() {

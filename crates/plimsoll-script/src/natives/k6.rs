@@ -5,7 +5,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::metrics::BuiltIn;
 use rquickjs::{Coerced, Exception, Function, Object, Result, Value};
 
-use crate::iteration::is_truthy;
+use super::is_truthy;
 use crate::raw::{Call, Native, suspend, throw_uncatchable};
 use crate::tags::TagSetId;
 use crate::turn::{End, Got, Want};

@@ -1,14 +1,11 @@
 //! The module `k6/metrics`.
 
-use rquickjs::class::{JsClass, Readable, Trace};
-use rquickjs::function::Constructor;
-use rquickjs::{Class, Coerced, Ctx, JsLifetime, Object, Result, Value};
+use rquickjs::{Class, Coerced, JsLifetime, Result, Value};
 
 use plimsoll_core::metrics::{Contains, Kind, Metric, MetricId, check_name};
 
 use super::k6::with_tags;
-use super::set_functions;
-use crate::iteration::is_truthy;
+use super::{is_truthy, set_functions};
 use crate::raw::{Call, Native};
 
 pub(crate) static CONSTRUCTORS: &[Native] = &[
@@ -21,27 +18,15 @@ pub(crate) static CONSTRUCTORS: &[Native] = &[
 pub(crate) static METHODS: &[Native] = &[Native::new("add", 2, add)];
 
 /// A metric that the script declared.
-#[derive(Trace, JsLifetime)]
+#[derive(JsLifetime)]
 struct Declared {
-    #[qjs(skip_trace)]
     id: MetricId,
     is_rate: bool,
 }
 
-impl<'js> JsClass<'js> for Declared {
-    const NAME: &'static str = "Metric";
-    type Mutable = Readable;
-
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        set_functions(&prototype, METHODS)?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
+class!(Declared, "Metric", |prototype| set_functions(
+    prototype, METHODS
+));
 
 fn create<'js>(call: &Call<'_, 'js>, kind: Kind) -> Result<Value<'js>> {
     if !call.vu.is_init() {

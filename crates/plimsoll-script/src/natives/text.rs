@@ -1,11 +1,8 @@
 //! The globals `TextEncoder` and `TextDecoder`.
 
-use rquickjs::class::{JsClass, Readable, Trace};
-use rquickjs::function::Constructor;
-use rquickjs::{Class, Coerced, Ctx, Exception, JsLifetime, Object, Result, TypedArray, Value};
+use rquickjs::{Class, Coerced, Exception, JsLifetime, Result, TypedArray, Value};
 
-use super::set_functions;
-use crate::iteration::is_truthy;
+use super::{is_truthy, set_functions};
 use crate::raw::{Call, Native, bytes_of};
 
 pub(crate) static CONSTRUCTORS: &[Native] = &[
@@ -20,23 +17,13 @@ pub(crate) static CONSTRUCTORS: &[Native] = &[
 pub(crate) static ENCODER_METHODS: &[Native] = &[Native::new("encode", 1, encode)];
 pub(crate) static DECODER_METHODS: &[Native] = &[Native::new("decode", 1, decode)];
 
-#[derive(Trace, JsLifetime)]
+#[derive(JsLifetime)]
 struct Encoder {}
 
-impl<'js> JsClass<'js> for Encoder {
-    const NAME: &'static str = "TextEncoder";
-    type Mutable = Readable;
-
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        set_functions(&prototype, ENCODER_METHODS)?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
+class!(Encoder, "TextEncoder", |prototype| set_functions(
+    prototype,
+    ENCODER_METHODS
+));
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Charset {
@@ -45,28 +32,17 @@ enum Charset {
     Utf16Be,
 }
 
-#[derive(Trace, JsLifetime)]
+#[derive(JsLifetime)]
 struct Decoder {
-    #[qjs(skip_trace)]
     charset: Charset,
     is_fatal: bool,
     keeps_mark: bool,
 }
 
-impl<'js> JsClass<'js> for Decoder {
-    const NAME: &'static str = "TextDecoder";
-    type Mutable = Readable;
-
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        set_functions(&prototype, DECODER_METHODS)?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
+class!(Decoder, "TextDecoder", |prototype| set_functions(
+    prototype,
+    DECODER_METHODS
+));
 
 fn encode<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let text = match call.args.first() {

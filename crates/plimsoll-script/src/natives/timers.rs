@@ -1,14 +1,13 @@
 //! Timers: run by the virtual user itself once its function has returned.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use plimsoll_core::Nanos;
 use rquickjs::function::Args;
-use rquickjs::{Coerced, Ctx, Function, Persistent, Result, Value};
+use rquickjs::{Coerced, Ctx, Persistent, Result, Value};
 
 use crate::raw::{Call, Native, suspend, throw_uncatchable};
+use crate::timers::Timer;
 use crate::turn::{End, Got, Want};
 use crate::vu_state::VuState;
 
@@ -19,31 +18,6 @@ pub(crate) static FUNCTIONS: &[Native] = &[
     Native::new("clearInterval", 1, clear),
 ];
 
-struct Timer {
-    function: Persistent<Function<'static>>,
-    args: Vec<Persistent<Value<'static>>>,
-    interval: Option<Nanos>,
-}
-
-/// The timers of one virtual user, by due time and number.
-#[derive(Default)]
-pub(crate) struct Timers {
-    due: RefCell<BTreeMap<(Nanos, u32), Timer>>,
-    last: Cell<u32>,
-}
-
-impl Timers {
-    pub(crate) fn clear(&self) {
-        self.due.borrow_mut().clear();
-    }
-
-    fn remove(&self, number: u32) {
-        self.due
-            .borrow_mut()
-            .retain(|(_, known), _| *known != number);
-    }
-}
-
 fn set<'js>(call: &Call<'_, 'js>, repeats: bool) -> Result<Value<'js>> {
     let Some(function) = call.arg(0).into_function() else {
         return call.fail_type("a timer needs a function: setTimeout(() => { … }, milliseconds)");
@@ -53,9 +27,6 @@ fn set<'js>(call: &Call<'_, 'js>, repeats: bool) -> Result<Value<'js>> {
         None => Coerced(0.0),
     };
     let delay = Nanos::from_secs_f64(millis.0 / 1e3);
-    let timers = &call.vu.timers;
-    let number = timers.last.get() + 1;
-    timers.last.set(number);
     let extra = call.args.iter().skip(2);
     let timer = Timer {
         function: Persistent::save(&call.ctx, function),
@@ -65,8 +36,7 @@ fn set<'js>(call: &Call<'_, 'js>, repeats: bool) -> Result<Value<'js>> {
         // An interval of nothing would never let the iteration end.
         interval: repeats.then_some(delay.max(Nanos::from_millis(1))),
     };
-    let due = call.vu.now() + delay;
-    timers.due.borrow_mut().insert((due, number), timer);
+    let number = call.vu.timers.add(call.vu.now() + delay, timer);
     Ok(Value::new_number(call.ctx.clone(), f64::from(number)))
 }
 
@@ -80,8 +50,7 @@ fn clear<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 
 /// Waits for the timer that is due first and runs it; false if there is none.
 pub(crate) fn run_next(ctx: &Ctx<'_>, vu: &Rc<VuState>) -> Result<bool> {
-    let first = vu.timers.due.borrow().keys().next().copied();
-    let Some((due, number)) = first else {
+    let Some((due, number)) = vu.timers.first() else {
         return Ok(false);
     };
     let now = vu.now();
@@ -92,7 +61,7 @@ pub(crate) fn run_next(ctx: &Ctx<'_>, vu: &Rc<VuState>) -> Result<bool> {
             return Err(throw_uncatchable(ctx, "the iteration was interrupted"));
         }
     }
-    let Some(timer) = vu.timers.due.borrow_mut().remove(&(due, number)) else {
+    let Some(timer) = vu.timers.take(due, number) else {
         return Ok(true);
     };
     let function = timer.function.clone().restore(ctx)?;
@@ -102,7 +71,7 @@ pub(crate) fn run_next(ctx: &Ctx<'_>, vu: &Rc<VuState>) -> Result<bool> {
     }
     if let Some(interval) = timer.interval {
         let again = vu.now().max(due) + interval;
-        vu.timers.due.borrow_mut().insert((again, number), timer);
+        vu.timers.put(again, number, timer);
     }
     function.call_arg::<()>(args)?;
     Ok(true)

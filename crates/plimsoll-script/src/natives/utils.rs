@@ -87,7 +87,7 @@ fn random_string<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 fn find_between<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let text = |index: usize| -> Result<String> { Ok(call.arg(index).get::<Coerced<String>>()?.0) };
     let (content, left, right) = (text(0)?, text(1)?, text(2)?);
-    let wants_all = crate::iteration::is_truthy(&call.arg(3));
+    let wants_all = super::is_truthy(&call.arg(3));
     let found = Array::new(call.ctx.clone())?;
     let mut rest = content.as_str();
     while let Some((inside, after)) = rest

@@ -3,8 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rquickjs::class::{JsClass, Readable, Trace};
-use rquickjs::function::Constructor;
 use rquickjs::{
     Array, Class, Coerced, Ctx, Exception, Function, JsLifetime, Object, Result, Value,
 };
@@ -125,63 +123,38 @@ pub(crate) static PARAMS_METHODS: &[Native] = &[
     Native::new("values", 0, |call| iterate_one(call, |(_, value)| value)),
 ];
 
-#[derive(Trace, JsLifetime)]
+#[derive(JsLifetime)]
 struct UrlObject {
-    #[qjs(skip_trace)]
     url: Rc<RefCell<Url>>,
 }
 
-impl<'js> JsClass<'js> for UrlObject {
-    const NAME: &'static str = "URL";
-    type Mutable = Readable;
-
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        let setters = functions(ctx, URL_SETTERS)?;
-        for (name, getter) in functions(ctx, URL_GETTERS)? {
-            let setter = setters.iter().find(|(known, _)| *known == name);
-            let setter = setter.and_then(|(_, setter)| setter.clone().into_function());
-            if let Some(getter) = getter.into_function() {
-                define_getter(&prototype, name, &getter, setter.as_ref())?;
-            }
+class!(UrlObject, "URL", |prototype| {
+    let setters = functions(prototype.ctx(), URL_SETTERS)?;
+    for (name, getter) in functions(prototype.ctx(), URL_GETTERS)? {
+        let setter = setters.iter().find(|(known, _)| *known == name);
+        let setter = setter.and_then(|(_, setter)| setter.clone().into_function());
+        if let Some(getter) = getter.into_function() {
+            define_getter(prototype, name, &getter, setter.as_ref())?;
         }
-        set_functions(&prototype, URL_METHODS)?;
-        Ok(Some(prototype))
     }
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
+    set_functions(prototype, URL_METHODS)
+});
 
 type Pairs = Vec<(String, String)>;
 
 /// Search parameters, of their own or those of a URL object, which they read and write.
-#[derive(Trace, JsLifetime)]
+#[derive(JsLifetime)]
 struct Params {
-    #[qjs(skip_trace)]
     own: RefCell<Pairs>,
-    #[qjs(skip_trace)]
     url: Option<Rc<RefCell<Url>>>,
 }
 
-impl<'js> JsClass<'js> for Params {
-    const NAME: &'static str = "URLSearchParams";
-    type Mutable = Readable;
-
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        set_functions(&prototype, PARAMS_METHODS)?;
-        let entries: Value<'js> = prototype.get("entries")?;
-        let symbols: Object<'js> = ctx.globals().get("Symbol")?;
-        prototype.set(symbols.get::<_, Value<'js>>("iterator")?, entries)?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
+class!(Params, "URLSearchParams", |prototype| {
+    set_functions(prototype, PARAMS_METHODS)?;
+    let entries: Value<'_> = prototype.get("entries")?;
+    let symbols: Object<'_> = prototype.ctx().globals().get("Symbol")?;
+    prototype.set(symbols.get::<_, Value<'_>>("iterator")?, entries)
+});
 
 impl Params {
     fn pairs(&self) -> Pairs {

@@ -1,52 +1,27 @@
 //! A stack per running virtual user, and the switch between it and the caller's.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::fmt;
 use std::ptr;
 use std::rc::Rc;
 
 use corosensei::stack::{DefaultStack, Stack as _};
-use corosensei::{Coroutine, CoroutineResult, Yielder};
+use corosensei::{Coroutine, CoroutineResult};
 use rquickjs::{Context, Ctx, Error, Function, Persistent, Result, Value, qjs};
 
 use super::native::state_of;
+use super::slot::Switch;
 use crate::turn::{End, Got, Want};
 use crate::vu_state::VuState;
-
-type Switch = Yielder<Got, Want>;
 
 /// Kept free at the end of every stack for native code, which the engine does not ask before it calls.
 const NATIVE_RESERVE_BYTES: usize = 96 * 1024;
 
-/// What a virtual user needs to suspend: filled while its fiber lives.
-#[derive(Default)]
-pub(crate) struct Slot {
-    switch: Cell<*const Switch>,
-    stack_end: Cell<usize>,
-    want: RefCell<Option<Want>>,
-    got: RefCell<Option<Got>>,
-    /// The C function inside which the switch happens; see the module's text.
-    nested: RefCell<Option<Persistent<Function<'static>>>>,
-}
-
-impl fmt::Debug for Slot {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Slot").finish_non_exhaustive()
-    }
-}
-
-impl Slot {
-    /// Makes the nested function. Once per context.
-    pub(crate) fn prepare(&self, ctx: &Ctx<'_>) -> Result<()> {
-        let function = c_function(ctx, Some(switch_over))?;
-        *self.nested.borrow_mut() = Some(Persistent::save(ctx, function));
-        Ok(())
-    }
-
-    /// Gives up the nested function; call before the context goes.
-    pub(crate) fn release(&self) {
-        self.nested.borrow_mut().take();
-    }
+/// Makes the function inside which the virtual user switches. Once per virtual user.
+pub(crate) fn prepare(ctx: &Ctx<'_>, vu: &VuState) -> Result<()> {
+    let function = c_function(ctx, Some(switch_over))?;
+    *vu.slot.nested.borrow_mut() = Some(Persistent::save(ctx, function));
+    Ok(())
 }
 
 /// Switches to the caller with `want` and comes back with what it got.
@@ -113,7 +88,7 @@ pub(crate) fn c_function<'js>(ctx: &Ctx<'js>, entry: qjs::JSCFunction) -> Result
 #[derive(Default)]
 pub(crate) struct StackPool {
     free: RefCell<Vec<DefaultStack>>,
-    pub(crate) stack_bytes: usize,
+    stack_bytes: usize,
 }
 
 impl fmt::Debug for StackPool {
@@ -149,16 +124,13 @@ impl fmt::Debug for Fiber {
     }
 }
 
-/// What a fiber runs.
-pub(crate) type Body = fn(&Ctx<'_>, &Rc<VuState>, Got) -> End;
-
 impl Fiber {
     /// The context must outlive the fiber.
     pub(crate) fn new(
         pool: &StackPool,
         context: &Context,
         vu: &Rc<VuState>,
-        body: Body,
+        body: impl FnOnce(&Ctx<'_>, &Rc<VuState>, Got) -> End + 'static,
     ) -> std::io::Result<Self> {
         let stack = pool.take()?;
         let stack_end = stack.limit().get();

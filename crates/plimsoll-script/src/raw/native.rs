@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use rquickjs::{Context, Ctx, Error, Exception, Function, Object, Result, Value, qjs};
 
-use crate::natives::TABLE;
 use crate::vu_state::VuState;
 
 /// A function that scripts can call.
@@ -45,6 +44,12 @@ impl Native {
             is_constructor: false,
         }
     }
+}
+
+/// Groups of functions: a function object of the engine holds a group's number and an index. Whatever lists the
+/// functions is above them all, so it implements this for what calls find.
+pub(crate) trait NativeTable {
+    fn natives() -> &'static [&'static [Native]];
 }
 
 /// One call from a script.
@@ -92,9 +97,9 @@ pub(crate) fn state_of(ctx: &Ctx<'_>) -> Rc<VuState> {
     }
 }
 
-/// The function object of `TABLE[group][index]`.
+/// The function object of that place in the [`NativeTable`].
 pub(crate) fn function<'js>(ctx: &Ctx<'js>, group: usize, index: usize) -> Result<Function<'js>> {
-    let native = &TABLE[group][index];
+    let native = &VuState::natives()[group][index];
     let name = CString::new(native.name)?;
     let magic = i32::from((group as u16) << 8 | index as u16);
     let entry = qjs::JSCFunctionType {
@@ -214,9 +219,9 @@ const ARGS_FEW: usize = 8;
 /// # Safety
 /// `call` belongs to the call that the engine is making.
 unsafe fn finish(call: &Call<'_, '_>, magic: usize) -> qjs::JSValue {
-    let run = TABLE[magic >> 8][magic & 0xff].run;
+    let native = &VuState::natives()[magic >> 8][magic & 0xff];
     // A panic must not unwind through the engine's frames.
-    let result = catch_unwind(AssertUnwindSafe(|| run(call)));
+    let result = catch_unwind(AssertUnwindSafe(|| (native.run)(call)));
     let error = match result {
         Ok(Ok(value)) => {
             // SAFETY: a live value; the engine gets a reference of its own.
@@ -224,9 +229,7 @@ unsafe fn finish(call: &Call<'_, '_>, magic: usize) -> qjs::JSValue {
         }
         Ok(Err(error)) => error,
         Err(_) => {
-            call.vu
-                .worker
-                .note_fault(TABLE[magic >> 8][magic & 0xff].name);
+            call.vu.worker.note_fault(native.name);
             throw_uncatchable(&call.ctx, "internal fault")
         }
     };

@@ -2,7 +2,8 @@
 
 use super::super::Sink;
 use super::super::frame::{self, FrameHead, flag};
-use super::{Exchange, PADDING, Problem};
+use super::super::problem::{PADDING, Problem};
+use super::Exchange;
 use crate::h1::parse_length;
 
 /// A header block in parts may be this long.

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::super::Sink;
 use super::super::frame::{self, FrameHead, flag, kind};
+use super::super::problem::{Problem, word};
 use super::super::request::EncodedRequest;
-use super::super::streams::{Ask, Stream};
-use super::{Exchange, LAST_STREAM, Problem, WINDOW_MAX, word};
+use super::super::streams::{NewStream, Stream};
+use super::{Exchange, LAST_STREAM, WINDOW_MAX};
 
 /// Bytes of bodies that are made ready beyond what was written: a few times what TLS takes at once.
 pub(super) const AHEAD_MAX: usize = 256 << 10;
@@ -16,31 +17,31 @@ impl Exchange {
     pub(in crate::h2) fn start(&mut self, request: &EncodedRequest, owner: u64) -> u32 {
         let block = self.peer.block(&request.block);
         let body = (!request.body.is_empty()).then(|| Arc::clone(&request.body));
-        let ask = Ask {
+        let stream = NewStream {
             body,
             is_head: request.is_head,
             owner,
         };
-        self.open(block, ask)
+        self.open(block, stream)
     }
 }
 
 impl<B: AsRef<[u8]>> Exchange<B> {
     /// Starts a stream with a header block that leaves no trace in the peer's table.
-    pub(in crate::h2) fn start_plain(&mut self, block: &[u8], ask: Ask<B>) -> u32 {
+    pub(in crate::h2) fn start_plain(&mut self, block: &[u8], stream: NewStream<B>) -> u32 {
         match self.peer.unheard_of_table() {
-            Some(word) => self.open(&[&[word], block].concat(), ask),
-            None => self.open(block, ask),
+            Some(word) => self.open(&[&[word], block].concat(), stream),
+            None => self.open(block, stream),
         }
     }
 
     #[inline]
-    fn open(&mut self, block: &[u8], ask: Ask<B>) -> u32 {
+    fn open(&mut self, block: &[u8], stream: NewStream<B>) -> u32 {
         let id = self.streams.next_id();
-        let ends = ask.body.is_none();
+        let ends = stream.body.is_none();
         frame::write_headers(id, block, ends, self.peer.frame_max, &mut self.out);
         let window = i64::from(self.peer.initial_window);
-        self.streams.push(Stream::new(id, ask, window));
+        self.streams.push(Stream::new(id, stream, window));
         if !ends {
             self.send_bodies();
         }

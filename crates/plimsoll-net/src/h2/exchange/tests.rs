@@ -1,7 +1,7 @@
 //! The protocol without a socket: frames in, frames and events out.
 
 mod settings;
-mod told;
+mod violations;
 
 use plimsoll_core::test::Request;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use super::sending::AHEAD_MAX;
 use super::*;
 use crate::h2::hpack::Block;
 use crate::h2::request::EncodedRequest;
-use crate::h2::streams::Ask;
+use crate::h2::streams::NewStream;
 use crate::target::Target;
 
 /// A frame that says nothing any more, but that servers may send.
@@ -47,7 +47,7 @@ impl Side {
     }
 
     /// What was to be written since the last look: heads with their payloads.
-    pub(super) fn said(&mut self) -> Vec<(FrameHead, Vec<u8>)> {
+    pub(super) fn sent(&mut self) -> Vec<(FrameHead, Vec<u8>)> {
         let out = std::mem::take(&mut self.exchange.out);
         let mut input = out.as_slice();
         let mut frames = Vec::new();
@@ -81,8 +81,8 @@ pub(super) fn request(method: &str, body: &[u8]) -> EncodedRequest {
     EncodedRequest::new(&request, &Target::parse(&request.url).unwrap()).unwrap()
 }
 
-pub(super) fn ask(body: Option<Arc<[u8]>>, owner: u64) -> Ask<Arc<[u8]>> {
-    Ask {
+pub(super) fn ask(body: Option<Arc<[u8]>>, owner: u64) -> NewStream<Arc<[u8]>> {
+    NewStream {
         body,
         is_head: false,
         owner,
@@ -131,13 +131,13 @@ fn the_client_greets_first_and_confirms_settings() {
     let mut side = Side::new();
     assert!(side.exchange.out.starts_with(frame::PREFACE));
     side.exchange.out.drain(..frame::PREFACE.len());
-    let kinds: Vec<u8> = side.said().iter().map(|(head, _)| head.kind).collect();
+    let kinds: Vec<u8> = side.sent().iter().map(|(head, _)| head.kind).collect();
     assert_eq!(kinds, [kind::SETTINGS, kind::WINDOW_UPDATE]);
     let mut settings = Vec::new();
     frame::write_settings(&[(setting::MAX_CONCURRENT_STREAMS, 7)], &mut settings);
     assert_eq!(side.hear(&settings).unwrap(), [Event::Connected]);
     assert_eq!(side.exchange.peer.streams_max, 7);
-    let [(ack, payload)] = side.said().try_into().unwrap();
+    let [(ack, payload)] = side.sent().try_into().unwrap();
     assert_eq!(
         (ack.kind, ack.flags, payload.len()),
         (kind::SETTINGS, flag::ACK, 0)
@@ -152,7 +152,7 @@ fn answers_come_in_any_order_to_their_owners() {
         .map(|owner| side.exchange.start(&get, owner))
         .collect();
     assert_eq!(streams, [1, 3, 5]);
-    let frames = side.said();
+    let frames = side.sent();
     assert!(
         frames
             .iter()
@@ -233,12 +233,12 @@ fn the_end_is_the_same_however_the_bytes_are_cut() {
         let get = request("GET", b"");
         side.exchange.start(&get, 1);
         side.exchange.start(&get, 2);
-        side.said();
+        side.sent();
         let mut events = Vec::new();
         for part in bytes.chunks(size) {
             events.extend(side.hear(part).unwrap());
         }
-        let said = side.said();
+        let said = side.sent();
         assert_eq!(said[0].1, b"12345678", "the ping is answered");
         ends.push(events);
     }
@@ -259,7 +259,7 @@ fn a_body_goes_out_as_the_windows_allow() {
     let mut lengths = Vec::new();
     let mut ended = false;
     for turn in 0.. {
-        for (head, payload) in side.said() {
+        for (head, payload) in side.sent() {
             if head.kind == kind::DATA {
                 lengths.push(payload.len());
                 sent.extend(payload);
@@ -286,7 +286,7 @@ const FRAME: usize = 16_000;
 fn what_was_taken_is_given_back_to_the_windows() {
     let mut side = Side::connected(&[]);
     side.exchange.start(&request("GET", b""), 1);
-    side.said();
+    side.sent();
     side.hear(&frame_of(
         kind::HEADERS,
         flag::END_HEADERS,
@@ -298,7 +298,7 @@ fn what_was_taken_is_given_back_to_the_windows() {
     for _ in 0..frames {
         side.hear(&frame_of(kind::DATA, 0, 1, &[0; FRAME])).unwrap();
     }
-    let [(head, payload)] = side.said().try_into().unwrap();
+    let [(head, payload)] = side.sent().try_into().unwrap();
     assert_eq!((head.kind, head.stream), (kind::WINDOW_UPDATE, 1));
     assert_eq!(payload, ((frames * FRAME) as u32).to_be_bytes());
 }
@@ -322,7 +322,7 @@ fn a_server_that_leaves_names_what_it_did_not_look_at() {
     assert!(side.exchange.leaves.is_some());
     let events = side.hear(&leave(3, 0, b"")).unwrap();
     assert!(
-        matches!(&events[..], [Event::Unprocessed { owner: 3, failure }] if failure.said == Some(Said::GoAway(0)))
+        matches!(&events[..], [Event::Unprocessed { owner: 3, failure }] if failure.peer_error == Some(PeerError::GoAway(0)))
     );
     let events = side.hear(&answer(1, "200", b"")).unwrap();
     assert!(matches!(events[..], [Event::Answered { owner: 1, answer }] if !answer.keepalive));
@@ -341,7 +341,7 @@ fn a_reset_or_broken_stream_fails_alone() {
     for owner in 1..=4 {
         side.exchange.start(&get, owner);
     }
-    side.said();
+    side.sent();
     let mut bytes = frame_of(kind::RST_STREAM, 0, 1, &7_u32.to_be_bytes());
     bytes.extend(frame_of(kind::DATA, flag::END_STREAM, 3, b"early"));
     bytes.extend(frame_of(
@@ -381,7 +381,7 @@ fn a_server_with_a_small_header_table_gets_requests_that_need_none() {
     for owner in 0..3 {
         side.exchange.start(&get, owner);
     }
-    let blocks: Vec<Vec<u8>> = side.said().into_iter().map(|(_, block)| block).collect();
+    let blocks: Vec<Vec<u8>> = side.sent().into_iter().map(|(_, block)| block).collect();
     assert_eq!(blocks[0][0], 0x20, "the new size is confirmed");
     assert_eq!(blocks[0][1..], blocks[1]);
     assert_eq!(blocks[1], blocks[2]);
@@ -433,11 +433,11 @@ fn what_breaks_the_protocol_ends_the_connection_in_words() {
     for (bytes, words) in cases {
         let mut side = Side::connected(&[]);
         side.exchange.start(&request("GET", b""), 1);
-        side.said();
+        side.sent();
         match side.hear(&bytes) {
             Err(problem) => {
                 assert!(problem.to_string().contains(words), "{bytes:x?}: {problem}");
-                assert_eq!(side.said().last().unwrap().0.kind, kind::GOAWAY);
+                assert_eq!(side.sent().last().unwrap().0.kind, kind::GOAWAY);
             }
             Ok(events) => panic!("{bytes:x?}: {events:?}"),
         }
@@ -568,7 +568,7 @@ fn a_request_of_its_own_is_readable_whatever_the_server_says_of_its_table() {
     side.exchange
         .start_plain(&block, ask(Some(Arc::clone(&body)), 0));
     side.exchange.start_plain(&block, ask(None, 1));
-    let said = side.said();
+    let said = side.sent();
     let (mut decoder, mut read) = (Decoder::default(), Vec::new());
     let heads = said.iter().filter(|(head, _)| head.kind == kind::HEADERS);
     for (place, (_, payload)) in heads.enumerate() {
@@ -600,13 +600,13 @@ fn a_large_body_is_not_held_twice_however_much_the_server_takes() {
     while side.exchange.has_bodies_held_back() {
         assert!(side.exchange.out.len() < AHEAD_MAX + 20_000);
         let data = side
-            .said()
+            .sent()
             .into_iter()
             .filter(|(head, _)| head.kind == kind::DATA);
         sent += data.map(|(_, payload)| payload.len()).sum::<usize>();
         side.exchange.send_bodies();
     }
-    let last = side.said();
+    let last = side.sent();
     assert!(last.last().unwrap().0.has(flag::END_STREAM));
     let data = last.iter().filter(|(head, _)| head.kind == kind::DATA);
     assert_eq!(

@@ -2,11 +2,10 @@
 
 use std::io::{Read as _, Write as _};
 
-use rquickjs::class::{JsClass, Readable, Trace};
-use rquickjs::function::Constructor;
-use rquickjs::{Class, Coerced, Ctx, JsLifetime, Object, Result, Value};
+use rquickjs::{Class, Coerced, JsLifetime, Result, Value};
 
 use super::params::Coding;
+use crate::http::HttpResult;
 use crate::raw::{Call, bytes_of};
 
 /// Bytes to send, and the content type that they imply.
@@ -16,28 +15,14 @@ pub(crate) struct Encoded {
 }
 
 /// A part of a multipart body (`http.file`).
-#[derive(Trace, JsLifetime)]
+#[derive(JsLifetime)]
 pub(crate) struct FilePart {
-    #[qjs(skip_trace)]
     bytes: Vec<u8>,
-    #[qjs(skip_trace)]
     name: String,
-    #[qjs(skip_trace)]
     content_type: String,
 }
 
-impl<'js> JsClass<'js> for FilePart {
-    const NAME: &'static str = "FileData";
-    type Mutable = Readable;
-
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        Object::new(ctx.clone()).map(Some)
-    }
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
+class!(FilePart, "FileData", |_| Ok(()));
 
 /// `http.file(data, name, contentType)`.
 pub(crate) fn file<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
@@ -214,8 +199,23 @@ pub(crate) fn compress(coding: Coding, bytes: &[u8]) -> std::io::Result<Vec<u8>>
 /// A body may unpack to at most this much: a small answer must not fill the memory.
 const UNPACKED_BYTES_MAX: u64 = 256 << 20;
 
+/// Undoes the content codings of an answer.
+pub(crate) fn decode_body(result: &mut HttpResult) -> std::io::Result<()> {
+    if result.body.is_empty() {
+        return Ok(());
+    }
+    let codings: Vec<Coding> = {
+        let named = result.headers.get("content-encoding").unwrap_or_default();
+        named.split(',').filter_map(Coding::of_name).collect()
+    };
+    for coding in codings.into_iter().rev() {
+        result.body = decompress(coding, &result.body)?;
+    }
+    Ok(())
+}
+
 /// Undoes a content coding.
-pub(crate) fn decompress(coding: Coding, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+fn decompress(coding: Coding, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut unpacked = Vec::new();
     let taken = match coding {
         Coding::Gzip => flate2::read::MultiGzDecoder::new(bytes)

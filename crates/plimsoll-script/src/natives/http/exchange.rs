@@ -5,13 +5,14 @@ use std::rc::Rc;
 use rquickjs::{Exception, Result};
 use url::Url;
 
-use super::cookies::parse_set_cookie;
+use super::body::decode_body;
 use super::digest::{Challenged, answer};
 use super::params::{Auth, GivenCookie, ResponseType};
 use super::prepare::{Prepared, cookies_of, request_tags, wire_call};
-use super::session::AnswerKey;
-use super::url::{Address, address};
 use crate::host::HttpSample;
+use crate::http::address::{Address, address};
+use crate::http::cookies::parse_set_cookie;
+use crate::http::session::AnswerKey;
 use crate::http::{Headers, HttpCall, HttpError, HttpResult};
 use crate::natives::k6::stop_if_asked;
 use crate::raw::{Call, suspend};
@@ -128,7 +129,7 @@ impl Flight {
         };
         self.keep_cookies(call, &address, &result);
         // An answer that cannot be read is none: status 0, as in k6.
-        if let Err(error) = super::response::decode_body(&mut result) {
+        if let Err(error) = decode_body(&mut result) {
             result.status = 0;
             result.error = Some(HttpError {
                 code: 1_701,

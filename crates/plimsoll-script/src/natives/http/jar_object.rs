@@ -3,13 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rquickjs::class::{JsClass, Readable, Trace};
-use rquickjs::function::Constructor;
-use rquickjs::{Class, Coerced, Ctx, Exception, JsLifetime, Object, Result, Value};
+use rquickjs::{Class, Coerced, Exception, JsLifetime, Object, Result, Value};
 use url::Url;
 
-use super::cookies::{Cookie, Jar, parse_date};
-use super::session::SharedJar;
+use crate::http::cookies::{Cookie, Jar, parse_date};
+use crate::http::session::SharedJar;
 use crate::natives::set_functions;
 use crate::raw::{Call, Native};
 
@@ -24,26 +22,14 @@ pub(crate) static METHODS: &[Native] = &[
     Native::new("delete", 2, delete),
 ];
 
-#[derive(Trace, JsLifetime)]
+#[derive(JsLifetime)]
 pub(crate) struct JarObject {
-    #[qjs(skip_trace)]
     pub(crate) jar: SharedJar,
 }
 
-impl<'js> JsClass<'js> for JarObject {
-    const NAME: &'static str = "CookieJar";
-    type Mutable = Readable;
-
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        set_functions(&prototype, METHODS)?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
+class!(JarObject, "CookieJar", |prototype| set_functions(
+    prototype, METHODS
+));
 
 fn object<'js>(call: &Call<'_, 'js>, jar: SharedJar) -> Result<Value<'js>> {
     Ok(Class::instance(call.ctx.clone(), JarObject { jar })?.into_value())

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use plimsoll_core::Nanos;
 use rquickjs::{Class, Coerced, Object, Result, Value};
 
-use super::expected::Expected;
+use super::expected;
 use super::jar_object::JarObject;
-use super::session::SharedJar;
+use crate::http::session::{Expected, SharedJar};
 use crate::raw::Call;
 use crate::tags::TagSetId;
 
@@ -132,7 +132,7 @@ impl Params {
             "auth" => self.auth = auth(call, &text(value)?)?,
             "compression" => self.compression = codings(call, &text(value)?)?,
             "responseType" => self.response_type = response_type(call, &text(value)?)?,
-            "responseCallback" => self.expected = Expected::of_value(call, value)?,
+            "responseCallback" => self.expected = expected::from_value(call, value)?,
             "throw" => self.throw = value.get::<Coerced<bool>>()?.0,
             _ => {}
         }

@@ -6,8 +6,9 @@ use rquickjs::{Class, Coerced, Object, Result, Value};
 
 use super::body::{compress, encode};
 use super::params::{Auth, GivenCookie, Params, ResponseType};
-use super::session::LastTags;
-use super::url::{Address, Refusal, Template};
+use super::template::Template;
+use crate::http::address::{Address, Refusal};
+use crate::http::session::LastTags;
 use crate::http::{BodyUse, Headers, HttpCall};
 use crate::raw::Call;
 use crate::tags::TagSetId;

@@ -1,16 +1,13 @@
 //! Response objects: a native class whose members are made when they are read.
 
-use rquickjs::class::{JsClass, Readable, Trace};
-use rquickjs::function::Constructor;
 use rquickjs::object::Property;
-use rquickjs::{Array, ArrayBuffer, Class, Coerced, Ctx, JsLifetime, Object, Result, Value};
+use rquickjs::{Array, ArrayBuffer, Class, Coerced, JsLifetime, Object, Result, Value};
 
-use super::body::decompress;
-use super::cookies::{Cookie, parse_set_cookie};
 use super::exchange::Finished;
 use super::json_path;
-use super::params::{Coding, ResponseType};
-use crate::http::{Headers, HttpResult, Timings};
+use super::params::ResponseType;
+use crate::http::cookies::{Cookie, parse_set_cookie};
+use crate::http::{Headers, Timings};
 use crate::natives::{set_functions, set_getters};
 use crate::raw::{Call, Native};
 use crate::thrown::describe;
@@ -84,45 +81,18 @@ pub(crate) static METHODS: &[Native] = &[
     }),
 ];
 
-#[derive(Trace, JsLifetime)]
+#[derive(JsLifetime)]
 pub(crate) struct Response {
-    #[qjs(skip_trace)]
     done: Finished,
 }
 
-impl<'js> JsClass<'js> for Response {
-    const NAME: &'static str = "Response";
-    type Mutable = Readable;
-
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        set_getters(&prototype, GETTERS)?;
-        set_functions(&prototype, METHODS)?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
+class!(Response, "Response", |prototype| {
+    set_getters(prototype, GETTERS)?;
+    set_functions(prototype, METHODS)
+});
 
 pub(crate) fn object<'js>(call: &Call<'_, 'js>, done: Finished) -> Result<Value<'js>> {
     Ok(Class::instance(call.ctx.clone(), Response { done })?.into_value())
-}
-
-/// Undoes the content codings of an answer.
-pub(crate) fn decode_body(result: &mut HttpResult) -> std::io::Result<()> {
-    if result.body.is_empty() {
-        return Ok(());
-    }
-    let codings: Vec<Coding> = {
-        let named = result.headers.get("content-encoding").unwrap_or_default();
-        named.split(',').filter_map(Coding::of_name).collect()
-    };
-    for coding in codings.into_iter().rev() {
-        result.body = decompress(coding, &result.body)?;
-    }
-    Ok(())
 }
 
 fn with<T>(call: &Call<'_, '_>, read: impl FnOnce(&Finished) -> T) -> Result<T> {

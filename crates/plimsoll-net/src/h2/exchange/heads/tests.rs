@@ -44,7 +44,7 @@ fn head(fields: &[Field<'_>], ends: bool) -> Vec<u8> {
 fn play(method: &str, frames: &[u8]) -> (End, Vec<u8>, Vec<FrameHead>) {
     let mut side = Side::connected(&[]);
     side.exchange.start(&request(method, b""), 1);
-    side.said();
+    side.sent();
     let mut kept = Kept::default();
     let Side { exchange, reader } = &mut side;
     exchange.read(reader, frames, &mut kept).unwrap();
@@ -57,7 +57,7 @@ fn play(method: &str, frames: &[u8]) -> (End, Vec<u8>, Vec<FrameHead>) {
         other => panic!("{other:?}"),
     };
     assert_eq!(side.exchange.streams.len(), 0);
-    let said = side.said().into_iter().map(|(head, _)| head).collect();
+    let said = side.sent().into_iter().map(|(head, _)| head).collect();
     // The connection goes on.
     side.exchange.start(&request("GET", b""), 2);
     let next = side.hear(&answer(3, "200", b"hello")).unwrap();

@@ -11,7 +11,7 @@ fn settings(all: &[(u16, u32)]) -> Vec<u8> {
 
 /// Bytes of body in what was said, and whether the last of them ended the stream.
 fn body_said(side: &mut Side) -> (usize, bool) {
-    let said = side.said().into_iter();
+    let said = side.sent().into_iter();
     let data: Vec<_> = said.filter(|(head, _)| head.kind == kind::DATA).collect();
     let ends = data
         .last()
@@ -47,7 +47,7 @@ fn a_window_of_nothing_at_first_stops_no_request_without_a_body() {
     let mut side = Side::connected(&[(setting::INITIAL_WINDOW_SIZE, 0)]);
     side.exchange.start(&request("POST", b"hello"), 1);
     side.exchange.start(&request("GET", b""), 2);
-    let said = side.said();
+    let said = side.sent();
     assert_eq!(said.len(), 2, "two heads");
     assert!(!said[0].0.has(flag::END_STREAM) && said[1].0.has(flag::END_STREAM));
     side.hear(&settings(&[(setting::INITIAL_WINDOW_SIZE, 5)]))
@@ -71,7 +71,7 @@ fn windows_beyond_the_limit_are_refused_by_their_name() {
     let mut side = Side::connected(&[]);
     side.exchange
         .start(&request("POST", &vec![b'x'; 70_000]), 1);
-    side.said();
+    side.sent();
     // All of the window was used, and that of the connection too: it stays as large as it is made.
     let update = |more: u32| frame_of(kind::WINDOW_UPDATE, 0, 1, &more.to_be_bytes());
     assert_eq!(side.hear(&update(1)).unwrap(), []);
@@ -87,13 +87,13 @@ fn a_header_table_that_shrinks_later_is_given_up_from_the_next_request_on() {
     let get = request("GET", b"");
     side.exchange.start(&get, 1);
     side.exchange.start(&get, 2);
-    let before = side.said();
+    let before = side.sent();
     side.hear(&settings(&[(setting::HEADER_TABLE_SIZE, 100)]))
         .unwrap();
-    side.said();
+    side.sent();
     side.exchange.start(&get, 3);
     side.exchange.start(&get, 4);
-    let after = side.said();
+    let after = side.sent();
     assert_eq!(after[0].1[0], TABLE_EMPTIED);
     assert_ne!(after[1].1[0], TABLE_EMPTIED, "once is enough");
     let mut decoder = Decoder::default();
@@ -108,9 +108,9 @@ fn a_header_table_that_shrinks_later_is_given_up_from_the_next_request_on() {
     // A table that grows again is not used again.
     side.hear(&settings(&[(setting::HEADER_TABLE_SIZE, 4096)]))
         .unwrap();
-    side.said();
+    side.sent();
     side.exchange.start(&get, 5);
-    assert_eq!(side.said()[0].1, after[1].1);
+    assert_eq!(side.sent()[0].1, after[1].1);
 }
 
 #[test]
@@ -131,16 +131,16 @@ fn larger_frames_are_used_as_soon_as_they_are_allowed() {
     let mut side = Side::connected(&[(setting::INITIAL_WINDOW_SIZE, 60_000)]);
     side.exchange
         .start(&request("POST", &vec![b'x'; 50_000]), 1);
-    let said = side.said();
+    let said = side.sent();
     assert!(said.iter().all(|(head, _)| head.length <= 16_384));
     side.hear(&settings(&[(setting::MAX_FRAME_SIZE, 65_536)]))
         .unwrap();
-    side.said();
+    side.sent();
     let more = frame_of(kind::WINDOW_UPDATE, 0, 0, &100_000_u32.to_be_bytes());
     side.hear(&more).unwrap();
     side.exchange
         .start(&request("POST", &vec![b'x'; 50_000]), 2);
-    let data = side.said().into_iter();
+    let data = side.sent().into_iter();
     let lengths: Vec<usize> = data.map(|(head, _)| head.length).skip(1).collect();
     assert_eq!(lengths, [50_000]);
 }

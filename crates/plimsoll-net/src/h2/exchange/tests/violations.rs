@@ -3,12 +3,12 @@
 use super::*;
 
 /// The code of the `GOAWAY` that answers these bytes.
-fn told(bytes: &[u8]) -> u32 {
+fn goaway_code(bytes: &[u8]) -> u32 {
     let mut side = Side::connected(&[]);
     side.exchange.start(&request("GET", b""), 1);
-    side.said();
+    side.sent();
     side.hear(bytes).unwrap_err();
-    let (head, payload) = side.said().pop().unwrap();
+    let (head, payload) = side.sent().pop().unwrap();
     assert_eq!((head.kind, head.length), (kind::GOAWAY, 8));
     u32::from_be_bytes(payload[4..].try_into().unwrap())
 }
@@ -79,7 +79,7 @@ fn a_server_is_told_by_its_code_what_it_did() {
         ),
     ];
     for (bytes, name) in cases {
-        assert_eq!(code_name(told(&bytes)), name, "{bytes:x?}");
+        assert_eq!(code_name(goaway_code(&bytes)), name, "{bytes:x?}");
     }
 }
 
@@ -118,7 +118,7 @@ fn every_code_of_a_reset_is_handed_on_and_ends_its_stream_alone() {
         else {
             panic!("{events:?}");
         };
-        assert_eq!(failure.said, Some(Said::Reset(code)));
+        assert_eq!(failure.peer_error, Some(PeerError::Reset(code)));
         assert_eq!(failure.outcome, Outcome::Reset);
     }
 }

@@ -3,9 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use super::Proto;
 use super::cookies::Jar;
-use super::expected::Expected;
-use crate::http::Proto;
 use crate::tags::TagSetId;
 
 /// A jar that several objects may share.
@@ -38,6 +37,33 @@ impl HttpSession {
     pub(crate) fn release(&self) {
         if !self.jar.borrow().borrow().is_empty() {
             *self.jar.borrow_mut() = SharedJar::default();
+        }
+    }
+}
+
+/// The rule that `http_req_failed` and the tag `expected_response` follow.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Expected {
+    /// 200 to 399.
+    #[default]
+    Usual,
+    /// Inclusive ranges.
+    Ranges(Rc<[(u16, u16)]>),
+    /// A callback of null: nobody asks.
+    Off,
+}
+
+impl Expected {
+    /// Whether that status was expected; none if nobody asks.
+    pub(crate) fn judge(&self, status: u16) -> Option<bool> {
+        match self {
+            Self::Usual => Some((200..400).contains(&status)),
+            Self::Ranges(ranges) => Some(
+                ranges
+                    .iter()
+                    .any(|(low, high)| (*low..=*high).contains(&status)),
+            ),
+            Self::Off => None,
         }
     }
 }

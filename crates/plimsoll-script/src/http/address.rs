@@ -1,16 +1,12 @@
-//! Addresses of requests: parsed once each, and `http.url` for those that vary.
+//! Addresses of requests, parsed once each.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use rquickjs::class::{JsClass, Readable, Trace};
-use rquickjs::function::Constructor;
-use rquickjs::{Array, Class, Coerced, Ctx, JsLifetime, Object, Result, Value};
 use url::{Host, Url};
 
-use crate::http::RequestUrl;
-use crate::raw::Call;
+use super::RequestUrl;
 
 /// What a URL says besides where to go.
 #[derive(Debug)]
@@ -31,7 +27,7 @@ pub(crate) struct Addresses(RefCell<BTreeMap<Box<str>, Rc<Address>>>);
 const ADDRESSES_MAX: usize = 2_048;
 
 impl Addresses {
-    pub(crate) fn of(&self, text: &str) -> std::result::Result<Rc<Address>, Refusal> {
+    pub(crate) fn of(&self, text: &str) -> Result<Rc<Address>, Refusal> {
         if let Some(known) = self.0.borrow().get(text) {
             return Ok(Rc::clone(known));
         }
@@ -51,7 +47,7 @@ impl Addresses {
     }
 }
 
-pub(crate) fn address(parsed: Url) -> std::result::Result<Address, Refusal> {
+pub(crate) fn address(parsed: Url) -> Result<Address, Refusal> {
     let is_tls = match parsed.scheme() {
         "http" => false,
         "https" => true,
@@ -105,61 +101,4 @@ fn decoded(text: &str) -> String {
     percent_encoding::percent_decode_str(text)
         .decode_utf8_lossy()
         .into_owned()
-}
-
-/// What `http.url` makes: an address with the name under which its requests are counted together.
-#[derive(Trace, JsLifetime)]
-pub(crate) struct Template {
-    #[qjs(skip_trace)]
-    pub(crate) url: String,
-    #[qjs(skip_trace)]
-    pub(crate) name: String,
-}
-
-impl<'js> JsClass<'js> for Template {
-    const NAME: &'static str = "HttpURL";
-    type Mutable = Readable;
-
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        Object::new(ctx.clone()).map(Some)
-    }
-
-    fn constructor(_ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
-
-/// The template tag `http.url`: the name shows `${}` where values stood.
-pub(crate) fn template<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let (mut url, mut name) = (String::new(), String::new());
-    if let Some(parts) = call.arg(0).as_array() {
-        join(call, parts, &mut url, &mut name)?;
-    } else {
-        url = call.arg(0).get::<Coerced<String>>()?.0;
-        name.clone_from(&url);
-    }
-    let object = Class::instance(
-        call.ctx.clone(),
-        Template {
-            url: url.clone(),
-            name: name.clone(),
-        },
-    )?;
-    let object = object.into_inner();
-    object.set("url", url)?;
-    object.set("name", name)?;
-    Ok(object.into_value())
-}
-
-fn join(call: &Call<'_, '_>, parts: &Array<'_>, url: &mut String, name: &mut String) -> Result<()> {
-    for (index, part) in parts.iter::<String>().enumerate() {
-        let part = part?;
-        url.push_str(&part);
-        name.push_str(&part);
-        if let Some(value) = call.args.get(index + 1) {
-            url.push_str(&value.get::<Coerced<String>>()?.0);
-            name.push_str("${}");
-        }
-    }
-    Ok(())
 }

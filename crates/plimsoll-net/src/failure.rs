@@ -1,0 +1,37 @@
+//! Why an attempt failed.
+
+use std::fmt;
+
+use plimsoll_core::Outcome;
+
+use crate::h1::ProtocolError;
+use crate::h2::PeerError;
+
+/// Why an attempt failed on its connection, with words for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub outcome: Outcome,
+    pub reason: String,
+    /// The error that a server of HTTP/2 gave as its reason.
+    pub peer_error: Option<PeerError>,
+}
+
+impl Failure {
+    pub fn new(outcome: Outcome, reason: impl Into<String>) -> Self {
+        Self {
+            outcome,
+            reason: reason.into(),
+            peer_error: None,
+        }
+    }
+
+    pub(crate) fn protocol(error: ProtocolError) -> Self {
+        Self::new(Outcome::Protocol, error.to_string())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
