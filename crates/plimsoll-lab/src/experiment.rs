@@ -2,13 +2,14 @@
 
 mod after;
 mod changes;
+mod check;
 mod choice;
 mod file;
 mod fill;
-pub mod keys;
 mod layers;
 mod place;
 mod resolve;
+mod scale;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -17,12 +18,12 @@ use std::path::{Path, PathBuf};
 use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::test::{Request, SearchSettings};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::LabError;
 pub use after::AfterLoad;
 pub(crate) use after::{collection, gauge};
-pub use changes::Facts;
+pub(crate) use changes::Facts;
 pub use fill::{Filler, Peer};
 pub(crate) use place::Place;
 pub(crate) use resolve::DOCDB;
@@ -63,7 +64,7 @@ pub struct Variant {
     pub test: Test,
     pub objectives: Option<Objectives>,
     /// To see in what it differs from any other.
-    pub facts: Facts,
+    pub(crate) facts: Facts,
 }
 
 /// One tier: a program, started as often as it has instances.
@@ -110,7 +111,7 @@ pub enum Program {
 }
 
 /// The value of a parameter: written out, or `${limits.slots}`, so that a limit is written once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Setting {
     Value(f64),
@@ -190,48 +191,32 @@ pub struct Stage {
 }
 
 impl Experiment {
-    /// Reads and checks `path`, which may also be the folder of an `experiment.toml`. Load and limits are multiplied
-    /// with `scale`.
-    pub fn load(path: &Path, scale: f64) -> Result<Self, LabError> {
-        if path.is_dir() {
-            Self::read(&path.join("experiment.toml"), scale)
+    /// Reads and checks `path`, which may also be the folder of an `experiment.toml`. With `real` it is the `real.toml`
+    /// beside that: the same question put to programs that are no part of this binary.
+    pub fn load(path: &Path, real: bool) -> Result<Self, LabError> {
+        let (folder, file) = if path.is_dir() {
+            (path, path.join("experiment.toml"))
         } else {
-            Self::read(path, scale)
-        }
-    }
-
-    /// Reads and checks the `real.toml` beside `path`, which is an experiment or its folder: the same question put to
-    /// programs that are no part of this binary.
-    pub fn load_real(path: &Path, scale: f64) -> Result<Self, LabError> {
-        let folder = if path.is_dir() {
-            path
-        } else {
-            path.parent().unwrap_or(Path::new(""))
+            (path.parent().unwrap_or(Path::new("")), path.to_owned())
         };
-        let real = folder.join("real.toml");
-        if path.exists() && !real.is_file() {
+        let file = if real { folder.join("real.toml") } else { file };
+        if real && path.exists() && !file.is_file() {
             return Err(LabError::NoReal {
                 folder: folder.to_owned(),
             });
         }
-        Self::read(&real, scale)
-    }
-
-    fn read(path: &Path, scale: f64) -> Result<Self, LabError> {
-        let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let shown = file.display().to_string();
+        let text = std::fs::read_to_string(&file)
             .map_err(LabError::io(format!("read the experiment {shown}")))?;
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
         let folder = std::path::absolute(folder.unwrap_or(Path::new(".")))
             .map_err(LabError::io("find the working folder"))?;
-        Self::parse(&shown, &text, &folder, scale)
+        Self::parse(&shown, &text, &folder)
     }
 
     /// Checks the text of a file that messages call `shown`, and whose paths start from `folder`.
-    pub fn parse(shown: &str, text: &str, folder: &Path, scale: f64) -> Result<Self, LabError> {
-        resolve::resolve(&Place::new(shown, text), folder, scale)
+    pub fn parse(shown: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
+        resolve::resolve(&Place::new(shown, text), folder)
     }
 
     pub fn variant(&self, name: &str) -> Option<&Variant> {

@@ -47,7 +47,8 @@ pub(super) fn read(data: &[u8]) -> Outcome {
     } else {
         1.0
     };
-    let experiment = match Experiment::parse("experiment.toml", &text, Path::new(FOLDER), scale) {
+    let parsed = Experiment::parse("experiment.toml", &text, Path::new(FOLDER));
+    let experiment = match parsed.and_then(|experiment| experiment.scaled(scale)) {
         Ok(experiment) => experiment,
         Err(error) => return refused(&error),
     };

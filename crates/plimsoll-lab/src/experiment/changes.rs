@@ -2,15 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
 use serde_json::Value;
 
+use super::Place;
 use super::fill::tiers_in;
-use super::resolve::Merged;
+use super::layers::{Tables, read};
+use crate::LabError;
+
+/// Keys that describe a tier, or how the end of the load is looked at, and change nothing in what is played.
+const DESCRIBING: [&str; 11] = [
+    "ready",
+    "ready_within",
+    "needs",
+    "watch",
+    "requires",
+    "install",
+    "stub",
+    "stored",
+    "backlog",
+    "taken",
+    "drain_within",
+];
 
 /// Every value of a variant that makes a difference, by its path. A list is one value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
+pub(crate) struct Facts {
     tiers: BTreeMap<String, Leaves>,
     test: Leaves,
 }
@@ -18,14 +34,23 @@ pub struct Facts {
 type Leaves = BTreeMap<String, String>;
 
 impl Facts {
-    pub(super) fn of(variant: &Merged) -> Self {
-        let tiers = variant.tiers.iter();
-        Self {
-            tiers: tiers
-                .map(|(name, tier)| (name.clone(), leaves(&format!("tiers.{name}"), tier)))
-                .collect(),
-            test: leaves("test", &variant.test),
+    pub(super) fn of(tables: &Tables<'_>, place: &Place<'_>) -> Result<Self, LabError> {
+        let leaves = |path: &str, table| -> Result<Leaves, LabError> {
+            let mut values: BTreeMap<String, Value> = read(place, table)?;
+            values.retain(|key, _| !DESCRIBING.contains(&key.as_str()));
+            let mut found = Leaves::new();
+            for (key, value) in &values {
+                collect(&format!("{path}.{key}"), value, &mut found);
+            }
+            Ok(found)
+        };
+        let mut tiers = BTreeMap::new();
+        for (name, tier) in &tables.tiers {
+            let leaves = leaves(&format!("tiers.{name}"), tier.clone())?;
+            tiers.insert(name.clone(), leaves);
         }
+        let test = leaves("test", tables.test.clone())?;
+        Ok(Self { tiers, test })
     }
 
     /// What changed from `base` to this. A tier that is new counts once, also if the load or other tiers are turned to it
@@ -164,19 +189,8 @@ fn changed<'a>(was: &'a Leaves, is: &'a Leaves) -> impl Iterator<Item = Change<'
 }
 
 /// Every value that is set, by its path.
-fn leaves(path: &str, of: &impl Serialize) -> Leaves {
-    let mut found = Leaves::new();
-    collect(
-        path,
-        &serde_json::to_value(of).unwrap_or_default(),
-        &mut found,
-    );
-    found
-}
-
 fn collect(path: &str, value: &Value, found: &mut Leaves) {
     match value {
-        Value::Null => {}
         Value::Object(map) => {
             for (name, value) in map {
                 collect(&format!("{path}.{name}"), value, found);

@@ -1,115 +1,246 @@
-//! Values of an experiment file, read once its tables were laid over each other: every key is optional.
+//! What an experiment file may say: every key once, with its type, an example and its meaning. The reader, the check of
+//! unknown keys and the tables of `docs/lab.md` follow from it.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::Setting;
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct File {
-    pub(super) title: Option<String>,
-    pub(super) objectives: Option<ObjectivesSpec>,
-    pub(super) repeat: RepeatSpec,
-    pub(super) quick: Option<Vec<String>>,
+/// Keys that stand together.
+#[derive(Debug)]
+pub(super) struct Section {
+    /// As the file writes it.
+    pub(super) name: &'static str,
+    pub(super) keys: &'static [Key],
 }
 
-/// Serialised to see in what two variants differ.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
-#[serde(default)]
-pub(super) struct TierSpec {
-    pub(super) command: Option<String>,
-    pub(super) embedded: Option<String>,
-    pub(super) set: BTreeMap<String, Setting>,
-    pub(super) args: Option<Vec<String>>,
-    pub(super) instances: Option<u32>,
-    pub(super) cpu: Option<f64>,
-    pub(super) memory: Option<String>,
-    pub(super) port: Option<u16>,
-    pub(super) env: BTreeMap<String, String>,
-    pub(super) files: BTreeMap<String, String>,
-    pub(super) limits: BTreeMap<String, f64>,
-    // What follows describes the tier and changes nothing in it: no difference between variants.
-    #[serde(skip_serializing)]
-    pub(super) ready: Option<String>,
-    #[serde(skip_serializing)]
-    pub(super) ready_within: Option<String>,
-    #[serde(skip_serializing)]
-    pub(super) needs: Option<Vec<String>>,
-    #[serde(skip_serializing)]
-    pub(super) watch: Option<Vec<String>>,
-    #[serde(skip_serializing)]
-    pub(super) requires: Option<Vec<String>>,
-    #[serde(skip_serializing)]
-    pub(super) install: Option<String>,
-    // Said as a change of its own words, beside the programs.
-    pub(super) kill_at: Option<String>,
-    /// What the tier is when it is `stubbed`; whole once it was read.
-    #[serde(skip_serializing)]
-    pub(super) stub: Option<Box<Self>>,
-    pub(super) stubbed: Option<bool>,
+#[derive(Debug)]
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    #[cfg(test)]
+    pub(super) example: &'static str,
+    #[cfg(test)]
+    pub(super) about: &'static str,
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct VariantSpec {
-    pub(super) base: Option<String>,
-    pub(super) about: String,
-    pub(super) without: Vec<String>,
+impl Section {
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.keys.iter().map(|key| key.name)
+    }
 }
 
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
-#[serde(default)]
-pub(super) struct TestSpec {
-    pub(super) script: Option<String>,
-    pub(super) url: Option<String>,
-    pub(super) method: Option<String>,
-    pub(super) headers: BTreeMap<String, String>,
-    pub(super) body: Option<String>,
-    pub(super) rate: Option<String>,
-    pub(super) ramp: Option<String>,
-    pub(super) connections: Option<u32>,
-    pub(super) find: Option<bool>,
-    pub(super) within: Option<String>,
-    pub(super) stages: Option<Vec<StageSpec>>,
-    pub(super) think: Option<String>,
-    pub(super) duration: Option<String>,
-    pub(super) warm_up: Option<u64>,
-    pub(super) timeout: Option<String>,
-    pub(super) env: BTreeMap<String, String>,
-    pub(super) insecure: Option<bool>,
-    pub(super) h2: Option<bool>,
-    pub(super) streams: Option<u32>,
-    pub(super) cpu: Option<f64>,
-    pub(super) seed: Option<u64>,
-    // How the end is looked at: no difference between variants.
-    #[serde(skip_serializing)]
-    pub(super) stored: Option<Vec<String>>,
-    #[serde(skip_serializing)]
-    pub(super) backlog: Option<Vec<String>>,
-    #[serde(skip_serializing)]
-    pub(super) taken: Option<Vec<String>>,
-    #[serde(skip_serializing)]
-    pub(super) drain_within: Option<String>,
+pub(super) const SECTIONS: [&Section; 7] = [
+    &File::SECTION,
+    &TierSpec::SECTION,
+    &VariantSpec::SECTION,
+    &TestSpec::SECTION,
+    &StageSpec::SECTION,
+    &ObjectivesSpec::SECTION,
+    &RepeatSpec::SECTION,
+];
+
+/// The struct that a section is read into, and its [`Section`]. A key without a type is a table that is laid over others
+/// before it is read.
+macro_rules! section {
+    (
+        $(#[$of_spec:meta])*
+        $spec:ident = $written:literal {
+            $($(#[doc = $about:literal])+ $key:ident $(: $type:ty)? = $example:literal,)+
+        }
+    ) => {
+        #[derive(Debug, Clone, Default, Deserialize)]
+        $(#[$of_spec])*
+        pub(super) struct $spec {
+            $($(pub(super) $key: $type,)?)+
+        }
+
+        impl $spec {
+            pub(super) const SECTION: Section = Section {
+                name: $written,
+                keys: &[$(Key {
+                    name: stringify!($key),
+                    #[cfg(test)]
+                    example: $example,
+                    #[cfg(test)]
+                    about: concat!($($about),+),
+                }),+],
+            };
+        }
+    };
 }
 
-#[derive(Debug, Clone, Deserialize, Serialize)]
-pub(super) struct StageSpec {
-    pub(super) target: u32,
-    pub(super) duration: String,
+section! {
+    #[serde(default)]
+    File = "the top of the file" {
+        /// one line for tables and reports; the folder's name unless given
+        title: Option<String> = "\"Two servers or one\"",
+        /// a tier, in a table of its own
+        tiers = "[tiers.app]",
+        /// what is compared, in the order of the file; without any there is one, `base`
+        variants = "[variants.A]",
+        /// the load, the same for every variant
+        test = "[test]",
+        /// what the service must keep
+        objectives: Option<ObjectivesSpec> = "[objectives]",
+        /// how often each variant is run
+        repeat: RepeatSpec = "[repeat]",
+        /// the variants that `--quick` plays; all unless given
+        quick: Option<Vec<String>> = "[\"A\", \"2A\"]",
+    }
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct ObjectivesSpec {
-    pub(super) slo: String,
+section! {
+    #[serde(default)]
+    TierSpec = "[tiers.NAME]" {
+        /// program to start: on the PATH, or with a `/` a path from the file's folder
+        command: Option<String> = "\"node\"",
+        /// an embedded service instead of a command: a name of `plimsoll serve --list`, or `docdb`
+        embedded: Option<String> = "\"shop-app\"",
+        /// parameters of the embedded service: numbers, or limits of the tier
+        set: BTreeMap<String, Setting> = "{ slots = \"${limits.slots}\" }",
+        /// arguments, with placeholders
+        args: Option<Vec<String>> = "[\"--upstream\", \"${app.address}\"]",
+        /// how many processes of it are started; 1 unless given
+        instances: Option<u32> = "2",
+        /// cores that each instance may use; without it the tier is not confined
+        cpu: Option<f64> = "0.5",
+        /// memory that each instance may use; needs a writable control group
+        memory: Option<String> = "\"256MiB\"",
+        /// a fixed port of the first instance, the next ones follow; a free one unless given
+        port: Option<u16> = "8080",
+        /// `tcp` (a connection is accepted, and an embedded service says that it listens), `http PATH` (an answer of
+        /// 200 to 399) or `line TEXT` (its output has it); `tcp` unless given
+        ready: Option<String> = "\"http /health\"",
+        /// longest wait for that; 30s unless given
+        ready_within: Option<String> = "\"30s\"",
+        /// environment, besides that of plimsoll, with placeholders
+        env: BTreeMap<String, String> = "{ PORT = \"${port}\" }",
+        /// files put into `${dir}` before the start, their placeholders filled
+        files: BTreeMap<String, String> = "{ \"nginx.conf\" = \"real/nginx.conf\" }",
+        /// tiers that must be ready first, besides those in placeholders
+        needs: Option<Vec<String>> = "[\"db\"]",
+        /// what each instance takes at once: slots (per_request of them a request), pool, queue, connections; gate 10
+        /// holds what was in flight against it, and `--confirm` moves those that a placeholder uses
+        limits: BTreeMap<String, f64> = "{ slots = 1024, per_request = 2 }",
+        /// what to sample besides its processes, as after --watch
+        watch: Option<Vec<String>> = "[\"metrics:http://${address}/metrics\"]",
+        /// programs on the PATH, and with a `/` files from the file's folder, without which it cannot start; looked
+        /// for before anything does
+        requires: Option<Vec<String>> = "[\"node\", \"real/node_modules/express\"]",
+        /// the command that installs its `command` and what it `requires`, for the message when one is missing
+        install: Option<String> = "\"npm ci --prefix ${folder}/real\"",
+        /// so long into the load its first instance is killed (SIGKILL) and started again
+        kill_at: Option<String> = "\"40s\"",
+        /// what the tier is when a confirming experiment puts a stub in its place: any of these keys, only what
+        /// differs
+        stub: Option<Box<Self>> = "{ set = { cpu = 0.1 } }",
+        /// play the `stub` instead of the tier
+        stubbed: Option<bool> = "true",
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct RepeatSpec {
-    pub(super) runs: Option<u32>,
-    pub(super) pause: Option<String>,
+section! {
+    #[serde(default)]
+    VariantSpec = "[variants.NAME]" {
+        /// the variant that this one is made from and compared with; the first one unless given
+        base: Option<String> = "\"2A\"",
+        /// what it shows, in a few words
+        about: String = "\"enough slots\"",
+        /// tiers that it does not start
+        without: Vec<String> = "[\"proxy\"]",
+        /// keys of tiers that differ, or tiers of its own
+        tiers = "[variants.2A.tiers.app]",
+        /// keys of the test that differ
+        test = "[variants.2A.test]",
+    }
+}
+
+section! {
+    #[serde(default)]
+    TestSpec = "[test]" {
+        /// a k6 script; or
+        script: Option<String> = "\"test.js\"",
+        /// the one URL that is requested
+        url: Option<String> = "\"http://${proxy.address}/\"",
+        /// method of the request
+        method: Option<String> = "\"GET\"",
+        /// headers of the request
+        headers: BTreeMap<String, String> = "{ accept = \"text/html\" }",
+        /// body of the request
+        body: Option<String> = "\"{}\"",
+        /// arrival rate, independent of the answers
+        rate: Option<String> = "\"200/s\"",
+        /// arrival rate that changes evenly over the duration
+        ramp: Option<String> = "\"100/s..2000/s\"",
+        /// closed load: each connection sends its next request when the last is answered; with `rate`, `ramp` or
+        /// `find` the most that may be open
+        connections: Option<u32> = "64",
+        /// a search for the capacity at the objectives, as `plimsoll find` does, instead of a set load
+        find: Option<bool> = "true",
+        /// with `find`: time for the search, at least 150s; 4m unless given
+        within: Option<String> = "\"150s\"",
+        /// closed load of virtual users, as stages of k6: a script is made of them, which finds its address in
+        /// `__ENV.URL`
+        stages: Option<Vec<StageSpec>> = "[{ target = 100, duration = \"20s\" }]",
+        /// with `stages`: pause of a virtual user after each answer
+        think: Option<String> = "\"10ms\"",
+        /// how long; of a script or stages that is their own affair
+        duration: Option<String> = "\"30s\"",
+        /// requests, or iterations of a script, before what is measured; 0 for none
+        warm_up: Option<u64> = "1000",
+        /// longest wait for a complete answer, from the intended start
+        timeout: Option<String> = "\"10s\"",
+        /// what a script finds in `__ENV`, with placeholders
+        env: BTreeMap<String, String> = "{ BASE = \"http://${proxy.address}\" }",
+        /// do not verify certificates
+        insecure: Option<bool> = "true",
+        /// speak HTTP/2 (over http without asking first); with `stages` or a script: false offers the server HTTP/1.1
+        /// alone, true counts answers over HTTP/1.1 as failed checks of `stages`; unless given a URL is loaded over
+        /// HTTP/1.1, and scripts speak what the server prefers
+        h2: Option<bool> = "true",
+        /// with `h2` and a URL: requests at once on one connection
+        streams: Option<u32> = "16",
+        /// cores kept free for the load generator; 1 unless given
+        cpu: Option<f64> = "0.5",
+        /// seed of all randomness, the same in every run; drawn anew for every repetition unless given
+        seed: Option<u64> = "7",
+        /// collections in which every good or accepted answer leaves one document: counted before and after the load;
+        /// gate 12 holds them against the answers
+        stored: Option<Vec<String>> = "[\"mongodb://${db.address}/shop.orders\"]",
+        /// gauges of what was accepted and is not done; after the load the lab waits until they are 0
+        backlog: Option<Vec<String>> = "[\"http://${list.address}/metrics#list_queue_length\"]",
+        /// counters of what was taken in, also where the answer never arrived: what is lost is counted from them
+        taken: Option<Vec<String>> = "[\"http://${list.address}/metrics#list_pushed_total\"]",
+        /// longest wait for that; 60s unless given
+        drain_within: Option<String> = "\"60s\"",
+    }
+}
+
+section! {
+    StageSpec = "stages of [test]" {
+        /// virtual users at the end of the stage
+        target: u32 = "100",
+        /// length of the stage
+        duration: String = "\"20s\"",
+    }
+}
+
+section! {
+    ObjectivesSpec = "[objectives]" {
+        /// the objectives, as after --slo
+        slo: String = "\"p99<250ms,errors<0.1%\"",
+    }
+}
+
+section! {
+    #[serde(default)]
+    RepeatSpec = "[repeat]" {
+        /// runs of each variant, interleaved; 3 unless given
+        runs: Option<u32> = "6",
+        /// pause between two runs; none unless given
+        pause: Option<String> = "\"1s\"",
+    }
 }
 
 impl TierSpec {

@@ -27,7 +27,7 @@ const STUBBED: &str = "stubbed";
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tables<'i> {
     pub(super) tiers: BTreeMap<String, DeTable<'i>>,
-    test: DeTable<'i>,
+    pub(super) test: DeTable<'i>,
 }
 
 impl<'i> Tables<'i> {
@@ -73,10 +73,12 @@ pub(super) fn read<T: DeserializeOwned>(
     table: DeTable<'_>,
 ) -> Result<T, LabError> {
     let value = Spanned::new(0..0, DeValue::Table(table));
-    T::deserialize(ValueDeserializer::from(value)).map_err(|error| {
-        let offset = error.span().map_or(0, |span| span.start);
-        place.wrong(offset, error.message().trim_end())
-    })
+    T::deserialize(ValueDeserializer::from(value)).map_err(|error| wrong(place, &error))
+}
+
+pub(super) fn wrong(place: &Place<'_>, error: &toml::de::Error) -> LabError {
+    let offset = error.span().map_or(0, |span| span.start);
+    place.wrong(offset, error.message().trim_end())
 }
 
 /// The table of that name, if there is one.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::file::{Key, SECTIONS, Section, TestSpec, TierSpec};
 use super::*;
 
 const FILE: &str = r#"
@@ -43,8 +44,7 @@ runs = 2
 "#;
 
 fn read(text: &str) -> Result<Experiment, String> {
-    Experiment::parse("experiment.toml", text, Path::new("/lab"), 1.0)
-        .map_err(|error| error.to_string())
+    Experiment::parse("experiment.toml", text, Path::new("/lab")).map_err(|error| error.to_string())
 }
 
 fn refused(text: &str) -> String {
@@ -401,6 +401,20 @@ fn mistakes_elsewhere_are_named_with_their_key() {
     ]);
 }
 
+/// The tables of `docs/lab.md`.
+fn markdown() -> String {
+    let row = |key: &Key| {
+        let (example, about) = (key.example.replace('|', "\\|"), key.about.trim());
+        format!("| `{}` | `{example}` | {about} |\n", key.name)
+    };
+    let table = |section: &&Section| {
+        let rows: String = section.keys.iter().map(row).collect();
+        let head = "| key | example | meaning |\n|---|---|---|";
+        format!("\n### {}\n\n{head}\n{rows}", section.name)
+    };
+    SECTIONS.iter().map(table).collect::<String>() + "\n"
+}
+
 /// `UPDATE_DOCS=1 cargo test -p plimsoll-lab` writes the page's tables anew.
 #[test]
 fn the_page_has_every_key_of_the_table() {
@@ -409,7 +423,7 @@ fn the_page_has_every_key_of_the_table() {
     let (begin, end) = ("<!-- keys: begin -->\n", "<!-- keys: end -->");
     let (before, rest) = page.split_once(begin).expect("the page marks its tables");
     let (_, after) = rest.split_once(end).expect("the page marks their end");
-    let made = format!("{before}{begin}{}{end}{after}", keys::markdown());
+    let made = format!("{before}{begin}{}{end}{after}", markdown());
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(path, &made).unwrap();
     }
@@ -420,53 +434,16 @@ fn the_page_has_every_key_of_the_table() {
     );
 }
 
-/// Each key of the table is read, and none is read that the table lacks.
-#[test]
-fn the_table_of_keys_is_what_the_file_is_read_into() {
-    let fields = |of: &str| -> Vec<String> {
-        let source = include_str!("file.rs");
-        let (_, body) = source.split_once(&format!("struct {of} {{")).unwrap();
-        let (body, _) = body.split_once("\n}").unwrap();
-        let names = body.lines().filter_map(|line| {
-            let (name, _) = line.trim().strip_prefix("pub(super) ")?.split_once(':')?;
-            Some(name.to_owned())
-        });
-        let mut names: Vec<String> = names.collect();
-        // Tables that are laid over each other before they are read.
-        let tables: &[&str] = match of {
-            "File" => &["tiers", "variants", "test"],
-            "VariantSpec" => &["tiers", "test"],
-            _ => &[],
-        };
-        names.extend(tables.iter().map(|table| (*table).to_owned()));
-        names.sort();
-        names
-    };
-    for (section, of) in [
-        (keys::Section::Top, "File"),
-        (keys::Section::Tier, "TierSpec"),
-        (keys::Section::Variant, "VariantSpec"),
-        (keys::Section::Test, "TestSpec"),
-        (keys::Section::Stage, "StageSpec"),
-        (keys::Section::Objectives, "ObjectivesSpec"),
-        (keys::Section::Repeat, "RepeatSpec"),
-    ] {
-        let mut names: Vec<String> = keys::names(section).map(str::to_owned).collect();
-        names.sort();
-        assert_eq!(names, fields(of), "{of}");
-    }
-}
-
 /// Whatever key of a tier or a test a variant says, with or without a base that says it too, is what is read of it.
 #[test]
 fn every_key_that_a_variant_says_reaches_the_resolved_variant() {
     use super::layers::Tables;
     let bare = "tiers.app = {}\ntest = {}\n";
     for (section, within, beside) in [
-        (keys::Section::Tier, "tiers.app", "test = {}"),
-        (keys::Section::Test, "test", "tiers.app = {}"),
+        (&TierSpec::SECTION, "tiers.app", "test = {}"),
+        (&TestSpec::SECTION, "test", "tiers.app = {}"),
     ] {
-        for key in keys::KEYS.iter().filter(|key| key.section == section) {
+        for key in section.keys {
             let text = format!("{within}.{} = {}\n{beside}\n", key.name, key.example);
             let place = Place::new("experiment.toml", &text);
             let top = toml::de::DeTable::parse(&text).unwrap();
@@ -591,8 +568,8 @@ fn a_variant_whose_base_is_left_out_is_compared_with_the_next_ancestor() {
 }
 
 fn scaled(text: &str, scale: f64) -> Result<Experiment, String> {
-    let parsed = Experiment::parse("experiment.toml", text, Path::new("/lab"), scale);
-    parsed.map_err(|error| error.to_string())
+    let scaled = read(text)?.scaled(scale);
+    scaled.map_err(|error| error.to_string())
 }
 
 #[test]
@@ -646,8 +623,9 @@ fn a_scale_makes_the_load_and_the_limits_that_are_read_smaller_together() {
     assert!(
         matches!(&experiment.variants[0].test.load, Load::Url { arrivals: Arrivals::Ramp { from: 5.0, to: 40.0 }, connections: Some(count), .. } if count.get() == 15)
     );
-    let script = "[tiers.a]\nembedded = \"echo\"\n[test]\nscript = \"x.js\"\n";
-    let problem = scaled(script, 0.5).unwrap_err();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let script = format!("[tiers.a]\nembedded = \"echo\"\n[test]\nscript = \"{script}\"\n");
+    let problem = scaled(&script, 0.5).unwrap_err();
     assert!(
         problem.contains("test.script: --scale cannot reach into a script"),
         "{problem}"
@@ -677,7 +655,7 @@ fn what_is_not_installed_is_named_with_the_command_that_installs_it() {
             "tiers.app.install: `${prot}` is no placeholder",
         ),
     ]);
-    let nowhere = Experiment::load_real(Path::new(env!("CARGO_MANIFEST_DIR")), 1.0).unwrap_err();
+    let nowhere = Experiment::load(Path::new(env!("CARGO_MANIFEST_DIR")), true).unwrap_err();
     assert!(
         nowhere
             .to_string()

@@ -1,16 +1,16 @@
 //! One tier's keys, understood.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use plimsoll_core::Nanos;
 use plimsoll_core::nearest::hint;
 use plimsoll_core::units::parse_duration;
 
 use super::super::file::TierSpec;
-use super::super::fill::{LIMITS, limits_in};
+use super::super::fill::{LIMITS, limits_in, undeclared};
 use super::super::{Filler, Program, Ready, Setting, Tier};
-use super::Reader;
+use super::within::Within;
 use crate::LabError;
 use crate::serve::catalogue::{self, Values};
 
@@ -21,242 +21,215 @@ const CORES_MAX: f64 = 1_024.0;
 /// The embedded database, which is no service of `plimsoll serve`.
 pub(crate) const DOCDB: &str = "docdb";
 
-impl Reader<'_> {
-    pub(super) fn tier(
-        &self,
-        variant: &str,
-        name: &str,
-        spec: &TierSpec,
-    ) -> Result<Tier, LabError> {
-        let wrong = |key: &str, problem: String| self.in_tier(variant, name, key, problem);
-        let instances = spec.instances.unwrap_or(1);
-        if !(1..=INSTANCES_MAX).contains(&instances) {
-            let problem = format!("{instances} instances are not between 1 and {INSTANCES_MAX}");
-            return Err(wrong("instances", problem));
+pub(super) fn tier(at: &Within<'_>, name: &str, spec: &TierSpec) -> Result<Tier, LabError> {
+    let instances = spec.instances.unwrap_or(1);
+    if !(1..=INSTANCES_MAX).contains(&instances) {
+        let problem = format!("{instances} instances are not between 1 and {INSTANCES_MAX}");
+        return Err(at.wrong("instances", problem));
+    }
+    if let Some(cpu) = spec.cpu
+        && !(0.01..=CORES_MAX).contains(&cpu)
+    {
+        let problem = format!("{cpu} is no number of cores; write 0.5 or 2");
+        return Err(at.wrong("cpu", problem));
+    }
+    required(at, spec)?;
+    let ready_within = spec.ready_within.as_deref();
+    let kill_at = spec.kill_at.as_deref().map(parse_duration).transpose();
+    let memory = spec.memory.as_deref().map(bytes).transpose();
+    let files = spec.files.iter();
+    Ok(Tier {
+        name: name.to_owned(),
+        program: program(at, spec)?,
+        args: spec.args.clone().unwrap_or_default(),
+        instances,
+        cpu: spec.cpu,
+        memory_bytes: memory.map_err(|problem| at.wrong("memory", problem))?,
+        port: spec.port,
+        ready: ready(spec.ready.as_deref()).map_err(|problem| at.wrong("ready", problem))?,
+        ready_within: at.time("ready_within", ready_within, READY_WITHIN)?,
+        env: spec.env.clone(),
+        files: files
+            .map(|(name, pattern)| (name.clone(), at.folder.join(pattern)))
+            .collect(),
+        limits: limits(spec).map_err(|problem| at.wrong("limits", problem))?,
+        limits_used: limits_used(at, spec)?,
+        watch: spec.watch.clone().unwrap_or_default(),
+        kill_at: kill_at.map_err(|error| at.wrong("kill_at", error))?,
+        stub: stub(at, name, spec)?,
+        stubbed: spec.stubbed == Some(true),
+    })
+}
+
+/// Looked at also when it is not played; what is wrong with the tier itself was said before.
+fn stub(at: &Within<'_>, name: &str, spec: &TierSpec) -> Result<Option<Box<Tier>>, LabError> {
+    let nested = |stub: &TierSpec| stub.stub.is_some() || stub.stubbed.is_some();
+    if spec.stub.as_deref().is_some_and(nested) {
+        return Err(at.wrong("stub", "a stub has none of its own"));
+    }
+    let stub = spec.in_stub().map(|stub| tier(at, name, &stub)).transpose();
+    let stub = stub.map_err(|error| match error {
+        LabError::Experiment { problem, .. } => at.wrong("stub", problem),
+        other => other,
+    })?;
+    Ok(stub.map(Box::new))
+}
+
+fn program(at: &Within<'_>, spec: &TierSpec) -> Result<Program, LabError> {
+    let wrong = |key: &str, problem: &str| Err(at.wrong(key, problem));
+    match (&spec.command, &spec.embedded) {
+        (Some(_), Some(_)) => wrong(
+            "embedded",
+            "a tier has a command or an embedded service, not both",
+        ),
+        (None, None) => wrong(
+            "command",
+            "a tier needs a `command`, or an `embedded` service",
+        ),
+        (None, Some(service)) => {
+            parameters(at, service, spec)?;
+            Ok(Program::Embedded {
+                name: service.clone(),
+                set: spec.set.clone(),
+            })
         }
-        if let Some(cpu) = spec.cpu
-            && !(0.01..=CORES_MAX).contains(&cpu)
-        {
-            return Err(wrong(
-                "cpu",
-                format!("{cpu} is no number of cores; write 0.5 or 2"),
-            ));
-        }
-        let ready_within = match &spec.ready_within {
-            None => READY_WITHIN,
-            Some(text) => {
-                parse_duration(text).map_err(|error| wrong("ready_within", error.to_string()))?
+        (Some(_), None) if !spec.set.is_empty() => wrong(
+            "set",
+            "parameters belong to an embedded service; give a command its own in `args` or `env`",
+        ),
+        (Some(command), None) => {
+            if let Some(path) = on_disk(at.folder, command) {
+                return Ok(Program::Command(path));
             }
-        };
-        self.required(variant, name, spec)?;
-        let kill_at = spec.kill_at.as_deref().map(parse_duration).transpose();
-        let memory = spec.memory.as_deref().map(bytes).transpose();
-        Ok(Tier {
-            name: name.to_owned(),
-            program: self.program(variant, name, spec)?,
-            args: spec.args.clone().unwrap_or_default(),
-            instances,
-            cpu: spec.cpu,
-            memory_bytes: memory.map_err(|problem| wrong("memory", problem))?,
-            port: spec.port,
-            ready: ready(spec.ready.as_deref()).map_err(|problem| wrong("ready", problem))?,
-            ready_within,
-            env: spec.env.clone(),
-            files: self.files(spec),
-            limits: limits(spec).map_err(|problem| wrong("limits", problem))?,
-            limits_used: self.limits_used(variant, name, spec)?,
-            watch: spec.watch.clone().unwrap_or_default(),
-            kill_at: kill_at.map_err(|error| wrong("kill_at", error.to_string()))?,
-            stub: self.stub(variant, name, spec)?,
-            stubbed: spec.stubbed == Some(true),
-        })
-    }
-
-    /// Looked at also when it is not played; what is wrong with the tier itself was said before.
-    fn stub(
-        &self,
-        variant: &str,
-        name: &str,
-        spec: &TierSpec,
-    ) -> Result<Option<Box<Tier>>, LabError> {
-        let nested = |stub: &TierSpec| stub.stub.is_some() || stub.stubbed.is_some();
-        if spec.stub.as_deref().is_some_and(nested) {
-            return Err(self.in_tier(variant, name, "stub", "a stub has none of its own"));
-        }
-        let Some(stub) = spec.in_stub() else {
-            return Ok(None);
-        };
-        let tier = self
-            .tier(variant, name, &stub)
-            .map_err(|error| match error {
-                LabError::Experiment { problem, .. } => {
-                    self.in_tier(variant, name, "stub", problem)
-                }
-                other => other,
-            })?;
-        Ok(Some(Box::new(tier)))
-    }
-
-    fn program(&self, variant: &str, name: &str, spec: &TierSpec) -> Result<Program, LabError> {
-        let wrong = |key: &str, problem: String| self.in_tier(variant, name, key, problem);
-        match (&spec.command, &spec.embedded) {
-            (Some(_), Some(_)) => Err(wrong(
-                "embedded",
-                "a tier has a command or an embedded service, not both".to_owned(),
-            )),
-            (None, None) => Err(wrong(
-                "command",
-                "a tier needs a `command`, or an `embedded` service".to_owned(),
-            )),
-            (None, Some(service)) => {
-                if service == DOCDB {
-                    if let Some(parameter) = spec.set.keys().next() {
-                        let problem = format!(
-                            "docdb has no parameter `{parameter}`; give its flags in `args`"
-                        );
-                        return Err(wrong("set", problem));
-                    }
-                } else {
-                    self.parameters(variant, name, service, spec)?;
-                }
-                Ok(Program::Embedded {
-                    name: service.clone(),
-                    set: spec.set.clone(),
-                })
-            }
-            (Some(command), None) => {
-                if !spec.set.is_empty() {
-                    let problem = "parameters belong to an embedded service; give a command its own in `args` or `env`";
-                    return Err(wrong("set", problem.to_owned()));
-                }
-                let found = self.on_disk(command);
-                let Some(path) = found else {
-                    let problem = if command.contains('/') {
-                        format!("`{command}` is no file below {}", self.folder.display())
-                    } else {
-                        format!(
-                            "`{command}` is not on the PATH; install it, or write its path with a `/`"
-                        )
-                    };
-                    return Err(wrong(
-                        "command",
-                        problem + &self.install(variant, name, spec)?,
-                    ));
-                };
-                Ok(Program::Command(path))
-            }
+            let problem = if command.contains('/') {
+                format!("`{command}` is no file below {}", at.folder.display())
+            } else {
+                format!("`{command}` is not on the PATH; install it, or write its path with a `/`")
+            };
+            wrong("command", &(problem + &install(at, spec)?))
         }
     }
+}
 
-    /// The service and its parameters are in the catalogue.
-    fn parameters(
-        &self,
-        variant: &str,
-        name: &str,
-        service: &str,
-        spec: &TierSpec,
-    ) -> Result<(), LabError> {
-        let found = catalogue::service(service)
-            .map_err(|error| self.in_tier(variant, name, "embedded", error))?;
-        let mut values = Values::draw(found, 1, false);
-        for (parameter, setting) in &spec.set {
-            let value = setting
-                .value(&spec.limits)
-                .map_err(|problem| self.in_tier(variant, name, "set", problem))?;
-            values
-                .set(found, parameter, value)
-                .map_err(|error| self.in_tier(variant, name, "set", error))?;
-        }
-        Ok(())
-    }
-
-    /// Whatever the tier needs besides its program is there.
-    fn required(&self, variant: &str, name: &str, spec: &TierSpec) -> Result<(), LabError> {
-        let missing = spec
-            .requires
-            .iter()
-            .flatten()
-            .find(|what| !self.is_there(what));
-        let Some(what) = missing else { return Ok(()) };
-        let problem = if what.contains('/') {
-            format!("`{what}` is not in {}", self.folder.display())
-        } else {
-            format!("`{what}` is not on the PATH")
+/// The service and its parameters are in the catalogue.
+fn parameters(at: &Within<'_>, service: &str, spec: &TierSpec) -> Result<(), LabError> {
+    if service == DOCDB {
+        let Some(parameter) = spec.set.keys().next() else {
+            return Ok(());
         };
-        let install = self.install(variant, name, spec)?;
-        Err(self.in_tier(variant, name, "requires", problem + &install))
+        let problem = format!("docdb has no parameter `{parameter}`; give its flags in `args`");
+        return Err(at.wrong("set", problem));
     }
+    let found = catalogue::service(service).map_err(|error| at.wrong("embedded", error))?;
+    let mut values = Values::draw(found, 1, false);
+    for (parameter, setting) in &spec.set {
+        let value = setting.value(&spec.limits);
+        let value = value.map_err(|problem| at.wrong("set", problem))?;
+        let is_set = values.set(found, parameter, value);
+        is_set.map_err(|error| at.wrong("set", error))?;
+    }
+    Ok(())
+}
 
-    fn is_there(&self, what: &str) -> bool {
+/// Whatever the tier needs besides its program is there.
+fn required(at: &Within<'_>, spec: &TierSpec) -> Result<(), LabError> {
+    let is_missing = |what: &&String| {
         if what.contains('/') {
-            self.folder.join(what).exists()
+            !at.folder.join(what).exists()
         } else {
-            self.on_disk(what).is_some()
+            on_disk(at.folder, what).is_none()
         }
-    }
+    };
+    let Some(what) = spec.requires.iter().flatten().find(is_missing) else {
+        return Ok(());
+    };
+    let problem = if what.contains('/') {
+        format!("`{what}` is not in {}", at.folder.display())
+    } else {
+        format!("`{what}` is not on the PATH")
+    };
+    Err(at.wrong("requires", problem + &install(at, spec)?))
+}
 
-    /// `; it is installed with: make real`, if the tier says how.
-    fn install(&self, variant: &str, name: &str, spec: &TierSpec) -> Result<String, LabError> {
-        let Some(text) = &spec.install else {
-            return Ok(String::new());
-        };
-        let filler = Filler::new(BTreeMap::new(), self.folder.to_owned());
-        let command = filler
-            .fill(text)
-            .map_err(|problem| self.in_tier(variant, name, "install", problem))?;
-        Ok(format!("; it is installed with: {command}"))
-    }
+/// `; it is installed with: make real`, if the tier says how.
+fn install(at: &Within<'_>, spec: &TierSpec) -> Result<String, LabError> {
+    let Some(text) = &spec.install else {
+        return Ok(String::new());
+    };
+    let filler = Filler::new(BTreeMap::new(), at.folder.to_owned());
+    let command = filler.fill(text);
+    let command = command.map_err(|problem| at.wrong("install", problem))?;
+    Ok(format!("; it is installed with: {command}"))
+}
 
-    /// Limits that stand in a placeholder somewhere; that they are right was looked at with the needs.
-    pub(super) fn limits_used(
-        &self,
-        variant: &str,
-        name: &str,
-        spec: &TierSpec,
-    ) -> Result<BTreeSet<String>, LabError> {
-        let mut texts: Vec<String> = spec
-            .args
-            .iter()
-            .flatten()
-            .chain(spec.env.values())
-            .cloned()
-            .collect();
-        texts.extend(spec.set.values().filter_map(|setting| match setting {
-            Setting::Text(text) => Some(text.clone()),
-            Setting::Value(_) => None,
-        }));
-        for pattern in spec.files.values() {
-            texts.push(self.pattern(variant, name, pattern)?);
+/// Every text of the tier whose placeholders are filled: its key, the file that it stands in, and the text.
+fn filled(
+    at: &Within<'_>,
+    spec: &TierSpec,
+) -> Result<Vec<(&'static str, String, String)>, LabError> {
+    let args = spec.args.iter().flatten().map(|text| ("args", text));
+    let env = spec.env.values().map(|text| ("env", text));
+    let set = spec.set.values().filter_map(|setting| match setting {
+        Setting::Text(text) => Some(("set", text)),
+        Setting::Value(_) => None,
+    });
+    let own = args.chain(env).chain(set);
+    let mut texts: Vec<_> = own
+        .map(|(key, text)| (key, String::new(), text.clone()))
+        .collect();
+    for file in spec.files.values() {
+        let text = std::fs::read_to_string(at.folder.join(file))
+            .map_err(|error| at.wrong("files", format!("{file} cannot be read: {error}")))?;
+        let lines = text.lines();
+        texts.extend(lines.map(|line| ("files", format!("{file}: "), line.to_owned())));
+    }
+    Ok(texts)
+}
+
+/// The tiers that one waits for: named, or asked for by a placeholder. The limits in placeholders are looked at, too.
+pub(super) fn needs(at: &Within<'_>, spec: &TierSpec) -> Result<BTreeSet<String>, LabError> {
+    let mut needs = BTreeSet::new();
+    for (key, before, text) in filled(at, spec)? {
+        let wrong = |problem: String| at.wrong(key, format!("{before}{problem}"));
+        let limits = limits_in(&text).map_err(wrong)?;
+        let mut limits = limits.iter();
+        if let Some(limit) = limits.find(|limit| !spec.limits.contains_key(**limit)) {
+            return Err(wrong(undeclared(limit)));
         }
-        let mut used = BTreeSet::new();
-        for text in &texts {
-            let found = limits_in(text)
-                .map_err(|problem| self.in_tier(variant, name, "limits", problem))?;
-            used.extend(found.into_iter().map(str::to_owned));
+        let tiers = at.tiers_in(key, &before, &text)?;
+        needs.extend(tiers.into_iter().map(str::to_owned));
+    }
+    for need in spec.needs.iter().flatten() {
+        if !at.tiers.contains_key(need) {
+            return Err(at.wrong("needs", at.no_tier(need)));
         }
-        Ok(used)
+        needs.insert(need.clone());
     }
+    Ok(needs)
+}
 
-    fn on_disk(&self, command: &str) -> Option<PathBuf> {
-        if command.contains('/') {
-            let path = self.folder.join(command);
-            return path.is_file().then_some(path);
-        }
-        let folders = std::env::var_os("PATH")?;
-        // Servers of the system are often where only root looks.
-        let sbin = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
-        std::env::split_paths(&folders)
-            .chain(sbin)
-            .map(|folder| folder.join(command))
-            .find(|path| path.is_file())
+/// Limits that stand in a placeholder somewhere; that they are right was looked at with the needs.
+fn limits_used(at: &Within<'_>, spec: &TierSpec) -> Result<BTreeSet<String>, LabError> {
+    let mut used = BTreeSet::new();
+    for (key, _, text) in filled(at, spec)? {
+        let limits = limits_in(&text).map_err(|problem| at.wrong(key, problem))?;
+        used.extend(limits.into_iter().map(str::to_owned));
     }
+    Ok(used)
+}
 
-    fn files(&self, spec: &TierSpec) -> BTreeMap<String, PathBuf> {
-        let files = spec.files.iter();
-        files
-            .map(|(name, pattern)| (name.clone(), self.folder.join(pattern)))
-            .collect()
+fn on_disk(folder: &Path, command: &str) -> Option<PathBuf> {
+    if command.contains('/') {
+        let path = folder.join(command);
+        return path.is_file().then_some(path);
     }
+    let folders = std::env::var_os("PATH")?;
+    // Servers of the system are often where only root looks.
+    let sbin = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
+    std::env::split_paths(&folders)
+        .chain(sbin)
+        .map(|folder| folder.join(command))
+        .find(|path| path.is_file())
 }
 
 fn ready(said: Option<&str>) -> Result<Ready, String> {

@@ -7,11 +7,7 @@ use plimsoll_lab::experiment::Experiment;
 use crate::args::LabArgs;
 
 pub(super) fn experiment(args: &LabArgs) -> Result<Experiment> {
-    let mut experiment = if args.real {
-        Experiment::load_real(&args.experiment, args.scale)?
-    } else {
-        Experiment::load(&args.experiment, args.scale)?
-    };
+    let mut experiment = Experiment::load(&args.experiment, args.real)?.scaled(args.scale)?;
     for name in &args.only {
         if experiment.variant(name).is_none() {
             let known: Vec<&str> = experiment

@@ -114,7 +114,7 @@ mod tests {
             env!("CARGO_MANIFEST_DIR"),
             "/../../experiments/server-limits"
         );
-        let experiment = plimsoll_lab::experiment::Experiment::load(path.as_ref(), 1.0).unwrap();
+        let experiment = plimsoll_lab::experiment::Experiment::load(path.as_ref(), false).unwrap();
         let predictable: Vec<&str> = experiment
             .variants
             .iter()
