@@ -29,7 +29,7 @@ pub use fuzz::fuzz_pipeline;
 pub(crate) use stage::STAGES;
 pub(crate) use transform::Transform;
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::query::{Filter, SortOrder};
 use documents::decode;
@@ -44,10 +44,10 @@ pub(crate) trait Foreign {
         collection: &str,
         field: &str,
         values: &[Bson],
-    ) -> Result<Vec<RawDocumentBuf>, CommandError>;
+    ) -> Result<Vec<RawDocumentBuf>>;
 
     /// All documents of `collection`.
-    fn all(&mut self, collection: &str) -> Result<Vec<RawDocumentBuf>, CommandError>;
+    fn all(&mut self, collection: &str) -> Result<Vec<RawDocumentBuf>>;
 }
 
 /// Stages of one pipeline, those of sub-pipelines not counted (MongoDB's limit).
@@ -64,10 +64,7 @@ pub(crate) struct Pipeline {
 
 impl Pipeline {
     /// Reads the stages; `variables` are those of the command's `let`.
-    pub(crate) fn parse(
-        stages: &[&RawDocument],
-        variables: &Variables,
-    ) -> Result<Self, CommandError> {
+    pub(crate) fn parse(stages: &[&RawDocument], variables: &Variables) -> Result<Self> {
         let mut owned = Vec::with_capacity(stages.len());
         for stage in stages {
             owned.push(decode(stage)?);
@@ -80,9 +77,9 @@ impl Pipeline {
         stages: &[Document],
         variables: &Variables,
         depth: usize,
-    ) -> Result<Self, CommandError> {
+    ) -> Result<Self> {
         if stages.len() > STAGES_MAX {
-            return Err(Code::Location7749501.error(format!(
+            return Err(Code::Location(7_749_501).error(format!(
                 "Pipeline length must be no longer than {STAGES_MAX} stages"
             )));
         }

@@ -4,7 +4,7 @@ use bson::raw::cstr;
 use plimsoll_base::Nanos;
 
 use crate::command;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::metrics::Committed;
 use crate::scheduler::{Backend, Context, DatabaseSize, Step};
 use crate::shard::{Flow, Resumable, Shard};
@@ -26,12 +26,7 @@ pub struct Task {
 }
 
 impl Shard {
-    fn step(
-        &mut self,
-        flow: Result<Flow, CommandError>,
-        deadline: Option<Nanos>,
-        is_write: bool,
-    ) -> Step<Task> {
+    fn step(&mut self, flow: Result<Flow>, deadline: Option<Nanos>, is_write: bool) -> Step<Task> {
         match flow {
             Ok(Flow::Done(mut reply)) => {
                 if let Some(label) = self.label.as_ref().filter(|_| is_write) {
@@ -80,7 +75,7 @@ impl Backend for Shard {
         self.step(flow, task.deadline, task.is_write)
     }
 
-    fn commit(&mut self) -> Result<Committed, CommandError> {
+    fn commit(&mut self) -> Result<Committed> {
         self.sizes_changed |= self.catalog.put_counts(&mut self.store);
         match self.store.commit() {
             Ok(commit) => Ok(Committed {
@@ -97,7 +92,7 @@ impl Backend for Shard {
         }
     }
 
-    fn sync(&mut self) -> Result<Committed, CommandError> {
+    fn sync(&mut self) -> Result<Committed> {
         let time = self.store.sync()?;
         Ok(Committed {
             fsync: Some(time),

@@ -13,7 +13,7 @@ use std::ops::Bound;
 pub(crate) use self::namespace::{check_collection, check_database, check_new_collection};
 use crate::collection::row::{self, COLLECTION, put_collection, row_key};
 use crate::collection::{Collection, Index, IndexSpec, Scratch, Selection, Writer};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::store::{Space, Store, StoreError};
 
 const VERSION_KEY: &[u8] = b"v";
@@ -45,7 +45,7 @@ struct Dropped {
 
 impl Catalog {
     /// Reads the catalogue of a store. Index builds that did not end are given up: nobody was told that they succeeded.
-    pub(crate) fn load(store: &mut Store) -> Result<Self, CommandError> {
+    pub(crate) fn load(store: &mut Store) -> Result<Self> {
         let mut catalog = Self {
             next_id: 1,
             ..Self::default()
@@ -148,7 +148,7 @@ impl Catalog {
     }
 
     /// Refuses to go on with a walk whose collection or index was dropped meanwhile.
-    pub(crate) fn check(&self, walk: &Selection) -> Result<(), CommandError> {
+    pub(crate) fn check(&self, walk: &Selection) -> Result<()> {
         walk.check(self.get(walk.plan().collection))
     }
 
@@ -158,7 +158,7 @@ impl Catalog {
         store: &mut Store,
         database: &str,
         name: &str,
-    ) -> Result<u32, CommandError> {
+    ) -> Result<u32> {
         if let Some(collection) = self.find(database, name) {
             return Ok(collection.id);
         }
@@ -166,12 +166,7 @@ impl Catalog {
     }
 
     /// Creates a collection that does not exist.
-    pub(crate) fn create(
-        &mut self,
-        store: &mut Store,
-        database: &str,
-        name: &str,
-    ) -> Result<u32, CommandError> {
+    pub(crate) fn create(&mut self, store: &mut Store, database: &str, name: &str) -> Result<u32> {
         check_new_collection(database, name)?;
         self.check_spelling(database)?;
         let id = self.new_id(store)?;
@@ -184,7 +179,7 @@ impl Catalog {
     }
 
     /// Databases whose names differ in case only are refused, as MongoDB does for the sake of file systems.
-    fn check_spelling(&self, database: &str) -> Result<(), CommandError> {
+    fn check_spelling(&self, database: &str) -> Result<()> {
         if self.names.contains_key(database) {
             return Ok(());
         }
@@ -200,7 +195,7 @@ impl Catalog {
         }
     }
 
-    fn new_id(&mut self, store: &mut Store) -> Result<u32, CommandError> {
+    fn new_id(&mut self, store: &mut Store) -> Result<u32> {
         let id = self.next_id;
         self.next_id = id
             .checked_add(1)
@@ -256,7 +251,7 @@ impl Catalog {
         store: &mut Store,
         collection: u32,
         spec: IndexSpec,
-    ) -> Result<u32, CommandError> {
+    ) -> Result<u32> {
         let id = self.new_id(store)?;
         let Some(collection) = self.collections.get_mut(&collection) else {
             return Err(Code::NamespaceNotFound.error("ns not found"));
@@ -354,7 +349,7 @@ impl Catalog {
     }
 }
 
-fn check_version(store: &mut Store) -> Result<(), CommandError> {
+fn check_version(store: &mut Store) -> Result<()> {
     match store.get(Space::Catalog, VERSION_KEY)? {
         None => {
             store.put(Space::Catalog, VERSION_KEY, &VERSION.to_be_bytes());
@@ -378,7 +373,7 @@ fn dropped_key(dropped: Dropped) -> [u8; 6] {
     [DROPPED, kind, a, b, c, d]
 }
 
-fn read_dropped(key: &[u8]) -> Result<Dropped, CommandError> {
+fn read_dropped(key: &[u8]) -> Result<Dropped> {
     let space = match key.first() {
         Some(b'd') => Space::Documents,
         Some(b'i') => Space::Indexes,

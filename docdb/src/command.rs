@@ -38,20 +38,16 @@ pub(crate) use self::row::Command;
 pub use self::row::Kind;
 pub(crate) use self::row::{find, rows};
 pub(crate) use self::table::TABLE;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
 /// Carries out a command of one database.
-pub(crate) type Run = fn(&mut Shard, &Request, &Context) -> Result<Flow, CommandError>;
+pub(crate) type Run = fn(&mut Shard, &Request, &Context) -> Result<Flow>;
 
 /// Starts a command of the table.
-pub(crate) fn begin(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(crate) fn begin(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     match find(TABLE, request.name()) {
         Some(command) => (command.run)(shard, request, context),
         None => Err(not_found(request.name())),

@@ -12,7 +12,7 @@ use plimsoll_base::random::Rng;
 pub(crate) use self::batch::{Batch, FIRST_BATCH};
 pub(crate) use self::ended::EndedSessions;
 use crate::catalog::Catalog;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::store::Store;
 
 /// Cursors that nobody asked for this long are closed (MongoDB's `cursorTimeoutMillis`, 10 minutes).
@@ -40,12 +40,8 @@ pub(crate) enum Filled {
 
 /// Gives documents, batch by batch.
 pub(crate) trait Producer: Debug + Send {
-    fn fill(
-        &mut self,
-        source: Source<'_>,
-        batch: &mut Batch,
-        budget: &mut usize,
-    ) -> Result<Filled, CommandError>;
+    fn fill(&mut self, source: Source<'_>, batch: &mut Batch, budget: &mut usize)
+    -> Result<Filled>;
 
     /// The client may take its time: let go of what would hold the store's memory.
     fn pause(&mut self);
@@ -95,12 +91,7 @@ impl Cursors {
     }
 
     /// Keeps a cursor under a new id: positive and unguessable enough not to be hit by accident.
-    pub(crate) fn add(
-        &mut self,
-        cursor: Cursor,
-        rng: &mut Rng,
-        now: Nanos,
-    ) -> Result<i64, CommandError> {
+    pub(crate) fn add(&mut self, cursor: Cursor, rng: &mut Rng, now: Nanos) -> Result<i64> {
         if self.open.len() >= MOST {
             return Err(Code::ExceededMemoryLimit.error(format!("{MOST} cursors are open already")));
         }

@@ -7,7 +7,7 @@ use plimsoll_base::Nanos;
 
 use crate::catalog::Catalog;
 use crate::collection::{Index, KeyRange, Next, Selection, plan, stored};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::store::Store;
 use crate::value::key;
 
@@ -32,7 +32,7 @@ impl Expiry {
         catalog: &mut Catalog,
         now: bson::DateTime,
         time: Nanos,
-    ) -> Result<bool, CommandError> {
+    ) -> Result<bool> {
         if self.left.is_empty() {
             if time < self.next {
                 return Ok(false);
@@ -67,7 +67,7 @@ fn expire(
     catalog: &mut Catalog,
     (collection, index): (u32, u32),
     now: bson::DateTime,
-) -> Result<bool, CommandError> {
+) -> Result<bool> {
     let Some(found) = catalog.get(collection) else {
         return Ok(false);
     };

@@ -36,7 +36,7 @@ pub(crate) use reals::random;
 pub(crate) use scope::Variables;
 pub(crate) use scope::footprint;
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use function::Function;
 use parse::Parser;
 use scope::{Scope, Work};
@@ -49,17 +49,14 @@ pub(crate) struct Expression {
 
 impl Expression {
     /// Reads an expression that may also use `variables`, as a command's `let` defines them.
-    pub(crate) fn parse_with(
-        value: RawBsonRef<'_>,
-        variables: &Variables,
-    ) -> Result<Self, CommandError> {
+    pub(crate) fn parse_with(value: RawBsonRef<'_>, variables: &Variables) -> Result<Self> {
         let value =
             Bson::try_from(value).map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
         Self::of_bson(&value, variables)
     }
 
     /// As [`Self::parse_with`], from an owned value.
-    pub(crate) fn of_bson(value: &Bson, variables: &Variables) -> Result<Self, CommandError> {
+    pub(crate) fn of_bson(value: &Bson, variables: &Variables) -> Result<Self> {
         let node = Parser::new(variables).parse(value)?;
         Ok(Self { node })
     }
@@ -72,11 +69,7 @@ impl Expression {
     }
 
     /// The value for the document `root`; `None` if it is missing.
-    pub(crate) fn evaluate(
-        &self,
-        root: &RawDocument,
-        variables: &Variables,
-    ) -> Result<Evaluated, CommandError> {
+    pub(crate) fn evaluate(&self, root: &RawDocument, variables: &Variables) -> Result<Evaluated> {
         if let Node::Field(path) = &self.node {
             return Ok(paths::field(root, path));
         }

@@ -10,7 +10,7 @@ use plimsoll_base::random::Rng;
 
 use crate::catalog::Catalog;
 use crate::cursor::{Cursors, EndedSessions};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::expiry::Expiry;
 use crate::scheduler::DatabaseSize;
 use crate::store::{self, Space, Store, StoreError};
@@ -52,7 +52,7 @@ pub(crate) enum Flow {
 
 /// A command that can go on later.
 pub(crate) trait Resumable: Debug + Send {
-    fn go_on(self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError>;
+    fn go_on(self: Box<Self>, shard: &mut Shard) -> Result<Flow>;
 }
 
 /// The databases of one executor.
@@ -108,7 +108,7 @@ impl Shard {
     }
 
     /// A slice of the shard's own work; true if more is waiting.
-    pub(crate) fn tend_once(&mut self, now: bson::DateTime) -> Result<bool, CommandError> {
+    pub(crate) fn tend_once(&mut self, now: bson::DateTime) -> Result<bool> {
         self.cursors.expire(self.clock.now());
         let ended = self.ended.since(&mut self.heard);
         if !ended.is_empty() {

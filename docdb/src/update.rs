@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 use bson::{Bson, Document};
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::value::display;
 pub use fuzz::fuzz_update;
@@ -64,10 +64,7 @@ struct Operators {
 
 impl Update {
     /// Reads `u` of an update statement: a document of operators, a replacement or a pipeline.
-    pub(crate) fn parse(
-        update: RawBsonRef<'_>,
-        array_filters: &[&RawDocument],
-    ) -> Result<Self, CommandError> {
+    pub(crate) fn parse(update: RawBsonRef<'_>, array_filters: &[&RawDocument]) -> Result<Self> {
         Self::parse_with(update, array_filters, &Variables::default())
     }
 
@@ -76,7 +73,7 @@ impl Update {
         update: RawBsonRef<'_>,
         array_filters: &[&RawDocument],
         variables: &Variables,
-    ) -> Result<Self, CommandError> {
+    ) -> Result<Self> {
         let kind = match update {
             RawBsonRef::Array(stages) => {
                 if !array_filters.is_empty() {
@@ -130,7 +127,7 @@ impl Update {
         positional: Option<usize>,
         is_insert: bool,
         now: bson::DateTime,
-    ) -> Result<Option<RawDocumentBuf>, CommandError> {
+    ) -> Result<Option<RawDocumentBuf>> {
         match &self.kind {
             Kind::Operators(operators) => {
                 if let Some(plan) = &operators.fast {
@@ -154,11 +151,7 @@ impl Update {
     }
 
     /// The document to insert where no document matched `filter`, `_id` first.
-    pub(crate) fn upsert(
-        &self,
-        filter: &Filter,
-        now: bson::DateTime,
-    ) -> Result<RawDocumentBuf, CommandError> {
+    pub(crate) fn upsert(&self, filter: &Filter, now: bson::DateTime) -> Result<RawDocumentBuf> {
         let base = upsert_base(filter)?;
         let document = match &self.kind {
             Kind::Operators(operators) => {
@@ -174,7 +167,7 @@ impl Update {
 }
 
 /// What the filter's equalities make of an empty document.
-fn upsert_base(filter: &Filter) -> Result<Document, CommandError> {
+fn upsert_base(filter: &Filter) -> Result<Document> {
     let mut root = Children::new();
     for (path, value) in filter.equalities() {
         let parts = path::parse(path)?;
@@ -191,7 +184,7 @@ fn upsert_base(filter: &Filter) -> Result<Document, CommandError> {
     Ok(document)
 }
 
-fn finish_upsert(mut document: Document) -> Result<RawDocumentBuf, CommandError> {
+fn finish_upsert(mut document: Document) -> Result<RawDocumentBuf> {
     match document.get("_id") {
         Some(id) => replace::check_id(id)?,
         None => {
@@ -202,7 +195,7 @@ fn finish_upsert(mut document: Document) -> Result<RawDocumentBuf, CommandError>
 }
 
 impl Operators {
-    fn parse(document: Document, array_filters: &[&RawDocument]) -> Result<Self, CommandError> {
+    fn parse(document: Document, array_filters: &[&RawDocument]) -> Result<Self> {
         let unread = Bson::Document(document.clone());
         let mut operators = Self {
             root: Children::new(),
@@ -231,7 +224,7 @@ impl Operators {
         modifier: &str,
         fields: Bson,
         used: &mut BTreeSet<String>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         if !MODIFIERS.contains(&modifier) {
             return Err(Code::FailedToParse.error(format!(
                 "Unknown modifier: {modifier}. Expected a valid update modifier or pipeline-style update specified as an array"
@@ -258,12 +251,7 @@ impl Operators {
         Ok(())
     }
 
-    fn field(
-        &mut self,
-        path: &str,
-        operator: Operator,
-        used: &mut BTreeSet<String>,
-    ) -> Result<(), CommandError> {
+    fn field(&mut self, path: &str, operator: Operator, used: &mut BTreeSet<String>) -> Result<()> {
         let parts = path::parse(path)?;
         for part in &parts {
             match part {
@@ -292,7 +280,7 @@ impl Operators {
         positional: Option<usize>,
         is_insert: bool,
         now: bson::DateTime,
-    ) -> Result<bool, CommandError> {
+    ) -> Result<bool> {
         if self.needs_match && positional.is_none() {
             return Err(Code::BadValue
                 .error("The positional operator did not find the match needed from the query."));
@@ -336,11 +324,11 @@ pub(crate) const MODIFIERS: &[&str] = &[
     "$unset",
 ];
 
-fn decode(document: &RawDocument) -> Result<Document, CommandError> {
+fn decode(document: &RawDocument) -> Result<Document> {
     Document::try_from(document).map_err(|error| Code::InvalidBSON.error(error.to_string()))
 }
 
-fn id_of(document: &RawDocument) -> Result<Option<Bson>, CommandError> {
+fn id_of(document: &RawDocument) -> Result<Option<Bson>> {
     let id = document
         .get("_id")
         .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;

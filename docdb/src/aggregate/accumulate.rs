@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bson::{Bson, Document};
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::footprint;
 use crate::expression::sum::{Extreme, Sum};
 use crate::value::display;
@@ -86,7 +86,7 @@ impl Accumulator {
     }
 
     /// Takes one document's value, `None` if it is missing; says by about how many bytes of memory that grew it.
-    pub(super) fn add(&mut self, value: Option<Bson>) -> Result<isize, CommandError> {
+    pub(super) fn add(&mut self, value: Option<Bson>) -> Result<isize> {
         let Some(value) = value else {
             return Ok(self.add_missing());
         };
@@ -172,12 +172,12 @@ fn bytes(value: &Bson) -> isize {
     isize::try_from(footprint(value)).unwrap_or(isize::MAX / 2)
 }
 
-fn merge(merged: &mut Document, value: Bson) -> Result<isize, CommandError> {
+fn merge(merged: &mut Document, value: Bson) -> Result<isize> {
     let document = match value {
         Bson::Document(document) => document,
         Bson::Null | Bson::Undefined => return Ok(0),
         other => {
-            return Err(Code::Location40400.error(format!(
+            return Err(Code::Location(40400).error(format!(
                 "$mergeObjects requires object inputs, but input {} is of type {}",
                 display::value(&other),
                 display::type_name(&other)

@@ -5,25 +5,27 @@ use std::cmp::Ordering;
 use bson::{Bson, Document, doc};
 
 use super::group::Group;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables};
 use crate::value::compare_owned;
 use crate::value::display;
 
 /// A group whose `_id` is the lower boundary of the value's bucket, or the default.
-pub(super) fn parse(argument: &Bson, variables: &Variables) -> Result<Group, CommandError> {
+pub(super) fn parse(argument: &Bson, variables: &Variables) -> Result<Group> {
     let Bson::Document(options) = argument else {
-        return Err(Code::Location40201.error(format!(
+        return Err(Code::Location(40201).error(format!(
             "Argument to $bucket stage must be an object, but found type: {}.",
             display::type_name(argument)
         )));
     };
     let known = ["groupBy", "boundaries", "default", "output"];
     if let Some(other) = options.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(Code::Location40197.error(format!("Unrecognized option to $bucket: {other}.")));
+        return Err(
+            Code::Location(40197).error(format!("Unrecognized option to $bucket: {other}."))
+        );
     }
     let (Some(by), Some(boundaries)) = (options.get("groupBy"), options.get("boundaries")) else {
-        return Err(Code::Location40198
+        return Err(Code::Location(40198)
             .error("$bucket requires 'groupBy' and 'boundaries' to be specified."));
     };
     let boundaries = boundaries_of(boundaries, variables)?;
@@ -32,7 +34,7 @@ pub(super) fn parse(argument: &Bson, variables: &Variables) -> Result<Group, Com
         None => doc! {"count": {"$sum": 1}},
         Some(Bson::Document(output)) => output.clone(),
         Some(other) => {
-            return Err(Code::Location40196.error(format!(
+            return Err(Code::Location(40196).error(format!(
                 "The $bucket 'output' field must be an object, but found type: {}.",
                 display::type_name(other)
             )));
@@ -41,15 +43,15 @@ pub(super) fn parse(argument: &Bson, variables: &Variables) -> Result<Group, Com
     Group::of(id, &output, variables)
 }
 
-fn boundaries_of(argument: &Bson, variables: &Variables) -> Result<Vec<Bson>, CommandError> {
+fn boundaries_of(argument: &Bson, variables: &Variables) -> Result<Vec<Bson>> {
     let Bson::Array(boundaries) = argument else {
-        return Err(Code::Location40200.error(format!(
+        return Err(Code::Location(40200).error(format!(
             "The $bucket 'boundaries' field must be an array, but found type: {}.",
             display::type_name(argument)
         )));
     };
     if boundaries.len() < 2 {
-        return Err(Code::Location40192.error(format!(
+        return Err(Code::Location(40192).error(format!(
             "The $bucket 'boundaries' field must have at least 2 values, but found {} value(s).",
             boundaries.len()
         )));
@@ -58,7 +60,7 @@ fn boundaries_of(argument: &Bson, variables: &Variables) -> Result<Vec<Bson>, Co
     for boundary in boundaries {
         let expression = Expression::of_bson(boundary, variables)?;
         let Some(Some(value)) = expression.as_constant() else {
-            return Err(Code::Location40191.error(format!(
+            return Err(Code::Location(40191).error(format!(
                 "The $bucket 'boundaries' field must be an array of constant values, but found value: {}.",
                 display::value(boundary)
             )));
@@ -66,7 +68,7 @@ fn boundaries_of(argument: &Bson, variables: &Variables) -> Result<Vec<Bson>, Co
         if let Some(last) = values.last()
             && compare_owned(last, value) != Ordering::Less
         {
-            return Err(Code::Location40194.error(format!(
+            return Err(Code::Location(40194).error(format!(
                 "The 'boundaries' option to $bucket must be sorted, but elements {} and {} are not in ascending order ({} is not less than {}).",
                 values.len() - 1,
                 values.len(),
@@ -85,7 +87,7 @@ fn bucket_of(
     boundaries: &[Bson],
     default: Option<&Bson>,
     variables: &Variables,
-) -> Result<Expression, CommandError> {
+) -> Result<Expression> {
     let literal = |value: &Bson| doc! {"$literal": value.clone()};
     let mut branches = Vec::with_capacity(boundaries.len());
     for pair in boundaries.windows(2) {

@@ -15,7 +15,7 @@ use super::stage::Stage;
 use super::transform::Transform;
 use super::unwind::Unwinding;
 use super::{Foreign, MEMORY_BYTES_MAX, Pipeline};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables, is_true, random};
 use crate::query::Filter;
 
@@ -109,7 +109,7 @@ impl Execution {
     }
 
     /// The next result. It does a bounded piece of work: to the next result, or to the end of what was pushed.
-    pub(crate) fn next(&mut self, foreign: &mut dyn Foreign) -> Result<Progress, CommandError> {
+    pub(crate) fn next(&mut self, foreign: &mut dyn Foreign) -> Result<Progress> {
         // Stages are served from the last to the first: what is nearest to the end leaves first,
         // so no stage gathers more than one document makes.
         let mut place = self.stages.len();
@@ -143,7 +143,7 @@ impl Execution {
     }
 
     /// Hands the next document of the input to the first stage, or tells it that none comes any more.
-    fn take_input(&mut self, foreign: &mut dyn Foreign) -> Result<Option<Progress>, CommandError> {
+    fn take_input(&mut self, foreign: &mut dyn Foreign) -> Result<Option<Progress>> {
         let has_stages = !self.stages.is_empty();
         match self.input.pop_front() {
             Some(document) if has_stages => self.feed(0, document, foreign)?,
@@ -160,7 +160,7 @@ impl Execution {
         place: usize,
         document: RawDocumentBuf,
         foreign: &mut dyn Foreign,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         match self.stages.get_mut(place) {
             Some(stage) => stage.add(document, &self.variables, foreign),
             None => Ok(()),
@@ -168,7 +168,7 @@ impl Execution {
     }
 
     /// Tells the stage at `place` that its input is over.
-    fn end_of(&mut self, place: usize, foreign: &mut dyn Foreign) -> Result<(), CommandError> {
+    fn end_of(&mut self, place: usize, foreign: &mut dyn Foreign) -> Result<()> {
         match self.stages.get_mut(place) {
             Some(stage) if !stage.ended => {
                 stage.ended = true;
@@ -219,7 +219,7 @@ impl Running {
         document: RawDocumentBuf,
         variables: &Variables,
         foreign: &mut dyn Foreign,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         match &mut self.work {
             Work::Match(filter) => {
                 if filter.try_matches(&document)? {
@@ -264,11 +264,7 @@ impl Running {
     }
 
     /// What is left to do once the input is over.
-    fn end(
-        &mut self,
-        variables: &Variables,
-        foreign: &mut dyn Foreign,
-    ) -> Result<(), CommandError> {
+    fn end(&mut self, variables: &Variables, foreign: &mut dyn Foreign) -> Result<()> {
         match &mut self.work {
             Work::Count(field, count) if *count > 0 => {
                 let count = i32::try_from(*count).map_or(
@@ -299,7 +295,7 @@ impl Running {
     }
 
     /// The next result that is there.
-    fn next(&mut self) -> Result<Option<RawDocumentBuf>, CommandError> {
+    fn next(&mut self) -> Result<Option<RawDocumentBuf>> {
         if let Some(document) = self.ready.pop_front() {
             return Ok(Some(document));
         }
@@ -322,7 +318,7 @@ impl Running {
 }
 
 impl Sampling {
-    fn add(&mut self, document: RawDocumentBuf) -> Result<(), CommandError> {
+    fn add(&mut self, document: RawDocumentBuf) -> Result<()> {
         self.arrived += 1;
         let size = document.as_bytes().len();
         if self.documents.len() < self.size {
@@ -339,7 +335,7 @@ impl Sampling {
     }
 }
 
-fn over_limit(bytes: usize, stage: &str) -> Result<(), CommandError> {
+fn over_limit(bytes: usize, stage: &str) -> Result<()> {
     if bytes > MEMORY_BYTES_MAX {
         return Err(
             Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
@@ -361,11 +357,7 @@ impl Facet {
         }
     }
 
-    fn add(
-        &mut self,
-        document: &RawDocumentBuf,
-        foreign: &mut dyn Foreign,
-    ) -> Result<(), CommandError> {
+    fn add(&mut self, document: &RawDocumentBuf, foreign: &mut dyn Foreign) -> Result<()> {
         if self.done {
             return Ok(());
         }
@@ -374,7 +366,7 @@ impl Facet {
     }
 
     /// Takes all results that are there.
-    fn drain(&mut self, foreign: &mut dyn Foreign) -> Result<(), CommandError> {
+    fn drain(&mut self, foreign: &mut dyn Foreign) -> Result<()> {
         loop {
             match self.execution.next(foreign)? {
                 Progress::Document(document) => {
@@ -398,7 +390,7 @@ fn run(
     variables: Variables,
     input: Vec<RawDocumentBuf>,
     foreign: &mut dyn Foreign,
-) -> Result<Vec<RawDocumentBuf>, CommandError> {
+) -> Result<Vec<RawDocumentBuf>> {
     let mut execution = pipeline.clone().execute(variables);
     for document in input {
         execution.push(document);

@@ -4,18 +4,18 @@ use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 use bson::{Bson, DateTime};
 
 use super::{Foreign, Pipeline, Progress};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::expression::Variables;
 
 /// Other collections, which are empty.
 struct Nowhere;
 
 impl Foreign for Nowhere {
-    fn find(&mut self, _: &str, _: &str, _: &[Bson]) -> Result<Vec<RawDocumentBuf>, CommandError> {
+    fn find(&mut self, _: &str, _: &str, _: &[Bson]) -> Result<Vec<RawDocumentBuf>> {
         Ok(Vec::new())
     }
 
-    fn all(&mut self, _: &str) -> Result<Vec<RawDocumentBuf>, CommandError> {
+    fn all(&mut self, _: &str) -> Result<Vec<RawDocumentBuf>> {
         Ok(Vec::new())
     }
 }
@@ -30,14 +30,14 @@ pub fn fuzz_pipeline(input: &[u8]) -> String {
     };
     match run(document) {
         Ok(()) => "runs".to_owned(),
-        Err(error) => error.code.name().to_owned(),
+        Err(error) => error.code.name().into_owned(),
     }
 }
 
 /// Results that are looked at: an `$unwind` of many arrays has more than anyone waits for.
 const RESULTS_MAX: usize = 1000;
 
-fn run(document: &RawDocument) -> Result<(), CommandError> {
+fn run(document: &RawDocument) -> Result<()> {
     let variables = Variables::at(DateTime::from_millis(0));
     let pipeline = Pipeline::parse(&documents(document, "pipeline"), &variables)?;
     let mut execution = pipeline.execute(variables);

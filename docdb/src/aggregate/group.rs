@@ -8,7 +8,7 @@ use bson::{Bson, Document};
 use super::MEMORY_BYTES_MAX;
 use super::accumulate::{Accumulator, Kind};
 use super::documents::encode;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables, footprint};
 use crate::value::display;
 use crate::value::{Number, key};
@@ -28,14 +28,14 @@ struct Field {
 }
 
 impl Group {
-    pub(super) fn parse(argument: &Bson, variables: &Variables) -> Result<Self, CommandError> {
+    pub(super) fn parse(argument: &Bson, variables: &Variables) -> Result<Self> {
         let Bson::Document(document) = argument else {
             return Err(
-                Code::Location15947.error("a group's fields must be specified in an object")
+                Code::Location(15947).error("a group's fields must be specified in an object")
             );
         };
         let Some(id) = document.get("_id") else {
-            return Err(Code::Location15955.error("a group specification must include an _id"));
+            return Err(Code::Location(15955).error("a group specification must include an _id"));
         };
         let id = Expression::of_bson(id, variables)?;
         let accumulated = document.iter().filter(|(name, _)| *name != "_id");
@@ -47,11 +47,7 @@ impl Group {
     }
 
     /// A group by `id` with the accumulators of `output`, as `$bucket` makes one.
-    pub(super) fn of(
-        id: Expression,
-        output: &Document,
-        variables: &Variables,
-    ) -> Result<Self, CommandError> {
+    pub(super) fn of(id: Expression, output: &Document, variables: &Variables) -> Result<Self> {
         let fields = output
             .iter()
             .map(|(name, value)| field(name, value, variables));
@@ -62,26 +58,25 @@ impl Group {
     }
 }
 
-fn field(name: &str, value: &Bson, variables: &Variables) -> Result<Field, CommandError> {
+fn field(name: &str, value: &Bson, variables: &Variables) -> Result<Field> {
     if name.contains('.') {
         return Err(
-            Code::Location40235.error(format!("The field name '{name}' cannot contain '.'"))
+            Code::Location(40235).error(format!("The field name '{name}' cannot contain '.'"))
         );
     }
     if name.starts_with('$') {
-        return Err(Code::Location40236.error(format!(
+        return Err(Code::Location(40236).error(format!(
             "The field name '{name}' cannot be an operator name"
         )));
     }
     let Bson::Document(accumulator) = value else {
-        return Err(
-            Code::Location40234.error(format!("The field '{name}' must be an accumulator object"))
-        );
+        return Err(Code::Location(40234)
+            .error(format!("The field '{name}' must be an accumulator object")));
     };
     let mut parts = accumulator.iter();
     let (Some((operator, argument)), None) = (parts.next(), parts.next()) else {
         return Err(
-            Code::Location40238.error(format!("The field '{name}' must specify one accumulator"))
+            Code::Location(40238).error(format!("The field '{name}' must specify one accumulator"))
         );
     };
     let (kind, argument) = accumulator_of(operator, argument, variables)?;
@@ -96,7 +91,7 @@ fn accumulator_of(
     operator: &str,
     argument: &Bson,
     variables: &Variables,
-) -> Result<(Kind, Expression), CommandError> {
+) -> Result<(Kind, Expression)> {
     let kind = match operator {
         "$sum" => Kind::Sum,
         "$avg" => Kind::Average,
@@ -119,14 +114,14 @@ fn accumulator_of(
             return several(operator, argument, variables);
         }
         other => {
-            return Err(Code::Location15952.error(format!("unknown group operator '{other}'")));
+            return Err(Code::Location(15952).error(format!("unknown group operator '{other}'")));
         }
     };
     if let Bson::Array(array) = argument
         && array.len() != 1
     {
         return Err(
-            Code::Location40237.error(format!("The {operator} accumulator is a unary operator"))
+            Code::Location(40237).error(format!("The {operator} accumulator is a unary operator"))
         );
     }
     let argument = match argument {
@@ -137,13 +132,9 @@ fn accumulator_of(
 }
 
 /// `{n: 3, input: "$x"}`; `n` may not depend on documents.
-fn several(
-    operator: &str,
-    argument: &Bson,
-    variables: &Variables,
-) -> Result<(Kind, Expression), CommandError> {
+fn several(operator: &str, argument: &Bson, variables: &Variables) -> Result<(Kind, Expression)> {
     let Bson::Document(options) = argument else {
-        return Err(Code::Location5787801.error(format!(
+        return Err(Code::Location(5_787_801).error(format!(
             "specification must be an object; found {}",
             display::element(operator, argument)
         )));
@@ -153,15 +144,15 @@ fn several(
         .find(|key| !matches!(key.as_str(), "n" | "input"))
     {
         return Err(
-            Code::Location5787901.error(format!("Unknown argument for 'n' operator: {other}"))
+            Code::Location(5_787_901).error(format!("Unknown argument for 'n' operator: {other}"))
         );
     }
     let n = options
         .get("n")
-        .ok_or_else(|| Code::Location5787906.error("Missing value for 'n'"))?;
+        .ok_or_else(|| Code::Location(5_787_906).error("Missing value for 'n'"))?;
     let input = options
         .get("input")
-        .ok_or_else(|| Code::Location5787907.error("Missing value for 'input'"))?;
+        .ok_or_else(|| Code::Location(5_787_907).error("Missing value for 'input'"))?;
     let nothing = RawDocumentBuf::new();
     let count = Expression::of_bson(n, variables)?
         .evaluate(&nothing, variables)?
@@ -169,7 +160,7 @@ fn several(
         .and_then(Number::of_bson)
         .and_then(Number::to_i64_exact);
     let Some(count) = count else {
-        return Err(Code::Location5787902.error(format!(
+        return Err(Code::Location(5_787_902).error(format!(
             "Value for 'n' must be of integral type, but found {}",
             display::value(n)
         )));
@@ -177,9 +168,8 @@ fn several(
     let n = match usize::try_from(count) {
         Ok(n) if n > 0 => n,
         _ => {
-            return Err(
-                Code::Location5787908.error(format!("'n' must be greater than 0, found {count}"))
-            );
+            return Err(Code::Location(5_787_908)
+                .error(format!("'n' must be greater than 0, found {count}")));
         }
     };
     let kind = match operator {
@@ -208,11 +198,7 @@ impl Grouping {
         }
     }
 
-    pub(super) fn add(
-        &mut self,
-        document: &RawDocument,
-        variables: &Variables,
-    ) -> Result<(), CommandError> {
+    pub(super) fn add(&mut self, document: &RawDocument, variables: &Variables) -> Result<()> {
         let id = self
             .group
             .id
@@ -246,7 +232,7 @@ impl Grouping {
     }
 
     /// The next group; each is given out once.
-    pub(super) fn next(&mut self) -> Result<Option<RawDocumentBuf>, CommandError> {
+    pub(super) fn next(&mut self) -> Result<Option<RawDocumentBuf>> {
         let Some((_, (id, states))) = self.groups.pop_first() else {
             return Ok(None);
         };

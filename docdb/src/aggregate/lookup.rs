@@ -4,7 +4,7 @@ use bson::Bson;
 
 use super::Pipeline;
 use super::options::{Options, documents};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables, field_path};
 use crate::value::display;
 
@@ -19,11 +19,7 @@ pub(super) struct Lookup {
 }
 
 impl Lookup {
-    pub(super) fn parse(
-        argument: &Bson,
-        variables: &Variables,
-        depth: usize,
-    ) -> Result<Self, CommandError> {
+    pub(super) fn parse(argument: &Bson, variables: &Variables, depth: usize) -> Result<Self> {
         let names = [
             "from",
             "as",
@@ -90,10 +86,7 @@ impl Lookup {
     }
 }
 
-fn bindings(
-    argument: Option<&Bson>,
-    variables: &Variables,
-) -> Result<Vec<(String, Expression)>, CommandError> {
+fn bindings(argument: Option<&Bson>, variables: &Variables) -> Result<Vec<(String, Expression)>> {
     let document = match argument {
         None => return Ok(Vec::new()),
         Some(Bson::Document(document)) => document,

@@ -2,7 +2,7 @@
 
 use bson::{Bson, Document};
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::field_path;
 use crate::value::Number;
 use crate::value::display;
@@ -14,11 +14,7 @@ pub(super) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    pub(super) fn of(
-        stage: &'static str,
-        argument: &'a Bson,
-        names: &[&str],
-    ) -> Result<Self, CommandError> {
+    pub(super) fn of(stage: &'static str, argument: &'a Bson, names: &[&str]) -> Result<Self> {
         let Bson::Document(document) = argument else {
             return Err(Code::FailedToParse.error(format!(
                 "the {stage} stage specification must be an object, but found {}",
@@ -37,7 +33,7 @@ impl<'a> Options<'a> {
         self.document.get(name)
     }
 
-    pub(super) fn text(&self, name: &str) -> Result<Option<String>, CommandError> {
+    pub(super) fn text(&self, name: &str) -> Result<Option<String>> {
         match self.document.get(name) {
             None => Ok(None),
             Some(Bson::String(text)) => Ok(Some(text.clone())),
@@ -52,11 +48,7 @@ impl<'a> Options<'a> {
 }
 
 /// A whole number that is not negative.
-pub(super) fn count_argument(
-    stage: &str,
-    argument: &Bson,
-    code: Code,
-) -> Result<u64, CommandError> {
+pub(super) fn count_argument(stage: &str, argument: &Bson, code: Code) -> Result<u64> {
     let refuse = |expected: &str| {
         code.error(format!(
             "invalid argument to {stage} stage: Expected {expected} in: {}",
@@ -69,7 +61,7 @@ pub(super) fn count_argument(
 }
 
 /// The stages of a pipeline within a stage.
-pub(super) fn documents(stages: &[Bson]) -> Result<Vec<Document>, CommandError> {
+pub(super) fn documents(stages: &[Bson]) -> Result<Vec<Document>> {
     stages
         .iter()
         .map(|stage| match stage {
@@ -83,11 +75,7 @@ pub(super) fn documents(stages: &[Bson]) -> Result<Vec<Document>, CommandError> 
 }
 
 /// A path that a stage takes with its `$`, as `$unwind` does; `code` where it has none.
-pub(super) fn dollar_path(
-    text: &str,
-    code: Code,
-    message: String,
-) -> Result<Vec<String>, CommandError> {
+pub(super) fn dollar_path(text: &str, code: Code, message: String) -> Result<Vec<String>> {
     match text.strip_prefix('$') {
         Some(path) => field_path(path),
         None => Err(code.error(message)),

@@ -3,7 +3,7 @@
 use bson::raw::RawDocument;
 use bson::{Bson, Document};
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::expression::{Expression, Variables, field_path};
 use crate::value::Number;
 use crate::value::display;
@@ -33,12 +33,12 @@ enum Rule {
 }
 
 impl Projection {
-    pub(super) fn project(argument: &Bson, variables: &Variables) -> Result<Self, CommandError> {
+    pub(super) fn project(argument: &Bson, variables: &Variables) -> Result<Self> {
         let Bson::Document(document) = argument else {
-            return Err(Code::Location15969.error("$project specification must be an object"));
+            return Err(Code::Location(15969).error("$project specification must be an object"));
         };
         if document.is_empty() {
-            return Err(Code::Location51272
+            return Err(Code::Location(51272)
                 .error("Invalid $project :: caused by :: projection specification must have at least one field"));
         }
         let mut parser = Parser {
@@ -68,13 +68,9 @@ impl Projection {
         Ok(Self { rest, fields })
     }
 
-    pub(super) fn add_fields(
-        stage: &str,
-        argument: &Bson,
-        variables: &Variables,
-    ) -> Result<Self, CommandError> {
+    pub(super) fn add_fields(stage: &str, argument: &Bson, variables: &Variables) -> Result<Self> {
         let Bson::Document(document) = argument else {
-            return Err(Code::Location40272.error(format!(
+            return Err(Code::Location(40272).error(format!(
                 "{stage} specification stage must be an object, got {}",
                 display::type_name(argument)
             )));
@@ -97,25 +93,24 @@ impl Projection {
     }
 
     /// A path or several.
-    pub(super) fn unset(argument: &Bson) -> Result<Self, CommandError> {
+    pub(super) fn unset(argument: &Bson) -> Result<Self> {
         let paths = match argument {
             Bson::String(path) => vec![path.as_str()],
             Bson::Array(paths) if !paths.is_empty() => {
                 let texts: Option<Vec<&str>> = paths.iter().map(Bson::as_str).collect();
                 texts.ok_or_else(|| {
-                    Code::Location31120
+                    Code::Location(31120)
                         .error("$unset specification must be a string or an array containing only string values")
                 })?
             }
             Bson::Array(_) => {
-                return Err(Code::Location31119.error(
+                return Err(Code::Location(31119).error(
                     "$unset specification must be a string or an array with at least one field",
                 ));
             }
             _ => {
-                return Err(
-                    Code::Location31002.error("$unset specification must be a string or an array")
-                );
+                return Err(Code::Location(31002)
+                    .error("$unset specification must be a string or an array"));
             }
         };
         let mut fields = Fields::new();
@@ -133,7 +128,7 @@ impl Projection {
         document: Document,
         root: &RawDocument,
         variables: &Variables,
-    ) -> Result<Document, CommandError> {
+    ) -> Result<Document> {
         let applied = Applied {
             rest: self.rest,
             root,
@@ -158,13 +153,7 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     /// Reads what `value` makes of `path`; `whole` is the path from the top, for messages.
-    fn field(
-        &mut self,
-        whole: &str,
-        path: &str,
-        value: &Bson,
-        fields: &mut Fields,
-    ) -> Result<(), CommandError> {
+    fn field(&mut self, whole: &str, path: &str, value: &Bson, fields: &mut Fields) -> Result<()> {
         let names = field_path(path)?;
         if let Bson::Document(inner) = value
             && inner.keys().next().is_none_or(|key| !key.starts_with('$'))
@@ -186,13 +175,13 @@ impl Parser<'_> {
         names: &[String],
         inner: &Document,
         fields: &mut Fields,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         if inner.is_empty() {
             if self.numbers_compute {
                 let empty = Expression::constant(Bson::Document(Document::new()));
                 return insert(fields, whole, names, Rule::Compute(empty));
             }
-            return Err(Code::Location51270.error(format!(
+            return Err(Code::Location(51270).error(format!(
                 "An empty sub-projection is not a valid value. Found empty object at path {whole}"
             )));
         }
@@ -207,7 +196,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn rule(&mut self, whole: &str, value: &Bson) -> Result<Rule, CommandError> {
+    fn rule(&mut self, whole: &str, value: &Bson) -> Result<Rule> {
         let includes = match value {
             Bson::Boolean(truth) => *truth,
             other => {
@@ -230,12 +219,12 @@ impl Parser<'_> {
         })
     }
 
-    fn decide(&mut self, whole: &str, rest: Rest) -> Result<(), CommandError> {
+    fn decide(&mut self, whole: &str, rest: Rest) -> Result<()> {
         match (self.rest, rest) {
-            (Some(Rest::Kept), Rest::Dropped) => Err(Code::Location31253.error(format!(
+            (Some(Rest::Kept), Rest::Dropped) => Err(Code::Location(31253).error(format!(
                 "Cannot do inclusion on field {whole} in exclusion projection"
             ))),
-            (Some(Rest::Dropped), Rest::Kept) => Err(Code::Location31254.error(format!(
+            (Some(Rest::Dropped), Rest::Kept) => Err(Code::Location(31254).error(format!(
                 "Cannot do exclusion on field {whole} in inclusion projection"
             ))),
             _ => {
@@ -246,19 +235,14 @@ impl Parser<'_> {
     }
 }
 
-fn insert(
-    fields: &mut Fields,
-    whole: &str,
-    names: &[String],
-    rule: Rule,
-) -> Result<(), CommandError> {
+fn insert(fields: &mut Fields, whole: &str, names: &[String], rule: Rule) -> Result<()> {
     let Some((first, rest)) = names.split_first() else {
         return Ok(());
     };
     let place = fields.iter().position(|(name, _)| name == first);
     if rest.is_empty() {
         if place.is_some() {
-            return Err(Code::Location31250.error(format!("Path collision at {whole}")));
+            return Err(Code::Location(31250).error(format!("Path collision at {whole}")));
         }
         fields.push((first.clone(), rule));
         return Ok(());
@@ -269,7 +253,7 @@ fn insert(
     });
     match fields.get_mut(place) {
         Some((_, Rule::Inside(inner))) => insert(inner, whole, rest, rule),
-        _ => Err(Code::Location31249.error(format!(
+        _ => Err(Code::Location(31249).error(format!(
             "Path collision at {whole} remaining portion {}",
             rest.join(".")
         ))),
@@ -284,7 +268,7 @@ struct Applied<'a> {
 }
 
 impl Applied<'_> {
-    fn document(&self, fields: &Fields, document: Document) -> Result<Document, CommandError> {
+    fn document(&self, fields: &Fields, document: Document) -> Result<Document> {
         let mut out = Document::new();
         for (name, value) in document {
             let rule = fields.iter().find(|(field, _)| *field == name);
@@ -308,7 +292,7 @@ impl Applied<'_> {
     }
 
     /// What is computed where nothing was.
-    fn add_missing(&self, fields: &Fields, out: &mut Document) -> Result<(), CommandError> {
+    fn add_missing(&self, fields: &Fields, out: &mut Document) -> Result<()> {
         for (name, rule) in fields {
             if out.contains_key(name) {
                 continue;
@@ -328,7 +312,7 @@ impl Applied<'_> {
     }
 
     /// Goes into documents, and into those of arrays; what else is there stays only if the rest is kept.
-    fn inside(&self, fields: &Fields, value: Bson) -> Result<Option<Bson>, CommandError> {
+    fn inside(&self, fields: &Fields, value: Bson) -> Result<Option<Bson>> {
         match value {
             Bson::Document(document) => Ok(Some(Bson::Document(self.document(fields, document)?))),
             Bson::Array(array) => {

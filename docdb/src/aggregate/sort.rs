@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bson::{Bson, Document, RawDocumentBuf};
 
 use super::MEMORY_BYTES_MAX;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::query::SortOrder;
 
 #[derive(Debug, Clone)]
@@ -16,19 +16,19 @@ pub(super) struct Sort {
 }
 
 impl Sort {
-    pub(super) fn parse(argument: &Bson) -> Result<Self, CommandError> {
+    pub(super) fn parse(argument: &Bson) -> Result<Self> {
         match argument {
             Bson::Document(order) => Self::of(order),
-            _ => Err(Code::Location15973.error("the $sort key specification must be an object")),
+            _ => Err(Code::Location(15973).error("the $sort key specification must be an object")),
         }
     }
 
-    pub(super) fn of(order: &Document) -> Result<Self, CommandError> {
+    pub(super) fn of(order: &Document) -> Result<Self> {
         let raw = RawDocumentBuf::try_from(order)
             .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
         let order = SortOrder::parse(&raw)?;
         if order.is_empty() {
-            return Err(Code::Location15976.error("$sort stage must have at least one sort key"));
+            return Err(Code::Location(15976).error("$sort stage must have at least one sort key"));
         }
         Ok(Self { order, limit: None })
     }
@@ -63,7 +63,7 @@ impl Sorting {
         }
     }
 
-    pub(super) fn add(&mut self, document: RawDocumentBuf) -> Result<(), CommandError> {
+    pub(super) fn add(&mut self, document: RawDocumentBuf) -> Result<()> {
         let key = (self.sort.order.key(&document), self.arrived);
         self.arrived += 1;
         if self.is_full() {

@@ -10,7 +10,7 @@ use super::options::{Options, count_argument, documents};
 use super::sort::Sort;
 use super::transform::Transform;
 use super::unwind::Unwind;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables};
 use crate::query::Filter;
 use crate::value::display;
@@ -69,9 +69,9 @@ impl Stage {
         variables: &Variables,
         depth: usize,
         out: &mut Vec<Self>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         if stage.len() != 1 {
-            return Err(Code::Location40323
+            return Err(Code::Location(40323)
                 .error("A pipeline stage specification object must contain exactly one field."));
         }
         let Some((name, argument)) = stage.iter().next() else {
@@ -101,17 +101,12 @@ impl Stage {
         Ok(())
     }
 
-    fn single(
-        name: &str,
-        argument: &Bson,
-        variables: &Variables,
-        depth: usize,
-    ) -> Result<Self, CommandError> {
+    fn single(name: &str, argument: &Bson, variables: &Variables, depth: usize) -> Result<Self> {
         Ok(match name {
             "$group" => Self::Group(Group::parse(argument, variables)?),
             "$sort" => Self::Sort(Sort::parse(argument)?),
             "$limit" => Self::Limit(limit(argument)?),
-            "$skip" => Self::Skip(count_argument(name, argument, Code::Location5107200)?),
+            "$skip" => Self::Skip(count_argument(name, argument, Code::Location(5_107_200))?),
             "$count" => Self::Count(count_field(argument)?),
             "$unwind" => Self::Unwind(Unwind::parse(argument)?),
             "$lookup" => Self::Lookup(Box::new(Lookup::parse(argument, variables, depth)?)),
@@ -123,7 +118,7 @@ impl Stage {
                     .error(format!("{name} is not supported: pipelines do not write")));
             }
             other => {
-                return Err(Code::Location40324
+                return Err(Code::Location(40324)
                     .error(format!("Unrecognized pipeline stage name: '{other}'")));
             }
         })
@@ -152,14 +147,10 @@ impl Stage {
 }
 
 /// The filter, and its `$expr` as conditions of their own: they may use variables, which a filter cannot.
-fn match_stages(
-    argument: &Bson,
-    variables: &Variables,
-    out: &mut Vec<Stage>,
-) -> Result<(), CommandError> {
+fn match_stages(argument: &Bson, variables: &Variables, out: &mut Vec<Stage>) -> Result<()> {
     let Bson::Document(filter) = argument else {
         return Err(
-            Code::Location15959.error("the match filter must be an expression in an object")
+            Code::Location(15959).error("the match filter must be an expression in an object")
         );
     };
     let mut conditions = Vec::new();
@@ -209,58 +200,62 @@ fn has_condition(clause: &Bson) -> bool {
         .is_some_and(|clause| clause.contains_key("$expr"))
 }
 
-fn limit(argument: &Bson) -> Result<u64, CommandError> {
-    match count_argument("$limit", argument, Code::Location5107201)? {
-        0 => Err(Code::Location15958.error("the limit must be positive")),
+fn limit(argument: &Bson) -> Result<u64> {
+    match count_argument("$limit", argument, Code::Location(5_107_201))? {
+        0 => Err(Code::Location(15958).error("the limit must be positive")),
         limit => Ok(limit),
     }
 }
 
-fn count_field(argument: &Bson) -> Result<String, CommandError> {
+fn count_field(argument: &Bson) -> Result<String> {
     let Bson::String(name) = argument else {
-        return Err(Code::Location40156.error("the count field must be a non-empty string"));
+        return Err(Code::Location(40156).error("the count field must be a non-empty string"));
     };
     let refusal = match name.as_str() {
-        "" => Code::Location40157.error("the count field must be a non-empty string"),
+        "" => Code::Location(40157).error("the count field must be a non-empty string"),
         name if name.starts_with('$') => {
-            Code::Location40158.error("the count field cannot be a $-prefixed path")
+            Code::Location(40158).error("the count field cannot be a $-prefixed path")
         }
         name if name.contains('\0') => {
-            Code::Location40159.error("the count field cannot contain a null byte")
+            Code::Location(40159).error("the count field cannot contain a null byte")
         }
         name if name.contains('.') => {
-            Code::Location40160.error("the count field cannot contain '.'")
+            Code::Location(40160).error("the count field cannot contain '.'")
         }
         name => return Ok(name.to_owned()),
     };
     Err(refusal)
 }
 
-fn sample(argument: &Bson) -> Result<usize, CommandError> {
+fn sample(argument: &Bson) -> Result<usize> {
     let Bson::Document(document) = argument else {
-        return Err(Code::Location28745.error("the $sample stage specification must be an object"));
+        return Err(
+            Code::Location(28745).error("the $sample stage specification must be an object")
+        );
     };
     if let Some(other) = document.keys().find(|key| *key != "size") {
-        return Err(Code::Location28748.error(format!("unrecognized option to $sample: {other}")));
+        return Err(Code::Location(28748).error(format!("unrecognized option to $sample: {other}")));
     }
     let Some(size) = document.get("size") else {
-        return Err(Code::Location28749.error("$sample stage must specify a size"));
+        return Err(Code::Location(28749).error("$sample stage must specify a size"));
     };
     let Some(number) = crate::value::Number::of_bson(size) else {
-        return Err(Code::Location28746.error("size argument to $sample must be a number"));
+        return Err(Code::Location(28746).error("size argument to $sample must be a number"));
     };
     let size = number.to_i64().and_then(|size| usize::try_from(size).ok());
     match size {
         Some(size) if size > 0 => Ok(size),
-        _ => Err(Code::Location28747.error("size argument to $sample must be a positive integer")),
+        _ => {
+            Err(Code::Location(28747).error("size argument to $sample must be a positive integer"))
+        }
     }
 }
 
-fn facet(argument: &Bson, variables: &Variables, depth: usize) -> Result<Stage, CommandError> {
+fn facet(argument: &Bson, variables: &Variables, depth: usize) -> Result<Stage> {
     let facets = match argument {
         Bson::Document(facets) if !facets.is_empty() => facets,
         _ => {
-            return Err(Code::Location40169.error(format!(
+            return Err(Code::Location(40169).error(format!(
                 "the $facet specification must be a non-empty object, but found: {}",
                 display::element("$facet", argument)
             )));
@@ -272,14 +267,14 @@ fn facet(argument: &Bson, variables: &Variables, depth: usize) -> Result<Stage, 
             return Err(Code::FailedToParse.error(format!("invalid $facet field name '{name}'")));
         }
         let Bson::Array(stages) = pipeline else {
-            return Err(Code::Location40170.error(format!(
+            return Err(Code::Location(40170).error(format!(
                 "arguments to $facet must be arrays, {name} is type {}",
                 display::type_name(pipeline)
             )));
         };
         let stages = documents(stages)?;
         if let Some(nested) = stages.iter().find(|stage| stage.contains_key("$facet")) {
-            return Err(Code::Location40600.error(format!(
+            return Err(Code::Location(40600).error(format!(
                 "$facet is not allowed to be used within a $facet stage: {nested}"
             )));
         }
@@ -291,18 +286,18 @@ fn facet(argument: &Bson, variables: &Variables, depth: usize) -> Result<Stage, 
     Ok(Stage::Facet(parsed))
 }
 
-fn sort_by_count(argument: &Bson, variables: &Variables) -> Result<Group, CommandError> {
+fn sort_by_count(argument: &Bson, variables: &Variables) -> Result<Group> {
     let is_expression = match argument {
         Bson::String(text) if text.starts_with('$') => true,
         Bson::String(_) => {
-            return Err(Code::Location40148.error(
+            return Err(Code::Location(40148).error(
                 "the sortByCount field must be defined as a $-prefixed path or an expression inside an object",
             ));
         }
         Bson::Document(document) => {
             let first = document.keys().next();
             if !first.is_some_and(|name| name.starts_with('$')) {
-                return Err(Code::Location40147.error(
+                return Err(Code::Location(40147).error(
                     "the sortByCount field must be defined as a $-prefixed path or an expression inside an object",
                 ));
             }
@@ -311,21 +306,21 @@ fn sort_by_count(argument: &Bson, variables: &Variables) -> Result<Group, Comman
         _ => false,
     };
     if !is_expression {
-        return Err(Code::Location40149
+        return Err(Code::Location(40149)
             .error("the sortByCount field must be specified as a string or as an object"));
     }
     let by_value = doc! {"_id": argument.clone(), "count": {"$sum": 1}};
     Group::parse(&Bson::Document(by_value), variables)
 }
 
-fn union_with(argument: &Bson, variables: &Variables, depth: usize) -> Result<Stage, CommandError> {
+fn union_with(argument: &Bson, variables: &Variables, depth: usize) -> Result<Stage> {
     if let Bson::String(collection) = argument {
         let pipeline = Pipeline { stages: Vec::new() };
         return Ok(Stage::UnionWith(collection.clone(), pipeline));
     }
     let options = Options::of("$unionWith", argument, &["coll", "pipeline"])?;
     let Some(collection) = options.text("coll")? else {
-        return Err(Code::Location40414
+        return Err(Code::Location(40414)
             .error("BSON field '$unionWith.coll' is missing but a required field"));
     };
     let pipeline = match options.get("pipeline") {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use bson::{Bson, DateTime, Document, RawDocumentBuf};
 
 use super::{Foreign, Pipeline, Progress};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::expression::Variables;
 use crate::update::tests::shell;
 
@@ -22,14 +22,14 @@ impl Foreign for Collections {
         collection: &str,
         field: &str,
         values: &[Bson],
-    ) -> Result<Vec<RawDocumentBuf>, CommandError> {
+    ) -> Result<Vec<RawDocumentBuf>> {
         let filter = raw(&bson::doc! {field: {"$in": values}});
         let filter = crate::query::Filter::parse(&filter)?;
         let all = self.all(collection)?;
         Ok(all.into_iter().filter(|one| filter.matches(one)).collect())
     }
 
-    fn all(&mut self, collection: &str) -> Result<Vec<RawDocumentBuf>, CommandError> {
+    fn all(&mut self, collection: &str) -> Result<Vec<RawDocumentBuf>> {
         let documents = self
             .0
             .get(collection)
@@ -53,7 +53,7 @@ pub(super) fn documents(text: &str) -> Vec<Document> {
     }
 }
 
-pub(super) fn parse(stages: &[Document]) -> Result<Pipeline, CommandError> {
+pub(super) fn parse(stages: &[Document]) -> Result<Pipeline> {
     let raws: Vec<RawDocumentBuf> = stages.iter().map(raw).collect();
     let stages: Vec<_> = raws.iter().map(AsRef::as_ref).collect();
     Pipeline::parse(&stages, &variables())
@@ -69,7 +69,7 @@ pub(super) fn run(
     input: &[Document],
     slice: usize,
     foreign: &mut Collections,
-) -> Result<Vec<Document>, CommandError> {
+) -> Result<Vec<Document>> {
     let mut execution = parse(stages)?.execute(variables());
     let mut results = Vec::new();
     let mut portions = input.chunks(slice.max(1));

@@ -5,7 +5,7 @@ use bson::{Bson, Document};
 
 use super::documents::{decode, encode};
 use super::projection::Projection;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables};
 use crate::value::display;
 
@@ -22,7 +22,7 @@ impl Transform {
         name: &str,
         argument: &Bson,
         variables: &Variables,
-    ) -> Result<Option<Self>, CommandError> {
+    ) -> Result<Option<Self>> {
         Ok(Some(match name {
             "$project" => Self::Project(Projection::project(argument, variables)?),
             "$addFields" | "$set" => {
@@ -39,7 +39,7 @@ impl Transform {
         &self,
         document: &RawDocument,
         variables: &Variables,
-    ) -> Result<RawDocumentBuf, CommandError> {
+    ) -> Result<RawDocumentBuf> {
         match self {
             Self::Project(projection) => {
                 let owned = decode(document)?;
@@ -53,32 +53,32 @@ impl Transform {
     }
 }
 
-fn new_root(argument: &Bson, variables: &Variables) -> Result<Expression, CommandError> {
+fn new_root(argument: &Bson, variables: &Variables) -> Result<Expression> {
     let Bson::Document(options) = argument else {
-        return Err(Code::Location40229.error(format!(
+        return Err(Code::Location(40229).error(format!(
             "expected an object as specification for $replaceRoot stage, got {}",
             display::type_name(argument)
         )));
     };
     if let Some(other) = options.keys().find(|key| *key != "newRoot") {
-        return Err(Code::Location40415.error(format!(
+        return Err(Code::Location(40415).error(format!(
             "BSON field '$replaceRoot.{other}' is an unknown field."
         )));
     }
     match options.get("newRoot") {
         Some(root) => Expression::of_bson(root, variables),
-        None => Err(Code::Location40414
+        None => Err(Code::Location(40414)
             .error("BSON field '$replaceRoot.newRoot' is missing but a required field")),
     }
 }
 
-fn replaced(value: Option<Bson>, document: &RawDocument) -> Result<Document, CommandError> {
+fn replaced(value: Option<Bson>, document: &RawDocument) -> Result<Document> {
     match value {
         Some(Bson::Document(root)) => Ok(root),
         other => {
             let kind = other.as_ref().map_or("missing", display::type_name);
             let text = other.as_ref().map_or("MISSING".to_owned(), display::value);
-            Err(Code::Location40228.error(format!(
+            Err(Code::Location(40228).error(format!(
                 "'newRoot' expression must evaluate to an object, but resulting value was: {text}. Type of resulting value: '{kind}'. Input document: {}",
                 display::value(&Bson::Document(decode(document)?))
             )))

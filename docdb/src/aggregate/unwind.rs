@@ -4,7 +4,7 @@ use bson::{Bson, Document, RawDocumentBuf};
 
 use super::documents::{decode, encode, set};
 use super::options::dollar_path;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::value::display;
 
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub(super) struct Unwind {
 }
 
 impl Unwind {
-    pub(super) fn parse(argument: &Bson) -> Result<Self, CommandError> {
+    pub(super) fn parse(argument: &Bson) -> Result<Self> {
         let mut unwind = Self {
             path: Vec::new(),
             index: None,
@@ -29,48 +29,48 @@ impl Unwind {
                 }
             }
             other => {
-                return Err(Code::Location15981.error(format!(
+                return Err(Code::Location(15981).error(format!(
                     "expected either a string or an object as specification for $unwind stage, got {}",
                     display::type_name(other)
                 )));
             }
         }
         if unwind.path.is_empty() {
-            return Err(Code::Location28812.error("no path specified to $unwind stage"));
+            return Err(Code::Location(28812).error("no path specified to $unwind stage"));
         }
         Ok(unwind)
     }
 
-    fn option(&mut self, name: &str, value: &Bson) -> Result<(), CommandError> {
+    fn option(&mut self, name: &str, value: &Bson) -> Result<()> {
         let kind = display::type_name(value);
         match (name, value) {
             ("path", Bson::String(path)) => self.path = path_of(path)?,
             ("path", _) => {
-                return Err(Code::Location28808.error(format!(
+                return Err(Code::Location(28808).error(format!(
                     "expected a string as the path for $unwind stage, got {kind}"
                 )));
             }
             ("preserveNullAndEmptyArrays", Bson::Boolean(preserve)) => self.preserve = *preserve,
             ("preserveNullAndEmptyArrays", _) => {
-                return Err(Code::Location28809.error(format!(
+                return Err(Code::Location(28809).error(format!(
                     "expected a boolean for the preserveNullAndEmptyArrays option to $unwind stage, got {kind}"
                 )));
             }
             ("includeArrayIndex", Bson::String(index)) if !index.is_empty() => {
                 if index.starts_with('$') {
-                    return Err(Code::Location28822.error(format!(
+                    return Err(Code::Location(28822).error(format!(
                         "includeArrayIndex option to $unwind stage should not be prefixed with a '$': {index}"
                     )));
                 }
                 self.index = Some(crate::expression::field_path(index)?);
             }
             ("includeArrayIndex", _) => {
-                return Err(Code::Location28810.error(format!(
+                return Err(Code::Location(28810).error(format!(
                     "expected a non-empty string for the includeArrayIndex  option to $unwind stage, got {kind}"
                 )));
             }
             (other, _) => {
-                return Err(Code::Location28811
+                return Err(Code::Location(28811)
                     .error(format!("unrecognized option to $unwind stage: {other}")));
             }
         }
@@ -78,9 +78,9 @@ impl Unwind {
     }
 }
 
-fn path_of(path: &str) -> Result<Vec<String>, CommandError> {
+fn path_of(path: &str) -> Result<Vec<String>> {
     let message = format!("path option to $unwind stage should be prefixed with a '$': {path}");
-    dollar_path(path, Code::Location28818, message)
+    dollar_path(path, Code::Location(28818), message)
 }
 
 /// The document that is being taken apart, and its elements still to come.
@@ -107,7 +107,7 @@ impl Unwinding {
         }
     }
 
-    pub(super) fn add(&mut self, document: &RawDocumentBuf) -> Result<(), CommandError> {
+    pub(super) fn add(&mut self, document: &RawDocumentBuf) -> Result<()> {
         self.document = decode(document)?;
         self.place = 0;
         match find(&mut self.document, &self.unwind.path) {
@@ -132,7 +132,7 @@ impl Unwinding {
         Ok(())
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<RawDocumentBuf>, CommandError> {
+    pub(super) fn next(&mut self) -> Result<Option<RawDocumentBuf>> {
         if let Some(mut document) = self.whole.take() {
             if let Some(index) = &self.unwind.index {
                 set(&mut document, index, Bson::Null);

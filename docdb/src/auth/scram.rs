@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 
 /// MongoDB's default; RFC 7677 asks for at least 4,096.
 const ITERATIONS: u32 = 15_000;
@@ -22,7 +22,7 @@ pub(crate) struct Credentials {
 
 impl Credentials {
     /// Salts and hashes a password; takes some milliseconds on purpose.
-    pub(crate) fn of_password(password: &str) -> Result<Self, CommandError> {
+    pub(crate) fn of_password(password: &str) -> Result<Self> {
         let prepared = stringprep::saslprep(password).map_err(|error| {
             Code::BadValue.error(format!("the password is not allowed: {error}"))
         })?;
@@ -65,7 +65,7 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     /// The name and the client's nonce in `n,,n=user,r=nonce`.
-    pub(crate) fn parse_first(payload: &[u8]) -> Result<(String, String), CommandError> {
+    pub(crate) fn parse_first(payload: &[u8]) -> Result<(String, String)> {
         let bare = std::str::from_utf8(payload)
             .ok()
             .and_then(|text| text.strip_prefix("n,,"));
@@ -94,7 +94,7 @@ impl Conversation {
         database: &str,
         bare: &str,
         credentials: Credentials,
-    ) -> Result<(Self, String), CommandError> {
+    ) -> Result<(Self, String)> {
         let client_nonce = bare.rsplit_once("r=").map_or("", |(_, nonce)| nonce);
         let nonce = format!("{client_nonce}{}", STANDARD.encode(random::<24>()?));
         let salt = STANDARD.encode(&credentials.salt);
@@ -114,7 +114,7 @@ impl Conversation {
     }
 
     /// Checks the proof in `c=biws,r=nonce,p=proof`; the answer proves that the server knows the user, too.
-    pub(crate) fn finish(&self, payload: &[u8]) -> Result<String, CommandError> {
+    pub(crate) fn finish(&self, payload: &[u8]) -> Result<String> {
         let text = std::str::from_utf8(payload).map_err(|_| malformed())?;
         let (unproved, proof) = text.rsplit_once(",p=").ok_or_else(malformed)?;
         if unproved != format!("c=biws,r={}", self.nonce) {
@@ -151,7 +151,7 @@ fn keyed(key: &[u8], message: &[u8]) -> [u8; 32] {
 }
 
 /// Random bytes from the kernel.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], CommandError> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     let read = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
     if read == Ok(N) {

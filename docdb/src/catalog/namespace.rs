@@ -1,6 +1,6 @@
 //! Which names a database and a collection may have.
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 
 /// Longest database name in bytes (MongoDB's limit).
 const LONGEST_DATABASE: usize = 63;
@@ -10,7 +10,7 @@ const LONGEST_NAMESPACE: usize = 255;
 const FORBIDDEN_IN_DATABASE: [char; 7] = ['/', '\\', '.', ' ', '"', '$', '\0'];
 
 /// Refuses what cannot be the name of a database.
-pub(crate) fn check_database(database: &str) -> Result<(), CommandError> {
+pub(crate) fn check_database(database: &str) -> Result<()> {
     let valid = !database.is_empty()
         && database.len() <= LONGEST_DATABASE
         && !database.contains(FORBIDDEN_IN_DATABASE);
@@ -21,7 +21,7 @@ pub(crate) fn check_database(database: &str) -> Result<(), CommandError> {
 }
 
 /// Refuses what cannot name a collection in any command.
-pub(crate) fn check_collection(database: &str, collection: &str) -> Result<(), CommandError> {
+pub(crate) fn check_collection(database: &str, collection: &str) -> Result<()> {
     check_database(database)?;
     if collection.is_empty() || collection.starts_with('.') {
         return Err(Code::InvalidNamespace.error(format!(
@@ -35,7 +35,7 @@ pub(crate) fn check_collection(database: &str, collection: &str) -> Result<(), C
 }
 
 /// Refuses what a new collection may not be called.
-pub(crate) fn check_new_collection(database: &str, collection: &str) -> Result<(), CommandError> {
+pub(crate) fn check_new_collection(database: &str, collection: &str) -> Result<()> {
     check_collection(database, collection)?;
     if collection.contains('$') || collection.ends_with('.') || collection.contains("..") {
         return Err(Code::InvalidNamespace.error(format!("Invalid collection name: {collection}")));

@@ -4,7 +4,7 @@ use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
 use super::text;
 use crate::bson_writer::DocumentWriter;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::query::{Direction, Filter, SortField};
 use crate::value::path::Path;
 
@@ -24,7 +24,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    fn order(&self) -> Result<SortField, CommandError> {
+    fn order(&self) -> Result<SortField> {
         let direction = if self.descending {
             Direction::Descending
         } else {
@@ -76,7 +76,7 @@ pub(crate) struct Index {
 
 impl IndexSpec {
     /// Reads one element of `indexes` of `createIndexes`, or a stored one.
-    pub(crate) fn parse(raw: &RawDocument) -> Result<Self, CommandError> {
+    pub(crate) fn parse(raw: &RawDocument) -> Result<Self> {
         let mut spec = Self {
             name: String::new(),
             key: RawDocumentBuf::new(),
@@ -121,12 +121,7 @@ impl IndexSpec {
         Ok(spec)
     }
 
-    fn option(
-        &mut self,
-        option: &str,
-        value: RawBsonRef<'_>,
-        raw: &RawDocument,
-    ) -> Result<(), CommandError> {
+    fn option(&mut self, option: &str, value: RawBsonRef<'_>, raw: &RawDocument) -> Result<()> {
         match option {
             "unique" => self.unique = truth(option, value)?,
             "sparse" => self.sparse = truth(option, value)?,
@@ -160,7 +155,7 @@ impl IndexSpec {
         Ok(())
     }
 
-    fn check(&mut self, raw: &RawDocument) -> Result<(), CommandError> {
+    fn check(&mut self, raw: &RawDocument) -> Result<()> {
         if self.is_id() {
             self.check_id(raw)?;
         } else if self.name == ID_INDEX {
@@ -188,7 +183,7 @@ impl IndexSpec {
         Ok(())
     }
 
-    fn check_id(&mut self, raw: &RawDocument) -> Result<(), CommandError> {
+    fn check_id(&mut self, raw: &RawDocument) -> Result<()> {
         let option = if self.sparse {
             "sparse"
         } else if self.expire_after.is_some() {
@@ -242,7 +237,7 @@ impl IndexSpec {
 }
 
 /// Splits a key pattern into fields; refuses what is no ascending or descending index.
-pub(crate) fn parse_key(key: &RawDocument) -> Result<Vec<Field>, CommandError> {
+pub(crate) fn parse_key(key: &RawDocument) -> Result<Vec<Field>> {
     let mut fields: Vec<Field> = Vec::new();
     for element in key.iter_elements() {
         let element = element.map_err(invalid)?;
@@ -266,7 +261,7 @@ pub(crate) fn parse_key(key: &RawDocument) -> Result<Vec<Field>, CommandError> {
     Ok(fields)
 }
 
-fn check_path(path: &str) -> Result<(), CommandError> {
+fn check_path(path: &str) -> Result<()> {
     let problem = if path.split('.').any(str::is_empty) {
         "Index keys cannot contain an empty field."
     } else if path.split('.').any(|part| part == "$**") {
@@ -279,7 +274,7 @@ fn check_path(path: &str) -> Result<(), CommandError> {
     Err(Code::CannotCreateIndex.error(problem))
 }
 
-fn descending(direction: RawBsonRef<'_>) -> Result<bool, CommandError> {
+fn descending(direction: RawBsonRef<'_>) -> Result<bool> {
     if let RawBsonRef::String(plugin) = direction {
         let known = ["text", "2d", "2dsphere", "hashed", "geoHaystack"].contains(&plugin);
         return Err(Code::CannotCreateIndex.error(if known {
@@ -301,7 +296,7 @@ fn descending(direction: RawBsonRef<'_>) -> Result<bool, CommandError> {
     }
 }
 
-fn seconds(value: RawBsonRef<'_>) -> Result<i64, CommandError> {
+fn seconds(value: RawBsonRef<'_>) -> Result<i64> {
     let Some(seconds) = number(value) else {
         return Err(wrong_type("expireAfterSeconds", "number", value));
     };
@@ -332,7 +327,7 @@ fn number(value: RawBsonRef<'_>) -> Option<f64> {
     }
 }
 
-fn truth(field: &str, value: RawBsonRef<'_>) -> Result<bool, CommandError> {
+fn truth(field: &str, value: RawBsonRef<'_>) -> Result<bool> {
     match value {
         RawBsonRef::Boolean(truth) => Ok(truth),
         _ => match number(value) {
@@ -342,13 +337,13 @@ fn truth(field: &str, value: RawBsonRef<'_>) -> Result<bool, CommandError> {
     }
 }
 
-fn object<'a>(field: &str, value: RawBsonRef<'a>) -> Result<&'a RawDocument, CommandError> {
+fn object<'a>(field: &str, value: RawBsonRef<'a>) -> Result<&'a RawDocument> {
     value
         .as_document()
         .ok_or_else(|| wrong_type(field, "object", value))
 }
 
-fn string<'a>(field: &str, value: RawBsonRef<'a>) -> Result<&'a str, CommandError> {
+fn string<'a>(field: &str, value: RawBsonRef<'a>) -> Result<&'a str> {
     value
         .as_str()
         .ok_or_else(|| wrong_type(field, "string", value))

@@ -6,7 +6,7 @@
 use bson::raw::{RawArray, RawBsonRef, RawDocument};
 
 use super::index::{Field, Index, IndexSpec};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::value::{Fields, Value, key};
 
 /// The entries of one document in all indexes of its collection. One buffer is used again and again.
@@ -59,7 +59,7 @@ impl Entries {
         indexes: &[Index],
         document: &RawDocument,
         id: &[u8],
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         self.clear();
         match indexes.get(position) {
             Some(index) => self.collect_one(position, index, document, id),
@@ -73,7 +73,7 @@ impl Entries {
         indexes: &[Index],
         document: &RawDocument,
         id: &[u8],
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         self.clear();
         for (position, index) in indexes.iter().enumerate() {
             self.collect_one(position, index, document, id)?;
@@ -125,7 +125,7 @@ impl Entries {
         index: &Index,
         document: &RawDocument,
         id: &[u8],
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         if self.collect_plain(position, index, document, id) {
             return Ok(());
         }
@@ -183,7 +183,7 @@ pub(crate) fn each_key<'a>(
     spec: &IndexSpec,
     document: &'a RawDocument,
     emit: &mut dyn FnMut(&[Option<RawBsonRef<'a>>]),
-) -> Result<bool, CommandError> {
+) -> Result<bool> {
     if let Some(partial) = &spec.partial
         && !partial.filter.matches(document)
     {
@@ -245,7 +245,7 @@ impl<'a> Walk<'_, 'a> {
         document: &'a RawDocument,
         rest: &[Option<&[String]>],
         values: &[Option<RawBsonRef<'a>>],
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         let mut values = values.to_vec();
         let mut arrays: Option<Arrays<'a, '_>> = None;
         for (at, path) in rest.iter().enumerate() {
@@ -282,7 +282,7 @@ impl<'a> Walk<'_, 'a> {
         &mut self,
         arrays: &Arrays<'a, '_>,
         values: &mut [Option<RawBsonRef<'a>>],
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         self.multikey = true;
         if arrays.array.is_empty() {
             for (at, left) in &arrays.fields {
@@ -311,10 +311,7 @@ impl<'a> Walk<'_, 'a> {
 }
 
 /// Follows `path` until it ends, leads nowhere, or meets an array that it has no position in.
-fn find<'a, 'p>(
-    document: &'a RawDocument,
-    path: &'p [String],
-) -> Result<Found<'a, 'p>, CommandError> {
+fn find<'a, 'p>(document: &'a RawDocument, path: &'p [String]) -> Result<Found<'a, 'p>> {
     let Some((name, mut left)) = path.split_first() else {
         return Ok(Found::Missing);
     };
@@ -341,10 +338,7 @@ fn find<'a, 'p>(
 
 /// The element that a numeric path component names. That a document in the array has a field of that name too is
 /// ambiguous, and refused as MongoDB does.
-fn at_position<'a>(
-    array: &'a RawArray,
-    name: &str,
-) -> Result<Option<RawBsonRef<'a>>, CommandError> {
+fn at_position<'a>(array: &'a RawArray, name: &str) -> Result<Option<RawBsonRef<'a>>> {
     let Ok(position) = name.parse::<usize>() else {
         return Ok(None);
     };
@@ -356,7 +350,7 @@ fn at_position<'a>(
         if let RawBsonRef::Document(inner) = inner
             && inner.get(name).map_err(invalid)?.is_some()
         {
-            return Err(Code::Location16746.error(format!(
+            return Err(Code::Location(16746).error(format!(
                 "Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '{name}'"
             )));
         }

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use bson::raw::RawBsonRef;
 
 use super::{Collection, Index};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::query::bounds::{Bounds, bounds};
 use crate::query::{Direction, Filter, SortField, SortOrder};
 use crate::value::path::Path;
@@ -75,7 +75,7 @@ static EVERYTHING: LazyLock<Filter> =
     LazyLock::new(|| Filter::parse(&bson::RawDocumentBuf::new()).expect("the empty filter is one"));
 
 /// Chooses a plan. An error if the hint names no index.
-pub(crate) fn choose(collection: &Collection, wanted: Wanted<'_>) -> Result<Plan, CommandError> {
+pub(crate) fn choose(collection: &Collection, wanted: Wanted<'_>) -> Result<Plan> {
     if let Some(hint) = wanted.hint {
         return hint::follow(collection, hint, wanted);
     }

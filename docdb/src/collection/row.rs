@@ -4,7 +4,7 @@ use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
 use super::{Collection, Index, IndexSpec};
 use crate::bson_writer::DocumentWriter;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::store::{Space, Store};
 
 /// The kind of a collection's row: its names and indexes.
@@ -35,7 +35,7 @@ fn write_collection(collection: &Collection) -> RawDocumentBuf {
     writer.finish()
 }
 
-pub(crate) fn read_collection(id: u32, bytes: &[u8]) -> Result<Collection, CommandError> {
+pub(crate) fn read_collection(id: u32, bytes: &[u8]) -> Result<Collection> {
     let row = RawDocument::from_bytes(bytes).map_err(|_| damaged("a collection"))?;
     let name = |field| row.get_str(field).map_err(|_| damaged("a name"));
     let uuid = row.get_binary("uuid").map_err(|_| damaged("a UUID"))?;
@@ -53,7 +53,7 @@ pub(crate) fn read_collection(id: u32, bytes: &[u8]) -> Result<Collection, Comma
     Ok(collection)
 }
 
-fn read_index(id: u32, stored: &RawDocument) -> Result<Index, CommandError> {
+fn read_index(id: u32, stored: &RawDocument) -> Result<Index> {
     let spec = stored.get_document("spec");
     let spec = IndexSpec::parse(spec.map_err(|_| damaged("an index"))?)?;
     let flag = |name| matches!(stored.get(name), Ok(Some(RawBsonRef::Boolean(true))));
@@ -77,7 +77,7 @@ pub(crate) fn write_counts(collection: &Collection) -> Vec<u8> {
     row
 }
 
-pub(crate) fn read_counts(collection: &mut Collection, row: &[u8]) -> Result<(), CommandError> {
+pub(crate) fn read_counts(collection: &mut Collection, row: &[u8]) -> Result<()> {
     let (numbers, rest) = row.as_chunks::<8>();
     let mut numbers = numbers.iter().map(|bytes| u64::from_le_bytes(*bytes));
     let (Some(count), Some(bytes), []) = (numbers.next(), numbers.next(), rest) else {

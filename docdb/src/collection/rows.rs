@@ -3,7 +3,7 @@
 use std::collections::BinaryHeap;
 
 use super::selection::{Next, Selection, stored};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::query::SortOrder;
 use crate::store::{Slice, Store};
 
@@ -98,7 +98,7 @@ impl Rows {
         self.order.is_some()
     }
 
-    pub(crate) fn next(&mut self, store: &Store, budget: &mut usize) -> Result<Next, CommandError> {
+    pub(crate) fn next(&mut self, store: &Store, budget: &mut usize) -> Result<Next> {
         while self.limit != Some(0) {
             let next = match &mut self.order {
                 None => self.selection.next(store, budget)?,
@@ -130,7 +130,7 @@ impl Sorter {
         selection: &mut Selection,
         store: &Store,
         budget: &mut usize,
-    ) -> Result<Next, CommandError> {
+    ) -> Result<Next> {
         while self.sorted.is_none() {
             match selection.next(store, budget)? {
                 Next::Later => return Ok(Next::Later),
@@ -147,7 +147,7 @@ impl Sorter {
         Ok(row.map_or(Next::End, |row| Next::Document(row.document.0)))
     }
 
-    fn add(&mut self, document: Slice) -> Result<(), CommandError> {
+    fn add(&mut self, document: Slice) -> Result<()> {
         let key = self.order.key(stored(&document)?);
         let full = self.keep.is_some_and(|keep| self.heap.len() >= keep);
         if full && self.heap.peek().is_none_or(|largest| key >= largest.key) {

@@ -8,7 +8,7 @@ use bson::raw::RawDocument;
 use super::Collection;
 use super::plan::{Access, KeyRange, Plan};
 use super::writer::id_of_entry;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::store::{Scan, Slice, Space, Store};
 
@@ -68,7 +68,7 @@ impl Selection {
     }
 
     /// Refuses to go on if the collection, as the catalogue has it now, or the index was dropped meanwhile.
-    pub(crate) fn check(&self, collection: Option<&Collection>) -> Result<(), CommandError> {
+    pub(crate) fn check(&self, collection: Option<&Collection>) -> Result<()> {
         let killed = |what| Err(Code::QueryPlanKilled.error(format!("{what} dropped")));
         let Some(collection) = collection else {
             return killed("collection");
@@ -82,7 +82,7 @@ impl Selection {
     }
 
     /// The next matching document. Each document or index entry looked at takes one off `budget`.
-    pub(crate) fn next(&mut self, store: &Store, budget: &mut usize) -> Result<Next, CommandError> {
+    pub(crate) fn next(&mut self, store: &Store, budget: &mut usize) -> Result<Next> {
         loop {
             if *budget == 0 {
                 return Ok(Next::Later);
@@ -122,7 +122,7 @@ impl Selection {
         }
     }
 
-    fn is_new(&mut self, id: &[u8]) -> Result<bool, CommandError> {
+    fn is_new(&mut self, id: &[u8]) -> Result<bool> {
         if self.seen.contains(id) {
             return Ok(false);
         }
@@ -137,7 +137,7 @@ impl Selection {
         Ok(self.seen.insert(id.to_vec()))
     }
 
-    fn next_entry(&mut self, store: &Store) -> Result<Option<(Slice, Slice)>, CommandError> {
+    fn next_entry(&mut self, store: &Store) -> Result<Option<(Slice, Slice)>> {
         loop {
             let Some(range) = self.plan.ranges.get(self.range) else {
                 return Ok(None);
@@ -213,7 +213,7 @@ fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
 }
 
 /// A stored document. What is stored was checked when it came in, and the store checks its bytes.
-pub(crate) fn stored(bytes: &[u8]) -> Result<&RawDocument, CommandError> {
+pub(crate) fn stored(bytes: &[u8]) -> Result<&RawDocument> {
     RawDocument::from_bytes(bytes).map_err(|error| {
         Code::InternalError.error(format!("a stored document is damaged: {error}"))
     })

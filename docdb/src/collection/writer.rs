@@ -7,7 +7,7 @@ use bson::raw::{RawBsonRef, RawDocument};
 use super::keys::Entries;
 use super::row::put_collection;
 use super::{Collection, duplicate};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::store::{MAX_KEY, Space, Store};
 use crate::value::key;
 
@@ -51,7 +51,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds a document that has an `_id`.
-    pub(crate) fn insert(&mut self, document: &RawDocument) -> Result<(), CommandError> {
+    pub(crate) fn insert(&mut self, document: &RawDocument) -> Result<()> {
         let id = id_of(document)?;
         document_key(self.collection.id, id, &mut self.scratch.key);
         if self
@@ -76,11 +76,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Puts `new` in the place of `old`; both have the same `_id`.
-    pub(crate) fn replace(
-        &mut self,
-        old: &RawDocument,
-        new: &RawDocument,
-    ) -> Result<(), CommandError> {
+    pub(crate) fn replace(&mut self, old: &RawDocument, new: &RawDocument) -> Result<()> {
         document_key(self.collection.id, id_of(new)?, &mut self.scratch.key);
         let Scratch { key, before, after } = &mut *self.scratch;
         let encoded_id = key.get(4..).unwrap_or_default();
@@ -98,7 +94,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Removes a document.
-    pub(crate) fn remove(&mut self, old: &RawDocument) -> Result<(), CommandError> {
+    pub(crate) fn remove(&mut self, old: &RawDocument) -> Result<()> {
         document_key(self.collection.id, id_of(old)?, &mut self.scratch.key);
         let Scratch { key, before, after } = &mut *self.scratch;
         let encoded_id = key.get(4..).unwrap_or_default();
@@ -114,7 +110,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds the entries of an existing document to one index that is being built.
-    pub(crate) fn fill(&mut self, index: u32, document: &RawDocument) -> Result<(), CommandError> {
+    pub(crate) fn fill(&mut self, index: u32, document: &RawDocument) -> Result<()> {
         document_key(self.collection.id, id_of(document)?, &mut self.scratch.key);
         let position = self
             .collection
@@ -145,7 +141,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Refuses keys that the store cannot take, and a new key that another document has in a unique index.
-    fn check(&self, document: &RawDocument) -> Result<(), CommandError> {
+    fn check(&self, document: &RawDocument) -> Result<()> {
         let Scratch { key, after, .. } = &*self.scratch;
         let lengths = after.list().iter().map(|entry| after.key(*entry).len());
         if let Some(length) = lengths.chain([key.len()]).find(|length| *length > MAX_KEY) {
@@ -158,7 +154,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Refuses a new key that another document has in a unique index.
-    fn check_unique(&self, document: &RawDocument) -> Result<(), CommandError> {
+    fn check_unique(&self, document: &RawDocument) -> Result<()> {
         let Scratch { key, before, after } = &*self.scratch;
         for entry in after.list() {
             let Some(index) = self.collection.indexes.get(entry.index) else {
@@ -291,7 +287,7 @@ pub(crate) fn id_of_entry<'a>(unique: bool, key: &'a [u8], value: &'a [u8]) -> O
     key.get(start..)
 }
 
-fn id_of(document: &RawDocument) -> Result<RawBsonRef<'_>, CommandError> {
+fn id_of(document: &RawDocument) -> Result<RawBsonRef<'_>> {
     match document.get("_id") {
         Ok(Some(id)) => Ok(id),
         Ok(None) => Err(Code::InternalError.error("a document without _id came to the store")),

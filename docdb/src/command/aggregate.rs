@@ -14,17 +14,13 @@ use crate::catalog::check_collection;
 use crate::collection::plan::{self, Wanted};
 use crate::collection::{Next, Selection, stored};
 use crate::cursor::{Batch, FIRST_BATCH, Filled, Producer, Source};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     let arguments = Arguments::parse(request, context.now)?;
     let (database, name) = namespace(request, &arguments)?;
     if arguments.explain {
@@ -43,10 +39,7 @@ pub(super) fn run(
 }
 
 /// `aggregate: 1` asks the database or the server; of such pipelines none is supported.
-fn namespace<'a>(
-    request: &'a Request,
-    arguments: &Arguments<'_>,
-) -> Result<(&'a str, &'a str), CommandError> {
+fn namespace<'a>(request: &'a Request, arguments: &Arguments<'_>) -> Result<(&'a str, &'a str)> {
     let collection = request.body().get(NAME).map_err(arguments::invalid)?;
     match collection {
         Some(RawBsonRef::Int32(1) | RawBsonRef::Int64(1)) => {}
@@ -56,7 +49,7 @@ fn namespace<'a>(
     let stage = first_stage(&arguments.stages).map_or("", |(name, _)| name);
     Err(match stage {
         "$currentOp" | "$listLocalSessions" | "$listSessions" | "$documents" | "$changeStream" => {
-            Code::Location40324.error(format!("Unrecognized pipeline stage name: '{stage}'"))
+            Code::Location(40324).error(format!("Unrecognized pipeline stage name: '{stage}'"))
         }
         _ => Code::InvalidNamespace.error(format!(
             "{{aggregate: 1}} is not valid for '{stage}'; a collection is required."
@@ -73,7 +66,7 @@ fn producer(
     shard: &Shard,
     namespace: (&str, &str),
     arguments: &Arguments<'_>,
-) -> Result<Box<dyn Producer>, CommandError> {
+) -> Result<Box<dyn Producer>> {
     if let Some((name @ ("$collStats" | "$indexStats"), options)) = first_stage(&arguments.stages) {
         let rest = arguments.stages.get(1..).unwrap_or_default();
         let pipeline = Pipeline::parse(rest, &arguments.variables)?;
@@ -110,7 +103,7 @@ fn coll_stats(
     shard: &Shard,
     (database, name): (&str, &str),
     options: RawBsonRef<'_>,
-) -> Result<RawDocumentBuf, CommandError> {
+) -> Result<RawDocumentBuf> {
     let options = arguments::object("$collStats", "$collStats", options)?;
     let collection = shard.catalog.find(database, name);
     let mut writer = DocumentWriter::with_capacity(512);
@@ -168,7 +161,7 @@ impl Aggregate {
     }
 
     /// Gives the pipeline one more document. False if the budget is used up.
-    fn feed(&mut self, source: Source<'_>, budget: &mut usize) -> Result<bool, CommandError> {
+    fn feed(&mut self, source: Source<'_>, budget: &mut usize) -> Result<bool> {
         let Some(selection) = &mut self.selection else {
             self.execution.end_input();
             return Ok(true);
@@ -191,7 +184,7 @@ impl Producer for Aggregate {
         source: Source<'_>,
         batch: &mut Batch,
         budget: &mut usize,
-    ) -> Result<Filled, CommandError> {
+    ) -> Result<Filled> {
         if let Some(selection) = &self.selection {
             source.catalog.check(selection)?;
         }
@@ -248,11 +241,7 @@ struct Others<'a> {
 }
 
 impl Others<'_> {
-    fn read(
-        &mut self,
-        collection: &str,
-        filter: Option<Filter>,
-    ) -> Result<Vec<RawDocumentBuf>, CommandError> {
+    fn read(&mut self, collection: &str, filter: Option<Filter>) -> Result<Vec<RawDocumentBuf>> {
         let Some(collection) = self.source.catalog.find(self.database, collection) else {
             return Ok(Vec::new());
         };
@@ -278,7 +267,7 @@ impl Foreign for Others<'_> {
         collection: &str,
         field: &str,
         values: &[Bson],
-    ) -> Result<Vec<RawDocumentBuf>, CommandError> {
+    ) -> Result<Vec<RawDocumentBuf>> {
         let is_pattern = |value: &Bson| matches!(value, Bson::RegularExpression(_));
         let filter = if values.iter().any(is_pattern) {
             // In `$in` a pattern would be matched; here it is a value like any other.
@@ -292,12 +281,12 @@ impl Foreign for Others<'_> {
         self.read(collection, Some(parse(&filter)?))
     }
 
-    fn all(&mut self, collection: &str) -> Result<Vec<RawDocumentBuf>, CommandError> {
+    fn all(&mut self, collection: &str) -> Result<Vec<RawDocumentBuf>> {
         self.read(collection, None)
     }
 }
 
-fn parse(filter: &Document) -> Result<Filter, CommandError> {
+fn parse(filter: &Document) -> Result<Filter> {
     let raw = RawDocumentBuf::try_from(filter).map_err(arguments::invalid)?;
     Filter::parse(&raw)
 }

@@ -5,7 +5,7 @@ use bson::{Bson, RawDocumentBuf};
 
 use crate::catalog::check_collection;
 use crate::collection::text::type_name;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::expression::Expression;
 use crate::expression::Variables;
 use crate::wire::Request;
@@ -14,8 +14,8 @@ use crate::wire::Request;
 /// such a field.
 pub(super) fn each<'a>(
     request: &'a Request,
-    mut known: impl FnMut(&'a str, RawBsonRef<'a>) -> Result<bool, CommandError>,
-) -> Result<(), CommandError> {
+    mut known: impl FnMut(&'a str, RawBsonRef<'a>) -> Result<bool>,
+) -> Result<()> {
     for element in request.body().iter_elements().skip(1) {
         let element = element.map_err(invalid)?;
         let (name, value) = (element.key().as_str(), element.value().map_err(invalid)?);
@@ -30,8 +30,8 @@ pub(super) fn each<'a>(
 pub(super) fn each_of<'a>(
     place: &str,
     part: &'a RawDocument,
-    mut known: impl FnMut(&'a str, RawBsonRef<'a>) -> Result<bool, CommandError>,
-) -> Result<(), CommandError> {
+    mut known: impl FnMut(&'a str, RawBsonRef<'a>) -> Result<bool>,
+) -> Result<()> {
     for element in part.iter_elements() {
         let element = element.map_err(invalid)?;
         let (name, value) = (element.key().as_str(), element.value().map_err(invalid)?);
@@ -43,18 +43,18 @@ pub(super) fn each_of<'a>(
 }
 
 fn unknown(place: &str, field: &str) -> CommandError {
-    Code::Location40415.error(format!("BSON field '{place}.{field}' is an unknown field."))
+    Code::Location(40415).error(format!("BSON field '{place}.{field}' is an unknown field."))
 }
 
 /// A required field that is not there.
 pub(super) fn missing(place: &str, field: &str) -> CommandError {
-    Code::Location40414.error(format!(
+    Code::Location(40414).error(format!(
         "BSON field '{place}.{field}' is missing but a required field"
     ))
 }
 
 /// Database and collection of a command whose first field names the collection.
-pub(super) fn namespace(request: &Request) -> Result<(&str, &str), CommandError> {
+pub(super) fn namespace(request: &Request) -> Result<(&str, &str)> {
     let database = request.database();
     let first = request.body().iter_elements().next();
     let value = match first {
@@ -72,7 +72,7 @@ pub(super) fn namespace(request: &Request) -> Result<(&str, &str), CommandError>
 }
 
 /// Arguments that every command takes. True if `name` is one of them.
-fn generic(request: &Request, name: &str, value: RawBsonRef<'_>) -> Result<bool, CommandError> {
+fn generic(request: &Request, name: &str, value: RawBsonRef<'_>) -> Result<bool> {
     match name {
         "$db"
         | "lsid"
@@ -109,7 +109,7 @@ fn generic(request: &Request, name: &str, value: RawBsonRef<'_>) -> Result<bool,
     }
 }
 
-fn read_concern(command: &str, value: RawBsonRef<'_>) -> Result<(), CommandError> {
+fn read_concern(command: &str, value: RawBsonRef<'_>) -> Result<()> {
     let concern = object(command, "readConcern", value)?;
     each_of("readConcern", concern, |name, value| {
         match name {
@@ -137,7 +137,7 @@ fn read_concern(command: &str, value: RawBsonRef<'_>) -> Result<(), CommandError
     })
 }
 
-fn write_concern(command: &str, value: RawBsonRef<'_>) -> Result<(), CommandError> {
+fn write_concern(command: &str, value: RawBsonRef<'_>) -> Result<()> {
     let concern = object(command, "writeConcern", value)?;
     match concern.get("w").map_err(invalid)? {
         Some(RawBsonRef::String("majority")) | None => Ok(()),
@@ -152,7 +152,7 @@ pub(super) fn object<'a>(
     place: &str,
     field: &str,
     value: RawBsonRef<'a>,
-) -> Result<&'a RawDocument, CommandError> {
+) -> Result<&'a RawDocument> {
     value
         .as_document()
         .ok_or_else(|| wrong_type(place, field, value, "'object'"))
@@ -163,25 +163,21 @@ pub(super) fn optional_object<'a>(
     place: &str,
     field: &str,
     value: RawBsonRef<'a>,
-) -> Result<Option<&'a RawDocument>, CommandError> {
+) -> Result<Option<&'a RawDocument>> {
     match value {
         RawBsonRef::Null => Ok(None),
         value => object(place, field, value).map(Some),
     }
 }
 
-pub(super) fn text<'a>(
-    place: &str,
-    field: &str,
-    value: RawBsonRef<'a>,
-) -> Result<&'a str, CommandError> {
+pub(super) fn text<'a>(place: &str, field: &str, value: RawBsonRef<'a>) -> Result<&'a str> {
     value
         .as_str()
         .ok_or_else(|| wrong_type(place, field, value, "'string'"))
 }
 
 /// A boolean, or a number that is zero or not.
-pub(super) fn truth(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<bool, CommandError> {
+pub(super) fn truth(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<bool> {
     match value {
         RawBsonRef::Boolean(truth) => Ok(truth),
         RawBsonRef::Null | RawBsonRef::Undefined => Ok(false),
@@ -198,11 +194,7 @@ pub(super) fn truth(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<b
 }
 
 /// A number without a fraction; null counts as absent elsewhere and is refused here.
-pub(super) fn integer(
-    place: &str,
-    field: &str,
-    value: RawBsonRef<'_>,
-) -> Result<i64, CommandError> {
+pub(super) fn integer(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<i64> {
     match value {
         RawBsonRef::Int32(number) => Ok(i64::from(number)),
         RawBsonRef::Int64(number) => Ok(number),
@@ -223,10 +215,10 @@ pub(super) fn integer(
 }
 
 /// A count that may not be negative, such as `limit`.
-pub(super) fn count(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<u64, CommandError> {
+pub(super) fn count(place: &str, field: &str, value: RawBsonRef<'_>) -> Result<u64> {
     let number = integer(place, field, value)?;
     u64::try_from(number).map_err(|_| {
-        Code::Location51024.error(format!(
+        Code::Location(51024).error(format!(
             "BSON field '{field}' value must be >= 0, actual value '{number}'"
         ))
     })
@@ -247,7 +239,7 @@ pub(super) fn variables(
     place: &str,
     value: RawBsonRef<'_>,
     variables: &mut Variables,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let nothing = RawDocumentBuf::new();
     for entry in object(place, "let", value)? {
         let (name, value) = entry.map_err(invalid)?;
@@ -262,7 +254,7 @@ pub(super) fn constants(
     place: &str,
     value: RawBsonRef<'_>,
     variables: &mut Variables,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     for entry in object(place, "c", value)? {
         let (name, value) = entry.map_err(invalid)?;
         variables.set(name.as_str(), Bson::try_from(value).map_err(invalid)?);
@@ -271,11 +263,7 @@ pub(super) fn constants(
 }
 
 /// Refuses a field that must not be there, unless its value asks for nothing (`false`, `null`, an empty object).
-pub(super) fn refuse_unless_off(
-    command: &str,
-    field: &str,
-    value: RawBsonRef<'_>,
-) -> Result<(), CommandError> {
+pub(super) fn refuse_unless_off(command: &str, field: &str, value: RawBsonRef<'_>) -> Result<()> {
     let off = match value {
         RawBsonRef::Boolean(truth) => !truth,
         RawBsonRef::Null | RawBsonRef::Undefined => true,
@@ -296,7 +284,7 @@ pub(super) fn unsupported(command: &str, field: &str) -> CommandError {
 }
 
 /// Only the simple collation is supported.
-pub(super) fn collation(command: &str, value: RawBsonRef<'_>) -> Result<(), CommandError> {
+pub(super) fn collation(command: &str, value: RawBsonRef<'_>) -> Result<()> {
     let empty = value.as_document().is_some_and(RawDocument::is_empty);
     if empty || matches!(value, RawBsonRef::Null) || crate::collection::is_simple_collation(value) {
         return Ok(());

@@ -5,7 +5,7 @@ use bson::raw::{RawBsonRef, RawDocument};
 use super::arguments;
 use crate::bson_writer::DocumentWriter;
 use crate::collection::{Collection, Index, parse_key};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
@@ -14,7 +14,7 @@ const NAME: &str = "collMod";
 /// The place of its fields in messages.
 const PLACE: &str = "collMod.index";
 
-pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     let (database, name) = arguments::namespace(request)?;
     let mut change = None;
     arguments::each(request, |field, value| {
@@ -64,7 +64,7 @@ struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    fn parse(raw: &'a RawDocument) -> Result<Self, CommandError> {
+    fn parse(raw: &'a RawDocument) -> Result<Self> {
         let (mut name, mut key, mut seconds) = (None, None, None);
         arguments::each_of(PLACE, raw, |field, value: RawBsonRef<'a>| {
             match field {
@@ -92,7 +92,7 @@ impl<'a> Change<'a> {
         )))
     }
 
-    fn find<'c>(&self, collection: &'c Collection) -> Result<&'c Index, CommandError> {
+    fn find<'c>(&self, collection: &'c Collection) -> Result<&'c Index> {
         let fields = self.key.map(parse_key).transpose()?;
         if self.name.is_some() == fields.is_some() {
             return Err(Code::InvalidOptions.error("must specify either index name or key pattern"));

@@ -7,17 +7,13 @@ use super::write::{Hint, select};
 use crate::bson_writer::DocumentWriter;
 use crate::collection::plan::{self, Wanted};
 use crate::collection::{Next, Selection};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::expression::Variables;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     const COUNT: &str = "count";
     let (database, name) = arguments::namespace(request)?;
     let (mut filter, mut hint, mut skip, mut limit) = (None, None, 0, 0);
@@ -79,12 +75,7 @@ struct Count {
 }
 
 impl Count {
-    fn begin(
-        shard: &mut Shard,
-        selection: Selection,
-        skip: u64,
-        limit: u64,
-    ) -> Result<Flow, CommandError> {
+    fn begin(shard: &mut Shard, selection: Selection, skip: u64, limit: u64) -> Result<Flow> {
         let count = Self {
             selection,
             skip,
@@ -96,7 +87,7 @@ impl Count {
 }
 
 impl Resumable for Count {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let mut budget = shard.slice;
         shard.catalog.check(&self.selection)?;
         let most = self.skip.saturating_add(self.limit);

@@ -3,12 +3,12 @@
 use super::arguments;
 use crate::bson_writer::ok_reply;
 use crate::catalog::check_new_collection;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
-pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     const CREATE: &str = "create";
     let (database, name) = arguments::namespace(request)?;
     check_new_collection(database, name)?;

@@ -10,7 +10,7 @@ use super::arguments::{self, missing};
 use crate::bson_writer::DocumentWriter;
 use crate::collection::text;
 use crate::collection::{Collection, Index, IndexSpec, Next, Selection, plan, stored};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::wire::Request;
@@ -18,7 +18,7 @@ use crate::wire::Request;
 /// Indexes per collection, that of `_id` included (MongoDB's limit).
 const MOST: usize = 64;
 
-pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     const CREATE: &str = "createIndexes";
     let (database, name) = arguments::namespace(request)?;
     arguments::each(request, |field, _| {
@@ -75,7 +75,7 @@ struct New {
     awaited: Vec<u32>,
 }
 
-fn new_ones(shard: &Shard, id: u32, specs: Vec<IndexSpec>) -> Result<New, CommandError> {
+fn new_ones(shard: &Shard, id: u32, specs: Vec<IndexSpec>) -> Result<New> {
     let Some(collection) = shard.catalog.get(id) else {
         return Ok(New::default());
     };
@@ -111,10 +111,7 @@ fn new_ones(shard: &Shard, id: u32, specs: Vec<IndexSpec>) -> Result<New, Comman
 }
 
 /// The existing index that is the same; an error if one is in the way.
-fn conflict_of<'a>(
-    collection: &'a Collection,
-    spec: &IndexSpec,
-) -> Result<Option<&'a Index>, CommandError> {
+fn conflict_of<'a>(collection: &'a Collection, spec: &IndexSpec) -> Result<Option<&'a Index>> {
     for index in &collection.indexes {
         if compare(&index.spec, spec)? {
             return Ok(Some(index));
@@ -124,7 +121,7 @@ fn conflict_of<'a>(
 }
 
 /// Whether both are the same index; an error if they cannot exist together.
-fn compare(existing: &IndexSpec, asked: &IndexSpec) -> Result<bool, CommandError> {
+fn compare(existing: &IndexSpec, asked: &IndexSpec) -> Result<bool> {
     let same_name = existing.name == asked.name;
     let same_options = existing.expire_after == asked.expire_after;
     let shown = || {
@@ -169,7 +166,7 @@ struct Build {
 }
 
 impl Resumable for Build {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let mut budget = shard.slice;
         match self.fill(shard, &mut budget) {
             Ok(true) => {}
@@ -202,7 +199,7 @@ impl Resumable for Build {
 
 impl Build {
     /// True once all documents are in all indexes.
-    fn fill(&mut self, shard: &mut Shard, budget: &mut usize) -> Result<bool, CommandError> {
+    fn fill(&mut self, shard: &mut Shard, budget: &mut usize) -> Result<bool> {
         let Some(selection) = &mut self.selection else {
             return Ok(true);
         };

@@ -7,18 +7,14 @@ use super::arguments::{self, missing};
 use super::statements::{Batch, Statements, carry_out};
 use super::write::{Hint, dropped, id_equality, select};
 use crate::collection::{Next, Selection, document_key, stored};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::store::Space;
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     let mut delete = Delete {
         batch: Batch::default(),
         variables: Variables::at(context.now),
@@ -63,7 +59,7 @@ impl Statements for Delete {
     const COMMAND: &'static str = "delete";
     const LIST: &'static str = "deletes";
 
-    fn check(raw: &RawDocument) -> Result<(), CommandError> {
+    fn check(raw: &RawDocument) -> Result<()> {
         Statement::parse(raw).map(drop)
     }
 
@@ -85,7 +81,7 @@ impl Statements for Delete {
         namespace: (&str, &str),
         raw: &RawDocument,
         budget: &mut usize,
-    ) -> Result<bool, CommandError> {
+    ) -> Result<bool> {
         if self.current.is_none() {
             let statement = Statement::parse(raw)?;
             if let Some(id) = id_equality(statement.filter)
@@ -137,7 +133,7 @@ impl Delete {
         shard: &mut Shard,
         (database, name): (&str, &str),
         id: RawBsonRef<'_>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         let Some(collection) = shard.catalog.find(database, name).map(|one| one.id) else {
             return Ok(());
         };
@@ -149,12 +145,7 @@ impl Delete {
         }
     }
 
-    fn remove(
-        &mut self,
-        shard: &mut Shard,
-        collection: u32,
-        old: &RawDocument,
-    ) -> Result<(), CommandError> {
+    fn remove(&mut self, shard: &mut Shard, collection: u32, old: &RawDocument) -> Result<()> {
         let Some(mut writer) = shard.catalog.writer(&mut shard.store, collection) else {
             return Err(dropped());
         };
@@ -165,7 +156,7 @@ impl Delete {
 }
 
 impl<'a> Statement<'a> {
-    fn parse(raw: &'a RawDocument) -> Result<Self, CommandError> {
+    fn parse(raw: &'a RawDocument) -> Result<Self> {
         const PLACE: &str = "delete.deletes";
         let (mut filter, mut limit, mut hint) = (None, None, None);
         arguments::each_of(PLACE, raw, |name, value| {

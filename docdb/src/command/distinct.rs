@@ -8,7 +8,7 @@ use super::arguments::{self, missing};
 use super::write::{Hint, select};
 use crate::bson_writer::{DocumentWriter, decimal};
 use crate::collection::{LARGEST_DOCUMENT, Next, Selection, stored};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
@@ -16,11 +16,7 @@ use crate::value::path::{Leaf, Path};
 use crate::value::{Fields, Value, Writer, key};
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     const DISTINCT: &str = "distinct";
     let namespace = arguments::namespace(request)?;
     let (mut field, mut filter, mut hint) = (None, None, None);
@@ -73,7 +69,7 @@ struct Values {
 }
 
 impl Resumable for Distinct {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let mut budget = shard.slice;
         shard.catalog.check(&self.selection)?;
         loop {
@@ -95,7 +91,7 @@ impl Resumable for Distinct {
                 false
             });
             if values.bytes > LARGEST_DOCUMENT {
-                return Err(Code::Location17217.error("distinct too big, 16mb cap"));
+                return Err(Code::Location(17217).error("distinct too big, 16mb cap"));
             }
         }
     }

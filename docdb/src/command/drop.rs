@@ -3,16 +3,12 @@
 use super::arguments;
 use crate::bson_writer::DocumentWriter;
 use crate::catalog::check_database;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
-pub(super) fn collection(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn collection(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     let (database, name) = arguments::namespace(request)?;
     arguments::each(request, |_, _| Ok(false))?;
     let Some(found) = shard.catalog.find(database, name) else {
@@ -28,11 +24,7 @@ pub(super) fn collection(
     Ok(Flow::Done(writer.finish()))
 }
 
-pub(super) fn database(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn database(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     let database = request.database();
     check_database(database)?;
     arguments::each(request, |_, _| Ok(false))?;

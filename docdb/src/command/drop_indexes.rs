@@ -5,14 +5,14 @@ use bson::raw::{RawBsonRef, RawDocument};
 use super::arguments::{self, missing};
 use crate::bson_writer::DocumentWriter;
 use crate::collection::{Collection, ID_INDEX, parse_key, text};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
 const NAME: &str = "dropIndexes";
 
-pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     let (database, name) = arguments::namespace(request)?;
     let mut wanted = None;
     arguments::each(request, |field, value| {
@@ -39,7 +39,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
     Ok(Flow::Done(writer.finish()))
 }
 
-fn chosen(collection: &Collection, wanted: RawBsonRef<'_>) -> Result<Vec<u32>, CommandError> {
+fn chosen(collection: &Collection, wanted: RawBsonRef<'_>) -> Result<Vec<u32>> {
     match wanted {
         RawBsonRef::String("*") => Ok(collection.indexes.iter().map(|one| one.id).collect()),
         RawBsonRef::String(name) => Ok(vec![by_name(collection, name)?]),
@@ -60,7 +60,7 @@ fn chosen(collection: &Collection, wanted: RawBsonRef<'_>) -> Result<Vec<u32>, C
     }
 }
 
-fn by_name(collection: &Collection, name: &str) -> Result<u32, CommandError> {
+fn by_name(collection: &Collection, name: &str) -> Result<u32> {
     if name == ID_INDEX {
         return Err(Code::InvalidOptions.error("cannot drop _id index"));
     }
@@ -70,7 +70,7 @@ fn by_name(collection: &Collection, name: &str) -> Result<u32, CommandError> {
         .ok_or_else(|| Code::IndexNotFound.error(format!("index not found with name [{name}]")))
 }
 
-fn by_key(collection: &Collection, key: &RawDocument) -> Result<u32, CommandError> {
+fn by_key(collection: &Collection, key: &RawDocument) -> Result<u32> {
     let fields = parse_key(key)?;
     if matches!(fields.as_slice(), [field] if field.path == "_id" && !field.descending) {
         return Err(Code::InvalidOptions.error("cannot drop _id index"));

@@ -10,7 +10,7 @@ use super::pipeline;
 use super::write::{Hint, parse_filter};
 use crate::collection::plan::{Access, Plan};
 use crate::collection::{Collection, Next, Rows};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
@@ -30,11 +30,7 @@ const EXPLAINED: [&str; 8] = [
 /// Bytes that a sort may hold, as shown.
 const SORT_MEMORY: i32 = 100 * 1024 * 1024;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     const EXPLAIN: &str = "explain";
     let body = request.body();
     let inner = body.get(EXPLAIN).map_err(arguments::invalid)?;
@@ -67,7 +63,7 @@ fn explained(
     request: &Request,
     context: &Context,
     execute: bool,
-) -> Result<Flow, CommandError> {
+) -> Result<Flow> {
     if !EXPLAINED.contains(&request.name()) {
         return Err(Code::CommandNotFound.error(format!(
             "Explain failed due to unknown command: {}",
@@ -107,10 +103,7 @@ fn explained(
     begin(shard, namespace, &query, target, execute)
 }
 
-fn first_of<'a>(
-    all: Option<Vec<&'a RawDocument>>,
-    request: &Request,
-) -> Result<&'a RawDocument, CommandError> {
+fn first_of<'a>(all: Option<Vec<&'a RawDocument>>, request: &Request) -> Result<&'a RawDocument> {
     match all.unwrap_or_default().as_slice() {
         [one] => Ok(one),
         _ => Err(Code::InvalidOptions.error(format!(
@@ -121,7 +114,7 @@ fn first_of<'a>(
 }
 
 /// Filter, sort and hint of a command or statement that is not a `find`.
-fn of_fields<'a>(body: &'a RawDocument, filter: &str) -> Result<Arguments<'a>, CommandError> {
+fn of_fields<'a>(body: &'a RawDocument, filter: &str) -> Result<Arguments<'a>> {
     let mut query = Arguments::default();
     for element in body.iter_elements() {
         let element = element.map_err(arguments::invalid)?;
@@ -158,7 +151,7 @@ fn begin(
     query: &Arguments<'_>,
     target: Target,
     execute: bool,
-) -> Result<Flow, CommandError> {
+) -> Result<Flow> {
     let filter = match query.filter {
         Some(filter) => parse_filter(filter, &query.variables)?,
         None => None,
@@ -178,7 +171,7 @@ fn explain(
     query: &Arguments<'_>,
     filter: Option<Filter>,
     (target, execute, stages): (Target, bool, Vec<Bson>),
-) -> Result<Flow, CommandError> {
+) -> Result<Flow> {
     find::projection(query)?;
     let limit = (query.limit > 0).then_some(query.limit);
     let rows = find::rows(shard, (database, name), filter, query, limit)?;
@@ -210,7 +203,7 @@ pub(super) fn aggregate(
     shard: &mut Shard,
     namespace: (&str, &str),
     arguments: &pipeline::Arguments<'_>,
-) -> Result<Flow, CommandError> {
+) -> Result<Flow> {
     explain_pipeline(shard, namespace, arguments, false)
 }
 
@@ -219,7 +212,7 @@ fn explain_pipeline(
     namespace: (&str, &str),
     arguments: &pipeline::Arguments<'_>,
     execute: bool,
-) -> Result<Flow, CommandError> {
+) -> Result<Flow> {
     let mut pipeline = crate::aggregate::Pipeline::parse(&arguments.stages, &arguments.variables)?;
     let filter = pipeline.take_leading_match();
     let mut rest = arguments.stages.as_slice();
@@ -251,7 +244,7 @@ fn explain_pipeline(
     )
 }
 
-fn owned(document: &RawDocument) -> Result<Document, CommandError> {
+fn owned(document: &RawDocument) -> Result<Document> {
     Document::try_from(document).map_err(arguments::invalid)
 }
 
@@ -261,7 +254,7 @@ fn shown(
     rows: &Rows,
     query: &Arguments<'_>,
     target: Target,
-) -> Result<Document, CommandError> {
+) -> Result<Document> {
     let plan = rows.selection.plan();
     let filter = query.filter.map_or_else(|| Ok(Document::new()), owned)?;
     if target == Target::Count && filter.is_empty() && query.hint.is_none() {
@@ -372,7 +365,7 @@ struct Explain {
 }
 
 impl Resumable for Explain {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let mut budget = shard.slice;
         while let Some(rows) = &mut self.rows {
             shard.catalog.check(&rows.selection)?;

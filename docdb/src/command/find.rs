@@ -9,7 +9,7 @@ use super::write::{Hint, id_equality, parse_filter};
 use crate::collection::plan::{self, Wanted};
 use crate::collection::{Next, Rows, Selection, document_key, stored};
 use crate::cursor::{Batch, FIRST_BATCH, Filled, Producer, Source};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::query::{Filter, Projection, SortOrder};
 use crate::scheduler::Context;
@@ -33,7 +33,7 @@ pub(super) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    pub(super) fn parse(request: &'a Request, now: bson::DateTime) -> Result<Self, CommandError> {
+    pub(super) fn parse(request: &'a Request, now: bson::DateTime) -> Result<Self> {
         let mut found = Self {
             variables: Variables::at(now),
             ..Self::default()
@@ -43,11 +43,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Takes one field of a `find`; false if there is no such field.
-    pub(super) fn field(
-        &mut self,
-        name: &'a str,
-        value: RawBsonRef<'a>,
-    ) -> Result<bool, CommandError> {
+    pub(super) fn field(&mut self, name: &'a str, value: RawBsonRef<'a>) -> Result<bool> {
         const FIND: &str = "find";
         match name {
             "filter" => self.filter = arguments::optional_object(FIND, name, value)?,
@@ -94,11 +90,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     let (database, name) = arguments::namespace(request)?;
     let arguments = Arguments::parse(request, context.now)?;
     if let Some(id) = arguments.only_id() {
@@ -121,7 +113,7 @@ pub(super) fn find(
     shard: &Shard,
     (database, name): (&str, &str),
     arguments: &Arguments<'_>,
-) -> Result<Box<dyn Producer>, CommandError> {
+) -> Result<Box<dyn Producer>> {
     let filter = match arguments.filter {
         Some(filter) => parse_filter(filter, &arguments.variables)?,
         None => None,
@@ -146,7 +138,7 @@ pub(super) fn rows(
     filter: Option<Filter>,
     arguments: &Arguments<'_>,
     limit: Option<u64>,
-) -> Result<Option<Rows>, CommandError> {
+) -> Result<Option<Rows>> {
     let sort = arguments.sort.filter(|sort| !sort.is_empty());
     let order = sort.map(SortOrder::parse).transpose()?;
     let Some(collection) = shard.catalog.find(database, name) else {
@@ -163,7 +155,7 @@ pub(super) fn rows(
     Ok(Some(Rows::new(selection, order, arguments.skip, limit)))
 }
 
-pub(super) fn projection(arguments: &Arguments<'_>) -> Result<Option<Projection>, CommandError> {
+pub(super) fn projection(arguments: &Arguments<'_>) -> Result<Option<Projection>> {
     let raw = arguments.projection.filter(|raw| !raw.is_empty());
     raw.map(|raw| Projection::parse_with(raw, &arguments.variables))
         .transpose()
@@ -175,7 +167,7 @@ fn by_id(
     (database, name): (&str, &str),
     id: RawBsonRef<'_>,
     arguments: &Arguments<'_>,
-) -> Result<RawDocumentBuf, CommandError> {
+) -> Result<RawDocumentBuf> {
     let projection = projection(arguments)?;
     let mut batch = Batch::new("firstBatch", 1);
     if let Some(collection) = shard.catalog.find(database, name) {
@@ -208,7 +200,7 @@ impl Producer for Find {
         source: Source<'_>,
         batch: &mut Batch,
         budget: &mut usize,
-    ) -> Result<Filled, CommandError> {
+    ) -> Result<Filled> {
         source.catalog.check(&self.rows.selection)?;
         if let Some(document) = self.pending.take()
             && !batch.push(&document)

@@ -9,7 +9,7 @@ use super::update::{documents, insert};
 use super::write::{Hint, parse_filter};
 use crate::bson_writer::DocumentWriter;
 use crate::collection::{Next, Rows, document_key, stored};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::query::{Filter, Projection};
 use crate::scheduler::Context;
@@ -21,11 +21,7 @@ use crate::wire::Request;
 /// The name in messages.
 const NAME: &str = "findAndModify";
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     let job = FindAndModify {
         request: request.clone(),
         now: context.now,
@@ -73,7 +69,7 @@ struct Outcome {
 }
 
 impl<'a> Fields<'a> {
-    fn parse(request: &'a Request, now: bson::DateTime) -> Result<Self, CommandError> {
+    fn parse(request: &'a Request, now: bson::DateTime) -> Result<Self> {
         let mut fields = Self::default();
         fields.find.variables = Variables::at(now);
         arguments::each(request, |name, value| {
@@ -100,7 +96,7 @@ impl<'a> Fields<'a> {
         Ok(fields)
     }
 
-    fn check(&self) -> Result<(), CommandError> {
+    fn check(&self) -> Result<()> {
         let problem = match (self.remove, &self.update) {
             (true, Some(_)) => "Cannot specify both an update and remove=true",
             (false, None) => "Either an update or remove=true must be specified",
@@ -113,7 +109,7 @@ impl<'a> Fields<'a> {
         Err(Code::FailedToParse.error(problem))
     }
 
-    fn action(&self) -> Result<Action, CommandError> {
+    fn action(&self) -> Result<Action> {
         let variables = &self.find.variables;
         let update = self
             .update
@@ -133,7 +129,7 @@ fn empty() -> &'static RawDocument {
 }
 
 impl Resumable for FindAndModify {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let mut budget = shard.slice;
         let rows = self.rows.take();
         let (database, name) = arguments::namespace(&self.request)?;
@@ -172,7 +168,7 @@ fn search(
     shard: &Shard,
     namespace: (&str, &str),
     arguments: &Arguments<'_>,
-) -> Result<Option<Rows>, CommandError> {
+) -> Result<Option<Rows>> {
     let filter = match arguments.filter {
         Some(filter) => parse_filter(filter, &arguments.variables)?,
         None => None,
@@ -186,7 +182,7 @@ fn recheck(
     collection: u32,
     document: &Slice,
     filter: &Filter,
-) -> Result<Option<Slice>, CommandError> {
+) -> Result<Option<Slice>> {
     let found = stored(document)?;
     let id = found.get("_id").map_err(arguments::invalid)?;
     let mut key = Vec::with_capacity(32);
@@ -205,7 +201,7 @@ impl Action {
         collection: u32,
         old: &RawDocument,
         now: bson::DateTime,
-    ) -> Result<Outcome, CommandError> {
+    ) -> Result<Outcome> {
         let positional = self.filter.positional(old);
         let mut outcome = Outcome {
             found: true,
@@ -237,7 +233,7 @@ impl Action {
         shard: &mut Shard,
         namespace: (&str, &str),
         now: bson::DateTime,
-    ) -> Result<Outcome, CommandError> {
+    ) -> Result<Outcome> {
         let mut outcome = Outcome::default();
         if let Some(update) = &self.update
             && self.upsert
@@ -251,11 +247,7 @@ impl Action {
         Ok(outcome)
     }
 
-    fn project(
-        &self,
-        document: &RawDocument,
-        positional: Option<usize>,
-    ) -> Result<RawDocumentBuf, CommandError> {
+    fn project(&self, document: &RawDocument, positional: Option<usize>) -> Result<RawDocumentBuf> {
         match &self.projection {
             Some(projection) => projection.apply(document, positional),
             None => Ok(document.to_owned()),

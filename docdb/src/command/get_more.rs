@@ -4,16 +4,12 @@ use bson::raw::RawBsonRef;
 
 use super::arguments;
 use crate::cursor::{Batch, Cursor, Filled, Source};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     const GET_MORE: &str = "getMore";
     let id = match request.body().get(GET_MORE).map_err(arguments::invalid)? {
         Some(RawBsonRef::Int64(id)) => id,
@@ -56,7 +52,7 @@ fn check(
     id: i64,
     (database, collection): (&str, &str),
     session: Option<[u8; 16]>,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let cursor = shard.cursors.get(id).ok_or_else(|| dead(id))?;
     if (cursor.database.as_str(), cursor.collection.as_str()) != (database, collection) {
         return Err(Code::Unauthorized.error(format!(
@@ -65,9 +61,9 @@ fn check(
         )));
     }
     let code = match (cursor.session, session) {
-        (None, Some(_)) => Code::Location50736,
-        (Some(_), None) => Code::Location50737,
-        (Some(owner), Some(asking)) if owner != asking => Code::Location50738,
+        (None, Some(_)) => Code::Location(50736),
+        (Some(_), None) => Code::Location(50737),
+        (Some(owner), Some(asking)) if owner != asking => Code::Location(50738),
         _ => return Ok(()),
     };
     Err(code.error(format!(
@@ -89,7 +85,7 @@ struct Next {
 }
 
 impl Resumable for Next {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let mut budget = shard.slice;
         let source = Source {
             store: &shard.store,

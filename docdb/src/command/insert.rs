@@ -10,12 +10,12 @@ use super::write::{BATCH_MOST, WriteReply};
 use crate::bson_writer::DocumentWriter;
 use crate::collection::LARGEST_DOCUMENT;
 use crate::collection::text::type_name;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::wire::Request;
 
-pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     let mut ordered = true;
     arguments::each(request, |name, value| {
         match name {
@@ -62,7 +62,7 @@ struct Progress {
 }
 
 impl Resumable for Insert {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let Self { request, progress } = &mut *self;
         if progress.slice(shard, request)? {
             return Ok(Flow::Done(self.progress.reply.finish(None)));
@@ -73,7 +73,7 @@ impl Resumable for Insert {
 
 impl Progress {
     /// Inserts some more; true if that was all.
-    fn slice(&mut self, shard: &mut Shard, request: &Request) -> Result<bool, CommandError> {
+    fn slice(&mut self, shard: &mut Shard, request: &Request) -> Result<bool> {
         let (database, name) = arguments::namespace(request)?;
         let id = shard
             .catalog
@@ -108,7 +108,7 @@ impl Progress {
 }
 
 /// Checks a new document. Returns what to insert in its place if `_id` is missing or not its first field.
-pub(super) fn prepare(document: &RawDocument) -> Result<Option<RawDocumentBuf>, CommandError> {
+pub(super) fn prepare(document: &RawDocument) -> Result<Option<RawDocumentBuf>> {
     let size = document.as_bytes().len();
     if size > LARGEST_DOCUMENT {
         return Err(Code::BadValue.error(format!(
@@ -134,7 +134,7 @@ pub(super) fn prepare(document: &RawDocument) -> Result<Option<RawDocumentBuf>, 
     }
 }
 
-fn check_id(id: RawBsonRef<'_>) -> Result<(), CommandError> {
+fn check_id(id: RawBsonRef<'_>) -> Result<()> {
     match id {
         RawBsonRef::Array(_) | RawBsonRef::RegularExpression(_) | RawBsonRef::Undefined => {
             let article = if matches!(id, RawBsonRef::Array(_)) {
@@ -160,7 +160,7 @@ fn check_id(id: RawBsonRef<'_>) -> Result<(), CommandError> {
     }
 }
 
-fn id_first(id: RawBsonRef<'_>, document: &RawDocument) -> Result<RawDocumentBuf, CommandError> {
+fn id_first(id: RawBsonRef<'_>, document: &RawDocument) -> Result<RawDocumentBuf> {
     let mut writer = DocumentWriter::with_capacity(document.as_bytes().len() + 32);
     writer.value("_id", id);
     let mut ordered = writer.finish();

@@ -4,12 +4,12 @@ use bson::raw::RawBsonRef;
 
 use super::arguments;
 use crate::bson_writer::{DocumentWriter, decimal};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
-pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     const KILL: &str = "killCursors";
     let (database, collection) = arguments::namespace(request)?;
     let mut ids = None;

@@ -8,17 +8,13 @@ use super::listing::{self, Opening, Prepared};
 use crate::bson_writer::DocumentWriter;
 use crate::catalog::check_database;
 use crate::collection::{Collection, ID_INDEX};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::query::Filter;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     const LIST: &str = "listCollections";
     let database = request.database();
     check_database(database)?;
@@ -59,10 +55,7 @@ pub(super) fn run(
 }
 
 /// `batchSize` of a `cursor` argument.
-pub(super) fn batch_size(
-    command: &str,
-    value: RawBsonRef<'_>,
-) -> Result<Option<u64>, CommandError> {
+pub(super) fn batch_size(command: &str, value: RawBsonRef<'_>) -> Result<Option<u64>> {
     let place = format!("{command}.cursor");
     let cursor = arguments::object(command, "cursor", value)?;
     let mut found = None;

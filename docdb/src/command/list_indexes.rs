@@ -4,16 +4,12 @@ use super::arguments;
 use super::list_collections::{batch_size, write_id_index};
 use super::listing::{self, Opening, Prepared};
 use crate::bson_writer::DocumentWriter;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     const LIST: &str = "listIndexes";
     let (database, name) = arguments::namespace(request)?;
     let mut first = None;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bson::RawDocumentBuf;
 
 use crate::cursor::{Batch, Cursor, Filled, Producer, Source};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::shard::{Flow, Resumable, Shard};
 
 /// What becomes of a cursor after its first batch.
@@ -25,7 +25,7 @@ pub(super) fn open(
     opening: Opening,
     producer: Box<dyn Producer>,
     first: u64,
-) -> Result<Flow, CommandError> {
+) -> Result<Flow> {
     let first = First {
         opening,
         producer,
@@ -43,7 +43,7 @@ struct First {
 }
 
 impl Resumable for First {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let mut budget = shard.slice;
         let source = Source {
             store: &shard.store,
@@ -92,12 +92,7 @@ impl Prepared {
 }
 
 impl Producer for Prepared {
-    fn fill(
-        &mut self,
-        _: Source<'_>,
-        batch: &mut Batch,
-        _: &mut usize,
-    ) -> Result<Filled, CommandError> {
+    fn fill(&mut self, _: Source<'_>, batch: &mut Batch, _: &mut usize) -> Result<Filled> {
         while let Some(document) = self.documents.front() {
             if !batch.push(document) {
                 return Ok(Filled::Full);

@@ -9,7 +9,7 @@ use super::write::Hint;
 use crate::aggregate::Pipeline;
 use crate::collection::Selection;
 use crate::collection::plan::{self, Wanted};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::query::Filter;
 use crate::shard::Shard;
@@ -28,7 +28,7 @@ pub(super) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    pub(super) fn parse(request: &'a Request, now: bson::DateTime) -> Result<Self, CommandError> {
+    pub(super) fn parse(request: &'a Request, now: bson::DateTime) -> Result<Self> {
         let (mut stages, mut cursor) = (None, false);
         let mut found = Self {
             stages: Vec::new(),
@@ -72,7 +72,7 @@ pub(super) fn select(
     filter: Option<Filter>,
     pipeline: &Pipeline,
     arguments: &Arguments<'_>,
-) -> Result<Option<Selection>, CommandError> {
+) -> Result<Option<Selection>> {
     let Some(collection) = shard.catalog.find(database, name) else {
         return Ok(None);
     };

@@ -3,12 +3,12 @@
 use super::arguments::{self, missing};
 use crate::bson_writer::ok_reply;
 use crate::catalog::{check_collection, check_new_collection};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
-pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     const RENAME: &str = "renameCollection";
     if request.database() != "admin" {
         return Err(Code::Unauthorized
@@ -55,7 +55,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
 }
 
 /// Database and collection of `database.collection`.
-fn split(namespace: &str) -> Result<(&str, &str), CommandError> {
+fn split(namespace: &str) -> Result<(&str, &str)> {
     let Some((database, collection)) = namespace.split_once('.') else {
         return Err(
             Code::InvalidNamespace.error(format!("Invalid namespace specified '{namespace}'"))

@@ -8,7 +8,7 @@ use bson::raw::RawDocument;
 
 use super::arguments::{self, missing};
 use super::write::{BATCH_MOST, WriteReply};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::wire::Request;
 
@@ -39,7 +39,7 @@ pub(super) trait Statements: Debug + Send + Sized + 'static {
     const LIST: &'static str;
 
     /// What is malformed fails the command before anything is done; what a filter cannot do fails its write.
-    fn check(raw: &RawDocument) -> Result<(), CommandError>;
+    fn check(raw: &RawDocument) -> Result<()>;
     fn batch(&mut self) -> &mut Batch;
     /// Carries out the statement, or goes on with it; true if it is done.
     fn statement(
@@ -48,7 +48,7 @@ pub(super) trait Statements: Debug + Send + Sized + 'static {
         namespace: (&str, &str),
         raw: &RawDocument,
         budget: &mut usize,
-    ) -> Result<bool, CommandError>;
+    ) -> Result<bool>;
     /// Forgets the statement that failed on its way.
     fn give_up(&mut self);
     fn reply(self) -> RawDocumentBuf;
@@ -59,7 +59,7 @@ pub(super) fn carry_out<S: Statements>(
     shard: &mut Shard,
     request: &Request,
     mut statements: S,
-) -> Result<Flow, CommandError> {
+) -> Result<Flow> {
     let list = request
         .places(S::LIST)?
         .ok_or_else(|| missing(S::COMMAND, S::LIST))?;
@@ -88,7 +88,7 @@ struct Rest<S> {
 }
 
 impl<S: Statements> Resumable for Rest<S> {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let Self {
             request,
             list,
@@ -107,7 +107,7 @@ fn slice<S: Statements>(
     shard: &mut Shard,
     request: &Request,
     list: &[Range<usize>],
-) -> Result<bool, CommandError> {
+) -> Result<bool> {
     let namespace = arguments::namespace(request)?;
     let mut budget = shard.slice;
     while let Some(place) = list.get(statements.batch().next) {

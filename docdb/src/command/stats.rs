@@ -8,7 +8,7 @@ use super::arguments;
 use crate::bson_writer::DocumentWriter;
 use crate::catalog::check_database;
 use crate::collection::{Collection, ID_INDEX};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
@@ -16,11 +16,7 @@ use crate::wire::Request;
 /// Bytes of an `_id` key that are counted for the `_id` index: it is the order of the documents and takes none itself.
 const ID_INDEX_BYTES: u64 = 0;
 
-pub(super) fn collection(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn collection(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     let (database, name) = arguments::namespace(request)?;
     let scale = scale(request, "collStats")?;
     let mut writer = DocumentWriter::with_capacity(512);
@@ -65,11 +61,7 @@ pub(super) fn write_collection(
     writer.count("scaleFactor", scale);
 }
 
-pub(super) fn database(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn database(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     let database = request.database();
     check_database(database)?;
     let scale = scale(request, "dbStats")?;
@@ -104,11 +96,7 @@ pub(super) fn database(
     Ok(Flow::Done(writer.finish()))
 }
 
-pub(super) fn data_size(
-    shard: &mut Shard,
-    request: &Request,
-    _: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn data_size(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     const DATA_SIZE: &str = "dataSize";
     let namespace = request.body().get(DATA_SIZE).map_err(arguments::invalid)?;
     let namespace = namespace.unwrap_or(RawBsonRef::Null);
@@ -137,7 +125,7 @@ pub(super) fn data_size(
 }
 
 /// What sizes are divided by.
-fn scale(request: &Request, command: &str) -> Result<u64, CommandError> {
+fn scale(request: &Request, command: &str) -> Result<u64> {
     let mut scale = 1;
     arguments::each(request, |field, value| {
         match field {

@@ -8,7 +8,7 @@ use super::statements::{Batch, Statements, carry_out};
 use super::write::{Hint, dropped, id_equality, select};
 use crate::bson_writer::decimal;
 use crate::collection::{Next, Selection, document_key, stored};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::query::Filter;
 use crate::scheduler::Context;
@@ -17,11 +17,7 @@ use crate::store::Space;
 use crate::update::Update;
 use crate::wire::Request;
 
-pub(super) fn run(
-    shard: &mut Shard,
-    request: &Request,
-    context: &Context,
-) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     let mut update = UpdateCommand {
         batch: Batch::default(),
         variables: Variables::at(context.now),
@@ -81,7 +77,7 @@ impl Statements for UpdateCommand {
     const COMMAND: &'static str = "update";
     const LIST: &'static str = "updates";
 
-    fn check(raw: &RawDocument) -> Result<(), CommandError> {
+    fn check(raw: &RawDocument) -> Result<()> {
         Statement::parse(raw).map(drop)
     }
 
@@ -122,7 +118,7 @@ impl Statements for UpdateCommand {
         namespace: (&str, &str),
         raw: &RawDocument,
         budget: &mut usize,
-    ) -> Result<bool, CommandError> {
+    ) -> Result<bool> {
         if self.current.is_none() {
             let statement = Statement::parse(raw)?;
             let update = statement.update(&self.variables)?;
@@ -182,7 +178,7 @@ impl UpdateCommand {
         (database, name): (&str, &str),
         id: RawBsonRef<'_>,
         update: &Update,
-    ) -> Result<bool, CommandError> {
+    ) -> Result<bool> {
         let Some(collection) = shard.catalog.find(database, name).map(|one| one.id) else {
             return Ok(false);
         };
@@ -201,7 +197,7 @@ impl UpdateCommand {
         shard: &mut Shard,
         running: &mut Running,
         budget: &mut usize,
-    ) -> Result<bool, CommandError> {
+    ) -> Result<bool> {
         shard.catalog.check(&running.selection)?;
         loop {
             let document = match running.selection.next(&shard.store, budget)? {
@@ -230,7 +226,7 @@ impl UpdateCommand {
         update: &Update,
         old: &RawDocument,
         positional: Option<usize>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         if let Some(new) = update.apply(old, positional, false, self.now)? {
             let Some(mut writer) = shard.catalog.writer(&mut shard.store, collection) else {
                 return Err(dropped());
@@ -248,7 +244,7 @@ impl UpdateCommand {
         (database, name): (&str, &str),
         update: &Update,
         filter: &Filter,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         let new = update.upsert(filter, self.now)?;
         let id = insert(shard, (database, name), &new)?;
         self.upserted.push((self.batch.next, id));
@@ -262,7 +258,7 @@ pub(super) fn insert(
     shard: &mut Shard,
     (database, name): (&str, &str),
     document: &RawDocument,
-) -> Result<RawBson, CommandError> {
+) -> Result<RawBson> {
     let collection = shard
         .catalog
         .find_or_create(&mut shard.store, database, name)?;
@@ -274,7 +270,7 @@ pub(super) fn insert(
 }
 
 impl<'a> Statement<'a> {
-    fn update(&self, variables: &Variables) -> Result<Update, CommandError> {
+    fn update(&self, variables: &Variables) -> Result<Update> {
         let Some(constants) = self.constants else {
             return Update::parse_with(self.update, &self.array_filters, variables);
         };
@@ -283,7 +279,7 @@ impl<'a> Statement<'a> {
         Update::parse_with(self.update, &self.array_filters, &all)
     }
 
-    fn parse(raw: &'a RawDocument) -> Result<Self, CommandError> {
+    fn parse(raw: &'a RawDocument) -> Result<Self> {
         const PLACE: &str = "update.updates";
         let (mut filter, mut update, mut array_filters) = (None, None, Vec::new());
         let (mut multi, mut upsert, mut hint, mut constants) = (false, false, None, None);
@@ -318,7 +314,7 @@ pub(super) fn documents<'a>(
     place: &str,
     name: &str,
     value: RawBsonRef<'a>,
-) -> Result<Vec<&'a RawDocument>, CommandError> {
+) -> Result<Vec<&'a RawDocument>> {
     let array = match value {
         RawBsonRef::Array(array) => array,
         RawBsonRef::Null => return Ok(Vec::new()),

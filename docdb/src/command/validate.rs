@@ -12,7 +12,7 @@ use bson::raw::{RawBsonRef, RawDocument};
 use super::arguments;
 use crate::bson_writer::{DocumentWriter, decimal};
 use crate::collection::{Collection, Entries, ID_INDEX, document_key, entry_value, stored};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::store::{Scan, Slice, Space, Store};
@@ -21,7 +21,7 @@ use crate::wire::Request;
 /// Problems that are listed; further ones only count.
 const MOST_PROBLEMS: usize = 100;
 
-pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow, CommandError> {
+pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     let (database, name) = arguments::namespace(request)?;
     arguments::each(request, |field, value| {
         match field {
@@ -116,7 +116,7 @@ impl Check {
 }
 
 impl Resumable for Check {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow, CommandError> {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let mut budget = shard.slice;
         let Some(collection) = shard.catalog.get(self.collection) else {
             return Err(super::write::dropped());

@@ -6,7 +6,7 @@ use crate::bson_writer::{DocumentWriter, decimal};
 use crate::collection::Selection;
 use crate::collection::plan::{self, Wanted};
 use crate::collection::text::type_name;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::expression::Variables;
 use crate::query::Filter;
 use crate::shard::Shard;
@@ -21,7 +21,7 @@ pub(super) struct BatchMost(usize);
 pub(super) const BATCH_MOST: BatchMost = BatchMost(100_000);
 
 impl BatchMost {
-    pub(super) fn check(&self, length: usize) -> Result<(), CommandError> {
+    pub(super) fn check(&self, length: usize) -> Result<()> {
         if (1..=self.0).contains(&length) {
             return Ok(());
         }
@@ -42,7 +42,7 @@ pub(super) struct WriteReply {
 
 impl WriteReply {
     /// Notes that the write at `index` failed. An error of the store fails the whole command.
-    pub(super) fn fail(&mut self, index: usize, error: CommandError) -> Result<(), CommandError> {
+    pub(super) fn fail(&mut self, index: usize, error: CommandError) -> Result<()> {
         if error.code == Code::InternalError {
             return Err(error);
         }
@@ -116,10 +116,7 @@ pub(super) enum Hint<'a> {
 
 impl<'a> Hint<'a> {
     /// `None` for an empty hint.
-    pub(super) fn parse(
-        command: &str,
-        value: RawBsonRef<'a>,
-    ) -> Result<Option<Self>, CommandError> {
+    pub(super) fn parse(command: &str, value: RawBsonRef<'a>) -> Result<Option<Self>> {
         match value {
             RawBsonRef::String("") | RawBsonRef::Null => Ok(None),
             RawBsonRef::String(name) => Ok(Some(Self::Name(name))),
@@ -147,7 +144,7 @@ pub(super) fn select(
     filter: &RawDocument,
     hint: Option<&Hint<'_>>,
     variables: &Variables,
-) -> Result<Option<(u32, Selection)>, CommandError> {
+) -> Result<Option<(u32, Selection)>> {
     let parsed = parse_filter(filter, variables)?;
     let Some(collection) = shard.catalog.find(database, name) else {
         return Ok(None);
@@ -162,10 +159,7 @@ pub(super) fn select(
 }
 
 /// `None` for the empty filter, which all documents match.
-pub(super) fn parse_filter(
-    filter: &RawDocument,
-    variables: &Variables,
-) -> Result<Option<Filter>, CommandError> {
+pub(super) fn parse_filter(filter: &RawDocument, variables: &Variables) -> Result<Option<Filter>> {
     if filter.is_empty() {
         return Ok(None);
     }

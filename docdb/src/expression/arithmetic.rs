@@ -3,57 +3,44 @@
 use bson::{Bson, DateTime};
 
 use super::Evaluated;
-use super::function::{Call, Function, Shape};
-use crate::error::{Code, CommandError};
+use super::function::{Call, Function, NULL, functions};
+use crate::error::{Code, Result};
 use crate::value::{Decimal, Number};
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("$add", Shape::Any, add),
-    Function::new("$subtract", Shape::Exactly(2), subtract),
-    Function::new("$multiply", Shape::Any, multiply),
-    Function::new("$divide", Shape::Exactly(2), divide),
-    Function::new("$mod", Shape::Exactly(2), remainder),
-    Function::new("$abs", Shape::Exactly(1), abs),
-    Function::new("$ceil", Shape::Exactly(1), |call| {
-        whole(call, f64::ceil, Rounding::Up)
-    }),
-    Function::new("$floor", Shape::Exactly(1), |call| {
-        whole(call, f64::floor, Rounding::Down)
-    }),
-    Function::new("$round", Shape::Between(1, 2), |call| {
-        to_place(call, Rounding::HalfEven)
-    }),
-    Function::new("$trunc", Shape::Between(1, 2), |call| {
-        to_place(call, Rounding::Zero)
-    }),
-];
+pub(super) const FUNCTIONS: &[Function] = functions! {
+    "$add" Any => add;
+    "$subtract" Exactly(2) => subtract;
+    "$multiply" Any => multiply;
+    "$divide" Exactly(2) => divide;
+    "$mod" Exactly(2) => remainder;
+    "$abs" Exactly(1) => abs;
+    "$ceil" Exactly(1) => |call| whole(call, f64::ceil, Rounding::Up);
+    "$floor" Exactly(1) => |call| whole(call, f64::floor, Rounding::Down);
+    "$round" Between(1, 2) => |call| to_place(call, Rounding::HalfEven);
+    "$trunc" Between(1, 2) => |call| to_place(call, Rounding::Zero);
+};
 
-pub(super) const NULL: Result<Evaluated, CommandError> = Ok(Some(Bson::Null));
-
-pub(super) fn number(call: &Call<'_, '_>, index: usize) -> Option<Number> {
-    call.get(index).and_then(Number::of_bson)
-}
-
-fn add(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn add(call: &mut Call<'_>) -> Result<Evaluated> {
     let mut sum = Number::Int(0);
     let mut date: Option<DateTime> = None;
     if call.any_nullish() {
         return NULL;
     }
     for index in 0..call.values.len() {
-        match (call.get(index), number(call, index)) {
+        match (call.get(index), call.number(index)) {
             (_, Some(number)) => sum = sum.plus(number),
             (Some(Bson::DateTime(one)), None) if date.is_none() => date = Some(*one),
             (Some(Bson::DateTime(_)), None) => {
                 return Err(
-                    Code::Location16612.error("only one date allowed in an $add expression")
+                    Code::Location(16612).error("only one date allowed in an $add expression")
                 );
             }
             _ => {
-                return Err(Code::TypeMismatch.error(format!(
-                    "$add only supports numeric or date types, not {}",
-                    call.type_name(index)
-                )));
+                return Err(call.wrong_type(
+                    index,
+                    Code::TypeMismatch,
+                    "$add only supports numeric or date types, not ",
+                ));
             }
         }
     }
@@ -64,7 +51,7 @@ fn add(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
 }
 
 /// `date` later by `milliseconds`.
-fn shifted(date: DateTime, milliseconds: Number) -> Result<Bson, CommandError> {
+fn shifted(date: DateTime, milliseconds: Number) -> Result<Bson> {
     // A fraction of a millisecond is rounded, not cut.
     let whole = match milliseconds {
         Number::Double(value) => Number::Double(value.round()),
@@ -77,15 +64,15 @@ fn shifted(date: DateTime, milliseconds: Number) -> Result<Bson, CommandError> {
         .ok_or_else(|| Code::Overflow.error("date overflow in $add"))
 }
 
-fn subtract(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn subtract(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
-    if let (Some(left), Some(right)) = (number(call, 0), number(call, 1)) {
+    if let (Some(left), Some(right)) = (call.number(0), call.number(1)) {
         return Ok(Some(left.minus(right).to_bson()));
     }
     let overflow = || Code::Overflow.error("date overflow in $subtract");
-    match (call.get(0), call.get(1), number(call, 1)) {
+    match (call.get(0), call.get(1), call.number(1)) {
         (Some(Bson::DateTime(left)), Some(Bson::DateTime(right)), _) => left
             .timestamp_millis()
             .checked_sub(right.timestamp_millis())
@@ -103,28 +90,29 @@ fn subtract(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     }
 }
 
-fn multiply(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn multiply(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
     let mut product = Number::Int(1);
     for index in 0..call.values.len() {
-        let Some(factor) = number(call, index) else {
-            return Err(Code::TypeMismatch.error(format!(
-                "$multiply only supports numeric types, not {}",
-                call.type_name(index)
-            )));
+        let Some(factor) = call.number(index) else {
+            return Err(call.wrong_type(
+                index,
+                Code::TypeMismatch,
+                "$multiply only supports numeric types, not ",
+            ));
         };
         product = product.times(factor);
     }
     Ok(Some(product.to_bson()))
 }
 
-fn divide(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn divide(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
-    let (Some(left), Some(right)) = (number(call, 0), number(call, 1)) else {
+    let (Some(left), Some(right)) = (call.number(0), call.number(1)) else {
         return Err(Code::TypeMismatch.error(format!(
             "$divide only supports numeric types, not {} and {}",
             call.type_name(0),
@@ -144,19 +132,19 @@ fn divide(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
 }
 
 /// The sign is that of the dividend.
-fn remainder(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn remainder(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
-    let (Some(left), Some(right)) = (number(call, 0), number(call, 1)) else {
-        return Err(Code::Location16611.error(format!(
+    let (Some(left), Some(right)) = (call.number(0), call.number(1)) else {
+        return Err(Code::Location(16611).error(format!(
             "$mod only supports numeric types, not {} and {}",
             call.type_name(0),
             call.type_name(1)
         )));
     };
     if right.is_zero() {
-        return Err(Code::Location16610.error("can't $mod by zero"));
+        return Err(Code::Location(16610).error("can't $mod by zero"));
     }
     let rest = match (left, right) {
         (Number::Decimal(_), _) | (_, Number::Decimal(_)) => {
@@ -175,13 +163,13 @@ fn remainder(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
 }
 
 /// The one number of `$abs` and its like; `None` where the argument is null.
-pub(super) fn single(call: &Call<'_, '_>) -> Result<Option<Number>, CommandError> {
+pub(super) fn single(call: &Call<'_>) -> Result<Option<Number>> {
     if call.is_nullish(0) {
         return Ok(None);
     }
-    match number(call, 0) {
+    match call.number(0) {
         Some(number) => Ok(Some(number)),
-        None => Err(Code::Location28765.error(format!(
+        None => Err(Code::Location(28765).error(format!(
             "{} only supports numeric types, not {}",
             call.name,
             call.type_name(0)
@@ -189,7 +177,7 @@ pub(super) fn single(call: &Call<'_, '_>) -> Result<Option<Number>, CommandError
     }
 }
 
-fn abs(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn abs(call: &mut Call<'_>) -> Result<Evaluated> {
     let Some(number) = single(call)? else {
         return NULL;
     };
@@ -201,7 +189,7 @@ fn abs(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
         Number::Long(value) => Number::Long(
             value
                 .checked_abs()
-                .ok_or_else(|| Code::Location28680.error("can't take $abs of long long min"))?,
+                .ok_or_else(|| Code::Location(28680).error("can't take $abs of long long min"))?,
         ),
         Number::Double(value) => Number::Double(value.abs()),
         Number::Decimal(value) if value.is_negative() => Number::Decimal(value.negated()),
@@ -219,11 +207,7 @@ enum Rounding {
     HalfEven,
 }
 
-fn whole(
-    call: &Call<'_, '_>,
-    round: impl FnOnce(f64) -> f64,
-    rounding: Rounding,
-) -> Result<Evaluated, CommandError> {
+fn whole(call: &Call<'_>, round: impl FnOnce(f64) -> f64, rounding: Rounding) -> Result<Evaluated> {
     Ok(Some(match single(call)? {
         None => Bson::Null,
         Some(Number::Double(value)) => Bson::Double(round(value)),
@@ -274,12 +258,12 @@ fn rounded(value: Decimal, place: i32, rounding: Rounding) -> Decimal {
     }
 }
 
-fn to_place(call: &Call<'_, '_>, rounding: Rounding) -> Result<Evaluated, CommandError> {
+fn to_place(call: &Call<'_>, rounding: Rounding) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
-    let Some(value) = number(call, 0) else {
-        return Err(Code::Location51081.error(format!(
+    let Some(value) = call.number(0) else {
+        return Err(Code::Location(51081).error(format!(
             "{} only supports numeric types, not {}",
             call.name,
             call.type_name(0)
@@ -305,7 +289,7 @@ fn to_place(call: &Call<'_, '_>, rounding: Rounding) -> Result<Evaluated, Comman
             let result = rounded(integer.to_decimal(), place, rounding)
                 .to_i64_exact()
                 .ok_or_else(|| {
-                    Code::Location51080.error(format!("invalid conversion in {}", call.name))
+                    Code::Location(51080).error(format!("invalid conversion in {}", call.name))
                 })?;
             match (integer, i32::try_from(result)) {
                 (Number::Int(_), Ok(small)) => Number::Int(small),
@@ -316,18 +300,19 @@ fn to_place(call: &Call<'_, '_>, rounding: Rounding) -> Result<Evaluated, Comman
     Ok(Some(result.to_bson()))
 }
 
-fn place(call: &Call<'_, '_>) -> Result<i32, CommandError> {
-    let place = number(call, 1)
+fn place(call: &Call<'_>) -> Result<i32> {
+    let place = call
+        .number(1)
         .and_then(Number::to_i64_exact)
         .ok_or_else(|| {
-            Code::Location51082.error(format!(
+            Code::Location(51082).error(format!(
                 "precision argument to  {} must be a integral value",
                 call.name
             ))
         })?;
     match i32::try_from(place) {
         Ok(place) if (-20..=100).contains(&place) => Ok(place),
-        _ => Err(Code::Location51083.error(format!(
+        _ => Err(Code::Location(51083).error(format!(
             "cannot apply {} with precision value {place} value must be in [-20, 100]",
             call.name
         ))),

@@ -9,102 +9,73 @@ use std::cmp::Ordering;
 
 use bson::Bson;
 
-use super::function::{Call, Function, Named, Shape};
+use super::function::{Call, Function, NULL, functions, named};
 use super::logic::compare;
-use super::{Evaluated, is_true};
-use crate::error::{Code, CommandError};
-use crate::value::{Number, compare_owned};
+use super::{Evaluated, field_path, is_true};
+use crate::error::{Code, Result};
+use crate::value::{Number, compare_owned, display};
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("$size", Shape::Exactly(1), size),
-    Function::new("$arrayElemAt", Shape::Exactly(2), element_at),
-    Function::new("$first", Shape::Exactly(1), |call| end(call, 0)),
-    Function::new("$last", Shape::Exactly(1), |call| end(call, -1)),
-    Function::new("$slice", Shape::Between(2, 3), slice),
-    Function::new("$concatArrays", Shape::Any, concat),
-    Function::new("$in", Shape::Exactly(2), contains),
-    Function::new("$isArray", Shape::Exactly(1), is_array),
-    Function::new("$range", Shape::Between(2, 3), range),
-    Function::new("$reverseArray", Shape::Exactly(1), reverse),
-    Function::new("$indexOfArray", Shape::Between(2, 4), index_of),
-    Function::new("$zip", Shape::Named(&ZIP), zip),
-    Function::new("$sortArray", Shape::Named(&SORT), sort),
-];
-
-static ZIP: Named = Named {
-    names: &["inputs", "useLongestLength", "defaults"],
-    required: 1,
-    not_an_object: Code::Location34460,
-    unknown: Code::Location34464,
-    missing: Code::Location34465,
-};
-static SORT: Named = Named {
-    names: &["input", "sortBy"],
-    required: 2,
-    not_an_object: Code::Location2942500,
-    unknown: Code::Location2942501,
-    missing: Code::Location2942502,
+pub(super) const FUNCTIONS: &[Function] = functions! {
+    "$size" Exactly(1) => size;
+    "$arrayElemAt" Exactly(2) => element_at;
+    "$first" Exactly(1) => |call| end(call, 0);
+    "$last" Exactly(1) => |call| end(call, -1);
+    "$slice" Between(2, 3) => slice;
+    "$concatArrays" Any => concat;
+    "$in" Exactly(2) => contains;
+    "$isArray" Exactly(1) => is_array;
+    "$range" Between(2, 3) => range;
+    "$reverseArray" Exactly(1) => reverse;
+    "$indexOfArray" Between(2, 4) => index_of;
+    "$zip" Named(&ZIP) => zip;
+    "$sortArray" Named(&SORT) => sort;
 };
 
-const NULL: Result<Evaluated, CommandError> = Ok(Some(Bson::Null));
+named! {
+    ZIP("inputs"; "useLongestLength", "defaults") 34460 34464 34465;
+    SORT("input", "sortBy") 2_942_500 2_942_501 2_942_502;
+}
 
-fn size(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
-    match call.get(0) {
-        Some(Bson::Array(array)) => Ok(Some(Bson::Int32(
-            i32::try_from(array.len()).unwrap_or(i32::MAX),
-        ))),
-        _ => Err(Code::Location17124.error(format!(
-            "The argument to $size must be an array, but was of type: {}",
-            call.type_name(0)
-        ))),
-    }
+fn size(call: &mut Call<'_>) -> Result<Evaluated> {
+    let text = "The argument to $size must be an array, but was of type: ";
+    let count = call.array(0, 17124, text)?.len();
+    Ok(Some(Bson::Int32(i32::try_from(count).unwrap_or(i32::MAX))))
 }
 
 /// A 32-bit whole number.
-fn whole(call: &Call<'_, '_>, index: usize) -> Option<i32> {
-    let number = call.get(index).and_then(Number::of_bson)?;
-    i32::try_from(number.to_i64_exact()?).ok()
+fn whole(call: &Call<'_>, index: usize) -> Option<i32> {
+    call.whole(index)
+        .and_then(|whole| i32::try_from(whole).ok())
 }
 
-fn element_at(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn element_at(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
-    if !matches!(call.get(0), Some(Bson::Array(_))) {
-        return Err(Code::Location28689.error(format!(
-            "$arrayElemAt's first argument must be an array, but is {}",
-            call.type_name(0)
-        )));
+    let text = "$arrayElemAt's first argument must be an array, but is ";
+    call.array(0, 28689, text)?;
+    if call.number(1).is_none() {
+        let text = "$arrayElemAt's second argument must be a numeric value, but is ";
+        return Err(call.wrong_type(1, Code::Location(28690), text));
     }
-    if call.get(1).and_then(Number::of_bson).is_none() {
-        return Err(Code::Location28690.error(format!(
-            "$arrayElemAt's second argument must be a numeric value, but is {}",
-            call.type_name(1)
-        )));
-    }
-    let Some(index) = whole(call, 1) else {
-        return Err(Code::Location28691
-            .error("$arrayElemAt's second argument must be representable as a 32-bit integer"));
-    };
+    let index = whole(call, 1).ok_or_else(|| {
+        Code::Location(28691)
+            .error("$arrayElemAt's second argument must be representable as a 32-bit integer")
+    })?;
     Ok(at(call, index))
 }
 
-fn end(call: &mut Call<'_, '_>, index: i32) -> Result<Evaluated, CommandError> {
+fn end(call: &mut Call<'_>, index: i32) -> Result<Evaluated> {
     if call.is_nullish(0) {
         return NULL;
     }
-    if !matches!(call.get(0), Some(Bson::Array(_))) {
-        return Err(Code::Location28689.error(format!(
-            "{}'s argument must be an array, but is {}",
-            call.name,
-            call.type_name(0)
-        )));
-    }
+    let text = format!("{}'s argument must be an array, but is ", call.name);
+    call.array(0, 28689, &text)?;
     Ok(at(call, index))
 }
 
 /// The element at `index`, from the end if negative.
-fn at(call: &mut Call<'_, '_>, index: i32) -> Evaluated {
+fn at(call: &mut Call<'_>, index: i32) -> Evaluated {
     let Some(Bson::Array(mut array)) = call.take(0) else {
         return None;
     };
@@ -119,193 +90,129 @@ fn magnitude(number: i32) -> usize {
     usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX)
 }
 
-fn slice(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn slice(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
-    if !matches!(call.get(0), Some(Bson::Array(_))) {
-        return Err(Code::Location28724.error(format!(
-            "First argument to $slice must be an array, but is of type: {}",
-            call.type_name(0)
+    let text = "First argument to $slice must be an array, but is of type: ";
+    call.array(0, 28724, text)?;
+    let part = |index: usize, place: &str, code: i32| {
+        whole(call, index).ok_or_else(|| {
+            Code::Location(code).error(format!(
+                "{place} argument to $slice can't be represented as a 32-bit integer: {}",
+                call.shown(index)
+            ))
+        })
+    };
+    let second = part(1, "Second", 28726)?;
+    let count = match call.values.len() {
+        3 => part(2, "Third", 28728)?,
+        _ => i32::MAX,
+    };
+    if count <= 0 {
+        return Err(Code::Location(28729).error(format!(
+            "Third argument to $slice must be positive: {count}"
         )));
     }
-    let Some(second) = whole(call, 1) else {
-        return Err(Code::Location28726.error(format!(
-            "Second argument to $slice can't be represented as a 32-bit integer: {}",
-            call.get(1)
-                .map(crate::value::display::value)
-                .unwrap_or_default()
-        )));
-    };
-    let third = if call.values.len() == 3 {
-        Some(slice_count(call)?)
-    } else {
-        None
-    };
-    let Some(Bson::Array(mut array)) = call.take(0) else {
-        return NULL;
-    };
-    let length = array.len();
-    let (start, count) = match third {
-        None if second >= 0 => (0, magnitude(second)),
-        None => (length.saturating_sub(magnitude(second)), length),
-        Some(count) if second >= 0 => (magnitude(second).min(length), count),
-        Some(count) => (length.saturating_sub(magnitude(second)), count),
+    let mut array = call.take_array(0, 28724, text)?;
+    let (start, count) = match (call.values.len(), second < 0) {
+        (2, false) => (0, magnitude(second)),
+        (_, false) => (magnitude(second).min(array.len()), magnitude(count)),
+        (_, true) => (
+            array.len().saturating_sub(magnitude(second)),
+            magnitude(count),
+        ),
     };
     array.drain(..start);
     array.truncate(count);
     Ok(Some(Bson::Array(array)))
 }
 
-fn slice_count(call: &Call<'_, '_>) -> Result<usize, CommandError> {
-    let Some(count) = whole(call, 2) else {
-        return Err(Code::Location28728.error(format!(
-            "Third argument to $slice can't be represented as a 32-bit integer: {}",
-            call.get(2)
-                .map(crate::value::display::value)
-                .unwrap_or_default()
-        )));
-    };
-    match usize::try_from(count) {
-        Ok(count) if count > 0 => Ok(count),
-        _ => Err(Code::Location28729.error(format!(
-            "Third argument to $slice must be positive: {count}"
-        ))),
-    }
-}
-
-fn concat(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn concat(call: &mut Call<'_>) -> Result<Evaluated> {
     let mut all = Vec::new();
     for index in 0..call.values.len() {
         if call.is_nullish(index) {
             return NULL;
         }
-        let kind = call.type_name(index);
-        match call.take(index) {
-            Some(Bson::Array(mut array)) if all.is_empty() => std::mem::swap(&mut all, &mut array),
-            Some(Bson::Array(array)) => all.extend(array),
-            _ => {
-                return Err(Code::Location28664
-                    .error(format!("$concatArrays only supports arrays, not {kind}")));
-            }
-        }
+        all.extend(call.take_array(index, 28664, "$concatArrays only supports arrays, not ")?);
     }
     Ok(Some(Bson::Array(all)))
 }
 
-fn contains(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
-    let Some(Bson::Array(array)) = call.get(1) else {
-        return Err(Code::Location40081.error(format!(
-            "$in requires an array as a second argument, found: {}",
-            call.type_name(1)
-        )));
-    };
-    let found = array
+fn contains(call: &mut Call<'_>) -> Result<Evaluated> {
+    let text = "$in requires an array as a second argument, found: ";
+    let found = call
+        .array(1, 40081, text)?
         .iter()
         .any(|element| compare(call.get(0), Some(element)).is_eq());
     Ok(Some(Bson::Boolean(found)))
 }
 
-fn is_array(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn is_array(call: &mut Call<'_>) -> Result<Evaluated> {
     Ok(Some(Bson::Boolean(matches!(
         call.get(0),
         Some(Bson::Array(_))
     ))))
 }
 
-fn range(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
-    let part = |index: usize, role: &str, not_a_number: Code, not_whole: Code| {
-        let value = call.get(index);
-        if value.and_then(Number::of_bson).is_none() {
-            return Err(not_a_number.error(format!(
-                "$range requires a numeric {role} value, found value of type: {}",
-                call.type_name(index)
-            )));
+fn range(call: &mut Call<'_>) -> Result<Evaluated> {
+    let part = |index: usize, role: &str, not_a_number: i32, not_whole: i32| {
+        if call.number(index).is_none() {
+            let text = format!("$range requires a numeric {role} value, found value of type: ");
+            return Err(call.wrong_type(index, Code::Location(not_a_number), &text));
         }
-        whole(call, index).ok_or_else(|| {
-            not_whole.error(format!(
+        whole(call, index).map(i64::from).ok_or_else(|| {
+            Code::Location(not_whole).error(format!(
                 "$range requires a {role} value that can be represented as a 32-bit integer, found value: {}",
-                value.map(crate::value::display::value).unwrap_or_default()
+                call.shown(index)
             ))
         })
     };
-    let start = part(0, "starting", Code::Location34443, Code::Location34444)?;
-    let end = part(1, "ending", Code::Location34445, Code::Location34446)?;
-    let step = if call.values.len() == 3 {
-        part(2, "step", Code::Location34447, Code::Location34448)?
-    } else {
-        1
+    let start = part(0, "starting", 34443, 34444)?;
+    let end = part(1, "ending", 34445, 34446)?;
+    let step = match call.values.len() {
+        3 => part(2, "step", 34447, 34448)?,
+        _ => 1,
     };
     if step == 0 {
-        return Err(Code::Location34449.error("$range requires a non-zero step value"));
+        return Err(Code::Location(34449).error("$range requires a non-zero step value"));
     }
-    let span = (i64::from(end) - i64::from(start)).max(0);
-    let span = if step > 0 {
-        span
-    } else {
-        (i64::from(start) - i64::from(end)).max(0)
-    };
-    let count = usize::try_from(span.unsigned_abs().div_ceil(u64::from(step.unsigned_abs())));
+    let span = (end - start) * step.signum();
+    let count = span.max(0).unsigned_abs().div_ceil(step.unsigned_abs());
     // Counted before it is built: two numbers are enough to ask for gigabytes.
-    let bytes = count
-        .unwrap_or(usize::MAX)
-        .saturating_mul(size_of::<Bson>());
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let bytes = count.saturating_mul(size_of::<Bson>());
     if bytes > RANGE_BYTES_MAX {
         return Err(Code::ExceededMemoryLimit.error(
             "$range would use too much memory and cannot spill to disk. Memory limit: 104857600 bytes",
         ));
     }
     call.scope.charge_bytes(bytes)?;
-    let mut values = Vec::new();
-    let mut value = i64::from(start);
-    while if step > 0 {
-        value < i64::from(end)
-    } else {
-        value > i64::from(end)
-    } {
-        values.extend(i32::try_from(value).map(Bson::Int32));
-        value += i64::from(step);
-    }
-    Ok(Some(Bson::Array(values)))
+    let values = std::iter::successors(Some(start), |value| Some(value + step)).take(count);
+    let values = values.flat_map(|value| i32::try_from(value).map(Bson::Int32));
+    Ok(Some(Bson::Array(values.collect())))
 }
 
 /// As for other stages and operators that hold all they make (MongoDB's 100 MiB).
 const RANGE_BYTES_MAX: usize = 100 * 1024 * 1024;
 
-fn reverse(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn reverse(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.is_nullish(0) {
         return NULL;
     }
-    let kind = call.type_name(0);
-    let Some(Bson::Array(mut array)) = call.take(0) else {
-        return Err(Code::Location34435.error(format!(
-            "The argument to $reverseArray must be an array, but was of type: {kind}"
-        )));
-    };
+    let text = "The argument to $reverseArray must be an array, but was of type: ";
+    let mut array = call.take_array(0, 34435, text)?;
     array.reverse();
     Ok(Some(Bson::Array(array)))
 }
 
-fn index_of(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn index_of(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.is_nullish(0) {
         return NULL;
     }
-    let Some(Bson::Array(array)) = call.get(0) else {
-        return Err(Code::Location40090.error(format!(
-            "$indexOfArray requires an array as a first argument, found: {}",
-            call.type_name(0)
-        )));
-    };
-    let start = if call.values.len() > 2 {
-        super::strings::bound(call, 2, "starting")?
-    } else {
-        0
-    };
-    let end = if call.values.len() > 3 {
-        super::strings::bound(call, 3, "ending")?
-    } else {
-        array.len()
-    };
+    let text = "$indexOfArray requires an array as a first argument, found: ";
+    let array = call.array(0, 40090, text)?;
+    let (start, end) = super::strings::bounds(call)?;
     let inside = array.get(start..end.min(array.len())).unwrap_or_default();
     let found = inside
         .iter()
@@ -314,31 +221,32 @@ fn index_of(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     Ok(Some(Bson::Int32(index.unwrap_or(-1))))
 }
 
-fn zip(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn zip(call: &mut Call<'_>) -> Result<Evaluated> {
     let longest = is_true(call.get(1));
     if !matches!(call.get(1), None | Some(Bson::Boolean(_))) {
-        return Err(Code::Location34463.error(format!(
-            "useLongestLength must be a bool, found {}",
-            call.type_name(1)
-        )));
+        return Err(call.wrong_type(
+            1,
+            Code::Location(34463),
+            "useLongestLength must be a bool, found ",
+        ));
     }
     let defaults = match call.take(2) {
         None => Vec::new(),
         Some(Bson::Array(defaults)) => defaults,
         Some(_) => {
-            return Err(Code::Location34462.error("defaults must be an array of expressions"));
+            return Err(Code::Location(34462).error("defaults must be an array of expressions"));
         }
     };
     if !defaults.is_empty() && !longest {
         return Err(
-            Code::Location34466.error("cannot specify defaults unless useLongestLength is true")
+            Code::Location(34466).error("cannot specify defaults unless useLongestLength is true")
         );
     }
     let Some(Bson::Array(inputs)) = call.take(0) else {
-        return Err(Code::Location34461.error("inputs must be an array of expressions"));
+        return Err(Code::Location(34461).error("inputs must be an array of expressions"));
     };
     if !defaults.is_empty() && defaults.len() != inputs.len() {
-        return Err(Code::Location34467.error("defaults and inputs must have the same length"));
+        return Err(Code::Location(34467).error("defaults and inputs must have the same length"));
     }
     let mut arrays = Vec::with_capacity(inputs.len());
     for input in inputs {
@@ -346,9 +254,9 @@ fn zip(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
             Bson::Array(array) => arrays.push(array),
             Bson::Null | Bson::Undefined => return NULL,
             other => {
-                return Err(Code::Location34468.error(format!(
+                return Err(Code::Location(34468).error(format!(
                     "$zip found a non-array expression in input: {}",
-                    crate::value::display::value(&other)
+                    display::value(&other)
                 )));
             }
         }
@@ -376,16 +284,12 @@ fn zip(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     Ok(Some(Bson::Array(zipped)))
 }
 
-fn sort(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn sort(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.is_nullish(0) {
         return NULL;
     }
-    let kind = call.type_name(0);
-    let Some(Bson::Array(mut array)) = call.take(0) else {
-        return Err(Code::Location2942504.error(format!(
-            "The input argument to $sortArray must be an array, but was of type: {kind}"
-        )));
-    };
+    let text = "The input argument to $sortArray must be an array, but was of type: ";
+    let mut array = call.take_array(0, 2_942_504, text)?;
     let keys = sort_keys(call.get(1))?;
     array.sort_by(|left, right| {
         for (path, descending) in &keys {
@@ -405,20 +309,22 @@ fn sort(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
 }
 
 /// Paths and whether each descends; the empty path is the element itself.
-fn sort_keys(by: Option<&Bson>) -> Result<Vec<(Vec<String>, bool)>, CommandError> {
+fn sort_keys(by: Option<&Bson>) -> Result<Vec<(Vec<String>, bool)>> {
     let direction = |value: &Bson| match Number::of_bson(value).and_then(Number::to_i64_exact) {
         Some(1) => Ok(false),
         Some(-1) => Ok(true),
-        _ => Err(Code::Location2942505.error(
+        _ => Err(Code::Location(2_942_505).error(
             "Numbers in sort key ordering must be either 1 (for ascending) or -1 (for descending)",
         )),
     };
     match by {
         Some(Bson::Document(document)) => document
             .iter()
-            .map(|(path, value)| Ok((super::paths::field_path(path)?, direction(value)?)))
+            .map(|(path, value)| Ok((field_path(path)?, direction(value)?)))
             .collect(),
         Some(value) => Ok(vec![(Vec::new(), direction(value)?)]),
-        None => Err(Code::Location2942503.error("$sortArray requires 'sortBy' to be specified")),
+        None => {
+            Err(Code::Location(2_942_503).error("$sortArray requires 'sortBy' to be specified"))
+        }
     }
 }

@@ -2,42 +2,32 @@
 
 use bson::{Bson, DateTime};
 
-use super::function::{Call, Function, Shape};
+use super::function::{Call, Function, NULL, functions};
 use super::{Evaluated, calendar};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::value::display;
 use crate::value::{Decimal, Number, kind};
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("$toBool", Shape::Exactly(1), |call| {
-        short(call, kind::BOOLEAN)
-    }),
-    Function::new("$toInt", Shape::Exactly(1), |call| short(call, kind::INT)),
-    Function::new("$toLong", Shape::Exactly(1), |call| short(call, kind::LONG)),
-    Function::new("$toDouble", Shape::Exactly(1), |call| {
-        short(call, kind::DOUBLE)
-    }),
-    Function::new("$toDecimal", Shape::Exactly(1), |call| {
-        short(call, kind::DECIMAL)
-    }),
-    Function::new("$toString", Shape::Exactly(1), |call| {
-        short(call, kind::STRING)
-    }),
-    Function::new("$toObjectId", Shape::Exactly(1), |call| {
-        short(call, kind::OBJECT_ID)
-    }),
-    Function::new("$toDate", Shape::Exactly(1), |call| short(call, kind::DATE)),
-];
+pub(super) const FUNCTIONS: &[Function] = functions! {
+    "$toBool" Exactly(1) => |call| short(call, kind::BOOLEAN);
+    "$toInt" Exactly(1) => |call| short(call, kind::INT);
+    "$toLong" Exactly(1) => |call| short(call, kind::LONG);
+    "$toDouble" Exactly(1) => |call| short(call, kind::DOUBLE);
+    "$toDecimal" Exactly(1) => |call| short(call, kind::DECIMAL);
+    "$toString" Exactly(1) => |call| short(call, kind::STRING);
+    "$toObjectId" Exactly(1) => |call| short(call, kind::OBJECT_ID);
+    "$toDate" Exactly(1) => |call| short(call, kind::DATE);
+};
 
-fn short(call: &Call<'_, '_>, target: u8) -> Result<Evaluated, CommandError> {
+fn short(call: &Call<'_>, target: u8) -> Result<Evaluated> {
     match call.get(0) {
-        None | Some(Bson::Null | Bson::Undefined) => Ok(Some(Bson::Null)),
+        None | Some(Bson::Null | Bson::Undefined) => NULL,
         Some(value) => convert(value, target).map(Some),
     }
 }
 
 /// The type byte that `to` names, by number or alias.
-pub(super) fn target(to: &Bson) -> Result<u8, CommandError> {
+pub(super) fn target(to: &Bson) -> Result<u8> {
     let target = match to {
         Bson::String(alias) => kind::from_name(alias)?,
         other => {
@@ -63,7 +53,7 @@ pub(super) fn target(to: &Bson) -> Result<u8, CommandError> {
 }
 
 /// `value` as a value of the type `target`; anything that is not null.
-pub(super) fn convert(value: &Bson, target: u8) -> Result<Bson, CommandError> {
+pub(super) fn convert(value: &Bson, target: u8) -> Result<Bson> {
     if value.element_type() as u8 == target {
         return Ok(value.clone());
     }
@@ -105,7 +95,7 @@ fn unreadable(what: &str, text: &str) -> CommandError {
     ))
 }
 
-fn to_bool(value: &Bson) -> Result<Bson, CommandError> {
+fn to_bool(value: &Bson) -> Result<Bson> {
     match value {
         Bson::Int32(_) | Bson::Int64(_) | Bson::Double(_) | Bson::Decimal128(_) => {
             Ok(Bson::Boolean(super::is_true(Some(value))))
@@ -118,7 +108,7 @@ fn to_bool(value: &Bson) -> Result<Bson, CommandError> {
 }
 
 /// Decimal digits, hexadecimal ones after `0x` are refused as MongoDB refuses them.
-fn to_integer(value: &Bson, target: u8) -> Result<i64, CommandError> {
+fn to_integer(value: &Bson, target: u8) -> Result<i64> {
     match value {
         Bson::Boolean(truth) => Ok(i64::from(*truth)),
         Bson::DateTime(date) if target == kind::LONG => Ok(date.timestamp_millis()),
@@ -137,7 +127,7 @@ fn to_integer(value: &Bson, target: u8) -> Result<i64, CommandError> {
     }
 }
 
-fn to_double(value: &Bson) -> Result<Bson, CommandError> {
+fn to_double(value: &Bson) -> Result<Bson> {
     Ok(Bson::Double(match value {
         Bson::Boolean(truth) => f64::from(u8::from(*truth)),
         Bson::DateTime(date) => date.timestamp_millis() as f64,
@@ -155,7 +145,7 @@ fn number_text(text: &str) -> Option<&str> {
     (text.trim() == text && !text.is_empty()).then_some(text)
 }
 
-fn to_decimal(value: &Bson) -> Result<Bson, CommandError> {
+fn to_decimal(value: &Bson) -> Result<Bson> {
     let decimal = match value {
         Bson::Boolean(truth) => Decimal::integer(i64::from(*truth)),
         Bson::DateTime(date) => Decimal::integer(date.timestamp_millis()),
@@ -169,7 +159,7 @@ fn to_decimal(value: &Bson) -> Result<Bson, CommandError> {
     Ok(Number::Decimal(decimal).to_bson())
 }
 
-fn to_object_id(value: &Bson) -> Result<Bson, CommandError> {
+fn to_object_id(value: &Bson) -> Result<Bson> {
     match value {
         Bson::String(text) => bson::oid::ObjectId::parse_str(text)
             .map(Bson::ObjectId)
@@ -178,7 +168,7 @@ fn to_object_id(value: &Bson) -> Result<Bson, CommandError> {
     }
 }
 
-fn to_date(value: &Bson) -> Result<Bson, CommandError> {
+fn to_date(value: &Bson) -> Result<Bson> {
     let millis = match value {
         Bson::Int64(millis) => *millis,
         Bson::Double(_) | Bson::Decimal128(_) => Number::of_bson(value)
@@ -193,7 +183,7 @@ fn to_date(value: &Bson) -> Result<Bson, CommandError> {
 }
 
 /// The text of a scalar.
-pub(super) fn to_text(value: &Bson) -> Result<String, CommandError> {
+pub(super) fn to_text(value: &Bson) -> Result<String> {
     Ok(match value {
         Bson::String(text) | Bson::Symbol(text) => text.clone(),
         Bson::Boolean(truth) => truth.to_string(),

@@ -3,98 +3,42 @@
 use bson::{Bson, DateTime};
 
 use super::calendar::{self, Civil, DAY, day_of_week};
-use super::function::{Call, Function, Named, Shape};
+use super::function::{Call, Function, NULL, functions, named};
 use super::moment::{Local, local, offset};
 use super::{Evaluated, units};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::value::display;
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("$year", Shape::DatePart, |call| {
-        part(call, |at| at.civil.year)
-    }),
-    Function::new("$month", Shape::DatePart, |call| {
-        part(call, |at| at.civil.month)
-    }),
-    Function::new("$dayOfMonth", Shape::DatePart, |call| {
-        part(call, |at| at.civil.day)
-    }),
-    Function::new("$hour", Shape::DatePart, |call| {
-        part(call, |at| at.civil.hour())
-    }),
-    Function::new("$minute", Shape::DatePart, |call| {
-        part(call, |at| at.civil.minute())
-    }),
-    Function::new("$second", Shape::DatePart, |call| {
-        part(call, |at| at.civil.second())
-    }),
-    Function::new("$millisecond", Shape::DatePart, |call| {
-        part(call, |at| at.civil.millisecond())
-    }),
-    Function::new("$dayOfWeek", Shape::DatePart, |call| {
-        part(call, |at| day_of_week(at.millis))
-    }),
-    Function::new("$dayOfYear", Shape::DatePart, |call| {
-        part(call, |at| at.civil.day_of_year())
-    }),
-    Function::new("$isoDayOfWeek", Shape::DatePart, |call| {
-        part(call, |at| calendar::iso_week(at.millis).2)
-    }),
-    Function::new("$isoWeek", Shape::DatePart, |call| {
-        part(call, |at| calendar::iso_week(at.millis).1)
-    }),
-    Function::new("$isoWeekYear", Shape::DatePart, |call| {
-        part(call, |at| calendar::iso_week(at.millis).0)
-    }),
-    Function::new("$dateToString", Shape::Named(&TO_STRING), to_string),
-    Function::new("$dateFromString", Shape::Named(&FROM_STRING), from_string),
-    Function::new("$dateAdd", Shape::Named(&ADD), |call| units::add(call, 1)),
-    Function::new("$dateSubtract", Shape::Named(&ADD), |call| {
-        units::add(call, -1)
-    }),
-    Function::new("$dateDiff", Shape::Named(&DIFF), units::difference),
-    Function::new("$dateTrunc", Shape::Named(&TRUNC), units::truncate),
-];
-
-static TO_STRING: Named = Named {
-    names: &["date", "format", "timezone", "onNull"],
-    required: 1,
-    not_an_object: Code::Location18629,
-    unknown: Code::Location18534,
-    missing: Code::Location18628,
-};
-static FROM_STRING: Named = Named {
-    names: &["dateString", "format", "timezone", "onError", "onNull"],
-    required: 1,
-    not_an_object: Code::Location40540,
-    unknown: Code::Location40541,
-    missing: Code::Location40542,
-};
-static ADD: Named = Named {
-    names: &["startDate", "unit", "amount", "timezone"],
-    required: 3,
-    not_an_object: Code::Location5166400,
-    unknown: Code::Location5166401,
-    missing: Code::Location5166402,
-};
-static DIFF: Named = Named {
-    names: &["startDate", "endDate", "unit", "timezone", "startOfWeek"],
-    required: 3,
-    not_an_object: Code::Location5166301,
-    unknown: Code::Location5166302,
-    missing: Code::Location5166303,
-};
-static TRUNC: Named = Named {
-    names: &["date", "unit", "binSize", "timezone", "startOfWeek"],
-    required: 2,
-    not_an_object: Code::Location5439007,
-    unknown: Code::Location5439008,
-    missing: Code::Location5439009,
+pub(super) const FUNCTIONS: &[Function] = functions! {
+    "$year" DatePart => |call| part(call, |at| at.civil.year);
+    "$month" DatePart => |call| part(call, |at| at.civil.month);
+    "$dayOfMonth" DatePart => |call| part(call, |at| at.civil.day);
+    "$hour" DatePart => |call| part(call, |at| at.civil.hour());
+    "$minute" DatePart => |call| part(call, |at| at.civil.minute());
+    "$second" DatePart => |call| part(call, |at| at.civil.second());
+    "$millisecond" DatePart => |call| part(call, |at| at.civil.millisecond());
+    "$dayOfWeek" DatePart => |call| part(call, |at| day_of_week(at.millis));
+    "$dayOfYear" DatePart => |call| part(call, |at| at.civil.day_of_year());
+    "$isoDayOfWeek" DatePart => |call| part(call, |at| calendar::iso_week(at.millis).2);
+    "$isoWeek" DatePart => |call| part(call, |at| calendar::iso_week(at.millis).1);
+    "$isoWeekYear" DatePart => |call| part(call, |at| calendar::iso_week(at.millis).0);
+    "$dateToString" Named(&TO_STRING) => to_string;
+    "$dateFromString" Named(&FROM_STRING) => from_string;
+    "$dateAdd" Named(&ADD) => |call| units::add(call, 1);
+    "$dateSubtract" Named(&ADD) => |call| units::add(call, -1);
+    "$dateDiff" Named(&DIFF) => units::difference;
+    "$dateTrunc" Named(&TRUNC) => units::truncate;
 };
 
-const NULL: Result<Evaluated, CommandError> = Ok(Some(Bson::Null));
+named! {
+    TO_STRING("date"; "format", "timezone", "onNull") 18629 18534 18628;
+    FROM_STRING("dateString"; "format", "timezone", "onError", "onNull") 40540 40541 40542;
+    ADD("startDate", "unit", "amount"; "timezone") 5_166_400 5_166_401 5_166_402;
+    DIFF("startDate", "endDate", "unit"; "timezone", "startOfWeek") 5_166_301 5_166_302 5_166_303;
+    TRUNC("date", "unit"; "binSize", "timezone", "startOfWeek") 5_439_007 5_439_008 5_439_009;
+}
 
-fn part(call: &Call<'_, '_>, of: fn(&Local) -> i64) -> Result<Evaluated, CommandError> {
+fn part(call: &Call<'_>, of: fn(&Local) -> i64) -> Result<Evaluated> {
     Ok(Some(match local(call, 0, 1)? {
         None => Bson::Null,
         Some(at) => {
@@ -104,13 +48,13 @@ fn part(call: &Call<'_, '_>, of: fn(&Local) -> i64) -> Result<Evaluated, Command
     }))
 }
 
-fn to_string(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn to_string(call: &mut Call<'_>) -> Result<Evaluated> {
     let format = match call.get(1) {
         None => None,
         Some(Bson::String(format)) => Some(format.clone()),
         Some(Bson::Null | Bson::Undefined) => return NULL,
         Some(other) => {
-            return Err(Code::Location18533.error(format!(
+            return Err(Code::Location(18533).error(format!(
                 "$dateToString requires that 'format' be a string, found: {} with value {}",
                 display::type_name(other),
                 display::value(other)
@@ -129,10 +73,10 @@ fn to_string(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
         "%Y-%m-%dT%H:%M:%S.%L"
     };
     let text = formatted(format.as_deref().unwrap_or(default), &at)?;
-    call.text(text)
+    call.built_text(text)
 }
 
-fn formatted(format: &str, at: &Local) -> Result<String, CommandError> {
+fn formatted(format: &str, at: &Local) -> Result<String> {
     let mut text = String::with_capacity(format.len() + 16);
     let mut rest = format.chars();
     while let Some(c) = rest.next() {
@@ -141,7 +85,7 @@ fn formatted(format: &str, at: &Local) -> Result<String, CommandError> {
             continue;
         }
         let Some(directive) = rest.next() else {
-            return Err(Code::Location18535.error("Unmatched '%' at end of format string"));
+            return Err(Code::Location(18535).error("Unmatched '%' at end of format string"));
         };
         text.push_str(&written(directive, at)?);
     }
@@ -149,7 +93,7 @@ fn formatted(format: &str, at: &Local) -> Result<String, CommandError> {
 }
 
 /// One directive of a format.
-fn written(directive: char, at: &Local) -> Result<String, CommandError> {
+fn written(directive: char, at: &Local) -> Result<String> {
     let civil = &at.civil;
     let week = || calendar::iso_week(at.millis);
     Ok(match directive {
@@ -183,7 +127,7 @@ fn written(directive: char, at: &Local) -> Result<String, CommandError> {
         'Z' => (at.offset / 60_000).to_string(),
         '%' => "%".to_owned(),
         other => {
-            return Err(Code::Location18536.error(format!(
+            return Err(Code::Location(18536).error(format!(
                 "Invalid format character '%{other}' in format string"
             )));
         }
@@ -224,7 +168,7 @@ fn month_name(month: i64) -> &'static str {
         .unwrap_or_default()
 }
 
-fn from_string(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn from_string(call: &mut Call<'_>) -> Result<Evaluated> {
     let Some(offset) = offset(call, 2)? else {
         return NULL;
     };
@@ -236,7 +180,7 @@ fn from_string(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
         Some(Bson::String(format)) => Some(format.clone()),
         Some(Bson::Null | Bson::Undefined) => return NULL,
         Some(other) => {
-            return Err(Code::Location40684.error(format!(
+            return Err(Code::Location(40684).error(format!(
                 "$dateFromString requires that 'format' be a string, found: {}",
                 display::type_name(other)
             )));
@@ -253,7 +197,7 @@ fn from_string(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
         _ => Err(Code::ConversionFailure.error(format!(
             "$dateFromString requires that 'dateString' be a string, found: {} with value {}",
             call.type_name(0),
-            call.get(0).map(display::value).unwrap_or_default()
+            call.shown(0)
         ))),
     };
     match (read, call.take(3)) {

@@ -2,16 +2,16 @@
 
 use bson::{Bson, Document};
 
-use super::function::{Call, is_nullish};
+use super::function::{Call, NULL, is_nullish};
 use super::paths::{at_path, field};
 use super::scope::Scope;
 use super::{Evaluated, Node, convert, is_true};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::value::Number;
 use crate::value::display;
 
 impl Node {
-    pub(super) fn evaluate(&self, scope: &Scope<'_>) -> Result<Evaluated, CommandError> {
+    pub(super) fn evaluate(&self, scope: &Scope<'_>) -> Result<Evaluated> {
         match self {
             Self::Constant(value) => {
                 if let Some(value) = value {
@@ -63,7 +63,7 @@ impl Node {
         }
     }
 
-    fn boolean(&self, scope: &Scope<'_>) -> Result<Evaluated, CommandError> {
+    fn boolean(&self, scope: &Scope<'_>) -> Result<Evaluated> {
         let (operands, stops_at) = match self {
             Self::And(operands) => (operands, false),
             Self::Or(operands) => (operands, true),
@@ -78,7 +78,7 @@ impl Node {
     }
 }
 
-fn variable(name: &str, path: &[String], scope: &Scope<'_>) -> Result<Evaluated, CommandError> {
+fn variable(name: &str, path: &[String], scope: &Scope<'_>) -> Result<Evaluated> {
     let value = match scope.local(name) {
         Some((_, value)) => value,
         None => match name {
@@ -101,7 +101,7 @@ fn variable(name: &str, path: &[String], scope: &Scope<'_>) -> Result<Evaluated,
     Ok(found)
 }
 
-fn root(path: &[String], scope: &Scope<'_>) -> Result<Evaluated, CommandError> {
+fn root(path: &[String], scope: &Scope<'_>) -> Result<Evaluated> {
     if !path.is_empty() {
         return Ok(field(scope.root, path));
     }
@@ -112,10 +112,10 @@ fn root(path: &[String], scope: &Scope<'_>) -> Result<Evaluated, CommandError> {
 }
 
 pub(super) fn undefined(name: &str) -> CommandError {
-    Code::Location17276.error(format!("Use of undefined variable: {name}"))
+    Code::Location(17276).error(format!("Use of undefined variable: {name}"))
 }
 
-fn document(fields: &[(String, Node)], scope: &Scope<'_>) -> Result<Evaluated, CommandError> {
+fn document(fields: &[(String, Node)], scope: &Scope<'_>) -> Result<Evaluated> {
     let mut document = Document::new();
     for (name, node) in fields {
         if let Some(value) = node.evaluate(scope)? {
@@ -125,7 +125,7 @@ fn document(fields: &[(String, Node)], scope: &Scope<'_>) -> Result<Evaluated, C
     Ok(Some(Bson::Document(document)))
 }
 
-fn array(elements: &[Node], scope: &Scope<'_>) -> Result<Evaluated, CommandError> {
+fn array(elements: &[Node], scope: &Scope<'_>) -> Result<Evaluated> {
     let mut array = Vec::with_capacity(elements.len());
     for element in elements {
         array.push(element.evaluate(scope)?.unwrap_or(Bson::Null));
@@ -133,7 +133,7 @@ fn array(elements: &[Node], scope: &Scope<'_>) -> Result<Evaluated, CommandError
     Ok(Some(Bson::Array(array)))
 }
 
-fn if_null(choices: &[Node], scope: &Scope<'_>) -> Result<Evaluated, CommandError> {
+fn if_null(choices: &[Node], scope: &Scope<'_>) -> Result<Evaluated> {
     let mut last = None;
     for choice in choices {
         last = choice.evaluate(scope)?;
@@ -148,7 +148,7 @@ fn switch(
     branches: &[(Node, Node)],
     default: Option<&Node>,
     scope: &Scope<'_>,
-) -> Result<Evaluated, CommandError> {
+) -> Result<Evaluated> {
     for (case, then) in branches {
         if is_true(case.evaluate(scope)?.as_ref()) {
             return then.evaluate(scope);
@@ -156,18 +156,14 @@ fn switch(
     }
     match default {
         Some(default) => default.evaluate(scope),
-        None => Err(Code::Location40066.error(
+        None => Err(Code::Location(40066).error(
             "$switch could not find a matching branch for an input, and no default was specified.",
         )),
     }
 }
 
 /// All variables of one `$let` are evaluated outside it.
-fn bind(
-    variables: &[(String, Node)],
-    body: &Node,
-    scope: &Scope<'_>,
-) -> Result<Evaluated, CommandError> {
+fn bind(variables: &[(String, Node)], body: &Node, scope: &Scope<'_>) -> Result<Evaluated> {
     let mut values = Vec::with_capacity(variables.len());
     for (name, node) in variables {
         values.push((name.as_str(), node.evaluate(scope)?));
@@ -185,7 +181,7 @@ fn elements(
     scope: &Scope<'_>,
     code: Code,
     refusal: &str,
-) -> Result<Option<Vec<Bson>>, CommandError> {
+) -> Result<Option<Vec<Bson>>> {
     match input.evaluate(scope)? {
         Some(Bson::Array(array)) => Ok(Some(array)),
         None | Some(Bson::Null | Bson::Undefined) => Ok(None),
@@ -193,15 +189,10 @@ fn elements(
     }
 }
 
-fn map(
-    input: &Node,
-    name: &str,
-    body: &Node,
-    scope: &Scope<'_>,
-) -> Result<Evaluated, CommandError> {
+fn map(input: &Node, name: &str, body: &Node, scope: &Scope<'_>) -> Result<Evaluated> {
     let refusal = "input to $map must be an array not ";
-    let Some(input) = elements(input, scope, Code::Location16883, refusal)? else {
-        return Ok(Some(Bson::Null));
+    let Some(input) = elements(input, scope, Code::Location(16883), refusal)? else {
+        return NULL;
     };
     let mut mapped = Vec::with_capacity(input.len());
     for element in &input {
@@ -218,10 +209,10 @@ fn filter(
     condition: &Node,
     limit: Option<&Node>,
     scope: &Scope<'_>,
-) -> Result<Evaluated, CommandError> {
+) -> Result<Evaluated> {
     let refusal = "input to $filter must be an array not ";
-    let Some(input) = elements(input, scope, Code::Location28651, refusal)? else {
-        return Ok(Some(Bson::Null));
+    let Some(input) = elements(input, scope, Code::Location(28651), refusal)? else {
+        return NULL;
     };
     let limit = match limit {
         None => usize::MAX,
@@ -240,7 +231,7 @@ fn filter(
     Ok(Some(Bson::Array(kept)))
 }
 
-fn filter_limit(limit: Option<&Bson>) -> Result<usize, CommandError> {
+fn filter_limit(limit: Option<&Bson>) -> Result<usize> {
     if is_nullish(limit) {
         return Ok(usize::MAX);
     }
@@ -249,21 +240,19 @@ fn filter_limit(limit: Option<&Bson>) -> Result<usize, CommandError> {
         .and_then(Number::to_i64_exact)
         .and_then(|number| i32::try_from(number).ok());
     match number {
-        None => Err(Code::Location327391
+        None => Err(Code::Location(327_391)
             .error("$filter: limit must be represented as a 32-bit integral value")),
-        Some(number) if number < 1 => {
-            Err(Code::Location327392
-                .error(format!("$filter: limit must be greater than 0: {number}")))
-        }
+        Some(number) if number < 1 => Err(Code::Location(327_392)
+            .error(format!("$filter: limit must be greater than 0: {number}"))),
         Some(number) => Ok(usize::try_from(number).unwrap_or(usize::MAX)),
     }
 }
 
-fn reduce(parts: &[Node; 3], scope: &Scope<'_>) -> Result<Evaluated, CommandError> {
+fn reduce(parts: &[Node; 3], scope: &Scope<'_>) -> Result<Evaluated> {
     let [input, initial, body] = parts;
     let refusal = "$reduce requires that 'input' be an array, found: ";
-    let Some(input) = elements(input, scope, Code::Location40080, refusal)? else {
-        return Ok(Some(Bson::Null));
+    let Some(input) = elements(input, scope, Code::Location(40080), refusal)? else {
+        return NULL;
     };
     let mut value = initial.evaluate(scope)?;
     for element in &input {
@@ -279,14 +268,14 @@ fn convert_with(
     to: &Node,
     [on_error, on_null]: [Option<&Node>; 2],
     scope: &Scope<'_>,
-) -> Result<Evaluated, CommandError> {
+) -> Result<Evaluated> {
     let input = input.evaluate(scope)?;
     let to = to.evaluate(scope)?;
     let Some(input) = input.filter(|input| !is_nullish(Some(input))) else {
-        return on_null.map_or(Ok(Some(Bson::Null)), |node| node.evaluate(scope));
+        return on_null.map_or(NULL, |node| node.evaluate(scope));
     };
     let Some(to) = to.filter(|to| !is_nullish(Some(to))) else {
-        return Ok(Some(Bson::Null));
+        return NULL;
     };
     let target = convert::target(&to)?;
     match (convert::convert(&input, target), on_error) {

@@ -6,7 +6,7 @@ use super::Node;
 use super::parse::Parser;
 use super::paths::check_variable;
 use super::table;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::value::display;
 
 /// The operators read here, for the list of what is supported.
@@ -17,11 +17,7 @@ pub(super) const FORMS: &[&str] = &[
 
 impl Parser {
     /// The node of a form; `None` if `name` is no form.
-    pub(super) fn form(
-        &mut self,
-        name: &str,
-        argument: &Bson,
-    ) -> Result<Option<Node>, CommandError> {
+    pub(super) fn form(&mut self, name: &str, argument: &Bson) -> Result<Option<Node>> {
         Ok(Some(match name {
             "$literal" | "$const" => Node::Constant(Some(argument.clone())),
             "$expr" => self.parse(argument)?,
@@ -30,7 +26,7 @@ impl Parser {
             "$ifNull" => {
                 let choices = self.operands(argument)?;
                 if choices.len() < 2 {
-                    return Err(Code::Location1257300.error(format!(
+                    return Err(Code::Location(1_257_300).error(format!(
                         "$ifNull needs at least two arguments, had: {}",
                         choices.len()
                     )));
@@ -50,7 +46,7 @@ impl Parser {
     }
 
     /// `$getField: "name"` stands for `{field: "name", input: "$$CURRENT"}`.
-    fn get_field(&mut self, argument: &Bson) -> Result<Option<Node>, CommandError> {
+    fn get_field(&mut self, argument: &Bson) -> Result<Option<Node>> {
         let short = match argument {
             Bson::Document(document) => {
                 if document.contains_key("input") || !document.contains_key("field") {
@@ -78,53 +74,53 @@ impl Parser {
         )))
     }
 
-    fn operands(&mut self, argument: &Bson) -> Result<Vec<Node>, CommandError> {
+    fn operands(&mut self, argument: &Bson) -> Result<Vec<Node>> {
         match argument {
             Bson::Array(operands) => self.parse_all(operands),
             single => Ok(vec![self.parse(single)?]),
         }
     }
 
-    fn cond(&mut self, argument: &Bson) -> Result<Node, CommandError> {
+    fn cond(&mut self, argument: &Bson) -> Result<Node> {
         if let Bson::Document(document) = argument {
             let names = ["if", "then", "else"];
             check_names(document, &names, |other| {
-                Code::Location17083.error(format!("Unrecognized parameter to $cond: {other}"))
+                Code::Location(17083).error(format!("Unrecognized parameter to $cond: {other}"))
             })?;
             let mut part = |name: &str, code: Code| match document.get(name) {
                 Some(value) => self.parse(value),
                 None => Err(code.error(format!("Missing '{name}' parameter to $cond"))),
             };
             return Ok(Node::Cond(Box::new([
-                part("if", Code::Location17080)?,
-                part("then", Code::Location17081)?,
-                part("else", Code::Location17082)?,
+                part("if", Code::Location(17080))?,
+                part("then", Code::Location(17081))?,
+                part("else", Code::Location(17082))?,
             ])));
         }
         let operands = self.operands(argument)?;
         let count = operands.len();
         let operands: [Node; 3] = operands.try_into().map_err(|_| {
-            Code::Location16020.error(format!(
+            Code::Location(16020).error(format!(
                 "Expression $cond takes exactly 3 arguments. {count} were passed in."
             ))
         })?;
         Ok(Node::Cond(Box::new(operands)))
     }
 
-    fn switch(&mut self, argument: &Bson) -> Result<Node, CommandError> {
+    fn switch(&mut self, argument: &Bson) -> Result<Node> {
         let document = object(argument, || {
-            Code::Location40060.error(format!(
+            Code::Location(40060).error(format!(
                 "$switch requires an object as an argument, found: {}",
                 display::type_name(argument)
             ))
         })?;
         check_names(document, &["branches", "default"], |other| {
-            Code::Location40067.error(format!("$switch found an unknown argument: {other}"))
+            Code::Location(40067).error(format!("$switch found an unknown argument: {other}"))
         })?;
         let branches = match document.get("branches") {
             Some(Bson::Array(branches)) => branches.as_slice(),
             Some(other) => {
-                return Err(Code::Location40061.error(format!(
+                return Err(Code::Location(40061).error(format!(
                     "$switch expected an array for 'branches', found: {}",
                     display::type_name(other)
                 )));
@@ -132,7 +128,7 @@ impl Parser {
             None => &[],
         };
         if branches.is_empty() {
-            return Err(Code::Location40068.error("$switch requires at least one branch."));
+            return Err(Code::Location(40068).error("$switch requires at least one branch."));
         }
         let branches: Result<Vec<_>, _> = branches.iter().map(|one| self.branch(one)).collect();
         let default = match document.get("default") {
@@ -145,46 +141,46 @@ impl Parser {
         })
     }
 
-    fn branch(&mut self, branch: &Bson) -> Result<(Node, Node), CommandError> {
+    fn branch(&mut self, branch: &Bson) -> Result<(Node, Node)> {
         let document = object(branch, || {
-            Code::Location40062.error(format!(
+            Code::Location(40062).error(format!(
                 "$switch expected each branch to be an object, found: {}",
                 display::type_name(branch)
             ))
         })?;
         check_names(document, &["case", "then"], |other| {
-            Code::Location40063.error(format!(
+            Code::Location(40063).error(format!(
                 "$switch found an unknown argument to a branch: {other}"
             ))
         })?;
         let case = document.get("case").ok_or_else(|| {
-            Code::Location40064.error("$switch requires each branch have a 'case' expression")
+            Code::Location(40064).error("$switch requires each branch have a 'case' expression")
         })?;
         let then = document.get("then").ok_or_else(|| {
-            Code::Location40065.error("$switch requires each branch have a 'then' expression.")
+            Code::Location(40065).error("$switch requires each branch have a 'then' expression.")
         })?;
         Ok((self.parse(case)?, self.parse(then)?))
     }
 
-    fn bind(&mut self, argument: &Bson) -> Result<Node, CommandError> {
+    fn bind(&mut self, argument: &Bson) -> Result<Node> {
         let document = object(argument, || {
-            Code::Location16874.error("$let only supports an object as its argument")
+            Code::Location(16874).error("$let only supports an object as its argument")
         })?;
         check_names(document, &["vars", "in"], |other| {
-            Code::Location16875.error(format!("Unrecognized parameter to $let: {other}"))
+            Code::Location(16875).error(format!("Unrecognized parameter to $let: {other}"))
         })?;
         let variables = match document.get("vars") {
             Some(Bson::Document(variables)) => variables,
             Some(_) => {
                 return Err(
-                    Code::Location10065.error("invalid parameter: expected an object (vars)")
+                    Code::Location(10065).error("invalid parameter: expected an object (vars)")
                 );
             }
-            None => return Err(Code::Location16876.error("Missing 'vars' parameter to $let")),
+            None => return Err(Code::Location(16876).error("Missing 'vars' parameter to $let")),
         };
         let body = document
             .get("in")
-            .ok_or_else(|| Code::Location16877.error("Missing 'in' parameter to $let"))?;
+            .ok_or_else(|| Code::Location(16877).error("Missing 'in' parameter to $let"))?;
         let mut bound = Vec::with_capacity(variables.len());
         for (name, value) in variables {
             check_variable(name)?;
@@ -195,15 +191,15 @@ impl Parser {
         Ok(Node::Let(bound, Box::new(body)))
     }
 
-    fn map(&mut self, argument: &Bson) -> Result<Node, CommandError> {
+    fn map(&mut self, argument: &Bson) -> Result<Node> {
         let document = object(argument, || {
-            Code::Location16878.error("$map only supports an object as its argument")
+            Code::Location(16878).error("$map only supports an object as its argument")
         })?;
         check_names(document, &["input", "as", "in"], |other| {
-            Code::Location16879.error(format!("Unrecognized parameter to $map: {other}"))
+            Code::Location(16879).error(format!("Unrecognized parameter to $map: {other}"))
         })?;
-        let input = required(document, "input", "$map", Code::Location16880)?;
-        let body = required(document, "in", "$map", Code::Location16882)?;
+        let input = required(document, "input", "$map", Code::Location(16880))?;
+        let body = required(document, "in", "$map", Code::Location(16882))?;
         let name = element_name(document)?;
         Ok(Node::Map {
             input: Box::new(self.parse(input)?),
@@ -212,15 +208,15 @@ impl Parser {
         })
     }
 
-    fn filter(&mut self, argument: &Bson) -> Result<Node, CommandError> {
+    fn filter(&mut self, argument: &Bson) -> Result<Node> {
         let document = object(argument, || {
-            Code::Location28646.error("$filter only supports an object as its argument")
+            Code::Location(28646).error("$filter only supports an object as its argument")
         })?;
         check_names(document, &["input", "as", "cond", "limit"], |other| {
-            Code::Location28647.error(format!("Unrecognized parameter to $filter: {other}"))
+            Code::Location(28647).error(format!("Unrecognized parameter to $filter: {other}"))
         })?;
-        let input = required(document, "input", "$filter", Code::Location28648)?;
-        let condition = required(document, "cond", "$filter", Code::Location28650)?;
+        let input = required(document, "input", "$filter", Code::Location(28648))?;
+        let condition = required(document, "cond", "$filter", Code::Location(28650))?;
         let name = element_name(document)?;
         let limit = match document.get("limit") {
             Some(limit) => Some(Box::new(self.parse(limit)?)),
@@ -234,24 +230,24 @@ impl Parser {
         })
     }
 
-    fn reduce(&mut self, argument: &Bson) -> Result<Node, CommandError> {
+    fn reduce(&mut self, argument: &Bson) -> Result<Node> {
         let document = object(argument, || {
-            Code::Location40075.error(format!(
+            Code::Location(40075).error(format!(
                 "$reduce requires an object as an argument, found: {}",
                 display::type_name(argument)
             ))
         })?;
         check_names(document, &["input", "initialValue", "in"], |other| {
-            Code::Location40076.error(format!("$reduce found an unknown argument: {other}"))
+            Code::Location(40076).error(format!("$reduce found an unknown argument: {other}"))
         })?;
         let part = |name: &str, code: Code| {
             document
                 .get(name)
                 .ok_or_else(|| code.error(format!("$reduce requires '{name}' to be specified")))
         };
-        let input = part("input", Code::Location40077)?;
-        let initial = part("initialValue", Code::Location40078)?;
-        let body = part("in", Code::Location40079)?;
+        let input = part("input", Code::Location(40077))?;
+        let initial = part("initialValue", Code::Location(40078))?;
+        let body = part("in", Code::Location(40079))?;
         let names = ["this".to_owned(), "value".to_owned()];
         Ok(Node::Reduce(Box::new([
             self.parse(input)?,
@@ -260,7 +256,7 @@ impl Parser {
         ])))
     }
 
-    fn convert(&mut self, argument: &Bson) -> Result<Node, CommandError> {
+    fn convert(&mut self, argument: &Bson) -> Result<Node> {
         let document = object(argument, || {
             Code::FailedToParse.error(format!(
                 "$convert expects an object of named arguments but found: {}",
@@ -290,10 +286,7 @@ impl Parser {
     }
 }
 
-fn object(
-    argument: &Bson,
-    refusal: impl FnOnce() -> CommandError,
-) -> Result<&Document, CommandError> {
+fn object(argument: &Bson, refusal: impl FnOnce() -> CommandError) -> Result<&Document> {
     argument.as_document().ok_or_else(refusal)
 }
 
@@ -301,7 +294,7 @@ fn check_names(
     document: &Document,
     names: &[&str],
     refusal: impl FnOnce(&str) -> CommandError,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     match document.keys().find(|key| !names.contains(&key.as_str())) {
         Some(other) => Err(refusal(other)),
         None => Ok(()),
@@ -313,14 +306,14 @@ fn required<'a>(
     name: &str,
     operator: &str,
     code: Code,
-) -> Result<&'a Bson, CommandError> {
+) -> Result<&'a Bson> {
     document
         .get(name)
         .ok_or_else(|| code.error(format!("Missing '{name}' parameter to {operator}")))
 }
 
 /// What `as` calls each element: `this` by default.
-fn element_name(document: &Document) -> Result<String, CommandError> {
+fn element_name(document: &Document) -> Result<String> {
     let name = match document.get("as") {
         Some(Bson::String(name)) => name.clone(),
         Some(other) => {

@@ -3,7 +3,7 @@
 use bson::Bson;
 
 use super::scope::Scope;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::value::{Number, display};
 
 /// What a value is, or `None` where a field is missing.
@@ -18,6 +18,9 @@ pub(crate) fn is_true(value: Option<&Bson>) -> bool {
     }
 }
 
+/// What most operators make of null.
+pub(super) const NULL: Result<Evaluated> = Ok(Some(Bson::Null));
+
 /// Null, undefined or missing.
 pub(super) fn is_nullish(value: Option<&Bson>) -> bool {
     matches!(value, None | Some(Bson::Null | Bson::Undefined))
@@ -31,13 +34,19 @@ pub(super) struct Function {
     pub(super) body: Body,
 }
 
-impl Function {
-    pub(super) const fn new(name: &'static str, shape: Shape, body: Body) -> Self {
-        Self { name, shape, body }
-    }
-}
+pub(super) type Body = fn(&mut Call<'_>) -> Result<Evaluated>;
 
-pub(super) type Body = fn(&mut Call<'_, '_>) -> Result<Evaluated, CommandError>;
+/// Rows of operators: the name, how it takes its arguments, and what it makes of them.
+macro_rules! functions {
+    ($($name:literal $shape:ident $(($($argument:expr),*))? => $body:expr;)*) => {
+        &[$($crate::expression::function::Function {
+            name: $name,
+            shape: $crate::expression::function::Shape::$shape $(($($argument),*))?,
+            body: $body,
+        }),*]
+    };
+}
+pub(super) use functions;
 
 /// How an operator takes its arguments.
 #[derive(Debug)]
@@ -63,22 +72,28 @@ pub(super) struct Named {
     pub(super) missing: Code,
 }
 
-pub(super) static DATE_PART: Named = Named {
-    names: &["date", "timezone"],
-    required: 1,
-    not_an_object: Code::Location40535,
-    unknown: Code::Location40535,
-    missing: Code::Location40539,
-};
+/// Rows of names: those that may not be left out, the others, and the codes of what is no object, an unknown name, a missing one.
+macro_rules! named {
+    ($($static:ident($($required:literal),* $(; $($optional:literal),*)?) $object:literal $unknown:literal $missing:literal;)*) => {
+        $(static $static: $crate::expression::function::Named = $crate::expression::function::Named {
+            names: &[$($required,)* $($($optional),*)?],
+            required: [$($required),*].len(),
+            not_an_object: $crate::error::Code::Location($object),
+            unknown: $crate::error::Code::Location($unknown),
+            missing: $crate::error::Code::Location($missing),
+        };)*
+    };
+}
+pub(super) use named;
 
 /// One call: the values of its arguments in order.
-pub(super) struct Call<'c, 's> {
+pub(super) struct Call<'c> {
     pub(super) name: &'static str,
-    pub(super) scope: &'c Scope<'s>,
+    pub(super) scope: &'c Scope<'c>,
     pub(super) values: Vec<Evaluated>,
 }
 
-impl Call<'_, '_> {
+impl Call<'_> {
     /// The argument, unless it is missing.
     pub(super) fn get(&self, index: usize) -> Option<&Bson> {
         self.values.get(index).and_then(Option::as_ref)
@@ -103,14 +118,53 @@ impl Call<'_, '_> {
         type_name(self.get(index))
     }
 
+    pub(super) fn number(&self, index: usize) -> Option<Number> {
+        self.get(index).and_then(Number::of_bson)
+    }
+
+    /// A whole number, whatever its type.
+    pub(super) fn whole(&self, index: usize) -> Option<i64> {
+        self.number(index).and_then(Number::to_i64_exact)
+    }
+
+    pub(super) fn text(&self, index: usize) -> Option<&str> {
+        self.get(index).and_then(Bson::as_str)
+    }
+
+    /// The elements of an array; `text` begins the error of what is none, and its type ends it.
+    pub(super) fn array(&self, index: usize, code: i32, text: &str) -> Result<&[Bson]> {
+        match self.get(index) {
+            Some(Bson::Array(array)) => Ok(array),
+            _ => Err(self.wrong_type(index, Code::Location(code), text)),
+        }
+    }
+
+    /// As [`Self::array`], and takes it.
+    pub(super) fn take_array(&mut self, index: usize, code: i32, text: &str) -> Result<Vec<Bson>> {
+        match self.values.get_mut(index) {
+            Some(Some(Bson::Array(array))) => Ok(std::mem::take(array)),
+            _ => Err(self.wrong_type(index, Code::Location(code), text)),
+        }
+    }
+
+    /// The error of an argument of a wrong type, which ends `text`.
+    pub(super) fn wrong_type(&self, index: usize, code: Code, text: &str) -> CommandError {
+        code.error(format!("{text}{}", self.type_name(index)))
+    }
+
+    /// The argument as messages show it.
+    pub(super) fn shown(&self, index: usize) -> String {
+        self.get(index).map(display::value).unwrap_or_default()
+    }
+
     /// Hands over an array that was built, and counts its memory.
-    pub(super) fn built(&self, array: Vec<Bson>) -> Result<Evaluated, CommandError> {
+    pub(super) fn built(&self, array: Vec<Bson>) -> Result<Evaluated> {
         self.scope.charge_bytes(array.len() * size_of::<Bson>())?;
         Ok(Some(Bson::Array(array)))
     }
 
     /// Hands over a text that was built, and counts its memory.
-    pub(super) fn text(&self, text: String) -> Result<Evaluated, CommandError> {
+    pub(super) fn built_text(&self, text: String) -> Result<Evaluated> {
         if text.len() > TEXT_BYTES_MAX {
             return Err(Code::BSONObjectTooLarge.error(format!(
                 "{} would make a string of {} bytes; a document holds at most {TEXT_BYTES_MAX}",

@@ -9,29 +9,25 @@ use std::cmp::Ordering;
 
 use bson::Bson;
 
-use super::function::{Call, Function, Shape};
+use super::function::{Call, Function, functions};
 use super::{Evaluated, is_true};
-use crate::error::CommandError;
-use crate::value::{Number, compare_owned};
+use crate::error::Result;
+use crate::value::compare_owned;
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("$cmp", Shape::Exactly(2), cmp),
-    Function::new("$eq", Shape::Exactly(2), |call| test(call, Ordering::is_eq)),
-    Function::new("$ne", Shape::Exactly(2), |call| test(call, Ordering::is_ne)),
-    Function::new("$gt", Shape::Exactly(2), |call| test(call, Ordering::is_gt)),
-    Function::new("$gte", Shape::Exactly(2), |call| {
-        test(call, Ordering::is_ge)
-    }),
-    Function::new("$lt", Shape::Exactly(2), |call| test(call, Ordering::is_lt)),
-    Function::new("$lte", Shape::Exactly(2), |call| {
-        test(call, Ordering::is_le)
-    }),
-    Function::new("$not", Shape::Exactly(1), not),
-    Function::new("$type", Shape::Exactly(1), kind),
-    Function::new("$isNumber", Shape::Exactly(1), is_number),
-];
+pub(super) const FUNCTIONS: &[Function] = functions! {
+    "$cmp" Exactly(2) => cmp;
+    "$eq" Exactly(2) => |call| test(call, Ordering::is_eq);
+    "$ne" Exactly(2) => |call| test(call, Ordering::is_ne);
+    "$gt" Exactly(2) => |call| test(call, Ordering::is_gt);
+    "$gte" Exactly(2) => |call| test(call, Ordering::is_ge);
+    "$lt" Exactly(2) => |call| test(call, Ordering::is_lt);
+    "$lte" Exactly(2) => |call| test(call, Ordering::is_le);
+    "$not" Exactly(1) => not;
+    "$type" Exactly(1) => kind;
+    "$isNumber" Exactly(1) => is_number;
+};
 
-fn order(call: &Call<'_, '_>) -> Ordering {
+fn order(call: &Call<'_>) -> Ordering {
     compare(call.get(0), call.get(1))
 }
 
@@ -43,7 +39,7 @@ pub(crate) fn compare(left: Option<&Bson>, right: Option<&Bson>) -> Ordering {
     }
 }
 
-fn cmp(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn cmp(call: &mut Call<'_>) -> Result<Evaluated> {
     Ok(Some(Bson::Int32(match order(call) {
         Ordering::Less => -1,
         Ordering::Equal => 0,
@@ -51,19 +47,19 @@ fn cmp(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     })))
 }
 
-fn test(call: &Call<'_, '_>, holds: fn(Ordering) -> bool) -> Result<Evaluated, CommandError> {
+fn test(call: &Call<'_>, holds: fn(Ordering) -> bool) -> Result<Evaluated> {
     Ok(Some(Bson::Boolean(holds(order(call)))))
 }
 
-fn not(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn not(call: &mut Call<'_>) -> Result<Evaluated> {
     Ok(Some(Bson::Boolean(!is_true(call.get(0)))))
 }
 
-fn kind(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn kind(call: &mut Call<'_>) -> Result<Evaluated> {
     Ok(Some(Bson::String(call.type_name(0).to_owned())))
 }
 
-fn is_number(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
-    let number = call.get(0).and_then(Number::of_bson);
+fn is_number(call: &mut Call<'_>) -> Result<Evaluated> {
+    let number = call.number(0);
     Ok(Some(Bson::Boolean(number.is_some())))
 }

@@ -4,7 +4,7 @@ use bson::Bson;
 
 use super::calendar::{self, Civil};
 use super::function::Call;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::value::display;
 
 /// A moment at the offset that was asked for.
@@ -15,12 +15,12 @@ pub(super) struct Local {
 }
 
 /// The milliseconds of a date, or of what holds one.
-pub(super) fn millis_of(value: &Bson) -> Result<i64, CommandError> {
+pub(super) fn millis_of(value: &Bson) -> Result<i64> {
     match value {
         Bson::DateTime(date) => Ok(date.timestamp_millis()),
         Bson::ObjectId(id) => Ok(id.timestamp().timestamp_millis()),
         Bson::Timestamp(stamp) => Ok(i64::from(stamp.time) * 1000),
-        other => Err(Code::Location16006.error(format!(
+        other => Err(Code::Location(16006).error(format!(
             "can't convert from BSON type {} to Date",
             display::type_name(other)
         ))),
@@ -28,7 +28,7 @@ pub(super) fn millis_of(value: &Bson) -> Result<i64, CommandError> {
 }
 
 /// Milliseconds that local time is ahead of UTC: `None` where the argument is null.
-pub(super) fn offset(call: &Call<'_, '_>, index: usize) -> Result<Option<i64>, CommandError> {
+pub(super) fn offset(call: &Call<'_>, index: usize) -> Result<Option<i64>> {
     match call.get(index) {
         None => Ok(Some(0)),
         Some(Bson::Null | Bson::Undefined) => Ok(None),
@@ -38,13 +38,13 @@ pub(super) fn offset(call: &Call<'_, '_>, index: usize) -> Result<Option<i64>, C
                 let mut rest = text.as_bytes();
                 let offset = calendar::offset(&mut rest).filter(|_| !text.is_empty());
                 offset.map(Some).ok_or_else(|| {
-                    Code::Location40485.error(format!(
+                    Code::Location(40485).error(format!(
                         "unrecognized time zone identifier: \"{text}\"; UTC and offsets such as \"+02:00\" are supported"
                     ))
                 })
             }
         },
-        Some(other) => Err(Code::Location40517.error(format!(
+        Some(other) => Err(Code::Location(40517).error(format!(
             "timezone must evaluate to a string, found {}",
             display::type_name(other)
         ))),
@@ -52,11 +52,7 @@ pub(super) fn offset(call: &Call<'_, '_>, index: usize) -> Result<Option<i64>, C
 }
 
 /// The argument `date` at the argument `timezone`; `None` where either is null.
-pub(super) fn local(
-    call: &Call<'_, '_>,
-    date: usize,
-    timezone: usize,
-) -> Result<Option<Local>, CommandError> {
+pub(super) fn local(call: &Call<'_>, date: usize, timezone: usize) -> Result<Option<Local>> {
     let Some(offset) = offset(call, timezone)? else {
         return Ok(None);
     };

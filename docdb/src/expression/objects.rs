@@ -3,41 +3,26 @@
 use bson::{Bson, Document, doc};
 
 use super::Evaluated;
-use super::function::{Call, Function, Named, Shape};
-use crate::error::{Code, CommandError};
+use super::function::{Call, Function, NULL, functions, named};
+use crate::error::{Code, Result};
+use crate::value::display;
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("$mergeObjects", Shape::Any, merge),
-    Function::new("$objectToArray", Shape::Exactly(1), to_array),
-    Function::new("$arrayToObject", Shape::Exactly(1), of_array),
-    Function::new("$getField", Shape::Named(&GET), get_field),
-    Function::new("$setField", Shape::Named(&SET), set_field),
-    Function::new("$unsetField", Shape::Named(&UNSET), set_field),
-];
-
-static GET: Named = Named {
-    names: &["field", "input"],
-    required: 1,
-    not_an_object: Code::Location3041701,
-    unknown: Code::Location3041701,
-    missing: Code::Location3041702,
-};
-static SET: Named = Named {
-    names: &["field", "input", "value"],
-    required: 3,
-    not_an_object: Code::Location4161100,
-    unknown: Code::Location4161101,
-    missing: Code::Location4161102,
-};
-static UNSET: Named = Named {
-    names: &["field", "input"],
-    required: 2,
-    not_an_object: Code::Location4161100,
-    unknown: Code::Location4161101,
-    missing: Code::Location4161102,
+pub(super) const FUNCTIONS: &[Function] = functions! {
+    "$mergeObjects" Any => merge;
+    "$objectToArray" Exactly(1) => to_array;
+    "$arrayToObject" Exactly(1) => of_array;
+    "$getField" Named(&GET) => get_field;
+    "$setField" Named(&SET) => set_field;
+    "$unsetField" Named(&UNSET) => set_field;
 };
 
-fn merge(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+named! {
+    GET("field"; "input") 3_041_701 3_041_701 3_041_702;
+    SET("field", "input", "value") 4_161_100 4_161_101 4_161_102;
+    UNSET("field", "input") 4_161_100 4_161_101 4_161_102;
+}
+
+fn merge(call: &mut Call<'_>) -> Result<Evaluated> {
     let values = match call.values.as_mut_slice() {
         // One array stands for its elements.
         [Some(Bson::Array(array))] => std::mem::take(array),
@@ -49,10 +34,10 @@ fn merge(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
             Bson::Document(document) => merged.extend(document),
             Bson::Null | Bson::Undefined => {}
             other => {
-                return Err(Code::Location40400.error(format!(
+                return Err(Code::Location(40400).error(format!(
                     "$mergeObjects requires object inputs, but input {} is of type {}",
-                    crate::value::display::value(&other),
-                    crate::value::display::type_name(&other)
+                    display::value(&other),
+                    display::type_name(&other)
                 )));
             }
         }
@@ -60,12 +45,12 @@ fn merge(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     Ok(Some(Bson::Document(merged)))
 }
 
-fn to_array(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn to_array(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.is_nullish(0) {
-        return Ok(Some(Bson::Null));
+        return NULL;
     }
     let Some(Bson::Document(document)) = call.take(0) else {
-        return Err(Code::Location40390.error("$objectToArray requires a document input"));
+        return Err(Code::Location(40390).error("$objectToArray requires a document input"));
     };
     let pairs = document
         .into_iter()
@@ -74,13 +59,13 @@ fn to_array(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     call.built(pairs)
 }
 
-fn of_array(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn of_array(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.is_nullish(0) {
-        return Ok(Some(Bson::Null));
+        return NULL;
     }
     let kind = call.type_name(0);
     let Some(Bson::Array(array)) = call.take(0) else {
-        return Err(Code::Location40386.error(format!(
+        return Err(Code::Location(40386).error(format!(
             "$arrayToObject requires an array input, found: {kind}"
         )));
     };
@@ -88,14 +73,14 @@ fn of_array(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     for element in array {
         let (name, value) = pair(element)?;
         let Bson::String(name) = name else {
-            return Err(Code::Location40394.error(format!(
+            return Err(Code::Location(40394).error(format!(
                 "$arrayToObject requires an object keys of 'k' and 'v' where the value of 'k' must be of type string. Found type: {}",
-                crate::value::display::type_name(&name)
+                display::type_name(&name)
             )));
         };
         if name.contains('\0') {
             return Err(
-                Code::Location4940400.error("Key field cannot contain an embedded null byte")
+                Code::Location(4_940_400).error("Key field cannot contain an embedded null byte")
             );
         }
         document.insert(name, value);
@@ -104,12 +89,12 @@ fn of_array(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
 }
 
 /// `[name, value]` or `{k: name, v: value}`.
-fn pair(element: Bson) -> Result<(Bson, Bson), CommandError> {
+fn pair(element: Bson) -> Result<(Bson, Bson)> {
     match element {
         Bson::Array(pair) => {
             let count = pair.len();
             let [name, value]: [Bson; 2] = pair.try_into().map_err(|_| {
-                Code::Location40397.error(format!(
+                Code::Location(40397).error(format!(
                     "$arrayToObject requires an array of size 2 arrays,found array of size: {count}"
                 ))
             })?;
@@ -117,29 +102,29 @@ fn pair(element: Bson) -> Result<(Bson, Bson), CommandError> {
         }
         Bson::Document(mut pair) => {
             if pair.len() != 2 {
-                return Err(Code::Location40392.error(format!(
+                return Err(Code::Location(40392).error(format!(
                     "$arrayToObject requires an object keys of 'k' and 'v'. Found incorrect number of keys:{}",
                     pair.len()
                 )));
             }
             match (pair.remove("k"), pair.remove("v")) {
                 (Some(name), Some(value)) => Ok((name, value)),
-                _ => Err(Code::Location40393.error(
+                _ => Err(Code::Location(40393).error(
                     "$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys",
                 )),
             }
         }
-        other => Err(Code::Location40398.error(format!(
+        other => Err(Code::Location(40398).error(format!(
             "Unrecognised input type format for $arrayToObject: {}",
-            crate::value::display::type_name(&other)
+            display::type_name(&other)
         ))),
     }
 }
 
-fn name(call: &mut Call<'_, '_>) -> Result<String, CommandError> {
+fn name(call: &mut Call<'_>) -> Result<String> {
     match call.take(0) {
         Some(Bson::String(name)) => Ok(name),
-        other => Err(Code::Location5654602.error(format!(
+        other => Err(Code::Location(5_654_602).error(format!(
             "{} requires 'field' to evaluate to type String, but got {}",
             call.name,
             super::function::type_name(other.as_ref())
@@ -147,30 +132,30 @@ fn name(call: &mut Call<'_, '_>) -> Result<String, CommandError> {
     }
 }
 
-fn get_field(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn get_field(call: &mut Call<'_>) -> Result<Evaluated> {
     let name = name(call)?;
     match call.take(1) {
         Some(Bson::Document(mut document)) => Ok(document.remove(name)),
-        Some(Bson::Null | Bson::Undefined) => Ok(Some(Bson::Null)),
+        Some(Bson::Null | Bson::Undefined) => NULL,
         _ => Ok(None),
     }
 }
 
 /// `$setField`, and `$unsetField`, which has no value; a missing value takes the field away.
-fn set_field(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn set_field(call: &mut Call<'_>) -> Result<Evaluated> {
     let name = name(call)?;
     if call.is_nullish(1) {
-        return Ok(Some(Bson::Null));
+        return NULL;
     }
     let kind = call.type_name(1);
     let Some(Bson::Document(mut document)) = call.take(1) else {
-        return Err(Code::Location4161105.error(format!(
+        return Err(Code::Location(4_161_105).error(format!(
             "{} requires 'input' to evaluate to type Object, but got {kind}",
             call.name
         )));
     };
     if name.contains('\0') {
-        return Err(Code::Location9534700.error(format!(
+        return Err(Code::Location(9_534_700).error(format!(
             "{}'s 'field' must not contain an embedded null byte",
             call.name
         )));

@@ -3,12 +3,16 @@
 use bson::{Bson, Document};
 
 use super::evaluate::undefined;
-use super::function::{DATE_PART, Named, Shape};
+use super::function::{Named, Shape, named};
 use super::paths::{DEPTH_MAX, check_path_part, field_path};
 use super::scope::Variables;
 use super::{Node, table};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::value::display;
+
+named! {
+    DATE_PART("date"; "timezone") 40535 40535 40539;
+}
 
 pub(super) struct Parser {
     /// Every variable that may be used here: the command's and those of enclosing expressions.
@@ -24,7 +28,7 @@ impl Parser {
         }
     }
 
-    pub(super) fn parse(&mut self, value: &Bson) -> Result<Node, CommandError> {
+    pub(super) fn parse(&mut self, value: &Bson) -> Result<Node> {
         if self.depth >= DEPTH_MAX {
             return Err(Code::Overflow.error("Expression is nested too deeply"));
         }
@@ -40,11 +44,7 @@ impl Parser {
     }
 
     /// Parses with more variables in sight.
-    pub(super) fn parse_with(
-        &mut self,
-        names: &[String],
-        value: &Bson,
-    ) -> Result<Node, CommandError> {
+    pub(super) fn parse_with(&mut self, names: &[String], value: &Bson) -> Result<Node> {
         let before = self.names.len();
         self.names.extend_from_slice(names);
         let node = self.parse(value);
@@ -52,11 +52,11 @@ impl Parser {
         node
     }
 
-    pub(super) fn parse_all(&mut self, values: &[Bson]) -> Result<Vec<Node>, CommandError> {
+    pub(super) fn parse_all(&mut self, values: &[Bson]) -> Result<Vec<Node>> {
         values.iter().map(|value| self.parse(value)).collect()
     }
 
-    fn string(&self, text: &str) -> Result<Node, CommandError> {
+    fn string(&self, text: &str) -> Result<Node> {
         if let Some(variable) = text.strip_prefix("$$") {
             return self.variable(variable);
         }
@@ -66,7 +66,7 @@ impl Parser {
         }
     }
 
-    fn variable(&self, text: &str) -> Result<Node, CommandError> {
+    fn variable(&self, text: &str) -> Result<Node> {
         let (name, path) = match text.split_once('.') {
             Some((name, path)) => (name, field_path(path)?),
             None => (text, Vec::new()),
@@ -84,7 +84,7 @@ impl Parser {
         }
     }
 
-    fn array(&mut self, array: &[Bson]) -> Result<Node, CommandError> {
+    fn array(&mut self, array: &[Bson]) -> Result<Node> {
         let nodes = self.parse_all(array)?;
         let constants: Option<Vec<Bson>> = nodes.iter().map(constant).collect();
         Ok(match constants {
@@ -93,12 +93,12 @@ impl Parser {
         })
     }
 
-    fn document(&mut self, document: &Document) -> Result<Node, CommandError> {
+    fn document(&mut self, document: &Document) -> Result<Node> {
         if let Some((name, argument)) = document.iter().next()
             && name.starts_with('$')
         {
             if document.len() != 1 {
-                return Err(Code::Location15983.error(format!(
+                return Err(Code::Location(15983).error(format!(
                     "an expression specification must contain exactly one field, the name of the expression. Found {} fields in {}, while parsing object {}",
                     document.len(),
                     display::value(&Bson::Document(document.clone())),
@@ -122,7 +122,7 @@ impl Parser {
         })
     }
 
-    fn operator(&mut self, name: &str, argument: &Bson) -> Result<Node, CommandError> {
+    fn operator(&mut self, name: &str, argument: &Bson) -> Result<Node> {
         if let Some(form) = self.form(name, argument)? {
             return Ok(form);
         }
@@ -135,7 +135,7 @@ impl Parser {
             Shape::Exactly(count) => {
                 let arguments = self.positional(argument)?;
                 if arguments.len() != count {
-                    return Err(Code::Location16020.error(format!(
+                    return Err(Code::Location(16020).error(format!(
                         "Expression {name} takes exactly {count} arguments. {} were passed in.",
                         arguments.len()
                     )));
@@ -145,7 +145,7 @@ impl Parser {
             Shape::Between(least, most) => {
                 let arguments = self.positional(argument)?;
                 if !(least..=most).contains(&arguments.len()) {
-                    return Err(Code::Location28667.error(format!(
+                    return Err(Code::Location(28667).error(format!(
                         "Expression {name} takes at least {least} arguments, and at most {most}, but {} were passed in.",
                         arguments.len()
                     )));
@@ -161,7 +161,7 @@ impl Parser {
     }
 
     /// An array's elements, or the one value that is no array.
-    fn positional(&mut self, argument: &Bson) -> Result<Vec<Node>, CommandError> {
+    fn positional(&mut self, argument: &Bson) -> Result<Vec<Node>> {
         match argument {
             Bson::Array(arguments) => self.parse_all(arguments),
             single => Ok(vec![self.parse(single)?]),
@@ -169,12 +169,7 @@ impl Parser {
     }
 
     /// The arguments in the order of their names; what is left out is missing.
-    fn named(
-        &mut self,
-        operator: &str,
-        named: &Named,
-        argument: &Bson,
-    ) -> Result<Vec<Node>, CommandError> {
+    fn named(&mut self, operator: &str, named: &Named, argument: &Bson) -> Result<Vec<Node>> {
         let Bson::Document(document) = argument else {
             return Err(named.not_an_object.error(format!(
                 "{operator} only supports an object as an argument, found {}",
@@ -205,7 +200,7 @@ impl Parser {
     }
 
     /// A date, alone or as `{date, timezone}`.
-    fn date_part(&mut self, operator: &str, argument: &Bson) -> Result<Vec<Node>, CommandError> {
+    fn date_part(&mut self, operator: &str, argument: &Bson) -> Result<Vec<Node>> {
         match argument {
             Bson::Document(document)
                 if document
@@ -218,7 +213,7 @@ impl Parser {
             other => {
                 let mut arguments = self.positional(other)?;
                 if arguments.len() != 1 {
-                    return Err(Code::Location40536.error(format!(
+                    return Err(Code::Location(40536).error(format!(
                         "{operator} accepts exactly one argument if given an array, but was given {}",
                         arguments.len()
                     )));
@@ -237,10 +232,10 @@ fn constant(node: &Node) -> Option<Bson> {
     }
 }
 
-fn check_field_name(name: &str) -> Result<(), CommandError> {
+fn check_field_name(name: &str) -> Result<()> {
     check_path_part(name)?;
     if name.contains('.') {
-        return Err(Code::Location16412.error(
+        return Err(Code::Location(16412).error(
             "FieldPath field names may not contain '.'. Consider using $getField or $setField.",
         ));
     }

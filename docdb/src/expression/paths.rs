@@ -4,26 +4,26 @@ use bson::Bson;
 use bson::raw::RawDocument;
 
 use super::function::Evaluated;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::value::{Element, Fields, kind};
 
 /// A request nests no deeper; owned values from elsewhere are held to the same.
 pub(super) const DEPTH_MAX: usize = 200;
 
-pub(super) fn check_path_part(name: &str) -> Result<(), CommandError> {
+pub(super) fn check_path_part(name: &str) -> Result<()> {
     if name.starts_with('$') {
-        return Err(Code::Location16410.error(
+        return Err(Code::Location(16410).error(
             "FieldPath field names may not start with '$'. Consider using $getField or $setField.",
         ));
     }
     if name.contains('\0') {
-        return Err(Code::Location16411.error("FieldPath field names may not contain '\\0'."));
+        return Err(Code::Location(16411).error("FieldPath field names may not contain '\\0'."));
     }
     Ok(())
 }
 
 /// User variables begin with a small letter (or a letter beyond ASCII) and go on with word characters.
-pub(super) fn check_variable(name: &str) -> Result<(), CommandError> {
+pub(super) fn check_variable(name: &str) -> Result<()> {
     let Some(first) = name.chars().next() else {
         return Err(Code::FailedToParse.error("empty variable names are not allowed"));
     };
@@ -44,12 +44,12 @@ pub(super) fn check_variable(name: &str) -> Result<(), CommandError> {
 }
 
 /// The components of a field path, without the `$` before it.
-pub(crate) fn field_path(path: &str) -> Result<Vec<String>, CommandError> {
+pub(crate) fn field_path(path: &str) -> Result<Vec<String>> {
     if path.is_empty() {
-        return Err(Code::Location16872.error("'$' by itself is not a valid FieldPath"));
+        return Err(Code::Location(16872).error("'$' by itself is not a valid FieldPath"));
     }
     if path.ends_with('.') {
-        return Err(Code::Location40353.error("FieldPath must not end with a '.'."));
+        return Err(Code::Location(40353).error("FieldPath must not end with a '.'."));
     }
     let names: Vec<String> = path.split('.').map(str::to_owned).collect();
     if names.len() > DEPTH_MAX {
@@ -58,7 +58,7 @@ pub(crate) fn field_path(path: &str) -> Result<Vec<String>, CommandError> {
     for name in &names {
         if name.is_empty() {
             return Err(
-                Code::Location15998.error("FieldPath field names may not be empty strings.")
+                Code::Location(15998).error("FieldPath field names may not be empty strings.")
             );
         }
         check_path_part(name)?;

@@ -4,33 +4,29 @@ use bson::{Bson, doc};
 use fancy_regex::{Captures, Regex};
 
 use super::Evaluated;
-use super::function::{Call, Function, Named, Shape};
-use crate::error::{Code, CommandError};
+use super::function::{Call, Function, NULL, functions, named};
+use crate::error::{Code, Result};
 use crate::value::pattern;
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("$regexMatch", Shape::Named(&REGEX), matches),
-    Function::new("$regexFind", Shape::Named(&REGEX), find),
-    Function::new("$regexFindAll", Shape::Named(&REGEX), find_all),
-];
-
-static REGEX: Named = Named {
-    names: &["input", "regex", "options"],
-    required: 2,
-    not_an_object: Code::Location51103,
-    unknown: Code::Location31024,
-    missing: Code::Location31022,
+pub(super) const FUNCTIONS: &[Function] = functions! {
+    "$regexMatch" Named(&REGEX) => matches;
+    "$regexFind" Named(&REGEX) => find;
+    "$regexFindAll" Named(&REGEX) => find_all;
 };
 
+named! {
+    REGEX("input", "regex"; "options") 51103 31024 31022;
+}
+
 /// The text and the compiled pattern; `None` where either is null.
-fn arguments(call: &mut Call<'_, '_>) -> Result<Option<(String, Regex)>, CommandError> {
+fn arguments(call: &mut Call<'_>) -> Result<Option<(String, Regex)>> {
     let name = call.name;
     let input = match call.take(0) {
         None | Some(Bson::Null | Bson::Undefined) => None,
         Some(Bson::String(text)) => Some(text),
         Some(_) => {
             return Err(
-                Code::Location51104.error(format!("{name} needs 'input' to be of type string"))
+                Code::Location(51104).error(format!("{name} needs 'input' to be of type string"))
             );
         }
     };
@@ -42,7 +38,7 @@ fn arguments(call: &mut Call<'_, '_>) -> Result<Option<(String, Regex)>, Command
             regex.options.as_str().to_owned(),
         ),
         Some(_) => {
-            return Err(Code::Location51105.error(format!(
+            return Err(Code::Location(51105).error(format!(
                 "{name} needs 'regex' to be of type string or regex"
             )));
         }
@@ -50,14 +46,14 @@ fn arguments(call: &mut Call<'_, '_>) -> Result<Option<(String, Regex)>, Command
     let options = match call.take(2) {
         None | Some(Bson::Null | Bson::Undefined) => own_options,
         Some(Bson::String(_)) if !own_options.is_empty() => {
-            return Err(Code::Location51107.error(format!(
+            return Err(Code::Location(51107).error(format!(
                 "{name}: found regex option(s) specified in both 'regex' and 'option' fields"
             )));
         }
         Some(Bson::String(options)) => options,
         Some(_) => {
             return Err(
-                Code::Location51106.error(format!("{name} needs 'options' to be of type string"))
+                Code::Location(51106).error(format!("{name} needs 'options' to be of type string"))
             );
         }
     };
@@ -67,7 +63,7 @@ fn arguments(call: &mut Call<'_, '_>) -> Result<Option<(String, Regex)>, Command
     Ok(Some((input, pattern::compile(&source, &options)?)))
 }
 
-fn matches(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn matches(call: &mut Call<'_>) -> Result<Evaluated> {
     let found = match arguments(call)? {
         Some((input, regex)) => regex.is_match(input.as_str()).unwrap_or(false),
         None => false,
@@ -75,9 +71,9 @@ fn matches(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     Ok(Some(Bson::Boolean(found)))
 }
 
-fn find(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn find(call: &mut Call<'_>) -> Result<Evaluated> {
     let Some((input, regex)) = arguments(call)? else {
-        return Ok(Some(Bson::Null));
+        return NULL;
     };
     let found = regex.captures(input.as_str()).ok().flatten();
     Ok(Some(found.map_or(Bson::Null, |captures| {
@@ -85,7 +81,7 @@ fn find(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     })))
 }
 
-fn find_all(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn find_all(call: &mut Call<'_>) -> Result<Evaluated> {
     let Some((input, regex)) = arguments(call)? else {
         return Ok(Some(Bson::Array(Vec::new())));
     };

@@ -11,27 +11,23 @@ use std::hash::{BuildHasher, Hasher};
 use bson::Bson;
 
 use super::Evaluated;
-use super::arithmetic::{NULL, number, single};
-use super::function::{Call, Function, Shape};
-use crate::error::{Code, CommandError};
+use super::arithmetic::single;
+use super::function::{Call, Function, NULL, functions};
+use crate::error::{Code, Result};
 use crate::value::{Decimal, Number};
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("$sqrt", Shape::Exactly(1), sqrt),
-    Function::new("$pow", Shape::Exactly(2), pow),
-    Function::new("$exp", Shape::Exactly(1), |call| real(call, f64::exp)),
-    Function::new("$ln", Shape::Exactly(1), |call| {
-        logarithm(call, f64::ln, Code::Location28766)
-    }),
-    Function::new("$log10", Shape::Exactly(1), |call| {
-        logarithm(call, f64::log10, Code::Location28761)
-    }),
-    Function::new("$log", Shape::Exactly(2), log),
-    Function::new("$rand", Shape::None, rand),
-];
+pub(super) const FUNCTIONS: &[Function] = functions! {
+    "$sqrt" Exactly(1) => sqrt;
+    "$pow" Exactly(2) => pow;
+    "$exp" Exactly(1) => |call| real(call, f64::exp);
+    "$ln" Exactly(1) => |call| logarithm(call, f64::ln, Code::Location(28766));
+    "$log10" Exactly(1) => |call| logarithm(call, f64::log10, Code::Location(28761));
+    "$log" Exactly(2) => log;
+    "$rand" None => rand;
+};
 
 /// A real function of the nearest double; a decimal argument gives a decimal again.
-fn real(call: &Call<'_, '_>, function: impl FnOnce(f64) -> f64) -> Result<Evaluated, CommandError> {
+fn real(call: &Call<'_>, function: impl FnOnce(f64) -> f64) -> Result<Evaluated> {
     Ok(Some(match single(call)? {
         None => Bson::Null,
         Some(number) => as_argument(number, function(number.to_f64())),
@@ -45,63 +41,55 @@ fn as_argument(argument: Number, result: f64) -> Bson {
     }
 }
 
-fn sqrt(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn sqrt(call: &mut Call<'_>) -> Result<Evaluated> {
     if single(call)?.is_some_and(|number| number.to_f64() < 0.0) {
         return Err(
-            Code::Location28714.error("$sqrt's argument must be greater than or equal to 0")
+            Code::Location(28714).error("$sqrt's argument must be greater than or equal to 0")
         );
     }
     real(call, f64::sqrt)
 }
 
-fn logarithm(
-    call: &Call<'_, '_>,
-    function: impl FnOnce(f64) -> f64,
-    code: Code,
-) -> Result<Evaluated, CommandError> {
+fn logarithm(call: &Call<'_>, function: impl FnOnce(f64) -> f64, code: Code) -> Result<Evaluated> {
     if let Some(number) = single(call)?
         && number.to_f64() <= 0.0
     {
         return Err(code.error(format!(
             "{}'s argument must be a positive number, but is {}",
             call.name,
-            call.get(0)
-                .map(crate::value::display::value)
-                .unwrap_or_default()
+            call.shown(0)
         )));
     }
     real(call, function)
 }
 
-fn log(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn log(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
-    let Some(argument) = number(call, 0) else {
-        return Err(Code::Location28756.error(format!(
-            "$log's argument must be numeric, not {}",
-            call.type_name(0)
-        )));
+    let Some(argument) = call.number(0) else {
+        return Err(call.wrong_type(
+            0,
+            Code::Location(28756),
+            "$log's argument must be numeric, not ",
+        ));
     };
-    let Some(base) = number(call, 1) else {
-        return Err(Code::Location28757.error(format!(
-            "$log's base must be numeric, not {}",
-            call.type_name(1)
-        )));
+    let Some(base) = call.number(1) else {
+        return Err(call.wrong_type(
+            1,
+            Code::Location(28757),
+            "$log's base must be numeric, not ",
+        ));
     };
-    let text = |index| {
-        call.get(index)
-            .map(crate::value::display::value)
-            .unwrap_or_default()
-    };
+    let text = |index| call.shown(index);
     if argument.to_f64() <= 0.0 {
-        return Err(Code::Location28758.error(format!(
+        return Err(Code::Location(28758).error(format!(
             "$log's argument must be a positive number, but is {}",
             text(0)
         )));
     }
     if base.to_f64() <= 0.0 || (base.to_f64() - 1.0).abs() < f64::EPSILON {
-        return Err(Code::Location28759.error(format!(
+        return Err(Code::Location(28759).error(format!(
             "$log's base must be a positive number not equal to 1, but is {}",
             text(1)
         )));
@@ -110,25 +98,27 @@ fn log(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     Ok(Some(as_argument(argument, result)))
 }
 
-fn pow(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn pow(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
-    let Some(base) = number(call, 0) else {
-        return Err(Code::Location28762.error(format!(
-            "$pow's base must be numeric, not {}",
-            call.type_name(0)
-        )));
+    let Some(base) = call.number(0) else {
+        return Err(call.wrong_type(
+            0,
+            Code::Location(28762),
+            "$pow's base must be numeric, not ",
+        ));
     };
-    let Some(exponent) = number(call, 1) else {
-        return Err(Code::Location28763.error(format!(
-            "$pow's exponent must be numeric, not {}",
-            call.type_name(1)
-        )));
+    let Some(exponent) = call.number(1) else {
+        return Err(call.wrong_type(
+            1,
+            Code::Location(28763),
+            "$pow's exponent must be numeric, not ",
+        ));
     };
     if base.is_zero() && exponent.to_f64() < 0.0 {
         return Err(
-            Code::Location28764.error("$pow cannot take a base of 0 and a negative exponent")
+            Code::Location(28764).error("$pow cannot take a base of 0 and a negative exponent")
         );
     }
     if let (Some(whole), Some(power)) = (base.integer(), exponent.integer())
@@ -150,7 +140,7 @@ fn pow(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
 }
 
 /// Evenly from 0 up to but not 1.
-fn rand(_call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn rand(_call: &mut Call<'_>) -> Result<Evaluated> {
     Ok(Some(Bson::Double(random())))
 }
 

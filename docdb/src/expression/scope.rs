@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bson::raw::RawDocument;
 use bson::{Bson, DateTime};
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 
 /// The variables of a command: its `let` and the time at which it began.
 #[derive(Debug, Clone)]
@@ -110,11 +110,11 @@ impl<'a> Scope<'a> {
     }
 
     /// Counts a copy of `value`; an error once there were too many.
-    pub(super) fn charge(&self, value: &Bson) -> Result<(), CommandError> {
+    pub(super) fn charge(&self, value: &Bson) -> Result<()> {
         self.charge_bytes(footprint(value))
     }
 
-    pub(super) fn charge_bytes(&self, bytes: usize) -> Result<(), CommandError> {
+    pub(super) fn charge_bytes(&self, bytes: usize) -> Result<()> {
         let sum = self.work.0.get().saturating_add(bytes);
         self.work.0.set(sum);
         if sum > WORK_BYTES_MAX {

@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use bson::Bson;
 
 use super::Evaluated;
-use super::function::{Call, Function, Shape};
-use crate::error::{Code, CommandError};
+use super::function::{Call, Function, NULL, functions};
+use crate::error::{Code, CommandError, Result};
 use crate::value::key;
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("$setUnion", Shape::Any, union),
-    Function::new("$setIntersection", Shape::Any, intersection),
-    Function::new("$setDifference", Shape::Exactly(2), difference),
-    Function::new("$setEquals", Shape::Any, equals),
-    Function::new("$setIsSubset", Shape::Exactly(2), is_subset),
-    Function::new("$allElementsTrue", Shape::Exactly(1), all_true),
-    Function::new("$anyElementTrue", Shape::Exactly(1), any_true),
-];
+pub(super) const FUNCTIONS: &[Function] = functions! {
+    "$setUnion" Any => union;
+    "$setIntersection" Any => intersection;
+    "$setDifference" Exactly(2) => difference;
+    "$setEquals" Any => equals;
+    "$setIsSubset" Exactly(2) => is_subset;
+    "$allElementsTrue" Exactly(1) => all_true;
+    "$anyElementTrue" Exactly(1) => any_true;
+};
 
 /// Elements by their sort key: equal ones once, in MongoDB's order.
 type Set = BTreeMap<Vec<u8>, Bson>;
@@ -40,7 +40,7 @@ fn keys(array: &[Bson]) -> BTreeSet<Vec<u8>> {
     array.iter().map(key_of).collect()
 }
 
-fn not_an_array(call: &Call<'_, '_>, index: usize, code: Code) -> CommandError {
+fn not_an_array(call: &Call<'_>, index: usize, code: Code) -> CommandError {
     code.error(format!(
         "All operands of {} must be arrays. One argument is of type: {}",
         call.name,
@@ -48,11 +48,7 @@ fn not_an_array(call: &Call<'_, '_>, index: usize, code: Code) -> CommandError {
     ))
 }
 
-fn take_array(
-    call: &mut Call<'_, '_>,
-    index: usize,
-    code: Code,
-) -> Result<Vec<Bson>, CommandError> {
+fn take_array(call: &mut Call<'_>, index: usize, code: Code) -> Result<Vec<Bson>> {
     match call.take(index) {
         Some(Bson::Array(array)) => Ok(array),
         other => {
@@ -64,26 +60,26 @@ fn take_array(
     }
 }
 
-fn union(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn union(call: &mut Call<'_>) -> Result<Evaluated> {
     let mut set = Set::new();
     for index in 0..call.values.len() {
         if call.is_nullish(index) {
-            return Ok(Some(Bson::Null));
+            return NULL;
         }
-        for (key, value) in set_of(take_array(call, index, Code::Location17043)?) {
+        for (key, value) in set_of(take_array(call, index, Code::Location(17043))?) {
             set.entry(key).or_insert(value);
         }
     }
     call.built(set.into_values().collect())
 }
 
-fn intersection(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn intersection(call: &mut Call<'_>) -> Result<Evaluated> {
     let mut set: Option<Set> = None;
     for index in 0..call.values.len() {
         if call.is_nullish(index) {
-            return Ok(Some(Bson::Null));
+            return NULL;
         }
-        let next = set_of(take_array(call, index, Code::Location17047)?);
+        let next = set_of(take_array(call, index, Code::Location(17047))?);
         set = Some(match set {
             None => next,
             Some(mut set) => {
@@ -96,22 +92,22 @@ fn intersection(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
 }
 
 /// The first array's elements that the second lacks, in their order.
-fn difference(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn difference(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
-        return Ok(Some(Bson::Null));
+        return NULL;
     }
-    let operand = |call: &Call<'_, '_>, index: usize, place: &str, code: Code| {
+    let operand = |call: &Call<'_>, index: usize, place: &str, code: Code| {
         code.error(format!(
             "both operands of $setDifference must be arrays. {place} argument is of type: {}",
             call.type_name(index)
         ))
     };
     let Some(Bson::Array(second)) = call.get(1) else {
-        return Err(operand(call, 1, "Second", Code::Location17049));
+        return Err(operand(call, 1, "Second", Code::Location(17049)));
     };
     let mut gone = keys(second);
     let Some(Bson::Array(first)) = call.get(0) else {
-        return Err(operand(call, 0, "First", Code::Location17048));
+        return Err(operand(call, 0, "First", Code::Location(17048)));
     };
     let kept: Vec<Bson> = first
         .iter()
@@ -121,9 +117,9 @@ fn difference(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     call.built(kept)
 }
 
-fn equals(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn equals(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.values.len() < 2 {
-        return Err(Code::Location17045.error(format!(
+        return Err(Code::Location(17045).error(format!(
             "$setEquals needs at least two arguments had: {}",
             call.values.len()
         )));
@@ -132,7 +128,7 @@ fn equals(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     let mut equal = true;
     for index in 0..call.values.len() {
         let Some(Bson::Array(array)) = call.get(index) else {
-            return Err(not_an_array(call, index, Code::Location17044));
+            return Err(not_an_array(call, index, Code::Location(17044)));
         };
         let set = keys(array);
         match &first {
@@ -143,7 +139,7 @@ fn equals(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     Ok(Some(Bson::Boolean(equal)))
 }
 
-fn is_subset(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn is_subset(call: &mut Call<'_>) -> Result<Evaluated> {
     let operand = |index: usize, place: &str, code: Code| {
         code.error(format!(
             "both operands of $setIsSubset must be arrays. {place} argument is of type: {}",
@@ -151,15 +147,15 @@ fn is_subset(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
         ))
     };
     let Some(Bson::Array(first)) = call.get(0) else {
-        return Err(operand(0, "First", Code::Location17046));
+        return Err(operand(0, "First", Code::Location(17046)));
     };
     let Some(Bson::Array(second)) = call.get(1) else {
-        return Err(operand(1, "Second", Code::Location17042));
+        return Err(operand(1, "Second", Code::Location(17042)));
     };
     Ok(Some(Bson::Boolean(keys(first).is_subset(&keys(second)))))
 }
 
-fn elements<'c>(call: &'c Call<'_, '_>, code: Code) -> Result<&'c [Bson], CommandError> {
+fn elements<'c>(call: &'c Call<'_>, code: Code) -> Result<&'c [Bson]> {
     match call.get(0) {
         Some(Bson::Array(array)) => Ok(array),
         _ => Err(code.error(format!(
@@ -170,14 +166,14 @@ fn elements<'c>(call: &'c Call<'_, '_>, code: Code) -> Result<&'c [Bson], Comman
     }
 }
 
-fn all_true(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
-    let elements = elements(call, Code::Location17040)?;
+fn all_true(call: &mut Call<'_>) -> Result<Evaluated> {
+    let elements = elements(call, Code::Location(17040))?;
     let all = elements.iter().all(|element| super::is_true(Some(element)));
     Ok(Some(Bson::Boolean(all)))
 }
 
-fn any_true(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
-    let elements = elements(call, Code::Location17041)?;
+fn any_true(call: &mut Call<'_>) -> Result<Evaluated> {
+    let elements = elements(call, Code::Location(17041))?;
     let any = elements.iter().any(|element| super::is_true(Some(element)));
     Ok(Some(Bson::Boolean(any)))
 }

@@ -3,94 +3,58 @@
 use bson::Bson;
 
 use super::Evaluated;
-use super::function::{Call, Function, Named, Shape};
-use crate::error::{Code, CommandError};
+use super::function::{Call, Function, NULL, functions, named};
+use crate::error::{Code, Result};
 use crate::value::Number;
 use crate::value::display;
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("$concat", Shape::Any, concat),
-    Function::new("$toUpper", Shape::Exactly(1), |call| {
-        cased(call, str::to_ascii_uppercase)
-    }),
-    Function::new("$toLower", Shape::Exactly(1), |call| {
-        cased(call, str::to_ascii_lowercase)
-    }),
-    Function::new("$strcasecmp", Shape::Exactly(2), compare_cased),
-    Function::new("$substr", Shape::Exactly(3), by_bytes),
-    Function::new("$substrBytes", Shape::Exactly(3), by_bytes),
-    Function::new("$substrCP", Shape::Exactly(3), by_points),
-    Function::new("$strLenBytes", Shape::Exactly(1), |call| {
-        length(call, str::len, Code::Location34473)
-    }),
-    Function::new("$strLenCP", Shape::Exactly(1), |call| {
-        length(call, |text| text.chars().count(), Code::Location34471)
-    }),
-    Function::new("$split", Shape::Exactly(2), split),
-    Function::new("$indexOfCP", Shape::Between(2, 4), index_of_points),
-    Function::new("$indexOfBytes", Shape::Between(2, 4), index_of_bytes),
-    Function::new("$trim", Shape::Named(&TRIM), |call| {
-        trim(call, &[Side::Left, Side::Right])
-    }),
-    Function::new("$ltrim", Shape::Named(&TRIM), |call| {
-        trim(call, &[Side::Left])
-    }),
-    Function::new("$rtrim", Shape::Named(&TRIM), |call| {
-        trim(call, &[Side::Right])
-    }),
-    Function::new("$replaceOne", Shape::Named(&REPLACE), |call| {
-        replace(call, false)
-    }),
-    Function::new("$replaceAll", Shape::Named(&REPLACE), |call| {
-        replace(call, true)
-    }),
-];
-
-static TRIM: Named = Named {
-    names: &["input", "chars"],
-    required: 1,
-    not_an_object: Code::Location50696,
-    unknown: Code::Location50694,
-    missing: Code::Location50695,
-};
-static REPLACE: Named = Named {
-    names: &["input", "find", "replacement"],
-    required: 3,
-    not_an_object: Code::Location51751,
-    unknown: Code::Location51750,
-    missing: Code::Location51749,
+pub(super) const FUNCTIONS: &[Function] = functions! {
+    "$concat" Any => concat;
+    "$toUpper" Exactly(1) => |call| cased(call, str::to_ascii_uppercase);
+    "$toLower" Exactly(1) => |call| cased(call, str::to_ascii_lowercase);
+    "$strcasecmp" Exactly(2) => compare_cased;
+    "$substr" Exactly(3) => by_bytes;
+    "$substrBytes" Exactly(3) => by_bytes;
+    "$substrCP" Exactly(3) => by_points;
+    "$strLenBytes" Exactly(1) => |call| length(call, str::len, Code::Location(34473));
+    "$strLenCP" Exactly(1) => |call| length(call, |text| text.chars().count(), Code::Location(34471));
+    "$split" Exactly(2) => split;
+    "$indexOfCP" Between(2, 4) => index_of_points;
+    "$indexOfBytes" Between(2, 4) => index_of_bytes;
+    "$trim" Named(&TRIM) => |call| trim(call, &[Side::Left, Side::Right]);
+    "$ltrim" Named(&TRIM) => |call| trim(call, &[Side::Left]);
+    "$rtrim" Named(&TRIM) => |call| trim(call, &[Side::Right]);
+    "$replaceOne" Named(&REPLACE) => |call| replace(call, false);
+    "$replaceAll" Named(&REPLACE) => |call| replace(call, true);
 };
 
-const NULL: Result<Evaluated, CommandError> = Ok(Some(Bson::Null));
-
-fn text<'c>(call: &'c Call<'_, '_>, index: usize) -> Option<&'c str> {
-    match call.get(index) {
-        Some(Bson::String(text)) => Some(text),
-        _ => None,
-    }
+named! {
+    TRIM("input"; "chars") 50696 50694 50695;
+    REPLACE("input", "find", "replacement") 51751 51750 51749;
 }
 
-fn concat(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn concat(call: &mut Call<'_>) -> Result<Evaluated> {
     let mut joined = String::new();
     for index in 0..call.values.len() {
         if call.is_nullish(index) {
             return NULL;
         }
-        match text(call, index) {
+        match call.text(index) {
             Some(text) => joined.push_str(text),
             None => {
-                return Err(Code::Location16702.error(format!(
-                    "$concat only supports strings, not {}",
-                    call.type_name(index)
-                )));
+                return Err(call.wrong_type(
+                    index,
+                    Code::Location(16702),
+                    "$concat only supports strings, not ",
+                ));
             }
         }
     }
-    call.text(joined)
+    call.built_text(joined)
 }
 
 /// The text that string functions take numbers and dates for; null is the empty one.
-fn coerced(value: Option<&Bson>) -> Result<String, CommandError> {
+fn coerced(value: Option<&Bson>) -> Result<String> {
     match value {
         None | Some(Bson::Null | Bson::Undefined) => Ok(String::new()),
         Some(Bson::String(text) | Bson::Symbol(text) | Bson::JavaScriptCode(text)) => {
@@ -103,7 +67,7 @@ fn coerced(value: Option<&Bson>) -> Result<String, CommandError> {
             | Bson::Decimal128(_)
             | Bson::DateTime(_)),
         ) => super::convert::to_text(number),
-        Some(other) => Err(Code::Location16007.error(format!(
+        Some(other) => Err(Code::Location(16007).error(format!(
             "can't convert from BSON type {} to String",
             display::type_name(other)
         ))),
@@ -111,11 +75,11 @@ fn coerced(value: Option<&Bson>) -> Result<String, CommandError> {
 }
 
 /// MongoDB changes the case of ASCII letters alone.
-fn cased(call: &Call<'_, '_>, change: fn(&str) -> String) -> Result<Evaluated, CommandError> {
-    call.text(change(&coerced(call.get(0))?))
+fn cased(call: &Call<'_>, change: fn(&str) -> String) -> Result<Evaluated> {
+    call.built_text(change(&coerced(call.get(0))?))
 }
 
-fn compare_cased(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn compare_cased(call: &mut Call<'_>) -> Result<Evaluated> {
     let left = coerced(call.get(0))?.to_ascii_uppercase();
     let right = coerced(call.get(1))?.to_ascii_uppercase();
     Ok(Some(Bson::Int32(match left.cmp(&right) {
@@ -125,12 +89,8 @@ fn compare_cased(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     })))
 }
 
-fn length(
-    call: &Call<'_, '_>,
-    measure: fn(&str) -> usize,
-    code: Code,
-) -> Result<Evaluated, CommandError> {
-    match text(call, 0) {
+fn length(call: &Call<'_>, measure: fn(&str) -> usize, code: Code) -> Result<Evaluated> {
+    match call.text(0) {
         Some(text) => Ok(Some(Bson::Int32(
             i32::try_from(measure(text)).unwrap_or(i32::MAX),
         ))),
@@ -142,24 +102,21 @@ fn length(
     }
 }
 
-fn by_bytes(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn by_bytes(call: &mut Call<'_>) -> Result<Evaluated> {
     let text = coerced(call.get(0))?;
     let number = |index: usize, role: &str, code: Code| {
-        call.get(index)
-            .and_then(Number::of_bson)
-            .and_then(Number::to_i64)
-            .ok_or_else(|| {
-                code.error(format!(
-                    "{}:  {role} must be a numeric type (is BSON type {})",
-                    call.name,
-                    call.type_name(index)
-                ))
-            })
+        call.number(index).and_then(Number::to_i64).ok_or_else(|| {
+            code.error(format!(
+                "{}:  {role} must be a numeric type (is BSON type {})",
+                call.name,
+                call.type_name(index)
+            ))
+        })
     };
-    let start = number(1, "starting index", Code::Location16034)?;
-    let count = number(2, "length", Code::Location16035)?;
+    let start = number(1, "starting index", Code::Location(16034))?;
+    let count = number(2, "length", Code::Location(16035))?;
     let Ok(start) = usize::try_from(start) else {
-        return Err(Code::Location50752.error(format!(
+        return Err(Code::Location(50752).error(format!(
             "{}:  starting index must be non-negative (got: {start})",
             call.name
         )));
@@ -168,28 +125,28 @@ fn by_bytes(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     let end = usize::try_from(count).map_or(text.len(), |count| start.saturating_add(count));
     let end = end.min(text.len());
     if start >= text.len() {
-        return call.text(String::new());
+        return call.built_text(String::new());
     }
     if !text.is_char_boundary(start) {
-        return Err(Code::Location28656.error(format!(
+        return Err(Code::Location(28656).error(format!(
             "{}:  Invalid range, starting index is a UTF-8 continuation byte.",
             call.name
         )));
     }
     match text.get(start..end) {
-        Some(part) => call.text(part.to_owned()),
-        None => Err(Code::Location28657.error(format!(
+        Some(part) => call.built_text(part.to_owned()),
+        None => Err(Code::Location(28657).error(format!(
             "{}:  Invalid range, ending index is in the middle of a UTF-8 character.",
             call.name
         ))),
     }
 }
 
-fn by_points(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn by_points(call: &mut Call<'_>) -> Result<Evaluated> {
     let text = coerced(call.get(0))?;
     let whole = |index: usize, role: &str, codes: [Code; 3]| {
         let [not_a_number, not_whole, negative] = codes;
-        let Some(number) = call.get(index).and_then(Number::of_bson) else {
+        let Some(number) = call.number(index) else {
             return Err(not_a_number.error(format!(
                 "$substrCP: {role} must be a numeric type (is BSON type {})",
                 call.type_name(index)
@@ -205,36 +162,36 @@ fn by_points(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
         })
     };
     let start_codes = [
-        Code::Location34450,
-        Code::Location34451,
-        Code::Location34455,
+        Code::Location(34450),
+        Code::Location(34451),
+        Code::Location(34455),
     ];
     let start = whole(1, "starting index", start_codes)?;
     let length_codes = [
-        Code::Location34452,
-        Code::Location34453,
-        Code::Location34454,
+        Code::Location(34452),
+        Code::Location(34453),
+        Code::Location(34454),
     ];
     let count = whole(2, "length", length_codes)?;
-    call.text(text.chars().skip(start).take(count).collect())
+    call.built_text(text.chars().skip(start).take(count).collect())
 }
 
-fn split(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+fn split(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
     let argument = |index: usize, place: &str, code: Code| {
-        text(call, index).ok_or_else(|| {
+        call.text(index).ok_or_else(|| {
             code.error(format!(
                 "$split requires an expression that evaluates to a string as a {place} argument, found: {}",
                 call.type_name(index)
             ))
         })
     };
-    let input = argument(0, "first", Code::Location40085)?;
-    let separator = argument(1, "second", Code::Location40086)?;
+    let input = argument(0, "first", Code::Location(40085))?;
+    let separator = argument(1, "second", Code::Location(40086))?;
     if separator.is_empty() {
-        return Err(Code::Location40087.error("$split requires a non-empty separator"));
+        return Err(Code::Location(40087).error("$split requires a non-empty separator"));
     }
     let parts: Vec<Bson> = input
         .split(separator)
@@ -243,21 +200,34 @@ fn split(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     call.built(parts)
 }
 
-/// The bound of a search: a whole number that is not negative.
-pub(super) fn bound(call: &Call<'_, '_>, index: usize, role: &str) -> Result<usize, CommandError> {
-    let number = call
-        .get(index)
-        .and_then(Number::of_bson)
-        .and_then(Number::to_i64_exact);
+/// Where a search begins and ends: the third and the fourth argument, if there are any.
+pub(super) fn bounds(call: &Call<'_>) -> Result<(usize, usize)> {
+    let given = call.values.len();
+    let start = if given > 2 {
+        bound(call, 2, "starting")?
+    } else {
+        0
+    };
+    let end = if given > 3 {
+        bound(call, 3, "ending")?
+    } else {
+        usize::MAX
+    };
+    Ok((start, end))
+}
+
+/// A whole number that is not negative.
+fn bound(call: &Call<'_>, index: usize, role: &str) -> Result<usize> {
+    let number = call.whole(index);
     let Some(number) = number else {
-        return Err(Code::Location40096.error(format!(
+        return Err(Code::Location(40096).error(format!(
             "{} requires an integral {role} index, found a value of type: {}",
             call.name,
             call.type_name(index)
         )));
     };
     usize::try_from(number).map_err(|_| {
-        Code::Location40097.error(format!(
+        Code::Location(40097).error(format!(
             "{} requires a nonnegative {role} index, found: {number}",
             call.name
         ))
@@ -267,16 +237,13 @@ pub(super) fn bound(call: &Call<'_, '_>, index: usize, role: &str) -> Result<usi
 /// What is searched, for what, and between which bounds; `None` where the text is null.
 type Search<'c> = (&'c str, &'c str, usize, usize);
 
-fn search<'c>(
-    call: &'c Call<'_, '_>,
-    codes: [Code; 2],
-) -> Result<Option<Search<'c>>, CommandError> {
+fn search<'c>(call: &'c Call<'_>, codes: [Code; 2]) -> Result<Option<Search<'c>>> {
     if call.is_nullish(0) {
         return Ok(None);
     }
     let [first, second] = codes;
     let argument = |index: usize, place: &str, code: Code| {
-        text(call, index).ok_or_else(|| {
+        call.text(index).ok_or_else(|| {
             code.error(format!(
                 "{} requires a string as the {place} argument, found: {}",
                 call.name,
@@ -286,16 +253,7 @@ fn search<'c>(
     };
     let input = argument(0, "first", first)?;
     let token = argument(1, "second", second)?;
-    let start = if call.values.len() > 2 {
-        bound(call, 2, "starting")?
-    } else {
-        0
-    };
-    let end = if call.values.len() > 3 {
-        bound(call, 3, "ending")?
-    } else {
-        usize::MAX
-    };
+    let (start, end) = bounds(call)?;
     Ok(Some((input, token, start, end)))
 }
 
@@ -304,8 +262,8 @@ fn found(index: Option<usize>) -> Bson {
     Bson::Int32(index.unwrap_or(-1))
 }
 
-fn index_of_points(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
-    let codes = [Code::Location40093, Code::Location40094];
+fn index_of_points(call: &mut Call<'_>) -> Result<Evaluated> {
+    let codes = [Code::Location(40093), Code::Location(40094)];
     let Some((input, token, start, end)) = search(call, codes)? else {
         return NULL;
     };
@@ -321,8 +279,8 @@ fn index_of_points(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
     Ok(Some(found(place)))
 }
 
-fn index_of_bytes(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
-    let codes = [Code::Location40091, Code::Location40092];
+fn index_of_bytes(call: &mut Call<'_>) -> Result<Evaluated> {
+    let codes = [Code::Location(40091), Code::Location(40092)];
     let Some((input, token, start, end)) = search(call, codes)? else {
         return NULL;
     };
@@ -346,25 +304,25 @@ enum Side {
     Right,
 }
 
-fn trim(call: &Call<'_, '_>, sides: &[Side]) -> Result<Evaluated, CommandError> {
+fn trim(call: &Call<'_>, sides: &[Side]) -> Result<Evaluated> {
     if call.is_nullish(0) {
         return NULL;
     }
     let argument = |index: usize, role: &str, code: Code| {
-        text(call, index).ok_or_else(|| {
+        call.text(index).ok_or_else(|| {
             code.error(format!(
                 "{} requires {role} to be a string, got {} (of type {}) instead.",
                 call.name,
-                call.get(index).map(display::value).unwrap_or_default(),
+                call.shown(index),
                 call.type_name(index)
             ))
         })
     };
-    let input = argument(0, "its input", Code::Location50699)?;
+    let input = argument(0, "its input", Code::Location(50699))?;
     let chars = match call.get(1) {
         None => None,
         Some(Bson::Null | Bson::Undefined) => return NULL,
-        Some(_) => Some(argument(1, "'chars'", Code::Location50700)?),
+        Some(_) => Some(argument(1, "'chars'", Code::Location(50700))?),
     };
     let goes = |c: char| match chars {
         Some(chars) => chars.contains(c),
@@ -377,10 +335,10 @@ fn trim(call: &Call<'_, '_>, sides: &[Side]) -> Result<Evaluated, CommandError> 
     if sides.contains(&Side::Right) {
         trimmed = trimmed.trim_end_matches(goes);
     }
-    call.text(trimmed.to_owned())
+    call.built_text(trimmed.to_owned())
 }
 
-fn replace(call: &Call<'_, '_>, all: bool) -> Result<Evaluated, CommandError> {
+fn replace(call: &Call<'_>, all: bool) -> Result<Evaluated> {
     let argument = |index: usize, role: &str, code: Code| match call.get(index) {
         None | Some(Bson::Null | Bson::Undefined) => Ok(None),
         Some(Bson::String(text)) => Ok(Some(text.as_str())),
@@ -390,14 +348,14 @@ fn replace(call: &Call<'_, '_>, all: bool) -> Result<Evaluated, CommandError> {
             display::value(other)
         ))),
     };
-    let input = argument(0, "input", Code::Location51746)?;
-    let find = argument(1, "find", Code::Location51745)?;
-    let replacement = argument(2, "replacement", Code::Location51744)?;
+    let input = argument(0, "input", Code::Location(51746))?;
+    let find = argument(1, "find", Code::Location(51745))?;
+    let replacement = argument(2, "replacement", Code::Location(51744))?;
     let (Some(input), Some(find), Some(replacement)) = (input, find, replacement) else {
         return NULL;
     };
     if !all {
-        return call.text(input.replacen(find, replacement, 1));
+        return call.built_text(input.replacen(find, replacement, 1));
     }
     // Counted before it is built: replacing each letter by a long text multiplies the two.
     let grown = input
@@ -405,5 +363,5 @@ fn replace(call: &Call<'_, '_>, all: bool) -> Result<Evaluated, CommandError> {
         .count()
         .saturating_mul(replacement.len());
     call.scope.charge_bytes(grown)?;
-    call.text(input.replace(find, replacement))
+    call.built_text(input.replace(find, replacement))
 }

@@ -6,11 +6,11 @@ mod laws;
 use bson::{Bson, DateTime, RawDocumentBuf, doc};
 
 use super::{Expression, Variables, operators};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::update::tests::shell;
 use crate::value::display;
 
-fn evaluate(expression: &Bson, root: &bson::Document) -> Result<Option<Bson>, CommandError> {
+fn evaluate(expression: &Bson, root: &bson::Document) -> Result<Option<Bson>> {
     let mut variables = Variables::at(DateTime::from_millis(1_700_000_000_123));
     variables.set("limit", Bson::Int32(10));
     let raw = RawDocumentBuf::try_from(root).expect("a valid document");

@@ -4,9 +4,9 @@ use bson::{Bson, DateTime};
 
 use super::Evaluated;
 use super::calendar::{Civil, DAY, day_of_week, days_since_1970};
-use super::function::Call;
+use super::function::{Call, NULL};
 use super::moment::{Local, local};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::value::Number;
 
 /// A unit is a fixed time, or a number of months.
@@ -18,11 +18,9 @@ enum Unit {
     Months(i64),
 }
 
-const NULL: Result<Evaluated, CommandError> = Ok(Some(Bson::Null));
-
-fn unit(call: &Call<'_, '_>, index: usize) -> Result<Unit, CommandError> {
+fn unit(call: &Call<'_>, index: usize) -> Result<Unit> {
     let Some(Bson::String(name)) = call.get(index) else {
-        return Err(Code::Location5439013.error(format!(
+        return Err(Code::Location(5_439_013).error(format!(
             "{} requires 'unit' to be a string, but got {}",
             call.name,
             call.type_name(index)
@@ -44,19 +42,15 @@ fn unit(call: &Call<'_, '_>, index: usize) -> Result<Unit, CommandError> {
     })
 }
 
-fn date(
-    call: &Call<'_, '_>,
-    local_millis: Option<i64>,
-    offset: i64,
-) -> Result<Evaluated, CommandError> {
+fn date(call: &Call<'_>, local_millis: Option<i64>, offset: i64) -> Result<Evaluated> {
     local_millis
         .and_then(|millis| millis.checked_sub(offset))
         .map(|millis| Some(Bson::DateTime(DateTime::from_millis(millis))))
-        .ok_or_else(|| Code::Location5166406.error(format!("{} overflowed", call.name)))
+        .ok_or_else(|| Code::Location(5_166_406).error(format!("{} overflowed", call.name)))
 }
 
 /// `startDate`, `unit`, `amount`, `timezone`; `sign` is -1 for `$dateSubtract`.
-pub(super) fn add(call: &mut Call<'_, '_>, sign: i64) -> Result<Evaluated, CommandError> {
+pub(super) fn add(call: &mut Call<'_>, sign: i64) -> Result<Evaluated> {
     if call.is_nullish(1) || call.is_nullish(2) {
         return NULL;
     }
@@ -64,16 +58,12 @@ pub(super) fn add(call: &mut Call<'_, '_>, sign: i64) -> Result<Evaluated, Comma
         return NULL;
     };
     let unit = unit(call, 1)?;
-    let amount = call
-        .get(2)
-        .and_then(Number::of_bson)
-        .and_then(Number::to_i64_exact)
-        .ok_or_else(|| {
-            Code::Location5166405.error(format!(
-                "{} expects integer amount of time units",
-                call.name
-            ))
-        })?;
+    let amount = call.whole(2).ok_or_else(|| {
+        Code::Location(5_166_405).error(format!(
+            "{} expects integer amount of time units",
+            call.name
+        ))
+    })?;
     let later = amount.checked_mul(sign).and_then(|amount| match unit {
         Unit::Fixed(millis) => at.millis.checked_add(amount.checked_mul(millis)?),
         Unit::Week => at.millis.checked_add(amount.checked_mul(7 * DAY)?),
@@ -83,7 +73,7 @@ pub(super) fn add(call: &mut Call<'_, '_>, sign: i64) -> Result<Evaluated, Comma
 }
 
 /// How many boundaries of the unit lie between `startDate` and `endDate`.
-pub(super) fn difference(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+pub(super) fn difference(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.is_nullish(2) {
         return NULL;
     }
@@ -99,12 +89,12 @@ pub(super) fn difference(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandEr
     };
     match count(&end).checked_sub(count(&start)) {
         Some(difference) => Ok(Some(Bson::Int64(difference))),
-        None => Err(Code::Location5166308.error("dateDiff overflowed")),
+        None => Err(Code::Location(5_166_308).error("dateDiff overflowed")),
     }
 }
 
 /// 1 is Sunday, as `$dayOfWeek` counts; weeks begin on Sunday unless told otherwise.
-fn first_day(call: &Call<'_, '_>, index: usize) -> Result<i64, CommandError> {
+fn first_day(call: &Call<'_>, index: usize) -> Result<i64> {
     let name = match call.get(index) {
         None | Some(Bson::Null | Bson::Undefined) => return Ok(1),
         Some(Bson::String(name)) => name.to_ascii_lowercase(),
@@ -119,7 +109,7 @@ fn first_day(call: &Call<'_, '_>, index: usize) -> Result<i64, CommandError> {
         "friday" | "fri" => 6,
         "saturday" | "sat" => 7,
         _ => {
-            return Err(Code::Location5439015.error(format!(
+            return Err(Code::Location(5_439_015).error(format!(
                 "{}: parameter 'startOfWeek' value cannot be recognized as a day of a week",
                 call.name
             )));
@@ -134,7 +124,7 @@ fn week_start(millis: i64, first_day: i64) -> i64 {
 }
 
 /// The start of the unit, or of the bin of `binSize` units counted from 2000-01-01, that holds `date`.
-pub(super) fn truncate(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandError> {
+pub(super) fn truncate(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.is_nullish(1) {
         return NULL;
     }
@@ -149,7 +139,7 @@ pub(super) fn truncate(call: &mut Call<'_, '_>) -> Result<Evaluated, CommandErro
             .and_then(Number::to_i64_exact)
             .filter(|size| *size > 0)
             .ok_or_else(|| {
-                Code::Location5439017
+                Code::Location(5_439_017)
                     .error("$dateTrunc requires 'binSize' to be a 64-bit integer greater than 0")
             })?,
     };

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use plimsoll_base::Nanos;
 
-use crate::error::CommandError;
+use crate::error::Result;
 
 /// What was made durable together.
 #[derive(Debug, Clone, Copy, Default)]
@@ -170,12 +170,7 @@ impl Meter {
         times.record(&TIME_BOUNDS, time.0);
     }
 
-    pub(crate) fn committed(
-        &self,
-        committed: &Result<Committed, CommandError>,
-        answered: usize,
-        time: Nanos,
-    ) {
+    pub(crate) fn committed(&self, committed: &Result<Committed>, answered: usize, time: Nanos) {
         let mut all = self.lock();
         if answered > 0 {
             all.batches.record(&SIZE_BOUNDS, answered as u64);

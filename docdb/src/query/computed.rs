@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use bson::raw::RawDocument;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Result};
 use crate::expression::{Evaluated, Expression, Variables, is_true};
 use crate::value::Value;
 
@@ -23,14 +23,14 @@ pub(super) struct Root<'a> {
 }
 
 impl Computed {
-    pub(super) fn parse(value: &Value<'_>, variables: &Variables) -> Result<Self, CommandError> {
+    pub(super) fn parse(value: &Value<'_>, variables: &Variables) -> Result<Self> {
         Ok(Self {
             expression: Expression::of_bson(&value.to_bson(), variables)?,
             variables: variables.clone(),
         })
     }
 
-    pub(super) fn evaluate(&self, document: &RawDocument) -> Result<Evaluated, CommandError> {
+    pub(super) fn evaluate(&self, document: &RawDocument) -> Result<Evaluated> {
         self.expression.evaluate(document, &self.variables)
     }
 
@@ -58,7 +58,7 @@ impl<'a> Root<'a> {
     }
 
     /// `answer`, unless an expression failed on the way to it.
-    pub(super) fn finish<T>(self, answer: T) -> Result<T, CommandError> {
+    pub(super) fn finish<T>(self, answer: T) -> Result<T> {
         match self.error.into_inner() {
             None => Ok(answer),
             Some(error) => Err(error),

@@ -11,7 +11,7 @@ use bson::raw::RawDocument;
 use super::computed::Root;
 use super::condition::Node;
 use super::{parse, positional};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::expression::Variables;
 use crate::value::Fields;
 
@@ -25,15 +25,12 @@ pub(crate) struct Filter {
 
 impl Filter {
     /// Reads the filter of a command. Its bytes must have passed [`crate::value::validate`].
-    pub(crate) fn parse(filter: &RawDocument) -> Result<Self, CommandError> {
+    pub(crate) fn parse(filter: &RawDocument) -> Result<Self> {
         Self::parse_with(filter, &Variables::default())
     }
 
     /// As [`Self::parse`], with the variables (`let`, the time) that an `$expr` sees.
-    pub(crate) fn parse_with(
-        filter: &RawDocument,
-        variables: &Variables,
-    ) -> Result<Self, CommandError> {
+    pub(crate) fn parse_with(filter: &RawDocument, variables: &Variables) -> Result<Self> {
         let root = parse::filter(Fields::of(filter), variables)?;
         let computes = root.computes();
         Ok(Self { root, computes })
@@ -49,7 +46,7 @@ impl Filter {
     }
 
     /// As [`Self::matches`]; an error if an `$expr` fails on the document.
-    pub(crate) fn try_matches(&self, document: &RawDocument) -> Result<bool, CommandError> {
+    pub(crate) fn try_matches(&self, document: &RawDocument) -> Result<bool> {
         if !self.computes {
             return Ok(self.root.matches(Fields::of(document), None));
         }

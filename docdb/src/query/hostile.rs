@@ -184,7 +184,7 @@ fn documents(data: &[u8]) -> Vec<&RawDocument> {
 }
 
 fn answer(error: &CommandError) -> String {
-    error.code.name().to_owned()
+    error.code.name().into_owned()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub(super) use operator::{elem_match, is_true};
 use super::computed::Computed;
 use super::condition::{Clause, Condition, Field, Node, Operator};
 use super::constant::Constant;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::expression::Variables;
 use crate::value::path::Path;
 use crate::value::pattern::Pattern;
@@ -34,7 +34,7 @@ impl Context<'_> {
         }
     }
 
-    fn deeper(self) -> Result<Self, CommandError> {
+    fn deeper(self) -> Result<Self> {
         match self.levels_left.checked_sub(1) {
             Some(levels_left) => Ok(Self {
                 levels_left,
@@ -46,7 +46,7 @@ impl Context<'_> {
 }
 
 /// A whole filter.
-pub(super) fn filter(fields: Fields<'_>, variables: &Variables) -> Result<Node, CommandError> {
+pub(super) fn filter(fields: Fields<'_>, variables: &Variables) -> Result<Node> {
     let context = Context {
         levels_left: DEPTH_MAX,
         variables: Some(variables),
@@ -54,7 +54,7 @@ pub(super) fn filter(fields: Fields<'_>, variables: &Variables) -> Result<Node, 
     document(fields, context)
 }
 
-fn document(fields: Fields<'_>, context: Context<'_>) -> Result<Node, CommandError> {
+fn document(fields: Fields<'_>, context: Context<'_>) -> Result<Node> {
     let context = context.deeper()?;
     let mut nodes = Vec::new();
     for element in fields.elements() {
@@ -74,11 +74,7 @@ fn document(fields: Fields<'_>, context: Context<'_>) -> Result<Node, CommandErr
     })
 }
 
-fn top_level(
-    operator: &str,
-    element: &Element<'_>,
-    context: Context<'_>,
-) -> Result<Option<Node>, CommandError> {
+fn top_level(operator: &str, element: &Element<'_>, context: Context<'_>) -> Result<Option<Node>> {
     Ok(Some(match operator {
         "and" => Node::And(list(operator, element, context)?),
         "or" => Node::Or(list(operator, element, context)?),
@@ -104,7 +100,7 @@ fn top_level(
     }))
 }
 
-fn expression(element: &Element<'_>, context: Context<'_>) -> Result<Computed, CommandError> {
+fn expression(element: &Element<'_>, context: Context<'_>) -> Result<Computed> {
     let Some(variables) = context.variables else {
         return Err(bad_value(
             "$expr can only be applied to the top-level document",
@@ -114,11 +110,7 @@ fn expression(element: &Element<'_>, context: Context<'_>) -> Result<Computed, C
 }
 
 /// The clauses of `$and`, `$or` or `$nor`.
-fn list(
-    operator: &str,
-    element: &Element<'_>,
-    context: Context<'_>,
-) -> Result<Vec<Node>, CommandError> {
+fn list(operator: &str, element: &Element<'_>, context: Context<'_>) -> Result<Vec<Node>> {
     let Value::Array(array) = element.value() else {
         return Err(bad_value(format!("${operator} must be an array")));
     };
@@ -138,7 +130,7 @@ fn field(
     element: &Element<'_>,
     context: Context<'_>,
     nodes: &mut Vec<Node>,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let path = Path::parse(name)?;
     match element.value() {
         Value::Document(operators) if begins_with_operator(operators) => {
@@ -183,7 +175,7 @@ pub(super) fn begins_with_operator(fields: Fields<'_>) -> bool {
 }
 
 /// A value to be equal to, or a regular expression to match.
-fn equality(element: &Element<'_>) -> Result<Condition, CommandError> {
+fn equality(element: &Element<'_>) -> Result<Condition> {
     match element.value() {
         Value::Regex { pattern, options } => Ok(Condition::Matches(Pattern::new(
             text(pattern),
@@ -193,7 +185,7 @@ fn equality(element: &Element<'_>) -> Result<Condition, CommandError> {
     }
 }
 
-fn compare(operator: Operator, element: &Element<'_>) -> Result<Condition, CommandError> {
+fn compare(operator: Operator, element: &Element<'_>) -> Result<Condition> {
     if element.kind == kind::UNDEFINED {
         return Err(bad_value("cannot compare to undefined"));
     }
@@ -201,11 +193,7 @@ fn compare(operator: Operator, element: &Element<'_>) -> Result<Condition, Comma
 }
 
 /// The operators of `{$gt: 1, $lt: 5}`. `name` is for error texts.
-fn clauses(
-    name: &str,
-    operators: Fields<'_>,
-    context: Context<'_>,
-) -> Result<Vec<Clause>, CommandError> {
+fn clauses(name: &str, operators: Fields<'_>, context: Context<'_>) -> Result<Vec<Clause>> {
     let context = context.deeper()?;
     let mut found = Vec::new();
     for element in operators.elements() {

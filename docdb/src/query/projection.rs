@@ -9,7 +9,7 @@ use bson::raw::{RawDocument, RawDocumentBuf};
 
 use super::computed::Computed;
 use super::condition::Condition;
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::expression::Variables;
 use crate::value::{Fields, Writer};
 
@@ -61,15 +61,12 @@ enum Slice {
 
 impl Projection {
     /// Reads the projection of a command. Its bytes must have passed [`crate::value::validate`].
-    pub(crate) fn parse(projection: &RawDocument) -> Result<Self, CommandError> {
+    pub(crate) fn parse(projection: &RawDocument) -> Result<Self> {
         Self::parse_with(projection, &Variables::default())
     }
 
     /// As [`Self::parse`], with the variables (`let`, the time) that expressions see.
-    pub(crate) fn parse_with(
-        projection: &RawDocument,
-        variables: &Variables,
-    ) -> Result<Self, CommandError> {
+    pub(crate) fn parse_with(projection: &RawDocument, variables: &Variables) -> Result<Self> {
         parse::projection(Fields::of(projection), variables)
     }
 
@@ -83,7 +80,7 @@ impl Projection {
         &self,
         document: &RawDocument,
         positional: Option<usize>,
-    ) -> Result<RawDocumentBuf, CommandError> {
+    ) -> Result<RawDocumentBuf> {
         let mut writer = Writer::with_capacity(document.as_bytes().len());
         apply::Walk {
             mode: self.mode,

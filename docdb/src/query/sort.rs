@@ -7,7 +7,7 @@ use bson::raw::RawDocument;
 
 use super::field_path;
 use super::keys;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::value::path::Path;
 use crate::value::{Element, Fields, Number, Value, key};
 
@@ -35,7 +35,7 @@ pub(crate) enum Direction {
 }
 
 impl SortOrder {
-    pub(crate) fn parse(sort: &RawDocument) -> Result<Self, CommandError> {
+    pub(crate) fn parse(sort: &RawDocument) -> Result<Self> {
         let mut order = Self {
             fields: Vec::new(),
             natural: None,
@@ -164,25 +164,25 @@ fn encode(direction: Direction, value: &Value<'_>, out: &mut Vec<u8>) {
     }
 }
 
-fn direction(name: &str, element: &Element<'_>) -> Result<Direction, CommandError> {
+fn direction(name: &str, element: &Element<'_>) -> Result<Direction> {
     let value = element.value();
     if let Value::Document(fields) = value
         && fields.find(b"$meta").is_some()
     {
         let text = "query requires text score metadata, but it is not available";
-        return Err(Code::Location40218.error(text));
+        return Err(Code::Location(40218).error(text));
     }
     let Some(number) = Number::of(&value) else {
         let text = format!(
             "Illegal key in $sort specification: {name}: {}",
             value.to_bson()
         );
-        return Err(Code::Location15974.error(text));
+        return Err(Code::Location(15974).error(text));
     };
     match number.to_i64_exact() {
         Some(1) => Ok(Direction::Ascending),
         Some(-1) => Ok(Direction::Descending),
-        _ => Err(Code::Location15975
+        _ => Err(Code::Location(15975)
             .error("$sort key ordering must be 1 (for ascending) or -1 (for descending)")),
     }
 }

@@ -9,7 +9,7 @@ use plimsoll_base::clock::Clock;
 use super::job::wall_time;
 use super::pace::Pace;
 use super::{Census, Context, DatabaseSize, Done, FairQueue, Job, Work};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::metrics::{Committed, Meter};
 use crate::wire::Request;
 
@@ -29,9 +29,9 @@ pub trait Backend {
     fn begin(&mut self, request: &Request, context: &Context) -> Step<Self::Task>;
     fn go_on(&mut self, task: Self::Task, context: &Context) -> Step<Self::Task>;
     /// Makes everything since the last commit durable. After an error nothing of it counts.
-    fn commit(&mut self) -> Result<Committed, CommandError>;
+    fn commit(&mut self) -> Result<Committed>;
     /// Makes durable what was acknowledged before it was (`--durability interval`).
-    fn sync(&mut self) -> Result<Committed, CommandError>;
+    fn sync(&mut self) -> Result<Committed>;
     /// A slice of background work: documents past their time, what dropped collections left, cursors nobody reads.
     fn tend(&mut self, now: bson::DateTime);
     /// Every database with its size, if that changed since it was last asked.

@@ -3,7 +3,7 @@
 
 use plimsoll_base::Nanos;
 
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::metrics::Committed;
 
 /// Below this an fsync costs less than waiting would.
@@ -21,11 +21,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn committed(
-        &mut self,
-        committed: &Result<Committed, CommandError>,
-        commands: usize,
-    ) {
+    pub(super) fn committed(&mut self, committed: &Result<Committed>, commands: usize) {
         let Ok(Committed {
             fsync: Some(fsync), ..
         }) = committed

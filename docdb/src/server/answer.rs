@@ -9,7 +9,7 @@ use super::session::Session;
 use super::shared::Shared;
 use crate::auth::Access;
 use crate::command::{self, Kind};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::wire::Request;
 
 pub(crate) enum Route {
@@ -42,7 +42,7 @@ pub(crate) fn route(shared: &Shared, session: &mut Session, request: &Request) -
     }
 }
 
-fn finished(result: Result<bson::Document, CommandError>) -> RawDocumentBuf {
+fn finished(result: Result<bson::Document>) -> RawDocumentBuf {
     let document = result.map(|mut document| {
         document.insert("ok", 1.0);
         document
@@ -80,7 +80,7 @@ fn allow(
     session: &mut Session,
     (kind, name): (Kind, &str),
     request: &Request,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     if !shared.config.auth || FREE.contains(&name) {
         return Ok(());
     }

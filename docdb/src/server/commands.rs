@@ -33,11 +33,11 @@ pub use table::listed;
 
 use super::session::Session;
 use super::shared::Shared;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::wire::Request;
 
 /// Answers a command without an executor; `ok` is added to what it returns.
-pub(crate) type Respond = fn(&Shared, &mut Session, &Request) -> Result<Document, CommandError>;
+pub(crate) type Respond = fn(&Shared, &mut Session, &Request) -> Result<Document>;
 
 /// The MongoDB release whose protocol and behaviour this server follows.
 pub(crate) const VERSION: &str = "7.0.14";
@@ -49,12 +49,12 @@ pub(crate) fn int(count: usize) -> i32 {
 }
 
 /// The command's body as owned values.
-pub(crate) fn body(request: &Request) -> Result<Document, CommandError> {
+pub(crate) fn body(request: &Request) -> Result<Document> {
     Document::try_from(request.body()).map_err(|error| Code::InvalidBSON.error(error.to_string()))
 }
 
 /// The value of the command's first field, as the user's name of `createUser`.
-pub(crate) fn subject(request: &Request) -> Result<String, CommandError> {
+pub(crate) fn subject(request: &Request) -> Result<String> {
     let name = request.name();
     request
         .body()

@@ -10,7 +10,7 @@ use super::ServerError;
 use super::executors::Executors;
 use super::inbox::Inbox;
 use super::letter::{Letter, ShardExecutor, ShardJob};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::scheduler::Done;
 
 /// Databases at most in this arrangement, since each costs a thread.
@@ -80,7 +80,7 @@ impl OwnThreads {
         }
     }
 
-    fn start(&self, database: &str, running: usize) -> Result<Thread, CommandError> {
+    fn start(&self, database: &str, running: usize) -> Result<Thread> {
         if running >= THREADS_MAX {
             let text = format!(
                 "--scheduler per-database serves {THREADS_MAX} databases at most; use --scheduler sharded"

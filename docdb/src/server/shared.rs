@@ -14,7 +14,7 @@ use super::letter::Letter;
 use super::session::Session;
 use super::stream::Stream;
 use crate::auth::{User, Users};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::metrics::{Snapshot, Surroundings, write};
 
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Shared {
     pub(crate) fn change_users(
         &self,
         change: impl FnOnce(&mut BTreeMap<(String, String), User>),
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         let mut users = self.users.write().unwrap_or_else(PoisonError::into_inner);
         users
             .change(change)

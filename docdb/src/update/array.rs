@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use bson::{Array, Bson, Document, RawDocumentBuf};
 
 use super::limits::same_elements;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::value::display;
 use crate::value::{Number, compare_owned};
@@ -29,7 +29,7 @@ enum Sort {
 }
 
 impl Push {
-    pub(super) fn parse(argument: Bson) -> Result<Self, CommandError> {
+    pub(super) fn parse(argument: Bson) -> Result<Self> {
         let mut push = Self {
             each: Vec::new(),
             position: None,
@@ -47,7 +47,7 @@ impl Push {
         Ok(push)
     }
 
-    fn clause(&mut self, name: &str, value: Bson) -> Result<(), CommandError> {
+    fn clause(&mut self, name: &str, value: Bson) -> Result<()> {
         match name {
             "$each" => match value {
                 Bson::Array(each) => self.each = each,
@@ -133,7 +133,7 @@ fn whole(value: &Bson) -> Option<i64> {
 }
 
 impl Sort {
-    fn parse(value: &Bson) -> Result<Self, CommandError> {
+    fn parse(value: &Bson) -> Result<Self> {
         const INVALID: &str = "The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields";
         const ELEMENT: &str = "The $sort element value must be either 1 or -1";
         let Bson::Document(fields) = value else {
@@ -203,7 +203,7 @@ fn at_path<'a>(value: &'a Bson, path: &str) -> &'a Bson {
 }
 
 /// The values of `$addToSet`, with or without `$each`.
-pub(super) fn add_to_set_argument(argument: Bson) -> Result<Vec<Bson>, CommandError> {
+pub(super) fn add_to_set_argument(argument: Bson) -> Result<Vec<Bson>> {
     let Bson::Document(document) = &argument else {
         return Ok(vec![argument]);
     };
@@ -243,7 +243,7 @@ fn contains(array: &[Bson], value: &Bson) -> bool {
 }
 
 /// Whether `$pop` takes the first element (-1) or the last (1).
-pub(super) fn pop_argument(path: &str, argument: &Bson) -> Result<bool, CommandError> {
+pub(super) fn pop_argument(path: &str, argument: &Bson) -> Result<bool> {
     if Number::of_bson(argument).is_none() {
         return Err(Code::FailedToParse.error(format!(
             "Expected a number in: {}",
@@ -274,7 +274,7 @@ pub(super) enum Pull {
 const ELEMENT: &str = "element";
 
 impl Pull {
-    pub(super) fn parse(argument: Bson) -> Result<Self, CommandError> {
+    pub(super) fn parse(argument: Bson) -> Result<Self> {
         match argument {
             Bson::Document(condition) => {
                 let first = condition.keys().next().map_or("", String::as_str);
@@ -293,7 +293,7 @@ impl Pull {
         }
     }
 
-    pub(super) fn parse_all(argument: Bson) -> Result<Self, CommandError> {
+    pub(super) fn parse_all(argument: Bson) -> Result<Self> {
         match argument {
             Bson::Array(values) => Ok(Self::Values(values)),
             other => Err(Code::BadValue.error(format!(
@@ -325,7 +325,7 @@ impl Pull {
     }
 }
 
-fn parse_filter(condition: &Document) -> Result<Filter, CommandError> {
+fn parse_filter(condition: &Document) -> Result<Filter> {
     let raw = RawDocumentBuf::try_from(condition)
         .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
     Filter::parse(&raw)

@@ -2,7 +2,7 @@
 
 use bson::Bson;
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::value::display;
 
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +17,7 @@ enum Gate {
 pub(super) struct Bits(Vec<(Gate, Bson)>);
 
 impl Bits {
-    pub(super) fn parse(argument: &Bson) -> Result<Self, CommandError> {
+    pub(super) fn parse(argument: &Bson) -> Result<Self> {
         let Bson::Document(document) = argument else {
             return Err(Code::BadValue.error(format!(
                 "The $bit modifier is not compatible with a {}. You must pass in an embedded document: {{$bit: {{field: {{and/or/xor: #}}}}",

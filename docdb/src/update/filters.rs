@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use bson::raw::{RawBsonRef, RawDocument};
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::query::Filter;
 
 /// The filter of each identifier, written on a document with the one field of that name.
-pub(super) fn parse(
-    array_filters: &[&RawDocument],
-) -> Result<BTreeMap<String, Filter>, CommandError> {
+pub(super) fn parse(array_filters: &[&RawDocument]) -> Result<BTreeMap<String, Filter>> {
     let mut filters = BTreeMap::new();
     for filter in array_filters {
         let Some(identifier) = identifier(filter, 0)? else {
@@ -32,7 +30,7 @@ pub(super) fn parse(
 const DEPTH_MAX: usize = 180;
 
 /// The one top-level name that all conditions share, also inside `$and`, `$or` and `$nor`.
-fn identifier(filter: &RawDocument, depth: usize) -> Result<Option<String>, CommandError> {
+fn identifier(filter: &RawDocument, depth: usize) -> Result<Option<String>> {
     let mut found: Option<String> = None;
     for element in filter {
         let (key, value) = element.map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
@@ -54,7 +52,7 @@ fn identifier(filter: &RawDocument, depth: usize) -> Result<Option<String>, Comm
     Ok(found)
 }
 
-fn merge(found: &mut Option<String>, other: Option<String>) -> Result<(), CommandError> {
+fn merge(found: &mut Option<String>, other: Option<String>) -> Result<()> {
     let Some(other) = other else { return Ok(()) };
     match found {
         Some(name) if *name != other => Err(Code::FailedToParse.error(format!(
@@ -67,7 +65,7 @@ fn merge(found: &mut Option<String>, other: Option<String>) -> Result<(), Comman
     }
 }
 
-fn check_identifier(name: &str) -> Result<(), CommandError> {
+fn check_identifier(name: &str) -> Result<()> {
     let first = name.chars().next().is_some_and(|c| c.is_ascii_lowercase());
     if first && name.chars().all(|c| c.is_ascii_alphanumeric()) {
         return Ok(());

@@ -4,7 +4,7 @@ use bson::DateTime;
 use bson::raw::{RawBsonRef, RawDocument};
 
 use super::Update;
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::query::Filter;
 
 /// Reads `{u: …, document: …, filters: […], q: …}`, applies and upserts, and says how that went.
@@ -19,11 +19,11 @@ pub fn fuzz_update(input: &[u8]) -> String {
     };
     match run(document) {
         Ok(outcome) => outcome.to_owned(),
-        Err(error) => error.code.name().to_owned(),
+        Err(error) => error.code.name().into_owned(),
     }
 }
 
-fn run(input: &RawDocument) -> Result<&'static str, CommandError> {
+fn run(input: &RawDocument) -> Result<&'static str> {
     let Ok(Some(update)) = input.get("u") else {
         return Ok("no update");
     };

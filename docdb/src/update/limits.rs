@@ -2,7 +2,7 @@
 
 use bson::{Bson, Document, RawDocumentBuf};
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 
 /// MongoDB's limit on a document.
 pub(super) const DOCUMENT_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -16,7 +16,7 @@ pub(super) fn too_large() -> CommandError {
     ))
 }
 
-pub(super) fn check_size(bytes: usize) -> Result<(), CommandError> {
+pub(super) fn check_size(bytes: usize) -> Result<()> {
     if bytes > DOCUMENT_BYTES_MAX {
         return Err(too_large());
     }
@@ -30,7 +30,7 @@ pub(super) fn too_deep() -> CommandError {
 }
 
 /// Writes `document` down if it is neither too large nor too deep.
-pub(super) fn encode(document: &Document) -> Result<RawDocumentBuf, CommandError> {
+pub(super) fn encode(document: &Document) -> Result<RawDocumentBuf> {
     for value in document.values() {
         check_depth(value, DEPTH_MAX - 1)?;
     }
@@ -41,7 +41,7 @@ pub(super) fn encode(document: &Document) -> Result<RawDocumentBuf, CommandError
 }
 
 /// Refuses a value that nests more than `left` levels.
-pub(super) fn check_depth(value: &Bson, left: usize) -> Result<(), CommandError> {
+pub(super) fn check_depth(value: &Bson, left: usize) -> Result<()> {
     match value {
         Bson::Document(document) => {
             let left = left.checked_sub(1).ok_or_else(too_deep)?;

@@ -8,17 +8,13 @@ use super::array;
 use super::limits::identical;
 use super::operator::Operator;
 use super::walk::{Outcome, Walk};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::value::display;
 use crate::value::{Decimal, Number, compare_owned};
 
 impl Walk<'_> {
     /// Changes the value that exists at the path.
-    pub(super) fn modify(
-        &mut self,
-        operator: &Operator,
-        value: &mut Bson,
-    ) -> Result<Outcome, CommandError> {
+    pub(super) fn modify(&mut self, operator: &Operator, value: &mut Bson) -> Result<Outcome> {
         match operator {
             Operator::SetOnInsert(_) if !self.is_insert => Ok(Outcome::Unchanged),
             Operator::Set(new) | Operator::SetOnInsert(new) => self.replace(value, new),
@@ -45,10 +41,7 @@ impl Walk<'_> {
     }
 
     /// The value for a path that does not exist; `None` if the operator then does nothing.
-    pub(super) fn create_leaf(
-        &mut self,
-        operator: &Operator,
-    ) -> Result<Option<Bson>, CommandError> {
+    pub(super) fn create_leaf(&mut self, operator: &Operator) -> Result<Option<Bson>> {
         let value = match operator {
             Operator::SetOnInsert(_) if !self.is_insert => return Ok(None),
             Operator::Set(new)
@@ -88,7 +81,7 @@ impl Walk<'_> {
         self.renamed.get_mut(number).and_then(Option::take)
     }
 
-    fn replace(&mut self, value: &mut Bson, new: &Bson) -> Result<Outcome, CommandError> {
+    fn replace(&mut self, value: &mut Bson, new: &Bson) -> Result<Outcome> {
         self.charge(new)?;
         if identical(value, new) {
             return Ok(Outcome::Unchanged);
@@ -97,12 +90,7 @@ impl Walk<'_> {
         Ok(Outcome::Changed)
     }
 
-    fn replace_if(
-        &mut self,
-        value: &mut Bson,
-        new: &Bson,
-        wanted: Ordering,
-    ) -> Result<Outcome, CommandError> {
+    fn replace_if(&mut self, value: &mut Bson, new: &Bson, wanted: Ordering) -> Result<Outcome> {
         if compare_owned(new, value) == wanted {
             self.replace(value, new)
         } else {
@@ -128,7 +116,7 @@ impl Walk<'_> {
         value: &mut Bson,
         by: Number,
         combine: impl FnOnce(Number, Number) -> Option<Number>,
-    ) -> Result<Outcome, CommandError> {
+    ) -> Result<Outcome> {
         let Some(old) = Number::of_bson(value) else {
             return Err(Code::TypeMismatch.error(format!(
                 "Cannot apply {modifier} to a value of non-numeric type. {} has the field '{}' of non-numeric type {}",
@@ -153,7 +141,7 @@ impl Walk<'_> {
         Ok(Outcome::Changed)
     }
 
-    fn bits(&self, bits: &super::bits::Bits, value: &mut Bson) -> Result<Outcome, CommandError> {
+    fn bits(&self, bits: &super::bits::Bits, value: &mut Bson) -> Result<Outcome> {
         let Some(result) = bits.apply(value) else {
             return Err(Code::BadValue.error(format!(
                 "Cannot apply $bit to a value of non-integral type.{} has the field {} of non-integer type {}",
@@ -167,11 +155,7 @@ impl Walk<'_> {
         Ok(Outcome::of(changed))
     }
 
-    fn modify_array(
-        &mut self,
-        operator: &Operator,
-        value: &mut Bson,
-    ) -> Result<Outcome, CommandError> {
+    fn modify_array(&mut self, operator: &Operator, value: &mut Bson) -> Result<Outcome> {
         let Bson::Array(array) = value else {
             return Err(self.not_an_array(operator, value));
         };

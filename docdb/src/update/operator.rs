@@ -4,7 +4,7 @@ use bson::{Bson, Document};
 
 use super::array::{Pull, Push};
 use super::{array, bits::Bits};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::value::Number;
 use crate::value::display;
 
@@ -34,11 +34,7 @@ pub(super) enum Operator {
 
 impl Operator {
     /// Reads the argument of `modifier` for the field `path`; `$rename` is read where both its paths are known.
-    pub(super) fn parse(
-        modifier: &str,
-        path: &str,
-        argument: Bson,
-    ) -> Result<Option<Self>, CommandError> {
+    pub(super) fn parse(modifier: &str, path: &str, argument: Bson) -> Result<Option<Self>> {
         Ok(Some(match modifier {
             "$set" => Self::Set(argument),
             "$setOnInsert" => Self::SetOnInsert(argument),
@@ -68,7 +64,7 @@ impl Operator {
     }
 }
 
-fn numeric(verb: &str, path: &str, argument: &Bson) -> Result<Number, CommandError> {
+fn numeric(verb: &str, path: &str, argument: &Bson) -> Result<Number> {
     if let Some(number) = Number::of_bson(argument) {
         return Ok(number);
     }
@@ -78,7 +74,7 @@ fn numeric(verb: &str, path: &str, argument: &Bson) -> Result<Number, CommandErr
     )))
 }
 
-fn current_date(argument: &Bson) -> Result<Operator, CommandError> {
+fn current_date(argument: &Bson) -> Result<Operator> {
     let document = match argument {
         Bson::Boolean(_) => return Ok(Operator::CurrentDate),
         Bson::Document(document) => document,
@@ -92,7 +88,7 @@ fn current_date(argument: &Bson) -> Result<Operator, CommandError> {
     current_date_type(document)
 }
 
-fn current_date_type(document: &Document) -> Result<Operator, CommandError> {
+fn current_date_type(document: &Document) -> Result<Operator> {
     if let Some(other) = document.keys().find(|key| *key != "$type") {
         return Err(Code::BadValue.error(format!("Unrecognized $currentDate option: {other}")));
     }

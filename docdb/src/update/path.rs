@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 pub(super) use crate::value::path::array_index as index;
 
 /// One component of an update path.
@@ -26,7 +26,7 @@ impl Part {
 const COMPONENTS_MAX: usize = 200;
 
 /// Splits `path` at its dots and checks it as far as a path alone can be wrong.
-pub(super) fn parse(path: &str) -> Result<Vec<Part>, CommandError> {
+pub(super) fn parse(path: &str) -> Result<Vec<Part>> {
     if path.is_empty() {
         return Err(Code::EmptyFieldName.error("An empty update path is not valid."));
     }
@@ -61,7 +61,7 @@ fn part(text: &str) -> Part {
     }
 }
 
-fn check_positions(path: &str, parts: &[Part]) -> Result<(), CommandError> {
+fn check_positions(path: &str, parts: &[Part]) -> Result<()> {
     match parts.first() {
         Some(Part::Matched) => {
             return Err(Code::BadValue.error(format!(

@@ -5,7 +5,7 @@ use bson::{Bson, Document};
 
 use super::{decode, id_of, limits, replace};
 use crate::aggregate::Transform;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::Variables;
 
 /// The stages in order, and the variables that they were read with.
@@ -16,7 +16,7 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    pub(super) fn parse(stages: &RawArray, variables: &Variables) -> Result<Self, CommandError> {
+    pub(super) fn parse(stages: &RawArray, variables: &Variables) -> Result<Self> {
         let mut parsed = Vec::new();
         for stage in stages {
             let stage = stage.map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
@@ -32,10 +32,10 @@ impl Pipeline {
         })
     }
 
-    fn stage(stage: &Document, variables: &Variables) -> Result<Transform, CommandError> {
+    fn stage(stage: &Document, variables: &Variables) -> Result<Transform> {
         let mut fields = stage.iter();
         let (Some((name, argument)), None) = (fields.next(), fields.next()) else {
-            return Err(Code::Location40323
+            return Err(Code::Location(40323)
                 .error("A pipeline stage specification object must contain exactly one field."));
         };
         if let Some(transform) = Transform::parse(name, argument, variables)? {
@@ -45,14 +45,10 @@ impl Pipeline {
             return Err(Code::InvalidOptions
                 .error(format!("{name} is not allowed to be used within an update")));
         }
-        Err(Code::Location40324.error(format!("Unrecognized pipeline stage name: '{name}'")))
+        Err(Code::Location(40324).error(format!("Unrecognized pipeline stage name: '{name}'")))
     }
 
-    pub(super) fn apply(
-        &self,
-        document: &RawDocument,
-        now: bson::DateTime,
-    ) -> Result<Document, CommandError> {
+    pub(super) fn apply(&self, document: &RawDocument, now: bson::DateTime) -> Result<Document> {
         let mut variables = self.variables.clone();
         variables.now = now;
         let id = id_of(document)?;
@@ -68,14 +64,14 @@ impl Pipeline {
         &self,
         document: &RawDocument,
         now: bson::DateTime,
-    ) -> Result<Option<RawDocumentBuf>, CommandError> {
+    ) -> Result<Option<RawDocumentBuf>> {
         let new = limits::encode(&self.apply(document, now)?)?;
         Ok((new.as_bytes() != document.as_bytes()).then_some(new))
     }
 }
 
 /// Puts an `_id` back that the stages dropped, refuses one that they changed.
-fn with_id(document: Document, id: Option<Bson>) -> Result<Document, CommandError> {
+fn with_id(document: Document, id: Option<Bson>) -> Result<Document> {
     let Some(id) = id else {
         return Ok(replace::id_first(document));
     };

@@ -3,7 +3,7 @@
 use bson::{Bson, Document};
 
 use super::path::{self, Name, Part};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::value::display;
 
 /// One `$rename`; both paths are plain names.
@@ -14,7 +14,7 @@ pub(super) struct Rename {
 }
 
 impl Rename {
-    pub(super) fn parse(from: &str, to: &Bson) -> Result<(Self, String), CommandError> {
+    pub(super) fn parse(from: &str, to: &Bson) -> Result<(Self, String)> {
         let text = display::element(from, to);
         let Bson::String(to) = to else {
             return Err(Code::BadValue.error(format!(
@@ -59,7 +59,7 @@ impl Rename {
     }
 
     /// Takes the source's value out of `document`; `None` if there is none.
-    pub(super) fn take(&self, document: &mut Document) -> Result<Option<Bson>, CommandError> {
+    pub(super) fn take(&self, document: &mut Document) -> Result<Option<Bson>> {
         let found = find(document, &self.from)?;
         if !found.exists {
             return Ok(None);
@@ -84,7 +84,7 @@ struct Found<'a> {
 }
 
 /// Follows `names`; an error if they run into a value that has no parts.
-fn find<'a>(document: &Document, names: &'a [String]) -> Result<Found<'a>, CommandError> {
+fn find<'a>(document: &Document, names: &'a [String]) -> Result<Found<'a>> {
     let mut found = Found::default();
     let mut name_above = "";
     let mut above: Option<&Bson> = None;

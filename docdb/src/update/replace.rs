@@ -4,11 +4,11 @@ use bson::{Bson, Document};
 
 use super::limits;
 use super::path;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::value::display;
 
 /// Checks what may not stand in a replacement at the top.
-pub(super) fn check(replacement: &Document) -> Result<(), CommandError> {
+pub(super) fn check(replacement: &Document) -> Result<()> {
     match replacement.keys().find(|key| key.starts_with('$')) {
         Some(key) => Err(path::dollar_field(key)),
         None => Ok(()),
@@ -16,7 +16,7 @@ pub(super) fn check(replacement: &Document) -> Result<(), CommandError> {
 }
 
 /// `replacement` with the `_id` of `old` in front; refused if it brings another one.
-pub(super) fn with_id(replacement: &Document, id: Option<&Bson>) -> Result<Document, CommandError> {
+pub(super) fn with_id(replacement: &Document, id: Option<&Bson>) -> Result<Document> {
     let mut new = Document::new();
     if let Some(id) = id {
         new.insert("_id", id.clone());
@@ -31,7 +31,7 @@ pub(super) fn with_id(replacement: &Document, id: Option<&Bson>) -> Result<Docum
 }
 
 /// Refuses `new` where `old` is another `_id`.
-pub(super) fn keep_id(old: Option<&Bson>, new: &Bson) -> Result<(), CommandError> {
+pub(super) fn keep_id(old: Option<&Bson>, new: &Bson) -> Result<()> {
     match old {
         Some(old) if !limits::identical(old, new) => Err(Code::ImmutableField.error(format!(
             "After applying the update, the (immutable) field '_id' was found to have been altered to {}",
@@ -56,7 +56,7 @@ pub(super) fn id_first(document: Document) -> Document {
 }
 
 /// Refuses values that no `_id` may have.
-pub(super) fn check_id(id: &Bson) -> Result<(), CommandError> {
+pub(super) fn check_id(id: &Bson) -> Result<()> {
     match id {
         Bson::Array(_) | Bson::RegularExpression(_) | Bson::Undefined => Err(Code::InvalidIdField
             .error(format!(

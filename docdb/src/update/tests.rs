@@ -10,7 +10,7 @@ pub(crate) mod shell;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 
 use super::Update;
-use crate::error::CommandError;
+use crate::error::Result;
 
 pub(super) const NOW: DateTime = DateTime::from_millis(1_700_000_000_123);
 
@@ -18,7 +18,7 @@ pub(super) fn raw(document: &Document) -> RawDocumentBuf {
     RawDocumentBuf::try_from(document).expect("the document is valid")
 }
 
-pub(super) fn parse(update: impl Into<Bson>, filters: &[Document]) -> Result<Update, CommandError> {
+pub(super) fn parse(update: impl Into<Bson>, filters: &[Document]) -> Result<Update> {
     let holder = raw(&doc! { "u": update.into() });
     let filters: Vec<RawDocumentBuf> = filters.iter().map(raw).collect();
     let filters: Vec<_> = filters.iter().map(AsRef::as_ref).collect();
@@ -27,10 +27,7 @@ pub(super) fn parse(update: impl Into<Bson>, filters: &[Document]) -> Result<Upd
 }
 
 /// The changed document, or `None` if nothing changed.
-pub(super) fn apply(
-    document: &Document,
-    update: impl Into<Bson>,
-) -> Result<Option<Document>, CommandError> {
+pub(super) fn apply(document: &Document, update: impl Into<Bson>) -> Result<Option<Document>> {
     apply_with(document, update, &[], None)
 }
 
@@ -39,7 +36,7 @@ pub(super) fn apply_with(
     update: impl Into<Bson>,
     filters: &[Document],
     positional: Option<usize>,
-) -> Result<Option<Document>, CommandError> {
+) -> Result<Option<Document>> {
     let changed = parse(update, filters)?.apply(&raw(document), positional, false, NOW)?;
     Ok(changed.map(|changed| Document::try_from(&*changed).expect("valid")))
 }

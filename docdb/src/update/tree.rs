@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::operator::Operator;
 use super::path::Part;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 
 /// What happens to the parts of one value: by name and `$`, or by array filter, never both.
 pub(super) type Children = BTreeMap<Part, Node>;
@@ -22,7 +22,7 @@ pub(super) fn insert(
     path: &str,
     parts: &[Part],
     operator: Operator,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let Some((last, above)) = parts.split_last() else {
         return Err(Code::EmptyFieldName.error("An empty update path is not valid."));
     };
@@ -45,12 +45,7 @@ pub(super) fn insert(
     Ok(())
 }
 
-fn check_kind(
-    children: &Children,
-    part: &Part,
-    path: &str,
-    depth: usize,
-) -> Result<(), CommandError> {
+fn check_kind(children: &Children, part: &Part, path: &str, depth: usize) -> Result<()> {
     match children.keys().next() {
         Some(other) if other.is_filtered() != part.is_filtered() => Err(conflict(path, depth)),
         _ => Ok(()),

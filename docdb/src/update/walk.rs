@@ -8,7 +8,7 @@ use super::limits;
 use super::operator::Operator;
 use super::path::{self, Name, Part};
 use super::tree::{self, Node};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 use crate::query::Filter;
 use crate::value::display;
 
@@ -77,7 +77,7 @@ impl<'a> Walk<'a> {
         &mut self,
         children: &tree::Children,
         document: &mut Document,
-    ) -> Result<bool, CommandError> {
+    ) -> Result<bool> {
         let merged = children
             .iter()
             .map(|(part, node)| (part.clone(), vec![node]))
@@ -103,7 +103,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Counts bytes that will stay in the document, so that `$[]` cannot multiply an argument without bound.
-    pub(super) fn charge(&mut self, value: &Bson) -> Result<(), CommandError> {
+    pub(super) fn charge(&mut self, value: &Bson) -> Result<()> {
         let size = limits::size(value);
         self.bytes_left = self
             .bytes_left
@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn apply(&mut self, nodes: &[&Node], value: &mut Bson) -> Result<Outcome, CommandError> {
+    fn apply(&mut self, nodes: &[&Node], value: &mut Bson) -> Result<Outcome> {
         if let [Node::Leaf(operator)] = nodes {
             return self.modify(operator, value);
         }
@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Brings overlapping nodes together and `$` to the index it stands for.
-    fn merge<'n>(&self, nodes: &[&'n Node]) -> Result<Merged<'n>, CommandError> {
+    fn merge<'n>(&self, nodes: &[&'n Node]) -> Result<Merged<'n>> {
         let mut merged = Merged::new();
         for node in nodes {
             let Node::Inner(children) = node else {
@@ -155,18 +155,14 @@ impl<'a> Walk<'a> {
         Ok(merged)
     }
 
-    fn matched_index(&self) -> Result<usize, CommandError> {
+    fn matched_index(&self) -> Result<usize> {
         self.positional.ok_or_else(|| {
             Code::BadValue
                 .error("The positional operator did not find the match needed from the query.")
         })
     }
 
-    fn document(
-        &mut self,
-        merged: &Merged<'_>,
-        document: &mut Document,
-    ) -> Result<bool, CommandError> {
+    fn document(&mut self, merged: &Merged<'_>, document: &mut Document) -> Result<bool> {
         let mut changed = false;
         for (part, nodes) in merged {
             let Part::Name(Name(name)) = part else {
@@ -194,7 +190,7 @@ impl<'a> Walk<'a> {
         Ok(changed)
     }
 
-    fn array(&mut self, merged: &Merged<'_>, array: &mut Array) -> Result<bool, CommandError> {
+    fn array(&mut self, merged: &Merged<'_>, array: &mut Array) -> Result<bool> {
         let mut changed = false;
         for (part, nodes) in merged {
             let Part::Name(Name(name)) = part else {
@@ -229,7 +225,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Fills up with nulls to `length` elements.
-    fn pad(&mut self, array: &mut Array, length: usize) -> Result<(), CommandError> {
+    fn pad(&mut self, array: &mut Array, length: usize) -> Result<()> {
         let missing = length.saturating_sub(array.len());
         let Some(left) = self.padding_left.checked_sub(missing) else {
             return Err(Code::CannotBackfillArray
@@ -240,7 +236,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn elements(&mut self, merged: &Merged<'_>, value: &mut Bson) -> Result<Outcome, CommandError> {
+    fn elements(&mut self, merged: &Merged<'_>, value: &mut Bson) -> Result<Outcome> {
         let Bson::Array(array) = value else {
             return Err(Code::BadValue.error(format!(
                 "Cannot apply array updates to non-array element {}",
@@ -268,11 +264,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The nodes whose array filter accepts `element`.
-    fn accepting<'n>(
-        &self,
-        merged: &Merged<'n>,
-        element: &Bson,
-    ) -> Result<Vec<&'n Node>, CommandError> {
+    fn accepting<'n>(&self, merged: &Merged<'n>, element: &Bson) -> Result<Vec<&'n Node>> {
         let mut accepting = Vec::new();
         for (part, nodes) in merged {
             let Part::Filtered(identifier) = part else {
@@ -295,7 +287,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What stands at a path that does not exist yet; `None` if nothing is to be created.
-    fn create(&mut self, nodes: &[&Node]) -> Result<Option<Bson>, CommandError> {
+    fn create(&mut self, nodes: &[&Node]) -> Result<Option<Bson>> {
         if let [Node::Leaf(operator)] = nodes {
             return self.create_leaf(operator);
         }
@@ -325,7 +317,7 @@ impl<'a> Walk<'a> {
     }
 
     /// `part` cannot exist in `value`; an error unless all that would happen there is taking away.
-    fn dead_end(&self, part: &Part, nodes: &[&Node], value: &Bson) -> Result<(), CommandError> {
+    fn dead_end(&self, part: &Part, nodes: &[&Node], value: &Bson) -> Result<()> {
         let Part::Name(Name(name)) = part else {
             return Err(self.needs_array());
         };

@@ -1,6 +1,6 @@
 //! The type bytes of BSON, their names in error texts and `$type`, and their places in MongoDB's order.
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 
 pub(crate) const DOUBLE: u8 = 0x01;
 pub(crate) const STRING: u8 = 0x02;
@@ -56,7 +56,7 @@ pub(crate) const fn name(kind: u8) -> &'static str {
 }
 
 /// The type byte that a `$type` alias stands for; `number` is not one type and has none.
-pub(crate) fn from_name(alias: &str) -> Result<u8, CommandError> {
+pub(crate) fn from_name(alias: &str) -> Result<u8> {
     (0..=u8::MAX)
         .find(|kind| is_known(*kind) && name(*kind) == alias)
         .ok_or_else(|| Code::BadValue.error(format!("Unknown type name alias: {alias}")))

@@ -9,7 +9,7 @@ mod tests;
 
 use super::kind;
 use super::view::{Fields, Value};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 
 /// Components that a path may have (MongoDB's limit).
 const PARTS_MAX: usize = 200;
@@ -50,7 +50,7 @@ pub(crate) struct Found<'a> {
 }
 
 impl Path {
-    pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         let parts: Box<[Part]> = text.split('.').map(Part::new).collect();
         if parts.len() > PARTS_MAX {
             let text = format!("FieldPath is too long: it has more than {PARTS_MAX} components");

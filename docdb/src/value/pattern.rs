@@ -6,7 +6,7 @@ mod tests;
 use fancy_regex::{Regex, RegexBuilder};
 
 use super::Value;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 
 /// Steps back that one match may take before it counts as none; the engine's default is a million.
 const BACKTRACK_MAX: usize = 100_000;
@@ -32,7 +32,7 @@ enum Engine {
 
 impl Pattern {
     /// `options` of `imsx`, and `u`, which is always on.
-    pub(crate) fn new(source: &str, options: &str) -> Result<Self, CommandError> {
+    pub(crate) fn new(source: &str, options: &str) -> Result<Self> {
         check(source, options)?;
         let engine = if let Some(prefix) = plain_prefix(source, options) {
             Engine::Prefix(prefix.into())
@@ -80,19 +80,19 @@ impl Pattern {
 }
 
 /// Compiles a pattern for expressions such as `$regexFind`, which need more than whether it matches.
-pub(crate) fn compile(source: &str, options: &str) -> Result<Regex, CommandError> {
+pub(crate) fn compile(source: &str, options: &str) -> Result<Regex> {
     check(source, options)?;
     build(source, options)
 }
 
 fn invalid(why: &str) -> CommandError {
-    Code::Location51091.error(format!("Regular expression is invalid: {why}"))
+    Code::Location(51091).error(format!("Regular expression is invalid: {why}"))
 }
 
-fn check(source: &str, options: &str) -> Result<(), CommandError> {
+fn check(source: &str, options: &str) -> Result<()> {
     if let Some(flag) = options.chars().find(|flag| !"imsxu".contains(*flag)) {
         let text = format!("invalid flag in regex options: {flag}");
-        return Err(Code::Location51108.error(text));
+        return Err(Code::Location(51108).error(text));
     }
     if source.contains('\0') {
         return Err(Code::BadValue.error("Regular expression cannot contain an embedded null byte"));
@@ -103,7 +103,7 @@ fn check(source: &str, options: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn build(source: &str, options: &str) -> Result<Regex, CommandError> {
+fn build(source: &str, options: &str) -> Result<Regex> {
     let has_lines = options.contains('m');
     RegexBuilder::new(&translate(source, has_lines))
         .case_insensitive(options.contains('i'))

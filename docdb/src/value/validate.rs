@@ -5,18 +5,18 @@ mod tests;
 
 use super::kind;
 use super::view::{length, value_size};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 
 /// How deep documents and arrays may nest, the outermost counted as 1 (MongoDB's limit for stored documents).
 pub(crate) const MAX_DEPTH: usize = 180;
 
 /// Whether `document` is one whole well-formed document: lengths, type bytes, end marks, UTF-8 of
 /// names and strings, booleans of 0 or 1, nesting of at most [`MAX_DEPTH`].
-pub(crate) fn validate(document: &[u8]) -> Result<(), CommandError> {
+pub(crate) fn validate(document: &[u8]) -> Result<()> {
     check_document(document, MAX_DEPTH)
 }
 
-fn check_document(document: &[u8], depth: usize) -> Result<(), CommandError> {
+fn check_document(document: &[u8], depth: usize) -> Result<()> {
     if depth == 0 {
         let text = format!("BSONObj exceeds maximum nested object depth: {MAX_DEPTH}");
         return Err(Code::Overflow.error(text));
@@ -50,7 +50,7 @@ fn check_document(document: &[u8], depth: usize) -> Result<(), CommandError> {
 }
 
 #[inline]
-fn check_value(kind: u8, value: &[u8], name: &str, depth: usize) -> Result<(), CommandError> {
+fn check_value(kind: u8, value: &[u8], name: &str, depth: usize) -> Result<()> {
     let is_sound = match kind {
         kind::STRING | kind::JAVASCRIPT | kind::SYMBOL => is_text(value),
         kind::DOCUMENT | kind::ARRAY => return check_document(value, depth - 1),
@@ -94,7 +94,7 @@ fn is_binary(value: &[u8]) -> bool {
     }
 }
 
-fn check_code_with_scope(value: &[u8], name: &str, depth: usize) -> Result<(), CommandError> {
+fn check_code_with_scope(value: &[u8], name: &str, depth: usize) -> Result<()> {
     let parts = value.get(4..).and_then(|rest| {
         let (code, scope) = rest.split_at_checked(length(rest)?.checked_add(4)?)?;
         is_text(code).then_some(scope)

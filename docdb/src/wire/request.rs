@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bson::raw::{RawBsonRef, RawDocument};
 
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 
 /// A length of five and the end mark.
 const EMPTY_DOCUMENT: &[u8] = &[5, 0, 0, 0, 0];
@@ -75,13 +75,13 @@ impl Request {
     }
 
     /// The documents of `field`, whether they came as a sequence or as an array in the body; `None` if neither.
-    pub fn documents(&self, field: &str) -> Result<Option<Vec<&RawDocument>>, CommandError> {
+    pub fn documents(&self, field: &str) -> Result<Option<Vec<&RawDocument>>> {
         let places = self.places(field)?;
         Ok(places.map(|places| places.iter().map(|place| self.document(place)).collect()))
     }
 
     /// Where the documents of `field` lie, for who comes back to them: [`Self::document`] reads one.
-    pub(crate) fn places(&self, field: &str) -> Result<Option<Vec<Range<usize>>>, CommandError> {
+    pub(crate) fn places(&self, field: &str) -> Result<Option<Vec<Range<usize>>>> {
         if let Some(sequence) = self.sequences.iter().find(|one| one.field == field) {
             return Ok(Some(sequence.documents.clone()));
         }

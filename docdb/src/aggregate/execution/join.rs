@@ -7,7 +7,7 @@ use super::run;
 use crate::aggregate::Foreign;
 use crate::aggregate::documents::{decode, encode, set};
 use crate::aggregate::lookup::Lookup;
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::expression::{Variables, at_path};
 
 impl Lookup {
@@ -17,7 +17,7 @@ impl Lookup {
         document: &RawDocumentBuf,
         variables: &Variables,
         foreign: &mut dyn Foreign,
-    ) -> Result<RawDocumentBuf, CommandError> {
+    ) -> Result<RawDocumentBuf> {
         let mut owned = decode(document)?;
         let mut found = match &self.equal {
             Some((local, field)) => {

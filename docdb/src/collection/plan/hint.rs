@@ -4,14 +4,14 @@ use bson::raw::{RawBsonRef, RawDocument};
 
 use super::{Plan, Wanted, by_id, natural, through};
 use crate::collection::{Collection, ID_INDEX, Index, parse_key};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, CommandError, Result};
 
 /// The plan that a hint asks for.
 pub(super) fn follow(
     collection: &Collection,
     hint: RawBsonRef<'_>,
     wanted: Wanted<'_>,
-) -> Result<Plan, CommandError> {
+) -> Result<Plan> {
     let index = match hint {
         RawBsonRef::String(ID_INDEX) => None,
         RawBsonRef::String(name) => {
@@ -46,10 +46,7 @@ fn natural_direction(key: &RawDocument) -> Option<bool> {
 }
 
 /// `None` for the `_id` index.
-fn by_key<'a>(
-    collection: &'a Collection,
-    key: &RawDocument,
-) -> Result<Option<&'a Index>, CommandError> {
+fn by_key<'a>(collection: &'a Collection, key: &RawDocument) -> Result<Option<&'a Index>> {
     let fields = parse_key(key).map_err(|_| wrong())?;
     if matches!(fields.as_slice(), [field] if field.path == "_id" && !field.descending) {
         return Ok(None);

@@ -609,7 +609,7 @@ fn wrong_filters_are_refused_with_mongodbs_codes() {
         ),
         (
             doc! {"a": {"$regex": "("}},
-            Code::Location51091,
+            Code::Location(51091),
             "Regular expression is invalid",
         ),
         (

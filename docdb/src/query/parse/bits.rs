@@ -1,11 +1,11 @@
 //! Reads the argument of `$bitsAllSet` and its kin: a mask or a list of positions.
 
 use super::bad_value;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::query::condition::Bits;
 use crate::value::{Element, Number, Value};
 
-pub(super) fn parse(operator: &str, element: &Element<'_>) -> Result<Bits, CommandError> {
+pub(super) fn parse(operator: &str, element: &Element<'_>) -> Result<Bits> {
     let value = element.value();
     let positions = match &value {
         Value::Array(array) => array
@@ -30,7 +30,7 @@ pub(super) fn parse(operator: &str, element: &Element<'_>) -> Result<Bits, Comma
     })
 }
 
-fn position(value: &Value<'_>) -> Result<u32, CommandError> {
+fn position(value: &Value<'_>) -> Result<u32> {
     let Some(number) = Number::of(value) else {
         return Err(bad_value(format!(
             "bit positions must be an integer but got: {}",
@@ -63,7 +63,7 @@ fn of_bytes(bytes: &[u8]) -> Vec<u32> {
     bits.collect()
 }
 
-fn of_mask(operator: &str, value: &Value<'_>, number: Number) -> Result<Vec<u32>, CommandError> {
+fn of_mask(operator: &str, value: &Value<'_>, number: Number) -> Result<Vec<u32>> {
     let failed = |what: &str| {
         let shown = value.to_bson();
         Code::FailedToParse.error(format!("Expected {what}: {operator}: {shown}"))

@@ -3,7 +3,7 @@
 use super::{
     Context, bad_value, begins_with_operator, bits, clauses, compare, document, equality, text,
 };
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::query::condition::{Clause, Condition, NUMBERS, Node, Operator, Set};
 use crate::query::constant::Constant;
 use crate::value::pattern::Pattern;
@@ -16,7 +16,7 @@ pub(super) fn parse(
     siblings: Fields<'_>,
     context: Context<'_>,
     found: &mut Vec<Clause>,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let operator = text(element.name);
     let condition = match operator {
         "$eq" => compare(Operator::Equal, element)?,
@@ -62,7 +62,7 @@ fn rare(
     element: &Element<'_>,
     siblings: Fields<'_>,
     context: Context<'_>,
-) -> Result<Condition, CommandError> {
+) -> Result<Condition> {
     match operator {
         "$regex" => regex(element, siblings),
         "$options" => Err(bad_value("$options needs a $regex")),
@@ -87,7 +87,7 @@ fn negated(condition: Condition) -> Clause {
     Clause::Not(vec![Clause::Is(condition)])
 }
 
-fn range(name: &str, operator: Operator, element: &Element<'_>) -> Result<Condition, CommandError> {
+fn range(name: &str, operator: Operator, element: &Element<'_>) -> Result<Condition> {
     if element.kind == kind::REGEX {
         let text = format!("Can't have RegEx as arg to predicate over field '{name}'.");
         return Err(bad_value(text));
@@ -95,7 +95,7 @@ fn range(name: &str, operator: Operator, element: &Element<'_>) -> Result<Condit
     compare(operator, element)
 }
 
-fn set(operator: &str, element: &Element<'_>) -> Result<Set, CommandError> {
+fn set(operator: &str, element: &Element<'_>) -> Result<Set> {
     let Value::Array(array) = element.value() else {
         return Err(bad_value(format!("{operator} needs an array")));
     };
@@ -127,11 +127,7 @@ fn set(operator: &str, element: &Element<'_>) -> Result<Set, CommandError> {
     Ok(set)
 }
 
-fn not(
-    name: &str,
-    element: &Element<'_>,
-    context: Context<'_>,
-) -> Result<Vec<Clause>, CommandError> {
+fn not(name: &str, element: &Element<'_>, context: Context<'_>) -> Result<Vec<Clause>> {
     match element.value() {
         Value::Regex { .. } => Ok(vec![Clause::Is(equality(element)?)]),
         Value::Document(operators) if operators.is_empty() => {
@@ -153,7 +149,7 @@ fn all(
     element: &Element<'_>,
     context: Context<'_>,
     found: &mut Vec<Clause>,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let Value::Array(array) = element.value() else {
         return Err(bad_value("$all needs an array"));
     };
@@ -189,10 +185,7 @@ fn all(
     Ok(())
 }
 
-pub(in crate::query) fn elem_match(
-    value: &Value<'_>,
-    context: Context<'_>,
-) -> Result<Condition, CommandError> {
+pub(in crate::query) fn elem_match(value: &Value<'_>, context: Context<'_>) -> Result<Condition> {
     const LOGICAL: [&[u8]; 4] = [b"$and", b"$or", b"$nor", b"$where"];
     let Value::Document(fields) = value else {
         return Err(bad_value("$elemMatch needs an Object"));
@@ -211,7 +204,7 @@ pub(in crate::query) fn elem_match(
     Ok(Condition::HasDocument(Box::new(node)))
 }
 
-fn regex(element: &Element<'_>, siblings: Fields<'_>) -> Result<Condition, CommandError> {
+fn regex(element: &Element<'_>, siblings: Fields<'_>) -> Result<Condition> {
     let beside = match siblings.find(b"$options").map(|options| options.value()) {
         None => None,
         Some(Value::String(options)) => Some(text(options)),
@@ -223,7 +216,7 @@ fn regex(element: &Element<'_>, siblings: Fields<'_>) -> Result<Condition, Comma
         _ => return Err(bad_value("$regex has to be a string")),
     };
     if beside.is_some() && !own.is_empty() {
-        return Err(Code::Location51075.error("options set in both $regex and $options"));
+        return Err(Code::Location(51075).error("options set in both $regex and $options"));
     }
     Ok(Condition::Matches(Pattern::new(
         pattern,
@@ -231,7 +224,7 @@ fn regex(element: &Element<'_>, siblings: Fields<'_>) -> Result<Condition, Comma
     )?))
 }
 
-fn types(value: &Value<'_>) -> Result<Condition, CommandError> {
+fn types(value: &Value<'_>) -> Result<Condition> {
     let mut kinds = Vec::new();
     match value {
         Value::Array(array) => {
@@ -247,7 +240,7 @@ fn types(value: &Value<'_>) -> Result<Condition, CommandError> {
     Ok(Condition::HasType(kinds))
 }
 
-fn add_type(value: &Value<'_>, kinds: &mut Vec<u8>) -> Result<(), CommandError> {
+fn add_type(value: &Value<'_>, kinds: &mut Vec<u8>) -> Result<()> {
     if let Value::String(alias) = value {
         match text(alias) {
             "number" => kinds.extend(NUMBERS),
@@ -281,7 +274,7 @@ fn add_type(value: &Value<'_>, kinds: &mut Vec<u8>) -> Result<(), CommandError> 
     Ok(())
 }
 
-fn remainder(value: &Value<'_>) -> Result<Condition, CommandError> {
+fn remainder(value: &Value<'_>) -> Result<Condition> {
     let Value::Array(array) = value else {
         return Err(bad_value("malformed mod, needs to be an array"));
     };
@@ -307,7 +300,7 @@ fn remainder(value: &Value<'_>) -> Result<Condition, CommandError> {
     Ok(Condition::Remainder { divisor, remainder })
 }
 
-fn size(element: &Element<'_>) -> Result<Condition, CommandError> {
+fn size(element: &Element<'_>) -> Result<Condition> {
     let value = element.value();
     let failed = |what: &str| {
         let shown = value.to_bson();

@@ -3,7 +3,7 @@
 use bson::raw::RawDocument;
 
 use super::{Fork, Mode, Node, Projection, Slice};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::value::{Element, Fields, Value, Writer, kind};
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl Walk<'_> {
         projection: &Projection,
         document: Fields<'_>,
         out: &mut Writer,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         for element in document.elements() {
             let node = find(&projection.root, element.name);
             if element.name == b"_id" && node.is_none() {
@@ -41,7 +41,7 @@ impl Walk<'_> {
         document: Fields<'_>,
         is_cut: bool,
         out: &mut Writer,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         for element in document.elements() {
             self.element(&element, find(fork, element.name), is_cut, out)?;
         }
@@ -54,7 +54,7 @@ impl Walk<'_> {
         node: Option<&Node>,
         is_cut: bool,
         out: &mut Writer,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         match node {
             None => {
                 if self.mode == Mode::Exclusion {
@@ -106,7 +106,7 @@ impl Walk<'_> {
         fork: &Fork,
         is_cut: bool,
         out: &mut Writer,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         match element.value() {
             Value::Document(inner) => {
                 let mut written = Writer::default();
@@ -135,13 +135,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn array(
-        &self,
-        fork: &Fork,
-        array: Fields<'_>,
-        is_cut: bool,
-        out: &mut Writer,
-    ) -> Result<(), CommandError> {
+    fn array(&self, fork: &Fork, array: Fields<'_>, is_cut: bool, out: &mut Writer) -> Result<()> {
         let mut index = 0;
         for element in array.elements() {
             if self.array_element(&element, index, fork, is_cut, out)? {
@@ -159,7 +153,7 @@ impl Walk<'_> {
         fork: &Fork,
         is_cut: bool,
         out: &mut Writer,
-    ) -> Result<bool, CommandError> {
+    ) -> Result<bool> {
         let name = index.to_string();
         let mut written = Writer::default();
         match element.value() {
@@ -181,12 +175,7 @@ impl Walk<'_> {
     }
 
     /// Writes the values that replace a field or that the document lacks, in the projection's order.
-    fn computed(
-        &self,
-        fork: &Fork,
-        document: Fields<'_>,
-        out: &mut Writer,
-    ) -> Result<(), CommandError> {
+    fn computed(&self, fork: &Fork, document: Fields<'_>, out: &mut Writer) -> Result<()> {
         for (name, node) in fork {
             match node {
                 Node::Computed(computed) => {
@@ -206,12 +195,12 @@ impl Walk<'_> {
     }
 
     /// The element that `$` stands for, under the name 0.
-    fn positioned<'a>(&self, array: Fields<'a>) -> Result<Element<'a>, CommandError> {
+    fn positioned<'a>(&self, array: Fields<'a>) -> Result<Element<'a>> {
         let found = self
             .positional
             .and_then(|place| array.elements().nth(place));
         let Some(found) = found else {
-            return Err(Code::Location51246.error(
+            return Err(Code::Location(51246).error(
                 "Executor error during find command :: caused by :: \
                  positional operator '.$' couldn't find a matching element in the array",
             ));

@@ -1,7 +1,7 @@
 //! Reads a projection, with MongoDB's errors for mixed modes, colliding paths and wrong operators.
 
 use super::{Fork, Mode, Node, Projection, Slice};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::expression::{Variables, operators};
 use crate::query::computed::Computed;
 use crate::query::field_path;
@@ -22,10 +22,7 @@ struct Reading<'v> {
     is_positional: bool,
 }
 
-pub(super) fn projection(
-    fields: Fields<'_>,
-    variables: &Variables,
-) -> Result<Projection, CommandError> {
+pub(super) fn projection(fields: Fields<'_>, variables: &Variables) -> Result<Projection> {
     let mut reading = Reading {
         variables,
         root: Vec::new(),
@@ -52,18 +49,13 @@ pub(super) fn projection(
 }
 
 impl Reading<'_> {
-    fn field(
-        &mut self,
-        path: &str,
-        element: &Element<'_>,
-        depth: usize,
-    ) -> Result<(), CommandError> {
+    fn field(&mut self, path: &str, element: &Element<'_>, depth: usize) -> Result<()> {
         let value = element.value();
         if let Some(depth) = depth.checked_sub(1)
             && let Value::Document(inner) = value
         {
             return match inner.elements().next() {
-                None => Err(Code::Location51270.error(
+                None => Err(Code::Location(51270).error(
                     "An empty sub-projection is not a valid value. Found empty object at path",
                 )),
                 Some(first) if first.name.starts_with(b"$") => self.operator(path, &first, inner),
@@ -94,30 +86,30 @@ impl Reading<'_> {
         self.insert(path, node)
     }
 
-    fn positional(&mut self, mode: Mode) -> Result<Node, CommandError> {
+    fn positional(&mut self, mode: Mode) -> Result<Node> {
         if mode == Mode::Exclusion {
             let text = "positional projection cannot be used with exclusion";
-            return Err(Code::Location31395.error(text));
+            return Err(Code::Location(31395).error(text));
         }
         if self.is_positional {
             let text = "Cannot specify more than one positional projection per query.";
-            return Err(Code::Location31276.error(text));
+            return Err(Code::Location(31276).error(text));
         }
         if self.has_elem_match {
             let text = "Cannot specify positional operator and $elemMatch.";
-            return Err(Code::Location31256.error(text));
+            return Err(Code::Location(31256).error(text));
         }
         self.is_positional = true;
         Ok(Node::Positional)
     }
 
     /// The first field that is included or excluded decides for all.
-    fn turn(&mut self, mode: Mode, path: &str) -> Result<(), CommandError> {
+    fn turn(&mut self, mode: Mode, path: &str) -> Result<()> {
         match (self.mode, mode) {
-            (Some(Mode::Exclusion), Mode::Inclusion) => Err(Code::Location31253.error(format!(
+            (Some(Mode::Exclusion), Mode::Inclusion) => Err(Code::Location(31253).error(format!(
                 "Cannot do inclusion on field {path} in exclusion projection"
             ))),
-            (Some(Mode::Inclusion), Mode::Exclusion) => Err(Code::Location31254.error(format!(
+            (Some(Mode::Inclusion), Mode::Exclusion) => Err(Code::Location(31254).error(format!(
                 "Cannot do exclusion on field {path} in inclusion projection"
             ))),
             _ => {
@@ -127,10 +119,10 @@ impl Reading<'_> {
         }
     }
 
-    fn computed(&mut self, path: &str, value: &Value<'_>) -> Result<(), CommandError> {
+    fn computed(&mut self, path: &str, value: &Value<'_>) -> Result<()> {
         if self.mode == Some(Mode::Exclusion) {
             let text = format!("Cannot use an expression in an exclusion projection '{path}'");
-            return Err(Code::Location31252.error(text));
+            return Err(Code::Location(31252).error(text));
         }
         self.has_computed = true;
         self.mode = Some(Mode::Inclusion);
@@ -138,12 +130,7 @@ impl Reading<'_> {
         self.insert(path, Node::Computed(Box::new(computed)))
     }
 
-    fn operator(
-        &mut self,
-        path: &str,
-        operator: &Element<'_>,
-        all: Fields<'_>,
-    ) -> Result<(), CommandError> {
+    fn operator(&mut self, path: &str, operator: &Element<'_>, all: Fields<'_>) -> Result<()> {
         if all.elements().nth(1).is_some() {
             return Err(Code::BadValue.error(format!(
                 "an object with an operator has one field, found more at path {path}"
@@ -155,40 +142,40 @@ impl Reading<'_> {
                 self.insert(path, Node::Slice(slice))
             }
             b"$elemMatch" => self.elem_match(path, operator),
-            b"$meta" => Err(Code::Location40218
+            b"$meta" => Err(Code::Location(40218)
                 .error("query requires text score metadata, but it is not available")),
             name if !operators().iter().any(|known| known.as_bytes() == name) => {
                 let text = format!("Unknown expression {}", text(name));
-                Err(Code::Location31325.error(text))
+                Err(Code::Location(31325).error(text))
             }
             _ => self.computed(path, &Value::Document(all)),
         }
     }
 
-    fn elem_match(&mut self, path: &str, operator: &Element<'_>) -> Result<(), CommandError> {
+    fn elem_match(&mut self, path: &str, operator: &Element<'_>) -> Result<()> {
         let value = operator.value();
         if !matches!(value, Value::Document(_)) {
-            return Err(Code::Location31274.error(format!(
+            return Err(Code::Location(31274).error(format!(
                 "elemMatch: Invalid argument, object required, but got {}",
                 crate::value::kind::name(operator.kind)
             )));
         }
         if path.contains('.') {
             let text = "Cannot use $elemMatch projection on a nested field.";
-            return Err(Code::Location31275.error(text));
+            return Err(Code::Location(31275).error(text));
         }
         if self.is_positional {
             let text = "Cannot specify positional operator and $elemMatch.";
-            return Err(Code::Location31256.error(text));
+            return Err(Code::Location(31256).error(text));
         }
         self.has_elem_match = true;
         let condition = elem_match(&value, Context::of_value())?;
         self.insert(path, Node::ElemMatch(condition))
     }
 
-    fn insert(&mut self, path: &str, node: Node) -> Result<(), CommandError> {
+    fn insert(&mut self, path: &str, node: Node) -> Result<()> {
         if path.split('.').any(|part| part == "$") {
-            return Err(Code::Location31394.error(
+            return Err(Code::Location(31394).error(
                 "As of 4.4, it's illegal to specify positional operator in the middle of a path. \
                  Positional projection may only be used at the end, for example: a.b.$. If the query previously used \
                  a form like a.b.$.d, remove the parts following the '$' and the results will be equivalent.",
@@ -200,7 +187,7 @@ impl Reading<'_> {
 }
 
 /// Puts `node` at what is left of `path`; levels are as many as documents may have.
-fn insert(fork: &mut Fork, path: &str, left: &str, node: Node) -> Result<(), CommandError> {
+fn insert(fork: &mut Fork, path: &str, left: &str, node: Node) -> Result<()> {
     let mut fork = fork;
     let mut left = left;
     for _ in 0..MAX_DEPTH {
@@ -213,7 +200,7 @@ fn insert(fork: &mut Fork, path: &str, left: &str, node: Node) -> Result<(), Com
             .position(|(given, _)| **given == *name.as_bytes());
         let Some(rest) = rest else {
             if at.is_some() {
-                return Err(Code::Location31250.error(format!("Path collision at {path}")));
+                return Err(Code::Location(31250).error(format!("Path collision at {path}")));
             }
             fork.push((name.as_bytes().into(), node));
             return Ok(());
@@ -225,7 +212,7 @@ fn insert(fork: &mut Fork, path: &str, left: &str, node: Node) -> Result<(), Com
         match fork.get_mut(at) {
             Some((_, Node::Fork(inner))) => fork = inner,
             _ => {
-                return Err(Code::Location31249
+                return Err(Code::Location(31249)
                     .error(format!("Path collision at {path} remaining portion {rest}")));
             }
         }
@@ -234,9 +221,9 @@ fn insert(fork: &mut Fork, path: &str, left: &str, node: Node) -> Result<(), Com
     Err(Code::Overflow.error("FieldPath is too long"))
 }
 
-fn slice(value: &Value<'_>) -> Result<Slice, CommandError> {
+fn slice(value: &Value<'_>) -> Result<Slice> {
     let wrong = |why: &str| {
-        Code::Location28667.error(format!(
+        Code::Location(28667).error(format!(
             "Invalid $slice syntax. The given syntax did not match the find() syntax because :: {why}"
         ))
     };

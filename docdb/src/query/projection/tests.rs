@@ -111,7 +111,7 @@ fn arrays_are_cut() {
     let projection = Projection::parse(&raw(&doc! {"a.$": 1})).unwrap();
     assert!(projection.needs_positional());
     let error = projection.apply(&raw(&document), None).unwrap_err();
-    assert_eq!(error.code, Code::Location51246);
+    assert_eq!(error.code, Code::Location(51246));
 }
 
 #[test]
@@ -120,83 +120,83 @@ fn wrong_projections_are_refused() {
     for (projection, code, text) in [
         (
             doc! {"a": 0, "b": 1},
-            Code::Location31253,
+            Code::Location(31253),
             "Cannot do inclusion on field b in exclusion projection",
         ),
         (
             doc! {"a": 1, "b": 0},
-            Code::Location31254,
+            Code::Location(31254),
             "Cannot do exclusion on field b in inclusion projection",
         ),
         (
             doc! {"a": 1, "a.b": 1},
-            Code::Location31249,
+            Code::Location(31249),
             "Path collision at a.b remaining portion b",
         ),
         (
             doc! {"a.b": 1, "a": 1},
-            Code::Location31250,
+            Code::Location(31250),
             "Path collision at a",
         ),
         (
             doc! {"a": {}},
-            Code::Location51270,
+            Code::Location(51270),
             "An empty sub-projection",
         ),
         (
             doc! {"a..b": 1},
-            Code::Location15998,
+            Code::Location(15998),
             "FieldPath field names",
         ),
         (
             doc! {"$a": 1},
-            Code::Location16410,
+            Code::Location(16410),
             "FieldPath field names may not start",
         ),
         (
             doc! {"a.$": 0},
-            Code::Location31395,
+            Code::Location(31395),
             "positional projection cannot",
         ),
         (
             doc! {"a.$": 1, "b.$": 1},
-            Code::Location31276,
+            Code::Location(31276),
             "Cannot specify more than one",
         ),
-        (doc! {"a.$.b": 1}, Code::Location31394, "As of 4.4"),
+        (doc! {"a.$.b": 1}, Code::Location(31394), "As of 4.4"),
         (
             doc! {"a.$": 1, "b": {"$elemMatch": {"c": 1}}},
-            Code::Location31256,
+            Code::Location(31256),
             "Cannot specify positional",
         ),
         (
             doc! {"a": {"$elemMatch": 1}},
-            Code::Location31274,
+            Code::Location(31274),
             "elemMatch: Invalid argument",
         ),
         (
             doc! {"a.b": {"$elemMatch": {"c": 1}}},
-            Code::Location31275,
+            Code::Location(31275),
             "Cannot use $elemMatch projection on a nested field.",
         ),
         (
             doc! {"a": {"$slice": "x"}},
-            Code::Location28667,
+            Code::Location(28667),
             "Invalid $slice syntax",
         ),
         (
             doc! {"a": {"$slice": [1, 0]}},
-            Code::Location28667,
+            Code::Location(28667),
             "Invalid $slice syntax",
         ),
         (
             doc! {"a": {"$meta": "textScore"}},
-            Code::Location40218,
+            Code::Location(40218),
             "query requires text score",
         ),
         (
             doc! {"a": 0, "b": "x"},
-            Code::Location31252,
+            Code::Location(31252),
             "Cannot use an expression in an exclusion",
         ),
     ] {
@@ -234,7 +234,7 @@ fn expressions_make_new_fields() {
         );
     }
     let unknown = Projection::parse(&raw(&doc! {"a": {"$foo": 1}})).unwrap_err();
-    assert_eq!(unknown.code, Code::Location31325);
+    assert_eq!(unknown.code, Code::Location(31325));
     let failing = Projection::parse(&raw(&doc! {"a": {"$divide": [1, 0]}}));
     assert!(failing.is_err() || failing.unwrap().apply(&raw(&document), None).is_err());
 }

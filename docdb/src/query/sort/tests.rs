@@ -87,13 +87,13 @@ fn documents_sort_as_in_mongodb() {
 #[test]
 fn wrong_orders_are_refused() {
     for (order, code) in [
-        (doc! {"a": 2}, Code::Location15975),
-        (doc! {"a": "x"}, Code::Location15974),
-        (doc! {"": 1}, Code::Location40352),
-        (doc! {"a.": 1}, Code::Location40353),
-        (doc! {"a..b": 1}, Code::Location15998),
-        (doc! {"$a": 1}, Code::Location16410),
-        (doc! {"a": {"$meta": "textScore"}}, Code::Location40218),
+        (doc! {"a": 2}, Code::Location(15975)),
+        (doc! {"a": "x"}, Code::Location(15974)),
+        (doc! {"": 1}, Code::Location(40352)),
+        (doc! {"a.": 1}, Code::Location(40353)),
+        (doc! {"a..b": 1}, Code::Location(15998)),
+        (doc! {"$a": 1}, Code::Location(16410)),
+        (doc! {"a": {"$meta": "textScore"}}, Code::Location(40218)),
         (doc! {"$natural": 1, "a": 1}, Code::BadValue),
     ] {
         assert_eq!(

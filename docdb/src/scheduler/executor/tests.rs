@@ -30,7 +30,7 @@ impl Backend for Noted {
         }
     }
 
-    fn commit(&mut self) -> Result<Committed, CommandError> {
+    fn commit(&mut self) -> Result<Committed> {
         self.calls.push("commit".to_owned());
         if self.fails {
             Err(Code::OutOfDiskSpace.error("disk full"))
@@ -39,7 +39,7 @@ impl Backend for Noted {
         }
     }
 
-    fn sync(&mut self) -> Result<Committed, CommandError> {
+    fn sync(&mut self) -> Result<Committed> {
         Ok(Committed::default())
     }
 

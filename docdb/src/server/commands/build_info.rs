@@ -3,12 +3,12 @@
 use bson::{Document, doc};
 
 use super::{VERSION, VERSION_PARTS, int};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::{DOCUMENT_BYTES_MAX, Request};
 
-pub(crate) fn respond(_: &Shared, _: &mut Session, _: &Request) -> Result<Document, CommandError> {
+pub(crate) fn respond(_: &Shared, _: &mut Session, _: &Request) -> Result<Document> {
     Ok(doc! {
         "version": VERSION,
         "versionArray": VERSION_PARTS.to_vec(),

@@ -2,16 +2,12 @@
 
 use bson::{Bson, Document, doc};
 
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(
-    _: &Shared,
-    session: &mut Session,
-    _: &Request,
-) -> Result<Document, CommandError> {
+pub(crate) fn respond(_: &Shared, session: &mut Session, _: &Request) -> Result<Document> {
     let (mut users, mut roles) = (Vec::new(), Vec::new());
     if let Some((database, name, user)) = &session.user {
         users.push(Bson::from(doc! { "user": name, "db": database }));

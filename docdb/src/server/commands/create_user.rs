@@ -4,7 +4,7 @@ use bson::{Bson, Document};
 
 use super::{body, subject};
 use crate::auth::{Access, Credentials, Role, User};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
@@ -13,14 +13,14 @@ pub(crate) fn respond(
     shared: &Shared,
     session: &mut Session,
     request: &Request,
-) -> Result<Document, CommandError> {
+) -> Result<Document> {
     let (name, body, database) = account(request)?;
     if name.is_empty() {
         return Err(Code::BadValue.error("User document needs 'user' field to be non-empty"));
     }
     if shared.users().get(&database, &name).is_some() {
         let text = format!("User \"{name}@{database}\" already exists");
-        return Err(Code::Location51003.error(text));
+        return Err(Code::Location(51003).error(text));
     }
     check_mechanisms(&body)?;
     let password = body
@@ -35,7 +35,7 @@ pub(crate) fn respond(
 }
 
 /// The user's name, the whole command, and the user's database.
-pub(super) fn account(request: &Request) -> Result<(String, Document, String), CommandError> {
+pub(super) fn account(request: &Request) -> Result<(String, Document, String)> {
     Ok((
         subject(request)?,
         body(request)?,
@@ -44,7 +44,7 @@ pub(super) fn account(request: &Request) -> Result<(String, Document, String), C
 }
 
 /// `mechanisms`, if given, must be what this server has.
-pub(super) fn check_mechanisms(body: &Document) -> Result<(), CommandError> {
+pub(super) fn check_mechanisms(body: &Document) -> Result<()> {
     let wanted = body
         .get_array("mechanisms")
         .map(Vec::as_slice)
@@ -67,7 +67,7 @@ pub(super) fn roles(
     session: &Session,
     body: &Document,
     database: &str,
-) -> Result<Vec<(Role, String)>, CommandError> {
+) -> Result<Vec<(Role, String)>> {
     let free = !shared.config.auth || shared.may_make_first_user(session);
     let list = body
         .get_array("roles")

@@ -3,7 +3,7 @@
 use bson::{Bson, Document};
 
 use super::body;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
@@ -13,7 +13,7 @@ pub(crate) fn respond(
     shared: &Shared,
     session: &mut Session,
     request: &Request,
-) -> Result<Document, CommandError> {
+) -> Result<Document> {
     let ended = sessions(request)?;
     if !shared.config.auth || session.user.is_some() {
         shared.executors.ended_sessions().tell(ended);
@@ -22,16 +22,12 @@ pub(crate) fn respond(
 }
 
 /// Sessions do not end here by themselves, so there is nothing to refresh.
-pub(crate) fn refresh(
-    _: &Shared,
-    _: &mut Session,
-    request: &Request,
-) -> Result<Document, CommandError> {
+pub(crate) fn refresh(_: &Shared, _: &mut Session, request: &Request) -> Result<Document> {
     sessions(request).map(|_| Document::new())
 }
 
 /// The command's list: documents with a UUID named `id`.
-fn sessions(request: &Request) -> Result<Vec<[u8; 16]>, CommandError> {
+fn sessions(request: &Request) -> Result<Vec<[u8; 16]>> {
     let name = request.name();
     let wrong = |place: &str, expected: &str| {
         Code::TypeMismatch.error(format!(

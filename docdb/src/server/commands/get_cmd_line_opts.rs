@@ -2,16 +2,12 @@
 
 use bson::{Document, doc};
 
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(
-    shared: &Shared,
-    _: &mut Session,
-    _: &Request,
-) -> Result<Document, CommandError> {
+pub(crate) fn respond(shared: &Shared, _: &mut Session, _: &Request) -> Result<Document> {
     let config = &shared.config;
     Ok(doc! {
         "argv": ["plimsoll", "docdb"],

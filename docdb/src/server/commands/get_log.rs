@@ -3,16 +3,12 @@
 use bson::{Bson, Document, doc};
 
 use super::subject;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(
-    _: &Shared,
-    _: &mut Session,
-    request: &Request,
-) -> Result<Document, CommandError> {
+pub(crate) fn respond(_: &Shared, _: &mut Session, request: &Request) -> Result<Document> {
     match subject(request)?.as_str() {
         "*" => Ok(doc! { "names": ["global", "startupWarnings"] }),
         "global" | "startupWarnings" => {

@@ -3,16 +3,12 @@
 use bson::{Document, doc};
 
 use super::body;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(
-    _: &Shared,
-    _: &mut Session,
-    request: &Request,
-) -> Result<Document, CommandError> {
+pub(crate) fn respond(_: &Shared, _: &mut Session, request: &Request) -> Result<Document> {
     let known = doc! {
         "featureCompatibilityVersion": { "version": "7.0" },
         "authenticationMechanisms": ["SCRAM-SHA-256"],

@@ -4,7 +4,7 @@ use bson::raw::RawBsonRef;
 use bson::{Bson, Document, doc};
 
 use super::{int, sasl};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::scheduler::wall_time;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
@@ -19,7 +19,7 @@ pub(crate) fn respond(
     shared: &Shared,
     session: &mut Session,
     request: &Request,
-) -> Result<Document, CommandError> {
+) -> Result<Document> {
     let legacy = request.name() != "hello";
     let mut reply = doc! {
         (if legacy { "ismaster" } else { "isWritablePrimary" }): true,

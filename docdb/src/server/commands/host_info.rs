@@ -3,13 +3,13 @@
 use bson::{Document, doc};
 
 use super::int;
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::scheduler::wall_time;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(_: &Shared, _: &mut Session, _: &Request) -> Result<Document, CommandError> {
+pub(crate) fn respond(_: &Shared, _: &mut Session, _: &Request) -> Result<Document> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let system = rustix::system::uname();
     Ok(doc! {

@@ -3,7 +3,7 @@
 use bson::{Bson, Document, RawDocumentBuf, doc};
 
 use crate::auth::Access;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::scheduler::DatabaseSize;
 use crate::server::session::Session;
@@ -14,7 +14,7 @@ pub(crate) fn respond(
     shared: &Shared,
     session: &mut Session,
     request: &Request,
-) -> Result<Document, CommandError> {
+) -> Result<Document> {
     let body = request.body();
     let name_only = super::body(request)?.get("nameOnly").is_some_and(is_true);
     let filter = body

@@ -7,7 +7,7 @@ use bson::spec::BinarySubtype;
 use bson::{Binary, Document, RawDocument, doc};
 
 use crate::auth::{Conversation, Credentials};
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
@@ -17,11 +17,7 @@ const MECHANISM: &str = "SCRAM-SHA-256";
 const CONVERSATION: i32 = 1;
 
 /// `saslStart`.
-pub(crate) fn start(
-    shared: &Shared,
-    session: &mut Session,
-    request: &Request,
-) -> Result<Document, CommandError> {
+pub(crate) fn start(shared: &Shared, session: &mut Session, request: &Request) -> Result<Document> {
     begin(shared, session, request.body(), request.database())
 }
 
@@ -30,7 +26,7 @@ pub(crate) fn speculate(
     shared: &Shared,
     session: &mut Session,
     start: &RawDocument,
-) -> Result<Document, CommandError> {
+) -> Result<Document> {
     begin(
         shared,
         session,
@@ -44,7 +40,7 @@ fn begin(
     session: &mut Session,
     start: &RawDocument,
     database: &str,
-) -> Result<Document, CommandError> {
+) -> Result<Document> {
     let mechanism = start.get_str("mechanism").unwrap_or_default();
     if mechanism != MECHANISM {
         let text = format!("Unsupported mechanism '{mechanism}'; this server has {MECHANISM}");
@@ -62,11 +58,7 @@ fn begin(
 }
 
 /// `saslContinue`: the proof, and from some drivers an empty message after it.
-pub(crate) fn go_on(
-    shared: &Shared,
-    session: &mut Session,
-    request: &Request,
-) -> Result<Document, CommandError> {
+pub(crate) fn go_on(shared: &Shared, session: &mut Session, request: &Request) -> Result<Document> {
     let sent = payload(request.body())?;
     let Some(conversation) = session.conversation.take() else {
         if sent.is_empty() && session.user.is_some() {
@@ -87,7 +79,7 @@ pub(crate) fn go_on(
     Ok(answer(&signature, true))
 }
 
-fn payload(from: &RawDocument) -> Result<&[u8], CommandError> {
+fn payload(from: &RawDocument) -> Result<&[u8]> {
     let binary = from.get_binary("payload");
     binary
         .map(|binary| binary.bytes)

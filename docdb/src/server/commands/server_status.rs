@@ -5,18 +5,14 @@ use std::sync::atomic::Ordering;
 use bson::{Document, doc};
 
 use super::{VERSION, int};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::metrics::Snapshot;
 use crate::scheduler::wall_time;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(
-    shared: &Shared,
-    _: &mut Session,
-    _: &Request,
-) -> Result<Document, CommandError> {
+pub(crate) fn respond(shared: &Shared, _: &mut Session, _: &Request) -> Result<Document> {
     let seconds = shared.clock.now().0 / 1_000_000_000;
     let open = int(shared.connections.load(Ordering::Relaxed));
     let made = shared.connections_made.load(Ordering::Relaxed);

@@ -10,7 +10,7 @@ use super::{
     sasl, server_status, update_user, users_info, whats_my_uri,
 };
 use crate::command::{self, Command, rows};
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
@@ -54,7 +54,7 @@ pub fn listed() -> Vec<Command<()>> {
     clippy::unnecessary_wraps,
     reason = "the signature of Respond, which others fail through"
 )]
-fn list_commands(_: &Shared, _: &mut Session, _: &Request) -> Result<Document, CommandError> {
+fn list_commands(_: &Shared, _: &mut Session, _: &Request) -> Result<Document> {
     let row = |one: Command<()>| {
         let row = doc! { "help": one.help, "apiVersions": [] };
         (one.name.to_owned(), row.into())

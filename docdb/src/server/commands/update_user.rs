@@ -4,7 +4,7 @@ use bson::Document;
 
 use super::create_user::{account, check_mechanisms, roles};
 use crate::auth::Credentials;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
@@ -13,7 +13,7 @@ pub(crate) fn respond(
     shared: &Shared,
     session: &mut Session,
     request: &Request,
-) -> Result<Document, CommandError> {
+) -> Result<Document> {
     let (name, body, database) = account(request)?;
     let known = shared.users().get(&database, &name).cloned();
     let mut user = known

@@ -4,16 +4,12 @@ use bson::{Bson, Document, doc};
 
 use super::body;
 use crate::auth::User;
-use crate::error::{Code, CommandError};
+use crate::error::{Code, Result};
 use crate::server::session::Session;
 use crate::server::shared::Shared;
 use crate::wire::Request;
 
-pub(crate) fn respond(
-    shared: &Shared,
-    _: &mut Session,
-    request: &Request,
-) -> Result<Document, CommandError> {
+pub(crate) fn respond(shared: &Shared, _: &mut Session, request: &Request) -> Result<Document> {
     let body = body(request)?;
     let here = request.database();
     let wanted = match body.get("usersInfo") {
@@ -38,7 +34,7 @@ pub(crate) fn respond(
     Ok(doc! { "users": rows })
 }
 
-fn key(value: &Bson, here: &str) -> Result<(String, String), CommandError> {
+fn key(value: &Bson, here: &str) -> Result<(String, String)> {
     let text = |text: &str| text.to_owned();
     match value {
         Bson::String(name) => Ok((text(here), name.clone())),

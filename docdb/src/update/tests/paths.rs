@@ -3,7 +3,7 @@
 use bson::{Bson, Document, doc};
 
 use super::{NOW, apply_with, becomes, fails, parse, raw};
-use crate::error::CommandError;
+use crate::error::{CommandError, Result};
 use crate::query::Filter;
 
 #[test]
@@ -235,7 +235,7 @@ fn the_matched_element() {
     );
 }
 
-fn upsert(filter: &Document, update: Document) -> Result<Document, CommandError> {
+fn upsert(filter: &Document, update: Document) -> Result<Document> {
     let filter = Filter::parse(&raw(filter)).expect("a valid filter");
     let inserted = parse(update, &[])?.upsert(&filter, NOW)?;
     Ok(Document::try_from(&*inserted).expect("valid"))

@@ -84,8 +84,8 @@ fn a_prefix_is_found_where_there_is_one() {
 #[test]
 fn wrong_patterns_are_refused() {
     for (source, options, code) in [
-        ("(", "", Code::Location51091),
-        ("a", "g", Code::Location51108),
+        ("(", "", Code::Location(51091)),
+        ("a", "g", Code::Location(51108)),
         ("a\0b", "", Code::BadValue),
     ] {
         assert_eq!(
