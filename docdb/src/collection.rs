@@ -10,13 +10,14 @@ pub(crate) mod plan;
 pub(crate) mod row;
 mod rows;
 mod selection;
-pub(crate) mod text;
 mod writer;
 
-pub(crate) use self::index::{ID_INDEX, Index, IndexSpec, is_simple_collation, parse_key};
+pub(crate) use self::index::{
+    ID_INDEX, Index, IndexSpec, is_id_key, is_simple_collation, parse_key,
+};
 pub(crate) use self::keys::Entries;
 #[cfg(test)]
-pub(crate) use self::keys::{each_key, encode};
+pub(crate) use self::keys::each_key;
 pub(crate) use self::plan::KeyRange;
 pub(crate) use self::rows::Rows;
 pub(crate) use self::selection::{Next, Selection, stored};

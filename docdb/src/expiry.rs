@@ -2,14 +2,14 @@
 
 use std::ops::Bound;
 
-use bson::raw::RawBsonRef;
 use plimsoll_base::Nanos;
 
 use crate::catalog::Catalog;
 use crate::collection::{Index, KeyRange, Next, Selection, plan, stored};
 use crate::error::Result;
+use crate::query::Direction;
 use crate::store::Store;
-use crate::value::key;
+use crate::value::{Value, key};
 
 /// How often TTL indexes are looked at. MongoDB does it every minute; looking costs one short scan per index.
 const PERIOD: Nanos = Nanos(1_000_000_000);
@@ -97,42 +97,16 @@ fn expired_keys(index: &Index, now: bson::DateTime) -> Option<KeyRange> {
     let last = now
         .timestamp_millis()
         .saturating_sub(seconds.saturating_mul(1000));
+    let field = index.spec.fields.first()?;
     let encode = |millis| {
-        let date = RawBsonRef::DateTime(bson::DateTime::from_millis(millis));
         let mut bytes = index.id.to_be_bytes().to_vec();
-        if is_descending(index) {
-            key::encode_descending(date, &mut bytes);
-        } else {
-            key::encode(date, &mut bytes);
-        }
+        field.encode(&Value::Date(millis), &mut bytes);
         bytes
     };
-    let (oldest, newest) = (encode(i64::MIN), after(encode(last)));
-    Some(if is_descending(index) {
-        (
-            Bound::Included(encode(last)),
-            Bound::Excluded(after(encode(i64::MIN))),
-        )
-    } else {
-        (Bound::Included(oldest), Bound::Excluded(newest))
-    })
-}
-
-fn is_descending(index: &Index) -> bool {
-    index
-        .spec
-        .fields
-        .first()
-        .is_some_and(|field| field.descending)
-}
-
-/// The end of the keys that begin with `prefix`.
-fn after(mut prefix: Vec<u8>) -> Vec<u8> {
-    while let Some(last) = prefix.pop() {
-        if let Some(next) = last.checked_add(1) {
-            prefix.push(next);
-            break;
-        }
-    }
-    prefix
+    let (oldest, newest) = (encode(i64::MIN), encode(last));
+    let (first, last) = match field.direction {
+        Direction::Ascending => (oldest, newest),
+        Direction::Descending => (newest, oldest),
+    };
+    Some((Bound::Included(first), Bound::Excluded(key::after(&last))))
 }

@@ -15,4 +15,4 @@ mod sort;
 
 pub(crate) use filter::Filter;
 pub(crate) use projection::Projection;
-pub(crate) use sort::{Direction, SortField, SortOrder};
+pub(crate) use sort::{Direction, SortField, SortOrder, encode_key};

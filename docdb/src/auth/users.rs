@@ -26,6 +26,13 @@ impl User {
             .iter()
             .any(|(role, held_on)| role.allows(held_on, access, database))
     }
+
+    pub(crate) fn listed_roles(&self) -> Vec<Document> {
+        let roles = self.roles.iter();
+        roles
+            .map(|(role, held_on)| doc! { "role": role.name(), "db": held_on })
+            .collect()
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -147,14 +154,9 @@ fn written(database: &str, name: &str, user: &User) -> Bson {
         stored_key,
         server_key,
     } = &user.credentials;
-    let roles: Vec<Document> = user
-        .roles
-        .iter()
-        .map(|(role, held_on)| doc! { "role": role.name(), "db": held_on })
-        .collect();
     Bson::Document(doc! {
         "db": database, "user": name, "iterations": i64::from(*iterations), "salt": binary(salt),
-        "storedKey": binary(stored_key), "serverKey": binary(server_key), "roles": roles,
+        "storedKey": binary(stored_key), "serverKey": binary(server_key), "roles": user.listed_roles(),
     })
 }
 

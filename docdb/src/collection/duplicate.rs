@@ -4,10 +4,13 @@ use bson::Document;
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
 use super::index::IndexSpec;
-use super::keys::{each_key, encode};
-use super::{Collection, ID_INDEX, text};
+use super::keys::each_key;
+use super::{Collection, ID_INDEX};
 use crate::bson_writer::DocumentWriter;
 use crate::error::{Code, CommandError};
+use crate::query::encode_key;
+use crate::value::display;
+use crate::value::{Value, Writer};
 
 /// Another document has this `_id`.
 pub(super) fn of_id(collection: &Collection, id: RawBsonRef<'_>) -> CommandError {
@@ -29,11 +32,12 @@ pub(super) fn of_index(
     let mut encoded = Vec::new();
     let walked = each_key(spec, document, &mut |key| {
         encoded.clear();
-        encode(&spec.fields, key, &mut encoded);
+        encode_key(&spec.fields, key, &mut encoded);
         if found.is_none() && encoded == values {
-            let mut writer = DocumentWriter::with_capacity(64);
+            let mut writer = Writer::default();
             for (field, value) in spec.fields.iter().zip(key) {
-                writer.value(&field.path, value.unwrap_or(RawBsonRef::Null));
+                let value = value.unwrap_or(Value::Null);
+                writer.value(field.path.text().as_bytes(), &value);
             }
             found = Some(writer.finish());
         }
@@ -65,7 +69,7 @@ fn error(
         .error(format!(
             "E11000 duplicate key error collection: {} index: {index} dup key: {}",
             collection.namespace(),
-            text::document(value)
+            display::document(value)
         ))
         .with_details(details)
 }

@@ -2,10 +2,10 @@
 
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
-use super::text;
 use crate::bson_writer::DocumentWriter;
 use crate::error::{Code, CommandError, Result};
 use crate::query::{Direction, Filter, SortField};
+use crate::value::display;
 use crate::value::path::Path;
 
 /// The name of the index that every collection has.
@@ -13,37 +13,13 @@ pub(crate) const ID_INDEX: &str = "_id_";
 /// Longest time to live in seconds (MongoDB's limit).
 const LONGEST_TIME_TO_LIVE: f64 = i32::MAX as f64;
 
-/// One field of an index key pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Field {
-    /// The dotted path.
-    pub path: String,
-    /// The path's components.
-    pub parts: Vec<String>,
-    pub(crate) descending: bool,
-}
-
-impl Field {
-    fn order(&self) -> Result<SortField> {
-        let direction = if self.descending {
-            Direction::Descending
-        } else {
-            Direction::Ascending
-        };
-        let path = Path::parse(&self.path)?;
-        Ok(SortField { path, direction })
-    }
-}
-
 /// What a client asked for, validated.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexSpec {
     pub name: String,
     /// The key pattern as given, as `{a: 1, "b.c": -1}`.
     pub key: RawDocumentBuf,
-    pub fields: Vec<Field>,
-    /// The same fields, as the planner asks for them.
-    pub order: Vec<SortField>,
+    pub fields: Vec<SortField>,
     pub unique: bool,
     pub(crate) sparse: bool,
     /// Seconds after the field's date when TTL deletes the document.
@@ -81,7 +57,6 @@ impl IndexSpec {
             name: String::new(),
             key: RawDocumentBuf::new(),
             fields: Vec::new(),
-            order: Vec::new(),
             unique: false,
             sparse: false,
             expire_after: None,
@@ -112,11 +87,6 @@ impl IndexSpec {
                 .error("The 'name' field is a required property of an index specification"));
         }
         spec.fields = parse_key(&spec.key)?;
-        spec.order = spec
-            .fields
-            .iter()
-            .map(Field::order)
-            .collect::<Result<_, _>>()?;
         spec.check(raw)?;
         Ok(spec)
     }
@@ -136,8 +106,8 @@ impl IndexSpec {
                 _ => {
                     return Err(Code::CannotCreateIndex.error(format!(
                         "Invalid index specification {}; cannot create an index with v={}",
-                        text::document(raw),
-                        text::value(value)
+                        display::document(raw),
+                        display::raw(value)
                     )));
                 }
             },
@@ -148,7 +118,7 @@ impl IndexSpec {
             _ => {
                 return Err(Code::InvalidIndexSpecificationOption.error(format!(
                     "The field '{option}' is not valid for an index specification. Specification: {}",
-                    text::document(raw)
+                    display::document(raw)
                 )));
             }
         }
@@ -161,7 +131,7 @@ impl IndexSpec {
         } else if self.name == ID_INDEX {
             return Err(Code::BadValue.error(format!(
                 "The index name '_id_' is reserved for the _id index, which must have key pattern {{_id: 1}}, found key: {}",
-                text::document(&self.key)
+                display::document(&self.key)
             )));
         }
         if self.name.is_empty() {
@@ -177,7 +147,7 @@ impl IndexSpec {
         if self.expire_after.is_some() && self.fields.len() > 1 {
             return Err(Code::CannotCreateIndex.error(format!(
                 "TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: {}",
-                text::document(raw)
+                display::document(raw)
             )));
         }
         Ok(())
@@ -196,13 +166,13 @@ impl IndexSpec {
         };
         Err(Code::InvalidIndexSpecificationOption.error(format!(
             "The field '{option}' is not valid for an _id index specification. Specification: {}",
-            text::document(raw)
+            display::document(raw)
         )))
     }
 
     /// Whether this asks for the index that every collection has.
     pub(crate) fn is_id(&self) -> bool {
-        matches!(self.fields.as_slice(), [field] if field.path == "_id" && !field.descending)
+        is_id_key(&self.fields)
     }
 
     /// What makes two indexes different: pattern, uniqueness, sparseness, partial filter (MongoDB's "signature").
@@ -237,28 +207,32 @@ impl IndexSpec {
 }
 
 /// Splits a key pattern into fields; refuses what is no ascending or descending index.
-pub(crate) fn parse_key(key: &RawDocument) -> Result<Vec<Field>> {
-    let mut fields: Vec<Field> = Vec::new();
+pub(crate) fn parse_key(key: &RawDocument) -> Result<Vec<SortField>> {
+    let mut fields: Vec<SortField> = Vec::new();
     for element in key.iter_elements() {
         let element = element.map_err(invalid)?;
         let path = element.key().as_str();
         check_path(path)?;
-        if fields.iter().any(|field| field.path == path) {
+        if fields.iter().any(|field| field.path.text() == path) {
             return Err(Code::CannotCreateIndex.error(format!(
                 "Field '{path}' appears twice in the index key pattern {}",
-                text::document(key)
+                display::document(key)
             )));
         }
-        fields.push(Field {
-            path: path.to_owned(),
-            parts: path.split('.').map(str::to_owned).collect(),
-            descending: descending(element.value().map_err(invalid)?)?,
+        fields.push(SortField {
+            path: Path::parse(path)?,
+            direction: direction(element.value().map_err(invalid)?)?,
         });
     }
     if fields.is_empty() {
         return Err(Code::CannotCreateIndex.error("Index keys cannot be empty."));
     }
     Ok(fields)
+}
+
+/// Whether this is the pattern of the index that every collection has.
+pub(crate) fn is_id_key(fields: &[SortField]) -> bool {
+    matches!(fields, [field] if field.path.text() == "_id" && field.direction == Direction::Ascending)
 }
 
 fn check_path(path: &str) -> Result<()> {
@@ -274,7 +248,7 @@ fn check_path(path: &str) -> Result<()> {
     Err(Code::CannotCreateIndex.error(problem))
 }
 
-fn descending(direction: RawBsonRef<'_>) -> Result<bool> {
+fn direction(direction: RawBsonRef<'_>) -> Result<Direction> {
     if let RawBsonRef::String(plugin) = direction {
         let known = ["text", "2d", "2dsphere", "hashed", "geoHaystack"].contains(&plugin);
         return Err(Code::CannotCreateIndex.error(if known {
@@ -284,14 +258,14 @@ fn descending(direction: RawBsonRef<'_>) -> Result<bool> {
         }));
     }
     match number(direction) {
-        Some(number) if number > 0.0 => Ok(false),
-        Some(number) if number < 0.0 => Ok(true),
+        Some(number) if number > 0.0 => Ok(Direction::Ascending),
+        Some(number) if number < 0.0 => Ok(Direction::Descending),
         Some(_) => {
             Err(Code::CannotCreateIndex.error("Values in the index key pattern cannot be 0."))
         }
         None => Err(Code::CannotCreateIndex.error(format!(
             "Values in v:2 index key pattern cannot be of type {}. Only numbers > 0, numbers < 0, and strings are allowed.",
-            text::type_name(direction)
+            display::raw_type_name(direction)
         ))),
     }
 }
@@ -305,7 +279,7 @@ fn seconds(value: RawBsonRef<'_>) -> Result<i64> {
     }
     Err(Code::CannotCreateIndex.error(format!(
         "TTL index 'expireAfterSeconds' option must be within an acceptable range, try a different number than {}",
-        text::value(value)
+        display::raw(value)
     )))
 }
 
@@ -352,7 +326,7 @@ fn string<'a>(field: &str, value: RawBsonRef<'a>) -> Result<&'a str> {
 fn wrong_type(field: &str, expected: &str, value: RawBsonRef<'_>) -> CommandError {
     Code::TypeMismatch.error(format!(
         "The field '{field}' must be of type '{expected}', but got {}",
-        text::type_name(value)
+        display::raw_type_name(value)
     ))
 }
 

@@ -180,7 +180,7 @@ fn be_point(plan: &mut Plan) {
 }
 
 fn through(collection: &Collection, index: &Index, wanted: Wanted<'_>) -> Candidate {
-    let mut candidate = walk(index.id, &index.spec.order, index.multikey, wanted);
+    let mut candidate = walk(index.id, &index.spec.fields, index.multikey, wanted);
     candidate.plan.collection = collection.id;
     candidate.plan.access = index_access(index);
     candidate.unique = index.spec.unique;

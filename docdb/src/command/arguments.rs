@@ -4,10 +4,10 @@ use bson::raw::{RawBsonRef, RawDocument};
 use bson::{Bson, RawDocumentBuf};
 
 use crate::catalog::check_collection;
-use crate::collection::text::type_name;
 use crate::error::{Code, CommandError, Result};
 use crate::expression::Expression;
 use crate::expression::Variables;
+use crate::value::display;
 use crate::wire::Request;
 
 /// Calls `known` with each field after the command's own, generic arguments left out; it says whether the command has
@@ -64,7 +64,7 @@ pub(super) fn namespace(request: &Request) -> Result<(&str, &str)> {
     let Some(collection) = value.as_str() else {
         return Err(Code::InvalidNamespace.error(format!(
             "collection name has invalid type {}",
-            type_name(value)
+            display::raw_type_name(value)
         )));
     };
     check_collection(database, collection)?;
@@ -305,7 +305,7 @@ pub(super) fn wrong_type(
     };
     Code::TypeMismatch.error(format!(
         "BSON field '{place}.{field}' is the wrong type '{}', expected {expected}",
-        type_name(value)
+        display::raw_type_name(value)
     ))
 }
 

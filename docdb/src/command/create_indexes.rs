@@ -8,11 +8,11 @@ use bson::raw::RawDocument;
 
 use super::arguments::{self, missing};
 use crate::bson_writer::DocumentWriter;
-use crate::collection::text;
 use crate::collection::{Collection, Index, IndexSpec, Next, Selection, plan, stored};
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
+use crate::value::display;
 use crate::wire::Request;
 
 /// Indexes per collection, that of `_id` included (MongoDB's limit).
@@ -102,7 +102,7 @@ fn new_ones(shard: &Shard, id: u32, specs: Vec<IndexSpec>) -> Result<New> {
             return Err(Code::CannotCreateIndex.error(format!(
                 "add index fails, too many indexes for {} key:{}",
                 collection.namespace(),
-                text::document(&spec.key)
+                display::document(&spec.key)
             )));
         }
         new.specs.push(spec);
@@ -127,8 +127,8 @@ fn compare(existing: &IndexSpec, asked: &IndexSpec) -> Result<bool> {
     let shown = || {
         format!(
             "Requested index: {}, existing index: {}",
-            text::document(&asked.describe()),
-            text::document(&existing.describe())
+            display::document(&asked.describe()),
+            display::document(&existing.describe())
         )
     };
     match (same_name, existing.same_signature(asked)) {

@@ -4,10 +4,11 @@ use bson::raw::{RawBsonRef, RawDocument};
 
 use super::arguments::{self, missing};
 use crate::bson_writer::DocumentWriter;
-use crate::collection::{Collection, ID_INDEX, parse_key, text};
+use crate::collection::{Collection, ID_INDEX, is_id_key, parse_key};
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
+use crate::value::display;
 use crate::wire::Request;
 
 const NAME: &str = "dropIndexes";
@@ -72,7 +73,7 @@ fn by_name(collection: &Collection, name: &str) -> Result<u32> {
 
 fn by_key(collection: &Collection, key: &RawDocument) -> Result<u32> {
     let fields = parse_key(key)?;
-    if matches!(fields.as_slice(), [field] if field.path == "_id" && !field.descending) {
+    if is_id_key(&fields) {
         return Err(Code::InvalidOptions.error("cannot drop _id index"));
     }
     let mut found = collection
@@ -83,11 +84,11 @@ fn by_key(collection: &Collection, key: &RawDocument) -> Result<u32> {
         (Some(index), None) => Ok(index.id),
         (Some(_), Some(_)) => Err(Code::AmbiguousIndexKeyPattern.error(format!(
             "index key pattern {} matches several indexes: drop by name",
-            text::document(key)
+            display::document(key)
         ))),
         _ => Err(Code::IndexNotFound.error(format!(
             "can't find index with key: {}",
-            text::document(key)
+            display::document(key)
         ))),
     }
 }

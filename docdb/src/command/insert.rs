@@ -9,10 +9,10 @@ use super::arguments::{self, invalid};
 use super::write::{BATCH_MOST, WriteReply};
 use crate::bson_writer::DocumentWriter;
 use crate::collection::LARGEST_DOCUMENT;
-use crate::collection::text::type_name;
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
+use crate::value::display;
 use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
@@ -142,7 +142,10 @@ fn check_id(id: RawBsonRef<'_>) -> Result<()> {
             } else {
                 "a"
             };
-            Err(Code::BadValue.error(format!("can't use {article} {} for _id", type_name(id))))
+            Err(Code::BadValue.error(format!(
+                "can't use {article} {} for _id",
+                display::raw_type_name(id)
+            )))
         }
         RawBsonRef::Document(inner) => {
             for element in inner.iter_elements() {

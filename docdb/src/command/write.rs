@@ -5,11 +5,11 @@ use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 use crate::bson_writer::{DocumentWriter, decimal};
 use crate::collection::Selection;
 use crate::collection::plan::{self, Wanted};
-use crate::collection::text::type_name;
 use crate::error::{Code, CommandError, Result};
 use crate::expression::Variables;
 use crate::query::Filter;
 use crate::shard::Shard;
+use crate::value::display;
 
 /// Bytes of write errors in one reply; of further ones the text is left out.
 const ERRORS_LARGEST: usize = 8 * 1024 * 1024;
@@ -124,7 +124,7 @@ impl<'a> Hint<'a> {
             RawBsonRef::Document(key) => Ok(Some(Self::Key(key))),
             other => Err(Code::FailedToParse.error(format!(
                 "Hint must be a string or an object, but is {} in command {command}",
-                type_name(other)
+                display::raw_type_name(other)
             ))),
         }
     }

@@ -16,6 +16,7 @@ use super::condition::Condition;
 use super::condition::Node;
 use super::filter::Filter;
 use super::sort::{Direction, SortField};
+use crate::value::key;
 use collect::{Collected, Restriction};
 use ranges::{Range, Ranges};
 
@@ -234,7 +235,7 @@ fn joined<T>(prefixes: &[Vec<u8>], ranges: &[Range], join: impl Fn(&[u8], &Range
 fn under(prefix: &[u8]) -> Interval {
     Interval {
         lower: prefix.to_vec(),
-        upper: ranges::after(prefix),
+        upper: key::after(prefix),
     }
 }
 

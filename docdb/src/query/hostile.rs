@@ -7,8 +7,8 @@ use bson::Document;
 use bson::raw::RawDocument;
 
 use super::bounds::bounds;
-use super::sort::Direction;
-use super::{Filter, Projection, SortOrder, keys};
+use super::keys::{self, Purpose};
+use super::{Filter, Projection, SortOrder, encode_key};
 use crate::error::CommandError;
 use crate::value::{Fields, compare_values, key, validate};
 
@@ -134,20 +134,11 @@ fn check_filter(filter: &Filter, documents: &[&RawDocument]) -> String {
             matches || filter.positional(document).is_none(),
             "a place without a match"
         );
-        let paths = order
-            .fields()
-            .iter()
-            .map(|field| &field.path)
-            .collect::<Vec<_>>();
+        let fields = order.fields();
         let mut is_inside = false;
-        let walked = keys::each(&paths, Fields::of(document), &mut |values| {
+        let walked = keys::each(Purpose::Sort, fields, Fields::of(document), &mut |values| {
             let mut key = Vec::new();
-            for (field, value) in order.fields().iter().zip(values) {
-                match field.direction {
-                    Direction::Ascending => key::encode_value(value, &mut key),
-                    Direction::Descending => key::encode_value_descending(value, &mut key),
-                }
-            }
+            encode_key(fields, values, &mut key);
             is_inside |= bounds
                 .intervals
                 .iter()

@@ -4,21 +4,32 @@
 //! undefined, any other array stands for each of its elements, and paths that share an array take
 //! their values from the same element of it. Two separate arrays have no keys.
 
-use crate::value::path::{Part, Path};
+use super::sort::SortField;
+use crate::error::{Code, Result};
+use crate::value::path::Part;
 use crate::value::{Fields, Value};
 
-/// Two of the paths lead into different arrays.
+/// Who asks for keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ParallelArrays;
+pub(crate) enum Purpose {
+    Sort,
+    /// A number that names an element of an array and a field of another is refused.
+    Index,
+}
 
-/// Calls `emit` with each combination of values, one per path. Whether an array was met: then the index is multikey.
+/// Calls `emit` with each combination of values, one per field, `None` where it is missing.
+/// Whether an array was met: then the index is multikey.
 pub(crate) fn each<'a>(
-    paths: &[&Path],
+    purpose: Purpose,
+    fields: &[SortField],
     document: Fields<'a>,
-    emit: &mut dyn FnMut(&[Value<'a>]),
-) -> Result<bool, ParallelArrays> {
-    let rest: Vec<Option<&[Part]>> = paths.iter().map(|path| Some(path.parts())).collect();
-    walk(document, &rest, vec![Value::Null; rest.len()], emit)
+    emit: &mut dyn FnMut(&[Option<Value<'a>>]),
+) -> Result<bool> {
+    let rest: Vec<Option<&[Part]>> = fields
+        .iter()
+        .map(|field| Some(field.path.parts()))
+        .collect();
+    walk(purpose, document, &rest, vec![None; rest.len()], emit)
 }
 
 /// An array that one or more paths met, with what is left of each of them.
@@ -29,22 +40,23 @@ struct Met<'a, 'p> {
 
 /// What lies at the end of a path, or the first array on the way that it does not name an element of.
 enum End<'a, 'p> {
-    Value(Value<'a>),
+    Value(Option<Value<'a>>),
     Array(Fields<'a>, &'p [Part]),
 }
 
 /// `rest[i]` is what is left of path `i`, `None` once its value stands in `values`.
 /// Each level takes at least one component off every path it goes on with.
 fn walk<'a>(
+    purpose: Purpose,
     document: Fields<'a>,
     rest: &[Option<&[Part]>],
-    mut values: Vec<Value<'a>>,
-    emit: &mut dyn FnMut(&[Value<'a>]),
-) -> Result<bool, ParallelArrays> {
+    mut values: Vec<Option<Value<'a>>>,
+    emit: &mut dyn FnMut(&[Option<Value<'a>>]),
+) -> Result<bool> {
     let mut met: Option<Met<'a, '_>> = None;
     for (at, (path, place)) in rest.iter().zip(&mut values).enumerate() {
         let Some(path) = path else { continue };
-        match end(document, path) {
+        match end(purpose, document, path)? {
             End::Value(value) => *place = value,
             End::Array(array, left) => match &mut met {
                 None => {
@@ -54,7 +66,10 @@ fn walk<'a>(
                 Some(same) if same.array.bytes().as_ptr() == array.bytes().as_ptr() => {
                     same.paths.push((at, left));
                 }
-                Some(_) => return Err(ParallelArrays),
+                Some(_) => {
+                    let text = "cannot index parallel arrays";
+                    return Err(Code::CannotIndexParallelArrays.error(text));
+                }
             },
         }
     }
@@ -63,27 +78,19 @@ fn walk<'a>(
             emit(&values);
             Ok(false)
         }
-        Some(met) => walk_array(&met, values, emit),
+        Some(met) => walk_array(purpose, &met, values, emit),
     }
 }
 
 fn walk_array<'a>(
+    purpose: Purpose,
     met: &Met<'a, '_>,
-    mut values: Vec<Value<'a>>,
-    emit: &mut dyn FnMut(&[Value<'a>]),
-) -> Result<bool, ParallelArrays> {
+    mut values: Vec<Option<Value<'a>>>,
+    emit: &mut dyn FnMut(&[Option<Value<'a>>]),
+) -> Result<bool> {
     if met.array.is_empty() {
         for (at, left) in &met.paths {
-            let is_end = left.is_empty();
-            set(
-                &mut values,
-                *at,
-                if is_end {
-                    Value::Undefined
-                } else {
-                    Value::Null
-                },
-            );
+            values[*at] = left.is_empty().then_some(Value::Undefined);
         }
         emit(&values);
         return Ok(true);
@@ -91,22 +98,12 @@ fn walk_array<'a>(
     for element in met.array.values() {
         let mut rest = vec![None; values.len()];
         for (at, left) in &met.paths {
-            set(
-                &mut values,
-                *at,
-                if left.is_empty() {
-                    element
-                } else {
-                    Value::Null
-                },
-            );
-            if let (false, Some(place)) = (left.is_empty(), rest.get_mut(*at)) {
-                *place = Some(*left);
-            }
+            values[*at] = left.is_empty().then_some(element);
+            rest[*at] = Some(*left).filter(|left| !left.is_empty());
         }
         match element {
             Value::Document(inner) => {
-                walk(inner, &rest, values.clone(), emit)?;
+                walk(purpose, inner, &rest, values.clone(), emit)?;
             }
             _ => emit(&values),
         }
@@ -114,15 +111,9 @@ fn walk_array<'a>(
     Ok(true)
 }
 
-fn set<'a>(values: &mut [Value<'a>], at: usize, value: Value<'a>) {
-    if let Some(place) = values.get_mut(at) {
-        *place = value;
-    }
-}
-
-fn end<'a, 'p>(document: Fields<'a>, path: &'p [Part]) -> End<'a, 'p> {
+fn end<'a, 'p>(purpose: Purpose, document: Fields<'a>, path: &'p [Part]) -> Result<End<'a, 'p>> {
     let Some((part, mut rest)) = path.split_first() else {
-        return End::Value(Value::Null);
+        return Ok(End::Value(None));
     };
     let mut value = document.find(&part.name).map(|element| element.value());
     loop {
@@ -134,14 +125,30 @@ fn end<'a, 'p>(document: Fields<'a>, path: &'p [Part]) -> End<'a, 'p> {
             (Some(Value::Array(array)), Some((part, left))) => {
                 let element = part.index.and_then(|index| array.values().nth(index));
                 if element.is_none() {
-                    return End::Array(array, rest);
+                    return Ok(End::Array(array, rest));
+                }
+                if purpose == Purpose::Index {
+                    refuse_field(array, &part.name)?;
                 }
                 value = element;
                 rest = left;
             }
-            (Some(Value::Array(array)), None) => return End::Array(array, rest),
-            (Some(value), None) => return End::Value(value),
-            (None, _) | (Some(_), Some(_)) => return End::Value(Value::Null),
+            (Some(Value::Array(array)), None) => return Ok(End::Array(array, rest)),
+            (value, None) => return Ok(End::Value(value)),
+            (None | Some(_), Some(_)) => return Ok(End::Value(None)),
         }
     }
+}
+
+/// Refuses an array that has a document with a field of this name, as MongoDB does where the name is an element's number too.
+fn refuse_field(array: Fields<'_>, name: &[u8]) -> Result<()> {
+    let has_field =
+        |value: Value<'_>| matches!(value, Value::Document(inner) if inner.find(name).is_some());
+    if array.values().any(has_field) {
+        return Err(Code::Location(16746).error(format!(
+            "Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '{}'",
+            String::from_utf8_lossy(name)
+        )));
+    }
+    Ok(())
 }

@@ -6,7 +6,7 @@ mod tests;
 use bson::raw::RawDocument;
 
 use super::field_path;
-use super::keys;
+use super::keys::{self, Purpose};
 use crate::error::{Code, Result};
 use crate::value::path::Path;
 use crate::value::{Element, Fields, Number, Value, key};
@@ -21,11 +21,28 @@ pub(crate) struct SortOrder {
     natural: Option<Direction>,
 }
 
-/// One field of a sort order.
-#[derive(Debug, Clone)]
+/// One field of a sort order or of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SortField {
     pub path: Path,
     pub(crate) direction: Direction,
+}
+
+impl SortField {
+    /// Appends the encoding of one of its values.
+    pub(crate) fn encode(&self, value: &Value<'_>, out: &mut Vec<u8>) {
+        match self.direction {
+            Direction::Ascending => key::encode_value(value, out),
+            Direction::Descending => key::encode_value_descending(value, out),
+        }
+    }
+}
+
+/// Appends the encodings of one value per field; a missing one is null.
+pub(crate) fn encode_key(fields: &[SortField], values: &[Option<Value<'_>>], out: &mut Vec<u8>) {
+    for (field, value) in fields.iter().zip(values) {
+        field.encode(&value.unwrap_or(Value::Null), out);
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,52 +107,31 @@ impl SortOrder {
         let document = Fields::of(document);
         for field in &self.fields {
             if let Some(value) = plain(document, &field.path) {
-                encode(field.direction, &value, out);
+                field.encode(&value, out);
             } else {
                 out.truncate(start);
-                out.extend(self.least_key(document));
+                let alone = |field| least_key(std::slice::from_ref(field), document);
+                out.extend(least_key(&self.fields, document).unwrap_or_else(|| {
+                    // MongoDB refuses to sort by two arrays; here each field counts for itself.
+                    self.fields.iter().filter_map(alone).flatten().collect()
+                }));
                 return;
             }
         }
     }
-
-    fn least_key(&self, document: Fields<'_>) -> Vec<u8> {
-        let paths: Vec<&Path> = self.fields.iter().map(|field| &field.path).collect();
-        let mut least: Option<Vec<u8>> = None;
-        let walked = keys::each(&paths, document, &mut |values| {
-            let mut key = Vec::new();
-            for (field, value) in self.fields.iter().zip(values) {
-                encode(field.direction, value, &mut key);
-            }
-            if least.as_ref().is_none_or(|least| key < *least) {
-                least = Some(key);
-            }
-        });
-        match (walked, least) {
-            (Ok(_), Some(least)) => least,
-            // Arrays at two paths: MongoDB refuses to sort by both; here each field counts for itself.
-            _ => self
-                .fields
-                .iter()
-                .flat_map(|field| least_of(field, document))
-                .collect(),
-        }
-    }
 }
 
-fn least_of(field: &SortField, document: Fields<'_>) -> Vec<u8> {
+/// `None` of arrays at two paths.
+fn least_key(fields: &[SortField], document: Fields<'_>) -> Option<Vec<u8>> {
     let mut least: Option<Vec<u8>> = None;
-    // One path cannot meet two arrays.
-    let _alone = keys::each(&[&field.path], document, &mut |values| {
+    let walked = keys::each(Purpose::Sort, fields, document, &mut |values| {
         let mut key = Vec::new();
-        for value in values {
-            encode(field.direction, value, &mut key);
-        }
+        encode_key(fields, values, &mut key);
         if least.as_ref().is_none_or(|least| key < *least) {
             least = Some(key);
         }
     });
-    least.unwrap_or_default()
+    walked.ok().and(least)
 }
 
 /// The value at `path` where no array is met; missing is null.
@@ -154,13 +150,6 @@ fn plain<'a>(document: Fields<'a>, path: &Path) -> Option<Value<'a>> {
     match value {
         Value::Array(_) => None,
         value => Some(value),
-    }
-}
-
-fn encode(direction: Direction, value: &Value<'_>, out: &mut Vec<u8>) {
-    match direction {
-        Direction::Ascending => key::encode_value(value, out),
-        Direction::Descending => key::encode_value_descending(value, out),
     }
 }
 

@@ -1,30 +1,18 @@
-//! Commands that concern a connection, the users or the server as a whole: one file each, found through the table of
-//! all commands.
+//! Commands that concern a connection, the users or the server as a whole: found through the table of all
+//! commands.
 
 #![expect(
     clippy::unnecessary_wraps,
     reason = "the signature of Respond, which others fail through"
 )]
 
-mod build_info;
-mod connection_status;
-mod create_user;
-mod drop_user;
 mod end_sessions;
-mod get_cmd_line_opts;
-mod get_log;
-mod get_parameter;
+mod facts;
 mod hello;
-mod host_info;
 mod list_databases;
-mod logout;
-mod ping;
-mod sasl;
-mod server_status;
+mod login;
 mod table;
-mod update_user;
-mod users_info;
-mod whats_my_uri;
+mod users;
 
 use bson::Document;
 

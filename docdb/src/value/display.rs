@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use bson::raw::{RawBsonRef, RawDocument};
 use bson::{Bson, Document};
 
 use super::kind;
@@ -23,6 +24,23 @@ pub(crate) fn value(value: &Bson) -> String {
     let mut text = String::new();
     write_value(&mut text, value);
     text
+}
+
+/// As [`value`], of bytes; nothing where they are no document.
+pub(crate) fn document(document: &RawDocument) -> String {
+    raw(RawBsonRef::Document(document))
+}
+
+/// As [`value`], of bytes.
+pub(crate) fn raw(bytes: RawBsonRef<'_>) -> String {
+    Bson::try_from(bytes)
+        .as_ref()
+        .map(value)
+        .unwrap_or_default()
+}
+
+pub(crate) fn raw_type_name(value: RawBsonRef<'_>) -> &'static str {
+    kind::name(value.element_type() as u8)
 }
 
 /// The name of a value's type, as `$type` and messages use it.
@@ -95,7 +113,8 @@ fn write_scalar(out: &mut String, value: &Bson) {
             format!("{number:.1}")
         }
         Bson::Double(number) if number.is_nan() => "nan.0".to_owned(),
-        Bson::Double(number) => format!("{number}"),
+        Bson::Double(number) if number.is_infinite() => format!("{number}.0"),
+        Bson::Double(number) => number.to_string(),
         Bson::Int32(number) => number.to_string(),
         Bson::Int64(number) => number.to_string(),
         Bson::Boolean(truth) => truth.to_string(),
@@ -129,4 +148,25 @@ fn quoted(text: &str) -> String {
     }
     let start: String = text.chars().take(TEXT_MAX - 10).collect();
     format!("\"{start}...\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use bson::oid::ObjectId;
+    use bson::{Bson, rawdoc};
+
+    use super::*;
+
+    #[test]
+    fn values_are_shown_as_mongodb_shows_them() {
+        let shown = document(&rawdoc! {
+            "s": "a@x", "i": 1, "l": 2_i64, "d": 3.0, "h": 0.5, "t": true, "n": Bson::Null.try_into().unwrap_or(bson::RawBson::Null),
+            "o": ObjectId::from_bytes([7; 12]), "a": [1, "b"], "e": [], "x": { "y": {} }, "w": bson::DateTime::from_millis(5),
+        });
+        let expected = concat!(
+            "{ s: \"a@x\", i: 1, l: 2, d: 3.0, h: 0.5, t: true, n: null, o: ObjectId('070707070707070707070707'), ",
+            "a: [ 1, \"b\" ], e: [], x: { y: {} }, w: new Date(5) }"
+        );
+        assert_eq!(shown, expected);
+    }
 }

@@ -42,11 +42,6 @@ pub(crate) fn encode(value: RawBsonRef<'_>, out: &mut Vec<u8>) {
     with_value(value, |value| encode_value(&value, out));
 }
 
-/// Appends the encoding of `value` inverted: larger values sort first.
-pub(crate) fn encode_descending(value: RawBsonRef<'_>, out: &mut Vec<u8>) {
-    with_value(value, |value| encode_value_descending(&value, out));
-}
-
 /// As [`encode`], for an owned value.
 pub(crate) fn encode_owned(value: &Bson, out: &mut Vec<u8>) {
     if let Some(value) = Value::of_scalar(value) {
@@ -64,11 +59,25 @@ pub(crate) fn encode_value(value: &Value<'_>, out: &mut Vec<u8>) {
     encode_at(value, out, DEPTH_MAX);
 }
 
-/// As [`encode_descending`], for a view.
+/// Appends the encoding of `value` inverted: larger values sort first.
 pub(crate) fn encode_value_descending(value: &Value<'_>, out: &mut Vec<u8>) {
     let start = out.len();
     encode_value(value, out);
     invert(out, start);
+}
+
+/// The least bytes above all that begin with `prefix`.
+pub(crate) fn after(prefix: &[u8]) -> Vec<u8> {
+    let mut bytes = prefix.to_vec();
+    while let Some(last) = bytes.last_mut() {
+        if *last < u8::MAX {
+            *last += 1;
+            return bytes;
+        }
+        bytes.pop();
+    }
+    // Nothing begins with 0xFF: neither an encoding nor an inverted one.
+    vec![u8::MAX]
 }
 
 fn invert(out: &mut [u8], start: usize) {

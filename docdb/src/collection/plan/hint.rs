@@ -3,7 +3,7 @@
 use bson::raw::{RawBsonRef, RawDocument};
 
 use super::{Plan, Wanted, by_id, natural, through};
-use crate::collection::{Collection, ID_INDEX, Index, parse_key};
+use crate::collection::{Collection, ID_INDEX, Index, is_id_key, parse_key};
 use crate::error::{Code, CommandError, Result};
 
 /// The plan that a hint asks for.
@@ -48,7 +48,7 @@ fn natural_direction(key: &RawDocument) -> Option<bool> {
 /// `None` for the `_id` index.
 fn by_key<'a>(collection: &'a Collection, key: &RawDocument) -> Result<Option<&'a Index>> {
     let fields = parse_key(key).map_err(|_| wrong())?;
-    if matches!(fields.as_slice(), [field] if field.path == "_id" && !field.descending) {
+    if is_id_key(&fields) {
         return Ok(None);
     }
     let found = collection.ready().find(|index| index.spec.fields == fields);

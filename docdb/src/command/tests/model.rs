@@ -6,8 +6,8 @@ use bson::{Bson, Document, RawDocumentBuf, doc};
 use plimsoll_base::random::Rng;
 
 use super::harness::Server;
-use crate::collection::{IndexSpec, each_key, encode};
-use crate::query::{Filter, SortOrder};
+use crate::collection::{IndexSpec, each_key};
+use crate::query::{Filter, SortOrder, encode_key};
 
 const IDS: u64 = 40;
 
@@ -116,7 +116,7 @@ fn keys(spec: &IndexSpec, document: &Document) -> BTreeSet<Vec<u8>> {
     let mut keys = BTreeSet::new();
     each_key(spec, &raw(document), &mut |values| {
         let mut key = Vec::new();
-        encode(&spec.fields, values, &mut key);
+        encode_key(&spec.fields, values, &mut key);
         keys.insert(key);
     })
     .unwrap();

@@ -41,7 +41,7 @@ impl Cut {
     /// The least key on the upper side.
     pub(super) fn bytes(&self) -> Vec<u8> {
         if self.is_after {
-            after(&self.prefix)
+            key::after(&self.prefix)
         } else {
             self.prefix.clone()
         }
@@ -53,20 +53,6 @@ impl Cut {
             is_after: !self.is_after,
         }
     }
-}
-
-/// The least bytes above all that begin with `prefix`.
-pub(super) fn after(prefix: &[u8]) -> Vec<u8> {
-    let mut bytes = prefix.to_vec();
-    while let Some(last) = bytes.last_mut() {
-        if *last < u8::MAX {
-            *last += 1;
-            return bytes;
-        }
-        bytes.pop();
-    }
-    // Nothing begins with 0xFF: neither an encoding nor an inverted one.
-    vec![u8::MAX]
 }
 
 impl Range {
@@ -336,7 +322,7 @@ fn of_pattern(pattern: &Pattern) -> Ranges {
         // Without its end mark it is what all strings with this prefix begin with.
         lower.pop();
         Range {
-            upper: Cut::before(after(&lower)),
+            upper: Cut::before(key::after(&lower)),
             lower: Cut::before(lower),
         }
     };

@@ -8,10 +8,12 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::*;
+use crate::query::encode_key;
 use crate::query::keys;
+use crate::query::keys::Purpose;
 use crate::query::sort::SortOrder;
+use crate::value::Fields;
 use crate::value::samples::{self, decimal, raw};
-use crate::value::{Fields, key};
 
 const PATHS: [&str; 8] = ["a", "b", "a.b", "a.c", "a.0", "a.b.c", "a.0.b", "b.c"];
 
@@ -192,7 +194,6 @@ fn has_array(value: &Bson) -> bool {
 fn index(pattern: &Document, documents: &mut Vec<RawDocumentBuf>) -> Index {
     let order = SortOrder::parse(&raw(pattern)).unwrap();
     let fields = order.fields().to_vec();
-    let paths: Vec<_> = fields.iter().map(|field| &field.path).collect();
     let mut index = Index {
         fields: fields.clone(),
         entries: BTreeSet::new(),
@@ -201,16 +202,16 @@ fn index(pattern: &Document, documents: &mut Vec<RawDocumentBuf>) -> Index {
     let mut kept = Vec::new();
     for document in documents.drain(..) {
         let mut found = Vec::new();
-        let walked = keys::each(&paths, Fields::of(&document), &mut |values| {
-            let mut out = Vec::new();
-            for (field, value) in fields.iter().zip(values) {
-                match field.direction {
-                    Direction::Ascending => key::encode_value(value, &mut out),
-                    Direction::Descending => key::encode_value_descending(value, &mut out),
-                }
-            }
-            found.push(out);
-        });
+        let walked = keys::each(
+            Purpose::Sort,
+            &fields,
+            Fields::of(&document),
+            &mut |values| {
+                let mut out = Vec::new();
+                encode_key(&fields, values, &mut out);
+                found.push(out);
+            },
+        );
         let Ok(is_multikey) = walked else { continue };
         index.is_multikey |= is_multikey;
         index

@@ -3,7 +3,7 @@
 use bson::raw::RawBsonRef;
 use bson::{Bson, Document, doc};
 
-use super::{int, sasl};
+use super::{int, login};
 use crate::error::Result;
 use crate::scheduler::wall_time;
 use crate::server::session::Session;
@@ -44,7 +44,7 @@ pub(crate) fn respond(
     }
     if let Ok(Some(RawBsonRef::Document(start))) = request.body().get("speculativeAuthenticate") {
         // What cannot begin here fails when the driver asks again, with its reason.
-        if let Ok(begun) = sasl::speculate(shared, session, start) {
+        if let Ok(begun) = login::speculate(shared, session, start) {
             reply.insert("speculativeAuthenticate", begun);
         }
     }

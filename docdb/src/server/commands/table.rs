@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 
 use bson::{Document, doc};
 
-use super::{
-    Respond, build_info, connection_status, create_user, drop_user, end_sessions,
-    get_cmd_line_opts, get_log, get_parameter, hello, host_info, list_databases, logout, ping,
-    sasl, server_status, update_user, users_info, whats_my_uri,
-};
+use super::{Respond, end_sessions, facts, hello, list_databases, login, users};
 use crate::command::{self, Command, rows};
 use crate::error::Result;
 use crate::server::session::Session;
@@ -17,28 +13,28 @@ use crate::wire::Request;
 
 /// Every command that no shard carries out, in order of names.
 pub(crate) static TABLE: &[Command<Respond>] = rows! {
-    Connection "buildInfo" or "buildinfo", build_info::respond, "Tells the version that is spoken.";
-    Connection "connectionStatus", connection_status::respond, "Tells who is logged in on this connection.";
-    Cluster "createUser", create_user::respond, "Creates a user.";
-    Cluster "dropUser", drop_user::respond, "Drops a user.";
+    Connection "buildInfo" or "buildinfo", facts::build_info, "Tells the version that is spoken.";
+    Connection "connectionStatus", login::connection_status, "Tells who is logged in on this connection.";
+    Cluster "createUser", users::create_user, "Creates a user.";
+    Cluster "dropUser", users::drop_user, "Drops a user.";
     Cluster "endSessions", end_sessions::respond, "Ends sessions and closes their cursors.";
-    Connection "getCmdLineOpts", get_cmd_line_opts::respond, "Tells the server's options.";
-    Connection "getLog", get_log::respond, "Returns recent messages of the server.";
-    Connection "getParameter", get_parameter::respond, "Tells parameters of the server.";
+    Connection "getCmdLineOpts", facts::get_cmd_line_opts, "Tells the server's options.";
+    Connection "getLog", facts::get_log, "Returns recent messages of the server.";
+    Connection "getParameter", facts::get_parameter, "Tells parameters of the server.";
     Connection "hello" or "isMaster" or "ismaster", hello::respond, "Tells a driver what this server is and can.";
-    Connection "hostInfo", host_info::respond, "Tells about the machine.";
+    Connection "hostInfo", facts::host_info, "Tells about the machine.";
     Cluster "killSessions", end_sessions::respond, "Ends sessions and closes their cursors.";
     Connection "listCommands", list_commands, "Lists the commands.";
     Cluster "listDatabases", list_databases::respond, "Lists the databases.";
-    Connection "logout", logout::respond, "Ends a login.";
-    Connection "ping", ping::respond, "Answers.";
+    Connection "logout", login::logout, "Ends a login.";
+    Connection "ping", facts::ping, "Answers.";
     Cluster "refreshSessions", end_sessions::refresh, "Keeps sessions alive; here they do not end by themselves.";
-    Connection "saslContinue", sasl::go_on, "Goes on with a login.";
-    Connection "saslStart", sasl::start, "Begins a login (SCRAM-SHA-256).";
-    Connection "serverStatus", server_status::respond, "Tells counters of the server.";
-    Cluster "updateUser", update_user::respond, "Changes a user.";
-    Cluster "usersInfo", users_info::respond, "Tells about users.";
-    Connection "whatsmyuri", whats_my_uri::respond, "Tells the client's address.";
+    Connection "saslContinue", login::go_on, "Goes on with a login.";
+    Connection "saslStart", login::start, "Begins a login (SCRAM-SHA-256).";
+    Connection "serverStatus", facts::server_status, "Tells counters of the server.";
+    Cluster "updateUser", users::update_user, "Changes a user.";
+    Cluster "usersInfo", users::users_info, "Tells about users.";
+    Connection "whatsmyuri", login::whats_my_uri, "Tells the client's address.";
 };
 
 /// Every command there is, in order of names, as others may know it.

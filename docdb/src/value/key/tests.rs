@@ -19,7 +19,8 @@ fn key(value: &Bson) -> Vec<u8> {
 fn descending(value: &Bson) -> Vec<u8> {
     let document = raw(&doc! {"": value});
     let mut out = Vec::new();
-    encode_descending(document.get("").unwrap().unwrap(), &mut out);
+    let element = Fields::of(&document).elements().next().unwrap();
+    encode_value_descending(&element.value(), &mut out);
     out
 }
 

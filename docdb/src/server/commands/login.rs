@@ -1,10 +1,10 @@
-//! `saslStart` and `saslContinue`: a login by SCRAM-SHA-256 in two steps, the first of which may come with `hello`.
+//! Who is at the other end of a connection: a login by SCRAM-SHA-256 in two steps, and who it was.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bson::spec::BinarySubtype;
-use bson::{Binary, Document, RawDocument, doc};
+use bson::{Binary, Bson, Document, RawDocument, doc};
 
 use crate::auth::{Conversation, Credentials};
 use crate::error::{Code, Result};
@@ -92,4 +92,30 @@ fn answer(payload: &str, done: bool) -> Document {
         bytes: payload.as_bytes().to_vec(),
     };
     doc! { "conversationId": CONVERSATION, "done": done, "payload": payload }
+}
+
+/// `logout`: the connection is nobody's again.
+pub(crate) fn logout(_: &Shared, session: &mut Session, _: &Request) -> Result<Document> {
+    session.user = None;
+    session.conversation = None;
+    Ok(Document::new())
+}
+
+/// `connectionStatus`: who is logged in here, and with which roles.
+pub(crate) fn connection_status(
+    _: &Shared,
+    session: &mut Session,
+    _: &Request,
+) -> Result<Document> {
+    let (mut users, mut roles) = (Vec::new(), Vec::new());
+    if let Some((database, name, user)) = &session.user {
+        users.push(Bson::from(doc! { "user": name, "db": database }));
+        roles = user.listed_roles();
+    }
+    Ok(doc! { "authInfo": { "authenticatedUsers": users, "authenticatedUserRoles": roles } })
+}
+
+/// `whatsmyuri`: the client's address as the server sees it.
+pub(crate) fn whats_my_uri(_: &Shared, session: &mut Session, _: &Request) -> Result<Document> {
+    Ok(doc! { "you": &session.peer })
 }
