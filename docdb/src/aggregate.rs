@@ -12,7 +12,6 @@ mod fuzz;
 mod group;
 mod lookup;
 mod options;
-mod projection;
 mod sort;
 mod stage;
 mod transform;

@@ -13,13 +13,17 @@ pub(super) fn decode(document: &RawDocument) -> Result<Document> {
 pub(super) fn encode(document: &Document) -> Result<RawDocumentBuf> {
     let raw = RawDocumentBuf::try_from(document)
         .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
-    let size = raw.as_bytes().len();
+    check_size(raw)
+}
+
+pub(super) fn check_size(document: RawDocumentBuf) -> Result<RawDocumentBuf> {
+    let size = document.as_bytes().len();
     if size > DOCUMENT_BYTES_MAX {
         return Err(Code::BSONObjectTooLarge.error(format!(
             "BSONObj size: {size} (0x{size:X}) is invalid. Size must be between 0 and {DOCUMENT_BYTES_MAX}(16MB)"
         )));
     }
-    Ok(raw)
+    Ok(document)
 }
 
 /// 16 MiB and the 16 KiB that MongoDB grants for what commands add.

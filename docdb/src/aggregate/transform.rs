@@ -3,10 +3,10 @@
 use bson::raw::{RawDocument, RawDocumentBuf};
 use bson::{Bson, Document};
 
-use super::documents::{decode, encode};
-use super::projection::Projection;
-use crate::error::{Code, Result};
+use super::documents::{check_size, decode, encode};
+use crate::error::{Code, CommandError, Result};
 use crate::expression::{Expression, Variables};
+use crate::query::Projection;
 use crate::value::display;
 
 /// `$project`, `$addFields` or `$set`, `$unset`, `$replaceRoot` or `$replaceWith`.
@@ -24,11 +24,9 @@ impl Transform {
         variables: &Variables,
     ) -> Result<Option<Self>> {
         Ok(Some(match name {
-            "$project" => Self::Project(Projection::project(argument, variables)?),
-            "$addFields" | "$set" => {
-                Self::Project(Projection::add_fields(name, argument, variables)?)
-            }
-            "$unset" => Self::Project(Projection::unset(argument)?),
+            "$project" => Self::Project(project(argument, variables)?),
+            "$addFields" | "$set" => Self::Project(add_fields(name, argument, variables)?),
+            "$unset" => Self::Project(unset(argument)?),
             "$replaceWith" => Self::ReplaceRoot(Expression::of_bson(argument, variables)?),
             "$replaceRoot" => Self::ReplaceRoot(new_root(argument, variables)?),
             _ => return Ok(None),
@@ -41,16 +39,58 @@ impl Transform {
         variables: &Variables,
     ) -> Result<RawDocumentBuf> {
         match self {
-            Self::Project(projection) => {
-                let owned = decode(document)?;
-                encode(&projection.apply(owned, document, variables)?)
-            }
+            Self::Project(projection) => check_size(projection.apply_stage(document, variables)?),
             Self::ReplaceRoot(expression) => encode(&replaced(
                 expression.evaluate(document, variables)?,
                 document,
             )?),
         }
     }
+}
+
+fn project(argument: &Bson, variables: &Variables) -> Result<Projection> {
+    let Bson::Document(fields) = argument else {
+        return Err(Code::Location(15969).error("$project specification must be an object"));
+    };
+    if fields.is_empty() {
+        return Err(Code::Location(51272)
+            .error("Invalid $project :: caused by :: projection specification must have at least one field"));
+    }
+    Projection::project(&encode(fields)?, variables).map_err(|error| within("$project", error))
+}
+
+fn add_fields(stage: &str, argument: &Bson, variables: &Variables) -> Result<Projection> {
+    let Bson::Document(fields) = argument else {
+        return Err(Code::Location(40272).error(format!(
+            "{stage} specification stage must be an object, got {}",
+            display::type_name(argument)
+        )));
+    };
+    Projection::add_fields(&encode(fields)?, variables).map_err(|error| within(stage, error))
+}
+
+fn within(stage: &str, mut error: CommandError) -> CommandError {
+    error.message = format!("Invalid {stage} :: caused by :: {}", error.message);
+    error
+}
+
+/// A path or several.
+fn unset(argument: &Bson) -> Result<Projection> {
+    let refusal = match argument {
+        Bson::String(path) => return Projection::unset(&[path]),
+        Bson::Array(paths) if !paths.is_empty() => {
+            if let Some(paths) = paths.iter().map(Bson::as_str).collect::<Option<Vec<_>>>() {
+                return Projection::unset(&paths);
+            }
+            Code::Location(31120).error(
+                "$unset specification must be a string or an array containing only string values",
+            )
+        }
+        Bson::Array(_) => Code::Location(31119)
+            .error("$unset specification must be a string or an array with at least one field"),
+        _ => Code::Location(31002).error("$unset specification must be a string or an array"),
+    };
+    Err(refusal)
 }
 
 fn new_root(argument: &Bson, variables: &Variables) -> Result<Expression> {

@@ -1,4 +1,4 @@
-//! Projections: which fields of a document go out, and in what form.
+//! Projections: which fields of a document go out, and in what form; of a find and of the stages of a pipeline.
 
 mod apply;
 mod parse;
@@ -7,13 +7,12 @@ mod tests;
 
 use bson::raw::{RawDocument, RawDocumentBuf};
 
-use super::computed::Computed;
 use super::condition::Condition;
 use crate::error::Result;
-use crate::expression::Variables;
+use crate::expression::{Expression, Variables};
 use crate::value::{Fields, Writer};
 
-/// `projection` of a find or findAndModify, read once.
+/// `projection` of a find or findAndModify, or a `$project`, `$addFields` or `$unset`, read once.
 #[derive(Debug, Clone)]
 pub(crate) struct Projection {
     mode: Mode,
@@ -21,6 +20,8 @@ pub(crate) struct Projection {
     /// Whether `_id` goes out.
     keeps_id: bool,
     is_positional: bool,
+    /// What the expressions of a find see.
+    variables: Variables,
 }
 
 /// Whether the fields that are named go out, or all others.
@@ -28,6 +29,8 @@ pub(crate) struct Projection {
 enum Mode {
     Inclusion,
     Exclusion,
+    /// All go out, and values of their own take the place of some.
+    Addition,
 }
 
 /// The names at one level, in the order in which they were given.
@@ -43,7 +46,7 @@ enum Node {
     /// The first element that matches.
     ElemMatch(Condition),
     /// A value of its own.
-    Computed(Box<Computed>),
+    Computed(Expression),
     Fork(Fork),
 }
 
@@ -70,6 +73,21 @@ impl Projection {
         parse::projection(Fields::of(projection), variables)
     }
 
+    /// Reads a `$project`.
+    pub(crate) fn project(stage: &RawDocument, variables: &Variables) -> Result<Self> {
+        parse::stage(Fields::of(stage), parse::Syntax::Project, variables)
+    }
+
+    /// Reads an `$addFields`.
+    pub(crate) fn add_fields(stage: &RawDocument, variables: &Variables) -> Result<Self> {
+        parse::stage(Fields::of(stage), parse::Syntax::AddFields, variables)
+    }
+
+    /// Reads the paths of an `$unset`.
+    pub(crate) fn unset(paths: &[&str]) -> Result<Self> {
+        parse::unset(paths)
+    }
+
     /// Whether [`Self::apply`] needs the place that `$` stands for ([`super::Filter::positional`]).
     pub(crate) const fn needs_positional(&self) -> bool {
         self.is_positional
@@ -81,11 +99,30 @@ impl Projection {
         document: &RawDocument,
         positional: Option<usize>,
     ) -> Result<RawDocumentBuf> {
+        self.walk(document, positional, &self.variables)
+    }
+
+    /// As [`Self::apply`], in a pipeline, whose variables may be others each time.
+    pub(crate) fn apply_stage(
+        &self,
+        document: &RawDocument,
+        variables: &Variables,
+    ) -> Result<RawDocumentBuf> {
+        self.walk(document, None, variables)
+    }
+
+    fn walk(
+        &self,
+        document: &RawDocument,
+        positional: Option<usize>,
+        variables: &Variables,
+    ) -> Result<RawDocumentBuf> {
         let mut writer = Writer::with_capacity(document.as_bytes().len());
         apply::Walk {
             mode: self.mode,
             positional,
             document,
+            variables,
         }
         .root(self, Fields::of(document), &mut writer)?;
         Ok(writer.finish())

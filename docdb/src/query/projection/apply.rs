@@ -4,6 +4,7 @@ use bson::raw::RawDocument;
 
 use super::{Fork, Mode, Node, Projection, Slice};
 use crate::error::{Code, Result};
+use crate::expression::{Expression, Variables};
 use crate::value::{Element, Fields, Value, Writer, kind};
 
 #[derive(Debug)]
@@ -12,6 +13,7 @@ pub(super) struct Walk<'d> {
     pub(super) positional: Option<usize>,
     /// What expressions are about.
     pub(super) document: &'d RawDocument,
+    pub(super) variables: &'d Variables,
 }
 
 impl Walk<'_> {
@@ -57,7 +59,7 @@ impl Walk<'_> {
     ) -> Result<()> {
         match node {
             None => {
-                if self.mode == Mode::Exclusion {
+                if self.mode != Mode::Inclusion {
                     out.element(element);
                 }
             }
@@ -93,7 +95,11 @@ impl Walk<'_> {
                     }
                 }
             }
-            Some(Node::Computed(_)) => {}
+            Some(Node::Computed(expression)) => {
+                if self.mode == Mode::Addition {
+                    self.value(expression, element.name, out)?;
+                }
+            }
             Some(Node::Fork(fork)) => self.fork(element, fork, is_cut, out)?,
         }
         Ok(())
@@ -135,6 +141,13 @@ impl Walk<'_> {
         Ok(())
     }
 
+    fn value(&self, expression: &Expression, name: &[u8], out: &mut Writer) -> Result<()> {
+        if let Some(value) = expression.evaluate(self.document, self.variables)? {
+            out.bson(name, &value);
+        }
+        Ok(())
+    }
+
     fn array(&self, fork: &Fork, array: Fields<'_>, is_cut: bool, out: &mut Writer) -> Result<()> {
         let mut index = 0;
         for element in array.elements() {
@@ -145,7 +158,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// One element under the number `index`; whether it went out. An inclusion leaves out what holds no fields.
+    /// One element under the number `index`; whether it went out. An inclusion leaves out what holds no fields, unless values
+    /// of their own make some.
     fn array_element(
         &self,
         element: &Element<'_>,
@@ -159,6 +173,11 @@ impl Walk<'_> {
         match element.value() {
             Value::Document(inner) => self.fields(fork, inner, is_cut, &mut written)?,
             Value::Array(inner) => self.array(fork, inner, is_cut, &mut written)?,
+            _ if has_computed(fork) => {
+                self.computed(fork, Fields::EMPTY, &mut written)?;
+                out.nested(kind::DOCUMENT, name.as_bytes(), &written);
+                return Ok(true);
+            }
             _ => {
                 let stays = self.mode == Mode::Exclusion;
                 if stays {
@@ -178,9 +197,9 @@ impl Walk<'_> {
     fn computed(&self, fork: &Fork, document: Fields<'_>, out: &mut Writer) -> Result<()> {
         for (name, node) in fork {
             match node {
-                Node::Computed(computed) => {
-                    if let Some(value) = computed.evaluate(self.document)? {
-                        out.bson(name, &value);
+                Node::Computed(expression) => {
+                    if self.mode != Mode::Addition || document.find(name).is_none() {
+                        self.value(expression, name, out)?;
                     }
                 }
                 Node::Fork(inner) if has_computed(inner) && document.find(name).is_none() => {

@@ -2,50 +2,85 @@
 
 use super::{Fork, Mode, Node, Projection, Slice};
 use crate::error::{Code, Result};
-use crate::expression::{Variables, operators};
-use crate::query::computed::Computed;
+use crate::expression::{Expression, Variables, operators};
 use crate::query::field_path;
 use crate::query::parse::{Context, elem_match, is_true, text};
 use crate::value::{Element, Fields, MAX_DEPTH, Number, Value};
 
+/// Whose projection it is: they differ in what numbers, empty documents and operators mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Syntax {
+    Find,
+    Project,
+    AddFields,
+}
+
 /// What was read so far.
 #[derive(Debug)]
 struct Reading<'v> {
+    syntax: Syntax,
     variables: &'v Variables,
     root: Fork,
     mode: Option<Mode>,
     /// What was said of `_id` itself.
     id: Option<Mode>,
-    /// Values of their own make an inclusion of what is otherwise open.
-    has_computed: bool,
     has_elem_match: bool,
     is_positional: bool,
 }
 
 pub(super) fn projection(fields: Fields<'_>, variables: &Variables) -> Result<Projection> {
-    let mut reading = Reading {
-        variables,
-        root: Vec::new(),
-        mode: None,
-        id: None,
-        has_computed: false,
-        has_elem_match: false,
-        is_positional: false,
-    };
+    stage(fields, Syntax::Find, variables)
+}
+
+pub(super) fn stage(
+    fields: Fields<'_>,
+    syntax: Syntax,
+    variables: &Variables,
+) -> Result<Projection> {
+    let mut reading = Reading::new(syntax, variables);
     for element in fields.elements() {
         reading.field(text(element.name), &element, MAX_DEPTH)?;
     }
-    let open = match reading.id {
-        _ if reading.has_computed || reading.has_elem_match => Mode::Inclusion,
-        Some(mode) => mode,
-        None => Mode::Exclusion,
-    };
-    Ok(Projection {
-        mode: reading.mode.unwrap_or(open),
-        root: reading.root,
-        keeps_id: reading.id != Some(Mode::Exclusion),
-        is_positional: reading.is_positional,
-    })
+    Ok(reading.finish())
+}
+
+pub(super) fn unset(paths: &[&str]) -> Result<Projection> {
+    let variables = Variables::default();
+    let mut reading = Reading::new(Syntax::Project, &variables);
+    reading.mode = Some(Mode::Exclusion);
+    for path in paths {
+        reading.insert(path, Node::Field)?;
+    }
+    Ok(reading.finish())
+}
+
+impl<'v> Reading<'v> {
+    fn new(syntax: Syntax, variables: &'v Variables) -> Self {
+        Self {
+            syntax,
+            variables,
+            root: Vec::new(),
+            mode: (syntax == Syntax::AddFields).then_some(Mode::Addition),
+            id: None,
+            has_elem_match: false,
+            is_positional: false,
+        }
+    }
+
+    fn finish(self) -> Projection {
+        let open = match self.id {
+            _ if self.has_elem_match => Mode::Inclusion,
+            Some(mode) => mode,
+            None => Mode::Exclusion,
+        };
+        Projection {
+            mode: self.mode.unwrap_or(open),
+            root: self.root,
+            keeps_id: self.id != Some(Mode::Exclusion),
+            is_positional: self.is_positional,
+            variables: self.variables.clone(),
+        }
+    }
 }
 
 impl Reading<'_> {
@@ -54,19 +89,28 @@ impl Reading<'_> {
         if let Some(depth) = depth.checked_sub(1)
             && let Value::Document(inner) = value
         {
-            return match inner.elements().next() {
-                None => Err(Code::Location(51270).error(
-                    "An empty sub-projection is not a valid value. Found empty object at path",
-                )),
-                Some(first) if first.name.starts_with(b"$") => self.operator(path, &first, inner),
-                Some(_) => inner.elements().try_for_each(|element| {
-                    let path = format!("{path}.{}", text(element.name));
-                    self.field(&path, &element, depth)
-                }),
-            };
+            match inner.elements().next() {
+                None if self.syntax == Syntax::AddFields => {}
+                None => {
+                    return Err(Code::Location(51270).error(format!(
+                        "An empty sub-projection is not a valid value. Found empty object at path {path}"
+                    )));
+                }
+                Some(first) if first.name.starts_with(b"$") => {
+                    if self.syntax == Syntax::Find {
+                        return self.operator(path, &first, inner);
+                    }
+                }
+                Some(_) => {
+                    return inner.elements().try_for_each(|element| {
+                        let path = format!("{path}.{}", text(element.name));
+                        self.field(&path, &element, depth)
+                    });
+                }
+            }
         }
         let is_flag = matches!(value, Value::Boolean(_)) || Number::of(&value).is_some();
-        if !is_flag {
+        if !is_flag || self.syntax == Syntax::AddFields {
             return self.computed(path, &value);
         }
         let mode = if is_true(&value) {
@@ -78,7 +122,10 @@ impl Reading<'_> {
             self.id = Some(mode);
             return Ok(());
         }
-        let (path, node) = match path.strip_suffix(".$") {
+        let array = path
+            .strip_suffix(".$")
+            .filter(|_| self.syntax == Syntax::Find);
+        let (path, node) = match array {
             Some(array) => (array, self.positional(mode)?),
             None => (path, Node::Field),
         };
@@ -120,14 +167,16 @@ impl Reading<'_> {
     }
 
     fn computed(&mut self, path: &str, value: &Value<'_>) -> Result<()> {
-        if self.mode == Some(Mode::Exclusion) {
-            let text = format!("Cannot use an expression in an exclusion projection '{path}'");
-            return Err(Code::Location(31252).error(text));
+        match self.syntax {
+            Syntax::Find if self.mode == Some(Mode::Exclusion) => {
+                let text = format!("Cannot use an expression in an exclusion projection '{path}'");
+                return Err(Code::Location(31252).error(text));
+            }
+            Syntax::Find | Syntax::Project => self.turn(Mode::Inclusion, path)?,
+            Syntax::AddFields => {}
         }
-        self.has_computed = true;
-        self.mode = Some(Mode::Inclusion);
-        let computed = Computed::parse(value, self.variables)?;
-        self.insert(path, Node::Computed(Box::new(computed)))
+        let expression = Expression::of_bson(&value.to_bson(), self.variables)?;
+        self.insert(path, Node::Computed(expression))
     }
 
     fn operator(&mut self, path: &str, operator: &Element<'_>, all: Fields<'_>) -> Result<()> {
@@ -174,7 +223,7 @@ impl Reading<'_> {
     }
 
     fn insert(&mut self, path: &str, node: Node) -> Result<()> {
-        if path.split('.').any(|part| part == "$") {
+        if self.syntax == Syntax::Find && path.split('.').any(|part| part == "$") {
             return Err(Code::Location(31394).error(
                 "As of 4.4, it's illegal to specify positional operator in the middle of a path. \
                  Positional projection may only be used at the end, for example: a.b.$. If the query previously used \
