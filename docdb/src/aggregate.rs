@@ -31,7 +31,7 @@ pub(crate) use transform::Transform;
 use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::query::{Filter, SortOrder};
-use documents::decode;
+use crate::value::decode;
 use stage::Stage;
 
 /// What a stage asks of other collections of the database.

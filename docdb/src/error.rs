@@ -150,6 +150,13 @@ impl Code {
     }
 }
 
+/// Bytes that are no BSON, or values that BSON cannot hold.
+impl From<bson::error::Error> for CommandError {
+    fn from(error: bson::error::Error) -> Self {
+        Code::InvalidBSON.error(error.to_string())
+    }
+}
+
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
         let code = match error {

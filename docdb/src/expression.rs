@@ -36,7 +36,7 @@ pub(crate) use reals::random;
 pub(crate) use scope::Variables;
 pub(crate) use scope::footprint;
 
-use crate::error::{Code, Result};
+use crate::error::Result;
 use function::Function;
 use parse::Parser;
 use scope::{Scope, Work};
@@ -50,8 +50,7 @@ pub(crate) struct Expression {
 impl Expression {
     /// Reads an expression that may also use `variables`, as a command's `let` defines them.
     pub(crate) fn parse_with(value: RawBsonRef<'_>, variables: &Variables) -> Result<Self> {
-        let value =
-            Bson::try_from(value).map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
+        let value = Bson::try_from(value)?;
         Self::of_bson(&value, variables)
     }
 

@@ -8,7 +8,6 @@
 mod aggregate;
 mod auth;
 mod backend;
-mod bson_writer;
 mod catalog;
 mod collection;
 mod command;

@@ -25,7 +25,7 @@ use bson::{Bson, Document};
 
 use crate::error::{Code, Result};
 use crate::query::Filter;
-use crate::value::display;
+use crate::value::{decode, display};
 pub use fuzz::fuzz_update;
 
 use crate::expression::Variables;
@@ -324,15 +324,7 @@ pub(crate) const MODIFIERS: &[&str] = &[
     "$unset",
 ];
 
-fn decode(document: &RawDocument) -> Result<Document> {
-    Document::try_from(document).map_err(|error| Code::InvalidBSON.error(error.to_string()))
-}
-
 fn id_of(document: &RawDocument) -> Result<Option<Bson>> {
-    let id = document
-        .get("_id")
-        .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
-    id.map(Bson::try_from)
-        .transpose()
-        .map_err(|error| Code::InvalidBSON.error(error.to_string()))
+    let id = document.get("_id")?;
+    Ok(id.map(Bson::try_from).transpose()?)
 }

@@ -24,4 +24,4 @@ pub(crate) use decimal::Decimal;
 pub(crate) use number::Number;
 pub(crate) use validate::{MAX_DEPTH, validate};
 pub(crate) use view::{Element, Fields, Value};
-pub(crate) use write::Writer;
+pub(crate) use write::{Writer, decimal, decode};

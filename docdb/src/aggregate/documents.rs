@@ -1,18 +1,13 @@
 //! Documents between stages: decoded, changed at a path, written down again.
 
-use bson::raw::{RawDocument, RawDocumentBuf};
+use bson::raw::RawDocumentBuf;
 use bson::{Bson, Document};
 
 use crate::error::{Code, Result};
 
-pub(super) fn decode(document: &RawDocument) -> Result<Document> {
-    Document::try_from(document).map_err(|error| Code::InvalidBSON.error(error.to_string()))
-}
-
 /// Writes a document between stages down; it may be larger than one that is stored, as in MongoDB, but not by much.
 pub(super) fn encode(document: &Document) -> Result<RawDocumentBuf> {
-    let raw = RawDocumentBuf::try_from(document)
-        .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
+    let raw = RawDocumentBuf::try_from(document)?;
     check_size(raw)
 }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use bson::raw::RawDocumentBuf;
 use bson::{Bson, Document, doc};
 
-use super::documents::{decode, encode};
+use super::documents::encode;
 use super::group::Grouping;
 use super::lookup::Lookup;
 use super::sort::Sorting;
@@ -18,6 +18,7 @@ use super::{Foreign, MEMORY_BYTES_MAX, Pipeline};
 use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables, is_true, random};
 use crate::query::Filter;
+use crate::value::decode;
 
 /// What a pipeline answers when it is asked for its next result.
 #[derive(Debug, PartialEq)]

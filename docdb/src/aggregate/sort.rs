@@ -24,8 +24,7 @@ impl Sort {
     }
 
     pub(super) fn of(order: &Document) -> Result<Self> {
-        let raw = RawDocumentBuf::try_from(order)
-            .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
+        let raw = RawDocumentBuf::try_from(order)?;
         let order = SortOrder::parse(&raw)?;
         if order.is_empty() {
             return Err(Code::Location(15976).error("$sort stage must have at least one sort key"));

@@ -156,8 +156,7 @@ fn match_stages(argument: &Bson, variables: &Variables, out: &mut Vec<Stage>) ->
     let mut conditions = Vec::new();
     let plain = without_conditions(filter, &mut conditions);
     if !plain.is_empty() || conditions.is_empty() {
-        let raw = RawDocumentBuf::try_from(&plain)
-            .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
+        let raw = RawDocumentBuf::try_from(&plain)?;
         out.push(Stage::Match(Box::new(Filter::parse(&raw)?)));
     }
     for condition in conditions {

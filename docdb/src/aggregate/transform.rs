@@ -3,10 +3,11 @@
 use bson::raw::{RawDocument, RawDocumentBuf};
 use bson::{Bson, Document};
 
-use super::documents::{check_size, decode, encode};
+use super::documents::{check_size, encode};
 use crate::error::{Code, CommandError, Result};
 use crate::expression::{Expression, Variables};
 use crate::query::Projection;
+use crate::value::decode;
 use crate::value::display;
 
 /// `$project`, `$addFields` or `$set`, `$unset`, `$replaceRoot` or `$replaceWith`.

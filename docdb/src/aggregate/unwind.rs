@@ -2,9 +2,10 @@
 
 use bson::{Bson, Document, RawDocumentBuf};
 
-use super::documents::{decode, encode, set};
+use super::documents::{encode, set};
 use super::options::dollar_path;
 use crate::error::{Code, Result};
+use crate::value::decode;
 use crate::value::display;
 
 #[derive(Debug, Clone)]

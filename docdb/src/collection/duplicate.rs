@@ -6,18 +6,16 @@ use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 use super::index::IndexSpec;
 use super::keys::each_key;
 use super::{Collection, ID_INDEX};
-use crate::bson_writer::DocumentWriter;
 use crate::error::{Code, CommandError};
 use crate::query::encode_key;
-use crate::value::display;
-use crate::value::{Value, Writer};
+use crate::value::{Value, Writer, display};
 
 /// Another document has this `_id`.
 pub(super) fn of_id(collection: &Collection, id: RawBsonRef<'_>) -> CommandError {
-    let mut pattern = DocumentWriter::with_capacity(16);
+    let mut pattern = Writer::with_capacity(16);
     pattern.int("_id", 1);
-    let mut value = DocumentWriter::with_capacity(32);
-    value.value("_id", id);
+    let mut value = Writer::with_capacity(32);
+    value.raw("_id", id);
     error(collection, ID_INDEX, &pattern.finish(), &value.finish())
 }
 

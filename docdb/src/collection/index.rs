@@ -2,9 +2,9 @@
 
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
-use crate::bson_writer::DocumentWriter;
 use crate::error::{Code, CommandError, Result};
 use crate::query::{Direction, Filter, SortField};
+use crate::value::Writer;
 use crate::value::display;
 use crate::value::path::Path;
 
@@ -64,8 +64,8 @@ impl IndexSpec {
         };
         let (mut named, mut keyed) = (false, false);
         for element in raw.iter_elements() {
-            let element = element.map_err(invalid)?;
-            let value = element.value().map_err(invalid)?;
+            let element = element?;
+            let value = element.value()?;
             match element.key().as_str() {
                 "key" => {
                     keyed = true;
@@ -186,7 +186,7 @@ impl IndexSpec {
 
     /// The row of `listIndexes`.
     pub(crate) fn describe(&self) -> RawDocumentBuf {
-        let mut writer = DocumentWriter::with_capacity(128);
+        let mut writer = Writer::with_capacity(128);
         writer.int("v", 2);
         writer.document("key", &self.key);
         writer.string("name", &self.name);
@@ -210,7 +210,7 @@ impl IndexSpec {
 pub(crate) fn parse_key(key: &RawDocument) -> Result<Vec<SortField>> {
     let mut fields: Vec<SortField> = Vec::new();
     for element in key.iter_elements() {
-        let element = element.map_err(invalid)?;
+        let element = element?;
         let path = element.key().as_str();
         check_path(path)?;
         if fields.iter().any(|field| field.path.text() == path) {
@@ -221,7 +221,7 @@ pub(crate) fn parse_key(key: &RawDocument) -> Result<Vec<SortField>> {
         }
         fields.push(SortField {
             path: Path::parse(path)?,
-            direction: direction(element.value().map_err(invalid)?)?,
+            direction: direction(element.value()?)?,
         });
     }
     if fields.is_empty() {
@@ -328,8 +328,4 @@ fn wrong_type(field: &str, expected: &str, value: RawBsonRef<'_>) -> CommandErro
         "The field '{field}' must be of type '{expected}', but got {}",
         display::raw_type_name(value)
     ))
-}
-
-fn invalid(error: impl std::fmt::Display) -> CommandError {
-    Code::InvalidBSON.error(error.to_string())
 }

@@ -3,9 +3,9 @@
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
 use super::{Collection, Index, IndexSpec};
-use crate::bson_writer::DocumentWriter;
 use crate::error::{Code, CommandError, Result};
 use crate::store::{Space, Store};
+use crate::value::Writer;
 
 /// The kind of a collection's row: its names and indexes.
 pub(crate) const COLLECTION: u8 = b'c';
@@ -19,10 +19,10 @@ pub(crate) fn read_u32(bytes: &[u8]) -> Option<u32> {
 }
 
 fn write_collection(collection: &Collection) -> RawDocumentBuf {
-    let mut writer = DocumentWriter::with_capacity(256);
+    let mut writer = Writer::with_capacity(256);
     writer.string("database", &collection.database);
     writer.string("name", &collection.name);
-    writer.value("uuid", collection.uuid_value());
+    writer.raw("uuid", collection.uuid_value());
     writer.begin_document("indexes");
     for index in &collection.indexes {
         writer.begin_document(&index.id.to_string());

@@ -9,7 +9,6 @@ use super::listing::{self, Opening};
 use super::pipeline::{Arguments, NAME, select};
 use super::stats::write_collection;
 use crate::aggregate::{Execution, Foreign, Pipeline, Progress};
-use crate::bson_writer::DocumentWriter;
 use crate::catalog::check_collection;
 use crate::collection::plan::{self, Wanted};
 use crate::collection::{Next, Selection, stored};
@@ -18,6 +17,7 @@ use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
+use crate::value::Writer;
 use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
@@ -40,7 +40,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
 
 /// `aggregate: 1` asks the database or the server; of such pipelines none is supported.
 fn namespace<'a>(request: &'a Request, arguments: &Arguments<'_>) -> Result<(&'a str, &'a str)> {
-    let collection = request.body().get(NAME).map_err(arguments::invalid)?;
+    let collection = request.body().get(NAME)?;
     match collection {
         Some(RawBsonRef::Int32(1) | RawBsonRef::Int64(1)) => {}
         Some(RawBsonRef::Double(one)) if one.to_bits() == 1.0_f64.to_bits() => {}
@@ -106,10 +106,10 @@ fn coll_stats(
 ) -> Result<RawDocumentBuf> {
     let options = arguments::object("$collStats", "$collStats", options)?;
     let collection = shard.catalog.find(database, name);
-    let mut writer = DocumentWriter::with_capacity(512);
+    let mut writer = Writer::with_capacity(512);
     writer.string("ns", &format!("{database}.{name}"));
     for option in options {
-        let (option, _) = option.map_err(arguments::invalid)?;
+        let (option, _) = option?;
         match option.as_str() {
             "count" if collection.is_none() => {
                 return Err(Code::NamespaceNotFound.error(format!(
@@ -133,7 +133,7 @@ fn index_stats(shard: &Shard, (database, name): (&str, &str)) -> Vec<RawDocument
         return Vec::new();
     };
     let mut found = Vec::new();
-    let mut writer = DocumentWriter::with_capacity(96);
+    let mut writer = Writer::with_capacity(96);
     super::list_collections::write_id_index(&mut writer);
     found.push(writer.finish());
     found.extend(collection.ready().map(|index| index.spec.describe()));
@@ -287,6 +287,6 @@ impl Foreign for Others<'_> {
 }
 
 fn parse(filter: &Document) -> Result<Filter> {
-    let raw = RawDocumentBuf::try_from(filter).map_err(arguments::invalid)?;
+    let raw = RawDocumentBuf::try_from(filter)?;
     Filter::parse(&raw)
 }

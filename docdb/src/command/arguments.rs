@@ -17,8 +17,8 @@ pub(super) fn each<'a>(
     mut known: impl FnMut(&'a str, RawBsonRef<'a>) -> Result<bool>,
 ) -> Result<()> {
     for element in request.body().iter_elements().skip(1) {
-        let element = element.map_err(invalid)?;
-        let (name, value) = (element.key().as_str(), element.value().map_err(invalid)?);
+        let element = element?;
+        let (name, value) = (element.key().as_str(), element.value()?);
         if !generic(request, name, value)? && !known(name, value)? {
             return Err(unknown(request.name(), name));
         }
@@ -33,8 +33,8 @@ pub(super) fn each_of<'a>(
     mut known: impl FnMut(&'a str, RawBsonRef<'a>) -> Result<bool>,
 ) -> Result<()> {
     for element in part.iter_elements() {
-        let element = element.map_err(invalid)?;
-        let (name, value) = (element.key().as_str(), element.value().map_err(invalid)?);
+        let element = element?;
+        let (name, value) = (element.key().as_str(), element.value()?);
         if !known(name, value)? {
             return Err(unknown(place, name));
         }
@@ -58,7 +58,7 @@ pub(super) fn namespace(request: &Request) -> Result<(&str, &str)> {
     let database = request.database();
     let first = request.body().iter_elements().next();
     let value = match first {
-        Some(Ok(element)) => element.value().map_err(invalid)?,
+        Some(Ok(element)) => element.value()?,
         _ => return Err(Code::InvalidBSON.error("the command is empty")),
     };
     let Some(collection) = value.as_str() else {
@@ -139,7 +139,7 @@ fn read_concern(command: &str, value: RawBsonRef<'_>) -> Result<()> {
 
 fn write_concern(command: &str, value: RawBsonRef<'_>) -> Result<()> {
     let concern = object(command, "writeConcern", value)?;
-    match concern.get("w").map_err(invalid)? {
+    match concern.get("w")? {
         Some(RawBsonRef::String("majority")) | None => Ok(()),
         Some(value) => match number(value) {
             Some(0.0 | 1.0) => Ok(()),
@@ -242,7 +242,7 @@ pub(super) fn variables(
 ) -> Result<()> {
     let nothing = RawDocumentBuf::new();
     for entry in object(place, "let", value)? {
-        let (name, value) = entry.map_err(invalid)?;
+        let (name, value) = entry?;
         let value = Expression::parse_with(value, variables)?.evaluate(&nothing, variables)?;
         variables.set(name.as_str(), value.unwrap_or(Bson::Null));
     }
@@ -256,8 +256,8 @@ pub(super) fn constants(
     variables: &mut Variables,
 ) -> Result<()> {
     for entry in object(place, "c", value)? {
-        let (name, value) = entry.map_err(invalid)?;
-        variables.set(name.as_str(), Bson::try_from(value).map_err(invalid)?);
+        let (name, value) = entry?;
+        variables.set(name.as_str(), Bson::try_from(value)?);
     }
     Ok(())
 }
@@ -307,8 +307,4 @@ pub(super) fn wrong_type(
         "BSON field '{place}.{field}' is the wrong type '{}', expected {expected}",
         display::raw_type_name(value)
     ))
-}
-
-pub(super) fn invalid(error: impl std::fmt::Display) -> CommandError {
-    Code::InvalidBSON.error(error.to_string())
 }

@@ -3,11 +3,11 @@
 use bson::raw::{RawBsonRef, RawDocument};
 
 use super::arguments;
-use crate::bson_writer::DocumentWriter;
 use crate::collection::{Collection, Index, parse_key};
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
+use crate::value::Writer;
 use crate::wire::Request;
 
 const NAME: &str = "collMod";
@@ -37,7 +37,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
     let Some(collection) = shard.catalog.find(database, name) else {
         return Err(Code::NamespaceNotFound.error(format!("ns does not exist: {database}.{name}")));
     };
-    let mut writer = DocumentWriter::with_capacity(96);
+    let mut writer = Writer::with_capacity(96);
     if let Some(change) = change {
         let index = change.find(collection)?;
         let (collection, id, old) = (collection.id, index.id, index.spec.expire_after);
@@ -51,8 +51,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
         }
         writer.long("expireAfterSeconds_new", change.seconds);
     }
-    writer.double("ok", 1.0);
-    Ok(Flow::Done(writer.finish()))
+    Ok(Flow::Done(writer.ok()))
 }
 
 /// Which index gets which time to live.

@@ -4,13 +4,13 @@ use bson::RawDocumentBuf;
 
 use super::arguments;
 use super::write::{Hint, select};
-use crate::bson_writer::DocumentWriter;
 use crate::collection::plan::{self, Wanted};
 use crate::collection::{Next, Selection};
 use crate::error::Result;
 use crate::expression::Variables;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
+use crate::value::Writer;
 use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
@@ -59,10 +59,9 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
 }
 
 fn reply(n: u64) -> RawDocumentBuf {
-    let mut writer = DocumentWriter::with_capacity(32);
+    let mut writer = Writer::with_capacity(32);
     writer.count("n", n);
-    writer.double("ok", 1.0);
-    writer.finish()
+    writer.ok()
 }
 
 /// A count that looks at documents.

@@ -1,11 +1,11 @@
 //! `create`: makes an empty collection. Kinds other than the plain one are refused.
 
 use super::arguments;
-use crate::bson_writer::ok_reply;
 use crate::catalog::check_new_collection;
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
+use crate::value::Writer;
 use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
@@ -45,5 +45,5 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
         );
     }
     shard.catalog.create(&mut shard.store, database, name)?;
-    Ok(Flow::Done(ok_reply()))
+    Ok(Flow::Done(Writer::default().ok()))
 }

@@ -7,11 +7,11 @@ use bson::RawDocumentBuf;
 use bson::raw::RawDocument;
 
 use super::arguments::{self, missing};
-use crate::bson_writer::DocumentWriter;
 use crate::collection::{Collection, Index, IndexSpec, Next, Selection, plan, stored};
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
+use crate::value::Writer;
 use crate::value::display;
 use crate::wire::Request;
 
@@ -237,14 +237,13 @@ impl Build {
     }
 
     fn reply(&self, after: usize) -> RawDocumentBuf {
-        let mut writer = DocumentWriter::with_capacity(128);
+        let mut writer = Writer::with_capacity(128);
         writer.count("numIndexesBefore", self.before as u64);
         writer.count("numIndexesAfter", after as u64);
         writer.boolean("createdCollectionAutomatically", self.created_collection);
         if self.before == after {
             writer.string("note", "all indexes already exist");
         }
-        writer.double("ok", 1.0);
-        writer.finish()
+        writer.ok()
     }
 }

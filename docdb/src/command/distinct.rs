@@ -6,14 +6,13 @@ use bson::RawDocumentBuf;
 
 use super::arguments::{self, missing};
 use super::write::{Hint, select};
-use crate::bson_writer::{DocumentWriter, decimal};
 use crate::collection::{LARGEST_DOCUMENT, Next, Selection, stored};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::value::path::{Leaf, Path};
-use crate::value::{Fields, Value, Writer, key};
+use crate::value::{Fields, Value, Writer, decimal, key};
 use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
@@ -111,14 +110,13 @@ impl Values {
     }
 
     fn reply(&self) -> RawDocumentBuf {
-        let mut writer = DocumentWriter::with_capacity(self.bytes + 64);
+        let mut writer = Writer::with_capacity(self.bytes + 64);
         writer.begin_array("values");
         let values = self.list.iter().flat_map(|kept| kept.iter().flatten());
         for (at, (_, value)) in values.enumerate() {
-            writer.value(decimal(at, &mut [0; 20]), value);
+            writer.raw(decimal(at, &mut [0; 20]), value);
         }
         writer.end();
-        writer.double("ok", 1.0);
-        writer.finish()
+        writer.ok()
     }
 }

@@ -1,11 +1,11 @@
 //! `drop` and `dropDatabase`. Names go at once; the keys of what was dropped are deleted bit by bit afterwards.
 
 use super::arguments;
-use crate::bson_writer::DocumentWriter;
 use crate::catalog::check_database;
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
+use crate::value::Writer;
 use crate::wire::Request;
 
 pub(super) fn collection(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
@@ -17,11 +17,10 @@ pub(super) fn collection(shard: &mut Shard, request: &Request, _: &Context) -> R
     let (id, indexes) = (found.id, found.indexes.len() as u64 + 1);
     shard.catalog.drop_collection(&mut shard.store, id);
     shard.cursors.close_of(database, Some(name));
-    let mut writer = DocumentWriter::with_capacity(128);
+    let mut writer = Writer::with_capacity(128);
     writer.count("nIndexesWas", indexes);
     writer.string("ns", &format!("{database}.{name}"));
-    writer.double("ok", 1.0);
-    Ok(Flow::Done(writer.finish()))
+    Ok(Flow::Done(writer.ok()))
 }
 
 pub(super) fn database(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
@@ -37,10 +36,9 @@ pub(super) fn database(shard: &mut Shard, request: &Request, _: &Context) -> Res
         shard.catalog.drop_collection(&mut shard.store, *id);
     }
     shard.cursors.close_of(database, None);
-    let mut writer = DocumentWriter::with_capacity(64);
+    let mut writer = Writer::with_capacity(64);
     if !ids.is_empty() {
         writer.string("dropped", database);
     }
-    writer.double("ok", 1.0);
-    Ok(Flow::Done(writer.finish()))
+    Ok(Flow::Done(writer.ok()))
 }

@@ -3,11 +3,11 @@
 use bson::raw::{RawBsonRef, RawDocument};
 
 use super::arguments::{self, missing};
-use crate::bson_writer::DocumentWriter;
 use crate::collection::{Collection, ID_INDEX, is_id_key, parse_key};
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
+use crate::value::Writer;
 use crate::value::display;
 use crate::wire::Request;
 
@@ -31,13 +31,12 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
     for index in dropped {
         shard.catalog.drop_index(&mut shard.store, id, index);
     }
-    let mut writer = DocumentWriter::with_capacity(96);
+    let mut writer = Writer::with_capacity(96);
     writer.count("nIndexesWas", before);
     if wanted == RawBsonRef::String("*") {
         writer.string("msg", "non-_id indexes dropped for collection");
     }
-    writer.double("ok", 1.0);
-    Ok(Flow::Done(writer.finish()))
+    Ok(Flow::Done(writer.ok()))
 }
 
 fn chosen(collection: &Collection, wanted: RawBsonRef<'_>) -> Result<Vec<u32>> {

@@ -14,6 +14,7 @@ use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
+use crate::value::decode;
 use crate::wire::Request;
 
 /// The commands that search for documents.
@@ -33,7 +34,7 @@ const SORT_MEMORY: i32 = 100 * 1024 * 1024;
 pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     const EXPLAIN: &str = "explain";
     let body = request.body();
-    let inner = body.get(EXPLAIN).map_err(arguments::invalid)?;
+    let inner = body.get(EXPLAIN)?;
     let inner = arguments::object(EXPLAIN, EXPLAIN, inner.unwrap_or(RawBsonRef::Null))?;
     let mut execute = true;
     arguments::each(request, |name, value| {
@@ -51,9 +52,9 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
         };
         Ok(true)
     })?;
-    let mut command = Document::try_from(inner).map_err(arguments::invalid)?;
+    let mut command = decode(inner)?;
     command.insert("$db", request.database());
-    let raw = RawDocumentBuf::try_from(&command).map_err(arguments::invalid)?;
+    let raw = RawDocumentBuf::try_from(&command)?;
     explained(shard, &Request::from_document(&raw), context, execute)
 }
 
@@ -72,9 +73,9 @@ fn explained(
     }
     let namespace = arguments::namespace(request)?;
     if request.name() == "aggregate" {
-        let mut command = Document::try_from(request.body()).map_err(arguments::invalid)?;
+        let mut command = decode(request.body())?;
         command.insert("explain", true);
-        let raw = RawDocumentBuf::try_from(&command).map_err(arguments::invalid)?;
+        let raw = RawDocumentBuf::try_from(&command)?;
         let request = Request::from_document(&raw);
         let arguments = pipeline::Arguments::parse(&request, context.now)?;
         return explain_pipeline(shard, namespace, &arguments, execute);
@@ -117,11 +118,8 @@ fn first_of<'a>(all: Option<Vec<&'a RawDocument>>, request: &Request) -> Result<
 fn of_fields<'a>(body: &'a RawDocument, filter: &str) -> Result<Arguments<'a>> {
     let mut query = Arguments::default();
     for element in body.iter_elements() {
-        let element = element.map_err(arguments::invalid)?;
-        let (name, value) = (
-            element.key().as_str(),
-            element.value().map_err(arguments::invalid)?,
-        );
+        let element = element?;
+        let (name, value) = (element.key().as_str(), element.value()?);
         match name {
             name if name == filter => {
                 query.filter = arguments::optional_object("explain", name, value)?;
@@ -183,7 +181,7 @@ fn explain(
     };
     let job = Explain {
         namespace: format!("{database}.{name}"),
-        filter: query.filter.map_or_else(|| Ok(Document::new()), owned)?,
+        filter: query.filter.map_or_else(|| Ok(Document::new()), decode)?,
         plan,
         rows: rows.filter(|_| execute),
         execute,
@@ -232,7 +230,7 @@ fn explain_pipeline(
     }
     let stages = rest
         .iter()
-        .map(|stage| owned(stage).map(Bson::from))
+        .map(|stage| decode(stage).map(Bson::from))
         .collect::<Result<_, _>>()?;
     let filter = filter.filter(|filter| !filter.is_empty());
     explain(
@@ -244,10 +242,6 @@ fn explain_pipeline(
     )
 }
 
-fn owned(document: &RawDocument) -> Result<Document> {
-    Document::try_from(document).map_err(arguments::invalid)
-}
-
 /// The tree of stages, what documents go through last on top.
 fn shown(
     collection: &Collection,
@@ -256,13 +250,13 @@ fn shown(
     target: Target,
 ) -> Result<Document> {
     let plan = rows.selection.plan();
-    let filter = query.filter.map_or_else(|| Ok(Document::new()), owned)?;
+    let filter = query.filter.map_or_else(|| Ok(Document::new()), decode)?;
     if target == Target::Count && filter.is_empty() && query.hint.is_none() {
         return Ok(doc! { "stage": "COUNT", "inputStage": { "stage": "RECORD_STORE_FAST_COUNT" } });
     }
     let mut tree = access(collection, plan, filter);
     if rows.sorts() {
-        let pattern = query.sort.map_or_else(|| Ok(Document::new()), owned)?;
+        let pattern = query.sort.map_or_else(|| Ok(Document::new()), decode)?;
         let mut sort = doc! { "stage": "SORT", "sortPattern": pattern, "memLimit": SORT_MEMORY, "type": "simple" };
         if query.limit > 0 {
             sort.insert(
@@ -282,7 +276,7 @@ fn shown(
         tree = doc! { "stage": "LIMIT", "limitAmount": limit, "inputStage": tree };
     }
     if let Some(projection) = query.projection.filter(|one| !one.is_empty()) {
-        let projection = owned(projection)?;
+        let projection = decode(projection)?;
         tree =
             doc! { "stage": "PROJECTION_DEFAULT", "transformBy": projection, "inputStage": tree };
     }
@@ -324,7 +318,7 @@ fn access(collection: &Collection, plan: &Plan, filter: Document) -> Document {
             let Some(index) = collection.indexes.iter().find(|index| index.id == id) else {
                 return doc! { "stage": "EOF" };
             };
-            let key = owned(&index.spec.key).unwrap_or_default();
+            let key = decode(&index.spec.key).unwrap_or_default();
             let partial = index.spec.partial.is_some();
             (
                 key,
@@ -380,7 +374,7 @@ impl Resumable for Explain {
             }
         }
         self.time = Nanos(shard.clock.now().0.saturating_sub(self.begun.0));
-        let reply = RawDocumentBuf::try_from(&self.reply()).map_err(arguments::invalid)?;
+        let reply = RawDocumentBuf::try_from(&self.reply())?;
         Ok(Flow::Done(reply))
     }
 }

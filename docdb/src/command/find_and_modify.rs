@@ -7,7 +7,6 @@ use super::arguments;
 use super::find::{self, Arguments};
 use super::update::{documents, insert};
 use super::write::{Hint, parse_filter};
-use crate::bson_writer::DocumentWriter;
 use crate::collection::{Next, Rows, document_key, stored};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
@@ -16,6 +15,7 @@ use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::store::{Slice, Space};
 use crate::update::Update;
+use crate::value::Writer;
 use crate::wire::Request;
 
 /// The name in messages.
@@ -184,7 +184,7 @@ fn recheck(
     filter: &Filter,
 ) -> Result<Option<Slice>> {
     let found = stored(document)?;
-    let id = found.get("_id").map_err(arguments::invalid)?;
+    let id = found.get("_id")?;
     let mut key = Vec::with_capacity(32);
     document_key(collection, id.unwrap_or(RawBsonRef::Null), &mut key);
     let Some(current) = shard.store.get(Space::Documents, &key)? else {
@@ -261,21 +261,20 @@ impl Outcome {
             .value
             .as_ref()
             .map_or(0, |value| value.as_bytes().len());
-        let mut writer = DocumentWriter::with_capacity(size + 128);
+        let mut writer = Writer::with_capacity(size + 128);
         writer.begin_document("lastErrorObject");
         writer.int("n", i32::from(self.found || self.upserted.is_some()));
         if action.update.is_some() {
             writer.boolean("updatedExisting", self.found);
         }
         if let Some(id) = &self.upserted {
-            writer.value("upserted", id.as_raw_bson_ref());
+            writer.raw("upserted", id.as_raw_bson_ref());
         }
         writer.end();
         match &self.value {
             Some(value) => writer.document("value", value),
-            None => writer.value("value", RawBsonRef::Null),
+            None => writer.raw("value", RawBsonRef::Null),
         }
-        writer.double("ok", 1.0);
-        writer.finish()
+        writer.ok()
     }
 }

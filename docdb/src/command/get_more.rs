@@ -11,7 +11,7 @@ use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     const GET_MORE: &str = "getMore";
-    let id = match request.body().get(GET_MORE).map_err(arguments::invalid)? {
+    let id = match request.body().get(GET_MORE)? {
         Some(RawBsonRef::Int64(id)) => id,
         other => {
             let value = other.unwrap_or(RawBsonRef::Null);

@@ -5,13 +5,13 @@ use std::ops::Range;
 use bson::oid::ObjectId;
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf, cstr};
 
-use super::arguments::{self, invalid};
+use super::arguments;
 use super::write::{BATCH_MOST, WriteReply};
-use crate::bson_writer::DocumentWriter;
 use crate::collection::LARGEST_DOCUMENT;
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
+use crate::value::Writer;
 use crate::value::display;
 use crate::wire::Request;
 
@@ -117,12 +117,12 @@ pub(super) fn prepare(document: &RawDocument) -> Result<Option<RawDocumentBuf>> 
     }
     let mut found = None;
     for (at, element) in document.iter_elements().enumerate() {
-        let element = element.map_err(invalid)?;
+        let element = element?;
         if element.key().as_str() == "_id" {
             if found.is_some() {
                 return Err(Code::BadValue.error("can't have multiple _id fields in one document"));
             }
-            let id = element.value().map_err(invalid)?;
+            let id = element.value()?;
             check_id(id)?;
             found = Some((at, id));
         }
@@ -149,7 +149,7 @@ fn check_id(id: RawBsonRef<'_>) -> Result<()> {
         }
         RawBsonRef::Document(inner) => {
             for element in inner.iter_elements() {
-                let element = element.map_err(invalid)?;
+                let element = element?;
                 if element.key().as_str().starts_with('$') {
                     return Err(Code::DollarPrefixedFieldName.error(format!(
                         "_id fields may not contain '$'-prefixed fields: {} is not valid for storage.",
@@ -164,13 +164,13 @@ fn check_id(id: RawBsonRef<'_>) -> Result<()> {
 }
 
 fn id_first(id: RawBsonRef<'_>, document: &RawDocument) -> Result<RawDocumentBuf> {
-    let mut writer = DocumentWriter::with_capacity(document.as_bytes().len() + 32);
-    writer.value("_id", id);
+    let mut writer = Writer::with_capacity(document.as_bytes().len() + 32);
+    writer.raw("_id", id);
     let mut ordered = writer.finish();
     for element in document.iter_elements() {
-        let element = element.map_err(invalid)?;
+        let element = element?;
         if element.key() != cstr!("_id") {
-            ordered.append(element.key(), element.value().map_err(invalid)?);
+            ordered.append(element.key(), element.value()?);
         }
     }
     if ordered.as_bytes().len() > LARGEST_DOCUMENT {

@@ -3,10 +3,10 @@
 use bson::raw::RawBsonRef;
 
 use super::arguments;
-use crate::bson_writer::{DocumentWriter, decimal};
 use crate::error::Result;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
+use crate::value::{Writer, decimal};
 use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
@@ -24,7 +24,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
     let ids = ids.ok_or_else(|| arguments::missing(KILL, "cursors"))?;
     let (mut killed, mut missing) = (Vec::new(), Vec::new());
     for (at, id) in ids.into_iter().enumerate() {
-        let RawBsonRef::Int64(id) = id.map_err(arguments::invalid)? else {
+        let RawBsonRef::Int64(id) = id? else {
             let field = format!("cursors.{at}");
             return Err(arguments::wrong_type(
                 KILL,
@@ -42,7 +42,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
             missing.push(id);
         }
     }
-    let mut writer = DocumentWriter::with_capacity(256);
+    let mut writer = Writer::with_capacity(256);
     let lists = [
         ("cursorsKilled", killed),
         ("cursorsNotFound", missing),
@@ -56,6 +56,5 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
         }
         writer.end();
     }
-    writer.double("ok", 1.0);
-    Ok(Flow::Done(writer.finish()))
+    Ok(Flow::Done(writer.ok()))
 }

@@ -5,13 +5,13 @@ use bson::raw::RawBsonRef;
 
 use super::arguments;
 use super::listing::{self, Opening, Prepared};
-use crate::bson_writer::DocumentWriter;
 use crate::catalog::check_database;
 use crate::collection::{Collection, ID_INDEX};
 use crate::error::Result;
 use crate::query::Filter;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
+use crate::value::Writer;
 use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
@@ -70,7 +70,7 @@ pub(super) fn batch_size(command: &str, value: RawBsonRef<'_>) -> Result<Option<
 }
 
 fn describe(collection: &Collection, name_only: bool) -> RawDocumentBuf {
-    let mut writer = DocumentWriter::with_capacity(256);
+    let mut writer = Writer::with_capacity(256);
     writer.string("name", &collection.name);
     writer.string("type", "collection");
     if name_only {
@@ -80,7 +80,7 @@ fn describe(collection: &Collection, name_only: bool) -> RawDocumentBuf {
     writer.end();
     writer.begin_document("info");
     writer.boolean("readOnly", false);
-    writer.value("uuid", collection.uuid_value());
+    writer.raw("uuid", collection.uuid_value());
     writer.end();
     writer.begin_document("idIndex");
     write_id_index(&mut writer);
@@ -89,7 +89,7 @@ fn describe(collection: &Collection, name_only: bool) -> RawDocumentBuf {
 }
 
 /// The index that every collection has, as `listIndexes` shows it.
-pub(super) fn write_id_index(writer: &mut DocumentWriter) {
+pub(super) fn write_id_index(writer: &mut Writer) {
     writer.int("v", 2);
     writer.begin_document("key");
     writer.int("_id", 1);

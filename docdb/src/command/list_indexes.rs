@@ -3,10 +3,10 @@
 use super::arguments;
 use super::list_collections::{batch_size, write_id_index};
 use super::listing::{self, Opening, Prepared};
-use crate::bson_writer::DocumentWriter;
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
+use crate::value::Writer;
 use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
@@ -23,7 +23,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     let Some(collection) = shard.catalog.find(database, name) else {
         return Err(Code::NamespaceNotFound.error(format!("ns does not exist: {database}.{name}")));
     };
-    let mut id_index = DocumentWriter::with_capacity(64);
+    let mut id_index = Writer::with_capacity(64);
     write_id_index(&mut id_index);
     let mut found = vec![id_index.finish()];
     found.extend(collection.ready().map(|index| index.spec.describe()));

@@ -1,11 +1,11 @@
 //! `renameCollection`: gives a collection another name in its database.
 
 use super::arguments::{self, missing};
-use crate::bson_writer::ok_reply;
 use crate::catalog::{check_collection, check_new_collection};
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
+use crate::value::Writer;
 use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
@@ -14,7 +14,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
         return Err(Code::Unauthorized
             .error("renameCollection may only be run against the admin database."));
     }
-    let from = request.body().get(RENAME).map_err(arguments::invalid)?;
+    let from = request.body().get(RENAME)?;
     let from = from.ok_or_else(|| missing(RENAME, RENAME))?;
     let from = arguments::text(RENAME, RENAME, from)?;
     let (mut to, mut drop_target) = (None, false);
@@ -51,7 +51,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
     shard.catalog.rename(&mut shard.store, id, target);
     shard.cursors.close_of(database, Some(source));
     shard.cursors.close_of(database, Some(target));
-    Ok(Flow::Done(ok_reply()))
+    Ok(Flow::Done(Writer::default().ok()))
 }
 
 /// Database and collection of `database.collection`.

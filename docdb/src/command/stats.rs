@@ -5,12 +5,12 @@
 use bson::raw::RawBsonRef;
 
 use super::arguments;
-use crate::bson_writer::DocumentWriter;
 use crate::catalog::check_database;
 use crate::collection::{Collection, ID_INDEX};
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
+use crate::value::Writer;
 use crate::wire::Request;
 
 /// Bytes of an `_id` key that are counted for the `_id` index: it is the order of the documents and takes none itself.
@@ -19,19 +19,14 @@ const ID_INDEX_BYTES: u64 = 0;
 pub(super) fn collection(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     let (database, name) = arguments::namespace(request)?;
     let scale = scale(request, "collStats")?;
-    let mut writer = DocumentWriter::with_capacity(512);
+    let mut writer = Writer::with_capacity(512);
     writer.string("ns", &format!("{database}.{name}"));
     write_collection(&mut writer, shard.catalog.find(database, name), scale);
-    writer.double("ok", 1.0);
-    Ok(Flow::Done(writer.finish()))
+    Ok(Flow::Done(writer.ok()))
 }
 
 /// The fields of `collStats` and of `storageStats` of the stage `$collStats`.
-pub(super) fn write_collection(
-    writer: &mut DocumentWriter,
-    collection: Option<&Collection>,
-    scale: u64,
-) {
+pub(super) fn write_collection(writer: &mut Writer, collection: Option<&Collection>, scale: u64) {
     let count = collection.map_or(0, |one| one.count);
     let bytes = collection.map_or(0, |one| one.bytes);
     let index_bytes = collection.map_or(0, Collection::index_bytes);
@@ -79,7 +74,7 @@ pub(super) fn database(shard: &mut Shard, request: &Request, _: &Context) -> Res
     } else {
         bytes as f64 / documents as f64
     };
-    let mut writer = DocumentWriter::with_capacity(512);
+    let mut writer = Writer::with_capacity(512);
     writer.string("db", database);
     writer.count("collections", collections);
     writer.int("views", 0);
@@ -92,13 +87,12 @@ pub(super) fn database(shard: &mut Shard, request: &Request, _: &Context) -> Res
     writer.double("indexSize", scaled(index_bytes));
     writer.double("totalSize", scaled(bytes + index_bytes));
     writer.count("scaleFactor", scale);
-    writer.double("ok", 1.0);
-    Ok(Flow::Done(writer.finish()))
+    Ok(Flow::Done(writer.ok()))
 }
 
 pub(super) fn data_size(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     const DATA_SIZE: &str = "dataSize";
-    let namespace = request.body().get(DATA_SIZE).map_err(arguments::invalid)?;
+    let namespace = request.body().get(DATA_SIZE)?;
     let namespace = namespace.unwrap_or(RawBsonRef::Null);
     let namespace = arguments::text(DATA_SIZE, DATA_SIZE, namespace)?;
     arguments::each(request, |field, value| {
@@ -115,13 +109,12 @@ pub(super) fn data_size(shard: &mut Shard, request: &Request, _: &Context) -> Re
         );
     };
     let collection = shard.catalog.find(database, name);
-    let mut writer = DocumentWriter::with_capacity(96);
+    let mut writer = Writer::with_capacity(96);
     writer.boolean("estimate", false);
     writer.count("size", collection.map_or(0, |one| one.bytes));
     writer.count("numObjects", collection.map_or(0, |one| one.count));
     writer.int("millis", 0);
-    writer.double("ok", 1.0);
-    Ok(Flow::Done(writer.finish()))
+    Ok(Flow::Done(writer.ok()))
 }
 
 /// What sizes are divided by.

@@ -6,7 +6,6 @@ use bson::raw::{RawBson, RawBsonRef, RawDocument};
 use super::arguments::{self, missing};
 use super::statements::{Batch, Statements, carry_out};
 use super::write::{Hint, dropped, id_equality, select};
-use crate::bson_writer::decimal;
 use crate::collection::{Next, Selection, document_key, stored};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
@@ -15,6 +14,7 @@ use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::store::Space;
 use crate::update::Update;
+use crate::value::decimal;
 use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
@@ -105,7 +105,7 @@ impl Statements for UpdateCommand {
             for (at, (index, id)) in upserted.iter().enumerate() {
                 writer.begin_document(decimal(at, &mut [0; 20]));
                 writer.count("index", *index as u64);
-                writer.value("_id", id.as_raw_bson_ref());
+                writer.raw("_id", id.as_raw_bson_ref());
                 writer.end();
             }
             writer.end();
@@ -265,7 +265,7 @@ pub(super) fn insert(
     if let Some(mut writer) = shard.catalog.writer(&mut shard.store, collection) {
         writer.insert(document)?;
     }
-    let id = document.get("_id").map_err(arguments::invalid)?;
+    let id = document.get("_id")?;
     Ok(id.map_or(RawBson::Null, RawBson::from))
 }
 
@@ -324,7 +324,7 @@ pub(super) fn documents<'a>(
         .into_iter()
         .enumerate()
         .map(|(at, element)| {
-            let element = element.map_err(arguments::invalid)?;
+            let element = element?;
             arguments::object(place, &format!("{name}.{at}"), element)
         })
         .collect()

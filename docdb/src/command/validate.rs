@@ -10,12 +10,12 @@ use bson::RawDocumentBuf;
 use bson::raw::{RawBsonRef, RawDocument};
 
 use super::arguments;
-use crate::bson_writer::{DocumentWriter, decimal};
 use crate::collection::{Collection, Entries, ID_INDEX, document_key, entry_value, stored};
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::store::{Scan, Slice, Space, Store};
+use crate::value::{Writer, decimal};
 use crate::wire::Request;
 
 /// Problems that are listed; further ones only count.
@@ -219,7 +219,7 @@ impl Check {
     }
 
     fn reply(&self) -> RawDocumentBuf {
-        let mut writer = DocumentWriter::with_capacity(512);
+        let mut writer = Writer::with_capacity(512);
         writer.string("ns", &self.namespace);
         writer.count("nInvalidDocuments", self.invalid);
         writer.int("nNonCompliantDocuments", 0);
@@ -257,10 +257,9 @@ impl Check {
         }
         writer.begin_array("errors");
         for (at, problem) in self.problems.iter().enumerate() {
-            writer.value(decimal(at, &mut [0; 20]), RawBsonRef::String(problem));
+            writer.raw(decimal(at, &mut [0; 20]), RawBsonRef::String(problem));
         }
         writer.end();
-        writer.double("ok", 1.0);
-        writer.finish()
+        writer.ok()
     }
 }

@@ -2,7 +2,6 @@
 
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
-use crate::bson_writer::{DocumentWriter, decimal};
 use crate::collection::Selection;
 use crate::collection::plan::{self, Wanted};
 use crate::error::{Code, CommandError, Result};
@@ -10,6 +9,7 @@ use crate::expression::Variables;
 use crate::query::Filter;
 use crate::shard::Shard;
 use crate::value::display;
+use crate::value::{Writer, decimal};
 
 /// Bytes of write errors in one reply; of further ones the text is left out.
 const ERRORS_LARGEST: usize = 8 * 1024 * 1024;
@@ -57,8 +57,8 @@ impl WriteReply {
     }
 
     /// The reply; `add` puts in what the command has beside `n`.
-    pub(super) fn finish(self, add: Option<&mut dyn FnMut(&mut DocumentWriter)>) -> RawDocumentBuf {
-        let mut writer = DocumentWriter::with_capacity(64);
+    pub(super) fn finish(self, add: Option<&mut dyn FnMut(&mut Writer)>) -> RawDocumentBuf {
+        let mut writer = Writer::with_capacity(64);
         writer.count("n", self.n);
         if let Some(add) = add {
             add(&mut writer);
@@ -72,19 +72,18 @@ impl WriteReply {
             }
             writer.end();
         }
-        writer.double("ok", 1.0);
-        writer.finish()
+        writer.ok()
     }
 }
 
-fn write_error(writer: &mut DocumentWriter, index: usize, error: &CommandError) {
+fn write_error(writer: &mut Writer, index: usize, error: &CommandError) {
     writer.count("index", index as u64);
     writer.int("code", error.code.number());
     if let Some(details) = &error.details
         && let Ok(raw) = RawDocumentBuf::try_from(details.as_ref())
     {
         for (name, value) in raw.iter().flatten() {
-            writer.value(name.as_str(), value);
+            writer.raw(name.as_str(), value);
         }
     }
     writer.string("errmsg", &error.message);

@@ -3,7 +3,7 @@
 use bson::RawDocumentBuf;
 use bson::raw::RawDocument;
 
-use crate::bson_writer::DocumentWriter;
+use crate::value::Writer;
 
 /// Documents in a first batch unless the client says otherwise (MongoDB's default).
 pub(crate) const FIRST_BATCH: u64 = 101;
@@ -13,7 +13,7 @@ const LARGEST: usize = 16 * 1024 * 1024;
 /// A reply with a cursor, under construction.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    writer: DocumentWriter,
+    writer: Writer,
     count: usize,
     most: u64,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Batch {
 impl Batch {
     /// `most` documents; the name is `firstBatch` or `nextBatch`.
     pub(crate) fn new(name: &str, most: u64) -> Self {
-        let mut writer = DocumentWriter::with_capacity(512);
+        let mut writer = Writer::with_capacity(512);
         writer.begin_document("cursor");
         writer.begin_array(name);
         Self {
@@ -42,7 +42,7 @@ impl Batch {
         if self.is_full() || (self.count > 0 && size > LARGEST) {
             return false;
         }
-        self.writer.element(self.count, document);
+        self.writer.item(self.count, document);
         self.count += 1;
         true
     }
@@ -59,7 +59,6 @@ impl Batch {
         self.writer
             .string("ns", &format!("{database}.{collection}"));
         self.writer.end();
-        self.writer.double("ok", 1.0);
-        self.writer.finish()
+        self.writer.ok()
     }
 }

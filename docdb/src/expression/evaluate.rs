@@ -106,8 +106,7 @@ fn root(path: &[String], scope: &Scope<'_>) -> Result<Evaluated> {
         return Ok(field(scope.root, path));
     }
     scope.charge_bytes(scope.root.as_bytes().len())?;
-    let document = Document::try_from(scope.root)
-        .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
+    let document = Document::try_from(scope.root)?;
     Ok(Some(Bson::Document(document)))
 }
 

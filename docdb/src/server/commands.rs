@@ -36,11 +36,6 @@ pub(crate) fn int(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-/// The command's body as owned values.
-pub(crate) fn body(request: &Request) -> Result<Document> {
-    Document::try_from(request.body()).map_err(|error| Code::InvalidBSON.error(error.to_string()))
-}
-
 /// The value of the command's first field, as the user's name of `createUser`.
 pub(crate) fn subject(request: &Request) -> Result<String> {
     let name = request.name();

@@ -326,8 +326,7 @@ impl Pull {
 }
 
 fn parse_filter(condition: &Document) -> Result<Filter> {
-    let raw = RawDocumentBuf::try_from(condition)
-        .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
+    let raw = RawDocumentBuf::try_from(condition)?;
     Filter::parse(&raw)
 }
 

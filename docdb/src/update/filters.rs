@@ -33,7 +33,7 @@ const DEPTH_MAX: usize = 180;
 fn identifier(filter: &RawDocument, depth: usize) -> Result<Option<String>> {
     let mut found: Option<String> = None;
     for element in filter {
-        let (key, value) = element.map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
+        let (key, value) = element?;
         let key = key.as_str();
         if matches!(key, "$and" | "$or" | "$nor") && depth < DEPTH_MAX {
             let RawBsonRef::Array(clauses) = value else {

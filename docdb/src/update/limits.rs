@@ -34,8 +34,7 @@ pub(super) fn encode(document: &Document) -> Result<RawDocumentBuf> {
     for value in document.values() {
         check_depth(value, DEPTH_MAX - 1)?;
     }
-    let raw = RawDocumentBuf::try_from(document)
-        .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
+    let raw = RawDocumentBuf::try_from(document)?;
     check_size(raw.as_bytes().len())?;
     Ok(raw)
 }

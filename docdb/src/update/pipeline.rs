@@ -3,10 +3,11 @@
 use bson::raw::{RawArray, RawBsonRef, RawDocument, RawDocumentBuf};
 use bson::{Bson, Document};
 
-use super::{decode, id_of, limits, replace};
+use super::{id_of, limits, replace};
 use crate::aggregate::Transform;
 use crate::error::{Code, Result};
 use crate::expression::Variables;
+use crate::value::decode;
 
 /// The stages in order, and the variables that they were read with.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ impl Pipeline {
     pub(super) fn parse(stages: &RawArray, variables: &Variables) -> Result<Self> {
         let mut parsed = Vec::new();
         for stage in stages {
-            let stage = stage.map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
+            let stage = stage?;
             let RawBsonRef::Document(stage) = stage else {
                 return Err(Code::TypeMismatch
                     .error("Each element of the 'pipeline' array must be an object"));

@@ -274,8 +274,7 @@ impl<'a> Walk<'a> {
                 None => identifier.is_empty(),
                 Some(filter) => {
                     let wrapped = bson::doc! { identifier: element.clone() };
-                    let raw = RawDocumentBuf::try_from(wrapped)
-                        .map_err(|error| Code::InvalidBSON.error(error.to_string()))?;
+                    let raw = RawDocumentBuf::try_from(wrapped)?;
                     filter.matches(&raw)
                 }
             };

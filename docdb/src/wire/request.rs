@@ -86,7 +86,7 @@ impl Request {
             return Ok(Some(sequence.documents.clone()));
         }
         let value = self.body().get(field);
-        match value.map_err(|error| Code::InvalidBSON.error(error.to_string()))? {
+        match value? {
             None => Ok(None),
             Some(RawBsonRef::Array(array)) => array
                 .into_iter()

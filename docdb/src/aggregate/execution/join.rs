@@ -5,10 +5,11 @@ use bson::{Bson, Document};
 
 use super::run;
 use crate::aggregate::Foreign;
-use crate::aggregate::documents::{decode, encode, set};
+use crate::aggregate::documents::{encode, set};
 use crate::aggregate::lookup::Lookup;
 use crate::error::Result;
 use crate::expression::{Variables, at_path};
+use crate::value::decode;
 
 impl Lookup {
     /// `document` with the matches in the field `as`.

@@ -70,15 +70,18 @@ impl Walk<'_> {
             }
             Some(Node::Positional) => match element.value() {
                 Value::Array(array) if !is_cut => {
-                    let mut cut = Writer::default();
-                    cut.element(&self.positioned(array)?);
-                    out.nested(kind::ARRAY, element.name, &cut);
+                    let positioned = self.positioned(array)?;
+                    out.begin(kind::ARRAY, element.name);
+                    out.element(&positioned);
+                    out.end();
                 }
                 _ => out.element(element),
             },
             Some(Node::Slice(slice)) => match element.value() {
                 Value::Array(array) => {
-                    out.nested(kind::ARRAY, element.name, &sliced(*slice, array));
+                    out.begin(kind::ARRAY, element.name);
+                    sliced(*slice, array, out);
+                    out.end();
                 }
                 _ => out.element(element),
             },
@@ -86,12 +89,12 @@ impl Walk<'_> {
                 if let Value::Array(array) = element.value() {
                     let place = condition.matching_element(&element.value());
                     if let Some(found) = place.and_then(|place| array.elements().nth(place)) {
-                        let mut one = Writer::default();
-                        one.element(&Element {
+                        out.begin(kind::ARRAY, element.name);
+                        out.element(&Element {
                             name: b"0",
                             ..found
                         });
-                        out.nested(kind::ARRAY, element.name, &one);
+                        out.end();
                     }
                 }
             }
@@ -115,25 +118,23 @@ impl Walk<'_> {
     ) -> Result<()> {
         match element.value() {
             Value::Document(inner) => {
-                let mut written = Writer::default();
-                self.fields(fork, inner, is_cut, &mut written)?;
-                out.nested(kind::DOCUMENT, element.name, &written);
+                out.begin(kind::DOCUMENT, element.name);
+                self.fields(fork, inner, is_cut, out)?;
+                out.end();
             }
             Value::Array(array) if !is_cut && has_positional(fork) => {
                 let one = self.positioned(array)?;
-                let mut cut = Writer::default();
-                self.array_element(&one, 0, fork, true, &mut cut)?;
-                out.nested(kind::ARRAY, element.name, &cut);
+                out.begin(kind::ARRAY, element.name);
+                self.array_element(&one, 0, fork, true, out)?;
+                out.end();
             }
             Value::Array(array) => {
-                let mut written = Writer::default();
-                self.array(fork, array, is_cut, &mut written)?;
-                out.nested(kind::ARRAY, element.name, &written);
+                out.begin(kind::ARRAY, element.name);
+                self.array(fork, array, is_cut, out)?;
+                out.end();
             }
             _ if has_computed(fork) => {
-                let mut written = Writer::default();
-                self.computed(fork, Fields::EMPTY, &mut written)?;
-                out.nested(kind::DOCUMENT, element.name, &written);
+                self.made(fork, element.name, out)?;
             }
             _ if self.mode == Mode::Exclusion => out.element(element),
             _ => {}
@@ -169,15 +170,18 @@ impl Walk<'_> {
         out: &mut Writer,
     ) -> Result<bool> {
         let name = index.to_string();
-        let mut written = Writer::default();
         match element.value() {
-            Value::Document(inner) => self.fields(fork, inner, is_cut, &mut written)?,
-            Value::Array(inner) => self.array(fork, inner, is_cut, &mut written)?,
-            _ if has_computed(fork) => {
-                self.computed(fork, Fields::EMPTY, &mut written)?;
-                out.nested(kind::DOCUMENT, name.as_bytes(), &written);
-                return Ok(true);
+            Value::Document(inner) => {
+                out.begin(kind::DOCUMENT, name.as_bytes());
+                self.fields(fork, inner, is_cut, out)?;
+                out.end();
             }
+            Value::Array(inner) => {
+                out.begin(kind::ARRAY, name.as_bytes());
+                self.array(fork, inner, is_cut, out)?;
+                out.end();
+            }
+            _ if has_computed(fork) => self.made(fork, name.as_bytes(), out)?,
             _ => {
                 let stays = self.mode == Mode::Exclusion;
                 if stays {
@@ -189,7 +193,6 @@ impl Walk<'_> {
                 return Ok(stays);
             }
         }
-        out.nested(element.kind, name.as_bytes(), &written);
         Ok(true)
     }
 
@@ -203,13 +206,19 @@ impl Walk<'_> {
                     }
                 }
                 Node::Fork(inner) if has_computed(inner) && document.find(name).is_none() => {
-                    let mut written = Writer::default();
-                    self.computed(inner, Fields::EMPTY, &mut written)?;
-                    out.nested(kind::DOCUMENT, name, &written);
+                    self.made(inner, name, out)?;
                 }
                 _ => {}
             }
         }
+        Ok(())
+    }
+
+    /// A document of nothing but values of their own.
+    fn made(&self, fork: &Fork, name: &[u8], out: &mut Writer) -> Result<()> {
+        out.begin(kind::DOCUMENT, name);
+        self.computed(fork, Fields::EMPTY, out)?;
+        out.end();
         Ok(())
     }
 
@@ -252,7 +261,7 @@ fn has_positional(fork: &Fork) -> bool {
     })
 }
 
-fn sliced(slice: Slice, array: Fields<'_>) -> Writer {
+fn sliced(slice: Slice, array: Fields<'_>, out: &mut Writer) {
     let count = i64::try_from(array.elements().count()).unwrap_or(i64::MAX);
     let (start, limit) = match slice {
         Slice::First(limit) => (0, limit),
@@ -262,7 +271,6 @@ fn sliced(slice: Slice, array: Fields<'_>) -> Writer {
     };
     let start = usize::try_from(start).unwrap_or(0);
     let limit = usize::try_from(limit).unwrap_or(0);
-    let mut out = Writer::default();
     for (index, element) in array.elements().skip(start).take(limit).enumerate() {
         let name = index.to_string();
         out.element(&Element {
@@ -270,5 +278,4 @@ fn sliced(slice: Slice, array: Fields<'_>) -> Writer {
             ..element
         });
     }
-    out
 }

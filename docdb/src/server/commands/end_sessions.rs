@@ -2,10 +2,10 @@
 
 use bson::{Bson, Document};
 
-use super::body;
 use crate::error::{Code, Result};
 use crate::server::session::Session;
 use crate::server::shared::Shared;
+use crate::value::decode;
 use crate::wire::Request;
 
 /// Closes the cursors of the sessions, within 50 ms. Who had to log in and did not has no sessions.
@@ -34,7 +34,7 @@ fn sessions(request: &Request) -> Result<Vec<[u8; 16]>> {
             "BSON field '{name}.{place}' is the wrong type, expected type '{expected}'"
         ))
     };
-    let body = body(request)?;
+    let body = decode(request.body())?;
     let list = body.get_array(name).map_err(|_| wrong(name, "array"))?;
     let id = |one: &Bson| match one.as_document().and_then(|one| one.get("id")) {
         Some(Bson::Binary(id)) => id.bytes.as_slice().try_into().ok(),

@@ -4,12 +4,13 @@ use std::sync::atomic::Ordering;
 
 use bson::{Bson, Document, doc};
 
-use super::{VERSION, VERSION_PARTS, body, int, subject};
+use super::{VERSION, VERSION_PARTS, int, subject};
 use crate::error::{Code, Result};
 use crate::metrics::Snapshot;
 use crate::scheduler::wall_time;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
+use crate::value::decode;
 use crate::wire::{DOCUMENT_BYTES_MAX, Request};
 
 /// `buildInfo`: the release that is followed, and what this server really is.
@@ -58,7 +59,7 @@ pub(crate) fn get_parameter(_: &Shared, _: &mut Session, request: &Request) -> R
         "featureCompatibilityVersion": { "version": "7.0" },
         "authenticationMechanisms": ["SCRAM-SHA-256"],
     };
-    let body = body(request)?;
+    let body = decode(request.body())?;
     if matches!(body.get_str("getParameter"), Ok("*")) {
         return Ok(known);
     }

@@ -8,6 +8,7 @@ use crate::query::Filter;
 use crate::scheduler::DatabaseSize;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
+use crate::value::decode;
 use crate::wire::Request;
 
 pub(crate) fn respond(
@@ -16,7 +17,7 @@ pub(crate) fn respond(
     request: &Request,
 ) -> Result<Document> {
     let body = request.body();
-    let name_only = super::body(request)?.get("nameOnly").is_some_and(is_true);
+    let name_only = decode(request.body())?.get("nameOnly").is_some_and(is_true);
     let filter = body
         .get_document("filter")
         .ok()

@@ -2,11 +2,12 @@
 
 use bson::{Bson, Document, doc};
 
-use super::{body, subject};
+use super::subject;
 use crate::auth::{Access, Credentials, Role, User};
 use crate::error::{Code, Result};
 use crate::server::session::Session;
 use crate::server::shared::Shared;
+use crate::value::decode;
 use crate::wire::Request;
 
 /// `createUser`: a name, a password and roles, on disk before it is acknowledged.
@@ -39,7 +40,7 @@ pub(crate) fn create_user(
 fn account(request: &Request) -> Result<(String, Document, String)> {
     Ok((
         subject(request)?,
-        body(request)?,
+        decode(request.body())?,
         request.database().to_owned(),
     ))
 }
@@ -132,7 +133,7 @@ pub(crate) fn drop_user(shared: &Shared, _: &mut Session, request: &Request) -> 
 
 /// `usersInfo`: one user, several, or all of a database; never what they log in with.
 pub(crate) fn users_info(shared: &Shared, _: &mut Session, request: &Request) -> Result<Document> {
-    let body = body(request)?;
+    let body = decode(request.body())?;
     let here = request.database();
     let wanted = match body.get("usersInfo") {
         Some(Bson::Array(several)) => several
