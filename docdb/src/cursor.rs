@@ -13,6 +13,7 @@ pub(crate) use self::batch::{Batch, FIRST_BATCH};
 pub(crate) use self::ended::EndedSessions;
 use crate::catalog::Catalog;
 use crate::error::{Code, Result};
+use crate::scheduler::Context;
 use crate::store::Store;
 
 /// Cursors that nobody asked for this long are closed (MongoDB's `cursorTimeoutMillis`, 10 minutes).
@@ -68,15 +69,14 @@ pub(crate) struct Cursors {
 
 impl Cursor {
     pub(crate) fn new(
-        database: &str,
-        collection: &str,
-        session: Option<[u8; 16]>,
+        (database, collection): (&str, &str),
+        context: &Context,
         producer: Box<dyn Producer>,
     ) -> Self {
         Self {
             database: database.to_owned(),
             collection: collection.to_owned(),
-            session,
+            session: context.session,
             producer,
             keep: false,
             used: Nanos(0),
@@ -90,22 +90,20 @@ impl Cursors {
         self.open.len()
     }
 
-    /// Keeps a cursor under a new id: positive and unguessable enough not to be hit by accident.
-    pub(crate) fn add(&mut self, cursor: Cursor, rng: &mut Rng, now: Nanos) -> Result<i64> {
+    /// An id for a new cursor: positive and unguessable enough not to be hit by accident.
+    pub(crate) fn new_id(&self, rng: &mut Rng) -> Result<i64> {
         if self.open.len() >= MOST {
             return Err(Code::ExceededMemoryLimit.error(format!("{MOST} cursors are open already")));
         }
         loop {
             let id = (rng.next_u64() >> 1).cast_signed();
             if id > 0 && !self.open.contains_key(&id) {
-                self.put_back(id, cursor, now);
                 return Ok(id);
             }
         }
     }
 
-    /// Keeps a cursor under the id it had.
-    pub(crate) fn put_back(&mut self, id: i64, mut cursor: Cursor, now: Nanos) {
+    pub(crate) fn put(&mut self, id: i64, mut cursor: Cursor, now: Nanos) {
         cursor.used = now;
         self.open.insert(id, cursor);
     }

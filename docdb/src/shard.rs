@@ -4,16 +4,18 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
+use bson::raw::RawBsonRef;
 use bson::{RawDocumentBuf, rawdoc};
 use plimsoll_base::clock::Clock;
 use plimsoll_base::random::Rng;
 
 use crate::catalog::Catalog;
+use crate::collection::document_key;
 use crate::cursor::{Cursors, EndedSessions};
 use crate::error::Result;
 use crate::expiry::Expiry;
 use crate::scheduler::DatabaseSize;
-use crate::store::{self, Space, Store, StoreError};
+use crate::store::{self, Slice, Space, Store, StoreError};
 
 /// Documents that a command examines before it gives way to others; at about a microsecond each, a millisecond.
 const SLICE: usize = 1000;
@@ -135,6 +137,13 @@ impl Shard {
                 empty: collections.is_empty(),
             })
             .collect()
+    }
+
+    /// The document with this `_id`.
+    pub(crate) fn document(&self, collection: u32, id: RawBsonRef<'_>) -> Result<Option<Slice>> {
+        let mut key = Vec::with_capacity(32);
+        document_key(collection, id, &mut key);
+        Ok(self.store.get(Space::Documents, &key)?)
     }
 
     /// Cursors that are open.

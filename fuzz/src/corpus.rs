@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
-pub fn folder(target: &str) -> PathBuf {
+pub(crate) fn folder(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
         .join(target)
 }
 
 /// Every file of the target's folder; none is a mistake.
-pub fn read(target: &str) -> anyhow::Result<Vec<Vec<u8>>> {
+pub(crate) fn read(target: &str) -> anyhow::Result<Vec<Vec<u8>>> {
     let folder = folder(target);
     let listed = || format!("list {}", folder.display());
     let mut paths = Vec::new();

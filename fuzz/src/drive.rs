@@ -13,24 +13,24 @@ const CORPUS_MAX: usize = 4_000;
 
 /// Inputs that a target is fed, in an order that only the seed decides.
 #[derive(Debug)]
-pub struct Drive {
+pub(crate) struct Drive {
     target: Target,
     corpus: Vec<Vec<u8>>,
     outcomes: BTreeSet<Outcome>,
     rng: Rng,
     /// Inputs fed so far.
-    pub fed_count: u64,
+    pub(crate) fed_count: u64,
 }
 
 /// An input that made the target panic.
 #[derive(Debug)]
-pub struct Failure {
-    pub input: Vec<u8>,
+pub(crate) struct Failure {
+    pub(crate) input: Vec<u8>,
 }
 
 impl Drive {
     /// Starts with the inputs as they are; each must pass unchanged.
-    pub fn start(target: Target, corpus: Vec<Vec<u8>>, seed: u64) -> Result<Self, Failure> {
+    pub(crate) fn start(target: Target, corpus: Vec<Vec<u8>>, seed: u64) -> Result<Self, Failure> {
         let mut drive = Self {
             target,
             corpus: Vec::new(),
@@ -46,19 +46,19 @@ impl Drive {
     }
 
     /// How many different things inputs led to.
-    pub fn outcomes_count(&self) -> usize {
+    pub(crate) fn outcomes_count(&self) -> usize {
         self.outcomes.len()
     }
 
     /// The next mutated input.
-    pub fn next_input(&mut self) -> Vec<u8> {
+    pub(crate) fn next_input(&mut self) -> Vec<u8> {
         let (one, other) = (self.choose(), self.choose());
         let words = self.target.words;
         mutate(&self.corpus[one], &self.corpus[other], words, &mut self.rng)
     }
 
     /// Feeds an input, and keeps it when it led to something new.
-    pub fn take(&mut self, input: Vec<u8>) -> Result<(), Failure> {
+    pub(crate) fn take(&mut self, input: Vec<u8>) -> Result<(), Failure> {
         if self.feed(&input)? && self.corpus.len() < CORPUS_MAX {
             self.corpus.push(input);
         }
@@ -82,7 +82,7 @@ impl Drive {
 }
 
 /// The smallest input found that still fails: parts are cut out, large ones first.
-pub fn shrink(target: Target, input: &[u8]) -> Vec<u8> {
+pub(crate) fn shrink(target: Target, input: &[u8]) -> Vec<u8> {
     let fails = |bytes: &[u8]| catch_unwind(AssertUnwindSafe(|| (target.body)(bytes))).is_err();
     let mut smallest = input.to_vec();
     let mut size = smallest.len().next_power_of_two();

@@ -5,6 +5,11 @@
     reason = "this is a command-line tool"
 )]
 
+mod corpus;
+mod drive;
+mod mutate;
+mod targets;
+
 use std::fs;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::num::NonZero;
@@ -16,9 +21,9 @@ use std::thread;
 use anyhow::{Context as _, anyhow, bail};
 use plimsoll_base::clock::Clock;
 use plimsoll_core::units::Nanos;
-use plimsoll_fuzz::drive::{Drive, Failure, shrink};
-use plimsoll_fuzz::targets::{self, TARGETS, Target};
-use plimsoll_fuzz::{corpus, targets::Outcome};
+
+use crate::drive::{Drive, Failure, shrink};
+use crate::targets::{Outcome, TARGETS, Target};
 
 const USAGE: &str = "usage: plimsoll-fuzz --list | TARGET|all [--seconds N] [--seed N] [--jobs N] [--write-first] | TARGET FILE
 

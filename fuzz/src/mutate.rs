@@ -3,7 +3,7 @@
 use plimsoll_base::random::Rng;
 
 /// Inputs never grow beyond this; longer ones only take longer.
-pub const BYTES_MAX: usize = 96 << 10;
+pub(crate) const BYTES_MAX: usize = 96 << 10;
 
 /// Numbers at the edges of the types that readers put them into.
 const NUMBERS: [&str; 14] = [
@@ -25,7 +25,7 @@ const NUMBERS: [&str; 14] = [
 
 /// One to eight changes to `input`, some with parts of `other`; one input in three keeps its form
 /// and gets other numbers, because a broken form is refused before anything believes the numbers.
-pub fn mutate(input: &[u8], other: &[u8], words: &[&str], rng: &mut Rng) -> Vec<u8> {
+pub(crate) fn mutate(input: &[u8], other: &[u8], words: &[&str], rng: &mut Rng) -> Vec<u8> {
     let mut bytes = input.to_vec();
     let keeps_form = rng.below(3) == 0;
     for _ in 0..=rng.below(3) + rng.below(6) {

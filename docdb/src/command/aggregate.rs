@@ -5,14 +5,14 @@ use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 use bson::{Bson, Document, doc};
 
 use super::arguments;
-use super::listing::{self, Opening};
+use super::listing;
 use super::pipeline::{Arguments, NAME, select};
 use super::stats::write_collection;
 use crate::aggregate::{Execution, Foreign, Pipeline, Progress};
 use crate::catalog::check_collection;
 use crate::collection::plan::{self, Wanted};
 use crate::collection::{Next, Selection, stored};
-use crate::cursor::{Batch, FIRST_BATCH, Filled, Producer, Source};
+use crate::cursor::{Batch, Cursor, FIRST_BATCH, Filled, Producer, Source};
 use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::scheduler::Context;
@@ -26,16 +26,10 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     if arguments.explain {
         return super::explain::aggregate(shard, (database, name), &arguments);
     }
-    let opening = Opening {
-        database: database.to_owned(),
-        collection: name.to_owned(),
-        session: context.session,
-        keep: false,
-        single_batch: false,
-    };
     let producer = producer(shard, (database, name), &arguments)?;
     let first = arguments.first.unwrap_or(FIRST_BATCH);
-    listing::open(shard, opening, producer, first)
+    let cursor = Cursor::new((database, name), context, producer);
+    listing::open(shard, cursor, first, false)
 }
 
 /// `aggregate: 1` asks the database or the server; of such pipelines none is supported.

@@ -308,3 +308,24 @@ pub(super) fn wrong_type(
         display::raw_type_name(value)
     ))
 }
+
+/// An array of documents, such as `arrayFilters`.
+pub(super) fn documents<'a>(
+    place: &str,
+    name: &str,
+    value: RawBsonRef<'a>,
+) -> Result<Vec<&'a RawDocument>> {
+    let array = match value {
+        RawBsonRef::Array(array) => array,
+        RawBsonRef::Null => return Ok(Vec::new()),
+        other => return Err(wrong_type(place, name, other, "'array'")),
+    };
+    array
+        .into_iter()
+        .enumerate()
+        .map(|(at, element)| {
+            let element = element?;
+            object(place, &format!("{name}.{at}"), element)
+        })
+        .collect()
+}

@@ -3,8 +3,7 @@
 use bson::RawDocumentBuf;
 
 use super::arguments;
-use super::write::{Hint, select};
-use crate::collection::plan::{self, Wanted};
+use super::write::{hint, parse_filter, select};
 use crate::collection::{Next, Selection};
 use crate::error::Result;
 use crate::expression::Variables;
@@ -16,11 +15,11 @@ use crate::wire::Request;
 pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     const COUNT: &str = "count";
     let (database, name) = arguments::namespace(request)?;
-    let (mut filter, mut hint, mut skip, mut limit) = (None, None, 0, 0);
+    let (mut filter, mut hinted, mut skip, mut limit) = (None, None, 0, 0);
     arguments::each(request, |field, value| {
         match field {
             "query" => filter = arguments::optional_object(COUNT, field, value)?,
-            "hint" => hint = Hint::parse(COUNT, value)?,
+            "hint" => hinted = hint(COUNT, value)?,
             "skip" => skip = arguments::count(COUNT, field, value)?,
             // A negative limit means the same as its absolute value, as it did in the old protocol.
             "limit" => limit = arguments::integer(COUNT, field, value)?.unsigned_abs(),
@@ -31,31 +30,23 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
         Ok(true)
     })?;
     let limit = if limit == 0 { u64::MAX } else { limit };
-    let filter = filter.filter(|filter| !filter.is_empty());
-    let Some(filter) = filter else {
+    let filter = parse_filter(filter, &Variables::at(context.now))?;
+    if filter.is_none() && hinted.is_none() {
         let collection = shard.catalog.find(database, name);
-        if let (Some(collection), Some(hint)) = (collection, &hint) {
-            // A wrong hint is an error even where no index is needed; a sparse one counts what it holds.
-            let wanted = Wanted {
-                hint: Some(hint.as_value()),
-                ..Wanted::default()
-            };
-            let hinted = plan::choose(collection, wanted)?;
-            return Count::begin(shard, Selection::new(hinted, None), skip, limit);
-        }
         let count = collection.map_or(0, |collection| collection.count);
         return Ok(Flow::Done(reply(count.saturating_sub(skip).min(limit))));
-    };
-    match select(
-        shard,
-        (database, name),
-        filter,
-        hint.as_ref(),
-        &Variables::at(context.now),
-    )? {
-        Some((_, selection)) => Count::begin(shard, selection, skip, limit),
-        None => Ok(Flow::Done(reply(0))),
     }
+    // A wrong hint is an error even where no index is needed; a sparse one counts what it holds.
+    let Some(selection) = select(shard, (database, name), filter, hinted)? else {
+        return Ok(Flow::Done(reply(0)));
+    };
+    let count = Count {
+        selection,
+        skip,
+        limit,
+        found: 0,
+    };
+    Box::new(count).go_on(shard)
 }
 
 fn reply(n: u64) -> RawDocumentBuf {
@@ -71,18 +62,6 @@ struct Count {
     skip: u64,
     limit: u64,
     found: u64,
-}
-
-impl Count {
-    fn begin(shard: &mut Shard, selection: Selection, skip: u64, limit: u64) -> Result<Flow> {
-        let count = Self {
-            selection,
-            skip,
-            limit,
-            found: 0,
-        };
-        Box::new(count).go_on(shard)
-    }
 }
 
 impl Resumable for Count {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bson::RawDocumentBuf;
 
 use super::arguments::{self, missing};
-use super::write::{Hint, select};
+use super::write::{hint, parse_filter, select};
 use crate::collection::{LARGEST_DOCUMENT, Next, Selection, stored};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
@@ -18,12 +18,12 @@ use crate::wire::Request;
 pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     const DISTINCT: &str = "distinct";
     let namespace = arguments::namespace(request)?;
-    let (mut field, mut filter, mut hint) = (None, None, None);
+    let (mut field, mut filter, mut hinted) = (None, None, None);
     arguments::each(request, |name, value| {
         match name {
             "key" => field = Some(arguments::text(DISTINCT, name, value)?),
             "query" => filter = arguments::optional_object(DISTINCT, name, value)?,
-            "hint" => hint = Hint::parse(DISTINCT, value)?,
+            "hint" => hinted = hint(DISTINCT, value)?,
             "collation" => arguments::collation(DISTINCT, value)?,
             _ => return Ok(false),
         }
@@ -31,16 +31,8 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     })?;
     let field = field.ok_or_else(|| missing(DISTINCT, "key"))?;
     let path = Path::parse(field)?;
-    let empty = RawDocumentBuf::new();
-    let filter = filter.unwrap_or(&empty);
-    let Some((_, selection)) = select(
-        shard,
-        namespace,
-        filter,
-        hint.as_ref(),
-        &Variables::at(context.now),
-    )?
-    else {
+    let filter = parse_filter(filter, &Variables::at(context.now))?;
+    let Some(selection) = select(shard, namespace, filter, hinted)? else {
         return Ok(Flow::Done(Values::default().reply()));
     };
     let job = Distinct {

@@ -7,7 +7,7 @@ use plimsoll_base::Nanos;
 use super::arguments;
 use super::find::{self, Arguments};
 use super::pipeline;
-use super::write::{Hint, parse_filter};
+use super::write::{hint, parse_filter};
 use crate::collection::plan::{Access, Plan};
 use crate::collection::{Collection, Next, Rows};
 use crate::error::{Code, Result};
@@ -125,7 +125,7 @@ fn of_fields<'a>(body: &'a RawDocument, filter: &str) -> Result<Arguments<'a>> {
                 query.filter = arguments::optional_object("explain", name, value)?;
             }
             "sort" => query.sort = arguments::optional_object("explain", name, value)?,
-            "hint" => query.hint = Hint::parse("explain", value)?,
+            "hint" => query.hint = hint("explain", value)?,
             _ => {}
         }
     }
@@ -150,10 +150,7 @@ fn begin(
     target: Target,
     execute: bool,
 ) -> Result<Flow> {
-    let filter = match query.filter {
-        Some(filter) => parse_filter(filter, &query.variables)?,
-        None => None,
-    };
+    let filter = parse_filter(query.filter, &query.variables)?;
     explain(
         shard,
         namespace,

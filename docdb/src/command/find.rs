@@ -4,17 +4,16 @@ use bson::RawDocumentBuf;
 use bson::raw::{RawBsonRef, RawDocument};
 
 use super::arguments;
-use super::listing::{self, Opening};
-use super::write::{Hint, id_equality, parse_filter};
+use super::listing;
+use super::write::{hint, id_equality, parse_filter};
 use crate::collection::plan::{self, Wanted};
-use crate::collection::{Next, Rows, Selection, document_key, stored};
-use crate::cursor::{Batch, FIRST_BATCH, Filled, Producer, Source};
+use crate::collection::{Next, Rows, Selection, stored};
+use crate::cursor::{Batch, Cursor, FIRST_BATCH, Filled, Producer, Source};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::query::{Filter, Projection, SortOrder};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
-use crate::store::Space;
 use crate::wire::Request;
 
 /// The fields of a `find`.
@@ -23,7 +22,7 @@ pub(super) struct Arguments<'a> {
     pub filter: Option<&'a RawDocument>,
     pub(crate) projection: Option<&'a RawDocument>,
     pub sort: Option<&'a RawDocument>,
-    pub hint: Option<Hint<'a>>,
+    pub hint: Option<RawBsonRef<'a>>,
     pub skip: u64,
     pub limit: u64,
     pub batch_size: Option<u64>,
@@ -49,7 +48,7 @@ impl<'a> Arguments<'a> {
             "filter" => self.filter = arguments::optional_object(FIND, name, value)?,
             "projection" => self.projection = arguments::optional_object(FIND, name, value)?,
             "sort" => self.sort = arguments::optional_object(FIND, name, value)?,
-            "hint" => self.hint = Hint::parse(FIND, value)?,
+            "hint" => self.hint = hint(FIND, value)?,
             "skip" => self.skip = arguments::count(FIND, name, value)?,
             "limit" => self.limit = arguments::count(FIND, name, value)?,
             "batchSize" => self.batch_size = Some(arguments::count(FIND, name, value)?),
@@ -97,15 +96,10 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
         return by_id(shard, (database, name), id, &arguments).map(Flow::Done);
     }
     let producer = find(shard, (database, name), &arguments)?;
-    let opening = Opening {
-        database: database.to_owned(),
-        collection: name.to_owned(),
-        session: context.session,
-        keep: arguments.keep,
-        single_batch: arguments.single_batch,
-    };
+    let mut cursor = Cursor::new((database, name), context, producer);
+    cursor.keep = arguments.keep;
     let first = arguments.batch_size.unwrap_or(FIRST_BATCH);
-    listing::open(shard, opening, producer, first)
+    listing::open(shard, cursor, first, arguments.single_batch)
 }
 
 /// The producer of a find's batches.
@@ -114,10 +108,7 @@ pub(super) fn find(
     (database, name): (&str, &str),
     arguments: &Arguments<'_>,
 ) -> Result<Box<dyn Producer>> {
-    let filter = match arguments.filter {
-        Some(filter) => parse_filter(filter, &arguments.variables)?,
-        None => None,
-    };
+    let filter = parse_filter(arguments.filter, &arguments.variables)?;
     let projection = projection(arguments)?;
     let limit = (arguments.limit > 0).then_some(arguments.limit);
     let rows = rows(shard, (database, name), filter, arguments, limit)?;
@@ -147,7 +138,7 @@ pub(super) fn rows(
     let wanted = Wanted {
         filter: filter.as_ref(),
         sort: order.as_ref(),
-        hint: arguments.hint.as_ref().map(Hint::as_value),
+        hint: arguments.hint,
     };
     let plan = plan::choose(collection, wanted)?;
     let order = order.filter(|order| !plan.sorted && !order.is_empty());
@@ -170,17 +161,15 @@ fn by_id(
 ) -> Result<RawDocumentBuf> {
     let projection = projection(arguments)?;
     let mut batch = Batch::new("firstBatch", 1);
-    if let Some(collection) = shard.catalog.find(database, name) {
-        let mut key = Vec::with_capacity(32);
-        document_key(collection.id, id, &mut key);
-        if let Some(document) = shard.store.get(Space::Documents, &key)? {
-            let document = stored(&document)?;
-            // The first document always fits into a batch.
-            let _fits = match &projection {
-                Some(projection) => batch.push(&projection.apply(document, None)?),
-                None => batch.push(document),
-            };
-        }
+    if let Some(collection) = shard.catalog.find(database, name)
+        && let Some(document) = shard.document(collection.id, id)?
+    {
+        let document = stored(&document)?;
+        // The first document always fits into a batch.
+        let _fits = match &projection {
+            Some(projection) => batch.push(&projection.apply(document, None)?),
+            None => batch.push(document),
+        };
     }
     Ok(batch.finish(0, database, name))
 }

@@ -5,15 +5,14 @@ use bson::raw::{RawBson, RawBsonRef, RawDocument};
 
 use super::arguments;
 use super::find::{self, Arguments};
-use super::update::{documents, insert};
-use super::write::{Hint, parse_filter};
-use crate::collection::{Next, Rows, document_key, stored};
+use super::write::{hint, insert, parse_filter};
+use crate::collection::{Next, Rows, stored};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::query::{Filter, Projection};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
-use crate::store::{Slice, Space};
+use crate::store::Slice;
 use crate::update::Update;
 use crate::value::Writer;
 use crate::wire::Request;
@@ -79,9 +78,9 @@ impl<'a> Fields<'a> {
                     fields.find.projection = arguments::optional_object(NAME, name, value)?;
                 }
                 "sort" => fields.find.sort = arguments::optional_object(NAME, name, value)?,
-                "hint" => fields.find.hint = Hint::parse(NAME, value)?,
+                "hint" => fields.find.hint = hint(NAME, value)?,
                 "update" => fields.update = Some(value),
-                "arrayFilters" => fields.array_filters = documents(NAME, name, value)?,
+                "arrayFilters" => fields.array_filters = arguments::documents(NAME, name, value)?,
                 "remove" => fields.remove = arguments::truth(NAME, name, value)?,
                 "new" => fields.new = arguments::truth(NAME, name, value)?,
                 "upsert" => fields.upsert = arguments::truth(NAME, name, value)?,
@@ -169,10 +168,7 @@ fn search(
     namespace: (&str, &str),
     arguments: &Arguments<'_>,
 ) -> Result<Option<Rows>> {
-    let filter = match arguments.filter {
-        Some(filter) => parse_filter(filter, &arguments.variables)?,
-        None => None,
-    };
+    let filter = parse_filter(arguments.filter, &arguments.variables)?;
     find::rows(shard, namespace, filter, arguments, Some(1))
 }
 
@@ -184,10 +180,8 @@ fn recheck(
     filter: &Filter,
 ) -> Result<Option<Slice>> {
     let found = stored(document)?;
-    let id = found.get("_id")?;
-    let mut key = Vec::with_capacity(32);
-    document_key(collection, id.unwrap_or(RawBsonRef::Null), &mut key);
-    let Some(current) = shard.store.get(Space::Documents, &key)? else {
+    let id = found.get("_id")?.unwrap_or(RawBsonRef::Null);
+    let Some(current) = shard.document(collection, id)? else {
         return Ok(None);
     };
     let matches = current[..] == document[..] || filter.try_matches(stored(&current)?)?;

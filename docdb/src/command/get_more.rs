@@ -2,11 +2,10 @@
 
 use bson::raw::RawBsonRef;
 
-use super::arguments;
-use crate::cursor::{Batch, Cursor, Filled, Source};
+use super::{arguments, listing};
 use crate::error::{Code, CommandError, Result};
 use crate::scheduler::Context;
-use crate::shard::{Flow, Resumable, Shard};
+use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
 pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
@@ -38,12 +37,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     } else {
         batch_size
     };
-    let next = Next {
-        id,
-        cursor,
-        batch: Batch::new("nextBatch", most),
-    };
-    Box::new(next).go_on(shard)
+    listing::go_on(shard, id, cursor, most)
 }
 
 /// The cursor must be open, of this collection, and of this session.
@@ -74,36 +68,4 @@ fn check(
 /// The error of a cursor that was used up, closed, timed out or never was.
 pub(super) fn dead(id: i64) -> CommandError {
     Code::CursorNotFound.error(format!("cursor id {id} not found"))
-}
-
-/// A batch that is being filled. Meanwhile nobody else finds the cursor.
-#[derive(Debug)]
-struct Next {
-    id: i64,
-    cursor: Cursor,
-    batch: Batch,
-}
-
-impl Resumable for Next {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
-        let mut budget = shard.slice;
-        let source = Source {
-            store: &shard.store,
-            catalog: &shard.catalog,
-        };
-        let producer = &mut self.cursor.producer;
-        let id = match producer.fill(source, &mut self.batch, &mut budget)? {
-            Filled::Later => return Ok(Flow::More(self)),
-            Filled::Full => self.id,
-            Filled::End => 0,
-        };
-        producer.pause();
-        let Self { cursor, batch, .. } = *self;
-        let reply = batch.finish(id, &cursor.database, &cursor.collection);
-        if id != 0 {
-            let now = shard.clock.now();
-            shard.cursors.put_back(id, cursor, now);
-        }
-        Ok(Flow::Done(reply))
-    }
 }

@@ -36,7 +36,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
         reply: WriteReply::default(),
     };
     if progress.slice(shard, request)? {
-        return Ok(Flow::Done(progress.reply.finish(None)));
+        return Ok(Flow::Done(progress.reply.finish()));
     }
     Ok(Flow::More(Box::new(Insert {
         request: request.clone(),
@@ -65,7 +65,7 @@ impl Resumable for Insert {
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let Self { request, progress } = &mut *self;
         if progress.slice(shard, request)? {
-            return Ok(Flow::Done(self.progress.reply.finish(None)));
+            return Ok(Flow::Done(self.progress.reply.finish()));
         }
         Ok(Flow::More(self))
     }

@@ -4,9 +4,10 @@ use bson::RawDocumentBuf;
 use bson::raw::RawBsonRef;
 
 use super::arguments;
-use super::listing::{self, Opening, Prepared};
+use super::listing::{self, Prepared};
 use crate::catalog::check_database;
 use crate::collection::{Collection, ID_INDEX};
+use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::query::Filter;
 use crate::scheduler::Context;
@@ -43,15 +44,13 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
             });
         }
     }
-    let opening = Opening {
-        database: database.to_owned(),
-        collection: "$cmd.listCollections".to_owned(),
-        session: context.session,
-        keep: false,
-        single_batch: false,
-    };
+    let cursor = Cursor::new(
+        (database, "$cmd.listCollections"),
+        context,
+        Prepared::boxed(found),
+    );
     let first = first.unwrap_or(u64::MAX);
-    listing::open(shard, opening, Prepared::boxed(found), first)
+    listing::open(shard, cursor, first, false)
 }
 
 /// `batchSize` of a `cursor` argument.

@@ -2,7 +2,8 @@
 
 use super::arguments;
 use super::list_collections::{batch_size, write_id_index};
-use super::listing::{self, Opening, Prepared};
+use super::listing::{self, Prepared};
+use crate::cursor::Cursor;
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
@@ -27,13 +28,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     write_id_index(&mut id_index);
     let mut found = vec![id_index.finish()];
     found.extend(collection.ready().map(|index| index.spec.describe()));
-    let opening = Opening {
-        database: database.to_owned(),
-        collection: name.to_owned(),
-        session: context.session,
-        keep: false,
-        single_batch: false,
-    };
+    let cursor = Cursor::new((database, name), context, Prepared::boxed(found));
     let first = first.unwrap_or(u64::MAX);
-    listing::open(shard, opening, Prepared::boxed(found), first)
+    listing::open(shard, cursor, first, false)
 }

@@ -8,72 +8,64 @@ use crate::cursor::{Batch, Cursor, Filled, Producer, Source};
 use crate::error::Result;
 use crate::shard::{Flow, Resumable, Shard};
 
-/// What becomes of a cursor after its first batch.
-#[derive(Debug, Clone)]
-pub(super) struct Opening {
-    pub database: String,
-    pub collection: String,
-    pub session: Option<[u8; 16]>,
-    /// Never times out.
-    pub keep: bool,
-    pub(crate) single_batch: bool,
-}
-
-/// Answers with the first batch of `producer`.
-pub(super) fn open(
-    shard: &mut Shard,
-    opening: Opening,
-    producer: Box<dyn Producer>,
-    first: u64,
-) -> Result<Flow> {
-    let first = First {
-        opening,
-        producer,
+/// Answers with the first batch of a cursor. A `single` one is closed after it.
+pub(super) fn open(shard: &mut Shard, cursor: Cursor, first: u64, single: bool) -> Result<Flow> {
+    let fill = Fill {
+        id: None,
+        cursor,
         batch: Batch::new("firstBatch", first),
+        single,
     };
-    Box::new(first).go_on(shard)
+    Box::new(fill).go_on(shard)
 }
 
-/// A first batch that is being filled.
+/// Answers with the next batch of the cursor that was open under `id`.
+pub(super) fn go_on(shard: &mut Shard, id: i64, cursor: Cursor, most: u64) -> Result<Flow> {
+    let fill = Fill {
+        id: Some(id),
+        cursor,
+        batch: Batch::new("nextBatch", most),
+        single: false,
+    };
+    Box::new(fill).go_on(shard)
+}
+
+/// A batch that is being filled. Meanwhile nobody else finds the cursor.
 #[derive(Debug)]
-struct First {
-    opening: Opening,
-    producer: Box<dyn Producer>,
+struct Fill {
+    id: Option<i64>,
+    cursor: Cursor,
     batch: Batch,
+    single: bool,
 }
 
-impl Resumable for First {
+impl Resumable for Fill {
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let mut budget = shard.slice;
         let source = Source {
             store: &shard.store,
             catalog: &shard.catalog,
         };
-        let filled = self.producer.fill(source, &mut self.batch, &mut budget)?;
-        let Self {
-            opening,
-            mut producer,
-            batch,
-        } = *self;
-        let id = match filled {
-            Filled::Later => {
-                return Ok(Flow::More(Box::new(Self {
-                    opening,
-                    producer,
-                    batch,
-                })));
-            }
-            Filled::Full if !opening.single_batch => {
-                producer.pause();
-                let (database, collection) = (&opening.database, &opening.collection);
-                let mut cursor = Cursor::new(database, collection, opening.session, producer);
-                cursor.keep = opening.keep;
-                let now = shard.clock.now();
-                shard.cursors.add(cursor, &mut shard.rng, now)?
-            }
-            Filled::Full | Filled::End => 0,
+        let producer = &mut self.cursor.producer;
+        let is_open = match producer.fill(source, &mut self.batch, &mut budget)? {
+            Filled::Later => return Ok(Flow::More(self)),
+            Filled::Full => !self.single,
+            Filled::End => false,
         };
-        let reply = batch.finish(id, &opening.database, &opening.collection);
+        producer.pause();
+        let Self {
+            id, cursor, batch, ..
+        } = *self;
+        let id = match id {
+            _ if !is_open => 0,
+            Some(id) => id,
+            None => shard.cursors.new_id(&mut shard.rng)?,
+        };
+        let reply = batch.finish(id, &cursor.database, &cursor.collection);
+        if is_open {
+            let now = shard.clock.now();
+            shard.cursors.put(id, cursor, now);
+        }
         Ok(Flow::Done(reply))
     }
 }

@@ -1,11 +1,10 @@
 //! The fields of an `aggregate`, and the walk over its input: what running a pipeline and explaining it have in common.
 
-use bson::raw::RawDocument;
+use bson::raw::{RawBsonRef, RawDocument};
 
 use super::arguments::{self, missing};
 use super::list_collections::batch_size;
-use super::update::documents;
-use super::write::Hint;
+use super::write::hint;
 use crate::aggregate::Pipeline;
 use crate::collection::Selection;
 use crate::collection::plan::{self, Wanted};
@@ -21,7 +20,7 @@ pub(super) const NAME: &str = "aggregate";
 #[derive(Debug)]
 pub(super) struct Arguments<'a> {
     pub stages: Vec<&'a RawDocument>,
-    pub hint: Option<Hint<'a>>,
+    pub hint: Option<RawBsonRef<'a>>,
     pub variables: Variables,
     pub explain: bool,
     pub first: Option<u64>,
@@ -39,13 +38,13 @@ impl<'a> Arguments<'a> {
         };
         arguments::each(request, |name, value| {
             match name {
-                "pipeline" => stages = Some(documents(NAME, name, value)?),
+                "pipeline" => stages = Some(arguments::documents(NAME, name, value)?),
                 "cursor" => {
                     cursor = true;
                     found.first = batch_size(NAME, value)?;
                 }
                 "explain" => found.explain = arguments::truth(NAME, name, value)?,
-                "hint" => found.hint = Hint::parse(NAME, value)?,
+                "hint" => found.hint = hint(NAME, value)?,
                 "let" => arguments::variables(NAME, value, &mut found.variables)?,
                 "collation" => arguments::collation(NAME, value)?,
                 "allowDiskUse" | "bypassDocumentValidation" => {
@@ -80,7 +79,7 @@ pub(super) fn select(
     let wanted = Wanted {
         filter: filter.as_ref(),
         sort: pipeline.leading_sort(),
-        hint: arguments.hint.as_ref().map(Hint::as_value),
+        hint: arguments.hint,
     };
     let plan = plan::choose(collection, wanted)?;
     Ok(Some(Selection::new(plan, filter)))

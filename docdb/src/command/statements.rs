@@ -1,46 +1,176 @@
 //! The loop over the statements of `update` and `delete`, which give way to others between slices.
 
-use std::fmt::Debug;
 use std::ops::Range;
 
-use bson::RawDocumentBuf;
-use bson::raw::RawDocument;
+use bson::raw::{RawBsonRef, RawDocument};
 
 use super::arguments::{self, missing};
-use super::write::{BATCH_MOST, WriteReply};
-use crate::error::Result;
+use super::write::{BATCH_MOST, WriteReply, dropped, id_equality, insert, select};
+use crate::collection::{Next, Selection, stored};
+use crate::error::{Code, Result};
+use crate::expression::Variables;
+use crate::query::Filter;
+use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
+use crate::update::Update;
 use crate::wire::Request;
 
-/// How far a list of statements was carried out.
+/// What `update` and `delete` differ in.
 #[derive(Debug)]
-pub(super) struct Batch {
-    /// The first failure ends it.
-    pub(super) ordered: bool,
-    /// The statement that is carried out, or comes next.
-    pub(super) next: usize,
-    pub(super) reply: WriteReply,
+pub(super) struct Kind {
+    pub(super) command: &'static str,
+    /// The argument that holds the statements.
+    pub(super) list: &'static str,
+    /// Arguments without a meaning here.
+    pub(super) ignored: &'static [&'static str],
+    /// A reply without any statement.
+    pub(super) reply: fn() -> WriteReply,
+    /// Reads one. What is malformed fails the command before anything is done; what a filter cannot do fails its write.
+    pub(super) parse: for<'a> fn(&'a RawDocument) -> Result<Statement<'a>>,
 }
 
-impl Default for Batch {
-    fn default() -> Self {
-        Self {
-            ordered: true,
-            next: 0,
-            reply: WriteReply::default(),
-        }
+/// One write over the documents of one filter.
+#[derive(Debug)]
+pub(super) struct Statement<'a> {
+    pub(super) filter: &'a RawDocument,
+    pub(super) hint: Option<RawBsonRef<'a>>,
+    /// All documents that match, not just one.
+    pub(super) multi: bool,
+    pub(super) upsert: bool,
+    /// `None`: the documents are removed.
+    pub(super) change: Option<Change<'a>>,
+}
+
+/// What an update makes of a document.
+#[derive(Debug)]
+pub(super) struct Change<'a> {
+    pub(super) update: RawBsonRef<'a>,
+    pub(super) array_filters: Vec<&'a RawDocument>,
+    /// `c`: variables of a pipeline.
+    pub(super) constants: Option<RawBsonRef<'a>>,
+}
+
+impl Change<'_> {
+    fn parse(&self, variables: &Variables) -> Result<Update> {
+        let Some(constants) = self.constants else {
+            return Update::parse_with(self.update, &self.array_filters, variables);
+        };
+        let mut all = variables.clone();
+        arguments::constants("update.updates", constants, &mut all)?;
+        Update::parse_with(self.update, &self.array_filters, &all)
     }
 }
 
-/// A command that is a list of statements, each over the documents of one filter.
-pub(super) trait Statements: Debug + Send + Sized + 'static {
-    const COMMAND: &'static str;
-    /// The argument that holds them.
-    const LIST: &'static str;
+/// How far the statements were carried out.
+#[derive(Debug)]
+struct Progress {
+    kind: &'static Kind,
+    /// The first failure ends it.
+    ordered: bool,
+    variables: Variables,
+    now: bson::DateTime,
+    /// Where the statements lie in the request.
+    list: Vec<Range<usize>>,
+    /// The statement that is carried out, or comes next.
+    next: usize,
+    current: Option<Running>,
+    reply: WriteReply,
+}
 
-    /// What is malformed fails the command before anything is done; what a filter cannot do fails its write.
-    fn check(raw: &RawDocument) -> Result<()>;
-    fn batch(&mut self) -> &mut Batch;
+/// A statement on its way over the documents.
+#[derive(Debug)]
+struct Running {
+    selection: Selection,
+    filter: Filter,
+    update: Option<Update>,
+    multi: bool,
+    upsert: bool,
+    matched: bool,
+}
+
+pub(super) fn carry_out(
+    shard: &mut Shard,
+    request: &Request,
+    context: &Context,
+    kind: &'static Kind,
+) -> Result<Flow> {
+    let (mut ordered, mut variables) = (true, Variables::at(context.now));
+    arguments::each(request, |name, value| {
+        match name {
+            "ordered" => ordered = arguments::truth(kind.command, name, value)?,
+            "let" => arguments::variables(kind.command, value, &mut variables)?,
+            _ => return Ok(name == kind.list || kind.ignored.contains(&name)),
+        }
+        Ok(true)
+    })?;
+    let list = request
+        .places(kind.list)?
+        .ok_or_else(|| missing(kind.command, kind.list))?;
+    BATCH_MOST.check(list.len())?;
+    for place in &list {
+        (kind.parse)(request.document(place))?;
+    }
+    let mut progress = Progress {
+        kind,
+        ordered,
+        variables,
+        now: context.now,
+        list,
+        next: 0,
+        current: None,
+        reply: (kind.reply)(),
+    };
+    if progress.slice(shard, request)? {
+        return Ok(Flow::Done(progress.reply.finish()));
+    }
+    let request = request.clone();
+    Ok(Flow::More(Box::new(Rest { request, progress })))
+}
+
+/// What is left after a slice.
+#[derive(Debug)]
+struct Rest {
+    request: Request,
+    progress: Progress,
+}
+
+impl Resumable for Rest {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
+        let Self { request, progress } = &mut *self;
+        if progress.slice(shard, request)? {
+            return Ok(Flow::Done(self.progress.reply.finish()));
+        }
+        Ok(Flow::More(self))
+    }
+}
+
+impl Progress {
+    /// Carries out some more; true if that was all.
+    fn slice(&mut self, shard: &mut Shard, request: &Request) -> Result<bool> {
+        let namespace = arguments::namespace(request)?;
+        let mut budget = shard.slice;
+        while let Some(place) = self.list.get(self.next) {
+            if budget == 0 {
+                return Ok(false);
+            }
+            let raw = request.document(place);
+            let outcome = self.statement(shard, namespace, raw, &mut budget);
+            budget = budget.saturating_sub(1);
+            match outcome {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(error) => {
+                    self.reply.fail(self.next, error)?;
+                    if self.ordered {
+                        return Ok(true);
+                    }
+                }
+            }
+            self.next += 1;
+        }
+        Ok(true)
+    }
+
     /// Carries out the statement, or goes on with it; true if it is done.
     fn statement(
         &mut self,
@@ -48,87 +178,153 @@ pub(super) trait Statements: Debug + Send + Sized + 'static {
         namespace: (&str, &str),
         raw: &RawDocument,
         budget: &mut usize,
-    ) -> Result<bool>;
-    /// Forgets the statement that failed on its way.
-    fn give_up(&mut self);
-    fn reply(self) -> RawDocumentBuf;
-}
-
-/// Carries the command out; what it reads beside the list is parsed already.
-pub(super) fn carry_out<S: Statements>(
-    shard: &mut Shard,
-    request: &Request,
-    mut statements: S,
-) -> Result<Flow> {
-    let list = request
-        .places(S::LIST)?
-        .ok_or_else(|| missing(S::COMMAND, S::LIST))?;
-    BATCH_MOST.check(list.len())?;
-    for place in &list {
-        S::check(request.document(place))?;
-    }
-    if slice(&mut statements, shard, request, &list)? {
-        return Ok(Flow::Done(statements.reply()));
-    }
-    let request = request.clone();
-    Ok(Flow::More(Box::new(Rest {
-        request,
-        list,
-        statements,
-    })))
-}
-
-/// What is left after a slice.
-#[derive(Debug)]
-struct Rest<S> {
-    request: Request,
-    /// Where the statements lie in the request.
-    list: Vec<Range<usize>>,
-    statements: S,
-}
-
-impl<S: Statements> Resumable for Rest<S> {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
-        let Self {
-            request,
-            list,
-            statements,
-        } = &mut *self;
-        if slice(statements, shard, request, list)? {
-            return Ok(Flow::Done(self.statements.reply()));
-        }
-        Ok(Flow::More(self))
-    }
-}
-
-/// Carries out some more; true if that was all.
-fn slice<S: Statements>(
-    statements: &mut S,
-    shard: &mut Shard,
-    request: &Request,
-    list: &[Range<usize>],
-) -> Result<bool> {
-    let namespace = arguments::namespace(request)?;
-    let mut budget = shard.slice;
-    while let Some(place) = list.get(statements.batch().next) {
-        if budget == 0 {
+    ) -> Result<bool> {
+        let running = match self.current.take() {
+            Some(running) => Some(running),
+            None => self.begin(shard, namespace, raw)?,
+        };
+        let Some(mut running) = running else {
+            return Ok(true);
+        };
+        if !self.walk(shard, &mut running, budget)? {
+            self.current = Some(running);
             return Ok(false);
         }
-        let outcome = statements.statement(shard, namespace, request.document(place), &mut budget);
-        budget = budget.saturating_sub(1);
-        match outcome {
-            Ok(true) => statements.batch().next += 1,
-            Ok(false) => return Ok(false),
-            Err(error) => {
-                statements.give_up();
-                let batch = statements.batch();
-                batch.reply.fail(batch.next, error)?;
-                batch.next += 1;
-                if batch.ordered {
-                    return Ok(true);
-                }
+        if running.upsert && !running.matched {
+            self.upsert(shard, namespace, running.update.as_ref(), &running.filter)?;
+        }
+        Ok(true)
+    }
+
+    /// `None` if the statement is done already.
+    fn begin(
+        &mut self,
+        shard: &mut Shard,
+        namespace: (&str, &str),
+        raw: &RawDocument,
+    ) -> Result<Option<Running>> {
+        let statement = (self.kind.parse)(raw)?;
+        let change = statement.change.as_ref();
+        let update = change
+            .map(|change| change.parse(&self.variables))
+            .transpose()?;
+        if statement.multi && update.as_ref().is_some_and(Update::is_replacement) {
+            return Err(Code::FailedToParse
+                .error("multi update is not supported for replacement-style update"));
+        }
+        let id = id_equality(statement.filter).filter(|_| statement.hint.is_none());
+        if let Some(id) = id
+            && (self.by_id(shard, namespace, id, update.as_ref())? || !statement.upsert)
+        {
+            return Ok(None);
+        }
+        let filter = Filter::parse_with(statement.filter, &self.variables)?;
+        let asked = Some(filter.clone()).filter(|filter| !filter.is_empty());
+        let Some(selection) = select(shard, namespace, asked, statement.hint)? else {
+            if statement.upsert {
+                self.upsert(shard, namespace, update.as_ref(), &filter)?;
+            }
+            return Ok(None);
+        };
+        Ok(Some(Running {
+            selection,
+            filter,
+            update,
+            multi: statement.multi,
+            upsert: statement.upsert,
+            matched: false,
+        }))
+    }
+
+    /// The fast path of `{_id: value}`. False if there is no such document.
+    fn by_id(
+        &mut self,
+        shard: &mut Shard,
+        (database, name): (&str, &str),
+        id: RawBsonRef<'_>,
+        update: Option<&Update>,
+    ) -> Result<bool> {
+        let Some(collection) = shard.catalog.find(database, name).map(|one| one.id) else {
+            return Ok(false);
+        };
+        let Some(old) = shard.document(collection, id)? else {
+            return Ok(false);
+        };
+        self.change(shard, collection, update, stored(&old)?, None)?;
+        Ok(true)
+    }
+
+    /// True once all documents were seen.
+    fn walk(
+        &mut self,
+        shard: &mut Shard,
+        running: &mut Running,
+        budget: &mut usize,
+    ) -> Result<bool> {
+        shard.catalog.check(&running.selection)?;
+        let collection = running.selection.plan().collection;
+        let update = running.update.as_ref();
+        loop {
+            let document = match running.selection.next(&shard.store, budget)? {
+                Next::Document(document) => document,
+                Next::Later => return Ok(false),
+                Next::End => return Ok(true),
+            };
+            running.matched = true;
+            let old = stored(&document)?;
+            let positional = match update {
+                Some(update) if update.needs_positional() => running.filter.positional(old),
+                _ => None,
+            };
+            self.change(shard, collection, update, old, positional)?;
+            if !running.multi {
+                return Ok(true);
             }
         }
     }
-    Ok(true)
+
+    fn change(
+        &mut self,
+        shard: &mut Shard,
+        collection: u32,
+        update: Option<&Update>,
+        old: &RawDocument,
+        positional: Option<usize>,
+    ) -> Result<()> {
+        let new = match update {
+            None => None,
+            Some(update) => match update.apply(old, positional, false, self.now)? {
+                None => {
+                    self.reply.n += 1;
+                    return Ok(());
+                }
+                new => new,
+            },
+        };
+        let writer = shard.catalog.writer(&mut shard.store, collection);
+        let mut writer = writer.ok_or_else(dropped)?;
+        match &new {
+            Some(new) => writer.replace(old, new)?,
+            None => writer.remove(old)?,
+        }
+        self.reply.n += 1;
+        self.reply.modified = self.reply.modified.map(|modified| modified + 1);
+        Ok(())
+    }
+
+    fn upsert(
+        &mut self,
+        shard: &mut Shard,
+        namespace: (&str, &str),
+        update: Option<&Update>,
+        filter: &Filter,
+    ) -> Result<()> {
+        if let Some(update) = update {
+            let new = update.upsert(filter, self.now)?;
+            let id = insert(shard, namespace, &new)?;
+            self.reply.upserted.push((self.next, id));
+            self.reply.n += 1;
+        }
+        Ok(())
+    }
 }

@@ -1,6 +1,6 @@
 //! What `insert`, `update` and `delete` have in common: limits, the reply with its write errors, `_id` filters.
 
-use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
+use bson::raw::{RawBson, RawBsonRef, RawDocument, RawDocumentBuf};
 
 use crate::collection::Selection;
 use crate::collection::plan::{self, Wanted};
@@ -36,11 +36,22 @@ impl BatchMost {
 #[derive(Debug, Default)]
 pub(super) struct WriteReply {
     pub n: u64,
+    /// Of updates alone.
+    pub(super) modified: Option<u64>,
+    /// By the number of the update.
+    pub(super) upserted: Vec<(usize, RawBson)>,
     errors: Vec<(usize, CommandError)>,
     error_bytes: usize,
 }
 
 impl WriteReply {
+    pub(super) fn of_update() -> Self {
+        Self {
+            modified: Some(0),
+            ..Self::default()
+        }
+    }
+
     /// Notes that the write at `index` failed. An error of the store fails the whole command.
     pub(super) fn fail(&mut self, index: usize, error: CommandError) -> Result<()> {
         if error.code == Code::InternalError {
@@ -56,12 +67,21 @@ impl WriteReply {
         Ok(())
     }
 
-    /// The reply; `add` puts in what the command has beside `n`.
-    pub(super) fn finish(self, add: Option<&mut dyn FnMut(&mut Writer)>) -> RawDocumentBuf {
+    pub(super) fn finish(self) -> RawDocumentBuf {
         let mut writer = Writer::with_capacity(64);
         writer.count("n", self.n);
-        if let Some(add) = add {
-            add(&mut writer);
+        if let Some(modified) = self.modified {
+            writer.count("nModified", modified);
+        }
+        if !self.upserted.is_empty() {
+            writer.begin_array("upserted");
+            for (at, (index, id)) in self.upserted.iter().enumerate() {
+                writer.begin_document(decimal(at, &mut [0; 20]));
+                writer.count("index", *index as u64);
+                writer.raw("_id", id.as_raw_bson_ref());
+                writer.end();
+            }
+            writer.end();
         }
         if !self.errors.is_empty() {
             writer.begin_array("writeErrors");
@@ -106,63 +126,63 @@ pub(super) fn id_equality(filter: &RawDocument) -> Option<RawBsonRef<'_>> {
     }
 }
 
-/// The index that a client asks for: by name or by key pattern.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Hint<'a> {
-    Name(&'a str),
-    Key(&'a RawDocument),
-}
-
-impl<'a> Hint<'a> {
-    /// `None` for an empty hint.
-    pub(super) fn parse(command: &str, value: RawBsonRef<'a>) -> Result<Option<Self>> {
-        match value {
-            RawBsonRef::String("") | RawBsonRef::Null => Ok(None),
-            RawBsonRef::String(name) => Ok(Some(Self::Name(name))),
-            RawBsonRef::Document(key) if key.is_empty() => Ok(None),
-            RawBsonRef::Document(key) => Ok(Some(Self::Key(key))),
-            other => Err(Code::FailedToParse.error(format!(
-                "Hint must be a string or an object, but is {} in command {command}",
-                display::raw_type_name(other)
-            ))),
-        }
-    }
-
-    pub(super) fn as_value(&self) -> RawBsonRef<'a> {
-        match self {
-            Self::Name(name) => RawBsonRef::String(name),
-            Self::Key(key) => RawBsonRef::Document(key),
-        }
+/// The index that a client asks for: by name or by key pattern; `None` for an empty hint.
+pub(super) fn hint<'a>(command: &str, value: RawBsonRef<'a>) -> Result<Option<RawBsonRef<'a>>> {
+    match value {
+        RawBsonRef::String("") | RawBsonRef::Null => Ok(None),
+        RawBsonRef::Document(key) if key.is_empty() => Ok(None),
+        RawBsonRef::String(_) | RawBsonRef::Document(_) => Ok(Some(value)),
+        other => Err(Code::FailedToParse.error(format!(
+            "Hint must be a string or an object, but is {} in command {command}",
+            display::raw_type_name(other)
+        ))),
     }
 }
 
-/// The walk over what `filter` selects, with the collection's id; `None` if there is no such collection.
+/// The walk over what `filter` selects; `None` if there is no such collection.
 pub(super) fn select(
     shard: &Shard,
     (database, name): (&str, &str),
-    filter: &RawDocument,
-    hint: Option<&Hint<'_>>,
-    variables: &Variables,
-) -> Result<Option<(u32, Selection)>> {
-    let parsed = parse_filter(filter, variables)?;
+    filter: Option<Filter>,
+    hint: Option<RawBsonRef<'_>>,
+) -> Result<Option<Selection>> {
     let Some(collection) = shard.catalog.find(database, name) else {
         return Ok(None);
     };
     let wanted = Wanted {
-        filter: parsed.as_ref(),
-        hint: hint.map(Hint::as_value),
+        filter: filter.as_ref(),
+        hint,
         ..Wanted::default()
     };
     let plan = plan::choose(collection, wanted)?;
-    Ok(Some((collection.id, Selection::new(plan, parsed))))
+    Ok(Some(Selection::new(plan, filter)))
 }
 
 /// `None` for the empty filter, which all documents match.
-pub(super) fn parse_filter(filter: &RawDocument, variables: &Variables) -> Result<Option<Filter>> {
-    if filter.is_empty() {
-        return Ok(None);
+pub(super) fn parse_filter(
+    filter: Option<&RawDocument>,
+    variables: &Variables,
+) -> Result<Option<Filter>> {
+    let filter = filter.filter(|filter| !filter.is_empty());
+    filter
+        .map(|filter| Filter::parse_with(filter, variables))
+        .transpose()
+}
+
+/// Inserts what an upsert made; returns its `_id`.
+pub(super) fn insert(
+    shard: &mut Shard,
+    (database, name): (&str, &str),
+    document: &RawDocument,
+) -> Result<RawBson> {
+    let collection = shard
+        .catalog
+        .find_or_create(&mut shard.store, database, name)?;
+    if let Some(mut writer) = shard.catalog.writer(&mut shard.store, collection) {
+        writer.insert(document)?;
     }
-    Filter::parse_with(filter, variables).map(Some)
+    let id = document.get("_id")?;
+    Ok(id.map_or(RawBson::Null, RawBson::from))
 }
 
 /// The collection was dropped while a command was on its way over it.

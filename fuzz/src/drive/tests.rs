@@ -57,7 +57,7 @@ fn a_failing_start_is_reported() {
 
 #[test]
 fn every_target_survives_a_short_run() {
-    for target in targets::TARGETS {
+    for target in targets::TARGETS.iter().copied() {
         let corpus = corpus::read(target.name).expect("a corpus");
         let kinds = corpus.len();
         let survived = Drive::start(target, corpus, 2).and_then(|mut drive| {

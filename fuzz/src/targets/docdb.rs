@@ -37,26 +37,6 @@ pub(super) fn read_message(data: &[u8]) -> Outcome {
     }
 }
 
-pub(super) fn read_document(data: &[u8]) -> Outcome {
-    hostile::bson(data)
-}
-
-pub(super) fn order_keys(data: &[u8]) -> Outcome {
-    hostile::order(data)
-}
-
-pub(super) fn run_filter(data: &[u8]) -> Outcome {
-    hostile::filter(data)
-}
-
-pub(super) fn run_update(data: &[u8]) -> Outcome {
-    hostile::fuzz_update(data)
-}
-
-pub(super) fn run_pipeline(data: &[u8]) -> Outcome {
-    hostile::fuzz_pipeline(data)
-}
-
 pub(super) fn recover(data: &[u8]) -> Outcome {
     format!("{} records", hostile::replay_hostile(data).min(3))
 }

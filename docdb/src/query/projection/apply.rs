@@ -200,10 +200,10 @@ impl Walk<'_> {
     fn computed(&self, fork: &Fork, document: Fields<'_>, out: &mut Writer) -> Result<()> {
         for (name, node) in fork {
             match node {
-                Node::Computed(expression) => {
-                    if self.mode != Mode::Addition || document.find(name).is_none() {
-                        self.value(expression, name, out)?;
-                    }
+                Node::Computed(expression)
+                    if self.mode != Mode::Addition || document.find(name).is_none() =>
+                {
+                    self.value(expression, name, out)?;
                 }
                 Node::Fork(inner) if has_computed(inner) && document.find(name).is_none() => {
                     self.made(inner, name, out)?;
