@@ -14,5 +14,6 @@ mod projection;
 mod sort;
 
 pub(crate) use filter::Filter;
+pub(crate) use keys::{Direction, SortField, encode_key};
 pub(crate) use projection::Projection;
-pub(crate) use sort::{Direction, SortField, SortOrder, encode_key};
+pub(crate) use sort::SortOrder;

@@ -15,7 +15,7 @@ mod tests;
 use super::condition::Condition;
 use super::condition::Node;
 use super::filter::Filter;
-use super::sort::{Direction, SortField};
+use super::keys::{Direction, SortField};
 use crate::value::key;
 use collect::{Collected, Restriction};
 use ranges::{Range, Ranges};

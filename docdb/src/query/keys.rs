@@ -4,10 +4,39 @@
 //! undefined, any other array stands for each of its elements, and paths that share an array take
 //! their values from the same element of it. Two separate arrays have no keys.
 
-use super::sort::SortField;
 use crate::error::{Code, Result};
-use crate::value::path::Part;
-use crate::value::{Fields, Value};
+use crate::value::path::{Part, Path};
+use crate::value::{Fields, Value, key};
+
+/// One field of a sort order or of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SortField {
+    pub path: Path,
+    pub(crate) direction: Direction,
+}
+
+impl SortField {
+    /// Appends the encoding of one of its values.
+    pub(crate) fn encode(&self, value: &Value<'_>, out: &mut Vec<u8>) {
+        match self.direction {
+            Direction::Ascending => key::encode_value(value, out),
+            Direction::Descending => key::encode_value_descending(value, out),
+        }
+    }
+}
+
+/// Appends the encodings of one value per field; a missing one is null.
+pub(crate) fn encode_key(fields: &[SortField], values: &[Option<Value<'_>>], out: &mut Vec<u8>) {
+    for (field, value) in fields.iter().zip(values) {
+        field.encode(&value.unwrap_or(Value::Null), out);
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Ascending,
+    Descending,
+}
 
 /// Who asks for keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

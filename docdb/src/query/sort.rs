@@ -6,10 +6,10 @@ mod tests;
 use bson::raw::RawDocument;
 
 use super::field_path;
-use super::keys::{self, Purpose};
+use super::keys::{self, Direction, Purpose, SortField, encode_key};
 use crate::error::{Code, Result};
 use crate::value::path::Path;
-use crate::value::{Element, Fields, Number, Value, key};
+use crate::value::{Element, Fields, Number, Value};
 
 /// Fields of one sort order or index (MongoDB's limit).
 const FIELDS_MAX: usize = 32;
@@ -19,36 +19,6 @@ const FIELDS_MAX: usize = 32;
 pub(crate) struct SortOrder {
     fields: Vec<SortField>,
     natural: Option<Direction>,
-}
-
-/// One field of a sort order or of an index.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SortField {
-    pub path: Path,
-    pub(crate) direction: Direction,
-}
-
-impl SortField {
-    /// Appends the encoding of one of its values.
-    pub(crate) fn encode(&self, value: &Value<'_>, out: &mut Vec<u8>) {
-        match self.direction {
-            Direction::Ascending => key::encode_value(value, out),
-            Direction::Descending => key::encode_value_descending(value, out),
-        }
-    }
-}
-
-/// Appends the encodings of one value per field; a missing one is null.
-pub(crate) fn encode_key(fields: &[SortField], values: &[Option<Value<'_>>], out: &mut Vec<u8>) {
-    for (field, value) in fields.iter().zip(values) {
-        field.encode(&value.unwrap_or(Value::Null), out);
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Ascending,
-    Descending,
 }
 
 impl SortOrder {

@@ -1,7 +1,8 @@
 //! Whether scanning an index's intervals gives documents in the order that is asked for.
 
 use super::Bounds;
-use crate::query::sort::{Direction, SortField, SortOrder};
+use crate::query::keys::{Direction, SortField};
+use crate::query::sort::SortOrder;
 use crate::value::path::Path;
 
 impl Bounds {
