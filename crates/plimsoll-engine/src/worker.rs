@@ -296,7 +296,12 @@ impl<U: Users> Worker<U> {
         if let Some(level) = &self.pending {
             next = next.min(level.start);
         }
-        next.min(self.drain_until.unwrap_or(Nanos::MAX))
+        match self.drain_until {
+            // Nothing in flight will wake the loop: `on_time` ends the drain at once.
+            Some(_) if self.users.is_drained() => Nanos::ZERO,
+            Some(until) => next.min(until),
+            None => next,
+        }
     }
 }
 

@@ -166,6 +166,17 @@ fn a_count_is_kept_exactly_by_any_number_of_workers() {
 }
 
 #[test]
+fn a_drain_with_nothing_in_flight_ends_at_once() {
+    let server = Server::start(Manner::Answer);
+    let mut case = case(server.port, 2);
+    case.generator.timeout = Nanos::from_secs(30);
+    let clock = Clock::start();
+    let played = play(&case, Some(100), &[(closed(8), 60)]);
+    assert_eq!(played.tally().ok(), 100);
+    assert!(clock.now() < case.generator.timeout, "{:?}", clock.now());
+}
+
+#[test]
 fn arrivals_follow_the_schedule_whatever_the_answers_do() {
     let server = Server::start(Manner::Answer);
     for arrivals in [Arrivals::Uniform, Arrivals::Poisson] {
