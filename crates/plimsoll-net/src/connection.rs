@@ -77,7 +77,7 @@ impl Connection {
     }
 
     /// The socket is connected, though a TLS handshake may still be under way.
-    pub fn is_open(&self) -> bool {
+    pub fn is_connected(&self) -> bool {
         self.transport.is_connected()
     }
 
@@ -85,7 +85,8 @@ impl Connection {
         self.transport.is_open() && !self.is_busy
     }
 
-    pub fn is_connected(&self) -> bool {
+    /// Requests can be exchanged.
+    pub fn is_open(&self) -> bool {
         self.transport.is_open()
     }
 

@@ -1,12 +1,12 @@
 //! One HTTP/2 client connection (RFC 9113): many requests on the wire at once, each a stream.
 
-mod exchange;
 mod frame;
 pub mod hpack;
 mod huffman;
 mod peer;
 mod problem;
 mod request;
+mod session;
 mod streams;
 
 use std::net::IpAddr;
@@ -15,11 +15,12 @@ use std::sync::Arc;
 
 use plimsoll_core::Outcome;
 
-use self::exchange::{Exchange, LAST_STREAM, OUT_MAX};
-use self::frame::{FRAME_BYTES_MAX, FrameReader, HEAD_BYTES, code, kind};
+use self::frame::{FRAME_BYTES_MAX, HEAD_BYTES, code, kind};
 pub use self::frame::{PeerError, REFUSED_STREAM};
 pub use self::hpack::write_field;
 pub use self::request::EncodedRequest;
+pub use self::session::Session;
+use self::session::{LAST_STREAM, OUT_MAX};
 pub use self::streams::NewStream;
 use crate::connection::{Failure, Setup};
 use crate::h1::Answer;
@@ -83,7 +84,7 @@ impl Connection {
     /// Starts a stream; only while [`Self::vacant`]. Its number, for [`Self::cancel`]. [`Self::flush`] sends it.
     #[inline]
     pub fn start(&mut self, request: &EncodedRequest, owner: u64) -> u32 {
-        self.session.exchange.start(request, owner)
+        self.session.start(request, owner)
     }
 }
 
@@ -110,23 +111,23 @@ impl<B: AsRef<[u8]>> Connection<B> {
 
     /// Streams that may be started now, besides those that run. Before the server has named its limit, that is a guess.
     pub fn vacant(&self) -> usize {
-        let exchange = &self.session.exchange;
-        if exchange.leaves.is_some() {
+        let session = &self.session;
+        if session.leaves.is_some() {
             return 0;
         }
-        let left = (LAST_STREAM - exchange.streams.next_id()) as usize / 2;
-        let most = exchange.peer.streams_max as usize;
-        most.saturating_sub(exchange.streams.len()).min(left)
+        let left = (LAST_STREAM - session.streams.next_id()) as usize / 2;
+        let most = session.peer.streams_max as usize;
+        most.saturating_sub(session.streams.len()).min(left)
     }
 
     /// Streams that wait for their answers.
     pub fn running(&self) -> usize {
-        self.session.exchange.streams.len()
+        self.session.streams.len()
     }
 
     /// No new stream can ever be started.
     pub fn is_leaving(&self) -> bool {
-        self.session.exchange.leaves.is_some()
+        self.session.leaves.is_some()
     }
 
     /// As `start`, with a header block of [`write_field`] for this request only.
@@ -136,8 +137,8 @@ impl<B: AsRef<[u8]>> Connection<B> {
 
     /// All of this stream's request was taken by the socket, or TLS.
     pub fn has_written(&self, stream: u32) -> bool {
-        let exchange = &self.session.exchange;
-        exchange.out.is_empty() && !exchange.streams.has_body_left(stream)
+        let session = &self.session;
+        session.out.is_empty() && !session.streams.has_body_left(stream)
     }
 
     /// What TLS agreed on.
@@ -147,14 +148,14 @@ impl<B: AsRef<[u8]>> Connection<B> {
 
     /// Asks the server whether it is there; the answer is no event.
     pub fn ping(&mut self) {
-        self.session.exchange.ping_peer();
+        self.session.ping_peer();
     }
 
     /// Nobody waits for this stream any more.
     pub fn cancel(&mut self, stream: u32) {
-        let exchange = &mut self.session.exchange;
-        if exchange.streams.remove(stream).is_some() {
-            frame::write_word(kind::RST_STREAM, stream, code::CANCEL, &mut exchange.out);
+        let session = &mut self.session;
+        if session.streams.remove(stream).is_some() {
+            frame::write_word(kind::RST_STREAM, stream, code::CANCEL, &mut session.out);
         }
     }
 
@@ -166,14 +167,14 @@ impl<B: AsRef<[u8]>> Connection<B> {
         if !self.transport.is_open() {
             return Ok(());
         }
-        let exchange = &mut self.session.exchange;
+        let session = &mut self.session;
         loop {
-            let rest = exchange.out.get(exchange.out_at..).unwrap_or_default();
+            let rest = session.out.get(session.out_at..).unwrap_or_default();
             if rest.is_empty() {
                 return self.transport.flush();
             }
-            exchange.out_at += self.transport.write(rest)?;
-            let left = exchange.out.len() - exchange.out_at;
+            session.out_at += self.transport.write(rest)?;
+            let left = session.out.len() - session.out_at;
             if left > OUT_MAX {
                 let reason = "the server reads nothing of what it is sent";
                 return Err(Failure::new(Outcome::Protocol, reason));
@@ -181,13 +182,13 @@ impl<B: AsRef<[u8]>> Connection<B> {
             if left > 0 {
                 return Ok(());
             }
-            exchange.out.clear();
-            exchange.out_at = 0;
+            session.out.clear();
+            session.out_at = 0;
             // Bodies wait until there is room, so that they need not be held twice.
-            if !exchange.has_bodies_held_back() {
+            if !session.has_bodies_held_back() {
                 return Ok(());
             }
-            exchange.send_bodies();
+            session.send_bodies();
         }
     }
 
@@ -241,78 +242,36 @@ impl<B: AsRef<[u8]>> Connection<B> {
         match transport.read(true, scratch, take) {
             Err(last) if last.peer_error.is_some() => last,
             _ => Failure {
-                peer_error: failure.peer_error.or(self
-                    .session
-                    .exchange
-                    .leaves
-                    .map(PeerError::GoAway)),
+                peer_error: failure
+                    .peer_error
+                    .or(self.session.leaves.map(PeerError::GoAway)),
                 ..failure
             },
         }
     }
 
     fn closed(&self) -> Failure {
-        let exchange = &self.session.exchange;
-        let reason = match (exchange.is_connected, self.running()) {
+        let session = &self.session;
+        let reason = match (session.is_connected, self.running()) {
             (false, _) => "the server closed the connection before it spoke HTTP/2",
             (true, 0) => "the server closed the connection",
             (true, _) => "the server closed the connection without an answer",
         };
         Failure {
-            peer_error: exchange.leaves.map(PeerError::GoAway),
+            peer_error: session.leaves.map(PeerError::GoAway),
             ..Failure::new(Outcome::Eof, reason)
         }
     }
 
     /// Ends the connection: those whose answers will not come.
     pub fn take_owners(&mut self) -> Vec<u64> {
-        self.session.exchange.streams.take_owners()
+        self.session.streams.take_owners()
     }
 }
 
 impl<B> AsFd for Connection<B> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.transport.as_fd()
-    }
-}
-
-/// What is said on a connection, without its socket.
-#[derive(Debug)]
-pub struct Session<B> {
-    reader: FrameReader,
-    exchange: Exchange<B>,
-}
-
-impl<B: AsRef<[u8]>> Session<B> {
-    /// With the client's greeting to be written.
-    #[expect(clippy::new_without_default, reason = "it has something to say")]
-    pub fn new() -> Self {
-        Self {
-            reader: FrameReader::default(),
-            exchange: Exchange::new(),
-        }
-    }
-
-    /// Starts a stream with a header block of [`write_field`]; its number.
-    pub fn start_plain(&mut self, block: &[u8], stream: NewStream<B>) -> u32 {
-        self.exchange.start_plain(block, stream)
-    }
-
-    /// Takes what the server said. After an error nothing more may be read.
-    #[inline]
-    pub fn read(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Failure> {
-        let read = self.exchange.read(&mut self.reader, bytes, sink);
-        read.map_err(|problem| problem.failure())
-    }
-
-    /// What is to be written, which is then taken as written.
-    pub fn take_out(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.exchange.out)
-    }
-
-    /// What the server's words keep in memory, bytes.
-    pub fn kept_bytes(&self) -> usize {
-        self.reader.kept_bytes() + self.exchange.kept_bytes()
     }
 }
 

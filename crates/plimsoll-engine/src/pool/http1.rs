@@ -103,7 +103,7 @@ fn note_progress<C: Call>(link: &mut Link<C>, progress: &Progress, now: Nanos) {
     if was_sent && call.is_written_to(connection) {
         call.note(Phase::Written, now);
     }
-    if connection.is_open() {
+    if connection.is_connected() {
         call.note(Phase::Connected, now);
     }
     if *progress == Progress::Connected {

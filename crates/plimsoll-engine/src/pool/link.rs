@@ -66,7 +66,7 @@ impl<C: Call> Link<C> {
     /// Requests can be exchanged.
     pub(super) fn is_connected(&self) -> bool {
         match &self.carrier {
-            Carrier::Http1(connection, _) => connection.is_connected(),
+            Carrier::Http1(connection, _) => connection.is_open(),
             Carrier::Negotiating(..) => false,
             Carrier::Http2(_) => true,
         }

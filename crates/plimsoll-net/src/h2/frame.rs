@@ -101,7 +101,7 @@ impl FrameHead {
         self.flags & flag != 0
     }
 
-    fn read(bytes: [u8; HEAD_BYTES]) -> Self {
+    pub(super) fn read(bytes: [u8; HEAD_BYTES]) -> Self {
         let [l0, l1, l2, kind, flags, s0, s1, s2, s3] = bytes;
         Self {
             length: usize::from(l0) << 16 | usize::from(l1) << 8 | usize::from(l2),
@@ -111,7 +111,7 @@ impl FrameHead {
         }
     }
 
-    pub(super) fn write(self, out: &mut Vec<u8>) {
+    fn write(self, out: &mut Vec<u8>) {
         let [_, l0, l1, l2] = (self.length as u32).to_be_bytes();
         out.extend_from_slice(&[l0, l1, l2, self.kind, self.flags]);
         out.extend_from_slice(&self.stream.to_be_bytes());
@@ -128,43 +128,30 @@ pub(super) fn without_padding(head: FrameHead, payload: &[u8]) -> Option<(&[u8],
     Some((rest.get(..kept)?, usize::from(*length) + 1))
 }
 
-/// A frame with a payload of four bytes: `RST_STREAM` or `WINDOW_UPDATE`.
-pub(super) fn write_word(kind: u8, stream: u32, word: u32, out: &mut Vec<u8>) {
+pub(super) fn write(kind: u8, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>) {
     let head = FrameHead {
-        length: 4,
+        length: payload.len(),
         kind,
-        flags: 0,
+        flags,
         stream,
     };
     head.write(out);
-    out.extend_from_slice(&word.to_be_bytes());
+    out.extend_from_slice(payload);
+}
+
+/// A frame with a payload of four bytes: `RST_STREAM` or `WINDOW_UPDATE`.
+pub(super) fn write_word(kind: u8, stream: u32, word: u32, out: &mut Vec<u8>) {
+    write(kind, 0, stream, &word.to_be_bytes(), out);
 }
 
 /// `SETTINGS` of the connection.
 pub(super) fn write_settings(settings: &[(u16, u32)], out: &mut Vec<u8>) {
-    let head = FrameHead {
-        length: settings.len() * 6,
-        kind: kind::SETTINGS,
-        flags: 0,
-        stream: 0,
-    };
-    head.write(out);
+    let mut payload = Vec::new();
     for (name, value) in settings {
-        out.extend_from_slice(&name.to_be_bytes());
-        out.extend_from_slice(&value.to_be_bytes());
+        payload.extend_from_slice(&name.to_be_bytes());
+        payload.extend_from_slice(&value.to_be_bytes());
     }
-}
-
-/// The answer to `SETTINGS` or `PING`.
-pub(super) fn write_ack(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
-    let head = FrameHead {
-        length: payload.len(),
-        kind,
-        flags: flag::ACK,
-        stream: 0,
-    };
-    head.write(out);
-    out.extend_from_slice(payload);
+    write(kind::SETTINGS, 0, 0, &payload, out);
 }
 
 /// A header block as `HEADERS`, and as many `CONTINUATION` as the peer's frame size makes necessary.
@@ -183,14 +170,7 @@ pub(super) fn write_headers(
         if others.is_empty() {
             flags |= flag::END_HEADERS;
         }
-        let head = FrameHead {
-            length: part.len(),
-            kind: frame,
-            flags,
-            stream,
-        };
-        head.write(out);
-        out.extend_from_slice(part);
+        write(frame, flags, stream, part, out);
         if others.is_empty() {
             return;
         }

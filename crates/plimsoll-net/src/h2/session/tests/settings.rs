@@ -10,7 +10,7 @@ fn settings(all: &[(u16, u32)]) -> Vec<u8> {
 }
 
 /// Bytes of body in what was said, and whether the last of them ended the stream.
-fn body_said(side: &mut Side) -> (usize, bool) {
+fn body_said(side: &mut Session) -> (usize, bool) {
     let said = side.sent().into_iter();
     let data: Vec<_> = said.filter(|(head, _)| head.kind == kind::DATA).collect();
     let ends = data
@@ -21,8 +21,8 @@ fn body_said(side: &mut Side) -> (usize, bool) {
 
 #[test]
 fn a_window_that_shrinks_below_what_was_sent_holds_the_rest_back() {
-    let mut side = Side::connected(&[(setting::INITIAL_WINDOW_SIZE, 1000)]);
-    side.exchange.start(&request("POST", &[b'x'; 5000]), 1);
+    let mut side = Session::connected(&[(setting::INITIAL_WINDOW_SIZE, 1000)]);
+    side.start(&request("POST", &[b'x'; 5000]), 1);
     assert_eq!(body_said(&mut side), (1000, false));
     // 1,000 bytes are out: the stream owes 900 now.
     side.hear(&settings(&[(setting::INITIAL_WINDOW_SIZE, 100)]))
@@ -37,16 +37,15 @@ fn a_window_that_shrinks_below_what_was_sent_holds_the_rest_back() {
         .unwrap();
     assert_eq!(body_said(&mut side), (3990, true));
     // A request from now on has the new window.
-    side.exchange
-        .start(&request("POST", &vec![b'x'; 12_000]), 2);
+    side.start(&request("POST", &vec![b'x'; 12_000]), 2);
     assert_eq!(body_said(&mut side), (10_000, false));
 }
 
 #[test]
 fn a_window_of_nothing_at_first_stops_no_request_without_a_body() {
-    let mut side = Side::connected(&[(setting::INITIAL_WINDOW_SIZE, 0)]);
-    side.exchange.start(&request("POST", b"hello"), 1);
-    side.exchange.start(&request("GET", b""), 2);
+    let mut side = Session::connected(&[(setting::INITIAL_WINDOW_SIZE, 0)]);
+    side.start(&request("POST", b"hello"), 1);
+    side.start(&request("GET", b""), 2);
     let said = side.sent();
     assert_eq!(said.len(), 2, "two heads");
     assert!(!said[0].0.has(flag::END_STREAM) && said[1].0.has(flag::END_STREAM));
@@ -58,9 +57,8 @@ fn a_window_of_nothing_at_first_stops_no_request_without_a_body() {
 #[test]
 fn windows_beyond_the_limit_are_refused_by_their_name() {
     let max = i32::MAX.cast_unsigned();
-    let mut side = Side::connected(&[]);
-    side.exchange
-        .start(&request("POST", &vec![b'x'; 70_000]), 1);
+    let mut side = Session::connected(&[]);
+    side.start(&request("POST", &vec![b'x'; 70_000]), 1);
     let more = frame_of(kind::WINDOW_UPDATE, 0, 1, &70_000_u32.to_be_bytes());
     side.hear(&more).unwrap();
     let problem = side.hear(&settings(&[(setting::INITIAL_WINDOW_SIZE, max)]));
@@ -68,9 +66,8 @@ fn windows_beyond_the_limit_are_refused_by_their_name() {
         problem,
         Err(Problem::Flow("a setting makes a window too large"))
     );
-    let mut side = Side::connected(&[]);
-    side.exchange
-        .start(&request("POST", &vec![b'x'; 70_000]), 1);
+    let mut side = Session::connected(&[]);
+    side.start(&request("POST", &vec![b'x'; 70_000]), 1);
     side.sent();
     // All of the window was used, and that of the connection too: it stays as large as it is made.
     let update = |more: u32| frame_of(kind::WINDOW_UPDATE, 0, 1, &more.to_be_bytes());
@@ -83,16 +80,16 @@ fn windows_beyond_the_limit_are_refused_by_their_name() {
 
 #[test]
 fn a_header_table_that_shrinks_later_is_given_up_from_the_next_request_on() {
-    let mut side = Side::connected(&[]);
+    let mut side = Session::connected(&[]);
     let get = request("GET", b"");
-    side.exchange.start(&get, 1);
-    side.exchange.start(&get, 2);
+    side.start(&get, 1);
+    side.start(&get, 2);
     let before = side.sent();
     side.hear(&settings(&[(setting::HEADER_TABLE_SIZE, 100)]))
         .unwrap();
     side.sent();
-    side.exchange.start(&get, 3);
-    side.exchange.start(&get, 4);
+    side.start(&get, 3);
+    side.start(&get, 4);
     let after = side.sent();
     assert_eq!(after[0].1[0], TABLE_EMPTIED);
     assert_ne!(after[1].1[0], TABLE_EMPTIED, "once is enough");
@@ -109,13 +106,13 @@ fn a_header_table_that_shrinks_later_is_given_up_from_the_next_request_on() {
     side.hear(&settings(&[(setting::HEADER_TABLE_SIZE, 4096)]))
         .unwrap();
     side.sent();
-    side.exchange.start(&get, 5);
+    side.start(&get, 5);
     assert_eq!(side.sent()[0].1, after[1].1);
 }
 
 #[test]
 fn a_server_that_allows_no_stream_at_first_is_not_asked_before_it_does() {
-    let mut side = Side::new();
+    let mut side = Session::new();
     let none = settings(&[(setting::MAX_CONCURRENT_STREAMS, 0)]);
     assert_eq!(side.hear(&none).unwrap(), []);
     let ping = frame_of(kind::PING, 0, 0, &[0; 8]);
@@ -123,14 +120,13 @@ fn a_server_that_allows_no_stream_at_first_is_not_asked_before_it_does() {
     let some = settings(&[(setting::MAX_CONCURRENT_STREAMS, 3)]);
     assert_eq!(side.hear(&some).unwrap(), [Event::Connected]);
     assert_eq!(side.hear(&some).unwrap(), [], "once");
-    assert_eq!(side.exchange.peer.streams_max, 3);
+    assert_eq!(side.peer.streams_max, 3);
 }
 
 #[test]
 fn larger_frames_are_used_as_soon_as_they_are_allowed() {
-    let mut side = Side::connected(&[(setting::INITIAL_WINDOW_SIZE, 60_000)]);
-    side.exchange
-        .start(&request("POST", &vec![b'x'; 50_000]), 1);
+    let mut side = Session::connected(&[(setting::INITIAL_WINDOW_SIZE, 60_000)]);
+    side.start(&request("POST", &vec![b'x'; 50_000]), 1);
     let said = side.sent();
     assert!(said.iter().all(|(head, _)| head.length <= 16_384));
     side.hear(&settings(&[(setting::MAX_FRAME_SIZE, 65_536)]))
@@ -138,8 +134,7 @@ fn larger_frames_are_used_as_soon_as_they_are_allowed() {
     side.sent();
     let more = frame_of(kind::WINDOW_UPDATE, 0, 0, &100_000_u32.to_be_bytes());
     side.hear(&more).unwrap();
-    side.exchange
-        .start(&request("POST", &vec![b'x'; 50_000]), 2);
+    side.start(&request("POST", &vec![b'x'; 50_000]), 2);
     let data = side.sent().into_iter();
     let lengths: Vec<usize> = data.map(|(head, _)| head.length).skip(1).collect();
     assert_eq!(lengths, [50_000]);

@@ -3,27 +3,11 @@
 use plimsoll_core::Outcome;
 use proptest::prelude::*;
 
-use crate::h2::exchange::tests::{Side, answer, frame_of, request};
+use crate::h2::Event;
 use crate::h2::frame::{FrameHead, flag, kind};
 use crate::h2::hpack::Block;
-use crate::h2::{Event, Sink};
-
-/// What came of stream 1, and the bytes of its body.
-#[derive(Default)]
-struct Kept {
-    events: Vec<Event>,
-    body: Vec<u8>,
-}
-
-impl Sink for Kept {
-    fn event(&mut self, event: Event) {
-        self.events.push(event);
-    }
-
-    fn body(&mut self, _owner: u64, bytes: &[u8]) {
-        self.body.extend_from_slice(bytes);
-    }
-}
+use crate::h2::session::Session;
+use crate::h2::session::tests::{Kept, answer, frame_of, request};
 
 type Field<'a> = (&'a str, &'a str);
 
@@ -42,12 +26,11 @@ fn head(fields: &[Field<'_>], ends: bool) -> Vec<u8> {
 
 /// Plays an answer to one request; its end as `Ok` with the status or as what failed, the body, and what was said to it.
 fn play(method: &str, frames: &[u8]) -> (End, Vec<u8>, Vec<FrameHead>) {
-    let mut side = Side::connected(&[]);
-    side.exchange.start(&request(method, b""), 1);
+    let mut side = Session::connected(&[]);
+    side.start(&request(method, b""), 1);
     side.sent();
     let mut kept = Kept::default();
-    let Side { exchange, reader } = &mut side;
-    exchange.read(reader, frames, &mut kept).unwrap();
+    side.pieces(frames, &mut kept).unwrap();
     let [event] = &kept.events[..] else {
         panic!("one end, not {:?}", kept.events);
     };
@@ -56,10 +39,10 @@ fn play(method: &str, frames: &[u8]) -> (End, Vec<u8>, Vec<FrameHead>) {
         Event::Failed { failure, .. } => Err((failure.outcome, failure.reason.clone())),
         other => panic!("{other:?}"),
     };
-    assert_eq!(side.exchange.streams.len(), 0);
+    assert_eq!(side.streams.len(), 0);
     let said = side.sent().into_iter().map(|(head, _)| head).collect();
     // The connection goes on.
-    side.exchange.start(&request("GET", b""), 2);
+    side.start(&request("GET", b""), 2);
     let next = side.hear(&answer(3, "200", b"hello")).unwrap();
     assert!(matches!(next[..], [Event::Answered { owner: 2, .. }]));
     (end, kept.body, said)
@@ -214,12 +197,11 @@ proptest! {
             data(true, b"")
         });
         let came: u64 = parts.iter().map(|(length, _)| *length as u64).sum();
-        let mut side = Side::connected(&[]);
-        side.exchange.start(&request("GET", b""), 1);
+        let mut side = Session::connected(&[]);
+        side.start(&request("GET", b""), 1);
         let mut kept = Kept::default();
-        let Side { exchange, reader } = &mut side;
         for piece in frames.chunks(size) {
-            exchange.read(reader, piece, &mut kept).unwrap();
+            side.pieces(piece, &mut kept).unwrap();
         }
         prop_assert_eq!(kept.body.len() as u64, declared.map_or(came, |length| length.min(came)));
         prop_assert_eq!(kept.events.len(), 1);

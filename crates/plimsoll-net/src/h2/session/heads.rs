@@ -3,13 +3,13 @@
 use super::super::Sink;
 use super::super::frame::{self, FrameHead, flag};
 use super::super::problem::{PADDING, Problem};
-use super::Exchange;
+use super::Session;
 use crate::h1::parse_length;
 
 /// A header block in parts may be this long.
 const BLOCK_MAX: usize = 64 << 10;
 
-impl<B: AsRef<[u8]>> Exchange<B> {
+impl<B: AsRef<[u8]>> Session<B> {
     pub(super) fn headers(
         &mut self,
         head: FrameHead,

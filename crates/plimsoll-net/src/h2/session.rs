@@ -29,9 +29,10 @@ pub(super) const OUT_MAX: usize = 4 << 20;
 /// Stream numbers end here, and with them the connection.
 pub(super) const LAST_STREAM: u32 = (1 << 31) - 1;
 
-/// All but the socket and the frame under way.
+/// A connection without its socket.
 #[derive(Debug)]
-pub(super) struct Exchange<B = Arc<[u8]>> {
+pub struct Session<B = Arc<[u8]>> {
+    reader: FrameReader,
     pub(super) out: Vec<u8>,
     /// Bytes of `out` that were written already.
     pub(super) out_at: usize,
@@ -52,11 +53,13 @@ pub(super) struct Exchange<B = Arc<[u8]>> {
     pub(super) leaves: Option<u32>,
 }
 
-impl<B: AsRef<[u8]>> Exchange<B> {
+impl<B: AsRef<[u8]>> Session<B> {
     /// With its greeting to be written: it must come before the answer to settings that a server sent right behind its TLS
     /// handshake.
-    pub(super) fn new() -> Self {
-        let mut exchange = Self {
+    #[expect(clippy::new_without_default, reason = "it has something to say")]
+    pub fn new() -> Self {
+        let mut session = Self {
+            reader: FrameReader::default(),
             out: Vec::new(),
             out_at: 0,
             decoder: Decoder::default(),
@@ -69,56 +72,52 @@ impl<B: AsRef<[u8]>> Exchange<B> {
             takes_streams: false,
             leaves: None,
         };
-        exchange.greet();
-        exchange
-    }
-
-    /// The client speaks first.
-    fn greet(&mut self) {
-        self.out.extend_from_slice(frame::PREFACE);
+        session.out.extend_from_slice(frame::PREFACE);
         let settings = [
             (setting::ENABLE_PUSH, 0),
             (setting::INITIAL_WINDOW_SIZE, STREAM_WINDOW),
         ];
-        frame::write_settings(&settings, &mut self.out);
+        frame::write_settings(&settings, &mut session.out);
         let more = CONNECTION_WINDOW - WINDOW_BEFORE;
-        frame::write_word(kind::WINDOW_UPDATE, 0, more, &mut self.out);
+        frame::write_word(kind::WINDOW_UPDATE, 0, more, &mut session.out);
+        session
+    }
+
+    /// What is to be written, which is then taken as written.
+    pub fn take_out(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
     }
 
     /// What the server's words keep in memory, bytes.
-    pub(super) fn kept_bytes(&self) -> usize {
+    pub fn kept_bytes(&self) -> usize {
         let block = self.block.as_ref().map_or(0, |(_, parts)| parts.capacity());
-        block + self.out.len() + self.decoder.kept_bytes()
+        self.reader.kept_bytes() + block + self.out.len() + self.decoder.kept_bytes()
     }
 
-    /// Takes what was read.
-    pub(super) fn read(
-        &mut self,
-        reader: &mut FrameReader,
-        bytes: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
+    /// Takes what the server said. After an error nothing more may be read.
+    #[inline]
+    pub fn read(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Failure> {
+        let read = self.pieces(bytes, sink);
+        read.map_err(|problem| problem.failure())
+    }
+
+    fn pieces(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Problem> {
         if !self.has_heard && bytes.starts_with(b"HTTP/1") {
             return Err(Problem::Http1);
         }
         self.has_heard |= !bytes.is_empty();
+        let mut reader = std::mem::take(&mut self.reader);
         let mut input = bytes;
         while let Some(piece) = reader.next(&mut input) {
             if let Err(problem) = self.piece(piece, sink) {
-                let mut words = [0; 8];
-                words[4..].copy_from_slice(&problem.code().to_be_bytes());
-                FrameHead {
-                    length: words.len(),
-                    kind: kind::GOAWAY,
-                    flags: 0,
-                    stream: 0,
-                }
-                .write(&mut self.out);
-                self.out.extend_from_slice(&words);
+                let mut payload = [0; 8];
+                payload[4..].copy_from_slice(&problem.code().to_be_bytes());
+                frame::write(kind::GOAWAY, 0, 0, &payload, &mut self.out);
                 return Err(problem);
             }
         }
         reader.keep(input);
+        self.reader = reader;
         Ok(())
     }
 
@@ -315,7 +314,7 @@ impl<B: AsRef<[u8]>> Exchange<B> {
                 return Err(Problem::Flow("a setting makes a window too large"));
             }
         }
-        frame::write_ack(kind::SETTINGS, &[], &mut self.out);
+        frame::write(kind::SETTINGS, flag::ACK, 0, &[], &mut self.out);
         self.check_out()?;
         self.send_bodies();
         self.is_connected = true;
@@ -335,7 +334,7 @@ impl<B: AsRef<[u8]>> Exchange<B> {
             return Err(Problem::Frame("PING of a stream"));
         }
         if !head.has(flag::ACK) {
-            frame::write_ack(kind::PING, payload, &mut self.out);
+            frame::write(kind::PING, flag::ACK, 0, payload, &mut self.out);
         }
         self.check_out()
     }

@@ -16,53 +16,33 @@ use crate::target::Target;
 /// A frame that says nothing any more, but that servers may send.
 const PRIORITY: u8 = 2;
 
-/// An exchange with what a reader needs.
-pub(super) struct Side {
-    pub(super) exchange: Exchange,
-    pub(super) reader: FrameReader,
-}
-
-impl Side {
-    pub(super) fn new() -> Self {
-        Self {
-            exchange: Exchange::new(),
-            reader: FrameReader::default(),
-        }
-    }
-
+impl Session {
     /// One that has heard the server's settings.
     pub(super) fn connected(settings: &[(u16, u32)]) -> Self {
         let mut side = Self::new();
         let mut bytes = Vec::new();
         frame::write_settings(settings, &mut bytes);
         assert_eq!(side.hear(&bytes).unwrap(), [Event::Connected]);
-        side.exchange.out.clear();
+        side.out.clear();
         side
     }
 
     pub(super) fn hear(&mut self, bytes: &[u8]) -> Result<Vec<Event>, Problem> {
         let mut events = Vec::new();
-        self.exchange.read(&mut self.reader, bytes, &mut events)?;
+        self.pieces(bytes, &mut events)?;
         Ok(events)
     }
 
     /// What was to be written since the last look: heads with their payloads.
     pub(super) fn sent(&mut self) -> Vec<(FrameHead, Vec<u8>)> {
-        let out = std::mem::take(&mut self.exchange.out);
+        let out = self.take_out();
         let mut input = out.as_slice();
         let mut frames = Vec::new();
-        while let Some(head) = input.first_chunk::<9>() {
-            let length =
-                usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
-            let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-            let parsed = FrameHead {
-                length,
-                kind: head[3],
-                flags: head[4],
-                stream,
-            };
-            frames.push((parsed, input[9..9 + length].to_vec()));
-            input = &input[9 + length..];
+        while let Some((bytes, rest)) = input.split_first_chunk() {
+            let head = FrameHead::read(*bytes);
+            let (payload, rest) = rest.split_at(head.length);
+            frames.push((head, payload.to_vec()));
+            input = rest;
         }
         frames
     }
@@ -91,16 +71,16 @@ pub(super) fn ask(body: Option<Arc<[u8]>>, owner: u64) -> NewStream<Arc<[u8]>> {
 
 pub(super) fn frame_of(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    let length = payload.len();
-    FrameHead {
-        length,
-        kind,
-        flags,
-        stream,
-    }
-    .write(&mut out);
-    out.extend_from_slice(payload);
+    frame::write(kind, flags, stream, payload, &mut out);
     out
+}
+
+pub(super) fn headers(flags: u8, stream: u32, block: &[u8]) -> Vec<u8> {
+    frame_of(kind::HEADERS, flags, stream, block)
+}
+
+pub(super) fn data(flags: u8, stream: u32, body: &[u8]) -> Vec<u8> {
+    frame_of(kind::DATA, flags, stream, body)
 }
 
 pub(super) fn head_of(status: &str) -> Vec<u8> {
@@ -110,9 +90,9 @@ pub(super) fn head_of(status: &str) -> Vec<u8> {
 /// A whole answer: head, and a body if there is one.
 pub(super) fn answer(stream: u32, status: &str, body: &[u8]) -> Vec<u8> {
     let end = flag::END_HEADERS | if body.is_empty() { flag::END_STREAM } else { 0 };
-    let mut out = frame_of(kind::HEADERS, end, stream, &head_of(status));
+    let mut out = headers(end, stream, &head_of(status));
     if !body.is_empty() {
-        out.extend(frame_of(kind::DATA, flag::END_STREAM, stream, body));
+        out.extend(data(flag::END_STREAM, stream, body));
     }
     out
 }
@@ -128,15 +108,15 @@ pub(super) fn answered(owner: u64, status: u16, bytes: usize) -> Event {
 
 #[test]
 fn the_client_greets_first_and_confirms_settings() {
-    let mut side = Side::new();
-    assert!(side.exchange.out.starts_with(frame::PREFACE));
-    side.exchange.out.drain(..frame::PREFACE.len());
+    let mut side = Session::new();
+    assert!(side.out.starts_with(frame::PREFACE));
+    side.out.drain(..frame::PREFACE.len());
     let kinds: Vec<u8> = side.sent().iter().map(|(head, _)| head.kind).collect();
     assert_eq!(kinds, [kind::SETTINGS, kind::WINDOW_UPDATE]);
     let mut settings = Vec::new();
     frame::write_settings(&[(setting::MAX_CONCURRENT_STREAMS, 7)], &mut settings);
     assert_eq!(side.hear(&settings).unwrap(), [Event::Connected]);
-    assert_eq!(side.exchange.peer.streams_max, 7);
+    assert_eq!(side.peer.streams_max, 7);
     let [(ack, payload)] = side.sent().try_into().unwrap();
     assert_eq!(
         (ack.kind, ack.flags, payload.len()),
@@ -146,11 +126,9 @@ fn the_client_greets_first_and_confirms_settings() {
 
 #[test]
 fn answers_come_in_any_order_to_their_owners() {
-    let mut side = Side::connected(&[]);
+    let mut side = Session::connected(&[]);
     let get = request("GET", b"");
-    let streams: Vec<u32> = (10..13)
-        .map(|owner| side.exchange.start(&get, owner))
-        .collect();
+    let streams: Vec<u32> = (10..13).map(|owner| side.start(&get, owner)).collect();
     assert_eq!(streams, [1, 3, 5]);
     let frames = side.sent();
     assert!(
@@ -188,38 +166,28 @@ fn answers_come_in_any_order_to_their_owners() {
             answered(11, 200, head + 9 + 2)
         ]
     );
-    assert_eq!(side.exchange.streams.len(), 0);
+    assert_eq!(side.streams.len(), 0);
 }
 
 /// One of each thing that may come before the end of an answer.
 fn long_story() -> Vec<u8> {
-    let mut bytes = frame_of(kind::HEADERS, flag::END_HEADERS, 1, &head_of("103"));
+    let mut bytes = headers(flag::END_HEADERS, 1, &head_of("103"));
     let block = head_of("200");
     let (first, rest) = block.split_at(3);
     let mut padded = vec![4];
     padded.extend_from_slice(&[0, 0, 0, 0, 7]);
     padded.extend_from_slice(first);
     padded.extend_from_slice(&[0; 4]);
-    bytes.extend(frame_of(
-        kind::HEADERS,
-        flag::PADDED | flag::PRIORITY,
-        1,
-        &padded,
-    ));
+    bytes.extend(headers(flag::PADDED | flag::PRIORITY, 1, &padded));
     bytes.extend(frame_of(kind::CONTINUATION, flag::END_HEADERS, 1, rest));
     bytes.extend(frame_of(PRIORITY, 0, 1, &[0; 5]));
     bytes.extend(frame_of(kind::PING, 0, 0, b"12345678"));
     bytes.extend(frame_of(0xbe, 0xff, 1, b"unknown"));
-    bytes.extend(frame_of(kind::DATA, flag::PADDED, 1, b"\x03body\0\0\0"));
-    bytes.extend(frame_of(kind::DATA, 0, 1, b""));
-    bytes.extend(frame_of(kind::DATA, 0, 1, b"more"));
+    bytes.extend(data(flag::PADDED, 1, b"\x03body\0\0\0"));
+    bytes.extend(data(0, 1, b""));
+    bytes.extend(data(0, 1, b"more"));
     let trailers = Block::new(&[("x-checksum", "1")]).plain;
-    bytes.extend(frame_of(
-        kind::HEADERS,
-        flag::END_HEADERS | flag::END_STREAM,
-        1,
-        &trailers,
-    ));
+    bytes.extend(headers(flag::END_HEADERS | flag::END_STREAM, 1, &trailers));
     bytes.extend(answer(3, "204", b""));
     bytes
 }
@@ -229,10 +197,10 @@ fn the_end_is_the_same_however_the_bytes_are_cut() {
     let bytes = long_story();
     let mut ends = Vec::new();
     for size in 1..=bytes.len() {
-        let mut side = Side::connected(&[]);
+        let mut side = Session::connected(&[]);
         let get = request("GET", b"");
-        side.exchange.start(&get, 1);
-        side.exchange.start(&get, 2);
+        side.start(&get, 1);
+        side.start(&get, 2);
         side.sent();
         let mut events = Vec::new();
         for part in bytes.chunks(size) {
@@ -249,12 +217,12 @@ fn the_end_is_the_same_however_the_bytes_are_cut() {
 
 #[test]
 fn a_body_goes_out_as_the_windows_allow() {
-    let mut side = Side::connected(&[
+    let mut side = Session::connected(&[
         (setting::INITIAL_WINDOW_SIZE, 30_000),
         (setting::MAX_FRAME_SIZE, 20_000),
     ]);
     let body: Vec<u8> = (0..100_000_u32).map(|at| at as u8).collect();
-    side.exchange.start(&request("POST", &body), 1);
+    side.start(&request("POST", &body), 1);
     let mut sent = Vec::new();
     let mut lengths = Vec::new();
     let mut ended = false;
@@ -284,19 +252,14 @@ const FRAME: usize = 16_000;
 
 #[test]
 fn what_was_taken_is_given_back_to_the_windows() {
-    let mut side = Side::connected(&[]);
-    side.exchange.start(&request("GET", b""), 1);
+    let mut side = Session::connected(&[]);
+    side.start(&request("GET", b""), 1);
     side.sent();
-    side.hear(&frame_of(
-        kind::HEADERS,
-        flag::END_HEADERS,
-        1,
-        &head_of("200"),
-    ))
-    .unwrap();
+    side.hear(&headers(flag::END_HEADERS, 1, &head_of("200")))
+        .unwrap();
     let frames = STREAM_WINDOW as usize / 2 / FRAME + 1;
     for _ in 0..frames {
-        side.hear(&frame_of(kind::DATA, 0, 1, &[0; FRAME])).unwrap();
+        side.hear(&data(0, 1, &[0; FRAME])).unwrap();
     }
     let [(head, payload)] = side.sent().try_into().unwrap();
     assert_eq!((head.kind, head.stream), (kind::WINDOW_UPDATE, 1));
@@ -305,10 +268,10 @@ fn what_was_taken_is_given_back_to_the_windows() {
 
 #[test]
 fn a_server_that_leaves_names_what_it_did_not_look_at() {
-    let mut side = Side::connected(&[]);
+    let mut side = Session::connected(&[]);
     let get = request("GET", b"");
     for owner in 1..=3 {
-        side.exchange.start(&get, owner);
+        side.start(&get, owner);
     }
     let leave = |last: u32, code: u32, said: &[u8]| {
         let payload = [&last.to_be_bytes()[..], &code.to_be_bytes(), said].concat();
@@ -319,7 +282,7 @@ fn a_server_that_leaves_names_what_it_did_not_look_at() {
         [],
         "a warning"
     );
-    assert!(side.exchange.leaves.is_some());
+    assert!(side.leaves.is_some());
     let events = side.hear(&leave(3, 0, b"")).unwrap();
     assert!(
         matches!(&events[..], [Event::Unprocessed { owner: 3, failure }] if failure.peer_error == Some(PeerError::GoAway(0)))
@@ -331,21 +294,20 @@ fn a_server_that_leaves_names_what_it_did_not_look_at() {
         problem.to_string(),
         "the server closes the connection: ENHANCE_YOUR_CALM (too manypings)"
     );
-    assert_eq!(side.exchange.streams.take_owners(), [2]);
+    assert_eq!(side.streams.take_owners(), [2]);
 }
 
 #[test]
 fn a_reset_or_broken_stream_fails_alone() {
-    let mut side = Side::connected(&[]);
+    let mut side = Session::connected(&[]);
     let get = request("GET", b"");
     for owner in 1..=4 {
-        side.exchange.start(&get, owner);
+        side.start(&get, owner);
     }
     side.sent();
     let mut bytes = frame_of(kind::RST_STREAM, 0, 1, &7_u32.to_be_bytes());
-    bytes.extend(frame_of(kind::DATA, flag::END_STREAM, 3, b"early"));
-    bytes.extend(frame_of(
-        kind::HEADERS,
+    bytes.extend(data(flag::END_STREAM, 3, b"early"));
+    bytes.extend(headers(
         flag::END_HEADERS | flag::END_STREAM,
         5,
         &Block::new(&[("a", "b")]).plain,
@@ -376,10 +338,10 @@ fn a_reset_or_broken_stream_fails_alone() {
 
 #[test]
 fn a_server_with_a_small_header_table_gets_requests_that_need_none() {
-    let mut side = Side::connected(&[(setting::HEADER_TABLE_SIZE, 0)]);
+    let mut side = Session::connected(&[(setting::HEADER_TABLE_SIZE, 0)]);
     let get = request("GET", b"");
     for owner in 0..3 {
-        side.exchange.start(&get, owner);
+        side.start(&get, owner);
     }
     let blocks: Vec<Vec<u8>> = side.sent().into_iter().map(|(_, block)| block).collect();
     assert_eq!(blocks[0][0], 0x20, "the new size is confirmed");
@@ -393,73 +355,8 @@ fn a_server_with_a_small_header_table_gets_requests_that_need_none() {
 }
 
 #[test]
-fn what_breaks_the_protocol_ends_the_connection_in_words() {
-    let cases: [(Vec<u8>, &str); 14] = [
-        (vec![0xff; 9], "longer than 16,384"),
-        (frame_of(kind::DATA, 0, 0, b"x"), "never opened"),
-        (frame_of(kind::DATA, 0, 9, b"x"), "never opened"),
-        (frame_of(kind::DATA, flag::PADDED, 1, b"\x09abc"), "padding"),
-        (frame_of(kind::DATA, flag::PADDED, 1, b""), "padding"),
-        (
-            frame_of(kind::HEADERS, flag::END_HEADERS, 2, b"\x88"),
-            "never opened",
-        ),
-        (
-            frame_of(kind::HEADERS, flag::END_HEADERS | flag::PADDED, 1, b""),
-            "padding",
-        ),
-        (
-            frame_of(
-                kind::HEADERS,
-                flag::END_HEADERS,
-                1,
-                b"\xff\xff\xff\xff\xff\xff",
-            ),
-            "too large",
-        ),
-        (
-            frame_of(kind::CONTINUATION, 0, 1, b"x"),
-            "follows no header block",
-        ),
-        (frame_of(kind::PUSH_PROMISE, 0, 1, b"x"), "pushes"),
-        (frame_of(kind::PING, 0, 0, b"x"), "PING"),
-        (frame_of(kind::SETTINGS, 0, 0, b"x"), "SETTINGS"),
-        (
-            frame_of(kind::WINDOW_UPDATE, 0, 0, &[0; 4]),
-            "WINDOW_UPDATE",
-        ),
-        (frame_of(kind::GOAWAY, 0, 0, b"x"), "GOAWAY"),
-    ];
-    for (bytes, words) in cases {
-        let mut side = Side::connected(&[]);
-        side.exchange.start(&request("GET", b""), 1);
-        side.sent();
-        match side.hear(&bytes) {
-            Err(problem) => {
-                assert!(problem.to_string().contains(words), "{bytes:x?}: {problem}");
-                assert_eq!(side.sent().last().unwrap().0.kind, kind::GOAWAY);
-            }
-            Ok(events) => panic!("{bytes:x?}: {events:?}"),
-        }
-    }
-    let http1 = Side::new()
-        .hear(b"HTTP/1.1 400 Bad Request\r\n")
-        .unwrap_err();
-    assert_eq!(http1, Problem::Http1);
-    let first = Side::new()
-        .hear(&frame_of(kind::PING, 0, 0, &[0; 8]))
-        .unwrap_err();
-    assert!(first.to_string().contains("not SETTINGS"));
-    let mut side = Side::connected(&[]);
-    side.exchange.start(&request("GET", b""), 1);
-    side.hear(&frame_of(kind::HEADERS, 0, 1, b"\x88")).unwrap();
-    let cut = side.hear(&frame_of(kind::PING, 0, 0, &[0; 8])).unwrap_err();
-    assert!(cut.to_string().contains("cuts into"));
-}
-
-#[test]
 fn a_flood_of_pings_is_not_kept_in_memory() {
-    let mut side = Side::connected(&[]);
+    let mut side = Session::connected(&[]);
     let pings = frame_of(kind::PING, 0, 0, &[1; 8]).repeat(1000);
     let flood = (0..1000).find_map(|_| side.hear(&pings).err());
     assert!(
@@ -468,7 +365,7 @@ fn a_flood_of_pings_is_not_kept_in_memory() {
             .to_string()
             .contains("asks more than it reads")
     );
-    assert!(side.exchange.out.len() < OUT_MAX + 100);
+    assert!(side.out.len() < OUT_MAX + 100);
 }
 
 proptest! {
@@ -480,9 +377,9 @@ proptest! {
         ),
         size in 1_usize..60,
     ) {
-        let mut side = Side::connected(&[]);
+        let mut side = Session::connected(&[]);
         for owner in 0..3 {
-            side.exchange.start(&request("POST", &[1; 50]), owner);
+            side.start(&request("POST", &[1; 50]), owner);
         }
         let bytes: Vec<u8> = parts
             .iter()
@@ -495,16 +392,16 @@ proptest! {
                 Err(_) => break,
             }
         }
-        prop_assert!(ended + side.exchange.streams.len() <= 3, "each stream ends once");
+        prop_assert!(ended + side.streams.len() <= 3, "each stream ends once");
     }
 }
 
 /// Keeps what came of every stream.
 #[derive(Default)]
-struct Kept {
-    events: Vec<Event>,
+pub(super) struct Kept {
+    pub(super) events: Vec<Event>,
     fields: Vec<(u64, String)>,
-    body: Vec<u8>,
+    pub(super) body: Vec<u8>,
 }
 
 impl Sink for Kept {
@@ -518,31 +415,24 @@ impl Sink for Kept {
             .push((owner, format!("{}: {}", text(name), text(value))));
     }
 
-    fn body(&mut self, owner: u64, bytes: &[u8]) {
-        assert_eq!(owner, 7);
+    fn body(&mut self, _owner: u64, bytes: &[u8]) {
         self.body.extend_from_slice(bytes);
     }
 }
 
 #[test]
 fn a_sink_gets_the_final_head_and_the_body_and_nothing_else() {
-    let mut side = Side::connected(&[]);
-    side.exchange.start(&request("GET", b""), 7);
+    let mut side = Session::connected(&[]);
+    side.start(&request("GET", b""), 7);
     let trailers = Block::new(&[("x-end", "1")]).plain;
-    let mut said = frame_of(kind::HEADERS, flag::END_HEADERS, 1, &head_of("103"));
-    said.extend(frame_of(
-        kind::HEADERS,
-        flag::END_HEADERS,
-        1,
-        &head_of("200"),
-    ));
-    said.extend(frame_of(kind::DATA, 0, 1, b"hel"));
-    said.extend(frame_of(kind::DATA, flag::PADDED, 1, b"\x02lo\0\0"));
+    let mut said = headers(flag::END_HEADERS, 1, &head_of("103"));
+    said.extend(headers(flag::END_HEADERS, 1, &head_of("200")));
+    said.extend(data(0, 1, b"hel"));
+    said.extend(data(flag::PADDED, 1, b"\x02lo\0\0"));
     let ends = flag::END_HEADERS | flag::END_STREAM;
-    said.extend(frame_of(kind::HEADERS, ends, 1, &trailers));
+    said.extend(headers(ends, 1, &trailers));
     let mut kept = Kept::default();
-    let Side { exchange, reader } = &mut side;
-    exchange.read(reader, &said, &mut kept).unwrap();
+    side.pieces(&said, &mut kept).unwrap();
     assert_eq!(kept.fields, [(7, "server: test".to_owned())]);
     assert_eq!(kept.body, b"hello");
     assert!(
@@ -563,11 +453,10 @@ fn a_request_of_its_own_is_readable_whatever_the_server_says_of_its_table() {
     for (name, value) in fields {
         crate::h2::write_field(name, value, &mut block);
     }
-    let mut side = Side::connected(&[(setting::HEADER_TABLE_SIZE, 0)]);
+    let mut side = Session::connected(&[(setting::HEADER_TABLE_SIZE, 0)]);
     let body: Arc<[u8]> = Arc::from(&b"abc"[..]);
-    side.exchange
-        .start_plain(&block, ask(Some(Arc::clone(&body)), 0));
-    side.exchange.start_plain(&block, ask(None, 1));
+    side.start_plain(&block, ask(Some(Arc::clone(&body)), 0));
+    side.start_plain(&block, ask(None, 1));
     let said = side.sent();
     let (mut decoder, mut read) = (Decoder::default(), Vec::new());
     let heads = said.iter().filter(|(head, _)| head.kind == kind::HEADERS);
@@ -589,22 +478,21 @@ fn a_request_of_its_own_is_readable_whatever_the_server_says_of_its_table() {
 #[test]
 fn a_large_body_is_not_held_twice_however_much_the_server_takes() {
     let most = i32::MAX.cast_unsigned();
-    let mut side = Side::connected(&[(setting::INITIAL_WINDOW_SIZE, most)]);
+    let mut side = Session::connected(&[(setting::INITIAL_WINDOW_SIZE, most)]);
     let more = (most - 65_535).to_be_bytes();
     side.hear(&frame_of(kind::WINDOW_UPDATE, 0, 0, &more))
         .unwrap();
     let length = 10_000_000;
-    side.exchange
-        .start(&request("POST", &vec![b'x'; length]), 1);
+    side.start(&request("POST", &vec![b'x'; length]), 1);
     let mut sent = 0;
-    while side.exchange.has_bodies_held_back() {
-        assert!(side.exchange.out.len() < AHEAD_MAX + 20_000);
+    while side.has_bodies_held_back() {
+        assert!(side.out.len() < AHEAD_MAX + 20_000);
         let data = side
             .sent()
             .into_iter()
             .filter(|(head, _)| head.kind == kind::DATA);
         sent += data.map(|(_, payload)| payload.len()).sum::<usize>();
-        side.exchange.send_bodies();
+        side.send_bodies();
     }
     let last = side.sent();
     assert!(last.last().unwrap().0.has(flag::END_STREAM));
@@ -617,10 +505,10 @@ fn a_large_body_is_not_held_twice_however_much_the_server_takes() {
 
 #[test]
 fn a_frame_whose_contents_look_like_http_1_is_still_a_frame() {
-    let mut side = Side::new();
+    let mut side = Session::new();
     let frame = frame_of(kind::SETTINGS, 0, 0, b"HTTP/1");
     assert_eq!(side.hear(&frame[..9]).unwrap(), []);
     assert_eq!(side.hear(&frame[9..]).unwrap(), [Event::Connected]);
-    let mut other = Side::new();
+    let mut other = Session::new();
     assert_eq!(other.hear(b"HTTP/1.1 400").unwrap_err(), Problem::Http1);
 }

@@ -7,12 +7,12 @@ use super::super::frame::{self, FrameHead, flag, kind};
 use super::super::problem::{Problem, word};
 use super::super::request::EncodedRequest;
 use super::super::streams::{NewStream, Stream};
-use super::{Exchange, LAST_STREAM, WINDOW_MAX};
+use super::{LAST_STREAM, Session, WINDOW_MAX};
 
 /// Bytes of bodies that are made ready beyond what was written: a few times what TLS takes at once.
 pub(super) const AHEAD_MAX: usize = 256 << 10;
 
-impl Exchange {
+impl Session {
     #[inline]
     pub(in crate::h2) fn start(&mut self, request: &EncodedRequest, owner: u64) -> u32 {
         let block = self.peer.block(&request.block);
@@ -26,9 +26,10 @@ impl Exchange {
     }
 }
 
-impl<B: AsRef<[u8]>> Exchange<B> {
-    /// Starts a stream with a header block that leaves no trace in the peer's table.
-    pub(in crate::h2) fn start_plain(&mut self, block: &[u8], stream: NewStream<B>) -> u32 {
+impl<B: AsRef<[u8]>> Session<B> {
+    /// Starts a stream with a header block of [`write_field`](super::super::write_field), which leaves no trace in the peer's
+    /// table; its number.
+    pub fn start_plain(&mut self, block: &[u8], stream: NewStream<B>) -> u32 {
         match self.peer.unheard_of_table() {
             Some(word) => self.open(&[&[word], block].concat(), stream),
             None => self.open(block, stream),
@@ -50,14 +51,7 @@ impl<B: AsRef<[u8]>> Exchange<B> {
 
     /// Asks the server whether it is there.
     pub(in crate::h2) fn ping_peer(&mut self) {
-        let head = FrameHead {
-            length: 8,
-            kind: kind::PING,
-            flags: 0,
-            stream: 0,
-        };
-        head.write(&mut self.out);
-        self.out.extend_from_slice(b"plimsoll");
+        frame::write(kind::PING, 0, 0, b"plimsoll", &mut self.out);
     }
 
     /// Sends of the bodies under way what the windows allow, and not much more than the socket takes.
@@ -67,16 +61,9 @@ impl<B: AsRef<[u8]>> Exchange<B> {
                 let Some((part, last)) = stream.next_part(&self.peer) else {
                     break;
                 };
-                let length = part.len();
-                let head = FrameHead {
-                    length,
-                    kind: kind::DATA,
-                    flags: if last { flag::END_STREAM } else { 0 },
-                    stream: stream.id,
-                };
-                head.write(&mut self.out);
-                self.out.extend_from_slice(part);
-                let length = i64::try_from(length).unwrap_or(i64::MAX);
+                let flags = if last { flag::END_STREAM } else { 0 };
+                frame::write(kind::DATA, flags, stream.id, part, &mut self.out);
+                let length = i64::try_from(part.len()).unwrap_or(i64::MAX);
                 stream.sent(length);
                 self.peer.window -= length;
             }
