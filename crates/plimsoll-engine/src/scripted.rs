@@ -23,4 +23,4 @@ pub use names::Naming;
 pub use resolver::Lookup;
 pub use run::{ScriptEnd, ScriptError, ScriptRunner, Tick, Watcher};
 pub use script::{HttpDebug, Script, Seating};
-pub use search::{Drained, MeanIteration, ScriptLevels};
+pub use search::MeanIteration;

@@ -76,33 +76,17 @@ pub fn encode_request(
     http::Method::from_bytes(request.method.as_bytes())
         .map_err(|_| HeaderError::Method(request.method.clone()))?;
     let mut head = format!("{} {} HTTP/1.1\r\n", request.method, target.path);
-    let given = |name: &str| {
-        request
-            .headers
-            .iter()
-            .any(|(n, _)| n.eq_ignore_ascii_case(name))
-    };
     let mut line = |name: &str, value: &str| {
         // Writing to a String cannot fail.
         let _infallible = write!(head, "{name}: {value}\r\n");
     };
-    if !given("host") {
+    if header(request, "host").is_none() {
         line("Host", &target.host_header());
     }
-    if !given("user-agent") {
-        line(
-            "User-Agent",
-            concat!("plimsoll/", env!("CARGO_PKG_VERSION")),
-        );
+    for (name, value) in default_headers(request) {
+        line(name, &value);
     }
-    if !given("accept") {
-        line("Accept", "*/*");
-    }
-    let has_body = !request.body.is_empty() || matches!(&*request.method, "POST" | "PUT" | "PATCH");
-    if has_body && !given("content-length") {
-        line("Content-Length", &request.body.len().to_string());
-    }
-    if !keepalive && !given("connection") {
+    if !keepalive && header(request, "connection").is_none() {
         line("Connection", "close");
     }
     for (name, value) in &request.headers {
@@ -112,6 +96,27 @@ pub fn encode_request(
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(&request.body);
     Ok(bytes)
+}
+
+/// The value that was given for a header.
+pub(crate) fn header<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
+    let mut headers = request.headers.iter();
+    let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.as_str())
+}
+
+/// The headers that every request has, as far as they were not given.
+pub(crate) fn default_headers(request: &Request) -> Vec<(&'static str, String)> {
+    let agent = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
+    let mut headers = vec![
+        ("User-Agent", agent.to_owned()),
+        ("Accept", "*/*".to_owned()),
+    ];
+    if !request.body.is_empty() || matches!(&*request.method, "POST" | "PUT" | "PATCH") {
+        headers.push(("Content-Length", request.body.len().to_string()));
+    }
+    headers.retain(|(name, _)| header(request, name).is_none());
+    headers
 }
 
 /// Where the bytes of an answer go as they come. `()` throws them away, at no cost.
@@ -166,28 +171,13 @@ pub struct AnswerParser {
     head_request: bool,
 }
 
+/// What comes next: a head, or a body by how its end is known; no body is a length of zero.
 #[derive(Debug)]
 enum State {
     Head,
     Length(u64),
     Chunked(Chunked),
     UntilEof,
-}
-
-/// How the end of a body is known; no body is a length of zero.
-#[derive(Debug, Clone, Copy)]
-enum Framing {
-    Length(u64),
-    Chunked,
-    UntilEof,
-}
-
-/// Where a head ends that has been read whole, and what follows it.
-struct HeadEnd {
-    /// Bytes of it in the input at hand.
-    length: usize,
-    /// `None` for an informational answer (1xx), which the real one follows.
-    framing: Option<Framing>,
 }
 
 impl AnswerParser {
@@ -225,17 +215,10 @@ impl AnswerParser {
         loop {
             match &mut self.state {
                 State::Head => {
-                    let Some(head) = self.feed_head(rest, sink)? else {
+                    let Some(length) = self.feed_head(rest, sink)? else {
                         return Ok(None);
                     };
-                    rest = rest.get(head.length..).unwrap_or_default();
-                    match head.framing {
-                        None => {}
-                        Some(Framing::Length(0)) => return self.finish(rest).map(Some),
-                        Some(Framing::Length(length)) => self.state = State::Length(length),
-                        Some(Framing::Chunked) => self.state = State::Chunked(Chunked::new()),
-                        Some(Framing::UntilEof) => self.state = State::UntilEof,
-                    }
+                    rest = rest.get(length..).unwrap_or_default();
                 }
                 State::Length(left) => {
                     let taken = (*left).min(rest.len() as u64);
@@ -284,31 +267,28 @@ impl AnswerParser {
         Ok(answer)
     }
 
-    /// Reads a head that may have begun in earlier input. `None`: more is needed.
+    /// Reads a head that may have begun in earlier input: how much of the input is of it. `None`: more is needed.
     fn feed_head(
         &mut self,
         input: &[u8],
         sink: &mut impl Sink,
-    ) -> Result<Option<HeadEnd>, ProtocolError> {
+    ) -> Result<Option<usize>, ProtocolError> {
         if self.held.is_empty() {
-            let head = self.parse_head(input, sink)?;
-            if head.is_none() {
+            let length = self.parse_head(input, sink)?;
+            if length.is_none() {
                 self.hold(input)?;
             }
-            return Ok(head);
+            return Ok(length);
         }
         let before = self.held.len();
         self.hold(input)?;
         let held = std::mem::take(&mut self.held);
-        let head = self.parse_head(&held, sink)?;
-        if head.is_none() {
+        let length = self.parse_head(&held, sink)?;
+        if length.is_none() {
             self.held = held;
         }
         // It was incomplete before, so it ends within the new input.
-        Ok(head.map(|head| HeadEnd {
-            length: head.length.saturating_sub(before),
-            ..head
-        }))
+        Ok(length.map(|length| length.saturating_sub(before)))
     }
 
     fn hold(&mut self, input: &[u8]) -> Result<(), ProtocolError> {
@@ -319,11 +299,12 @@ impl AnswerParser {
         Ok(())
     }
 
+    /// Its length once it is whole. After an informational one (1xx) the real one follows.
     fn parse_head(
         &mut self,
         bytes: &[u8],
         sink: &mut impl Sink,
-    ) -> Result<Option<HeadEnd>, ProtocolError> {
+    ) -> Result<Option<usize>, ProtocolError> {
         let mut headers = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut []);
         let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
@@ -341,17 +322,15 @@ impl AnswerParser {
         match status {
             ..100 => return Err(ProtocolError::Head),
             101 => return Err(ProtocolError::Switched),
-            100..200 => {
-                return Ok(Some(HeadEnd {
-                    length,
-                    framing: None,
-                }));
-            }
+            100..200 => return Ok(Some(length)),
             _ => {}
         }
         self.status = status;
         self.keepalive = head.version == Some(1);
-        let framing = self.read_headers(head.headers)?;
+        self.state = self.read_headers(head.headers)?;
+        if self.head_request || matches!(status, 204 | 304) {
+            self.state = State::Length(0);
+        }
         sink.head(&Head {
             status,
             reason: head.reason.unwrap_or_default(),
@@ -359,16 +338,10 @@ impl AnswerParser {
             length,
             lines: head.headers,
         });
-        let bodiless = self.head_request || matches!(status, 204 | 304);
-        let framing = Some(if bodiless {
-            Framing::Length(0)
-        } else {
-            framing
-        });
-        Ok(Some(HeadEnd { length, framing }))
+        Ok(Some(length))
     }
 
-    fn read_headers(&mut self, headers: &[httparse::Header<'_>]) -> Result<Framing, ProtocolError> {
+    fn read_headers(&mut self, headers: &[httparse::Header<'_>]) -> Result<State, ProtocolError> {
         let mut content_length: Option<u64> = None;
         let mut chunked = false;
         for header in headers {
@@ -399,9 +372,9 @@ impl AnswerParser {
         }
         match (content_length, chunked) {
             (Some(_), true) => Err(ProtocolError::TwoFramings),
-            (Some(length), false) => Ok(Framing::Length(length)),
-            (None, true) => Ok(Framing::Chunked),
-            (None, false) => Ok(Framing::UntilEof),
+            (Some(length), false) => Ok(State::Length(length)),
+            (None, true) => Ok(State::Chunked(Chunked::new())),
+            (None, false) => Ok(State::UntilEof),
         }
     }
 }

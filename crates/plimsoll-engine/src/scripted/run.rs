@@ -13,8 +13,10 @@ use thiserror::Error;
 use super::script::Script;
 use super::users::work;
 use crate::crew::{Crew, CrewError};
-use crate::message::{Body, Command, Lifecycle, LogLine, Report, ScriptCommand, VuCounts};
-use crate::runner::{LEAD, Workers};
+use crate::message::{
+    Body, Command, Lifecycle, LogLine, Metrics, Report, ScriptCommand, ScriptCounted, VuCounts,
+};
+use crate::runner::{LEAD, Listener, Workers};
 
 /// A worker that has not ended so long after it should have runs code that never waits.
 const STUCK: Nanos = Nanos::from_secs(1);
@@ -75,32 +77,34 @@ impl ScriptEnd {
     }
 }
 
-/// The workers of one scripted test.
+/// The workers of one scripted test, and who follows it.
 #[derive(Debug)]
-pub struct ScriptRunner {
+pub struct ScriptRunner<W> {
     script: Arc<Script>,
     /// Dropped before the workers, whose threads it lets end.
     stop: Stop,
     pub(super) workers: Workers,
-    pub(super) heard: Heard,
+    pub(super) collected: Collected<W>,
+    /// Of a search: fixed with the first level that is judged by its rate.
+    pub(super) requests_per_iteration: Option<f64>,
+    /// Of a search: time over which the virtual users of a closed level join.
+    pub(super) join: Nanos,
 }
 
-/// What the workers have said and counted.
+/// What has come from the workers, apart from windows.
 #[derive(Debug)]
-pub(super) struct Heard {
-    pub(super) store: Store,
+pub(super) struct Collected<W> {
+    watcher: W,
+    store: Store,
     end: ScriptEnd,
+    pub(super) vus: Vec<VuCounts>,
 }
 
-impl Heard {
+impl<W: Watcher> Collected<W> {
     /// Takes note of what needs no answer, and hands back the rest.
-    pub(super) fn take_note(
-        &mut self,
-        body: Body,
-        watcher: &mut dyn Watcher,
-    ) -> Result<Option<Body>, ScriptError> {
+    fn take_note(&mut self, body: Body) -> Result<Option<Body>, ScriptError> {
         match body {
-            Body::Log(line) => watcher.log(&line),
+            Body::Log(line) => self.watcher.log(&line),
             Body::MarkedFailed(message) => {
                 self.end.failed.get_or_insert(message);
             }
@@ -109,6 +113,30 @@ impl Heard {
             other => return Ok(Some(other)),
         }
         Ok(None)
+    }
+
+    fn add_metrics(&mut self, metrics: &Metrics) {
+        self.store.merge(&metrics.store);
+        self.watcher.samples(&metrics.store, &metrics.samples);
+    }
+}
+
+impl<W: Watcher> Listener for Collected<W> {
+    const SILENCE: &'static str = "workers fell silent: does the script compute without a pause?";
+
+    fn script(&mut self, worker: usize, counted: &ScriptCounted) {
+        self.add_metrics(&counted.metrics);
+        self.vus[worker] = counted.vus;
+    }
+
+    fn other(&mut self, body: Body, _crew: &Crew) -> Result<(), StepError> {
+        let failed = |error: ScriptError| StepError::Generator(error.to_string());
+        match self.take_note(body).map_err(failed)? {
+            Some(Body::Aborted(message)) => Err(StepError::Generator(format!(
+                "the script aborted the test: {message}"
+            ))),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -133,13 +161,13 @@ impl Drop for Stop {
     }
 }
 
-impl ScriptRunner {
+impl<W: Watcher> ScriptRunner<W> {
     /// Starts the workers and waits until the virtual users that scenarios start with exist.
     pub fn start(
         script: Arc<Script>,
         clock: Clock,
         interrupt: Arc<AtomicBool>,
-        watcher: &mut dyn Watcher,
+        watcher: W,
     ) -> Result<Self, ScriptError> {
         let stop = Arc::new(AtomicBool::new(false));
         let started = Crew::start(script.workers, "vus", |endpoint| {
@@ -147,20 +175,24 @@ impl ScriptRunner {
             move || work(endpoint, script, clock, stop)
         })?;
         let mut runner = Self {
-            heard: Heard {
+            collected: Collected {
+                watcher,
                 store: script.store.clone(),
                 end: ScriptEnd::default(),
+                vus: vec![VuCounts::default(); script.workers as usize],
             },
             script,
             stop: Stop(stop),
             workers: Workers::new(started, clock, interrupt),
+            requests_per_iteration: None,
+            join: Nanos::ZERO,
         };
         let mut ready = 0;
         while ready < runner.workers.crew.len() {
-            match runner.receive(watcher)? {
+            match runner.receive()? {
                 Some(report) => ready += usize::from(matches!(report.body, Body::Ready)),
                 None if runner.workers.is_interrupted() => {
-                    runner.heard.end.interrupted = true;
+                    runner.collected.end.interrupted = true;
                     break;
                 }
                 None => {}
@@ -176,7 +208,6 @@ impl ScriptRunner {
         data: Option<&str>,
         wants_return: bool,
         timeout: Nanos,
-        watcher: &mut dyn Watcher,
     ) -> Result<(End, bool), ScriptError> {
         let alone = Lifecycle {
             function,
@@ -190,15 +221,13 @@ impl ScriptRunner {
         // Code that never waits does not see the deadline of its worker.
         let deadline = self.workers.clock.now() + timeout + Nanos::from_millis(200);
         loop {
-            match self.receive(watcher)?.map(|report| report.body) {
+            match self.receive()?.map(|report| report.body) {
                 Some(Body::LifecycleDone {
                     end,
                     timed_out,
                     counted,
                 }) => {
-                    let metrics = &counted.metrics;
-                    self.heard.store.merge(&metrics.store);
-                    watcher.samples(&metrics.store, &metrics.samples);
+                    self.collected.add_metrics(&counted.metrics);
                     let stopped = self.stop.take();
                     return Ok((end, timed_out || stopped));
                 }
@@ -212,13 +241,9 @@ impl ScriptRunner {
     }
 
     /// Plays the scenarios to their end.
-    pub fn play(
-        &mut self,
-        data: Option<&str>,
-        watcher: &mut dyn Watcher,
-    ) -> Result<ScriptEnd, ScriptError> {
-        if self.heard.end.interrupted {
-            return Ok(self.heard.end.clone());
+    pub fn play_scenarios(&mut self, data: Option<&str>) -> Result<ScriptEnd, ScriptError> {
+        if self.collected.end.interrupted {
+            return Ok(self.collected.end.clone());
         }
         let origin = self.workers.clock.now() + LEAD;
         self.workers.crew.tell_all(|| {
@@ -227,19 +252,23 @@ impl ScriptRunner {
                 at: origin,
             })
         });
-        let mut played = Played::new(&self.script, self.workers.crew.len(), origin);
+        let mut played = Played {
+            origin,
+            added: self.script.store.clone(),
+            progress: Vec::new(),
+        };
         // Code that never waits sees no end of its scenario and no halt: it is stopped from here.
         let mut patience = origin + self.script.scenarios.longest_ns() + STUCK;
         while !self.workers.gather.is_finished() {
-            match self.receive(watcher)? {
-                Some(report) => self.take_in(&mut played, report, watcher),
-                None if self.workers.is_interrupted() && !self.heard.end.interrupted => {
-                    self.heard.end.interrupted = true;
+            match self.receive()? {
+                Some(report) => self.take_in(&mut played, report),
+                None if self.workers.is_interrupted() && !self.collected.end.interrupted => {
+                    self.collected.end.interrupted = true;
                     self.halt();
                 }
                 None => {}
             }
-            if self.heard.end.is_early() {
+            if self.collected.end.is_early() {
                 patience = patience.min(self.workers.clock.now() + STUCK);
             }
             if self.workers.clock.now() > patience {
@@ -247,11 +276,11 @@ impl ScriptRunner {
             }
         }
         self.stop.take();
-        self.tick_all(&mut played, watcher);
-        Ok(self.heard.end.clone())
+        self.tick_all(&mut played);
+        Ok(self.collected.end.clone())
     }
 
-    fn take_in(&mut self, played: &mut Played, report: Report, watcher: &mut dyn Watcher) {
+    fn take_in(&mut self, played: &mut Played, report: Report) {
         let worker = report.worker;
         let counted = match report.body {
             Body::Window(counted) => counted,
@@ -260,37 +289,38 @@ impl ScriptRunner {
                 counted
             }
             Body::Aborted(message) => {
-                self.heard.end.aborted.get_or_insert(message);
+                self.collected.end.aborted.get_or_insert(message);
                 return self.halt();
             }
             _ => return,
         };
         if let Some(script) = &counted.script {
             let metrics = &script.metrics;
+            let watcher = &mut self.collected.watcher;
             watcher.samples(&metrics.store, &metrics.samples);
             played.added.merge(&metrics.store);
-            played.vus[worker] = script.vus;
+            self.collected.vus[worker] = script.vus;
             played.progress.clone_from(&script.progress);
         }
         self.workers.gather.add(worker, counted, 0);
-        self.tick_all(played, watcher);
+        self.tick_all(played);
     }
 
     /// Shows the windows of which every worker's part is there.
-    fn tick_all(&mut self, played: &mut Played, watcher: &mut dyn Watcher) {
+    fn tick_all(&mut self, played: &mut Played) {
         loop {
             let Workers { gather, crew, .. } = &mut self.workers;
             let Some(window) = gather.take(|worker, counted| crew.give_back(worker, counted))
             else {
                 return;
             };
-            self.tick(played, window, watcher);
+            self.tick(played, window);
         }
     }
 
     /// Shows what has been merged, and counts the virtual users.
-    fn tick(&mut self, played: &mut Played, mut window: Window, watcher: &mut dyn Watcher) {
-        let vus = VuCounts::sum(&played.vus);
+    fn tick(&mut self, played: &mut Played, mut window: Window) {
+        let vus = VuCounts::sum(&self.collected.vus);
         window.vus = Some(vus.active);
         let elapsed = self.workers.clock.now().saturating_sub(played.origin);
         let added = &mut played.added;
@@ -307,29 +337,40 @@ impl ScriptRunner {
         for sample in &samples {
             added.record(sample.metric, tags, elapsed, sample.value);
         }
+        let Collected {
+            watcher,
+            store,
+            end,
+            ..
+        } = &mut self.collected;
         if self.script.keeps_samples {
             watcher.samples(added, &samples);
         }
-        self.heard.store.merge(added);
+        store.merge(added);
         let tick = Tick {
             window: &window,
-            store: &self.heard.store,
+            store,
             added,
             elapsed,
             vus_active: vus.active,
             vus_existing: vus.existing,
             progress: &played.progress,
         };
-        if !watcher.tick(&tick) && !self.heard.end.stopped {
-            self.heard.end.stopped = true;
+        let stops = !watcher.tick(&tick) && !end.stopped;
+        end.stopped |= stops;
+        played.added.clear();
+        if stops {
             self.halt();
         }
-        played.added.clear();
     }
 
     /// Everything that was counted.
     pub fn store(&self) -> &Store {
-        &self.heard.store
+        &self.collected.store
+    }
+
+    pub fn watcher(&mut self) -> &mut W {
+        &mut self.collected.watcher
     }
 
     fn halt(&self) {
@@ -338,13 +379,13 @@ impl ScriptRunner {
     }
 
     /// The next report that the caller must handle; none for a while.
-    fn receive(&mut self, watcher: &mut dyn Watcher) -> Result<Option<Report>, ScriptError> {
+    fn receive(&mut self) -> Result<Option<Report>, ScriptError> {
         let broken = |error| match error {
             StepError::Generator(reason) => ScriptError::Broken(reason),
             other => ScriptError::Broken(other.to_string()),
         };
         while let Some(report) = self.workers.next().map_err(broken)? {
-            if let Some(body) = self.heard.take_note(report.body, watcher)? {
+            if let Some(body) = self.collected.take_note(report.body)? {
                 let worker = report.worker;
                 return Ok(Some(Report { worker, body }));
             }
@@ -357,19 +398,7 @@ impl ScriptRunner {
 #[derive(Debug)]
 struct Played {
     origin: Nanos,
-    vus: Vec<VuCounts>,
     /// Of the window at hand.
     added: Store,
     progress: Vec<(String, f64)>,
-}
-
-impl Played {
-    fn new(script: &Script, workers: usize, origin: Nanos) -> Self {
-        Self {
-            origin,
-            vus: vec![VuCounts::default(); workers],
-            added: script.store.clone(),
-            progress: Vec::new(),
-        }
-    }
 }

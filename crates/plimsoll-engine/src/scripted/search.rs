@@ -8,25 +8,12 @@ use plimsoll_core::schedule::ProfileError;
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner};
 use plimsoll_core::{Nanos, Window};
 
-use super::run::{Heard, ScriptError, ScriptRunner, Watcher};
-use crate::crew::Crew;
-use crate::message::{Body, Command, Reached, ScriptCommand, ScriptCounted, VuCounts};
-use crate::runner::{Listener, Workers};
+use super::run::{ScriptRunner, Watcher};
+use crate::message::{Command, Reached, ScriptCommand, VuCounts};
 
 /// How much of a script is tried out before a search.
 const TRIAL_ITERATIONS: u64 = 10;
 const TRIAL_WINDOWS: u32 = 5;
-
-/// The workers of a script, playing levels.
-pub struct ScriptLevels<'w> {
-    runner: ScriptRunner,
-    watcher: &'w mut dyn Watcher,
-    vus: Vec<VuCounts>,
-    /// Fixed with the first level that is judged by its rate.
-    requests_per_iteration: Option<f64>,
-    /// Time over which the virtual users of a closed level join.
-    join: Nanos,
-}
 
 /// What a virtual user does at rest, by the iterations that have ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,44 +23,20 @@ pub struct MeanIteration {
     pub duration: Nanos,
 }
 
-impl std::fmt::Debug for ScriptLevels<'_> {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("ScriptLevels").finish_non_exhaustive()
-    }
-}
-
-/// What was left after the last level, and the workers for what follows.
-#[derive(Debug)]
-pub struct Drained {
-    pub window: Window,
-    pub runner: ScriptRunner,
-}
-
-impl<'w> ScriptLevels<'w> {
-    /// Workers that have started, and what `setup` returned. At most `vus_max` virtual users will exist.
-    pub fn new(
-        runner: ScriptRunner,
-        data: Option<&str>,
-        vus_max: u32,
-        watcher: &'w mut dyn Watcher,
-    ) -> Self {
-        runner.workers.crew.tell_all(|| {
+/// In a search.
+impl<W: Watcher> ScriptRunner<W> {
+    /// Plays levels from now on; `setup` returned `data`. At most `vus_max` virtual users will exist.
+    pub fn begin_search(&mut self, data: Option<&str>, vus_max: u32) {
+        self.workers.crew.tell_all(|| {
             Command::Script(ScriptCommand::Search {
                 data: data.map(Box::from),
                 vus_max,
             })
         });
-        Self {
-            vus: vec![VuCounts::default(); runner.workers.crew.len()],
-            runner,
-            watcher,
-            requests_per_iteration: None,
-            join: Nanos::ZERO,
-        }
     }
 
     fn sum(&self) -> VuCounts {
-        VuCounts::sum(&self.vus)
+        VuCounts::sum(&self.collected.vus)
     }
 
     /// Iterations that have come to their end so far.
@@ -117,17 +80,6 @@ impl<'w> ScriptLevels<'w> {
         Ok(StepLoad::Open { profile, arrivals })
     }
 
-    /// The workers, and what takes in what they report besides windows.
-    fn split(&mut self) -> (&mut Workers, Follower<'_>) {
-        let ScriptRunner { workers, heard, .. } = &mut self.runner;
-        let follower = Follower {
-            heard,
-            watcher: self.watcher,
-            vus: &mut self.vus,
-        };
-        (workers, follower)
-    }
-
     /// One virtual user by itself: what an iteration is. Ends after ten iterations, or as many as five seconds hold,
     /// but not before the first has ended.
     pub fn try_out(
@@ -136,10 +88,9 @@ impl<'w> ScriptLevels<'w> {
         each: &mut dyn FnMut(&Window) -> std::io::Result<()>,
     ) -> Result<(), StepError> {
         let join = self.join;
-        self.split().0.enter(step.level, step.load, join);
+        self.workers.enter(step.level, step.load, join);
         for count in 1..=step.windows_max {
-            let (workers, mut follower) = self.split();
-            each(&workers.next_window(step.level, &mut follower)?)?;
+            each(&self.workers.next_window(step.level, &mut self.collected)?)?;
             let iterations = self.sum().completed;
             if iterations >= TRIAL_ITERATIONS || (iterations > 0 && count >= TRIAL_WINDOWS) {
                 break;
@@ -149,49 +100,14 @@ impl<'w> ScriptLevels<'w> {
     }
 
     /// Starts nothing more and waits, at most `limit`, for what is under way.
-    pub fn drain(mut self, level: u32, limit: Nanos) -> Result<Drained, StepError> {
-        let (workers, mut follower) = self.split();
-        let window = workers.drain(level, limit, &mut follower)?;
-        Ok(Drained {
-            window,
-            runner: self.runner,
-        })
+    pub fn drain(&mut self, level: u32, limit: Nanos) -> Result<Window, StepError> {
+        self.workers.drain(level, limit, &mut self.collected)
     }
 }
 
-impl StepRunner for ScriptLevels<'_> {
+impl<W: Watcher> StepRunner for ScriptRunner<W> {
     fn play(&mut self, step: &Step, judge: &mut dyn FnMut(&Window) -> Go) -> Result<(), StepError> {
         let load = (self.in_iterations(step)?, self.join);
-        let (workers, mut follower) = self.split();
-        workers.play(step, load, &mut follower, judge)
-    }
-}
-
-/// Takes in what the workers of a search report besides windows.
-struct Follower<'a> {
-    heard: &'a mut Heard,
-    watcher: &'a mut dyn Watcher,
-    vus: &'a mut [VuCounts],
-}
-
-impl Listener for Follower<'_> {
-    const SILENCE: &'static str = "workers fell silent: does the script compute without a pause?";
-
-    fn script(&mut self, worker: usize, counted: &ScriptCounted) {
-        let metrics = &counted.metrics;
-        self.heard.store.merge(&metrics.store);
-        self.watcher.samples(&metrics.store, &metrics.samples);
-        self.vus[worker] = counted.vus;
-    }
-
-    fn other(&mut self, body: Body, _crew: &Crew) -> Result<(), StepError> {
-        let failed = |error: ScriptError| StepError::Generator(error.to_string());
-        let rest = self.heard.take_note(body, self.watcher).map_err(failed)?;
-        match rest {
-            Some(Body::Aborted(message)) => Err(StepError::Generator(format!(
-                "the script aborted the test: {message}"
-            ))),
-            _ => Ok(()),
-        }
+        self.workers.play(step, load, &mut self.collected, judge)
     }
 }

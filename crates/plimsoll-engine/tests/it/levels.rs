@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use plimsoll_core::metrics::{Sample, Store};
 use plimsoll_core::scenario::{Executor, Scenario, Scenarios};
-use plimsoll_engine::scripted::{LogLine, Script, ScriptLevels, ScriptRunner, Tick, Watcher};
+use plimsoll_engine::scripted::{LogLine, Script, ScriptRunner, Tick, Watcher};
 use plimsoll_script::host::Deaf;
 use plimsoll_script::{Memory, Program, Settings};
 
@@ -67,10 +67,10 @@ fn step(level: u32, phase: Phase, load: StepLoad, windows_max: u32) -> Step {
 
 /// Tries the script out, plays the steps and drains; also the requests of an iteration.
 fn play(script: Arc<Script>, vus_max: u32, steps: &[Step]) -> (Played, f64) {
-    let (mut watcher, mut windows) = (Silent, Vec::new());
+    let mut windows = Vec::new();
     let interrupt = Arc::new(AtomicBool::new(false));
-    let runner = ScriptRunner::start(script, Clock::start(), interrupt, &mut watcher).unwrap();
-    let mut levels = ScriptLevels::new(runner, None, vus_max, &mut watcher);
+    let mut levels = ScriptRunner::start(script, Clock::start(), interrupt, Silent).unwrap();
+    levels.begin_search(None, vus_max);
     let trial = step(0, Phase::WarmUp, closed(1), 5);
     levels
         .try_out(&trial, &mut |window| {
@@ -89,7 +89,7 @@ fn play(script: Arc<Script>, vus_max: u32, steps: &[Step]) -> (Played, f64) {
     let requests = levels.iteration().map(|mean| mean.requests).unwrap();
     let last = steps.last().map_or(1, |step| step.level + 1);
     let drained = levels.drain(last, Nanos::from_secs(2)).unwrap();
-    windows.push(drained.window);
+    windows.push(drained);
     (Played { windows }, requests)
 }
 
@@ -150,9 +150,9 @@ fn arrivals_wait_for_a_virtual_user_and_are_dropped_in_the_end() {
 #[test]
 fn a_script_without_requests_cannot_be_offered_at_a_rate() {
     let script = script("export default function () {}", 1);
-    let (mut watcher, interrupt) = (Silent, Arc::new(AtomicBool::new(false)));
-    let runner = ScriptRunner::start(script, Clock::start(), interrupt, &mut watcher).unwrap();
-    let mut levels = ScriptLevels::new(runner, None, 1, &mut watcher);
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let mut levels = ScriptRunner::start(script, Clock::start(), interrupt, Silent).unwrap();
+    levels.begin_search(None, 1);
     let level = step(1, Phase::Bracket, open(10.0, Arrivals::Uniform), 1);
     let error = levels.play(&level, &mut |_| Go::On).unwrap_err();
     assert!(error.to_string().contains("no iteration"), "{error}");
@@ -208,10 +208,10 @@ fn a_slow_resolver_keeps_only_those_waiting_who_asked() {
 #[test]
 fn a_setup_that_never_waits_ends_when_its_time_is_over() {
     let text = "export function setup() { while (true) {} } export default function () {}";
-    let (mut watcher, interrupt) = (Silent, Arc::new(AtomicBool::new(false)));
+    let interrupt = Arc::new(AtomicBool::new(false));
     let script = script(text, 1);
-    let mut runner = ScriptRunner::start(script, Clock::start(), interrupt, &mut watcher).unwrap();
+    let mut runner = ScriptRunner::start(script, Clock::start(), interrupt, Silent).unwrap();
     let timeout = Nanos::from_millis(100);
-    let ended = runner.alone("setup", None, true, timeout, &mut watcher);
+    let ended = runner.alone("setup", None, true, timeout);
     assert!(ended.unwrap().1, "out of time");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plimsoll_core::test::Request;
 
 use super::hpack::Block;
-use crate::h1::HeaderError;
+use crate::h1::{HeaderError, default_headers, header};
 use crate::target::Target;
 
 /// Headers that belong to one HTTP/1.1 connection and may not be sent here (RFC 9113, section 8.2.2); `Host` becomes
@@ -32,12 +32,6 @@ impl EncodedRequest {
     pub fn new(request: &Request, target: &Target) -> Result<Self, HeaderError> {
         http::Method::from_bytes(request.method.as_bytes())
             .map_err(|_| HeaderError::Method(request.method.clone()))?;
-        let given = |name: &str| {
-            let mut headers = request.headers.iter();
-            headers
-                .find(|(known, _)| known.eq_ignore_ascii_case(name))
-                .map(|(_, value)| value.clone())
-        };
         let mut fields = vec![
             (":method".to_owned(), request.method.clone()),
             (
@@ -46,20 +40,12 @@ impl EncodedRequest {
             ),
             (
                 ":authority".to_owned(),
-                given("host").unwrap_or_else(|| target.host_header()),
+                header(request, "host").map_or_else(|| target.host_header(), str::to_owned),
             ),
             (":path".to_owned(), target.path.clone()),
         ];
-        let agent = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
-        for (name, value) in [("user-agent", agent), ("accept", "*/*")] {
-            if given(name).is_none() {
-                fields.push((name.to_owned(), value.to_owned()));
-            }
-        }
-        let has_body =
-            !request.body.is_empty() || matches!(&*request.method, "POST" | "PUT" | "PATCH");
-        if has_body && given("content-length").is_none() {
-            fields.push(("content-length".to_owned(), request.body.len().to_string()));
+        for (name, value) in default_headers(request) {
+            fields.push((name.to_ascii_lowercase(), value));
         }
         for (name, value) in &request.headers {
             let name = name.to_ascii_lowercase();

@@ -12,9 +12,7 @@ use plimsoll_core::record::{EventKind, SelfCheck};
 use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
 use plimsoll_core::verdict::{Found, SearchRemark};
 use plimsoll_core::{Nanos, Tally, Window};
-use plimsoll_engine::scripted::{
-    Drained, LogLine, MeanIteration, ScriptLevels, ScriptRunner, Tick, Watcher,
-};
+use plimsoll_engine::scripted::{LogLine, MeanIteration, ScriptRunner, Tick, Watcher};
 
 use super::level::{begin_drain, begin_set, refuse_the_dead};
 use super::search::{config, drive, keep_anchor, self_check};
@@ -62,28 +60,25 @@ pub(super) fn search(
 ) -> Result<Found> {
     let check = self_check(session, setting)?;
     let vus_max = session.record.header.test.generator.connections_max.get();
-    let mut console = Console::default();
     let script = Arc::clone(&loaded.script);
     let interrupt = Arc::clone(setting.interrupt);
-    let mut runner = ScriptRunner::start(script, session.clock, interrupt, &mut console)
+    let mut runner = ScriptRunner::start(script, session.clock, interrupt, Console::default())
         .map_err(play::of_runner)?;
     let mut ending = Ending::default();
-    let data = play::set_up(loaded, &mut runner, &mut console, &mut ending)?;
+    let data = play::set_up(loaded, &mut runner, &mut ending)?;
     if ending.cause().is_some() {
         bail!("setup() did not end well, so there is nothing to search with; see the lines above");
     }
-    let mut levels = ScriptLevels::new(runner, data.as_deref(), vus_max, &mut console);
-    let searched = try_and_search(session, &mut levels, setting, &check);
+    runner.begin_search(data.as_deref(), vus_max);
+    let searched = try_and_search(session, &mut runner, setting, &check);
     // What setup() made is torn down however the search ended.
     let is_interrupted = searched
         .as_ref()
         .map_or_else(is_signal, |(_, interrupted)| *interrupted);
     let (level, limit) = begin_drain(session, is_interrupted)?;
-    let iteration = levels.iteration();
-    let Drained { window, mut runner } = levels.drain(level, limit)?;
-    session.window(&window)?;
-    let data = data.as_deref();
-    play::tear_down(loaded, &mut runner, data, &mut console, &mut ending)?;
+    let iteration = runner.iteration();
+    session.window(&runner.drain(level, limit)?)?;
+    play::tear_down(loaded, &mut runner, data.as_deref(), &mut ending)?;
     drop(runner);
     let (search, _) = searched.map_err(with_exit)?;
     keep_anchor(session, &search)?;
@@ -93,23 +88,23 @@ pub(super) fn search(
 /// Tries the script out and searches; also whether a signal ended the search.
 fn try_and_search(
     session: &mut Session,
-    levels: &mut ScriptLevels<'_>,
+    runner: &mut ScriptRunner<Console>,
     setting: &Setting<'_>,
     check: &SelfCheck,
 ) -> Result<(Search, bool)> {
-    try_out(session, levels)?;
-    watch(session, levels, setting)?;
+    try_out(session, runner)?;
+    watch(session, runner, setting)?;
     let mut config: Config = config(session, setting, check)?;
     if config.over.is_vus() {
         // Known only now: whoever thinks for long needs long to join.
-        let iteration = levels.iteration();
+        let iteration = runner.iteration();
         config.over = Over::Vus {
             iteration: iteration.map_or(Nanos::ZERO, |iteration| iteration.duration),
         };
-        levels.join_over(config.over.join());
+        runner.join_over(config.over.join());
     }
     let generator = ("generator, without the script", check);
-    drive(config, generator, levels, session)
+    drive(config, generator, runner, session)
 }
 
 fn is_signal(error: &anyhow::Error) -> bool {
@@ -129,7 +124,7 @@ fn with_exit(error: anyhow::Error) -> anyhow::Error {
 }
 
 /// One virtual user by itself, to learn what an iteration is and where it goes.
-fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
+fn try_out(session: &mut Session, runner: &mut ScriptRunner<Console>) -> Result<()> {
     session.say("trial: one virtual user by itself, a few seconds");
     let step = Step {
         level: 0,
@@ -139,23 +134,23 @@ fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
     };
     session.level(&step, None)?;
     let mut tally = Tally::default();
-    levels.try_out(&step, &mut |window: &Window| {
+    runner.try_out(&step, &mut |window: &Window| {
         tally.merge(&window.total());
         session.window(window)
     })?;
     refuse_the_dead(&tally, "trial")?;
-    let Some(MeanIteration { requests, duration }) = levels.iteration() else {
-        if levels.iterations() == 0 {
+    let Some(MeanIteration { requests, duration }) = runner.iteration() else {
+        if runner.iterations() == 0 {
             bail!(
                 "no iteration ended within {TRIAL_SECONDS_MAX} s; a search needs shorter ones: take sleeps out"
             );
         }
         bail!(
             "the script sent no request in {} iterations; a search judges requests",
-            levels.iterations()
+            runner.iterations()
         );
     };
-    let iterations = levels.iterations();
+    let iterations = runner.iterations();
     session.say(&format!(
         "trial: {iterations} iterations of {requests:.2} requests, {duration} each"
     ));
@@ -163,8 +158,12 @@ fn try_out(session: &mut Session, levels: &mut ScriptLevels<'_>) -> Result<()> {
 }
 
 /// Asks before another host is loaded, and finds the tier behind a port of this one.
-fn watch(session: &mut Session, levels: &ScriptLevels<'_>, setting: &Setting<'_>) -> Result<()> {
-    let reached = levels.reached();
+fn watch(
+    session: &mut Session,
+    runner: &ScriptRunner<Console>,
+    setting: &Setting<'_>,
+) -> Result<()> {
+    let reached = runner.reached();
     match reached.address {
         Some(address) if reached.is_remote => {
             let test = &session.record.header.test;

@@ -84,7 +84,7 @@ pub(crate) fn play(
     interrupt: &Arc<AtomicBool>,
 ) -> Result<Played> {
     let clock = session.clock;
-    let mut following = Following {
+    let following = Following {
         session,
         thresholds: &loaded.thresholds,
         next_judgement: EVALUATE_EVERY,
@@ -95,27 +95,20 @@ pub(crate) fn play(
         failed: None,
     };
     let script = Arc::clone(&loaded.script);
-    let mut runner = ScriptRunner::start(script, clock, Arc::clone(interrupt), &mut following)
-        .map_err(of_runner)?;
+    let mut runner =
+        ScriptRunner::start(script, clock, Arc::clone(interrupt), following).map_err(of_runner)?;
     let mut ending = Ending::default();
-    let data = set_up(loaded, &mut runner, &mut following, &mut ending)?;
+    let data = set_up(loaded, &mut runner, &mut ending)?;
     if ending.cause().is_none() {
-        let end = runner
-            .play(data.as_deref(), &mut following)
-            .map_err(of_runner)?;
-        note_end(&end, following.crossed, &mut ending);
+        let end = runner.play_scenarios(data.as_deref());
+        let crossed = runner.watcher().crossed;
+        note_end(&end.map_err(of_runner)?, crossed, &mut ending);
     }
-    tear_down(
-        loaded,
-        &mut runner,
-        data.as_deref(),
-        &mut following,
-        &mut ending,
-    )?;
-    if let Some(error) = following.failed.take() {
+    tear_down(loaded, &mut runner, data.as_deref(), &mut ending)?;
+    if let Some(error) = runner.watcher().failed.take() {
         return Err(error).context("write the record");
     }
-    let elapsed = following.elapsed;
+    let elapsed = runner.watcher().elapsed;
     let store = runner.store().clone();
     let evaluation = loaded.thresholds.evaluate(&store, elapsed, Phase::Final);
     if !evaluation.passed() {
@@ -132,7 +125,7 @@ pub(crate) fn play(
         setup_data,
         summary: None,
     };
-    played.summary = summarise(loaded, &mut runner, &mut played, &mut following)?;
+    played.summary = summarise(loaded, &mut runner, &mut played)?;
     Ok(played)
 }
 
@@ -151,8 +144,7 @@ fn exports(loaded: &Loaded, name: &str) -> bool {
 /// What `setup` returned, as JSON.
 pub(crate) fn set_up(
     loaded: &Loaded,
-    runner: &mut ScriptRunner,
-    watcher: &mut dyn Watcher,
+    runner: &mut ScriptRunner<impl Watcher>,
     ending: &mut Ending,
 ) -> Result<Option<Box<str>>> {
     let settings = &loaded.options.settings;
@@ -161,7 +153,7 @@ pub(crate) fn set_up(
     }
     let timeout = settings.setup_timeout_ns;
     let (end, timed_out) = runner
-        .alone("setup", None, true, timeout, watcher)
+        .alone("setup", None, true, timeout)
         .map_err(of_runner)?;
     note_alone(
         &end,
@@ -179,9 +171,8 @@ pub(crate) fn set_up(
 
 pub(crate) fn tear_down(
     loaded: &Loaded,
-    runner: &mut ScriptRunner,
+    runner: &mut ScriptRunner<impl Watcher>,
     data: Option<&str>,
-    watcher: &mut dyn Watcher,
     ending: &mut Ending,
 ) -> Result<()> {
     let settings = &loaded.options.settings;
@@ -190,7 +181,7 @@ pub(crate) fn tear_down(
     }
     let timeout = settings.teardown_timeout_ns;
     let (end, timed_out) = runner
-        .alone("teardown", data, false, timeout, watcher)
+        .alone("teardown", data, false, timeout)
         .map_err(of_runner)?;
     note_alone(
         &end,
@@ -249,9 +240,8 @@ fn note_end(end: &ScriptEnd, crossed: bool, ending: &mut Ending) {
 /// Calls `handleSummary`. An exception in it is told and changes nothing else, as in k6.
 fn summarise(
     loaded: &Loaded,
-    runner: &mut ScriptRunner,
+    runner: &mut ScriptRunner<impl Watcher>,
     played: &mut Played,
-    following: &mut Following<'_>,
 ) -> Result<Option<Value>> {
     let settings = &loaded.options.settings;
     if !exports(loaded, "handleSummary") || settings.summary_mode == "disabled" {
@@ -271,7 +261,7 @@ fn summarise(
     let data = data.to_string();
     let timeout = settings.handle_summary_timeout_ns;
     let (end, timed_out) = runner
-        .alone("handleSummary", Some(&data), true, timeout, following)
+        .alone("handleSummary", Some(&data), true, timeout)
         .map_err(of_runner)?;
     if timed_out || matches!(end, End::Interrupted) {
         let ending = &mut played.ending;
