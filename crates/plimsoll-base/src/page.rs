@@ -5,14 +5,14 @@ const HEAD_BYTES_MAX: usize = 16 << 10;
 
 /// What a reader asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestLine {
     pub method: String,
     /// Without a query.
     pub path: String,
 }
 
 /// The first line of a request whose head is complete, or longer than any that a browser or scraper sends.
-pub fn asked(input: &[u8]) -> Option<Asked> {
+pub fn request_line(input: &[u8]) -> Option<RequestLine> {
     let complete = input.windows(4).any(|four| four == b"\r\n\r\n") || input.len() > HEAD_BYTES_MAX;
     if !complete {
         return None;
@@ -22,7 +22,7 @@ pub fn asked(input: &[u8]) -> Option<Asked> {
     let mut word = || String::from_utf8_lossy(words.next().unwrap_or_default()).into_owned();
     let (method, target) = (word(), word());
     let path = target.split('?').next().unwrap_or_default().to_owned();
-    Some(Asked { method, path })
+    Some(RequestLine { method, path })
 }
 
 /// The head of an answer that ends with its connection; no length means that what follows is a stream.
@@ -49,10 +49,13 @@ mod tests {
 
     #[test]
     fn a_request_is_understood_when_its_head_is_whole() {
-        assert_eq!(asked(b"GET /metrics?x=1 HTTP/1.1\r\nHost: a\r\n"), None);
-        let whole = asked(b"GET /metrics?x=1 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        assert_eq!(
+            request_line(b"GET /metrics?x=1 HTTP/1.1\r\nHost: a\r\n"),
+            None
+        );
+        let whole = request_line(b"GET /metrics?x=1 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         assert_eq!((&*whole.method, &*whole.path), ("GET", "/metrics"));
-        let endless = asked(&vec![b'x'; HEAD_BYTES_MAX + 1]).unwrap();
+        let endless = request_line(&vec![b'x'; HEAD_BYTES_MAX + 1]).unwrap();
         assert_eq!(endless.path, "");
     }
 

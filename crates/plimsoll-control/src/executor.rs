@@ -102,7 +102,7 @@ impl Executor {
     /// The part of a scenario that `share` plays with the VUs of `range`; `seed` decides Poisson
     /// arrivals and must be the same on all workers.
     pub fn new(scenario: &Scenario, range: VuRange, share: Share, seed: u64) -> Self {
-        let owned = share.of_range(range);
+        let owned = share.within(range);
         let cycle = share.cycle(&scenario.executor, range);
         let start = scenario.start_ns;
         let regular_end = scenario.regular_end_ns();
@@ -178,8 +178,8 @@ impl Executor {
     /// An iteration is over, completed or not. Reports about VUs that do not run are left out.
     pub fn ended(&mut self, vu: u32, now: Nanos) {
         match self.slots.end(vu, now) {
-            Some(slots::End::Completed) => self.completed += 1,
-            Some(slots::End::Interrupted) => self.interrupted += 1,
+            Some(slots::IterationEnd::Completed) => self.completed += 1,
+            Some(slots::IterationEnd::Interrupted) => self.interrupted += 1,
             None => {}
         }
     }

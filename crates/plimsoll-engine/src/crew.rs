@@ -80,13 +80,13 @@ impl Crew {
         self.members.len()
     }
 
-    pub(crate) fn tell(&self, index: usize, command: Command) {
-        self.tell_quietly(index, command);
+    pub(crate) fn send(&self, index: usize, command: Command) {
+        self.send_quietly(index, command);
         self.members[index].waker.wake();
     }
 
     /// Without waking: the worker finds it on its next turn.
-    fn tell_quietly(&self, index: usize, command: Command) {
+    fn send_quietly(&self, index: usize, command: Command) {
         // A worker that is gone has said why in a report, which is found on the next receive.
         let _worker_gone = self.members[index].commands.send(command);
     }
@@ -94,12 +94,12 @@ impl Crew {
     /// Gives a worker the memory of a window back, cleared.
     pub(crate) fn give_back(&self, worker: usize, mut counted: Counted) {
         counted.clear();
-        self.tell_quietly(worker, Command::Cleared(counted));
+        self.send_quietly(worker, Command::Cleared(counted));
     }
 
-    pub(crate) fn tell_all(&self, command: impl Fn() -> Command) {
+    pub(crate) fn send_all(&self, command: impl Fn() -> Command) {
         for index in 0..self.members.len() {
-            self.tell(index, command());
+            self.send(index, command());
         }
     }
 }

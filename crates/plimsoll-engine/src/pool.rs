@@ -1,7 +1,7 @@
 //! The connections of one worker, of HTTP/1.1 and HTTP/2: opened, given calls, swept, closed.
 //!
 //! Each has an owner and an origin, and carries calls of both only. Whatever becomes of a call or a connection is
-//! [`News`], which the worker's users take out after every event. A load on one URL has one owner and one origin; the
+//! [`PoolEvent`], which the worker's users take out after every event. A load on one URL has one owner and one origin; the
 //! virtual users of a script are owners, and the hosts that they call are origins.
 
 mod call;
@@ -22,7 +22,7 @@ use plimsoll_net::connection::{Failure, SCRATCH_BYTES, Setup};
 use plimsoll_net::h2::{self, Event};
 use plimsoll_net::{Connection, Opening};
 
-pub(crate) use call::{Call, End, Ended, News, Phase};
+pub(crate) use call::{Call, CallEnd, Ended, Phase, PoolEvent};
 use link::{Carrier, Link};
 use streams::Streams;
 
@@ -37,7 +37,7 @@ pub(crate) enum Protocol {
 
 /// Where a new connection leads.
 #[derive(Debug)]
-pub(crate) struct Way<'a, P> {
+pub(crate) struct Route<'a, P> {
     pub(crate) setup: &'a Setup,
     /// An address of this host to connect from.
     pub(crate) local: Option<IpAddr>,
@@ -75,7 +75,7 @@ pub(crate) struct Pool<C: Call> {
     /// Connections of HTTP/2 with something to write.
     unflushed: Vec<u64>,
     /// Memory for what happened on one, and for a sweep.
-    events: Vec<Event>,
+    h2_events: Vec<Event>,
     over: Vec<u64>,
     scratch: Vec<u8>,
     /// Places for calls on connections that were opened without one and are not open yet.
@@ -84,7 +84,7 @@ pub(crate) struct Pool<C: Call> {
     /// Requests written and not answered, now and at most since the worker last looked.
     on_wire: u64,
     pub(crate) wire_max: u64,
-    pub(crate) news: Vec<News<C>>,
+    pub(crate) events: Vec<PoolEvent<C>>,
 }
 
 impl<C: Call> Pool<C> {
@@ -98,14 +98,14 @@ impl<C: Call> Pool<C> {
             idle: Vec::new(),
             of_http1: BTreeSet::new(),
             unflushed: Vec::new(),
-            events: Vec::new(),
+            h2_events: Vec::new(),
             over: Vec::new(),
             scratch: vec![0; SCRATCH_BYTES],
             opening: 0,
             parked: 0,
             on_wire: 0,
             wire_max: 0,
-            news: Vec::new(),
+            events: Vec::new(),
         }
     }
 
@@ -186,27 +186,27 @@ impl<C: Call> Pool<C> {
     /// Opens a connection, for this call or for whatever comes. If that fails, the call is given back.
     pub(crate) fn open(
         &mut self,
-        way: Way<'_, C::Peer>,
+        route: Route<'_, C::Peer>,
         mut call: Option<C>,
         now: Nanos,
     ) -> Result<(), (Failure, Option<C>)> {
-        let carrier = match self.begin(&way) {
+        let carrier = match self.begin(&route) {
             Ok(carrier) => carrier,
             Err(failure) => return Err((failure, call)),
         };
         if let Some(call) = &mut call {
             call.note(Phase::Opened, now);
         }
-        let places = match (&call, way.protocol) {
+        let places = match (&call, route.protocol) {
             (Some(_), _) => 0,
             (None, Protocol::Http2) => self.policy.streams_max,
             (None, _) => 1,
         };
         self.opening += places;
-        let is_for_others = way.protocol == Protocol::Negotiated
+        let is_for_others = route.protocol == Protocol::Negotiated
             && self.policy.reuses
-            && !self.of_http1.contains(&way.origin);
-        let mut link = Link::new(carrier, way.owner, way.origin, way.peer);
+            && !self.of_http1.contains(&route.origin);
+        let mut link = Link::new(carrier, route.owner, route.origin, route.peer);
         link.places = places;
         link.closes = (places > 0).then(|| now + self.policy.opening_max);
         match (&mut link.carrier, call) {
@@ -221,9 +221,9 @@ impl<C: Call> Pool<C> {
         Ok(())
     }
 
-    fn begin(&self, way: &Way<'_, C::Peer>) -> Result<Carrier<C>, Failure> {
-        let (local, setup) = (way.local, way.setup);
-        Ok(match way.protocol {
+    fn begin(&self, route: &Route<'_, C::Peer>) -> Result<Carrier<C>, Failure> {
+        let (local, setup) = (route.local, route.setup);
+        Ok(match route.protocol {
             Protocol::Http1 => {
                 let connection = Connection::open_from(local, setup)?;
                 self.register(&connection)?;
@@ -281,7 +281,7 @@ impl<C: Call> Pool<C> {
     #[inline]
     fn end(&mut self, ended: Ended<C>) {
         self.on_wire -= u64::from(ended.call.is_sent());
-        self.news.push(News::Ended(ended));
+        self.events.push(PoolEvent::Ended(ended));
     }
 
     /// The connection that was opened without a call is open, or will never be.
@@ -302,14 +302,14 @@ impl<C: Call> Pool<C> {
             return;
         };
         if places > 0 {
-            self.news.push(News::Lost {
+            self.events.push(PoolEvent::Lost {
                 places,
                 failure: failure.clone(),
                 at: now,
             });
         }
         for call in link.take_calls() {
-            let ended = link.ended(call, End::Failed(failure.clone()), now);
+            let ended = link.ended(call, CallEnd::Failed(failure.clone()), now);
             self.end(ended);
         }
     }
@@ -366,9 +366,9 @@ impl<C: Call> Pool<C> {
             .into_iter()
             .map(|call| {
                 let end = if is_cancelled {
-                    End::Cancelled
+                    CallEnd::Cancelled
                 } else {
-                    End::TimedOut { was_connected }
+                    CallEnd::TimedOut { was_connected }
                 };
                 link.ended(call, end, now)
             })

@@ -7,8 +7,8 @@ use plimsoll_net::connection::Failure;
 use plimsoll_net::h1::Answer;
 
 use crate::options::Options;
-use crate::pool::{End, News};
-use crate::requests::{Attempt, ORIGIN, OWNER, pool, way};
+use crate::pool::{CallEnd, PoolEvent};
+use crate::requests::{Attempt, ORIGIN, OWNER, pool, route};
 
 /// Attempts before the target is called unreachable: one may hit an unlucky moment.
 const ATTEMPTS: u32 = 3;
@@ -32,24 +32,24 @@ fn attempt(options: &Options) -> Result<Answer, Failure> {
     let clock = Clock::start();
     let patience = PATIENCE.min(options.timeout);
     let mut pool = pool(Poll::new().map_err(broken)?, clock, options.clone());
-    let opened = pool.open(way(options), None, clock.now());
+    let opened = pool.open(route(options), None, clock.now());
     opened.map_err(|(failure, _)| failure)?;
     let (mut ready, mut is_connected) = (Vec::new(), false);
     while clock.now() < patience && pool.open_count() > 0 {
         let wait = patience.saturating_sub(clock.now());
         pool.poll.wait(wait, &mut ready).map_err(broken)?;
         ready.drain(..).for_each(|event| pool.on_ready(event));
-        while let Some(news) = pool.news.pop() {
-            match news {
-                News::Idle { at } => {
+        while let Some(event) = pool.events.pop() {
+            match event {
+                PoolEvent::Idle { at } => {
                     is_connected = true;
                     if let Some(token) = pool.take_idle(OWNER, ORIGIN) {
                         pool.give(token, Attempt::begun(at), at);
                         pool.flush();
                     }
                 }
-                News::Lost { failure, .. } => return Err(failure),
-                News::Ended(ended) => return answer(ended.end),
+                PoolEvent::Lost { failure, .. } => return Err(failure),
+                PoolEvent::Ended(ended) => return answer(ended.end),
             }
         }
     }
@@ -65,13 +65,12 @@ fn attempt(options: &Options) -> Result<Answer, Failure> {
     })
 }
 
-fn answer(end: End) -> Result<Answer, Failure> {
+fn answer(end: CallEnd) -> Result<Answer, Failure> {
     match end {
-        End::Answered(answer) => Ok(answer),
-        End::Failed(failure) | End::Unprocessed(failure) => Err(failure),
-        End::TimedOut { .. } | End::Cancelled | End::Unfit | End::NotTaken => Err(Failure::new(
-            Outcome::Interrupted,
-            "the request was given up",
-        )),
+        CallEnd::Answered(answer) => Ok(answer),
+        CallEnd::Failed(failure) | CallEnd::Unprocessed(failure) => Err(failure),
+        CallEnd::TimedOut { .. } | CallEnd::Cancelled | CallEnd::Unfit | CallEnd::NotTaken => Err(
+            Failure::new(Outcome::Interrupted, "the request was given up"),
+        ),
     }
 }

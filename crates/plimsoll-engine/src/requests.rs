@@ -12,7 +12,7 @@ use plimsoll_net::{Connection, h2};
 use crate::crew::Endpoint;
 use crate::message::Body;
 use crate::options::Options;
-use crate::pool::{Call, End, Ended, News, Policy, Pool, Protocol, Way};
+use crate::pool::{Call, CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route};
 use crate::recorder::Ending;
 use crate::source::{Due, Level, Part, Source};
 use crate::worker::{Context, Users, Worker};
@@ -134,8 +134,8 @@ pub(crate) fn pool(poll: Poll, clock: Clock, options: Options) -> Pool<Attempt> 
 }
 
 /// To the target.
-pub(crate) fn way(options: &Options) -> Way<'_, ()> {
-    Way {
+pub(crate) fn route(options: &Options) -> Route<'_, ()> {
+    Route {
         setup: &options.setup,
         local: None,
         protocol: match options.streams {
@@ -227,7 +227,7 @@ impl Users for Requests {
 
     fn enter(&mut self, level: &Level, now: Nanos) {
         let seed = self.options.seed;
-        self.source = Source::of_level(level, self.context.part, seed, self.looping);
+        self.source = Source::from_level(level, self.context.part, seed, self.looping);
         self.start(now);
     }
 
@@ -320,7 +320,7 @@ impl Requests {
     }
 
     fn open(&mut self, now: Nanos) {
-        match self.pool.open(way(&self.options), None, now) {
+        match self.pool.open(route(&self.options), None, now) {
             Ok(()) => self.context.recorder.connects += 1,
             Err((failure, _)) => self.fail_waiting(&failure, now),
         }
@@ -341,10 +341,10 @@ impl Requests {
     /// Takes in what became of attempts and connections, until nothing is left.
     #[inline]
     fn settle(&mut self) {
-        while let Some(news) = self.pool.news.pop() {
-            match news {
-                News::Idle { at } => self.serve_waiting(at),
-                News::Lost {
+        while let Some(event) = self.pool.events.pop() {
+            match event {
+                PoolEvent::Idle { at } => self.serve_waiting(at),
+                PoolEvent::Lost {
                     places,
                     failure,
                     at,
@@ -352,7 +352,7 @@ impl Requests {
                     (0..places).for_each(|_| self.fail_waiting(&failure, at));
                     self.serve_waiting(at);
                 }
-                News::Ended(ended) => self.ended(&ended),
+                PoolEvent::Ended(ended) => self.ended(&ended),
             }
         }
     }
@@ -362,14 +362,14 @@ impl Requests {
     fn ended(&mut self, ended: &Ended<Attempt>) {
         let (Attempt { arrival, sent }, now) = (ended.call, ended.at);
         let (outcome, bytes, pause) = match &ended.end {
-            End::Answered(answer) => {
+            CallEnd::Answered(answer) => {
                 let outcome = Outcome::of_status(answer.status);
                 (outcome, answer.bytes, Nanos::ZERO)
             }
-            End::TimedOut { .. } => (Outcome::Timeout, 0, Nanos::ZERO),
-            End::Failed(failure) => (failure.outcome, 0, PAUSE),
+            CallEnd::TimedOut { .. } => (Outcome::Timeout, 0, Nanos::ZERO),
+            CallEnd::Failed(failure) => (failure.outcome, 0, PAUSE),
             // It goes to another connection, its clock running on.
-            End::Unprocessed(_) | End::NotTaken | End::Cancelled | End::Unfit => {
+            CallEnd::Unprocessed(_) | CallEnd::NotTaken | CallEnd::Cancelled | CallEnd::Unfit => {
                 self.waiting.push_front(arrival);
                 return self.serve_waiting(now);
             }

@@ -103,7 +103,7 @@ impl Workers {
             start: self.clock.now() + LEAD,
             join,
         };
-        self.crew.tell_all(|| Command::Level(level));
+        self.crew.send_all(|| Command::Level(level));
     }
 
     /// Plays a level window by window, until the judge has seen enough.
@@ -161,7 +161,7 @@ impl Workers {
         listener: &mut L,
     ) -> Result<Window, StepError> {
         let until = self.clock.now() + limit;
-        self.crew.tell_all(|| Command::Drain { level, until });
+        self.crew.send_all(|| Command::Drain { level, until });
         let mut window = Window {
             level,
             ..Window::default()
@@ -198,7 +198,7 @@ impl Workers {
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        self.crew.tell_all(|| Command::Stop);
+        self.crew.send_all(|| Command::Stop);
     }
 }
 
@@ -258,7 +258,7 @@ impl Listener for Attempts {
             Body::Exhausted => {
                 self.exhausted += 1;
                 if self.is_over() {
-                    crew.tell_all(|| Command::Flush);
+                    crew.send_all(|| Command::Flush);
                 }
                 Ok(())
             }

@@ -53,7 +53,7 @@ pub(crate) struct Level {
 
 impl Source {
     /// `running` attempts are under way already and count for a closed loop.
-    pub(crate) fn of_level(level: &Level, part: Part, seed: u64, running: u32) -> Self {
+    pub(crate) fn from_level(level: &Level, part: Part, seed: u64, running: u32) -> Self {
         match level.load {
             StepLoad::Closed { in_flight } => {
                 let target = part.share_of(u64::from(in_flight)) as u32;

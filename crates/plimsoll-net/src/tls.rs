@@ -79,7 +79,7 @@ pub struct Agreed {
 }
 
 impl Agreed {
-    pub(crate) fn of(client: &ClientConnection) -> Option<Self> {
+    pub(crate) fn from_client(client: &ClientConnection) -> Option<Self> {
         let version = match client.protocol_version()? {
             ProtocolVersion::TLSv1_2 => "tls1.2",
             ProtocolVersion::TLSv1_3 => "tls1.3",

@@ -66,11 +66,11 @@ impl Transport {
             None => None,
             Some((config, name)) => {
                 let client = ClientConnection::new(Arc::clone(config), name.clone())
-                    .map_err(|error| of_tls(&error))?;
+                    .map_err(|error| tls_failure(&error))?;
                 Some(Box::new(client))
             }
         };
-        let socket = connect(local, setup.address).map_err(of_connect_errno)?;
+        let socket = connect(local, setup.address).map_err(connect_failure)?;
         Ok(Self {
             socket,
             tls,
@@ -100,7 +100,7 @@ impl Transport {
 
     /// What TLS agreed on; `None` without TLS, or before it did.
     pub(crate) fn agreed(&self) -> Option<Agreed> {
-        Agreed::of(self.tls.as_ref()?)
+        Agreed::from_client(self.tls.as_ref()?)
     }
 
     /// Goes on with connecting; true once the transport is open. What a server sends right behind its handshake goes to
@@ -114,7 +114,7 @@ impl Transport {
         if self.phase == Phase::Connecting {
             match rustix::net::sockopt::socket_error(&self.socket) {
                 Ok(Ok(())) => {}
-                Ok(Err(errno)) | Err(errno) => return Err(of_connect_errno(errno)),
+                Ok(Err(errno)) | Err(errno) => return Err(connect_failure(errno)),
             }
             if rustix::net::getpeername(&self.socket).is_err() {
                 return Ok(false);
@@ -163,7 +163,7 @@ impl Transport {
                 Ok(n) => written += n,
                 Err(Errno::AGAIN) => break,
                 Err(Errno::INTR) => {}
-                Err(errno) => return Err(of_stream_errno(errno)),
+                Err(errno) => return Err(stream_failure(errno)),
             }
         }
         Ok(written)
@@ -203,7 +203,7 @@ impl Transport {
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => {
                     let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
-                    return Err(of_stream_errno(errno));
+                    return Err(stream_failure(errno));
                 }
             }
         }
@@ -229,7 +229,7 @@ impl Transport {
             let read = match receive(self.socket.as_fd(), scratch) {
                 Ok(read) => read,
                 Err(Errno::AGAIN) => return Ok(Read::Dry),
-                Err(errno) => return Err(self.of_read_errno(errno)),
+                Err(errno) => return Err(self.read_failure(errno)),
             };
             let Some(bytes) = scratch.get(..read).filter(|bytes| !bytes.is_empty()) else {
                 return Ok(Read::Closed);
@@ -258,7 +258,7 @@ impl Transport {
             let read = match receive(self.socket.as_fd(), cipher) {
                 Ok(read) => read,
                 Err(Errno::AGAIN) => break,
-                Err(errno) => return Err(self.of_read_errno(errno)),
+                Err(errno) => return Err(self.read_failure(errno)),
             };
             if read == 0 {
                 closed = true;
@@ -282,7 +282,8 @@ impl Transport {
         };
         tls.read_tls(bytes)
             .map_err(|error| Failure::new(Outcome::Tls, error.to_string()))?;
-        tls.process_new_packets().map_err(|error| of_tls(&error))?;
+        tls.process_new_packets()
+            .map_err(|error| tls_failure(&error))?;
         Ok(())
     }
 
@@ -307,11 +308,11 @@ impl Transport {
         }
     }
 
-    fn of_read_errno(&self, errno: Errno) -> Failure {
+    fn read_failure(&self, errno: Errno) -> Failure {
         if self.is_open() {
-            of_stream_errno(errno)
+            stream_failure(errno)
         } else {
-            of_connect_errno(errno)
+            connect_failure(errno)
         }
     }
 }
@@ -363,12 +364,12 @@ fn connect(local: Option<IpAddr>, address: SocketAddr) -> Result<OwnedFd, Errno>
     }
 }
 
-fn of_tls(error: &rustls::Error) -> Failure {
+fn tls_failure(error: &rustls::Error) -> Failure {
     Failure::new(Outcome::Tls, error.to_string())
 }
 
 /// Want of ports or descriptors is ours, never the target's: it becomes `dropped`.
-fn of_connect_errno(errno: Errno) -> Failure {
+fn connect_failure(errno: Errno) -> Failure {
     let outcome = match errno {
         Errno::TIMEDOUT => Outcome::ConnectTimeout,
         Errno::MFILE | Errno::NFILE | Errno::ADDRNOTAVAIL | Errno::NOBUFS | Errno::NOMEM => {
@@ -380,7 +381,7 @@ fn of_connect_errno(errno: Errno) -> Failure {
     Failure::new(outcome, std::io::Error::from(errno).to_string())
 }
 
-fn of_stream_errno(errno: Errno) -> Failure {
+fn stream_failure(errno: Errno) -> Failure {
     let outcome = match errno {
         Errno::TIMEDOUT => Outcome::Timeout,
         _ => Outcome::Reset,

@@ -23,7 +23,7 @@ pub(crate) struct CgroupCounters {
 impl CgroupCounters {
     /// `None` where the group's files cannot be found or read.
     pub(crate) fn read(proc: &ProcFs, pid: u32) -> Option<Self> {
-        let groups = proc.of(pid, "cgroup").ok()?;
+        let groups = proc.process_file(pid, "cgroup").ok()?;
         let mounts = proc.read("self/mountinfo").ok()?;
         let folder = |controller: Option<&str>| folder_of(&groups, &mounts, controller);
         let cpu1 = folder(Some("cpu")).and_then(|place| version_1(&place));
@@ -63,14 +63,14 @@ impl CgroupCounters {
 /// Version 1 shows "no bound" as the largest page-aligned number.
 const NO_BOUND: u64 = 1 << 62;
 
-struct Place {
+struct CgroupFolder {
     path: String,
     folder: String,
     /// The mount point: the walk towards the root ends there.
     top: String,
 }
 
-fn folder_of(groups: &str, mounts: &str, controller: Option<&str>) -> Option<Place> {
+fn folder_of(groups: &str, mounts: &str, controller: Option<&str>) -> Option<CgroupFolder> {
     let wanted = |controllers: &[&str]| match controller {
         Some(name) => controllers.contains(&name),
         None => controllers.is_empty(),
@@ -84,14 +84,14 @@ fn folder_of(groups: &str, mounts: &str, controller: Option<&str>) -> Option<Pla
     })?;
     // A container mounts its own part only: the path in front of it is not visible.
     let inside = path.strip_prefix(mount.root.trim_end_matches('/'))?;
-    Some(Place {
+    Some(CgroupFolder {
         path: path.to_owned(),
         folder: format!("{}{}", mount.point, inside.trim_end_matches('/')),
         top: mount.point,
     })
 }
 
-fn version_1(place: &Place) -> Option<CgroupCounters> {
+fn version_1(place: &CgroupFolder) -> Option<CgroupCounters> {
     tightest(place, |folder| {
         let text = read_text(format!("{folder}/cpu.stat")).ok()?;
         let quota = signed_in(folder, "cpu.cfs_quota_us").filter(|quota| *quota > 0.0);
@@ -107,7 +107,7 @@ fn version_1(place: &Place) -> Option<CgroupCounters> {
     })
 }
 
-fn version_2(place: &Place) -> Option<CgroupCounters> {
+fn version_2(place: &CgroupFolder) -> Option<CgroupCounters> {
     tightest(place, |folder| {
         let text = read_text(format!("{folder}/cpu.stat")).ok()?;
         Some(CgroupCounters {
@@ -129,7 +129,7 @@ fn version_2(place: &Place) -> Option<CgroupCounters> {
 
 /// The group itself or the ancestor with the smallest quota: that one throttles.
 fn tightest(
-    place: &Place,
+    place: &CgroupFolder,
     read: impl Fn(&str) -> Option<CgroupCounters>,
 ) -> Option<CgroupCounters> {
     let mut best = read(&place.folder)?;

@@ -66,7 +66,7 @@ pub(crate) fn named(proc: &ProcFs, name: &str) -> BTreeSet<u32> {
     let all = proc.numbers("").unwrap_or_default();
     all.into_iter()
         .filter(|pid| {
-            let text = proc.of(*pid, "comm").unwrap_or_default();
+            let text = proc.process_file(*pid, "comm").unwrap_or_default();
             text.trim_end_matches('\n') == wanted
         })
         .collect()
@@ -76,7 +76,10 @@ pub(crate) fn named(proc: &ProcFs, name: &str) -> BTreeSet<u32> {
 pub(crate) fn with_descendants(proc: &ProcFs, roots: &BTreeSet<u32>) -> BTreeSet<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for pid in proc.numbers("").unwrap_or_default() {
-        let parent = proc.of(pid, "stat").ok().and_then(|text| stat(&text));
+        let parent = proc
+            .process_file(pid, "stat")
+            .ok()
+            .and_then(|text| stat(&text));
         if let Some(read) = parent {
             children.entry(read.parent).or_default().push(pid);
         }

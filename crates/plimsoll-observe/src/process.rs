@@ -50,7 +50,7 @@ pub(crate) struct ProcessCounters {
 impl ProcessCounters {
     /// `None` when the process is gone.
     pub(crate) fn read(proc: &ProcFs, pid: u32) -> Option<Self> {
-        let read = stat(&proc.of(pid, "stat").ok()?)?;
+        let read = stat(&proc.process_file(pid, "stat").ok()?)?;
         if matches!(read.state, 'Z' | 'X') {
             return None;
         }
@@ -75,7 +75,7 @@ impl ProcessCounters {
     }
 
     fn read_optional(&mut self, proc: &ProcFs, pid: u32) {
-        let text = |file: &str| proc.of(pid, file).unwrap_or_default();
+        let text = |file: &str| proc.process_file(pid, file).unwrap_or_default();
         self.cores_allowed = field(&text("status"), "Cpus_allowed_list").and_then(core_count);
         self.written_bytes = number_field(&text("io"), "write_bytes");
         self.open_files_max = open_files_max(&text("limits"));
@@ -165,7 +165,7 @@ fn sum(threads: &[ThreadSample]) -> ThreadSample {
 
 /// Counters of one thread, and whether they are exact.
 fn thread(proc: &ProcFs, pid: u32, tid: u32) -> Option<(ThreadCounters, bool)> {
-    let file = |name: &str| proc.of(pid, &format!("task/{tid}/{name}"));
+    let file = |name: &str| proc.process_file(pid, &format!("task/{tid}/{name}"));
     let read = stat(&file("stat").ok()?)?;
     let exact = file("schedstat").ok().and_then(|text| schedstat(&text));
     let (run_ns, wait_ns) = exact.unwrap_or((read.run_ticks.saturating_mul(tick_ns()), 0));
@@ -196,12 +196,12 @@ impl Looks {
         self.count += 1;
         let each_counts = tids.len().div_ceil(LOOKED_AT_MAX).max(1);
         for tid in tids.into_iter().step_by(each_counts) {
-            let Ok(text) = proc.of(pid, &format!("task/{tid}/stat")) else {
+            let Ok(text) = proc.process_file(pid, &format!("task/{tid}/stat")) else {
                 continue;
             };
             let Some(read) = stat(&text) else { continue };
             let wchan = proc
-                .of(pid, &format!("task/{tid}/wchan"))
+                .process_file(pid, &format!("task/{tid}/wchan"))
                 .unwrap_or_default();
             *self
                 .found

@@ -23,7 +23,7 @@ impl ProcFs {
     }
 
     /// Text of a file of a process.
-    pub(crate) fn of(&self, pid: u32, file: &str) -> io::Result<String> {
+    pub(crate) fn process_file(&self, pid: u32, file: &str) -> io::Result<String> {
         self.read(&format!("{pid}/{file}"))
     }
 

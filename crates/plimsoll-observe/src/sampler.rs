@@ -116,7 +116,7 @@ impl Sampler {
         let named = |default: String| watch.tier.clone().unwrap_or(default);
         match &watch.subject {
             Subject::Pid(pid) => {
-                if self.proc.of(*pid, "stat").is_err() {
+                if self.proc.process_file(*pid, "stat").is_err() {
                     return Err(ObserveError::NoProcess(*pid));
                 }
                 let name = named(self.name_of_process(format!("pid-{pid}")));

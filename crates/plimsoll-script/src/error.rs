@@ -7,13 +7,13 @@ use thiserror::Error;
 
 /// Where in which file; lines and columns count from 1, and 0 means unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct Position {
     pub file: Box<str>,
     pub line: u32,
     pub column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.file)?;
         if self.line > 0 {
@@ -32,14 +32,14 @@ pub enum ScriptError {
     #[error("{path}: cannot read the script: {why}")]
     NotFound { path: Box<str>, why: Box<str> },
     #[error("{place}: {message}")]
-    Syntax { place: Place, message: Box<str> },
+    Syntax { place: Position, message: Box<str> },
     /// An import that leads nowhere; `message` ends with the fix.
     #[error("{place}: {message}")]
-    Import { place: Place, message: Box<str> },
+    Import { place: Position, message: Box<str> },
     /// The init code threw.
     #[error("{place}: {message}")]
     Exception {
-        place: Place,
+        place: Position,
         message: Box<str>,
         stack: Box<str>,
     },

@@ -2,7 +2,7 @@
 
 use rquickjs::{Ctx, Object, Persistent, Result};
 
-use crate::error::{Place, ScriptError};
+use crate::error::{Position, ScriptError};
 use crate::natives::globals;
 use crate::raw::prepare;
 use crate::realm::{BuiltIn, Realm};
@@ -49,7 +49,7 @@ pub(crate) fn error_of(vu: &VuState, end: &End) -> ScriptError {
         return problem;
     }
     match end {
-        End::Exception(exception) => of_exception(exception),
+        End::Exception(exception) => exception_error(exception),
         End::Abort { message } => ScriptError::Aborted(message.clone()),
         End::Interrupted | End::Ok { .. } => {
             let why = vu
@@ -61,8 +61,8 @@ pub(crate) fn error_of(vu: &VuState, end: &End) -> ScriptError {
     }
 }
 
-fn of_exception(exception: &Thrown) -> ScriptError {
-    let place = place_of(&exception.stack);
+fn exception_error(exception: &Thrown) -> ScriptError {
+    let place = position_in_stack(&exception.stack);
     let message = exception.message.clone();
     match message.strip_prefix("SyntaxError: ") {
         Some(text) => ScriptError::Syntax {
@@ -78,18 +78,18 @@ fn of_exception(exception: &Thrown) -> ScriptError {
 }
 
 /// The innermost place in a file of the script.
-fn place_of(stack: &str) -> Place {
-    let mut places = stack.lines().filter_map(place_in_line);
+fn position_in_stack(stack: &str) -> Position {
+    let mut places = stack.lines().filter_map(position_in_line);
     places.next().unwrap_or_default()
 }
 
 /// `at name (file:///a/b.js:3:9)` or `at file:///a/b.js:3:9`.
-fn place_in_line(line: &str) -> Option<Place> {
+fn position_in_line(line: &str) -> Option<Position> {
     let (_, rest) = line.split_once("file://")?;
     let mut parts = rest.trim_end_matches(')').rsplitn(3, ':');
     let column = parts.next()?.parse().ok()?;
     let line = parts.next()?.parse().ok()?;
-    Some(Place {
+    Some(Position {
         file: parts.next()?.into(),
         line,
         column,

@@ -47,7 +47,7 @@ pub(crate) fn not_started(vu: &VuState, error: &ScriptError) -> End {
 fn begin(vu: &VuState, iteration: Iteration) {
     let settings = &vu.worker.settings;
     let worker = &vu.worker;
-    let mut tags = kept_tags(vu, &iteration).unwrap_or_else(|| first_tags(vu, &iteration));
+    let mut tags = previous_tags(vu, &iteration).unwrap_or_else(|| first_tags(vu, &iteration));
     let group = iteration
         .root_group
         .map_or_else(String::new, |root| format!("::{root}"));
@@ -68,7 +68,7 @@ fn begin(vu: &VuState, iteration: Iteration) {
 }
 
 /// Tags that a virtual user has set stay for its later iterations of the scenario, as in k6.
-fn kept_tags(vu: &VuState, iteration: &Iteration) -> Option<TagSetId> {
+fn previous_tags(vu: &VuState, iteration: &Iteration) -> Option<TagSetId> {
     let before = vu.iteration.borrow();
     let (before, now) = (before.scenario.as_ref()?, iteration.scenario.as_ref()?);
     (before.name == now.name).then(|| vu.tags.get())

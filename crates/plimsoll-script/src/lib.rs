@@ -29,7 +29,7 @@ mod typescript;
 mod vu;
 mod vu_state;
 
-pub use error::{Place, ScriptError};
+pub use error::{Position, ScriptError};
 pub use host::Host;
 pub use program::{Load, Program};
 pub use runtime::Runtime;

@@ -10,7 +10,7 @@ use plimsoll_core::metrics::Metric;
 use rquickjs::module::{Declared, WriteOptions};
 use rquickjs::{Ctx, Exception, Module, Result};
 
-use crate::error::{Place, ScriptError};
+use crate::error::{Position, ScriptError};
 use crate::raw::load_module;
 use crate::realm::Shareable;
 use crate::resolve::{Target, file_id, resolve};
@@ -29,7 +29,7 @@ pub(crate) enum Compiled {
 
 /// Everything that the first run of the init code found.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Found {
+pub(crate) struct Inventory {
     pub(crate) modules: BTreeMap<String, Compiled>,
     pub(crate) files: BTreeMap<PathBuf, Arc<[u8]>>,
     pub(crate) metrics: Vec<Metric>,
@@ -47,7 +47,7 @@ pub(crate) struct Found {
 /// The first run of the init code: reads, compiles and remembers.
 pub(crate) struct Loading {
     pub(crate) sources: Rc<dyn Sources>,
-    pub(crate) found: RefCell<Found>,
+    pub(crate) inventory: RefCell<Inventory>,
     /// Texts by module, to find the line of an import.
     texts: RefCell<BTreeMap<String, String>>,
     /// The first built-in member that the init code changed.
@@ -60,7 +60,7 @@ impl Loading {
     pub(crate) fn new(sources: Rc<dyn Sources>) -> Self {
         Self {
             sources,
-            found: RefCell::default(),
+            inventory: RefCell::default(),
             texts: RefCell::default(),
             changed: RefCell::default(),
             problem: RefCell::default(),
@@ -72,11 +72,11 @@ impl Loading {
         if let Some(what) = &*self.changed.borrow() {
             return Err(format!("the init code changes {what}"));
         }
-        let found = self.found.borrow();
-        if found.uses_promises {
+        let inventory = self.inventory.borrow();
+        if inventory.uses_promises {
             return Err("it uses promises".to_owned());
         }
-        let is_module = |id: &str| matches!(found.modules.get(id), Some(Compiled::Module(_)));
+        let is_module = |id: &str| matches!(inventory.modules.get(id), Some(Compiled::Module(_)));
         let texts = self.texts.borrow();
         let texts = texts.iter().filter(|(id, _)| is_module(id));
         let texts = texts.map(|(id, text)| (id.clone(), text.clone())).collect();
@@ -87,8 +87,8 @@ impl Loading {
 
     fn refuse(&self, base: &str, specifier: &str, message: String) -> String {
         let texts = self.texts.borrow();
-        let mut place = texts.get(base).map_or_else(Place::default, |text| {
-            source::place_of_import(text, specifier)
+        let mut place = texts.get(base).map_or_else(Position::default, |text| {
+            source::import_position(text, specifier)
         });
         place.file = base.strip_prefix("file://").unwrap_or(base).into();
         let problem = ScriptError::Import {
@@ -103,15 +103,15 @@ impl Loading {
 /// Where a context gets its modules from.
 pub(crate) enum Catalogue {
     Loading(Box<Loading>),
-    Ready(Arc<Found>),
+    Ready(Arc<Inventory>),
 }
 
 impl Catalogue {
     /// What has been found, while loading or after.
-    pub(crate) fn look<T>(&self, read: impl FnOnce(&Found) -> T) -> T {
+    pub(crate) fn look<T>(&self, read: impl FnOnce(&Inventory) -> T) -> T {
         match self {
-            Self::Loading(loading) => read(&loading.found.borrow()),
-            Self::Ready(found) => read(found),
+            Self::Loading(loading) => read(&loading.inventory.borrow()),
+            Self::Ready(inventory) => read(inventory),
         }
     }
 
@@ -146,7 +146,7 @@ impl Catalogue {
     }
 
     fn compiled(&self, id: &str) -> Option<Compiled> {
-        self.look(|found| found.modules.get(id).cloned())
+        self.look(|inventory| inventory.modules.get(id).cloned())
     }
 
     /// The text of a `require` module; none if it is an ES module.
@@ -176,14 +176,14 @@ impl Catalogue {
             }
             None => {}
         }
-        if let Some(Target::Library(name)) = Target::of_id(id) {
+        if let Some(Target::Library(name)) = Target::from_id(id) {
             return Module::declare(ctx.clone(), id, libraries::text(name));
         }
         let Some(loading) = self.loading() else {
             let message = format!("{id} was not imported by the first run of the init code");
             return Err(Exception::throw_reference(ctx, &message));
         };
-        let text = match Target::of_id(id) {
+        let text = match Target::from_id(id) {
             Some(Target::File(path)) => {
                 let text = loading.read_text(&path);
                 text.map_err(|why| Exception::throw_reference(ctx, &why))?
@@ -224,17 +224,17 @@ impl Loading {
             return Ok(text);
         }
         let (code, map) = typescript::strip(path, &text)?;
-        let maps = &mut self.found.borrow_mut().maps;
+        let maps = &mut self.inventory.borrow_mut().maps;
         maps.insert(file_id(path), Arc::new(map));
         Ok(code)
     }
 
     fn common_module(&self, id: &str, text: String) -> Arc<str> {
-        let mut found = self.found.borrow_mut();
-        found.uses_promises |= source::uses_promises(&text);
+        let mut inventory = self.inventory.borrow_mut();
+        inventory.uses_promises |= source::uses_promises(&text);
         let text: Arc<str> = text.into();
         let compiled = Compiled::Common(Arc::clone(&text));
-        found.modules.insert(id.to_owned(), compiled);
+        inventory.modules.insert(id.to_owned(), compiled);
         text
     }
 
@@ -250,10 +250,10 @@ impl Loading {
             strip_source: true,
             ..WriteOptions::default()
         })?;
-        let mut found = self.found.borrow_mut();
-        found.uses_promises |= uses_promises;
+        let mut inventory = self.inventory.borrow_mut();
+        inventory.uses_promises |= uses_promises;
         let compiled = Compiled::Module(bytecode.into());
-        found.modules.insert(id.to_owned(), compiled);
+        inventory.modules.insert(id.to_owned(), compiled);
         Ok(module)
     }
 }

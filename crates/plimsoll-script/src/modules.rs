@@ -33,7 +33,7 @@ impl Loader for Modules {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<Module<'js, Declared>> {
-        if let Some(Target::Native(native)) = Target::of_id(name) {
+        if let Some(Target::Native(native)) = Target::from_id(name) {
             return natives::declare(ctx, native);
         }
         state_of(ctx).worker.catalogue.declare(ctx, name)

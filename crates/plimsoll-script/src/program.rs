@@ -11,7 +11,7 @@ use rquickjs::{Object, Persistent, Value};
 
 use crate::error::ScriptError;
 use crate::host::Host;
-use crate::loader::{Catalogue, Found, Loading};
+use crate::loader::{Catalogue, Inventory, Loading};
 use crate::resolve::{file_id, normalise};
 use crate::settings::Settings;
 use crate::sources::Sources;
@@ -46,7 +46,7 @@ impl std::fmt::Debug for Load {
 #[derive(Debug)]
 pub struct Program {
     pub(crate) entry: String,
-    pub(crate) found: Arc<Found>,
+    pub(crate) inventory: Arc<Inventory>,
     options: serde_json::Value,
     functions: Vec<Box<str>>,
     own_context_because: Option<String>,
@@ -58,7 +58,7 @@ impl Program {
         let entry = normalise(&load.entry);
         check_readable(&*load.sources, &entry)?;
         let loading = Loading::new(load.sources);
-        loading.found.borrow_mut().env = load.env;
+        loading.inventory.borrow_mut().env = load.env;
         let catalogue = Catalogue::Loading(Box::new(loading));
         let worker = Rc::new(Worker::new(load.host, load.settings, catalogue, load.stop));
         let engine = Rc::new(Engine::new(&worker, None)?);
@@ -67,19 +67,19 @@ impl Program {
         vu.initialise(&entry)?;
         let (options, functions) = exports_of(&vu)?;
         drop(vu);
-        let mut found = worker.catalogue.look(Clone::clone);
+        let mut inventory = worker.catalogue.look(Clone::clone);
         let shareable = match worker.catalogue.loading().filter(|_| load.shares_context) {
             Some(loading) => loading.shareable(&entry),
             None => Err("it was not asked for".to_owned()),
         };
         let own_context_because = shareable.as_ref().err().cloned();
-        found.shareable = shareable.ok().map(Arc::new);
+        inventory.shareable = shareable.ok().map(Arc::new);
         Ok(Self {
             entry,
             options,
             functions,
             own_context_because,
-            found: Arc::new(found),
+            inventory: Arc::new(inventory),
         })
     }
 
@@ -96,12 +96,12 @@ impl Program {
 
     /// The metrics that the script declares, in its order: a store registers them in it.
     pub fn declared(&self) -> &[Metric] {
-        &self.found.metrics
+        &self.inventory.metrics
     }
 
     /// Whether the script uses promises, and so takes an engine runtime for each virtual user.
     pub fn uses_promises(&self) -> bool {
-        self.found.uses_promises
+        self.inventory.uses_promises
     }
 
     /// Why every virtual user takes an engine context of its own, with the code of the script once more; none if

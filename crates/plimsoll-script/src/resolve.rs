@@ -60,7 +60,7 @@ impl Target {
     }
 
     /// The inverse of [`Target::id`].
-    pub(crate) fn of_id(id: &str) -> Option<Self> {
+    pub(crate) fn from_id(id: &str) -> Option<Self> {
         if let Some(path) = id.strip_prefix(FILE) {
             return Some(Self::File(PathBuf::from(path)));
         }
@@ -82,7 +82,7 @@ pub(crate) fn resolve(base: &str, specifier: &str) -> Result<Target, String> {
         return Ok(Target::Native(native));
     }
     let is_own = base.starts_with(LIBRARY) || specifier.starts_with(LIBRARY);
-    if let Some(own) = Target::of_id(specifier).filter(|_| is_own) {
+    if let Some(own) = Target::from_id(specifier).filter(|_| is_own) {
         return Ok(own);
     }
     if specifier == "k6" || specifier.starts_with("k6/") {

@@ -36,13 +36,13 @@ impl Runtime {
         host: Rc<dyn Host>,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, ScriptError> {
-        let catalogue = Catalogue::Ready(Arc::clone(&program.found));
+        let catalogue = Catalogue::Ready(Arc::clone(&program.inventory));
         let worker = Rc::new(Worker::new(host, settings, catalogue, stop));
-        let uses_promises = program.found.uses_promises;
+        let uses_promises = program.inventory.uses_promises;
         let shared = if uses_promises {
             None
         } else {
-            let script = program.found.shareable.as_deref();
+            let script = program.inventory.shareable.as_deref();
             Some(Rc::new(Engine::new(&worker, script)?))
         };
         Ok(Self {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::error::Place;
+use crate::error::Position;
 
 /// Whether this is a module of the `require` kind: it exports by assignment and has no `import` or `export`.
 pub(crate) fn is_common(text: &str) -> bool {
@@ -98,21 +98,21 @@ pub(crate) fn uses_promises(text: &str) -> bool {
 }
 
 /// Line and column of the import of `specifier`; unknown if it is not written as one string.
-pub(crate) fn place_of_import(text: &str, specifier: &str) -> Place {
+pub(crate) fn import_position(text: &str, specifier: &str) -> Position {
     for quote in ['"', '\'', '`'] {
         let literal = format!("{quote}{specifier}{quote}");
         if let Some(at) = text.find(&literal) {
-            return place_at(text, at);
+            return position_at(text, at);
         }
     }
-    Place::default()
+    Position::default()
 }
 
 /// Line and column of a byte.
-pub(crate) fn place_at(text: &str, at: usize) -> Place {
+pub(crate) fn position_at(text: &str, at: usize) -> Position {
     let before = text.get(..at).unwrap_or_default();
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    Place {
+    Position {
         file: Box::default(),
         line: before.matches('\n').count() as u32 + 1,
         column: (before.get(line_start..).unwrap_or_default().chars().count() + 1) as u32,

@@ -77,7 +77,7 @@ impl TagTable {
 
     /// The set with one tag added, or its value replaced.
     pub fn with(&mut self, base: TagSetId, name: &str, value: &str) -> TagSetId {
-        let place = place_of(base, name, value);
+        let place = position_in_stack(base, name, value);
         if let Some(recent) = &self.recent[place]
             && recent.base == base
             && *recent.name == *name
@@ -134,7 +134,7 @@ impl TagTable {
 }
 
 /// Where a step lies among the recent ones: spread by what tells steps of one script apart.
-fn place_of(base: TagSetId, name: &str, value: &str) -> usize {
+fn position_in_stack(base: TagSetId, name: &str, value: &str) -> usize {
     let last = |text: &str| text.as_bytes().last().copied().map_or(0, usize::from);
     let mixed = base.0 as usize * 31 + name.len() * 7 + last(name) + value.len() * 13 + last(value);
     mixed % RECENT

@@ -87,10 +87,10 @@ fn in_source(vu: &VuState, frame: &str) -> String {
         let column = parts.next()?.parse().ok()?;
         let line = parts.next()?.parse().ok()?;
         let id = parts.next()?;
-        let (map, shift) = vu.worker.catalogue.look(|found| {
-            let shared = found.shareable.as_ref().filter(|_| line == 1);
+        let (map, shift) = vu.worker.catalogue.look(|inventory| {
+            let shared = inventory.shareable.as_ref().filter(|_| line == 1);
             let shift = shared.map_or(0, |script| script.shift_of(id));
-            (found.maps.get(id).cloned(), shift)
+            (inventory.maps.get(id).cloned(), shift)
         });
         let column: u32 = column;
         let column = column.saturating_sub(shift);

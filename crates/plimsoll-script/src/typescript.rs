@@ -9,8 +9,8 @@ use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
 use oxc_transformer::{TransformOptions, Transformer};
 
-use crate::error::{Place, ScriptError};
-use crate::source::place_at;
+use crate::error::{Position, ScriptError};
+use crate::source::position_at;
 
 /// Where the pieces of generated code came from, in the order of the generated code; all count from 0.
 #[derive(Debug, Clone, Default)]
@@ -44,9 +44,9 @@ pub(crate) fn strip(path: &Path, text: &str) -> Result<(String, SourceMap), Scri
     let kind = SourceType::ts().with_module(true);
     let parsed = Parser::new(&allocator, text, kind).parse();
     if let Some(error) = parsed.errors.first() {
-        let mut place = Place::default();
+        let mut place = Position::default();
         if let Some(label) = error.labels.iter().flatten().next() {
-            place = place_at(text, label.offset());
+            place = position_at(text, label.offset());
         }
         place.file = path.display().to_string().into();
         return Err(ScriptError::Syntax {
@@ -64,9 +64,9 @@ pub(crate) fn strip(path: &Path, text: &str) -> Result<(String, SourceMap), Scri
         Transformer::new(&allocator, path, &options).build_with_scoping(scoping, &mut program);
     if let Some(error) = transformed.errors.first() {
         return Err(ScriptError::Syntax {
-            place: Place {
+            place: Position {
                 file: path.display().to_string().into(),
-                ..Place::default()
+                ..Position::default()
             },
             message: error.message.to_string().into(),
         });

@@ -131,7 +131,8 @@ pub(crate) struct VuState {
     /// Its context is that of other virtual users too.
     pub(crate) shares_context: bool,
     /// Objects that native code makes once for each virtual user.
-    pub(crate) kept: RefCell<std::collections::BTreeMap<&'static str, Persistent<Object<'static>>>>,
+    pub(crate) cached:
+        RefCell<std::collections::BTreeMap<&'static str, Persistent<Object<'static>>>>,
     /// The scenario whose variables `__ENV` holds.
     pub(crate) env_of: RefCell<Option<Rc<Scenario>>>,
     /// Tags of every sample from here on: run, scenario, group and `exec.vu.metrics.tags`.
@@ -163,7 +164,7 @@ impl VuState {
             exports: RefCell::default(),
             iteration: RefCell::new(iteration),
             shares_context,
-            kept: RefCell::default(),
+            cached: RefCell::default(),
             env_of: RefCell::default(),
             tags: Cell::default(),
             group: RefCell::default(),
@@ -184,7 +185,7 @@ impl VuState {
     pub(crate) fn release(&self) {
         self.slot.release();
         self.exports.borrow_mut().take();
-        self.kept.borrow_mut().clear();
+        self.cached.borrow_mut().clear();
         self.data.borrow_mut().take();
         self.required.borrow_mut().clear();
         self.timers.clear();
@@ -192,24 +193,24 @@ impl VuState {
     }
 
     /// The object of that name, made at the first call.
-    pub(crate) fn kept<'js>(
+    pub(crate) fn cached<'js>(
         &self,
         ctx: &Ctx<'js>,
         name: &'static str,
         make: impl FnOnce(&Ctx<'js>) -> Result<Object<'js>>,
     ) -> Result<Object<'js>> {
-        let known = self.kept.borrow().get(name).cloned();
+        let known = self.cached.borrow().get(name).cloned();
         if let Some(known) = known {
             return known.restore(ctx);
         }
         let made = make(ctx)?;
-        self.keep(ctx, name, made.clone());
+        self.cache(ctx, name, made.clone());
         Ok(made)
     }
 
-    pub(crate) fn keep<'js>(&self, ctx: &Ctx<'js>, name: &'static str, object: Object<'js>) {
+    pub(crate) fn cache<'js>(&self, ctx: &Ctx<'js>, name: &'static str, object: Object<'js>) {
         let object = Persistent::save(ctx, object);
-        self.kept.borrow_mut().insert(name, object);
+        self.cached.borrow_mut().insert(name, object);
     }
 
     pub(crate) fn now(&self) -> Nanos {

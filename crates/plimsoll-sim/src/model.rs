@@ -74,7 +74,7 @@ pub(crate) enum Sampler {
 }
 
 impl Sampler {
-    pub(crate) fn of(time: &ServiceTime) -> Self {
+    pub(crate) fn new(time: &ServiceTime) -> Self {
         match *time {
             ServiceTime::Fixed { .. } => Self::Fixed,
             ServiceTime::Exponential { .. } => Self::Exponential,

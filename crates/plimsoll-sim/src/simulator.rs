@@ -70,7 +70,7 @@ struct Users {
 }
 
 /// What happens next, and where it is kept.
-enum Next {
+enum NextEvent {
     Arrival,
     Timeout,
     Calendar,
@@ -165,21 +165,21 @@ impl Simulator {
     }
 
     /// The earliest of the three event lists, if before `end`.
-    fn next_before(&self, end: u64) -> Option<(u64, Next)> {
+    fn next_before(&self, end: u64) -> Option<(u64, NextEvent)> {
         let mut best = (end, 0, None);
         let mut offer = |place: Option<(u64, u64)>, next| {
             if let Some((at, sequence)) = place.filter(|&place| place < (best.0, best.1)) {
                 best = (at, sequence, Some(next));
             }
         };
-        offer(self.calendar.first(), Next::Calendar);
+        offer(self.calendar.first(), NextEvent::Calendar);
         offer(
             self.arrivals.as_ref().map(|a| (a.at, a.sequence)),
-            Next::Arrival,
+            NextEvent::Arrival,
         );
         offer(
             self.timeouts.front().map(|t| (t.at, t.sequence)),
-            Next::Timeout,
+            NextEvent::Timeout,
         );
         best.2.map(|next| (best.0, next))
     }
@@ -189,12 +189,12 @@ impl Simulator {
             self.now = at;
             self.events += 1;
             match next {
-                Next::Arrival => {
+                NextEvent::Arrival => {
                     self.plan_arrival();
                     self.start(false);
                 }
-                Next::Timeout => self.time_out(),
-                Next::Calendar => {
+                NextEvent::Timeout => self.time_out(),
+                NextEvent::Calendar => {
                     if let Some((_, event)) = self.calendar.pop() {
                         self.handle(event);
                     }

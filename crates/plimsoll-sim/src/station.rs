@@ -54,7 +54,7 @@ impl Station {
             busy: 0,
             queue: VecDeque::new(),
             queue_max: model.queue_max.unwrap_or(u64::MAX),
-            sampler: Sampler::of(&model.service),
+            sampler: Sampler::new(&model.service),
             service_mean: model.service.mean().0 as f64,
             contention: model.contention,
             drops_expired: model.drops_expired,

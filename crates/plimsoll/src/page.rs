@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
-use plimsoll_base::page::{self, Asked};
+use plimsoll_base::page::{self, RequestLine};
 use plimsoll_core::Nanos;
 use plimsoll_core::units::parse_duration;
 use plimsoll_report::live;
@@ -185,8 +185,8 @@ fn listen(listener: &TcpListener, stream: &Arc<Stream>) {
 fn answer(mut connection: TcpStream, stream: &Stream) -> std::io::Result<()> {
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
-    let asked = read_request(&mut connection)?;
-    match (&*asked.method, &*asked.path) {
+    let request = read_request(&mut connection)?;
+    match (&*request.method, &*request.path) {
         ("GET", "/") => {
             let answer = page::whole("200 OK", "text/html; charset=utf-8", &live::page());
             connection.write_all(&answer)
@@ -204,7 +204,7 @@ fn answer(mut connection: TcpStream, stream: &Stream) -> std::io::Result<()> {
     }
 }
 
-fn read_request(connection: &mut TcpStream) -> std::io::Result<Asked> {
+fn read_request(connection: &mut TcpStream) -> std::io::Result<RequestLine> {
     let mut input = Vec::new();
     let mut part = [0; 1024];
     loop {
@@ -213,8 +213,8 @@ fn read_request(connection: &mut TcpStream) -> std::io::Result<Asked> {
             return Err(ErrorKind::InvalidData.into());
         }
         input.extend_from_slice(&part[..n]);
-        if let Some(asked) = page::asked(&input) {
-            return Ok(asked);
+        if let Some(line) = page::request_line(&input) {
+            return Ok(line);
         }
     }
 }

@@ -109,9 +109,8 @@ impl Connection {
 
     fn buffered(&mut self) -> Result<Input, WireError> {
         if self.input.starts_with(b"GET ") {
-            return Ok(
-                page::asked(&self.input).map_or(Input::Nothing, |asked| Input::Http(asked.path))
-            );
+            return Ok(page::request_line(&self.input)
+                .map_or(Input::Nothing, |line| Input::Http(line.path)));
         }
         let Some(header) = Header::read(&self.input)? else {
             return Ok(Input::Nothing);

@@ -18,12 +18,12 @@ impl Share {
     }
 
     /// Worker `worker` of `workers` on instance `part.0` of `part.1` with as many workers each.
-    pub fn of_part(part: (u64, u64), worker: u32, workers: u32) -> Self {
+    pub fn from_part(part: (u64, u64), worker: u32, workers: u32) -> Self {
         Self::new(part.0 as u32 * workers + worker, part.1 as u32 * workers)
     }
 
     /// The VUs of a range that are this worker's.
-    pub(super) fn of_range(self, range: VuRange) -> Owned {
+    pub(super) fn within(self, range: VuRange) -> Owned {
         Owned {
             range,
             first: self.first(range),

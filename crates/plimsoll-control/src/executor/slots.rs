@@ -33,7 +33,7 @@ struct Slot {
 
 /// How an iteration ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum IterationEnd {
     Completed,
     Interrupted,
 }
@@ -179,12 +179,12 @@ impl Slots {
     }
 
     /// An iteration is over.
-    pub(super) fn end(&mut self, vu: u32, now: Nanos) -> Option<End> {
+    pub(super) fn end(&mut self, vu: u32, now: Nanos) -> Option<IterationEnd> {
         let place = self.owned.place_of_vu(vu)?;
         let slot = self.list.get_mut(place)?;
         let end = match slot.state {
-            SlotState::Running => End::Completed,
-            SlotState::Interrupted => End::Interrupted,
+            SlotState::Running => IterationEnd::Completed,
+            SlotState::Interrupted => IterationEnd::Interrupted,
             _ => return None,
         };
         slot.state = SlotState::Idle;

@@ -140,7 +140,7 @@ impl Config {
     }
 
     /// The search that a test asks for, if it asks for one.
-    pub fn of_test(test: &Test) -> Option<Self> {
+    pub fn from_test(test: &Test) -> Option<Self> {
         let How::Search {
             settings,
             objectives,

@@ -65,7 +65,7 @@ struct Binding {
 
 impl Binding {
     /// The clause furthest over (or nearest to) its budget.
-    fn of_level(level: &Measured) -> Self {
+    fn from_level(level: &Measured) -> Self {
         let clauses = level.clauses().iter().enumerate();
         let each = clauses.map(|(index, clause)| Self {
             clause: index,
@@ -153,7 +153,7 @@ fn lost_reason(level: &Measured) -> Option<String> {
 /// Looking again each second makes more errors than the 5 % of one look. They are paid for where they cost: a bracket
 /// level that fails is played again, and what passes must still hold a soak.
 pub(crate) fn sequential(level: &Measured, windows_min: u32) -> LevelVerdict {
-    let binding = Binding::of_level(level);
+    let binding = Binding::from_level(level);
     if let Some(reason) = lost_reason(level) {
         return binding.decide(Decision::FailAtOnce, reason);
     }
@@ -237,7 +237,7 @@ pub(crate) fn soak_is_lost(level: &Measured, seconds: f64) -> bool {
 /// A soak holds when no clause is over its budget. Here the share itself counts, not its interval: a soak is long enough
 /// for it, and a capacity is a rate that kept its objectives, not one that might have.
 pub(crate) fn soak(level: &Measured) -> LevelVerdict {
-    let binding = Binding::of_level(level);
+    let binding = Binding::from_level(level);
     let attempts = level.attempts();
     let count = level.judged().len();
     let (decision, reason) = if let Some(reason) = lost_reason(level) {

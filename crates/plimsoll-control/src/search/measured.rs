@@ -37,7 +37,7 @@ pub(crate) struct Second {
 }
 
 impl Second {
-    fn of_window(window: &Window, total: &Tally, objectives: &Objectives) -> Self {
+    fn from_window(window: &Window, total: &Tally, objectives: &Objectives) -> Self {
         let mut bad = [0; CLAUSES_MAX];
         let each = judge::bad_of_each(objectives, total);
         for (slot, (_, of_clause)) in bad.iter_mut().zip(each) {
@@ -95,7 +95,7 @@ impl Measured {
     pub(crate) fn add(&mut self, window: &Window, total: &Tally) {
         self.due += window.due_count;
         self.ended += total.attempts();
-        let second = Second::of_window(window, total, &self.objectives);
+        let second = Second::from_window(window, total, &self.objectives);
         self.seconds.push(second);
         let overdue = self.overdue();
         if let Some(last) = self.seconds.last_mut() {

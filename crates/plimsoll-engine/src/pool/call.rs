@@ -82,7 +82,7 @@ pub(crate) enum Phase {
 
 /// What became of a call or a connection.
 #[derive(Debug)]
-pub(crate) enum News<C: Call> {
+pub(crate) enum PoolEvent<C: Call> {
     /// A connection that was opened without a call takes some.
     Idle {
         at: Nanos,
@@ -100,7 +100,7 @@ pub(crate) enum News<C: Call> {
 #[derive(Debug)]
 pub(crate) struct Ended<C: Call> {
     pub(crate) call: C,
-    pub(crate) end: End,
+    pub(crate) end: CallEnd,
     /// What is known of its connection.
     pub(crate) peer: C::Peer,
     /// The connection had carried a call before.
@@ -111,7 +111,7 @@ pub(crate) struct Ended<C: Call> {
 
 /// How a call ended.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum CallEnd {
     Answered(Answer),
     Failed(Failure),
     /// The server did not look at it, which the failure says for those who do not try again.

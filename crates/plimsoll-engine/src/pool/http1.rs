@@ -5,7 +5,7 @@ use plimsoll_net::Progress;
 use plimsoll_net::h1::Answer;
 
 use super::Pool;
-use super::call::{Call, End, News, Phase};
+use super::call::{Call, CallEnd, Phase, PoolEvent};
 use super::link::{Carrier, Link};
 
 impl<C: Call> Pool<C> {
@@ -69,7 +69,7 @@ impl<C: Call> Pool<C> {
             return self.send(token, now);
         }
         self.list(token);
-        self.news.push(News::Idle { at: now });
+        self.events.push(PoolEvent::Idle { at: now });
     }
 
     #[inline]
@@ -83,7 +83,7 @@ impl<C: Call> Pool<C> {
         let Some(call) = place.take() else {
             return self.remove(token);
         };
-        let ended = link.ended(call, End::Answered(answer), now);
+        let ended = link.ended(call, CallEnd::Answered(answer), now);
         link.is_used = true;
         if answer.keepalive && self.policy.reuses && !hung_up {
             self.list(token);

@@ -5,7 +5,7 @@ use plimsoll_net::Opened;
 use plimsoll_net::h2::{self, Event};
 
 use super::Pool;
-use super::call::{Call, End, News, Phase};
+use super::call::{Call, CallEnd, Phase, PoolEvent};
 use super::link::Carrier;
 use super::streams::{Arriving, Streams};
 
@@ -17,7 +17,7 @@ impl<C: Call> Pool<C> {
             return;
         };
         if call.is_only_for_http1() {
-            let ended = link.ended(call, End::Unfit, now);
+            let ended = link.ended(call, CallEnd::Unfit, now);
             self.end(ended);
             return self.close_unused(token);
         }
@@ -153,17 +153,17 @@ impl<C: Call> Pool<C> {
     /// The connection takes fewer calls than wait for it.
     fn turn_away(&mut self, token: u64, call: C, now: Nanos) {
         if let Some(link) = self.links.get_mut(token) {
-            let ended = link.ended(call, End::NotTaken, now);
+            let ended = link.ended(call, CallEnd::NotTaken, now);
             self.end(ended);
         }
     }
 
     /// A connection of HTTP/2 has news.
     pub(super) fn http2_ready(&mut self, token: u64, hung_up: bool) {
-        let news = self.read_http2(token, |connection, scratch, sink| {
+        let read = self.read_http2(token, |connection, scratch, sink| {
             connection.ready(hung_up, scratch, sink)
         });
-        match news {
+        match read {
             None => {}
             Some(Ok(())) => self.close_unused(token),
             Some(Err(failure)) => {
@@ -182,7 +182,7 @@ impl<C: Call> Pool<C> {
         let Carrier::Http2(streams) = &mut self.links.get_mut(token)?.carrier else {
             return None;
         };
-        let (mut events, scratch) = (std::mem::take(&mut self.events), &mut self.scratch);
+        let (mut events, scratch) = (std::mem::take(&mut self.h2_events), &mut self.scratch);
         let (result, now) = streams.read(self.clock, &mut events, |connection, sink| {
             read(connection, scratch, sink)
         });
@@ -190,17 +190,17 @@ impl<C: Call> Pool<C> {
             match event {
                 Event::Connected => self.http2_connected(token, now),
                 Event::Answered { owner, answer } => {
-                    self.stream_ended(token, owner, End::Answered(answer), now);
+                    self.stream_ended(token, owner, CallEnd::Answered(answer), now);
                 }
                 Event::Failed { owner, failure } => {
-                    self.stream_ended(token, owner, End::Failed(failure), now);
+                    self.stream_ended(token, owner, CallEnd::Failed(failure), now);
                 }
                 Event::Unprocessed { owner, failure } => {
-                    self.stream_ended(token, owner, End::Unprocessed(failure), now);
+                    self.stream_ended(token, owner, CallEnd::Unprocessed(failure), now);
                 }
             }
         }
-        self.events = events;
+        self.h2_events = events;
         Some(result)
     }
 
@@ -208,12 +208,12 @@ impl<C: Call> Pool<C> {
     fn http2_connected(&mut self, token: u64, now: Nanos) {
         if self.settle_opening(token) > 0 {
             self.list(token);
-            self.news.push(News::Idle { at: now });
+            self.events.push(PoolEvent::Idle { at: now });
         }
     }
 
     #[inline]
-    fn stream_ended(&mut self, token: u64, owner: u64, end: End, now: Nanos) {
+    fn stream_ended(&mut self, token: u64, owner: u64, end: CallEnd, now: Nanos) {
         let Some(link) = self.links.get_mut(token) else {
             return;
         };
@@ -223,7 +223,7 @@ impl<C: Call> Pool<C> {
         let Some(call) = streams.take(owner) else {
             return;
         };
-        let was_answered = matches!(end, End::Answered(_));
+        let was_answered = matches!(end, CallEnd::Answered(_));
         let ended = link.ended(call, end, now);
         link.is_used |= was_answered;
         if self.policy.reuses {

@@ -3,7 +3,7 @@
 use plimsoll_core::Nanos;
 use plimsoll_net::{Connection, Opening};
 
-use super::call::{Call, End, Ended};
+use super::call::{Call, CallEnd, Ended};
 use super::streams::Streams;
 
 /// A connection and what it carries.
@@ -126,7 +126,7 @@ impl<C: Call> Link<C> {
     }
 
     #[inline]
-    pub(super) fn ended(&self, call: C, end: End, at: Nanos) -> Ended<C> {
+    pub(super) fn ended(&self, call: C, end: CallEnd, at: Nanos) -> Ended<C> {
         Ended {
             call,
             end,

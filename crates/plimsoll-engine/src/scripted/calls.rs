@@ -74,7 +74,7 @@ impl VirtualUsers {
                 intended,
                 level,
             };
-            self.tell_of_call(&call);
+            self.log_call(&call);
             self.client.start(caller, call, now);
         }
     }
@@ -84,7 +84,7 @@ impl VirtualUsers {
         while let Some(finished) = self.client.finished.pop() {
             let place = finished.caller.vu;
             self.count(&finished);
-            self.tell_of_answer(&finished);
+            self.log_answer(&finished);
             let vu = &mut self.vus.list[place];
             if let Some(got) = vu.take_in(finished.caller.place, finished.result) {
                 self.resume(place, got);
@@ -138,7 +138,7 @@ impl VirtualUsers {
     }
 
     /// `httpDebug`: the request as it goes out.
-    fn tell_of_call(&self, call: &HttpCall) {
+    fn log_call(&self, call: &HttpCall) {
         if self.script.http_debug == HttpDebug::Off {
             return;
         }
@@ -146,11 +146,11 @@ impl VirtualUsers {
         let (target, host) = (&url.target, &url.authority);
         let mut text = format!("Request:\n{method} {target} HTTP/1.1\nHost: {host}\n");
         push_headers(&mut text, call.headers.iter());
-        self.tell(text, call.body.as_deref().unwrap_or_default());
+        self.log_debug(text, call.body.as_deref().unwrap_or_default());
     }
 
     /// `httpDebug`: what came back.
-    fn tell_of_answer(&self, finished: &Finished) {
+    fn log_answer(&self, finished: &Finished) {
         if self.script.http_debug == HttpDebug::Off {
             return;
         }
@@ -165,10 +165,10 @@ impl VirtualUsers {
             ),
         };
         push_headers(&mut text, result.headers.iter());
-        self.tell(text, &result.body);
+        self.log_debug(text, &result.body);
     }
 
-    fn tell(&self, mut text: String, body: &[u8]) {
+    fn log_debug(&self, mut text: String, body: &[u8]) {
         if self.script.http_debug == HttpDebug::Full && !body.is_empty() {
             text.push('\n');
             text.push_str(&String::from_utf8_lossy(body));

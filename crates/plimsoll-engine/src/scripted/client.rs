@@ -10,9 +10,9 @@ use plimsoll_net::connection::Failure;
 use plimsoll_net::h2::{self, PeerError};
 use plimsoll_script::http::{HttpCall, HttpError, HttpResult, RequestUrl};
 
-use super::exchange::{Caller, Exchange, Peer, error_of};
+use super::exchange::{Caller, Exchange, Peer, http_error};
 use super::names::Names;
-use crate::pool::{End, Ended, News, Policy, Pool, Protocol, Way};
+use crate::pool::{CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route};
 
 /// Calls are put on the wire again if the server said that it did not look at them, but not for ever. Go's client, and so
 /// k6, gives up after as many.
@@ -114,7 +114,7 @@ impl Client {
             return self.pool.give(token, exchange, now);
         }
         self.last = Some((url, origin));
-        let way = Way {
+        let route = Route {
             setup,
             local,
             protocol: if setup.offers_http2() {
@@ -129,8 +129,8 @@ impl Client {
                 tls: None,
             },
         };
-        if let Err((failure, Some(exchange))) = self.pool.open(way, Some(exchange), now) {
-            let error = error_of(&failure);
+        if let Err((failure, Some(exchange))) = self.pool.open(route, Some(exchange), now) {
+            let error = http_error(&failure);
             self.refuse(exchange, failure.outcome, error, now);
         }
     }
@@ -180,8 +180,8 @@ impl Client {
     }
 
     fn settle(&mut self) {
-        while let Some(news) = self.pool.news.pop() {
-            if let News::Ended(ended) = news {
+        while let Some(event) = self.pool.events.pop() {
+            if let PoolEvent::Ended(ended) = event {
                 self.ended(ended);
             }
         }
@@ -190,37 +190,37 @@ impl Client {
     fn ended(&mut self, ended: Ended<Box<Exchange>>) {
         let (now, peer) = (ended.at, ended.peer);
         let (mut exchange, over_http2) = (ended.call, ended.over_http2);
-        let is_unprocessed = matches!(ended.end, End::Unprocessed(_));
+        let is_unprocessed = matches!(ended.end, CallEnd::Unprocessed(_));
         let (outcome, error) = match ended.end {
-            End::Answered(answer) => {
+            CallEnd::Answered(answer) => {
                 let outcome = Outcome::of_status(answer.status);
                 let result = exchange.answered(answer, over_http2, peer, now);
                 return self.finish(exchange, outcome, result, now);
             }
-            End::NotTaken => return self.carry(exchange, now),
-            End::Unfit => {
+            CallEnd::NotTaken => return self.carry(exchange, now),
+            CallEnd::Unfit => {
                 let error = exchange.refused_by_http2().unwrap_or_else(interruption);
                 return self.refuse(exchange, Outcome::Dropped, error, now);
             }
-            End::Failed(failure) | End::Unprocessed(failure)
+            CallEnd::Failed(failure) | CallEnd::Unprocessed(failure)
                 if is_unprocessed && exchange.tries < TRIES_MAX
                     || is_unseen(&failure, &exchange, ended.was_used) =>
             {
                 exchange.begin_anew();
                 return self.carry(exchange, now);
             }
-            End::Failed(failure) | End::Unprocessed(failure) => {
-                (failure.outcome, error_of(&failure))
+            CallEnd::Failed(failure) | CallEnd::Unprocessed(failure) => {
+                (failure.outcome, http_error(&failure))
             }
-            End::TimedOut { was_connected } => {
+            CallEnd::TimedOut { was_connected } => {
                 let failure = if was_connected {
                     Failure::new(Outcome::Timeout, "request timeout")
                 } else {
                     Failure::new(Outcome::ConnectTimeout, "connect timeout")
                 };
-                (failure.outcome, error_of(&failure))
+                (failure.outcome, http_error(&failure))
             }
-            End::Cancelled => (Outcome::Interrupted, interruption()),
+            CallEnd::Cancelled => (Outcome::Interrupted, interruption()),
         };
         let result = exchange.failed(error, peer.address, now);
         self.finish(exchange, outcome, result, now);
@@ -229,7 +229,7 @@ impl Client {
     /// Ends the calls whose time is over.
     pub(super) fn sweep(&mut self, now: Nanos) {
         for exchange in self.take_unnamed(|exchange| exchange.is_late(now)) {
-            let error = error_of(&Failure::new(Outcome::Timeout, "request timeout"));
+            let error = http_error(&Failure::new(Outcome::Timeout, "request timeout"));
             self.refuse(exchange, Outcome::Dns, error, now);
         }
         self.pool.sweep(now);

@@ -21,7 +21,7 @@ use encode::{check, encode, encode_fields};
 
 /// What is kept of an answer while it comes.
 #[derive(Debug, Default)]
-struct Kept {
+struct PartialAnswer {
     fields: Headers,
     reason: Box<str>,
     is_http10: bool,
@@ -31,7 +31,7 @@ struct Kept {
     discards_body: bool,
 }
 
-impl Kept {
+impl PartialAnswer {
     fn field(&mut self, name: &str, value: &[u8]) {
         self.fields.push(name, &String::from_utf8_lossy(value));
     }
@@ -45,7 +45,7 @@ impl Kept {
     }
 }
 
-impl Sink for Kept {
+impl Sink for PartialAnswer {
     fn head(&mut self, head: &Head<'_, '_>) {
         self.reason = head.reason.into();
         self.is_http10 = head.is_http10;
@@ -129,7 +129,7 @@ pub(super) struct Exchange {
     pub(super) call: Option<HttpCall>,
     /// What the request is on the wire, bytes.
     wire_bytes: u64,
-    kept: Kept,
+    answer: PartialAnswer,
     pub(super) moments: Moments,
     deadline: Nanos,
     is_head: bool,
@@ -152,8 +152,8 @@ impl Exchange {
             asked: now,
             ..Moments::default()
         };
-        self.kept.clear();
-        self.kept.discards_body = call.body_use == BodyUse::Discard;
+        self.answer.clear();
+        self.answer.discards_body = call.body_use == BodyUse::Discard;
         self.is_head = &*call.method == "HEAD";
         self.tries = 0;
         self.wire_bytes = 0;
@@ -188,7 +188,7 @@ impl Exchange {
             asked: self.moments.asked,
             ..Moments::default()
         };
-        self.kept.clear();
+        self.answer.clear();
     }
 
     /// Makes the bytes of HTTP/1.1, if they are not made yet.
@@ -242,14 +242,14 @@ impl Exchange {
         result.tls = peer.tls;
         result.status = answer.status;
         result.received_bytes = answer.bytes;
-        result.headers = std::mem::take(&mut self.kept.fields);
-        result.body = std::mem::take(&mut self.kept.body);
+        result.headers = std::mem::take(&mut self.answer.fields);
+        result.body = std::mem::take(&mut self.answer.body);
         if is_http2 {
             result.proto = Proto::Http2;
-            result.reason = words::of_status(answer.status).into();
+            result.reason = words::reason_phrase(answer.status).into();
         } else {
-            result.reason = std::mem::take(&mut self.kept.reason);
-            if self.kept.is_http10 {
+            result.reason = std::mem::take(&mut self.answer.reason);
+            if self.answer.is_http10 {
                 result.proto = Proto::Http10;
             }
         }
@@ -264,7 +264,7 @@ impl Exchange {
         now: Nanos,
     ) -> HttpResult {
         let mut result = self.result(remote, now);
-        result.received_bytes = self.kept.head_bytes + self.kept.body_bytes;
+        result.received_bytes = self.answer.head_bytes + self.answer.body_bytes;
         result.error = Some(error);
         result
     }
@@ -323,7 +323,7 @@ impl Call for Box<Exchange> {
         hung_up: bool,
         scratch: &mut [u8],
     ) -> Progress {
-        connection.ready_into(&self.request, hung_up, scratch, &mut self.kept)
+        connection.ready_into(&self.request, hung_up, scratch, &mut self.answer)
     }
 
     fn start_stream(
@@ -371,11 +371,11 @@ impl Call for Box<Exchange> {
 
     fn field(&mut self, name: &[u8], value: &[u8]) {
         let name = String::from_utf8_lossy(name);
-        self.kept.field(&name, value);
+        self.answer.field(&name, value);
     }
 
     fn body(&mut self, bytes: &[u8]) {
-        self.kept.body(bytes);
+        self.answer.body(bytes);
     }
 
     fn shake_hands(peer: &mut Peer, agreed: Option<Agreed>) {
@@ -387,9 +387,9 @@ impl Call for Box<Exchange> {
 }
 
 /// The code and words that scripts get for a failure (k6's published table).
-pub(super) fn error_of(failure: &Failure) -> HttpError {
+pub(super) fn http_error(failure: &Failure) -> HttpError {
     if let Some(error) = failure.peer_error {
-        return error_of_http2(error);
+        return http2_error(error);
     }
     let (code, words) = match failure.outcome {
         Outcome::Timeout => (1050, Some("request timeout")),
@@ -407,7 +407,7 @@ pub(super) fn error_of(failure: &Failure) -> HttpError {
 }
 
 /// The table has room for the codes of the protocol: what GOAWAY says from 1611 on, streams from 1631 on.
-fn error_of_http2(error: PeerError) -> HttpError {
+fn http2_error(error: PeerError) -> HttpError {
     let place = |code: u32| u16::try_from(code).ok().filter(|code| *code < 14);
     let (code, words) = match error {
         PeerError::GoAway(code) => (

@@ -17,7 +17,7 @@ use crate::message::{Body, LogLine, Metrics, Report};
 
 /// The surroundings of all virtual users of one worker.
 #[derive(Debug)]
-pub(super) struct Surroundings {
+pub(super) struct WorkerHost {
     worker: usize,
     clock: Clock,
     /// Wall clock at the zero of the run's clock.
@@ -34,7 +34,7 @@ pub(super) struct Surroundings {
     pub(super) progress: RefCell<BTreeMap<String, f64>>,
 }
 
-impl Surroundings {
+impl WorkerHost {
     pub(super) fn new(
         worker: usize,
         clock: Clock,
@@ -97,7 +97,7 @@ impl Surroundings {
         found
     }
 
-    fn say(&self, body: Body) {
+    fn report(&self, body: Body) {
         // The runner is gone only when the run is over; then nobody wants the line.
         let _runner_gone = self.reports.send(Report {
             worker: self.worker,
@@ -106,7 +106,7 @@ impl Surroundings {
     }
 }
 
-impl Host for Surroundings {
+impl Host for WorkerHost {
     fn now(&self) -> Nanos {
         self.clock.now().saturating_sub(self.origin.get())
     }
@@ -155,7 +155,7 @@ impl Host for Surroundings {
     }
 
     fn console(&self, line: &ConsoleLine<'_>) {
-        self.say(Body::Log(LogLine {
+        self.report(Body::Log(LogLine {
             level: line.level,
             message: line.message.into(),
             source: line.source,
@@ -163,7 +163,7 @@ impl Host for Surroundings {
     }
 
     fn mark_failed(&self, message: &str) {
-        self.say(Body::MarkedFailed(message.to_owned()));
+        self.report(Body::MarkedFailed(message.to_owned()));
     }
 
     fn instance(&self) -> Instance {

@@ -12,7 +12,7 @@ use crate::source::{self, Level, Part, Source};
 
 /// An iteration that is due.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Due {
+pub(super) struct Arrival {
     pub(super) intended: Nanos,
     pub(super) level: u32,
 }
@@ -26,7 +26,7 @@ pub(super) struct Levels {
     made: u32,
     /// This worker's share.
     vus_max: u32,
-    waiting: VecDeque<Due>,
+    waiting: VecDeque<Arrival>,
     begun: u64,
 }
 
@@ -44,17 +44,17 @@ impl Levels {
 
     /// From now on this level is played.
     pub(super) fn enter(&mut self, level: &Level, part: Part, seed: u64) {
-        self.source = Source::of_level(level, part, seed, self.running());
+        self.source = Source::from_level(level, part, seed, self.running());
     }
 
     /// Nothing more begins; those that wait will not be served.
-    pub(super) fn stop(&mut self) -> VecDeque<Due> {
+    pub(super) fn stop(&mut self) -> VecDeque<Arrival> {
         self.source = Source::None;
         std::mem::take(&mut self.waiting)
     }
 
     /// The arrival that has waited longest, if for longer than that.
-    pub(super) fn take_late(&mut self, longest: Nanos, now: Nanos) -> Option<Due> {
+    pub(super) fn take_late(&mut self, longest: Nanos, now: Nanos) -> Option<Arrival> {
         let first = self.waiting.front()?;
         if now - first.intended <= longest {
             return None;
@@ -63,13 +63,13 @@ impl Levels {
     }
 
     /// A virtual user for this iteration, which waits if there is none.
-    pub(super) fn take_vu(&mut self, due: Option<Due>) -> Option<Free> {
+    pub(super) fn take_vu(&mut self, due: Option<Arrival>) -> Option<FreeVu> {
         if let Some(place) = self.idle.pop() {
-            return Some(Free::Known(place));
+            return Some(FreeVu::Known(place));
         }
         if self.made < self.vus_max {
             self.made += 1;
-            return Some(Free::New(self.made - 1));
+            return Some(FreeVu::New(self.made - 1));
         }
         self.waiting.extend(due);
         None
@@ -108,32 +108,32 @@ impl Levels {
     }
 
     /// The next iteration to begin, if one is due and a virtual user may take it.
-    pub(super) fn next_due(&mut self, now: Nanos, level: u32) -> Option<Next> {
+    pub(super) fn next_due(&mut self, now: Nanos, level: u32) -> Option<NextIteration> {
         let has_vu = self.has_vu();
         // First come, first served.
         if has_vu && let Some(due) = self.waiting.pop_front() {
-            return Some(Next::Waited(due));
+            return Some(NextIteration::Waited(due));
         }
         if !has_vu && matches!(self.source, Source::Closed(_)) {
             return None;
         }
         let running = self.running();
         self.source.take_due(now, running).map(|due| match due {
-            source::Due::Looped => Next::Looped,
-            source::Due::Scheduled(intended) => Next::Arrived(Due { intended, level }),
+            source::Due::Looped => NextIteration::Looped,
+            source::Due::Scheduled(intended) => NextIteration::Arrived(Arrival { intended, level }),
         })
     }
 }
 
 /// Why an iteration begins.
-pub(super) enum Next {
-    Arrived(Due),
-    Waited(Due),
+pub(super) enum NextIteration {
+    Arrived(Arrival),
+    Waited(Arrival),
     Looped,
 }
 
 /// A virtual user that does nothing.
-pub(super) enum Free {
+pub(super) enum FreeVu {
     /// At this place.
     Known(usize),
     /// So many were made on this worker before it.

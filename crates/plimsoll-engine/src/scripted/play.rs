@@ -11,10 +11,10 @@ use plimsoll_core::{Nanos, Outcome};
 use plimsoll_script::tags::TagSetId;
 use plimsoll_script::{End, Got, Iteration, ScriptError, Want};
 
-use super::levels::{Due, Free, Levels, Next};
+use super::levels::{Arrival, FreeVu, Levels, NextIteration};
 use super::script::{Seating, shown};
 use super::users::VirtualUsers;
-use super::vus::{Playing, Running, VuState};
+use super::vus::{Playing, RunningIteration, VuState};
 use crate::message::Body;
 use crate::source::Part;
 
@@ -25,7 +25,7 @@ impl VirtualUsers {
     pub(super) fn seat_scenarios(&mut self) -> Result<(), ScriptError> {
         let script = Arc::clone(&self.script);
         let index = self.context.part.index as u32;
-        let share = Share::of_part(script.part, index, script.workers);
+        let share = Share::from_part(script.part, index, script.workers);
         for (scenario, range) in script.scenarios.iter().zip(&script.ranges) {
             let executor = Executor::new(scenario, *range, share, script.settings.seed);
             let is_early = script.seating == Seating::Early;
@@ -158,7 +158,7 @@ impl VirtualUsers {
     ) {
         let playing = &self.playing[index];
         let vu = &mut self.vus.list[place];
-        vu.running = Some(Running {
+        vu.running = Some(RunningIteration {
             scenario: Some(index),
             began: self.context.clock.now(),
             intended,
@@ -231,9 +231,9 @@ impl VirtualUsers {
             return;
         };
         let Some(scenario) = running.scenario else {
-            self.alone_deadline = None;
+            self.lifecycle_deadline = None;
             let end = end.clone();
-            return self.alone_done(end, false);
+            return self.lifecycle_done(end, false);
         };
         let now = self.now();
         let took = now.saturating_sub(running.began);
@@ -308,13 +308,13 @@ impl VirtualUsers {
             && let Some(next) = levels.next_due(now, level)
         {
             let due = match next {
-                Next::Arrived(due) => {
+                NextIteration::Arrived(due) => {
                     let lag = now - due.intended;
                     self.context.recorder.lag.record(lag);
                     Some(due)
                 }
-                Next::Waited(due) => Some(due),
-                Next::Looped => None,
+                NextIteration::Waited(due) => Some(due),
+                NextIteration::Looped => None,
             };
             self.begin_of_level(due);
             self.settle();
@@ -326,14 +326,14 @@ impl VirtualUsers {
         false
     }
 
-    fn begin_of_level(&mut self, due: Option<Due>) {
+    fn begin_of_level(&mut self, due: Option<Arrival>) {
         let Some(free) = self.levels.as_mut().and_then(|levels| levels.take_vu(due)) else {
             return;
         };
         let Part { index, workers } = self.context.part;
         let place = match free {
-            Free::Known(place) => place,
-            Free::New(before) => {
+            FreeVu::Known(place) => place,
+            FreeVu::New(before) => {
                 let number = u64::from(before) * workers + index + 1;
                 match self.make_vu(number as u32) {
                     Ok(place) => place,

@@ -202,22 +202,22 @@ impl<W: Watcher> ScriptRunner<W> {
     }
 
     /// Runs one function by itself. The second value: it ran out of time.
-    pub fn alone(
+    pub fn run_function(
         &mut self,
         function: &'static str,
         data: Option<&str>,
         wants_return: bool,
         timeout: Nanos,
     ) -> Result<(End, bool), ScriptError> {
-        let alone = Lifecycle {
+        let lifecycle = Lifecycle {
             function,
             data: data.map(Box::from),
             wants_return,
             has_group: matches!(function, "setup" | "teardown"),
             timeout,
         };
-        let command = Command::Script(ScriptCommand::Lifecycle(alone));
-        self.workers.crew.tell(0, command);
+        let command = Command::Script(ScriptCommand::Lifecycle(lifecycle));
+        self.workers.crew.send(0, command);
         // Code that never waits does not see the deadline of its worker.
         let deadline = self.workers.clock.now() + timeout + Nanos::from_millis(200);
         loop {
@@ -246,7 +246,7 @@ impl<W: Watcher> ScriptRunner<W> {
             return Ok(self.collected.end.clone());
         }
         let origin = self.workers.clock.now() + LEAD;
-        self.workers.crew.tell_all(|| {
+        self.workers.crew.send_all(|| {
             Command::Script(ScriptCommand::Begin {
                 data: data.map(Box::from),
                 at: origin,
@@ -375,7 +375,7 @@ impl<W: Watcher> ScriptRunner<W> {
 
     fn halt(&self) {
         let halt = || Command::Script(ScriptCommand::Halt);
-        self.workers.crew.tell_all(halt);
+        self.workers.crew.send_all(halt);
     }
 
     /// The next report that the caller must handle; none for a while.

@@ -27,7 +27,7 @@ pub struct MeanIteration {
 impl<W: Watcher> ScriptRunner<W> {
     /// Plays levels from now on; `setup` returned `data`. At most `vus_max` virtual users will exist.
     pub fn begin_search(&mut self, data: Option<&str>, vus_max: u32) {
-        self.workers.crew.tell_all(|| {
+        self.workers.crew.send_all(|| {
             Command::Script(ScriptCommand::Search {
                 data: data.map(Box::from),
                 vus_max,

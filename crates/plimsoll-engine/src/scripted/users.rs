@@ -14,11 +14,11 @@ use plimsoll_script::host::Instance;
 use plimsoll_script::{End, Got, Iteration, Runtime, ScriptError, Want};
 
 use super::client::Client;
-use super::host::Surroundings;
+use super::host::WorkerHost;
 use super::levels::Levels;
 use super::names::Names;
 use super::script::Script;
-use super::vus::{Playing, Running, VuState, Vus};
+use super::vus::{Playing, RunningIteration, VuState, Vus};
 use crate::crew::Endpoint;
 use crate::message::{Body, Lifecycle, Report, ScriptCommand, ScriptCounted, VuCounts};
 use crate::recorder::Recorder;
@@ -36,11 +36,11 @@ pub(super) struct VirtualUsers {
     pub(super) script: Arc<Script>,
     pub(super) client: Client,
     pub(super) runtime: Runtime,
-    pub(super) host: Rc<Surroundings>,
+    pub(super) host: Rc<WorkerHost>,
     pub(super) vus: Vus,
     /// Runs setup, teardown and handleSummary; made when first needed.
-    alone: Option<usize>,
-    pub(super) alone_deadline: Option<Nanos>,
+    lifecycle_vu: Option<usize>,
+    pub(super) lifecycle_deadline: Option<Nanos>,
     pub(super) playing: Vec<Playing>,
     /// In a search, instead of the executors.
     pub(super) levels: Option<Levels>,
@@ -100,9 +100,9 @@ impl VirtualUsers {
         script: Arc<Script>,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, ScriptError> {
-        let host = Rc::new(Surroundings::new(index, clock, &script, reports.clone()));
+        let host = Rc::new(WorkerHost::new(index, clock, &script, reports.clone()));
         let settings = script.settings.clone();
-        let shown: Rc<dyn plimsoll_script::Host> = Rc::<Surroundings>::clone(&host);
+        let shown: Rc<dyn plimsoll_script::Host> = Rc::<WorkerHost>::clone(&host);
         let runtime = Runtime::new(&script.program, settings, shown, stop)?;
         let _first = host.tags.set(runtime.tags());
         let names = Names::new(Arc::clone(&script.naming), poll.waker());
@@ -117,8 +117,8 @@ impl VirtualUsers {
             runtime,
             host,
             vus: Vus::default(),
-            alone: None,
-            alone_deadline: None,
+            lifecycle_vu: None,
+            lifecycle_deadline: None,
             playing: Vec::new(),
             levels: None,
             data: None,
@@ -144,21 +144,21 @@ impl VirtualUsers {
         self.now().saturating_sub(self.host.origin.get())
     }
 
-    fn run_alone(&mut self, alone: &Lifecycle) {
-        let place = match self.alone {
+    fn run_lifecycle(&mut self, lifecycle: &Lifecycle) {
+        let place = match self.lifecycle_vu {
             Some(place) => place,
             None => match self.runtime.vu(0) {
                 Ok(vu) => {
                     let place = self.vus.add(VuState::new(vu, u32::MAX));
-                    self.alone = Some(place);
+                    self.lifecycle_vu = Some(place);
                     place
                 }
                 Err(error) => return self.context.report(Body::NotReady(error)),
             },
         };
         let now = self.now();
-        self.alone_deadline = Some(now + alone.timeout);
-        self.vus.list[place].running = Some(Running {
+        self.lifecycle_deadline = Some(now + lifecycle.timeout);
+        self.vus.list[place].running = Some(RunningIteration {
             scenario: None,
             began: now,
             intended: None,
@@ -166,10 +166,10 @@ impl VirtualUsers {
             calls: 0,
         });
         let iteration = Iteration {
-            function: alone.function.into(),
-            data: alone.data.as_deref().map(Rc::from),
-            wants_return: alone.wants_return,
-            root_group: alone.has_group.then_some(alone.function),
+            function: lifecycle.function.into(),
+            data: lifecycle.data.as_deref().map(Rc::from),
+            wants_return: lifecycle.wants_return,
+            root_group: lifecycle.has_group.then_some(lifecycle.function),
             ..Iteration::default()
         };
         self.resume(place, Got::Start(iteration));
@@ -200,9 +200,9 @@ impl VirtualUsers {
     }
 
     /// `setup`, `teardown` or `handleSummary` took too long.
-    fn time_out_alone(&mut self, now: Nanos) {
-        self.alone_deadline = None;
-        let Some(place) = self.alone else {
+    fn time_out_lifecycle(&mut self, now: Nanos) {
+        self.lifecycle_deadline = None;
+        let Some(place) = self.lifecycle_vu else {
             return;
         };
         let vu = &mut self.vus.list[place];
@@ -215,11 +215,11 @@ impl VirtualUsers {
             Want::Done(end) => end,
             Want::Http(_) | Want::Sleep(_) => End::Interrupted,
         };
-        self.alone_done(end, true);
+        self.lifecycle_done(end, true);
     }
 
     /// What `setup` and `teardown` did counts in the metrics, but is no load.
-    pub(super) fn alone_done(&mut self, end: End, timed_out: bool) {
+    pub(super) fn lifecycle_done(&mut self, end: End, timed_out: bool) {
         let counted = self.hand_over_metrics();
         self.context.report(Body::LifecycleDone {
             end,
@@ -300,8 +300,11 @@ impl Users for VirtualUsers {
             self.settle();
         }
         self.wake(now);
-        if self.alone_deadline.is_some_and(|deadline| now >= deadline) {
-            self.time_out_alone(now);
+        if self
+            .lifecycle_deadline
+            .is_some_and(|deadline| now >= deadline)
+        {
+            self.time_out_lifecycle(now);
         }
         self.drop_late(now);
     }
@@ -314,7 +317,7 @@ impl Users for VirtualUsers {
         if let Some(Reverse((due, ..))) = self.timers.peek() {
             next = next.min(*due);
         }
-        next.min(self.alone_deadline.unwrap_or(Nanos::MAX))
+        next.min(self.lifecycle_deadline.unwrap_or(Nanos::MAX))
     }
 
     fn needs_sweep(&self) -> bool {
@@ -366,7 +369,7 @@ impl Users for VirtualUsers {
 
     fn obey(&mut self, command: ScriptCommand) -> Option<Nanos> {
         match command {
-            ScriptCommand::Lifecycle(alone) => self.run_alone(&alone),
+            ScriptCommand::Lifecycle(lifecycle) => self.run_lifecycle(&lifecycle),
             ScriptCommand::Begin { data, at } => {
                 self.data = data.map(Rc::from);
                 self.host.origin.set(at);

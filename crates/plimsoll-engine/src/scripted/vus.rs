@@ -11,7 +11,7 @@ use plimsoll_script::{Got, Vu};
 
 /// One iteration under way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Running {
+pub(super) struct RunningIteration {
     /// Index of the scenario; none for a function run alone.
     pub(super) scenario: Option<usize>,
     pub(super) began: Nanos,
@@ -29,7 +29,7 @@ pub(super) struct VuState {
     pub(super) vu: Vu,
     /// From 1 over the whole test.
     pub(super) number: u32,
-    pub(super) running: Option<Running>,
+    pub(super) running: Option<RunningIteration>,
     /// Counts what it waited for: a timer of an earlier wait is void.
     pub(super) turn: u32,
     pub(super) iterations: u64,

@@ -13,7 +13,7 @@ fn closed(running: u32, target: u32, join: Nanos) -> Source {
         index: 0,
         workers: 1,
     };
-    Source::of_level(&level, part, 7, running)
+    Source::from_level(&level, part, 7, running)
 }
 
 #[test]

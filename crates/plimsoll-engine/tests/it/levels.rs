@@ -212,6 +212,6 @@ fn a_setup_that_never_waits_ends_when_its_time_is_over() {
     let script = script(text, 1);
     let mut runner = ScriptRunner::start(script, Clock::start(), interrupt, Silent).unwrap();
     let timeout = Nanos::from_millis(100);
-    let ended = runner.alone("setup", None, true, timeout);
+    let ended = runner.run_function("setup", None, true, timeout);
     assert!(ended.unwrap().1, "out of time");
 }

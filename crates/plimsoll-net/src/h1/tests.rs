@@ -217,12 +217,12 @@ fn requests_are_encoded_as_browsers_would() {
 
 /// Keeps what comes.
 #[derive(Default)]
-struct Kept {
+struct Collected {
     head: Vec<u8>,
     body: Vec<u8>,
 }
 
-impl Sink for Kept {
+impl Sink for Collected {
     fn head(&mut self, head: &Head<'_, '_>) {
         let version = if head.is_http10 { "1.0" } else { "1.1" };
         let (status, reason) = (head.status, head.reason);
@@ -265,7 +265,7 @@ proptest! {
         let head = format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\n");
         let hint = "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n";
         let bytes = [hint.as_bytes(), head.as_bytes(), &coded].concat();
-        let (mut parser, mut kept, mut answer) = (AnswerParser::new(false), Kept::default(), None);
+        let (mut parser, mut kept, mut answer) = (AnswerParser::new(false), Collected::default(), None);
         for piece in bytes.chunks(piece) {
             answer = parser.feed(piece, &mut kept).unwrap();
         }

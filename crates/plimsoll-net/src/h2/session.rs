@@ -94,7 +94,7 @@ impl<B: AsRef<[u8]>> Session<B> {
         self.reader.kept_bytes() + block + self.out.len() + self.decoder.kept_bytes()
     }
 
-    /// Takes what the server said. After an error nothing more may be read.
+    /// Takes what the server sent. After an error nothing more may be read.
     #[inline]
     pub fn read(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Failure> {
         let read = self.pieces(bytes, sink);

@@ -137,13 +137,13 @@ fn bodies_larger_than_all_windows_go_both_ways() {
 
 /// What came of each stream.
 #[derive(Default)]
-struct Kept {
+struct Collected {
     events: Vec<Event>,
     fields: BTreeMap<u64, Vec<(String, String)>>,
     bodies: BTreeMap<u64, Vec<u8>>,
 }
 
-impl Sink for Kept {
+impl Sink for Collected {
     fn event(&mut self, event: Event) {
         self.events.push(event);
     }
@@ -186,7 +186,7 @@ fn requests_that_differ_get_each_its_own_head_and_body() {
         };
         client.connection.start_plain(&block, stream);
     }
-    let (mut kept, mut ready) = (Kept::default(), Vec::new());
+    let (mut kept, mut ready) = (Collected::default(), Vec::new());
     while kept.events.len() < 10 {
         client.connection.flush().unwrap();
         client.poll.wait(Nanos::from_secs(20), &mut ready).unwrap();

@@ -27,7 +27,7 @@ pub(crate) struct Addresses(RefCell<BTreeMap<Box<str>, Rc<Address>>>);
 const ADDRESSES_MAX: usize = 2_048;
 
 impl Addresses {
-    pub(crate) fn of(&self, text: &str) -> Result<Rc<Address>, Refusal> {
+    pub(crate) fn get(&self, text: &str) -> Result<Rc<Address>, Refusal> {
         if let Some(known) = self.0.borrow().get(text) {
             return Ok(Rc::clone(known));
         }

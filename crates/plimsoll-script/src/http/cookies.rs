@@ -1,4 +1,4 @@
-//! A cookie jar after RFC 6265: what is kept, what is sent where.
+//! A cookie jar after RFC 6265: what is stored, what is sent where.
 
 use plimsoll_base::calendar::days_since_1970;
 use url::Url;
@@ -20,7 +20,7 @@ pub(crate) struct Cookie {
 }
 
 #[derive(Debug, Clone)]
-struct Kept {
+struct StoredCookie {
     cookie: Cookie,
     host_only: bool,
 }
@@ -29,12 +29,12 @@ struct Kept {
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Jar {
     /// In order of creation, which is the order of sending among equally long paths.
-    kept: Vec<Kept>,
+    stored: Vec<StoredCookie>,
 }
 
 impl Jar {
     pub(crate) fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.stored.is_empty()
     }
 
     /// Takes a cookie that `url` set. Ignored if it names a domain that is not the host's.
@@ -51,42 +51,43 @@ impl Jar {
         if !cookie.path.starts_with('/') {
             default_path(url.path()).clone_into(&mut cookie.path);
         }
-        self.kept.retain(|kept| {
-            let known = &kept.cookie;
+        self.stored.retain(|stored| {
+            let known = &stored.cookie;
             (&known.name, &known.domain, &known.path)
                 != (&cookie.name, &cookie.domain, &cookie.path)
         });
         let is_over = cookie.expires_unix_ms.is_some_and(|at| at <= now_unix_ms);
         if !is_over {
-            self.kept.push(Kept { cookie, host_only });
+            self.stored.push(StoredCookie { cookie, host_only });
         }
     }
 
     /// Name and value of what a request to `url` carries; longer paths first.
     pub(crate) fn cookies_for(&self, url: &Url, now_unix_ms: i64) -> Vec<(String, String)> {
-        let mut matching: Vec<&Kept> = self
-            .kept
+        let mut matching: Vec<&StoredCookie> = self
+            .stored
             .iter()
-            .filter(|kept| kept.is_for(url, now_unix_ms))
+            .filter(|stored| stored.is_for(url, now_unix_ms))
             .collect();
-        matching.sort_by_key(|kept| std::cmp::Reverse(kept.cookie.path.len()));
-        let pair = |kept: &Kept| (kept.cookie.name.clone(), kept.cookie.value.clone());
+        matching.sort_by_key(|stored| std::cmp::Reverse(stored.cookie.path.len()));
+        let pair =
+            |stored: &StoredCookie| (stored.cookie.name.clone(), stored.cookie.value.clone());
         matching.into_iter().map(pair).collect()
     }
 
     /// Forgets what a request to `url` would carry.
     pub(crate) fn clear(&mut self, url: &Url) {
-        self.kept.retain(|kept| !kept.is_for(url, i64::MIN));
+        self.stored.retain(|stored| !stored.is_for(url, i64::MIN));
     }
 
     /// Forgets one of them by name.
     pub(crate) fn delete(&mut self, url: &Url, name: &str) {
-        self.kept
-            .retain(|kept| kept.cookie.name != name || !kept.is_for(url, i64::MIN));
+        self.stored
+            .retain(|stored| stored.cookie.name != name || !stored.is_for(url, i64::MIN));
     }
 }
 
-impl Kept {
+impl StoredCookie {
     fn is_for(&self, url: &Url, now_unix_ms: i64) -> bool {
         let host = url.host_str().unwrap_or_default().to_lowercase();
         let cookie = &self.cookie;

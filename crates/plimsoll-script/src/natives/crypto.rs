@@ -130,10 +130,6 @@ fn input(call: &Call<'_, '_>, index: usize) -> Result<Vec<u8>> {
     }
 }
 
-fn text_arg(call: &Call<'_, '_>, index: usize) -> Result<String> {
-    Ok(call.arg(index).get::<Coerced<String>>()?.0)
-}
-
 fn one_shot<'js>(call: &Call<'_, 'js>, name: &str) -> Result<Value<'js>> {
     let Some(mut hash) = plain(name) else {
         return unknown(call, name);
@@ -144,7 +140,7 @@ fn one_shot<'js>(call: &Call<'_, 'js>, name: &str) -> Result<Value<'js>> {
 
 /// `hmac(algorithm, secret, data, outputEncoding)`.
 fn hmac_one_shot<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let name = text_arg(call, 0)?;
+    let name = call.text(0)?;
     let Some(mut hash) = keyed(&name, &input(call, 1)?) else {
         return unknown(call, &name);
     };
@@ -168,7 +164,7 @@ fn hasher<'js>(call: &Call<'_, 'js>, hash: Hash) -> Result<Value<'js>> {
 }
 
 fn create_hash<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let name = text_arg(call, 0)?;
+    let name = call.text(0)?;
     match plain(&name) {
         Some(hash) => hasher(call, hash),
         None => unknown(call, &name),
@@ -176,7 +172,7 @@ fn create_hash<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 }
 
 fn create_hmac<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let name = text_arg(call, 0)?;
+    let name = call.text(0)?;
     match keyed(&name, &input(call, 1)?) {
         Some(hash) => hasher(call, hash),
         None => unknown(call, &name),
@@ -214,12 +210,12 @@ fn encoded<'js>(call: &Call<'_, 'js>, bytes: &[u8], encoding: &Value<'js>) -> Re
             ));
         }
     };
-    Ok(rquickjs::String::from_str(call.ctx.clone(), &text)?.into_value())
+    call.string(&text)
 }
 
 fn hex_encode<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let text = hex(&input(call, 0)?);
-    Ok(rquickjs::String::from_str(call.ctx.clone(), &text)?.into_value())
+    call.string(&text)
 }
 
 /// Random bytes of the run's seed: they repeat with it, so they are no secret.
@@ -273,5 +269,5 @@ pub(crate) fn random_uuid<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         part(20, 32),
     ]
     .join("-");
-    Ok(rquickjs::String::from_str(call.ctx.clone(), &text)?.into_value())
+    call.string(&text)
 }

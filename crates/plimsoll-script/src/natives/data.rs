@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rquickjs::function::Constructor;
-use rquickjs::{Array, Class, Coerced, Ctx, JsLifetime, Object, Result, Value};
+use rquickjs::{Array, Class, Ctx, JsLifetime, Object, Result, Value};
 
 use super::set_functions;
 use crate::raw::{Call, Native};
@@ -34,24 +34,24 @@ fn create<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         return call
             .fail("a SharedArray must be made in the init code: move this outside of functions");
     }
-    let name: Coerced<String> = call.arg(0).get()?;
-    if name.0.is_empty() {
+    let name = call.text(0)?;
+    if name.is_empty() {
         return call.fail("a SharedArray needs a name: new SharedArray(\"users\", () => […])");
     }
     let catalogue = &call.vu.worker.catalogue;
-    let known = catalogue.look(|found| found.arrays.get(&name.0).cloned());
+    let known = catalogue.look(|inventory| inventory.arrays.get(&name).cloned());
     let elements = match (known, catalogue.loading()) {
         (Some(known), _) => known,
         (None, Some(loading)) => {
             let built: Arc<[Box<str>]> = build(call)?.into();
-            let arrays = &mut loading.found.borrow_mut().arrays;
-            arrays.insert(name.0, Arc::clone(&built));
+            let arrays = &mut loading.inventory.borrow_mut().arrays;
+            arrays.insert(name, Arc::clone(&built));
             built
         }
         (None, None) => {
             return call.fail(&format!(
                 "SharedArray {:?} was not made by the first run of the init code: make it whatever __VU is",
-                name.0
+                name
             ));
         }
     };
@@ -94,7 +94,7 @@ fn trap_get<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         };
     }
     if is_length(&key) {
-        return Ok(Value::new_number(call.ctx.clone(), elements.len() as f64));
+        return Ok(call.number(elements.len() as f64));
     }
     let target: Object<'js> = call.arg(0).get()?;
     target.get(key)
@@ -107,7 +107,7 @@ fn trap_has<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         Some(index) => index < handler.borrow().elements.len(),
         None => call.arg(0).get::<Object<'js>>()?.contains_key(key)?,
     };
-    Ok(Value::new_bool(call.ctx.clone(), has))
+    Ok(call.boolean(has))
 }
 
 fn read_only<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {

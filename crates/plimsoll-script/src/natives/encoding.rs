@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use rquickjs::{ArrayBuffer, Coerced, Result, Value};
+use rquickjs::{ArrayBuffer, Result, Value};
 
 use crate::raw::{Call, Native, bytes_of};
 
@@ -38,14 +38,14 @@ fn encode<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         return call.fail_type("b64encode() needs a string or an ArrayBuffer");
     };
     let text = engine(call, &call.arg(1))?.encode(bytes);
-    Ok(rquickjs::String::from_str(call.ctx.clone(), &text)?.into_value())
+    call.string(&text)
 }
 
 /// Bytes as an `ArrayBuffer`, or text with the format `"s"`.
 fn decode<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let text: Coerced<String> = call.arg(0).get()?;
+    let text = call.text(0)?;
     // Line ends are allowed inside, as in Go.
-    let text = text.0.replace(['\r', '\n'], "");
+    let text = text.replace(['\r', '\n'], "");
     let bytes = match engine(call, &call.arg(1))?.decode(text) {
         Ok(bytes) => bytes,
         Err(error) => {
@@ -55,7 +55,7 @@ fn decode<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let format: Option<String> = call.arg(2).get()?;
     if format.as_deref() == Some("s") {
         let text = String::from_utf8_lossy(&bytes);
-        return Ok(rquickjs::String::from_str(call.ctx.clone(), &text)?.into_value());
+        return call.string(&text);
     }
     Ok(ArrayBuffer::new_copy(call.ctx.clone(), bytes)?.into_value())
 }

@@ -6,60 +6,47 @@ use rquickjs::function::Constructor;
 use rquickjs::{Array, Coerced, Ctx, Object, Result, Value};
 
 use super::{Named, set_functions, set_getters};
+use crate::host::Instance;
 use crate::raw::{Call, Native, throw_uncatchable};
-use crate::turn::{End, Scenario};
+use crate::turn::{End, Iteration, Scenario};
 
 pub(crate) const NAMES: [&str; 4] = ["instance", "scenario", "test", "vu"];
 
 pub(crate) static INSTANCE: &[Native] = &[
     Native::new("currentTestRunDuration", 0, |call| {
-        let now = call.vu.now();
-        number(call, now.as_millis_f64())
+        Ok(call.number(call.vu.now().as_millis_f64()))
     }),
     Native::new("iterationsCompleted", 0, |call| {
-        number(
-            call,
-            call.vu.worker.host.instance().iterations_completed as f64,
-        )
+        instance(call, |instance| instance.iterations_completed)
     }),
     Native::new("iterationsInterrupted", 0, |call| {
-        number(
-            call,
-            call.vu.worker.host.instance().iterations_interrupted as f64,
-        )
+        instance(call, |instance| instance.iterations_interrupted)
     }),
     Native::new("vusActive", 0, |call| {
-        number(call, call.vu.worker.host.instance().vus_active as f64)
+        instance(call, |instance| instance.vus_active)
     }),
     Native::new("vusInitialized", 0, |call| {
-        number(call, call.vu.worker.host.instance().vus_initialized as f64)
+        instance(call, |instance| instance.vus_initialized)
     }),
 ];
 
 pub(crate) static SCENARIO: &[Native] = &[
-    Native::new("name", 0, |call| {
-        let scenario = scenario(call)?;
-        string(call, &scenario.name)
-    }),
-    Native::new("executor", 0, |call| {
-        let scenario = scenario(call)?;
-        string(call, &scenario.executor)
-    }),
+    Native::new("name", 0, |call| call.string(&scenario(call)?.name)),
+    Native::new("executor", 0, |call| call.string(&scenario(call)?.executor)),
     Native::new("startTime", 0, |call| {
-        let scenario = scenario(call)?;
-        number(call, scenario.start_unix_ms as f64)
+        Ok(call.number(scenario(call)?.start_unix_ms as f64))
     }),
     Native::new("progress", 0, |call| {
         let scenario = scenario(call)?;
-        number(call, call.vu.worker.host.scenario_progress(&scenario.name))
+        Ok(call.number(call.vu.worker.host.scenario_progress(&scenario.name)))
     }),
     Native::new("iterationInInstance", 0, |call| {
         scenario(call)?;
-        number(call, call.vu.iteration.borrow().in_instance as f64)
+        iteration(call, |iteration| iteration.in_instance)
     }),
     Native::new("iterationInTest", 0, |call| {
         scenario(call)?;
-        number(call, call.vu.iteration.borrow().in_test as f64)
+        iteration(call, |iteration| iteration.in_test)
     }),
 ];
 
@@ -73,16 +60,16 @@ pub(crate) static TEST_FUNCTIONS: &[Native] =
 
 pub(crate) static VU: &[Native] = &[
     Native::new("idInInstance", 0, |call| {
-        number(call, call.vu.iteration.borrow().vu_in_instance as f64)
+        iteration(call, |iteration| iteration.vu_in_instance)
     }),
     Native::new("idInTest", 0, |call| {
-        number(call, call.vu.iteration.borrow().vu_in_test as f64)
+        iteration(call, |iteration| iteration.vu_in_test)
     }),
     Native::new("iterationInInstance", 0, |call| {
-        number(call, call.vu.iteration.borrow().in_vu as f64)
+        iteration(call, |iteration| iteration.in_vu)
     }),
     Native::new("iterationInScenario", 0, |call| {
-        number(call, call.vu.iteration.borrow().in_scenario as f64)
+        iteration(call, |iteration| iteration.in_scenario)
     }),
     Native::new("tags", 0, tags),
 ];
@@ -91,16 +78,16 @@ pub(crate) static VU: &[Native] = &[
 pub(crate) static VU_METRICS: &[Native] = &[
     Native::new("tags", 0, tags),
     Native::new("metadata", 0, |call| {
-        let kept = call
+        let cached = call
             .vu
-            .kept(&call.ctx, "metadata", |ctx| Object::new(ctx.clone()))?;
-        Ok(kept.into_value())
+            .cached(&call.ctx, "metadata", |ctx| Object::new(ctx.clone()))?;
+        Ok(cached.into_value())
     }),
 ];
 
 fn tags<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let kept = call.vu.kept(&call.ctx, "tags", tags_object)?;
-    Ok(kept.into_value())
+    let cached = call.vu.cached(&call.ctx, "tags", tags_object)?;
+    Ok(cached.into_value())
 }
 
 /// The four objects; their members are computed when they are read.
@@ -123,12 +110,13 @@ pub(crate) fn values<'js>(ctx: &Ctx<'js>) -> Result<Named<'js>> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the table of natives asks for it")]
-fn number<'js>(call: &Call<'_, 'js>, number: f64) -> Result<Value<'js>> {
-    Ok(Value::new_number(call.ctx.clone(), number))
+fn instance<'js>(call: &Call<'_, 'js>, read: fn(&Instance) -> u64) -> Result<Value<'js>> {
+    Ok(call.number(read(&call.vu.worker.host.instance()) as f64))
 }
 
-fn string<'js>(call: &Call<'_, 'js>, text: &str) -> Result<Value<'js>> {
-    Ok(rquickjs::String::from_str(call.ctx.clone(), text)?.into_value())
+#[expect(clippy::unnecessary_wraps, reason = "the table of natives asks for it")]
+fn iteration<'js>(call: &Call<'_, 'js>, read: fn(&Iteration) -> u64) -> Result<Value<'js>> {
+    Ok(call.number(read(&call.vu.iteration.borrow()) as f64))
 }
 
 fn scenario(call: &Call<'_, '_>) -> Result<Rc<Scenario>> {
@@ -139,16 +127,9 @@ fn scenario(call: &Call<'_, '_>) -> Result<Rc<Scenario>> {
     }
 }
 
-fn message_of(call: &Call<'_, '_>) -> Result<Option<String>> {
-    match call.args.first() {
-        Some(message) if !message.is_undefined() => Ok(Some(message.get::<Coerced<String>>()?.0)),
-        _ => Ok(None),
-    }
-}
-
 /// `test.abort(message)`: ends this iteration and the whole test.
 fn abort<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let given = message_of(call)?;
+    let given = call.text_if_given(0)?;
     let message = match given {
         Some(given) => format!("test aborted: {given}"),
         None => "test aborted".to_owned(),
@@ -161,7 +142,7 @@ fn abort<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 
 /// `test.fail(message)`: the test goes on and counts as failed in the end.
 fn fail<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let message = message_of(call)?.unwrap_or_default();
+    let message = call.text_if_given(0)?.unwrap_or_default();
     call.vu.worker.host.mark_failed(&message);
     Ok(call.undefined())
 }
@@ -175,7 +156,7 @@ pub(crate) static TAG_TRAPS: &[Native] = &[
         };
         let found = current(call).into_iter().find(|(known, _)| *known == name);
         match found {
-            Some((_, value)) => string(call, &value),
+            Some((_, value)) => call.string(&value),
             None => Ok(call.undefined()),
         }
     }),
@@ -183,7 +164,7 @@ pub(crate) static TAG_TRAPS: &[Native] = &[
     Native::new("has", 2, |call| {
         let has = tag_name(call)
             .is_some_and(|name| current(call).iter().any(|(known, _)| *known == name));
-        Ok(Value::new_bool(call.ctx.clone(), has))
+        Ok(call.boolean(has))
     }),
     Native::new("deleteProperty", 2, |call| {
         if let Some(name) = tag_name(call) {
@@ -191,7 +172,7 @@ pub(crate) static TAG_TRAPS: &[Native] = &[
             let tags = vu.worker.tags.borrow_mut().without(vu.tags.get(), &name);
             vu.tags.set(tags);
         }
-        Ok(Value::new_bool(call.ctx.clone(), true))
+        Ok(call.boolean(true))
     }),
     Native::new("ownKeys", 1, |call| {
         let names = Array::new(call.ctx.clone())?;
@@ -236,7 +217,7 @@ fn set_tag<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let value: Coerced<String> = value.get()?;
     let vu = &call.vu;
     vu.tags.set(vu.worker.tag(vu.tags.get(), &name, &value.0));
-    Ok(Value::new_bool(call.ctx.clone(), true))
+    Ok(call.boolean(true))
 }
 
 fn current(call: &Call<'_, '_>) -> Vec<(String, String)> {

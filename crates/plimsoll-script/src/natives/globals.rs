@@ -1,7 +1,7 @@
 //! What every script finds without an import.
 
 use rquickjs::object::Property;
-use rquickjs::{Coerced, Ctx, Exception, Function, Module, Object, Persistent, Result, Value};
+use rquickjs::{Ctx, Exception, Function, Module, Object, Persistent, Result, Value};
 
 use super::{console, crypto, functions, set_functions, set_getters, text, timers, utils, web_url};
 use crate::raw::{Call, Native, state_of};
@@ -15,16 +15,16 @@ pub(crate) static FUNCTIONS: &[Native] = &[
 pub(crate) static GETTERS: &[Native] = &[
     Native::new("__VU", 0, |call| {
         let vu = call.vu.iteration.borrow().vu_in_test;
-        Ok(Value::new_number(call.ctx.clone(), vu as f64))
+        Ok(call.number(vu as f64))
     }),
     Native::new("__ITER", 0, |call| {
         let iteration = call.vu.iteration.borrow().in_vu;
-        Ok(Value::new_number(call.ctx.clone(), iteration as f64))
+        Ok(call.number(iteration as f64))
     }),
     Native::new("__ENV", 0, |call| {
         let env = call
             .vu
-            .kept(&call.ctx, "__ENV", |ctx| env_object(ctx, &[]))?;
+            .cached(&call.ctx, "__ENV", |ctx| env_object(ctx, &[]))?;
         Ok(env.into_value())
     }),
 ];
@@ -34,7 +34,7 @@ pub(crate) static LAZY: &[Native] = &[
     Native::new("crypto", 0, |call| {
         let object = Object::new(call.ctx.clone())?;
         set_functions(&object, crypto::GLOBAL)?;
-        keep(call, "crypto", object.into_value())
+        define(call, "crypto", object.into_value())
     }),
     Native::new("TextEncoder", 0, |call| {
         lazy(call, text::CONSTRUCTORS, "TextEncoder")
@@ -55,14 +55,14 @@ pub(crate) static MATH: &[Native] = &[Native::new("random", 0, |call| {
 fn lazy<'js>(call: &Call<'_, 'js>, group: &'static [Native], name: &str) -> Result<Value<'js>> {
     let made = functions(&call.ctx, group)?;
     let wanted = made.into_iter().find(|(known, _)| *known == name);
-    keep(
+    define(
         call,
         name,
         wanted.map_or_else(|| call.undefined(), |(_, value)| value),
     )
 }
 
-fn keep<'js>(call: &Call<'_, 'js>, name: &str, value: Value<'js>) -> Result<Value<'js>> {
+fn define<'js>(call: &Call<'_, 'js>, name: &str, value: Value<'js>) -> Result<Value<'js>> {
     let property = Property::from(value.clone()).writable().configurable();
     call.ctx.globals().prop(name, property)?;
     Ok(value)
@@ -90,18 +90,21 @@ pub(crate) fn settle(ctx: &Ctx<'_>) -> Result<()> {
 
 /// Makes `__ENV` anew: the program's variables, and `more` on top.
 pub(crate) fn set_env(ctx: &Ctx<'_>, more: &[(Box<str>, Box<str>)]) -> Result<()> {
-    state_of(ctx).keep(ctx, "__ENV", env_object(ctx, more)?);
+    state_of(ctx).cache(ctx, "__ENV", env_object(ctx, more)?);
     Ok(())
 }
 
 fn env_object<'js>(ctx: &Ctx<'js>, more: &[(Box<str>, Box<str>)]) -> Result<Object<'js>> {
     let env = Object::new(ctx.clone())?;
-    state_of(ctx).worker.catalogue.look(|found| -> Result<()> {
-        for (name, value) in &found.env {
-            env.set(&**name, &**value)?;
-        }
-        Ok(())
-    })?;
+    state_of(ctx)
+        .worker
+        .catalogue
+        .look(|inventory| -> Result<()> {
+            for (name, value) in &inventory.env {
+                env.set(&**name, &**value)?;
+            }
+            Ok(())
+        })?;
     for (name, value) in more {
         env.set(&**name, &**value)?;
     }
@@ -115,20 +118,20 @@ fn open<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
             "open() only works in the init code: call it outside of functions and keep what it returns",
         );
     }
-    let asked: Coerced<String> = call.arg(0).get()?;
+    let asked = call.text(0)?;
     let base = calling_module(&call.ctx, &call.vu.entry.borrow());
-    let path = asked.0.strip_prefix("file://").unwrap_or(&asked.0);
+    let path = asked.strip_prefix("file://").unwrap_or(&asked);
     let path = normalise(&folder_of(&base).join(path));
     let catalogue = &call.vu.worker.catalogue;
-    let mut content = catalogue.look(|found| found.files.get(&path).cloned());
+    let mut content = catalogue.look(|inventory| inventory.files.get(&path).cloned());
     if let (None, Some(loading)) = (&content, catalogue.loading()) {
         let read = loading.sources.read(&path).map_err(|error| {
-            let message = format!("open({:?}): {}: {error}", asked.0, path.display());
+            let message = format!("open({:?}): {}: {error}", asked, path.display());
             Exception::throw_message(&call.ctx, &message)
         })?;
         let read: std::sync::Arc<[u8]> = read.into();
         loading
-            .found
+            .inventory
             .borrow_mut()
             .files
             .insert(path.clone(), read.clone());
@@ -138,7 +141,7 @@ fn open<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         return call.fail(&format!(
             "open({:?}): the first run of the init code did not open this file; open the same files whatever \
              __VU is",
-            asked.0
+            asked
         ));
     };
     let is_binary = call
@@ -150,24 +153,24 @@ fn open<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         return Ok(bytes.into_value());
     }
     let text = String::from_utf8_lossy(&content);
-    Ok(rquickjs::String::from_str(call.ctx.clone(), &text)?.into_value())
+    call.string(&text)
 }
 
 /// Name of the module whose code calls.
 fn calling_module(ctx: &Ctx<'_>, entry: &str) -> String {
     let name = ctx.script_or_module_name(1);
     let name = name.and_then(|name| name.to_string().ok());
-    name.filter(|name| Target::of_id(name).is_some())
+    name.filter(|name| Target::from_id(name).is_some())
         .unwrap_or_else(|| entry.to_owned())
 }
 
 /// `require(name)`: what a module exports, at once.
 fn require<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let ctx = &call.ctx;
-    let specifier: Coerced<String> = call.arg(0).get()?;
+    let specifier = call.text(0)?;
     let base = calling_module(ctx, &call.vu.entry.borrow());
     let catalogue = &call.vu.worker.catalogue;
-    let target = catalogue.resolve(&base, &specifier.0);
+    let target = catalogue.resolve(&base, &specifier);
     let target = target.map_err(|message| Exception::throw_reference(ctx, &message))?;
     let id = target.id();
     let known = call.vu.required.borrow().get(&id).cloned();

@@ -102,8 +102,8 @@ fn with_body<'js>(call: &Call<'_, 'js>, method: &'static str) -> Result<Value<'j
 }
 
 fn request<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let method: Coerced<String> = call.arg(0).get()?;
-    single(call, Verb::Named(method.0), &call.arg(2), &call.arg(3), 1)
+    let method = call.text(0)?;
+    single(call, Verb::Named(method), &call.arg(2), &call.arg(3), 1)
 }
 
 fn single<'js>(

@@ -55,7 +55,7 @@ fn check<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
             .sample(BuiltIn::Checks.into(), f64::from(u8::from(passed)), tags);
         outcome?;
     }
-    Ok(Value::new_bool(call.ctx.clone(), all_passed))
+    Ok(call.boolean(all_passed))
 }
 
 /// The set with the members of a tags object added.
@@ -81,15 +81,12 @@ fn group<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     if vu.is_init() {
         return call.fail("group() does not work in the init code: call it inside a function");
     }
-    let name: Coerced<String> = call.arg(0).get()?;
+    let name = call.text(0)?;
     let Some(body) = call.arg(1).into_function() else {
         return call.fail_type("group() needs a function: group(\"name\", () => { … })");
     };
-    if name.0.contains(SEPARATOR) {
-        return call.fail(&format!(
-            "the group name {:?} may not contain \"::\"",
-            name.0
-        ));
+    if name.contains(SEPARATOR) {
+        return call.fail(&format!("the group name {:?} may not contain \"::\"", name));
     }
     if is_async(&body) {
         return call.fail_type(
@@ -97,7 +94,7 @@ fn group<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         );
     }
     let outer = vu.group.borrow().clone();
-    let path = format!("{outer}{SEPARATOR}{}", name.0);
+    let path = format!("{outer}{SEPARATOR}{}", name);
     enter_group(call, &path);
     let begun = vu.now();
     let returned = body.call::<_, Value<'js>>(());
@@ -157,8 +154,8 @@ pub(crate) fn stop_if_asked(call: &Call<'_, '_>, got: &Got) -> Result<()> {
 
 /// `fail(message)`: throws, so the iteration ends.
 fn fail<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let message: Coerced<String> = call.arg(0).get()?;
-    Err(Exception::throw_message(&call.ctx, &message.0))
+    let message = call.text(0)?;
+    Err(Exception::throw_message(&call.ctx, &message))
 }
 
 /// `randomSeed(n)`: from here on `Math.random` of this virtual user repeats.

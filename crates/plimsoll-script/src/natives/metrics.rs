@@ -33,14 +33,14 @@ fn create<'js>(call: &Call<'_, 'js>, kind: Kind) -> Result<Value<'js>> {
         return call
             .fail("metrics must be declared in the init code: move this outside of functions");
     }
-    let name: Coerced<String> = call.arg(0).get()?;
+    let name = call.text(0)?;
     let contains = if is_truthy(&call.arg(1)) {
         Contains::Time
     } else {
         Contains::Default
     };
     let metric = Metric {
-        name: name.0,
+        name,
         kind,
         contains,
     };
@@ -61,12 +61,12 @@ fn create<'js>(call: &Call<'_, 'js>, kind: Kind) -> Result<Value<'js>> {
 fn declare(call: &Call<'_, '_>, metric: Metric) -> std::result::Result<MetricId, String> {
     check_name(&metric.name).map_err(|error| error.to_string())?;
     let catalogue = &call.vu.worker.catalogue;
-    let known = catalogue.look(|found| {
-        let at = found
+    let known = catalogue.look(|inventory| {
+        let at = inventory
             .metrics
             .iter()
             .position(|known| known.name == metric.name);
-        at.map(|at| (at, found.metrics[at].clone()))
+        at.map(|at| (at, inventory.metrics[at].clone()))
     });
     if let Some((at, known)) = known {
         if (known.kind, known.contains) != (metric.kind, metric.contains) {
@@ -85,7 +85,7 @@ fn declare(call: &Call<'_, '_>, metric: Metric) -> std::result::Result<MetricId,
             metric.name
         ));
     };
-    let declared = &mut loading.found.borrow_mut().metrics;
+    let declared = &mut loading.inventory.borrow_mut().metrics;
     declared.push(metric);
     Ok(MetricId::declared(declared.len() - 1))
 }
@@ -103,11 +103,11 @@ fn add<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         call.vu
             .worker
             .warn("a metric got a value that is not a number; it was left out");
-        return Ok(Value::new_bool(call.ctx.clone(), false));
+        return Ok(call.boolean(false));
     };
     let tags = with_tags(call, call.vu.tags.get(), &call.arg(1))?;
     call.vu.sample(metric.borrow().id, number, tags);
-    Ok(Value::new_bool(call.ctx.clone(), true))
+    Ok(call.boolean(true))
 }
 
 fn number_of(value: &Value<'_>, is_rate: bool) -> Option<f64> {

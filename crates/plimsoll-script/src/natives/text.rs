@@ -1,6 +1,6 @@
 //! The globals `TextEncoder` and `TextDecoder`.
 
-use rquickjs::{Class, Coerced, Exception, JsLifetime, Result, TypedArray, Value};
+use rquickjs::{Class, Exception, JsLifetime, Result, TypedArray, Value};
 
 use super::{is_truthy, set_functions};
 use crate::raw::{Call, Native, bytes_of};
@@ -45,19 +45,13 @@ class!(Decoder, "TextDecoder", |prototype| set_functions(
 ));
 
 fn encode<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let text = match call.args.first() {
-        Some(text) if !text.is_undefined() => text.get::<Coerced<String>>()?.0,
-        _ => String::new(),
-    };
+    let text = call.text_if_given(0)?.unwrap_or_default();
     Ok(TypedArray::new(call.ctx.clone(), text.into_bytes())?.into_value())
 }
 
 fn new_decoder<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let label = match call.args.first() {
-        Some(label) if !label.is_undefined() => label.get::<Coerced<String>>()?.0.to_lowercase(),
-        _ => "utf-8".to_owned(),
-    };
-    let charset = match label.trim() {
+    let label = call.text_if_given(0)?.map(|label| label.to_lowercase());
+    let charset = match label.as_deref().unwrap_or("utf-8").trim() {
         "utf-8" | "utf8" | "unicode-1-1-utf-8" => Charset::Utf8,
         "utf-16" | "utf-16le" => Charset::Utf16Le,
         "utf-16be" => Charset::Utf16Be,
@@ -111,7 +105,7 @@ fn decode<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         Some(rest) if !decoder.keeps_mark => rest,
         _ => &text,
     };
-    Ok(rquickjs::String::from_str(call.ctx.clone(), shown)?.into_value())
+    call.string(shown)
 }
 
 /// The text, or what can be made of broken bytes.

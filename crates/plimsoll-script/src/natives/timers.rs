@@ -37,7 +37,7 @@ fn set<'js>(call: &Call<'_, 'js>, repeats: bool) -> Result<Value<'js>> {
         interval: repeats.then_some(delay.max(Nanos::from_millis(1))),
     };
     let number = call.vu.timers.add(call.vu.now() + delay, timer);
-    Ok(Value::new_number(call.ctx.clone(), f64::from(number)))
+    Ok(call.number(f64::from(number)))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the table of natives asks for it")]

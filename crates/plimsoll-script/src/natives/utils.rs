@@ -61,7 +61,7 @@ pub(crate) fn random(call: &Call<'_, '_>) -> f64 {
 fn random_int_between<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let (low, high): (Coerced<f64>, Coerced<f64>) = (call.arg(0).get()?, call.arg(1).get()?);
     let number = (random(call) * (high.0 - low.0 + 1.0)).floor() + low.0;
-    Ok(Value::new_number(call.ctx.clone(), number))
+    Ok(call.number(number))
 }
 
 fn random_item<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
@@ -74,19 +74,18 @@ fn random_item<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 
 fn random_string<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let length: Coerced<f64> = call.arg(0).get()?;
-    let characters: Vec<char> = match call.args.get(1) {
-        Some(given) if !given.is_undefined() => given.get::<Coerced<String>>()?.0.chars().collect(),
-        _ => ('a'..='z').collect(),
+    let characters: Vec<char> = match call.text_if_given(1)? {
+        Some(given) => given.chars().collect(),
+        None => ('a'..='z').collect(),
     };
     let pick = |_| characters.get((random(call) * characters.len() as f64) as usize);
     let text: String = (0..length.0.max(0.0) as usize).filter_map(pick).collect();
-    Ok(rquickjs::String::from_str(call.ctx.clone(), &text)?.into_value())
+    call.string(&text)
 }
 
 /// What stands between two marks: the first find or null, with `true` all of them.
 fn find_between<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let text = |index: usize| -> Result<String> { Ok(call.arg(index).get::<Coerced<String>>()?.0) };
-    let (content, left, right) = (text(0)?, text(1)?, text(2)?);
+    let (content, left, right) = (call.text(0)?, call.text(1)?, call.text(2)?);
     let wants_all = super::is_truthy(&call.arg(3));
     let found = Array::new(call.ctx.clone())?;
     let mut rest = content.as_str();
@@ -104,17 +103,17 @@ fn find_between<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     if wants_all {
         return Ok(found.into_value());
     }
-    Ok(Value::new_null(call.ctx.clone()))
+    Ok(call.null())
 }
 
 /// `1d2h30m5s100ms` in milliseconds.
 fn parse_duration<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let text: Coerced<String> = call.arg(0).get()?;
-    match super::http::params::parse_seconds(&text.0) {
-        Some(seconds) => Ok(Value::new_number(call.ctx.clone(), (seconds * 1e6).round() / 1e3)),
+    let text = call.text(0)?;
+    match super::http::params::parse_seconds(&text) {
+        Some(seconds) => Ok(call.number((seconds * 1e6).round() / 1e3)),
         None => call.fail(&format!(
             "parseDuration(): {:?} is not a duration such as \"1h30m\", with the units d, h, m, s and ms",
-            text.0
+            text
         )),
     }
 }

@@ -3,9 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rquickjs::{
-    Array, Class, Coerced, Ctx, Exception, Function, JsLifetime, Object, Result, Value,
-};
+use rquickjs::{Array, Class, Coerced, Exception, Function, JsLifetime, Object, Result, Value};
 use url::Url;
 
 use super::{functions, set_functions};
@@ -210,35 +208,27 @@ fn after(mark: char, text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-fn string<'js>(ctx: &Ctx<'js>, text: &str) -> Result<Value<'js>> {
-    Ok(rquickjs::String::from_str(ctx.clone(), text)?.into_value())
-}
-
 fn part<'js>(call: &Call<'_, 'js>, read: fn(&Url) -> String) -> Result<Value<'js>> {
     let object = Class::<UrlObject>::from_value(&call.this)?;
     let text = read(&object.borrow().url.borrow());
-    string(&call.ctx, &text)
+    call.string(&text)
 }
 
 fn change<'js>(call: &Call<'_, 'js>, write: fn(&mut Url, &str)) -> Result<Value<'js>> {
     let object = Class::<UrlObject>::from_value(&call.this)?;
-    let text: Coerced<String> = call.arg(0).get()?;
-    write(&mut object.borrow().url.borrow_mut(), &text.0);
+    let text = call.text(0)?;
+    write(&mut object.borrow().url.borrow_mut(), &text);
     Ok(call.undefined())
 }
 
 fn new_url<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let text: Coerced<String> = call.arg(0).get()?;
-    let base = match call.args.get(1) {
-        Some(base) if !base.is_undefined() => Some(base.get::<Coerced<String>>()?.0),
-        _ => None,
-    };
-    let parsed = match &base {
-        Some(base) => Url::parse(base).and_then(|base| base.join(&text.0)),
-        None => Url::parse(&text.0),
+    let text = call.text(0)?;
+    let parsed = match call.text_if_given(1)? {
+        Some(base) => Url::parse(&base).and_then(|base| base.join(&text)),
+        None => Url::parse(&text),
     };
     let url = parsed.map_err(|error| {
-        let message = format!("invalid URL {:?}: {error}", text.0);
+        let message = format!("invalid URL {:?}: {error}", text);
         Exception::throw_type(&call.ctx, &message)
     })?;
     let url = Rc::new(RefCell::new(url));
@@ -290,12 +280,8 @@ fn with<T>(call: &Call<'_, '_>, read: impl FnOnce(&Params) -> T) -> Result<T> {
     Ok(read(&params))
 }
 
-fn text_arg(call: &Call<'_, '_>, index: usize) -> Result<String> {
-    Ok(call.arg(index).get::<Coerced<String>>()?.0)
-}
-
 fn append<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let pair = (text_arg(call, 0)?, text_arg(call, 1)?);
+    let pair = (call.text(0)?, call.text(1)?);
     with(call, |params| {
         let mut pairs = params.pairs();
         pairs.push(pair);
@@ -305,7 +291,7 @@ fn append<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 }
 
 fn delete<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let name = text_arg(call, 0)?;
+    let name = call.text(0)?;
     with(call, |params| {
         let mut pairs = params.pairs();
         pairs.retain(|(known, _)| *known != name);
@@ -315,18 +301,18 @@ fn delete<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 }
 
 fn get<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let name = text_arg(call, 0)?;
+    let name = call.text(0)?;
     let found = with(call, |params| {
         params.pairs().into_iter().find(|(known, _)| *known == name)
     })?;
     match found {
-        Some((_, value)) => string(&call.ctx, &value),
-        None => Ok(Value::new_null(call.ctx.clone())),
+        Some((_, value)) => call.string(&value),
+        None => Ok(call.null()),
     }
 }
 
 fn get_all<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let name = text_arg(call, 0)?;
+    let name = call.text(0)?;
     let found = with(call, Params::pairs)?;
     let all = Array::new(call.ctx.clone())?;
     for (_, value) in found.into_iter().filter(|(known, _)| *known == name) {
@@ -336,16 +322,16 @@ fn get_all<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 }
 
 fn has<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let name = text_arg(call, 0)?;
+    let name = call.text(0)?;
     let has = with(call, |params| {
         params.pairs().iter().any(|(known, _)| *known == name)
     })?;
-    Ok(Value::new_bool(call.ctx.clone(), has))
+    Ok(call.boolean(has))
 }
 
 /// Replaces the first of that name and drops the others.
 fn set<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let (name, value) = (text_arg(call, 0)?, text_arg(call, 1)?);
+    let (name, value) = (call.text(0)?, call.text(1)?);
     with(call, |params| {
         let mut pairs = params.pairs();
         let first = pairs.iter().position(|(known, _)| *known == name);
@@ -376,7 +362,7 @@ fn sort<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 
 fn to_text<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let text = with(call, |params| serialised(&params.pairs()))?;
-    string(&call.ctx, &text)
+    call.string(&text)
 }
 
 fn for_each<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {

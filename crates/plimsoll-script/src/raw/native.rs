@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use rquickjs::{Context, Ctx, Error, Exception, Function, Object, Result, Value, qjs};
+use rquickjs::{Coerced, Context, Ctx, Error, Exception, Function, Object, Result, Value, qjs};
 
 use crate::vu_state::VuState;
 
@@ -69,6 +69,33 @@ impl<'js> Call<'_, 'js> {
 
     pub(crate) fn undefined(&self) -> Value<'js> {
         Value::new_undefined(self.ctx.clone())
+    }
+
+    pub(crate) fn null(&self) -> Value<'js> {
+        Value::new_null(self.ctx.clone())
+    }
+
+    pub(crate) fn boolean(&self, value: bool) -> Value<'js> {
+        Value::new_bool(self.ctx.clone(), value)
+    }
+
+    pub(crate) fn number(&self, value: f64) -> Value<'js> {
+        Value::new_number(self.ctx.clone(), value)
+    }
+
+    pub(crate) fn string(&self, text: &str) -> Result<Value<'js>> {
+        Ok(rquickjs::String::from_str(self.ctx.clone(), text)?.into_value())
+    }
+
+    /// The argument at that place as text, whatever it is.
+    pub(crate) fn text(&self, index: usize) -> Result<String> {
+        Ok(self.arg(index).get::<Coerced<String>>()?.0)
+    }
+
+    /// The same, unless it was left out.
+    pub(crate) fn text_if_given(&self, index: usize) -> Result<Option<String>> {
+        let is_given = self.args.get(index).is_some_and(|arg| !arg.is_undefined());
+        is_given.then(|| self.text(index)).transpose()
     }
 
     pub(crate) fn fail<T>(&self, message: &str) -> Result<T> {

@@ -49,7 +49,7 @@ const SHARED_MEMBERS: [&str; 6] = [
 const CODE_MAKERS: [&str; 3] = ["eval", "Function", "require"];
 
 /// The module as a function, or why it has to stay a module.
-pub(crate) fn of_module(text: &str) -> Result<Factory, String> {
+pub(crate) fn from_module(text: &str) -> Result<Factory, String> {
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, text, SourceType::mjs()).parse();
     if let Some(error) = parsed.errors.first() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::factory::{Factory, of_module};
+use super::factory::{Factory, from_module};
 use crate::resolve::Target;
 
 /// Where a module's imports come from.
@@ -79,7 +79,7 @@ impl<F: Fn(&str, &str) -> Option<Target>> Order<'_, F> {
         }
         let text = self.texts.get(id);
         let text = text.ok_or_else(|| format!("{name}: it is not an ES module"))?;
-        let factory = of_module(text).map_err(|why| format!("{name}: {why}"))?;
+        let factory = from_module(text).map_err(|why| format!("{name}: {why}"))?;
         self.under_way.push(id.to_owned());
         let mut imports = Vec::with_capacity(factory.imports.len());
         for specifier in &factory.imports {

@@ -18,7 +18,7 @@ fn imports_lead_to_files_natives_and_libraries() {
     for (specifier, id) in cases {
         let target = resolve(BASE, specifier).unwrap();
         assert_eq!(target.id(), id, "{specifier}");
-        assert_eq!(Target::of_id(id), Some(target));
+        assert_eq!(Target::from_id(id), Some(target));
     }
 }
 

@@ -32,7 +32,7 @@ fn names_of_a_common_module_are_read_off_its_text() {
 #[test]
 fn an_import_is_found_in_its_line() {
     let text = "// first\nimport { a } from \"./a.js\";\n";
-    let place = place_of_import(text, "./a.js");
+    let place = import_position(text, "./a.js");
     assert_eq!((place.line, place.column), (2, 19));
-    assert_eq!(place_of_import(text, "./b.js").line, 0);
+    assert_eq!(import_position(text, "./b.js").line, 0);
 }

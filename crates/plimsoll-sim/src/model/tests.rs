@@ -13,7 +13,7 @@ fn service_times_have_their_mean_and_variance() {
         (ServiceTime::Hyperexponential { mean, cv2: 4.0 }, 4.0),
         (ServiceTime::Pareto { mean, shape: 5.0 }, 1.0 / 15.0),
     ] {
-        let sampler = Sampler::of(&time);
+        let sampler = Sampler::new(&time);
         let mut rng = Rng::new(3, 0);
         let count = 400_000;
         let (mut sum, mut square) = (0.0, 0.0);

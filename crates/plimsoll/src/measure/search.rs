@@ -32,7 +32,7 @@ pub(super) fn config(
     setting: &Setting<'_>,
     check: &SelfCheck,
 ) -> Result<Config> {
-    let config = Config::of_test(&session.record.header.test);
+    let config = Config::from_test(&session.record.header.test);
     Ok(Config {
         spent: session.clock.now(),
         generator_max_per_s: Some(check.max_per_s),

@@ -88,7 +88,7 @@ impl ScriptTest {
             }
         };
         // Refused before anything is sent; how long an iteration takes is known once it runs.
-        if let Some(config) = Config::of_test(&test) {
+        if let Some(config) = Config::from_test(&test) {
             Search::new(config)?;
         }
         Ok(Prepared {

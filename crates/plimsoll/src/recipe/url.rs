@@ -177,7 +177,7 @@ impl UrlTest {
             generator,
         };
         // Refused now rather than after the self-check.
-        if let Some(config) = Config::of_test(&test) {
+        if let Some(config) = Config::from_test(&test) {
             Search::new(config)?;
         }
         Ok(Prepared {

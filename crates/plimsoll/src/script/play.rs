@@ -153,9 +153,9 @@ pub(crate) fn set_up(
     }
     let timeout = settings.setup_timeout_ns;
     let (end, timed_out) = runner
-        .alone("setup", None, true, timeout)
+        .run_function("setup", None, true, timeout)
         .map_err(of_runner)?;
-    note_alone(
+    note_function(
         &end,
         timed_out,
         Cause::SetupTimeout,
@@ -181,9 +181,9 @@ pub(crate) fn tear_down(
     }
     let timeout = settings.teardown_timeout_ns;
     let (end, timed_out) = runner
-        .alone("teardown", data, false, timeout)
+        .run_function("teardown", data, false, timeout)
         .map_err(of_runner)?;
-    note_alone(
+    note_function(
         &end,
         timed_out,
         Cause::TeardownTimeout,
@@ -194,7 +194,7 @@ pub(crate) fn tear_down(
     Ok(())
 }
 
-fn note_alone(
+fn note_function(
     end: &End,
     timed_out: bool,
     cause: Cause,
@@ -261,11 +261,11 @@ fn summarise(
     let data = data.to_string();
     let timeout = settings.handle_summary_timeout_ns;
     let (end, timed_out) = runner
-        .alone("handleSummary", Some(&data), true, timeout)
+        .run_function("handleSummary", Some(&data), true, timeout)
         .map_err(of_runner)?;
     if timed_out || matches!(end, End::Interrupted) {
         let ending = &mut played.ending;
-        note_alone(
+        note_function(
             &end,
             timed_out,
             Cause::SummaryTimeout,

@@ -16,7 +16,7 @@ pub(super) fn check(call: &HttpCall) -> Result<(), String> {
 }
 
 /// The length of the body as `Content-Length` says it, if it does.
-fn said_length(call: &HttpCall) -> Option<usize> {
+fn declared_length(call: &HttpCall) -> Option<usize> {
     let length = call.body.as_deref().unwrap_or_default().len();
     let has_body = length > 0 || matches!(&*call.method, "POST" | "PUT" | "PATCH");
     has_body.then_some(length)
@@ -35,7 +35,7 @@ pub(super) fn encode(call: &HttpCall, user_agent: &str, out: &mut Vec<u8>) {
             put(out, &[name, ": ", value, "\r\n"]);
         }
     }
-    if let Some(length) = said_length(call) {
+    if let Some(length) = declared_length(call) {
         put(out, &["Content-Length: ", &length.to_string(), "\r\n"]);
     }
     out.extend_from_slice(b"\r\n");
@@ -57,7 +57,7 @@ pub(super) fn encode_fields(call: &HttpCall, user_agent: &str, out: &mut Vec<u8>
             write_field(name, value, out);
         }
     }
-    if let Some(length) = said_length(call) {
+    if let Some(length) = declared_length(call) {
         write_field("content-length", &length.to_string(), out);
     }
 }

@@ -2,7 +2,7 @@
 
 /// As Go's standard library has them, some of which are those of older RFCs; empty for a status without any.
 #[rustfmt::skip]
-pub(super) const fn of_status(status: u16) -> &'static str {
+pub(super) const fn reason_phrase(status: u16) -> &'static str {
     match status {
         100 => "Continue", 101 => "Switching Protocols", 102 => "Processing", 103 => "Early Hints",
         200 => "OK", 201 => "Created", 202 => "Accepted", 203 => "Non-Authoritative Information", 204 => "No Content",

@@ -206,8 +206,8 @@ fn the_end_is_the_same_however_the_bytes_are_cut() {
         for part in bytes.chunks(size) {
             events.extend(side.hear(part).unwrap());
         }
-        let said = side.sent();
-        assert_eq!(said[0].1, b"12345678", "the ping is answered");
+        let sent = side.sent();
+        assert_eq!(sent[0].1, b"12345678", "the ping is answered");
         ends.push(events);
     }
     assert_eq!(ends[0].len(), 2);
@@ -398,13 +398,13 @@ proptest! {
 
 /// Keeps what came of every stream.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct Collected {
     pub(super) events: Vec<Event>,
     fields: Vec<(u64, String)>,
     pub(super) body: Vec<u8>,
 }
 
-impl Sink for Kept {
+impl Sink for Collected {
     fn event(&mut self, event: Event) {
         self.events.push(event);
     }
@@ -425,14 +425,14 @@ fn a_sink_gets_the_final_head_and_the_body_and_nothing_else() {
     let mut side = Session::connected(&[]);
     side.start(&request("GET", b""), 7);
     let trailers = Block::new(&[("x-end", "1")]).plain;
-    let mut said = headers(flag::END_HEADERS, 1, &head_of("103"));
-    said.extend(headers(flag::END_HEADERS, 1, &head_of("200")));
-    said.extend(data(0, 1, b"hel"));
-    said.extend(data(flag::PADDED, 1, b"\x02lo\0\0"));
+    let mut sent = headers(flag::END_HEADERS, 1, &head_of("103"));
+    sent.extend(headers(flag::END_HEADERS, 1, &head_of("200")));
+    sent.extend(data(0, 1, b"hel"));
+    sent.extend(data(flag::PADDED, 1, b"\x02lo\0\0"));
     let ends = flag::END_HEADERS | flag::END_STREAM;
-    said.extend(headers(ends, 1, &trailers));
-    let mut kept = Kept::default();
-    side.pieces(&said, &mut kept).unwrap();
+    sent.extend(headers(ends, 1, &trailers));
+    let mut kept = Collected::default();
+    side.pieces(&sent, &mut kept).unwrap();
     assert_eq!(kept.fields, [(7, "server: test".to_owned())]);
     assert_eq!(kept.body, b"hello");
     assert!(
@@ -457,9 +457,9 @@ fn a_request_of_its_own_is_readable_whatever_the_server_says_of_its_table() {
     let body: Arc<[u8]> = Arc::from(&b"abc"[..]);
     side.start_plain(&block, ask(Some(Arc::clone(&body)), 0));
     side.start_plain(&block, ask(None, 1));
-    let said = side.sent();
+    let sent = side.sent();
     let (mut decoder, mut read) = (Decoder::default(), Vec::new());
-    let heads = said.iter().filter(|(head, _)| head.kind == kind::HEADERS);
+    let heads = sent.iter().filter(|(head, _)| head.kind == kind::HEADERS);
     for (place, (_, payload)) in heads.enumerate() {
         // The word about the table comes once, before all fields.
         assert_eq!(payload[0] == 0x20, place == 0);
@@ -470,7 +470,7 @@ fn a_request_of_its_own_is_readable_whatever_the_server_says_of_its_table() {
         fields.map(|(name, value)| (name.to_lowercase().into_bytes(), value.as_bytes().to_vec()));
     assert_eq!(read, [lower.clone(), lower].concat());
     assert!(
-        said.iter()
+        sent.iter()
             .any(|(head, payload)| head.kind == kind::DATA && payload == b"abc")
     );
 }

@@ -31,17 +31,13 @@ pub(crate) fn file<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
             "http.file() needs a string or bytes: http.file(open(\"a.png\", \"b\"), \"a.png\")",
         );
     };
-    let text_or = |index: usize, otherwise: &str| -> Result<String> {
-        match call.args.get(index) {
-            Some(value) if !value.is_undefined() => Ok(value.get::<Coerced<String>>()?.0),
-            _ => Ok(otherwise.to_owned()),
-        }
-    };
     let unique = call.vu.worker.host.now().0.to_string();
     let part = FilePart {
         bytes,
-        name: text_or(1, &unique)?,
-        content_type: text_or(2, "application/octet-stream")?,
+        name: call.text_if_given(1)?.unwrap_or(unique),
+        content_type: call
+            .text_if_given(2)?
+            .unwrap_or_else(|| "application/octet-stream".to_owned()),
     };
     let (name, content_type) = (part.name.clone(), part.content_type.clone());
     let object = Class::instance(call.ctx.clone(), part)?.into_inner();
@@ -206,7 +202,7 @@ pub(crate) fn decode_body(result: &mut HttpResult) -> std::io::Result<()> {
     }
     let codings: Vec<Coding> = {
         let named = result.headers.get("content-encoding").unwrap_or_default();
-        named.split(',').filter_map(Coding::of_name).collect()
+        named.split(',').filter_map(Coding::from_name).collect()
     };
     for coding in codings.into_iter().rev() {
         result.body = decompress(coding, &result.body)?;
@@ -268,7 +264,7 @@ mod tests {
                 "{}",
                 coding.name()
             );
-            assert_eq!(Coding::of_name(coding.name()), Some(coding));
+            assert_eq!(Coding::from_name(coding.name()), Some(coding));
         }
     }
 

@@ -47,9 +47,9 @@ fn jar_of(call: &Call<'_, '_>) -> Result<SharedJar> {
 }
 
 fn url_of(call: &Call<'_, '_>) -> Result<Url> {
-    let text: Coerced<String> = call.arg(0).get()?;
-    Url::parse(&text.0).map_err(|error| {
-        let message = format!("cookie jars need a whole URL; {:?}: {error}", text.0);
+    let text = call.text(0)?;
+    Url::parse(&text).map_err(|error| {
+        let message = format!("cookie jars need a whole URL; {:?}: {error}", text);
         Exception::throw_type(&call.ctx, &message)
     })
 }
@@ -71,8 +71,8 @@ fn set<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let url = url_of(call)?;
     let now = call.vu.worker.host.unix_ms();
     let mut cookie = Cookie {
-        name: call.arg(1).get::<Coerced<String>>()?.0,
-        value: call.arg(2).get::<Coerced<String>>()?.0,
+        name: call.text(1)?,
+        value: call.text(2)?,
         ..Cookie::default()
     };
     if let Some(options) = call.arg(3).as_object() {
@@ -94,7 +94,7 @@ fn set<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         }
     }
     jar_of(call)?.borrow_mut().set(&url, cookie, now);
-    Ok(Value::new_bool(call.ctx.clone(), true))
+    Ok(call.boolean(true))
 }
 
 fn clear<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
@@ -103,7 +103,7 @@ fn clear<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 }
 
 fn delete<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let name: Coerced<String> = call.arg(1).get()?;
-    jar_of(call)?.borrow_mut().delete(&url_of(call)?, &name.0);
+    let name = call.text(1)?;
+    jar_of(call)?.borrow_mut().delete(&url_of(call)?, &name);
     Ok(call.undefined())
 }

@@ -37,7 +37,7 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    pub(crate) fn of_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name.trim() {
             "gzip" | "x-gzip" => Some(Self::Gzip),
             "deflate" => Some(Self::Deflate),
@@ -107,7 +107,7 @@ impl Params {
         }
     }
 
-    pub(crate) fn of_value<'js>(call: &Call<'_, 'js>, value: &Value<'js>) -> Result<Self> {
+    pub(crate) fn from_value<'js>(call: &Call<'_, 'js>, value: &Value<'js>) -> Result<Self> {
         let mut params = Self::usual(call);
         let Some(given) = value.as_object() else {
             return Ok(params);
@@ -261,7 +261,7 @@ fn auth(call: &Call<'_, '_>, kind: &str) -> Result<Auth> {
 fn codings(call: &Call<'_, '_>, list: &str) -> Result<Vec<Coding>> {
     let mut codings = Vec::new();
     for name in list.split(',').filter(|name| !name.trim().is_empty()) {
-        match Coding::of_name(name) {
+        match Coding::from_name(name) {
             Some(coding) => codings.push(coding),
             None => {
                 return call.fail(&format!(

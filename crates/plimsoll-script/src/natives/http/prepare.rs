@@ -44,9 +44,9 @@ pub(crate) fn prepare<'js>(
         Verb::Known(method) => method.into(),
         Verb::Named(method) => method.to_uppercase().into(),
     };
-    let mut params = Params::of_value(call, params)?;
+    let mut params = Params::from_value(call, params)?;
     let text = url_text(url, &mut params)?;
-    let address = call.vu.worker.addresses.of(&text);
+    let address = call.vu.worker.addresses.get(&text);
     let (body, headers) = body_and_headers(call, body, &params)?;
     let shown = address
         .as_ref()

@@ -39,10 +39,10 @@ pub(crate) static GETTERS: &[Native] = &[
             .to_owned()
         })
     }),
-    Native::new("headers", 0, |call| kept(call, "headers", headers)),
-    Native::new("cookies", 0, |call| kept(call, "cookies", cookies)),
-    Native::new("body", 0, |call| kept(call, "body", body)),
-    Native::new("timings", 0, |call| kept(call, "timings", timings)),
+    Native::new("headers", 0, |call| cached(call, "headers", headers)),
+    Native::new("cookies", 0, |call| cached(call, "cookies", cookies)),
+    Native::new("body", 0, |call| cached(call, "body", body)),
+    Native::new("timings", 0, |call| cached(call, "timings", timings)),
     Native::new("tls_version", 0, |call| {
         text(call, |done| {
             done.result.tls.map_or("", |tls| tls.version).to_owned()
@@ -56,7 +56,7 @@ pub(crate) static GETTERS: &[Native] = &[
                 .to_owned()
         })
     }),
-    Native::new("ocsp", 0, |call| kept(call, "ocsp", ocsp)),
+    Native::new("ocsp", 0, |call| cached(call, "ocsp", ocsp)),
     Native::new("error", 0, |call| {
         text(call, |done| {
             let error = done.result.error.as_ref();
@@ -64,7 +64,7 @@ pub(crate) static GETTERS: &[Native] = &[
         })
     }),
     Native::new("error_code", 0, |call| number(call, |done| done.error_code)),
-    Native::new("request", 0, |call| kept(call, "request", request)),
+    Native::new("request", 0, |call| cached(call, "request", request)),
 ];
 
 pub(crate) static METHODS: &[Native] = &[
@@ -108,13 +108,13 @@ fn number<'js>(call: &Call<'_, 'js>, read: fn(&Finished) -> u16) -> Result<Value
 
 fn text<'js>(call: &Call<'_, 'js>, read: impl FnOnce(&Finished) -> String) -> Result<Value<'js>> {
     let text = with(call, read)?;
-    Ok(rquickjs::String::from_str(call.ctx.clone(), &text)?.into_value())
+    call.string(&text)
 }
 
 type Make = for<'a, 'js> fn(&Call<'a, 'js>, &Finished) -> Result<Value<'js>>;
 
 /// Makes a member and keeps it as an own property, so that it is made once and scripts may change it.
-fn kept<'js>(call: &Call<'_, 'js>, name: &str, make: Make) -> Result<Value<'js>> {
+fn cached<'js>(call: &Call<'_, 'js>, name: &str, make: Make) -> Result<Value<'js>> {
     let value = with(call, |done| make(call, done))??;
     if let Some(object) = call.this.as_object() {
         let property = Property::from(value.clone())

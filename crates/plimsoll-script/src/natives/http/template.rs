@@ -19,7 +19,7 @@ pub(crate) fn create<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     if let Some(parts) = call.arg(0).as_array() {
         join(call, parts, &mut url, &mut name)?;
     } else {
-        url = call.arg(0).get::<Coerced<String>>()?.0;
+        url = call.text(0)?;
         name.clone_from(&url);
     }
     let object = Class::instance(

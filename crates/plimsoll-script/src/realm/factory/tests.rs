@@ -3,12 +3,12 @@
 use super::*;
 
 fn text_of(module: &str) -> String {
-    of_module(module).unwrap().text
+    from_module(module).unwrap().text
 }
 
 #[test]
 fn imports_become_parameters_and_exports_the_result() {
-    let made = of_module(
+    let made = from_module(
         "import http, { get as fetch } from 'k6/http';\nimport * as all from './a.js';\nimport './b.js';\n\
          export const [one, { two }] = all.list, three = 3;\nexport { one as uno };\nexport function f() {}\n",
     )
@@ -55,7 +55,7 @@ fn our_names_are_never_the_scripts() {
 
 #[test]
 fn the_first_line_says_by_how_much_it_moved() {
-    let made = of_module("throw 1").unwrap();
+    let made = from_module("throw 1").unwrap();
     assert_eq!(made.text.find("throw"), Some(made.shift as usize));
 }
 
@@ -82,7 +82,7 @@ fn what_could_reach_other_virtual_users_is_refused() {
         ("let count = 0; count++; export { count as total }", "count"),
         ("export default 1 +", "understood"),
     ] {
-        let refused = of_module(module).expect_err(module);
+        let refused = from_module(module).expect_err(module);
         assert!(refused.contains(why), "{module}: {refused}");
     }
 }
@@ -95,6 +95,6 @@ fn names_of_the_scripts_own_are_not_mistaken() {
         "let count = 0; export default () => { count += 1 }",
         "const require = (x) => x; export default require(1)",
     ] {
-        of_module(module).unwrap_or_else(|why| panic!("{module}: {why}"));
+        from_module(module).unwrap_or_else(|why| panic!("{module}: {why}"));
     }
 }

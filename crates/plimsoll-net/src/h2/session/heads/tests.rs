@@ -7,7 +7,7 @@ use crate::h2::Event;
 use crate::h2::frame::{FrameHead, flag, kind};
 use crate::h2::hpack::Block;
 use crate::h2::session::Session;
-use crate::h2::session::tests::{Kept, answer, frame_of, request};
+use crate::h2::session::tests::{Collected, answer, frame_of, request};
 
 type Field<'a> = (&'a str, &'a str);
 
@@ -29,7 +29,7 @@ fn play(method: &str, frames: &[u8]) -> (End, Vec<u8>, Vec<FrameHead>) {
     let mut side = Session::connected(&[]);
     side.start(&request(method, b""), 1);
     side.sent();
-    let mut kept = Kept::default();
+    let mut kept = Collected::default();
     side.pieces(frames, &mut kept).unwrap();
     let [event] = &kept.events[..] else {
         panic!("one end, not {:?}", kept.events);
@@ -40,12 +40,12 @@ fn play(method: &str, frames: &[u8]) -> (End, Vec<u8>, Vec<FrameHead>) {
         other => panic!("{other:?}"),
     };
     assert_eq!(side.streams.len(), 0);
-    let said = side.sent().into_iter().map(|(head, _)| head).collect();
+    let sent = side.sent().into_iter().map(|(head, _)| head).collect();
     // The connection goes on.
     side.start(&request("GET", b""), 2);
     let next = side.hear(&answer(3, "200", b"hello")).unwrap();
     assert!(matches!(next[..], [Event::Answered { owner: 2, .. }]));
-    (end, kept.body, said)
+    (end, kept.body, sent)
 }
 
 fn data(ends: bool, body: &[u8]) -> Vec<u8> {
@@ -113,10 +113,10 @@ fn answers_that_have_no_content_may_declare_its_length() {
 #[test]
 fn a_stream_that_is_over_is_not_reset_as_well() {
     let five = &[(":status", "200"), ("content-length", "5")];
-    let (_, _, said) = play("GET", &[head(five, false), data(true, b"hel")].concat());
-    assert_eq!(said, []);
-    let (_, _, said) = play("GET", &[head(five, false), data(false, b"hello!")].concat());
-    assert_eq!((said.len(), said[0].kind), (1, kind::RST_STREAM));
+    let (_, _, sent) = play("GET", &[head(five, false), data(true, b"hel")].concat());
+    assert_eq!(sent, []);
+    let (_, _, sent) = play("GET", &[head(five, false), data(false, b"hello!")].concat());
+    assert_eq!((sent.len(), sent[0].kind), (1, kind::RST_STREAM));
 }
 
 #[test]
@@ -157,10 +157,10 @@ fn heads_that_contradict_themselves_fail_their_stream() {
     ];
     for (fields, expected) in cases {
         let frames = [head(fields, false), data(true, b"hello")].concat();
-        let (end, _, said) = play("GET", &frames);
+        let (end, _, sent) = play("GET", &frames);
         let expected = expected.map_err(|reason| (Outcome::Protocol, reason.to_owned()));
         assert_eq!(end, expected, "{fields:?}");
-        assert_eq!(said.len(), usize::from(end.is_err()), "{fields:?}");
+        assert_eq!(sent.len(), usize::from(end.is_err()), "{fields:?}");
     }
     let trailers = head(&[(":path", "/")], true);
     let (end, _, _) = play(
@@ -199,7 +199,7 @@ proptest! {
         let came: u64 = parts.iter().map(|(length, _)| *length as u64).sum();
         let mut side = Session::connected(&[]);
         side.start(&request("GET", b""), 1);
-        let mut kept = Kept::default();
+        let mut kept = Collected::default();
         for piece in frames.chunks(size) {
             side.pieces(piece, &mut kept).unwrap();
         }

@@ -9,10 +9,10 @@ fn settings(all: &[(u16, u32)]) -> Vec<u8> {
     out
 }
 
-/// Bytes of body in what was said, and whether the last of them ended the stream.
-fn body_said(side: &mut Session) -> (usize, bool) {
-    let said = side.sent().into_iter();
-    let data: Vec<_> = said.filter(|(head, _)| head.kind == kind::DATA).collect();
+/// Bytes of body in what was sent, and whether the last of them ended the stream.
+fn body_sent(side: &mut Session) -> (usize, bool) {
+    let sent = side.sent().into_iter();
+    let data: Vec<_> = sent.filter(|(head, _)| head.kind == kind::DATA).collect();
     let ends = data
         .last()
         .is_some_and(|(head, _)| head.has(flag::END_STREAM));
@@ -23,22 +23,22 @@ fn body_said(side: &mut Session) -> (usize, bool) {
 fn a_window_that_shrinks_below_what_was_sent_holds_the_rest_back() {
     let mut side = Session::connected(&[(setting::INITIAL_WINDOW_SIZE, 1000)]);
     side.start(&request("POST", &[b'x'; 5000]), 1);
-    assert_eq!(body_said(&mut side), (1000, false));
+    assert_eq!(body_sent(&mut side), (1000, false));
     // 1,000 bytes are out: the stream owes 900 now.
     side.hear(&settings(&[(setting::INITIAL_WINDOW_SIZE, 100)]))
         .unwrap();
     side.hear(&frame_of(kind::WINDOW_UPDATE, 0, 1, &900_u32.to_be_bytes()))
         .unwrap();
-    assert_eq!(body_said(&mut side), (0, false));
+    assert_eq!(body_sent(&mut side), (0, false));
     side.hear(&frame_of(kind::WINDOW_UPDATE, 0, 1, &10_u32.to_be_bytes()))
         .unwrap();
-    assert_eq!(body_said(&mut side), (10, false));
+    assert_eq!(body_sent(&mut side), (10, false));
     side.hear(&settings(&[(setting::INITIAL_WINDOW_SIZE, 10_000)]))
         .unwrap();
-    assert_eq!(body_said(&mut side), (3990, true));
+    assert_eq!(body_sent(&mut side), (3990, true));
     // A request from now on has the new window.
     side.start(&request("POST", &vec![b'x'; 12_000]), 2);
-    assert_eq!(body_said(&mut side), (10_000, false));
+    assert_eq!(body_sent(&mut side), (10_000, false));
 }
 
 #[test]
@@ -46,12 +46,12 @@ fn a_window_of_nothing_at_first_stops_no_request_without_a_body() {
     let mut side = Session::connected(&[(setting::INITIAL_WINDOW_SIZE, 0)]);
     side.start(&request("POST", b"hello"), 1);
     side.start(&request("GET", b""), 2);
-    let said = side.sent();
-    assert_eq!(said.len(), 2, "two heads");
-    assert!(!said[0].0.has(flag::END_STREAM) && said[1].0.has(flag::END_STREAM));
+    let sent = side.sent();
+    assert_eq!(sent.len(), 2, "two heads");
+    assert!(!sent[0].0.has(flag::END_STREAM) && sent[1].0.has(flag::END_STREAM));
     side.hear(&settings(&[(setting::INITIAL_WINDOW_SIZE, 5)]))
         .unwrap();
-    assert_eq!(body_said(&mut side), (5, true));
+    assert_eq!(body_sent(&mut side), (5, true));
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn a_server_that_allows_no_stream_at_first_is_not_asked_before_it_does() {
 fn larger_frames_are_used_as_soon_as_they_are_allowed() {
     let mut side = Session::connected(&[(setting::INITIAL_WINDOW_SIZE, 60_000)]);
     side.start(&request("POST", &vec![b'x'; 50_000]), 1);
-    let said = side.sent();
-    assert!(said.iter().all(|(head, _)| head.length <= 16_384));
+    let sent = side.sent();
+    assert!(sent.iter().all(|(head, _)| head.length <= 16_384));
     side.hear(&settings(&[(setting::MAX_FRAME_SIZE, 65_536)]))
         .unwrap();
     side.sent();
