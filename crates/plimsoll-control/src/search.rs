@@ -37,7 +37,7 @@ use plimsoll_core::step::{Go, Phase, Step, StepLoad};
 use plimsoll_core::verdict::{Found, LevelResult, LevelState, SearchRemark};
 use plimsoll_core::{Nanos, Window};
 
-pub use config::{Abort, Anchor, Config, SearchError, client_timeout};
+pub use config::{Anchor, Config, SearchError, client_timeout};
 pub use drive::{Observer, drive};
 pub use load::Over;
 
@@ -68,7 +68,7 @@ impl Search {
     pub fn new(config: Config) -> Result<Self, SearchError> {
         config.check()?;
         Ok(Self {
-            next_level: config.first_level,
+            next_level: 1,
             stage: Stage::first(),
             progress: Progress::new(config),
             running: None,
@@ -93,7 +93,7 @@ impl Search {
     }
 
     /// The next level to play; `None` when the search is over.
-    pub fn next_step(&mut self) -> Option<Step> {
+    pub(crate) fn next_step(&mut self) -> Option<Step> {
         if let Some(running) = &self.running {
             return Some(running.step.clone());
         }
@@ -109,13 +109,13 @@ impl Search {
         };
         self.next_level += 1;
         let config = &self.progress.config;
-        let level = Level::new(step.clone(), plan, &config.objectives, config.abort);
+        let level = Level::new(step.clone(), plan, &config.objectives);
         self.running = Some(level);
         Some(step)
     }
 
     /// Whether the level has shown enough. Windows of another level are not counted.
-    pub fn observe(&mut self, window: &Window) -> Go {
+    pub(crate) fn observe(&mut self, window: &Window) -> Go {
         self.progress.clock.observe(window);
         let Some(level) = &mut self.running else {
             return Go::Stop;
@@ -131,7 +131,7 @@ impl Search {
     }
 
     /// Ends the level that was played; `None` when none was.
-    pub fn finish_step(&mut self) -> Option<LevelResult> {
+    pub(crate) fn finish_step(&mut self) -> Option<LevelResult> {
         let level = self.running.take()?;
         let played = EndedLevel::new(&level);
         let result = played.result();
@@ -165,7 +165,7 @@ impl Search {
     }
 
     /// Ends a level that was cut short by an error: it decides nothing.
-    pub fn interrupt_step(&mut self) -> Option<LevelResult> {
+    pub(crate) fn interrupt_step(&mut self) -> Option<LevelResult> {
         let level = self.running.take()?;
         let mut result = EndedLevel::new(&level).result();
         result.state = LevelState::Undecided;

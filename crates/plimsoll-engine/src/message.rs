@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::{Sample, Store, TagSetId};
-use plimsoll_script::host::Level as LogLevel;
+use plimsoll_script::host::LogLevel;
 use plimsoll_script::{End, ScriptError};
 
 use crate::recorder::Recorder;

@@ -22,7 +22,7 @@ pub enum OptionsError {
 
 /// How requests go over HTTP/2.
 #[derive(Debug, Clone)]
-pub struct Streams {
+pub struct Http2 {
     pub(crate) request: Arc<EncodedRequest>,
     /// On one connection at once, if the server allows so many.
     pub(crate) per_connection: u32,
@@ -35,7 +35,7 @@ pub struct Options {
     /// The request as HTTP/1.1 sends it.
     pub request: Arc<[u8]>,
     /// With HTTP/2, the request as that sends it.
-    pub streams: Option<Streams>,
+    pub http2: Option<Http2>,
     pub keepalive: bool,
     /// Connections of all workers together.
     pub connections_max: u32,
@@ -57,10 +57,10 @@ impl Options {
         objectives: Option<&Objectives>,
     ) -> Result<Self, OptionsError> {
         let target = &endpoint.target;
-        let (offer, streams) = match url.http {
+        let (offer, http2) = match url.http {
             Http::One => (Offer::Http1, None),
             Http::Two { streams } => {
-                let streams = Streams {
+                let http2 = Http2 {
                     request: Arc::new(EncodedRequest::new(&url.request, target)?),
                     per_connection: if generator.keepalive {
                         streams.get()
@@ -68,7 +68,7 @@ impl Options {
                         1
                     },
                 };
-                (Offer::Both, Some(streams))
+                (Offer::Both, Some(http2))
             }
         };
         let tls = if target.tls {
@@ -86,7 +86,7 @@ impl Options {
                 head_request: url.request.method == "HEAD",
             },
             request: encode_request(&url.request, target, generator.keepalive)?.into(),
-            streams,
+            http2,
             keepalive: generator.keepalive,
             connections_max: generator.connections_max.get(),
             workers: generator.workers.get(),

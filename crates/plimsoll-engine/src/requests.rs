@@ -99,9 +99,9 @@ impl Call for Attempt {
         owner: u64,
         _now: Nanos,
     ) -> u32 {
-        let streams = options.streams.as_ref();
-        let streams = streams.expect("streams are started where the options have them");
-        connection.start(&streams.request, owner)
+        let http2 = options.http2.as_ref();
+        let http2 = http2.expect("streams are started where the options have them");
+        connection.start(&http2.request, owner)
     }
 }
 
@@ -126,7 +126,10 @@ pub(crate) struct Requests {
 pub(crate) fn pool(poll: Poll, clock: Clock, options: Options) -> Pool<Attempt> {
     let policy = Policy {
         reuses: options.keepalive,
-        streams_max: options.streams.as_ref().map_or(1, |s| s.per_connection),
+        streams_max: options
+            .http2
+            .as_ref()
+            .map_or(1, |http2| http2.per_connection),
         park: PARK,
         opening_max: options.timeout,
     };
@@ -138,7 +141,7 @@ pub(crate) fn route(options: &Options) -> Route<'_, ()> {
     Route {
         setup: &options.setup,
         local: None,
-        protocol: match options.streams {
+        protocol: match options.http2 {
             Some(_) => Protocol::Http2,
             None => Protocol::Http1,
         },

@@ -15,7 +15,7 @@ pub(crate) enum Source {
     #[default]
     None,
     Closed(ClosedLoop),
-    Open(Stream),
+    Open(OpenLoop),
 }
 
 /// What is due.
@@ -60,7 +60,7 @@ impl Source {
                 Self::Closed(ClosedLoop::new(running, target, level, part))
             }
             StepLoad::Open { profile, arrivals } => {
-                Self::Open(Stream::new(profile, arrivals, seed, level, part))
+                Self::Open(OpenLoop::new(profile, arrivals, seed, level, part))
             }
         }
     }
@@ -71,7 +71,7 @@ impl Source {
         match self {
             Self::None => Nanos::MAX,
             Self::Closed(closed) => closed.next(running),
-            Self::Open(stream) => stream.next,
+            Self::Open(open) => open.next,
         }
     }
 
@@ -87,7 +87,7 @@ impl Source {
                 closed.coming.pop_front();
                 Some(Due::Looped)
             }
-            Self::Open(stream) => stream.take_due(now).map(Due::Scheduled),
+            Self::Open(open) => open.take_due(now).map(Due::Scheduled),
         }
     }
 
@@ -148,13 +148,13 @@ impl ClosedLoop {
 
 /// The arrivals of one open level on one worker, the next one already drawn.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct OpenLoop {
     next: Nanos,
     start: Nanos,
     schedule: Box<Schedule>,
 }
 
-impl Stream {
+impl OpenLoop {
     /// Every level has a stream of its own, all from the one seed of the record: the level's number is spread over all
     /// bits by the odd constant of Fibonacci hashing (2^64 / φ), so that neighbours have nothing in common.
     fn new(profile: RateProfile, arrivals: Arrivals, seed: u64, level: &Level, part: Part) -> Self {

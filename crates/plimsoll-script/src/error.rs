@@ -10,7 +10,7 @@ use thiserror::Error;
 pub struct Position {
     pub file: Box<str>,
     pub line: u32,
-    pub column: u32,
+    pub(crate) column: u32,
 }
 
 impl fmt::Display for Position {

@@ -73,14 +73,14 @@ pub struct HttpSample<'a> {
 
 /// How loud a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum LogLevel {
     Debug,
     Info,
     Warning,
     Error,
 }
 
-impl Level {
+impl LogLevel {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Debug => "debug",
@@ -94,7 +94,7 @@ impl Level {
 /// One line of `console.*`, or an exception's stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsoleLine<'a> {
-    pub level: Level,
+    pub level: LogLevel,
     pub message: &'a str,
     /// The `source` field of the log line: `console`, `stacktrace` or none for our own warnings.
     pub source: Option<&'static str>,

@@ -16,7 +16,7 @@ use crate::resolve::{file_id, normalise};
 use crate::settings::Settings;
 use crate::sources::Sources;
 use crate::vu::{Engine, Vu, engine_error};
-use crate::vu_state::Worker;
+use crate::vu_state::WorkerState;
 
 /// What [`Program::load`] needs.
 pub struct Load {
@@ -60,7 +60,12 @@ impl Program {
         let loading = Loading::new(load.sources);
         loading.inventory.borrow_mut().env = load.env;
         let catalogue = Catalogue::Loading(Box::new(loading));
-        let worker = Rc::new(Worker::new(load.host, load.settings, catalogue, load.stop));
+        let worker = Rc::new(WorkerState::new(
+            load.host,
+            load.settings,
+            catalogue,
+            load.stop,
+        ));
         let engine = Rc::new(Engine::new(&worker, None)?);
         let mut vu = Vu::new(engine, Rc::clone(&worker), 0)?;
         let entry = file_id(&entry);

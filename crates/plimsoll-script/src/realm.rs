@@ -21,7 +21,7 @@ use rquickjs::{
 use crate::natives::globals;
 use crate::raw::attach;
 use crate::resolve::{LIBRARIES, NATIVE};
-use crate::vu_state::{VuState, Worker};
+use crate::vu_state::{VuState, WorkerState};
 pub(crate) use shareable::Shareable;
 use shareable::{Import, Linked};
 
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Realm {
 impl Realm {
     pub(crate) fn new(
         runtime: &rquickjs::Runtime,
-        worker: &Rc<Worker>,
+        worker: &Rc<WorkerState>,
         script: &Shareable,
     ) -> Result<Self> {
         let context = Context::full(runtime)?;

@@ -13,11 +13,11 @@ use crate::program::Program;
 use crate::settings::Settings;
 use crate::tags::TagTable;
 use crate::vu::{Engine, Vu};
-use crate::vu_state::Worker;
+use crate::vu_state::WorkerState;
 
 /// What the virtual users of one worker thread share: create it on that thread.
 pub struct Runtime {
-    worker: Rc<Worker>,
+    worker: Rc<WorkerState>,
     program: Arc<Program>,
     shared: Option<Rc<Engine>>,
 }
@@ -37,7 +37,7 @@ impl Runtime {
         stop: Arc<AtomicBool>,
     ) -> Result<Self, ScriptError> {
         let catalogue = Catalogue::Ready(Arc::clone(&program.inventory));
-        let worker = Rc::new(Worker::new(host, settings, catalogue, stop));
+        let worker = Rc::new(WorkerState::new(host, settings, catalogue, stop));
         let uses_promises = program.inventory.uses_promises;
         let shared = if uses_promises {
             None

@@ -49,19 +49,16 @@ impl Default for Settings {
 pub struct Limits {
     /// Memory that may be taken between two wants.
     pub memory_bytes: usize,
-    /// Stack for script functions; pages are only used when touched.
-    pub stack_bytes: usize,
     /// Interrupt checks between two wants. The engine makes one per 10,000 calls or backward jumps, about
     /// every 0.1 to 1 ms of running script.
     pub ticks: u64,
 }
 
 impl Default for Limits {
-    /// Generous: 512 MiB, 256 KiB of stack (several hundred nested calls), a minute of pure computing.
+    /// Generous: 512 MiB, a minute of pure computing.
     fn default() -> Self {
         Self {
             memory_bytes: 512 << 20,
-            stack_bytes: 256 << 10,
             ticks: 200_000,
         }
     }

@@ -18,7 +18,7 @@ pub type TagSet = [(Rc<str>, Rc<str>)];
 /// become [`OVERFLOW`], so that a long run stays flat in memory.
 const SETS_MAX: usize = 50_000;
 /// Stands for every value beyond [`SETS_MAX`].
-pub const OVERFLOW: &str = "(too many values)";
+const OVERFLOW: &str = "(too many values)";
 
 /// Where each value of one tag leads to.
 type Values = BTreeMap<Rc<str>, TagSetId>;
@@ -65,19 +65,14 @@ impl TagTable {
         &self.sets[id.0 as usize]
     }
 
-    /// How many sets there are; ids are below.
-    pub fn set_count(&self) -> usize {
-        self.sets.len()
-    }
-
     /// Whether values have been replaced by [`OVERFLOW`].
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.sets.len() >= SETS_MAX || self.step_count >= SETS_MAX
     }
 
     /// The set with one tag added, or its value replaced.
     pub fn with(&mut self, base: TagSetId, name: &str, value: &str) -> TagSetId {
-        let place = position_in_stack(base, name, value);
+        let place = recent_place(base, name, value);
         if let Some(recent) = &self.recent[place]
             && recent.base == base
             && *recent.name == *name
@@ -115,7 +110,7 @@ impl TagTable {
     }
 
     /// The set without one tag.
-    pub fn without(&mut self, base: TagSetId, name: &str) -> TagSetId {
+    pub(crate) fn without(&mut self, base: TagSetId, name: &str) -> TagSetId {
         let mut tags = self.tags(base).to_vec();
         tags.retain(|(known, _)| &**known != name);
         self.intern(tags)
@@ -134,7 +129,7 @@ impl TagTable {
 }
 
 /// Where a step lies among the recent ones: spread by what tells steps of one script apart.
-fn position_in_stack(base: TagSetId, name: &str, value: &str) -> usize {
+fn recent_place(base: TagSetId, name: &str, value: &str) -> usize {
     let last = |text: &str| text.as_bytes().last().copied().map_or(0, usize::from);
     let mixed = base.0 as usize * 31 + name.len() * 7 + last(name) + value.len() * 13 + last(value);
     mixed % RECENT

@@ -2,7 +2,7 @@
 
 use rquickjs::{Coerced, Ctx, Error, Object, Value};
 
-use crate::host::{ConsoleLine, Level};
+use crate::host::{ConsoleLine, LogLevel};
 use crate::raw::state_of;
 use crate::turn::{End, Thrown};
 use crate::vu_state::VuState;
@@ -121,7 +121,7 @@ pub(crate) fn report(vu: &VuState, exception: &Thrown) {
         message.push_str(frame.trim_start());
     }
     vu.worker.host.console(&ConsoleLine {
-        level: Level::Error,
+        level: LogLevel::Error,
         message: &message,
         source: Some("stacktrace"),
     });

@@ -13,7 +13,7 @@ use crate::modules::Modules;
 use crate::raw::{Account, Anchor, CountingAllocator, Fiber, StackPool, attach};
 use crate::realm::{Realm, Shareable};
 use crate::turn::{End, Got, Want};
-use crate::vu_state::{VuState, Worker};
+use crate::vu_state::{VuState, WorkerState};
 
 /// An engine with its memory: one per worker, or one per virtual user if the script uses promises.
 pub(crate) struct Engine {
@@ -26,7 +26,7 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) fn new(
-        worker: &Rc<Worker>,
+        worker: &Rc<WorkerState>,
         script: Option<&Shareable>,
     ) -> Result<Self, ScriptError> {
         let account: Rc<Account> = Rc::clone(&worker.account);
@@ -45,7 +45,7 @@ impl Engine {
             anchor: RefCell::new(anchor),
             realm: realm.map(Rc::new),
             runtime,
-            stacks: StackPool::new(worker.settings.limits.stack_bytes),
+            stacks: StackPool::default(),
         })
     }
 }
@@ -71,7 +71,7 @@ impl fmt::Debug for Vu {
 impl Vu {
     pub(crate) fn new(
         engine: Rc<Engine>,
-        worker: Rc<Worker>,
+        worker: Rc<WorkerState>,
         vu_in_test: u64,
     ) -> Result<Self, ScriptError> {
         worker.refill();

@@ -10,7 +10,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::metrics::MetricId;
 use rquickjs::{Ctx, Object, Persistent, Result, Value};
 
-use crate::host::{ConsoleLine, Host, Level};
+use crate::host::{ConsoleLine, Host, LogLevel};
 use crate::http::address::Addresses;
 use crate::http::session::HttpSession;
 use crate::loader::Catalogue;
@@ -21,7 +21,7 @@ use crate::timers::Timers;
 use crate::turn::{End, Iteration, Scenario};
 
 /// What all virtual users of a worker share.
-pub(crate) struct Worker {
+pub(crate) struct WorkerState {
     pub(crate) host: Rc<dyn Host>,
     pub(crate) settings: Settings,
     pub(crate) catalogue: Catalogue,
@@ -36,7 +36,7 @@ pub(crate) struct Worker {
     warned_of_tags: Cell<bool>,
 }
 
-impl Worker {
+impl WorkerState {
     pub(crate) fn new(
         host: Rc<dyn Host>,
         settings: Settings,
@@ -88,7 +88,7 @@ impl Worker {
 
     pub(crate) fn warn(&self, message: &str) {
         self.host.console(&ConsoleLine {
-            level: Level::Warning,
+            level: LogLevel::Warning,
             message,
             source: None,
         });
@@ -98,7 +98,7 @@ impl Worker {
     pub(crate) fn note_fault(&self, function: &str) {
         let message = format!("internal fault in {function}; the iteration ends, please report it");
         self.host.console(&ConsoleLine {
-            level: Level::Error,
+            level: LogLevel::Error,
             message: &message,
             source: None,
         });
@@ -121,7 +121,7 @@ impl Worker {
 
 /// What the native functions of one virtual user share.
 pub(crate) struct VuState {
-    pub(crate) worker: Rc<Worker>,
+    pub(crate) worker: Rc<WorkerState>,
     pub(crate) slot: Slot,
     /// Name of the entry module.
     pub(crate) entry: RefCell<String>,
@@ -151,7 +151,7 @@ pub(crate) struct VuState {
 }
 
 impl VuState {
-    pub(crate) fn new(worker: Rc<Worker>, vu_in_test: u64, shares_context: bool) -> Self {
+    pub(crate) fn new(worker: Rc<WorkerState>, vu_in_test: u64, shares_context: bool) -> Self {
         let seed = worker.settings.seed;
         let iteration = Iteration {
             vu_in_test,

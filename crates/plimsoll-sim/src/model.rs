@@ -168,8 +168,6 @@ pub struct Model {
     pub rate_rule: Option<RateRule>,
     /// The client gives up after this; the service works on unless it notices.
     pub client_timeout: Option<Nanos>,
-    /// Work whose client has left is thrown away before it is begun.
-    pub drops_expired: bool,
     /// Mean think time of closed-loop users, exponential.
     pub think_mean: Nanos,
 }
@@ -199,7 +197,6 @@ impl Model {
             slots: None,
             rate_rule: None,
             client_timeout: None,
-            drops_expired: false,
             think_mean: Nanos::ZERO,
         }
     }

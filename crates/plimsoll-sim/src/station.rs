@@ -28,7 +28,6 @@ pub(crate) struct Station {
     sampler: Sampler,
     service_mean: f64,
     contention: f64,
-    drops_expired: bool,
     rng: Rng,
     /// Service times of this level are multiplied by this: run-to-run noise.
     slowness: f64,
@@ -57,7 +56,6 @@ impl Station {
             sampler: Sampler::new(&model.service),
             service_mean: model.service.mean().0 as f64,
             contention: model.contention,
-            drops_expired: model.drops_expired,
             rng,
             slowness: 1.0,
             stalled_until: 0,
@@ -144,19 +142,15 @@ impl Station {
         if !done {
             self.queue.push_back(slot);
         } else if self.slots.is_some() {
-            self.leave(now, jobs, calendar);
+            self.leave(now, calendar);
         }
-        self.begin_next(now, jobs, calendar);
+        self.begin_next(now, calendar);
         done
     }
 
     /// A slot is given back; the first that waits for one takes it.
-    fn leave(&mut self, now: u64, jobs: &mut Jobs, calendar: &mut Calendar) {
+    fn leave(&mut self, now: u64, calendar: &mut Calendar) {
         while let Some(next) = self.waiting.pop_front() {
-            if self.drops_expired && !jobs.at(next).awaited {
-                jobs.free(next);
-                continue;
-            }
             let entrance = self.join(next, now, calendar);
             if entrance == Entrance::Refused {
                 calendar.plan(now, Event::Reject(next));
@@ -167,18 +161,11 @@ impl Station {
         self.slots_taken -= 1;
     }
 
-    fn begin_next(&mut self, now: u64, jobs: &mut Jobs, calendar: &mut Calendar) {
+    fn begin_next(&mut self, now: u64, calendar: &mut Calendar) {
         while self.busy < self.servers {
             let Some(next) = self.queue.pop_front() else {
                 return;
             };
-            if self.drops_expired && !jobs.at(next).awaited {
-                jobs.free(next);
-                if self.slots.is_some() {
-                    self.leave(now, jobs, calendar);
-                }
-                continue;
-            }
             self.begin(next, now, calendar);
         }
     }

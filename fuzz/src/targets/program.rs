@@ -81,7 +81,6 @@ fn settings() -> Settings {
         limits: Limits {
             memory_bytes: 8 << 20,
             ticks: 200,
-            ..Limits::default()
         },
         ..Settings::default()
     }

@@ -46,10 +46,7 @@ pub struct Config {
     /// Most connections the generator may open: the most a closed loop keeps in flight, and the most
     /// virtual users.
     pub connections_max: NonZeroU32,
-    pub abort: Abort,
     pub arrivals: Arrivals,
-    /// Number of the first level; a record may already hold levels.
-    pub first_level: u32,
 }
 
 /// What the closed loop found: where an open loop starts to look.
@@ -59,32 +56,6 @@ pub struct Anchor {
     pub response_ns: Nanos,
     /// Most ok answers per second at any number in flight.
     pub throughput_max_per_s: f64,
-}
-
-impl Anchor {
-    /// The knee by the operational bounds, N* = Xmax · R₀: with 800/s and 5 ms, 4 in flight.
-    pub fn knee_in_flight(&self) -> f64 {
-        self.throughput_max_per_s * self.response_ns.as_secs_f64()
-    }
-}
-
-/// When a level is stopped to spare the target.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Abort {
-    /// Share of attempts that failed.
-    pub error_ratio: f64,
-    /// For so many seconds in a row.
-    pub seconds: u32,
-}
-
-impl Default for Abort {
-    /// More than half of the attempts failing for 5 s (capacity-science B.4).
-    fn default() -> Self {
-        Self {
-            error_ratio: 0.5,
-            seconds: 5,
-        }
-    }
 }
 
 /// A search that cannot be run as asked.
@@ -133,9 +104,7 @@ impl Config {
             check_vus: None,
             anchor: None,
             connections_max,
-            abort: Abort::default(),
             arrivals: Arrivals::default(),
-            first_level: 1,
         }
     }
 

@@ -5,29 +5,31 @@ use plimsoll_core::outcome::Outcome;
 use plimsoll_core::step::{Go, Step, StepLoad};
 use plimsoll_core::{Histogram, Objectives, Window};
 
-use super::config::Abort;
 use super::judge::{self, Decision, LevelVerdict};
 use super::level_plan::{LevelPlan, StopRule};
 use super::measured::{Measured, Second, recovered_at};
+
+/// A level is stopped to spare the target when more than this share of the attempts failed, in so many seconds in a row
+/// (capacity-science B.4).
+const ABORT_ERROR_RATIO: f64 = 0.5;
+const ABORT_SECONDS: usize = 5;
 
 #[derive(Debug)]
 pub(crate) struct Level {
     pub(crate) step: Step,
     pub(crate) plan: LevelPlan,
     pub(crate) measured: Measured,
-    abort: Abort,
     meter: Meter,
     /// Response times of what was served in judged windows.
     pub(crate) answers: Histogram,
 }
 
 impl Level {
-    pub(crate) fn new(step: Step, plan: LevelPlan, objectives: &Objectives, abort: Abort) -> Self {
+    pub(crate) fn new(step: Step, plan: LevelPlan, objectives: &Objectives) -> Self {
         Self {
             step,
             plan,
             measured: Measured::new(plan.load, objectives, plan.discard),
-            abort,
             meter: Meter::default(),
             answers: Histogram::new(),
         }
@@ -84,18 +86,20 @@ impl Level {
     }
 
     fn abort_rule(&self) -> bool {
-        let (seconds, count) = (&self.measured.seconds, self.abort.seconds as usize);
+        let seconds = &self.measured.seconds;
         if matches!(
             self.plan.stop,
             StopRule::Pulse | StopRule::Recovered { .. } | StopRule::Settled { .. }
-        ) || seconds.len() < count
+        ) || seconds.len() < ABORT_SECONDS
         {
             return false;
         }
-        seconds[seconds.len() - count..].iter().all(|second| {
-            let failures = second.failures as f64;
-            second.attempts > 0 && failures > self.abort.error_ratio * second.attempts as f64
-        })
+        seconds[seconds.len() - ABORT_SECONDS..]
+            .iter()
+            .all(|second| {
+                let failures = second.failures as f64;
+                second.attempts > 0 && failures > ABORT_ERROR_RATIO * second.attempts as f64
+            })
     }
 
     /// The level's verdict by its rule; `None` where it was only observed.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use plimsoll_core::{Nanos, Outcome};
-use plimsoll_script::host::Level;
+use plimsoll_script::host::LogLevel;
 use plimsoll_script::http::HttpCall;
 use plimsoll_script::{Got, Want};
 
@@ -174,7 +174,7 @@ impl VirtualUsers {
             text.push_str(&String::from_utf8_lossy(body));
         }
         self.context.report(Body::Log(LogLine {
-            level: Level::Info,
+            level: LogLevel::Info,
             message: text.into(),
             source: Some("http-debug"),
         }));

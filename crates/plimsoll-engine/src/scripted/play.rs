@@ -14,7 +14,7 @@ use plimsoll_script::{End, Got, Iteration, ScriptError, Want};
 use super::levels::{Arrival, FreeVu, Levels, NextIteration};
 use super::script::{Seating, shown};
 use super::users::VirtualUsers;
-use super::vus::{Playing, RunningIteration, VuState};
+use super::vus::{Playing, RunningIteration, VirtualUser};
 use crate::message::Body;
 use crate::source::Part;
 
@@ -73,7 +73,7 @@ impl VirtualUsers {
             return Ok(place);
         }
         let vu = self.runtime.vu(u64::from(number))?;
-        Ok(self.vus.add(VuState::new(vu, number)))
+        Ok(self.vus.add(VirtualUser::new(vu, number)))
     }
 
     /// Begins what is due of the level or the scenarios; true when there is more to do at once.

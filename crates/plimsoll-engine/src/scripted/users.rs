@@ -18,7 +18,7 @@ use super::host::WorkerHost;
 use super::levels::Levels;
 use super::names::Names;
 use super::script::Script;
-use super::vus::{Playing, RunningIteration, VuState, Vus};
+use super::vus::{Playing, RunningIteration, VirtualUser, Vus};
 use crate::crew::Endpoint;
 use crate::message::{Body, Lifecycle, Report, ScriptCommand, ScriptCounted, VuCounts};
 use crate::recorder::Recorder;
@@ -149,7 +149,7 @@ impl VirtualUsers {
             Some(place) => place,
             None => match self.runtime.vu(0) {
                 Ok(vu) => {
-                    let place = self.vus.add(VuState::new(vu, u32::MAX));
+                    let place = self.vus.add(VirtualUser::new(vu, u32::MAX));
                     self.lifecycle_vu = Some(place);
                     place
                 }

@@ -25,7 +25,7 @@ pub(super) struct RunningIteration {
 
 /// A virtual user and its state on this worker.
 #[derive(Debug)]
-pub(super) struct VuState {
+pub(super) struct VirtualUser {
     pub(super) vu: Vu,
     /// From 1 over the whole test.
     pub(super) number: u32,
@@ -47,7 +47,7 @@ pub(super) struct VuState {
     pub(super) resting: Option<usize>,
 }
 
-impl VuState {
+impl VirtualUser {
     pub(super) fn new(vu: Vu, number: u32) -> Self {
         Self {
             vu,
@@ -151,7 +151,7 @@ impl VuState {
 /// All virtual users of a worker, by their place and by their number.
 #[derive(Debug, Default)]
 pub(super) struct Vus {
-    pub(super) list: Vec<VuState>,
+    pub(super) list: Vec<VirtualUser>,
     places: BTreeMap<u32, usize>,
 }
 
@@ -160,7 +160,7 @@ impl Vus {
         self.places.get(&number).copied()
     }
 
-    pub(super) fn add(&mut self, vu: VuState) -> usize {
+    pub(super) fn add(&mut self, vu: VirtualUser) -> usize {
         let place = self.list.len();
         self.places.insert(vu.number, place);
         self.list.push(vu);

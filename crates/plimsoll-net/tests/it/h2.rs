@@ -1,7 +1,7 @@
 //! The HTTP/2 client against the server of another hand: the h2 crate.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
@@ -215,47 +215,6 @@ fn requests_that_differ_get_each_its_own_head_and_body() {
 }
 
 #[test]
-fn a_body_that_is_not_as_long_as_declared_fails_and_the_others_on_the_connection_do_not() {
-    let address = serve(10);
-    let mut client = Client::connect(address);
-    for (owner, (method, path)) in [
-        ("GET", "/short"),
-        ("GET", "/long"),
-        ("HEAD", "/short"),
-        ("HEAD", "/large/70000"),
-        ("GET", "/large/70000"),
-        ("GET", "/large/0"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let request = request(address, method, path, b"");
-        client.connection.start(&request, owner as u64);
-    }
-    let mut failed = BTreeMap::new();
-    let mut answered = Vec::new();
-    for event in client.events(6).unwrap() {
-        match event {
-            Event::Failed { owner, failure } => {
-                failed.insert(owner, failure.outcome);
-            }
-            Event::Answered { owner, .. } => answered.push(owner),
-            other => panic!("{other:?}"),
-        }
-    }
-    answered.sort_unstable();
-    assert_eq!(answered, [2, 3, 4, 5]);
-    assert_eq!(
-        failed,
-        BTreeMap::from([(0, Outcome::Eof), (1, Outcome::Protocol)])
-    );
-    client
-        .connection
-        .start(&request(address, "GET", "/", b""), 9);
-    assert_eq!(statuses(&client.events(1).unwrap()), [(9, 200)]);
-}
-
-#[test]
 fn a_reset_stream_leaves_the_others_alone_and_a_cancelled_one_is_forgotten() {
     let address = serve(10);
     let mut client = Client::connect(address);
@@ -380,41 +339,4 @@ fn a_server_that_speaks_or_closes_before_the_client_does_is_heard_at_once() {
             Some(_) => assert_eq!(events, [Event::Connected]),
         }
     }
-}
-
-#[test]
-fn a_server_of_http_1_is_named_as_such() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = std::thread::spawn(move || {
-        let (mut socket, _) = listener.accept().unwrap();
-        let _preface = socket.read(&mut [0; 1024]).unwrap();
-        socket
-            .write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
-            .unwrap();
-    });
-    let setup = Setup {
-        address,
-        tls: None,
-        head_request: false,
-    };
-    let mut connection = Connection::open(&setup).unwrap();
-    let poll = Poll::new().unwrap();
-    poll.add(&connection, 0).unwrap();
-    let (mut ready, mut events) = (Vec::new(), Vec::new());
-    let mut scratch = vec![0; SCRATCH_BYTES];
-    let failure = loop {
-        poll.wait(Nanos::from_secs(20), &mut ready).unwrap();
-        let one = ready.pop().expect("something happens within 20 s");
-        if let Err(failure) = connection.ready(one.hung_up, &mut scratch, &mut events) {
-            break failure;
-        }
-    };
-    assert_eq!(failure.outcome, Outcome::Protocol);
-    assert!(
-        failure.reason.contains("speaks HTTP/1.1"),
-        "{}",
-        failure.reason
-    );
-    server.join().unwrap();
 }

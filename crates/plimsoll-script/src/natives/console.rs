@@ -2,22 +2,22 @@
 
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
-use crate::host::{ConsoleLine, Level};
+use crate::host::{ConsoleLine, LogLevel};
 use crate::raw::{Call, Native};
 
 pub(crate) static FUNCTIONS: &[Native] = &[
-    Native::new("log", 1, |call| line(call, Level::Info)),
-    Native::new("info", 1, |call| line(call, Level::Info)),
-    Native::new("debug", 1, |call| line(call, Level::Debug)),
-    Native::new("warn", 1, |call| line(call, Level::Warning)),
-    Native::new("error", 1, |call| line(call, Level::Error)),
+    Native::new("log", 1, |call| line(call, LogLevel::Info)),
+    Native::new("info", 1, |call| line(call, LogLevel::Info)),
+    Native::new("debug", 1, |call| line(call, LogLevel::Debug)),
+    Native::new("warn", 1, |call| line(call, LogLevel::Warning)),
+    Native::new("error", 1, |call| line(call, LogLevel::Error)),
 ];
 
 /// Deeper members are cut off: the object may contain itself.
 const DEPTH_MAX: usize = 16;
 
 #[expect(clippy::unnecessary_wraps, reason = "the table of natives asks for it")]
-fn line<'js>(call: &Call<'_, 'js>, level: Level) -> Result<Value<'js>> {
+fn line<'js>(call: &Call<'_, 'js>, level: LogLevel) -> Result<Value<'js>> {
     let mut message = String::new();
     for (index, value) in call.args.iter().enumerate() {
         if index > 0 {

@@ -50,8 +50,7 @@ fn create<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         }
         (None, None) => {
             return call.fail(&format!(
-                "SharedArray {:?} was not made by the first run of the init code: make it whatever __VU is",
-                name
+                "SharedArray {name:?} was not made by the first run of the init code: make it whatever __VU is"
             ));
         }
     };

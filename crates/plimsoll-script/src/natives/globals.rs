@@ -139,9 +139,8 @@ fn open<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     }
     let Some(content) = content else {
         return call.fail(&format!(
-            "open({:?}): the first run of the init code did not open this file; open the same files whatever \
-             __VU is",
-            asked
+            "open({asked:?}): the first run of the init code did not open this file; open the same files whatever \
+             __VU is"
         ));
     };
     let is_binary = call

@@ -86,7 +86,7 @@ fn group<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         return call.fail_type("group() needs a function: group(\"name\", () => { … })");
     };
     if name.contains(SEPARATOR) {
-        return call.fail(&format!("the group name {:?} may not contain \"::\"", name));
+        return call.fail(&format!("the group name {name:?} may not contain \"::\""));
     }
     if is_async(&body) {
         return call.fail_type(
@@ -94,7 +94,7 @@ fn group<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         );
     }
     let outer = vu.group.borrow().clone();
-    let path = format!("{outer}{SEPARATOR}{}", name);
+    let path = format!("{outer}{SEPARATOR}{name}");
     enter_group(call, &path);
     let begun = vu.now();
     let returned = body.call::<_, Value<'js>>(());

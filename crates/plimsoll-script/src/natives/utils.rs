@@ -112,8 +112,7 @@ fn parse_duration<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     match super::http::params::parse_seconds(&text) {
         Some(seconds) => Ok(call.number((seconds * 1e6).round() / 1e3)),
         None => call.fail(&format!(
-            "parseDuration(): {:?} is not a duration such as \"1h30m\", with the units d, h, m, s and ms",
-            text
+            "parseDuration(): {text:?} is not a duration such as \"1h30m\", with the units d, h, m, s and ms"
         )),
     }
 }

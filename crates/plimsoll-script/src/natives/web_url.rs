@@ -228,7 +228,7 @@ fn new_url<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         None => Url::parse(&text),
     };
     let url = parsed.map_err(|error| {
-        let message = format!("invalid URL {:?}: {error}", text);
+        let message = format!("invalid URL {text:?}: {error}");
         Exception::throw_type(&call.ctx, &message)
     })?;
     let url = Rc::new(RefCell::new(url));

@@ -16,6 +16,8 @@ use crate::vu_state::VuState;
 
 /// Kept free at the end of every stack for native code, which the engine does not ask before it calls.
 const NATIVE_RESERVE_BYTES: usize = 96 * 1024;
+/// Several hundred nested calls of script functions; pages are only used when touched.
+const STACK_BYTES: usize = (256 << 10) + NATIVE_RESERVE_BYTES;
 
 /// Makes the function inside which the virtual user switches. Once per virtual user.
 pub(crate) fn prepare(ctx: &Ctx<'_>, vu: &VuState) -> Result<()> {
@@ -88,7 +90,6 @@ pub(crate) fn c_function<'js>(ctx: &Ctx<'js>, entry: qjs::JSCFunction) -> Result
 #[derive(Default)]
 pub(crate) struct StackPool {
     free: RefCell<Vec<DefaultStack>>,
-    stack_bytes: usize,
 }
 
 impl fmt::Debug for StackPool {
@@ -98,16 +99,9 @@ impl fmt::Debug for StackPool {
 }
 
 impl StackPool {
-    pub(crate) fn new(stack_bytes: usize) -> Self {
-        Self {
-            free: RefCell::default(),
-            stack_bytes: stack_bytes + NATIVE_RESERVE_BYTES,
-        }
-    }
-
     fn take(&self) -> std::io::Result<DefaultStack> {
         let free = self.free.borrow_mut().pop();
-        free.map_or_else(|| DefaultStack::new(self.stack_bytes), Ok)
+        free.map_or_else(|| DefaultStack::new(STACK_BYTES), Ok)
     }
 
     fn give_back(&self, stack: DefaultStack) {

@@ -32,6 +32,6 @@ fn values_that_never_repeat_end_in_one_set_and_known_ones_stay() {
     }
     let late = table.with(TagSetId::EMPTY, "url", "never seen");
     assert_eq!(shown(&table, late), format!("url={OVERFLOW}"));
-    assert!(table.is_full() && table.set_count() <= SETS_MAX + 1);
+    assert!(table.is_full() && table.sets.len() <= SETS_MAX + 1);
     assert_eq!(table.with(TagSetId::EMPTY, "url", "0"), first);
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::{BUILT_IN, BuiltIn, MetricId};
-use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, Level};
+use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, LogLevel};
 use plimsoll_script::{
     End, Got, Host, Iteration, Load, Memory, Program, Runtime, Scenario, ScriptError, Settings,
     Sources, TagSetId, Vu, Want,
@@ -30,7 +30,7 @@ pub(crate) struct Seen {
 pub(crate) struct Recorder {
     now: Cell<u64>,
     raw: RefCell<Vec<(MetricId, f64, TagSetId)>>,
-    pub(crate) lines: RefCell<Vec<(Level, Option<&'static str>, String)>>,
+    pub(crate) lines: RefCell<Vec<(LogLevel, Option<&'static str>, String)>>,
     pub(crate) failures: RefCell<Vec<String>>,
     pub(crate) requests: RefCell<Vec<String>>,
     pub(crate) slept: Cell<Nanos>,
@@ -91,10 +91,10 @@ impl Recorder {
 
     /// What the engine itself warned of.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        self.lines_of(|level, source| level == Level::Warning && source.is_none())
+        self.lines_of(|level, source| level == LogLevel::Warning && source.is_none())
     }
 
-    fn lines_of(&self, fits: impl Fn(Level, Option<&'static str>) -> bool) -> Vec<String> {
+    fn lines_of(&self, fits: impl Fn(LogLevel, Option<&'static str>) -> bool) -> Vec<String> {
         let lines = self.lines.borrow();
         let fitting = lines
             .iter()

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use anyhow::{Context as _, Result};
-use plimsoll_script::host::Level;
+use plimsoll_script::host::LogLevel;
 
 use crate::machine;
 use crate::output;
@@ -108,8 +108,8 @@ pub(crate) fn write_to(path: &Path) -> Result<()> {
 }
 
 /// `time="…" level=info msg="…" source=console`.
-pub(crate) fn line(level: Level, message: &str, source: Option<&str>) {
-    if level == Level::Debug && !VERBOSE.load(Ordering::Relaxed) {
+pub(crate) fn line(level: LogLevel, message: &str, source: Option<&str>) {
+    if level == LogLevel::Debug && !VERBOSE.load(Ordering::Relaxed) {
         return;
     }
     let time = machine::wall_time();
@@ -133,5 +133,5 @@ pub(crate) fn line(level: Level, message: &str, source: Option<&str>) {
 }
 
 pub(crate) fn warn(message: &str) {
-    line(Level::Warning, message, None);
+    line(LogLevel::Warning, message, None);
 }

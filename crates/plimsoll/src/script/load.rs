@@ -18,7 +18,7 @@ use plimsoll_core::scenario::{Flag, Layer, Options, Origin, Scenario};
 use plimsoll_core::test::ScriptSetup;
 use plimsoll_core::threshold::Thresholds;
 use plimsoll_engine::scripted::{HttpDebug, Naming, Script};
-use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, Level};
+use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, LogLevel};
 use plimsoll_script::{Disk, Host, Load, Program, Settings, Sources, SystemTags, TagSetId};
 
 use super::args::ScriptArgs;
@@ -69,7 +69,7 @@ pub(crate) fn load(args: &ScriptArgs, stop: &Arc<AtomicBool>) -> Result<Loaded> 
     let (program, whole) = load_program(args, first, stop)?;
     if let Some(why) = program.own_context_because() {
         let message = format!("every virtual user has a JavaScript context of its own: {why}");
-        console::line(Level::Debug, &message, None);
+        console::line(LogLevel::Debug, &message, None);
     }
     let options = options(args, &program)?;
     for warning in &options.warnings {

@@ -49,7 +49,7 @@ fn jar_of(call: &Call<'_, '_>) -> Result<SharedJar> {
 fn url_of(call: &Call<'_, '_>) -> Result<Url> {
     let text = call.text(0)?;
     Url::parse(&text).map_err(|error| {
-        let message = format!("cookie jars need a whole URL; {:?}: {error}", text);
+        let message = format!("cookie jars need a whole URL; {text:?}: {error}");
         Exception::throw_type(&call.ctx, &message)
     })
 }
