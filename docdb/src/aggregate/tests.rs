@@ -10,7 +10,7 @@ use bson::{Bson, DateTime, Document, RawDocumentBuf};
 use super::{Foreign, Pipeline, Progress};
 use crate::error::Result;
 use crate::expression::Variables;
-use crate::update::tests::shell;
+pub(super) use crate::update::tests::shell::documents;
 
 /// Collections in memory; equality is looked for by [`crate::query::Filter`], as a server would.
 #[derive(Default)]
@@ -41,16 +41,6 @@ impl Foreign for Collections {
 
 pub(super) fn raw(document: &Document) -> RawDocumentBuf {
     RawDocumentBuf::try_from(document).expect("a valid document")
-}
-
-pub(super) fn documents(text: &str) -> Vec<Document> {
-    match shell::value(text) {
-        Bson::Array(array) => array
-            .into_iter()
-            .map(|one| one.as_document().expect("a document").clone())
-            .collect(),
-        other => panic!("no array: {other}"),
-    }
 }
 
 pub(super) fn parse(stages: &[Document]) -> Result<Pipeline> {

@@ -12,6 +12,7 @@ use crate::query::encode_key;
 use crate::query::keys;
 use crate::query::keys::Purpose;
 use crate::query::sort::SortOrder;
+use crate::update::tests::shell;
 use crate::value::Fields;
 use crate::value::samples::{self, decimal, raw};
 
@@ -392,209 +393,82 @@ proptest! {
     }
 }
 
-fn of(condition: &Document, pattern: &Document, is_multikey: bool) -> Bounds {
-    let order = SortOrder::parse(&raw(pattern)).unwrap();
-    bounds(
-        &Filter::parse(&raw(condition)).unwrap(),
-        order.fields(),
-        is_multikey,
-    )
+/// The bounds of `filter on pattern`, the index, and whether it is multikey.
+fn asked(question: &str) -> (Bounds, SortOrder, bool) {
+    let (condition, index) = question.split_once(" on ").expect("an index");
+    let pattern = index.trim_end_matches(" multikey");
+    let is_multikey = pattern != index;
+    let index = SortOrder::parse(&raw(&shell::document(pattern))).unwrap();
+    let filter = Filter::parse(&raw(&shell::document(condition))).unwrap();
+    let bounds = bounds(&filter, index.fields(), is_multikey);
+    (bounds, index, is_multikey)
 }
 
 /// Intervals, bounded fields, points, exactness.
 #[test]
-#[expect(clippy::too_many_lines, reason = "one table")]
 fn bounds_are_as_narrow_as_they_can_be() {
-    for (condition, pattern, is_multikey, expected) in [
-        (doc! {"a": 1}, doc! {"a": 1}, false, (1, 1, 1, true)),
-        (doc! {"a": 1}, doc! {"a": 1}, true, (1, 1, 1, true)),
-        (doc! {"a": 1}, doc! {"b": 1}, false, (1, 0, 0, false)),
-        (doc! {}, doc! {"b": 1}, false, (1, 0, 0, true)),
-        (
-            doc! {"a": {"$in": [1, 2, 3]}},
-            doc! {"a": 1},
-            false,
-            (3, 1, 0, true),
-        ),
-        (
-            doc! {"a": {"$gt": 1, "$lt": 5}},
-            doc! {"a": -1},
-            false,
-            (1, 1, 0, true),
-        ),
-        (
-            doc! {"a": {"$gt": 1, "$lt": 5}},
-            doc! {"a": 1},
-            true,
-            (1, 1, 0, false),
-        ),
-        (
-            doc! {"a": {"$elemMatch": {"$gt": 1, "$lt": 5}}},
-            doc! {"a": 1},
-            true,
-            (1, 1, 0, false),
-        ),
-        (
-            doc! {"a": 1, "b": {"$gt": 2}},
-            doc! {"a": 1, "b": 1},
-            false,
-            (1, 2, 1, true),
-        ),
-        (
-            doc! {"a": {"$gt": 1}, "b": 2},
-            doc! {"a": 1, "b": 1},
-            false,
-            (1, 1, 0, false),
-        ),
-        (
-            doc! {"a.b": 1, "a.c": 2},
-            doc! {"a.b": 1, "a.c": 1},
-            true,
-            (1, 1, 1, false),
-        ),
-        (
-            doc! {"a": {"$elemMatch": {"b": 1, "c": 2}}},
-            doc! {"a.b": 1, "a.c": 1},
-            true,
-            (1, 2, 2, false),
-        ),
-        (
-            doc! {"a": {"$ne": 1}},
-            doc! {"a": 1},
-            false,
-            (2, 1, 0, true),
-        ),
-        (
-            doc! {"a": {"$exists": true}},
-            doc! {"a": 1},
-            false,
-            (1, 0, 0, false),
-        ),
-        (
-            doc! {"a": {"$exists": false}},
-            doc! {"a": 1},
-            false,
-            (1, 1, 1, false),
-        ),
-        (
-            doc! {"a": {"$regex": "^ab"}},
-            doc! {"a": 1},
-            false,
-            (2, 1, 0, true),
-        ),
-        (
-            doc! {"$or": [{"a": 1}, {"a": {"$gt": 7}}]},
-            doc! {"a": 1},
-            false,
-            (2, 1, 0, true),
-        ),
-        (
-            doc! {"$or": [{"a": 1}, {"b": 1}]},
-            doc! {"a": 1},
-            false,
-            (1, 0, 0, false),
-        ),
-        (
-            doc! {"a": {"$gt": 5, "$lt": 1}},
-            doc! {"a": 1},
-            false,
-            (0, 1, 0, true),
-        ),
-        (
-            doc! {"a": {"$in": []}},
-            doc! {"a": 1},
-            true,
-            (0, 1, 0, true),
-        ),
-    ] {
-        let bounds = of(&condition, &pattern, is_multikey);
+    let table = r#"
+{a: 1} on {a: 1} => (1, 1, 1, true)
+{a: 1} on {a: 1} multikey => (1, 1, 1, true)
+{a: 1} on {b: 1} => (1, 0, 0, false)
+{} on {b: 1} => (1, 0, 0, true)
+{a: {$in: [1, 2, 3]}} on {a: 1} => (3, 1, 0, true)
+{a: {$gt: 1, $lt: 5}} on {a: -1} => (1, 1, 0, true)
+{a: {$gt: 1, $lt: 5}} on {a: 1} multikey => (1, 1, 0, false)
+{a: {$elemMatch: {$gt: 1, $lt: 5}}} on {a: 1} multikey => (1, 1, 0, false)
+{a: 1, b: {$gt: 2}} on {a: 1, b: 1} => (1, 2, 1, true)
+{a: {$gt: 1}, b: 2} on {a: 1, b: 1} => (1, 1, 0, false)
+{"a.b": 1, "a.c": 2} on {"a.b": 1, "a.c": 1} multikey => (1, 1, 1, false)
+{a: {$elemMatch: {b: 1, c: 2}}} on {"a.b": 1, "a.c": 1} multikey => (1, 2, 2, false)
+{a: {$ne: 1}} on {a: 1} => (2, 1, 0, true)
+{a: {$exists: true}} on {a: 1} => (1, 0, 0, false)
+{a: {$exists: false}} on {a: 1} => (1, 1, 1, false)
+{a: {$regex: "^ab"}} on {a: 1} => (2, 1, 0, true)
+{$or: [{a: 1}, {a: {$gt: 7}}]} on {a: 1} => (2, 1, 0, true)
+{$or: [{a: 1}, {b: 1}]} on {a: 1} => (1, 0, 0, false)
+{a: {$gt: 5, $lt: 1}} on {a: 1} => (0, 1, 0, true)
+{a: {$in: []}} on {a: 1} multikey => (0, 1, 0, true)
+"#;
+    for line in table.lines().filter(|line| !line.is_empty()) {
+        let (question, expected) = line.split_once(" => ").expect("an arrow");
+        let (bounds, _, _) = asked(question);
         let found = (
             bounds.intervals.len(),
             bounds.bounded,
             bounds.points,
             bounds.is_exact,
         );
-        assert_eq!(found, expected, "{condition} on {pattern}");
+        assert_eq!(format!("{found:?}"), expected, "{line}");
     }
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one table")]
 fn an_index_gives_an_order_where_it_can() {
-    let forward = Some(Direction::Ascending);
-    let backward = Some(Direction::Descending);
-    for (condition, pattern, is_multikey, sort, expected) in [
-        (doc! {}, doc! {"a": 1}, false, doc! {"a": 1}, forward),
-        (doc! {}, doc! {"a": 1}, true, doc! {"a": -1}, backward),
-        (
-            doc! {"a": 1},
-            doc! {"a": 1, "b": 1},
-            false,
-            doc! {"b": -1},
-            backward,
-        ),
-        (
-            doc! {"a": 1},
-            doc! {"a": 1, "b": 1},
-            false,
-            doc! {"a": 1, "b": -1},
-            backward,
-        ),
-        (
-            doc! {"a": 1},
-            doc! {"a": 1, "b": 1},
-            true,
-            doc! {"b": 1},
-            forward,
-        ),
-        (
-            doc! {"a": {"$in": [1, 2]}},
-            doc! {"a": 1, "b": 1},
-            false,
-            doc! {"b": 1},
-            None,
-        ),
-        (
-            doc! {"a": {"$gt": 1}},
-            doc! {"a": 1, "b": 1},
-            false,
-            doc! {"a": 1, "b": 1},
-            forward,
-        ),
-        (
-            doc! {"a": {"$gt": 1}},
-            doc! {"a": 1},
-            true,
-            doc! {"a": 1},
-            None,
-        ),
-        (
-            doc! {},
-            doc! {"a": 1, "b": 1},
-            false,
-            doc! {"a": 1, "b": -1},
-            None,
-        ),
-        (
-            doc! {},
-            doc! {"a": 1, "b": -1},
-            false,
-            doc! {"a": -1, "b": 1},
-            backward,
-        ),
-        (doc! {}, doc! {"a": 1}, false, doc! {"a": 1, "b": 1}, None),
-        (
-            doc! {"a.b": 1},
-            doc! {"a.b": 1, "a.c": 1},
-            true,
-            doc! {"a.c": 1},
-            None,
-        ),
-    ] {
-        let order = SortOrder::parse(&raw(&pattern)).unwrap();
-        let sort = SortOrder::parse(&raw(&sort)).unwrap();
-        let found = of(&condition, &pattern, is_multikey).order(order.fields(), &sort, is_multikey);
-        assert_eq!(found, expected, "{condition} on {pattern} by {sort:?}");
+    let table = r#"
+{} on {a: 1} => {a: 1} forward
+{} on {a: 1} multikey => {a: -1} backward
+{a: 1} on {a: 1, b: 1} => {b: -1} backward
+{a: 1} on {a: 1, b: 1} => {a: 1, b: -1} backward
+{a: 1} on {a: 1, b: 1} multikey => {b: 1} forward
+{a: {$in: [1, 2]}} on {a: 1, b: 1} => {b: 1} none
+{a: {$gt: 1}} on {a: 1, b: 1} => {a: 1, b: 1} forward
+{a: {$gt: 1}} on {a: 1} multikey => {a: 1} none
+{} on {a: 1, b: 1} => {a: 1, b: -1} none
+{} on {a: 1, b: -1} => {a: -1, b: 1} backward
+{} on {a: 1} => {a: 1, b: 1} none
+{"a.b": 1} on {"a.b": 1, "a.c": 1} multikey => {"a.c": 1} none
+"#;
+    for line in table.lines().filter(|line| !line.is_empty()) {
+        let (question, answer) = line.split_once(" => ").expect("an arrow");
+        let (sort, expected) = answer.rsplit_once(' ').expect("a direction");
+        let (bounds, index, is_multikey) = asked(question);
+        let sort = SortOrder::parse(&raw(&shell::document(sort))).unwrap();
+        let found = match bounds.order(index.fields(), &sort, is_multikey) {
+            Some(Direction::Ascending) => "forward",
+            Some(Direction::Descending) => "backward",
+            None => "none",
+        };
+        assert_eq!(found, expected, "{line}");
     }
 }
 

@@ -4,6 +4,7 @@ use bson::{Document, doc};
 
 use super::*;
 use crate::error::Code;
+use crate::update::tests::shell;
 use crate::value::samples::raw;
 
 fn project(projection: &Document, document: &Document, positional: Option<usize>) -> Document {
@@ -14,100 +15,63 @@ fn project(projection: &Document, document: &Document, positional: Option<usize>
     Document::try_from(&*out).unwrap()
 }
 
+/// Lines of a projection, the place that `$` stands for, and what it lets out of `document`.
+fn check(document: &Document, table: &str) {
+    for line in table.lines().filter(|line| !line.is_empty()) {
+        let (projection, expected) = line.split_once(" => ").expect("an arrow");
+        let (projection, place) = projection.split_once(" at ").unwrap_or((projection, ""));
+        let out = project(&shell::document(projection), document, place.parse().ok());
+        assert_eq!(out, shell::document(expected), "{line}");
+    }
+}
+
 #[test]
 fn fields_are_included_and_excluded() {
     let document =
         doc! {"_id": 1, "a": 2, "b": {"c": 3, "d": 4}, "e": [{"c": 5, "d": 6}, 7, [{"c": 8}]]};
-    for (projection, expected) in [
-        (doc! {}, document.clone()),
-        (doc! {"a": 1}, doc! {"_id": 1, "a": 2}),
-        (doc! {"a": true, "_id": 0}, doc! {"a": 2}),
-        (doc! {"_id": 1}, doc! {"_id": 1}),
-        (doc! {"_id": 0, "e": 0, "b": 0}, doc! {"a": 2}),
-        (doc! {"_id": 1, "e": 0, "b": 0}, doc! {"_id": 1, "a": 2}),
-        (doc! {"b.c": 1}, doc! {"_id": 1, "b": {"c": 3}}),
-        (doc! {"b": {"c": 1}}, doc! {"_id": 1, "b": {"c": 3}}),
-        (
-            doc! {"e.c": 1},
-            doc! {"_id": 1, "e": [{"c": 5}, [{"c": 8}]]},
-        ),
-        (
-            doc! {"e.c": 0, "b": 0},
-            doc! {"_id": 1, "a": 2, "e": [{"d": 6}, 7, [{}]]},
-        ),
-        (doc! {"a.x": 1}, doc! {"_id": 1}),
-        (doc! {"a.x": 0, "b": 0, "e": 0}, doc! {"_id": 1, "a": 2}),
-        (doc! {"missing": 1}, doc! {"_id": 1}),
-        (doc! {"b": "text", "_id": 0}, doc! {"b": "text"}),
-        (
-            doc! {"x.y": "text", "a": 1},
-            doc! {"_id": 1, "a": 2, "x": {"y": "text"}},
-        ),
-        (doc! {"b.c": "text"}, doc! {"_id": 1, "b": {"c": "text"}}),
-    ] {
-        assert_eq!(
-            project(&projection, &document, None),
-            expected,
-            "{projection}"
-        );
-    }
+    check(
+        &document,
+        r#"
+{} => {_id: 1, a: 2, b: {c: 3, d: 4}, e: [{c: 5, d: 6}, 7, [{c: 8}]]}
+{a: 1} => {_id: 1, a: 2}
+{a: true, _id: 0} => {a: 2}
+{_id: 1} => {_id: 1}
+{_id: 0, e: 0, b: 0} => {a: 2}
+{_id: 1, e: 0, b: 0} => {_id: 1, a: 2}
+{"b.c": 1} => {_id: 1, b: {c: 3}}
+{b: {c: 1}} => {_id: 1, b: {c: 3}}
+{"e.c": 1} => {_id: 1, e: [{c: 5}, [{c: 8}]]}
+{"e.c": 0, b: 0} => {_id: 1, a: 2, e: [{d: 6}, 7, [{}]]}
+{"a.x": 1} => {_id: 1}
+{"a.x": 0, b: 0, e: 0} => {_id: 1, a: 2}
+{missing: 1} => {_id: 1}
+{b: "text", _id: 0} => {b: "text"}
+{"x.y": "text", a: 1} => {_id: 1, a: 2, x: {y: "text"}}
+{"b.c": "text"} => {_id: 1, b: {c: "text"}}
+"#,
+    );
 }
 
 #[test]
 fn arrays_are_cut() {
     let document =
         doc! {"_id": 1, "a": [1, 2, 3], "b": [{"c": 1, "d": 1}, {"c": 2, "d": 2}], "e": 5};
-    for (projection, positional, expected) in [
-        (
-            doc! {"a": {"$slice": 1}, "b": 0, "e": 0},
-            None,
-            doc! {"_id": 1, "a": [1]},
-        ),
-        (
-            doc! {"a": {"$slice": -2}, "e": 1},
-            None,
-            doc! {"_id": 1, "a": [2, 3], "e": 5},
-        ),
-        (
-            doc! {"a": {"$slice": [1, 1]}, "_id": 0, "b": 0},
-            None,
-            doc! {"a": [2], "e": 5},
-        ),
-        (
-            doc! {"a": {"$slice": [-1, 5]}, "e": 1},
-            None,
-            doc! {"_id": 1, "a": [3], "e": 5},
-        ),
-        (
-            doc! {"a": {"$slice": [7, 5]}, "e": 1},
-            None,
-            doc! {"_id": 1, "a": [], "e": 5},
-        ),
-        (
-            doc! {"b": {"$elemMatch": {"c": 2}}},
-            None,
-            doc! {"_id": 1, "b": [{"c": 2, "d": 2}]},
-        ),
-        (
-            doc! {"a": {"$elemMatch": {"$gt": 1}}, "e": 1},
-            None,
-            doc! {"_id": 1, "a": [2], "e": 5},
-        ),
-        (
-            doc! {"a": {"$elemMatch": {"$gt": 9}}},
-            None,
-            doc! {"_id": 1},
-        ),
-        (doc! {"a.$": 1}, Some(1), doc! {"_id": 1, "a": [2]}),
-        (doc! {"b.c.$": 1}, Some(1), doc! {"_id": 1, "b": [{"c": 2}]}),
-        (doc! {"e.$": 1}, None, doc! {"_id": 1, "e": 5}),
-    ] {
-        assert_eq!(
-            project(&projection, &document, positional),
-            expected,
-            "{projection}"
-        );
-    }
+    check(
+        &document,
+        r#"
+{a: {$slice: 1}, b: 0, e: 0} => {_id: 1, a: [1]}
+{a: {$slice: -2}, e: 1} => {_id: 1, a: [2, 3], e: 5}
+{a: {$slice: [1, 1]}, _id: 0, b: 0} => {a: [2], e: 5}
+{a: {$slice: [-1, 5]}, e: 1} => {_id: 1, a: [3], e: 5}
+{a: {$slice: [7, 5]}, e: 1} => {_id: 1, a: [], e: 5}
+{b: {$elemMatch: {c: 2}}} => {_id: 1, b: [{c: 2, d: 2}]}
+{a: {$elemMatch: {$gt: 1}}, e: 1} => {_id: 1, a: [2], e: 5}
+{a: {$elemMatch: {$gt: 9}}} => {_id: 1}
+{"a.$": 1} at 1 => {_id: 1, a: [2]}
+{"b.c.$": 1} at 1 => {_id: 1, b: [{c: 2}]}
+{"e.$": 1} => {_id: 1, e: 5}
+"#,
+    );
     let projection = Projection::parse(&raw(&doc! {"a.$": 1})).unwrap();
     assert!(projection.needs_positional());
     let error = projection.apply(&raw(&document), None).unwrap_err();
@@ -115,124 +79,50 @@ fn arrays_are_cut() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one table")]
 fn wrong_projections_are_refused() {
-    for (projection, code, text) in [
-        (
-            doc! {"a": 0, "b": 1},
-            Code::Location(31253),
-            "Cannot do inclusion on field b in exclusion projection",
-        ),
-        (
-            doc! {"a": 1, "b": 0},
-            Code::Location(31254),
-            "Cannot do exclusion on field b in inclusion projection",
-        ),
-        (
-            doc! {"a": 1, "a.b": 1},
-            Code::Location(31249),
-            "Path collision at a.b remaining portion b",
-        ),
-        (
-            doc! {"a.b": 1, "a": 1},
-            Code::Location(31250),
-            "Path collision at a",
-        ),
-        (
-            doc! {"a": {}},
-            Code::Location(51270),
-            "An empty sub-projection",
-        ),
-        (
-            doc! {"a..b": 1},
-            Code::Location(15998),
-            "FieldPath field names",
-        ),
-        (
-            doc! {"$a": 1},
-            Code::Location(16410),
-            "FieldPath field names may not start",
-        ),
-        (
-            doc! {"a.$": 0},
-            Code::Location(31395),
-            "positional projection cannot",
-        ),
-        (
-            doc! {"a.$": 1, "b.$": 1},
-            Code::Location(31276),
-            "Cannot specify more than one",
-        ),
-        (doc! {"a.$.b": 1}, Code::Location(31394), "As of 4.4"),
-        (
-            doc! {"a.$": 1, "b": {"$elemMatch": {"c": 1}}},
-            Code::Location(31256),
-            "Cannot specify positional",
-        ),
-        (
-            doc! {"a": {"$elemMatch": 1}},
-            Code::Location(31274),
-            "elemMatch: Invalid argument",
-        ),
-        (
-            doc! {"a.b": {"$elemMatch": {"c": 1}}},
-            Code::Location(31275),
-            "Cannot use $elemMatch projection on a nested field.",
-        ),
-        (
-            doc! {"a": {"$slice": "x"}},
-            Code::Location(28667),
-            "Invalid $slice syntax",
-        ),
-        (
-            doc! {"a": {"$slice": [1, 0]}},
-            Code::Location(28667),
-            "Invalid $slice syntax",
-        ),
-        (
-            doc! {"a": {"$meta": "textScore"}},
-            Code::Location(40218),
-            "query requires text score",
-        ),
-        (
-            doc! {"a": 0, "b": "x"},
-            Code::Location(31252),
-            "Cannot use an expression in an exclusion",
-        ),
-    ] {
-        let error = Projection::parse(&raw(&projection)).expect_err(&projection.to_string());
-        assert_eq!(error.code, code, "{projection}: {error}");
-        assert!(error.message.starts_with(text), "{projection}: {error}");
+    let table = r#"
+{a: 0, b: 1} => 31253 Cannot do inclusion on field b in exclusion projection
+{a: 1, b: 0} => 31254 Cannot do exclusion on field b in inclusion projection
+{a: 1, "a.b": 1} => 31249 Path collision at a.b remaining portion b
+{"a.b": 1, a: 1} => 31250 Path collision at a
+{a: {}} => 51270 An empty sub-projection
+{"a..b": 1} => 15998 FieldPath field names
+{$a: 1} => 16410 FieldPath field names may not start
+{"a.$": 0} => 31395 positional projection cannot
+{"a.$": 1, "b.$": 1} => 31276 Cannot specify more than one
+{"a.$.b": 1} => 31394 As of 4.4
+{"a.$": 1, b: {$elemMatch: {c: 1}}} => 31256 Cannot specify positional
+{a: {$elemMatch: 1}} => 31274 elemMatch: Invalid argument
+{"a.b": {$elemMatch: {c: 1}}} => 31275 Cannot use $elemMatch projection on a nested field.
+{a: {$slice: "x"}} => 28667 Invalid $slice syntax
+{a: {$slice: [1, 0]}} => 28667 Invalid $slice syntax
+{a: {$meta: "textScore"}} => 40218 query requires text score
+{a: 0, b: "x"} => 31252 Cannot use an expression in an exclusion
+"#;
+    for line in table.lines().filter(|line| !line.is_empty()) {
+        let (projection, refusal) = line.split_once(" => ").expect("an arrow");
+        let (code, text) = refusal.split_once(' ').expect("a code and a text");
+        let error = Projection::parse(&raw(&shell::document(projection))).expect_err(line);
+        assert_eq!(error.code.number().to_string(), code, "{line}");
+        assert!(error.message.starts_with(text), "{line}: {error}");
     }
 }
 
 #[test]
 fn expressions_make_new_fields() {
     let document = doc! {"_id": 1, "a": 2, "b": {"c": 3}, "e": [{"x": 1}]};
-    for (projection, expected) in [
-        (
-            doc! {"sum": {"$add": ["$a", "$b.c"]}},
-            doc! {"_id": 1, "sum": 5},
-        ),
-        (
-            doc! {"a": 1, "copy": "$b.c"},
-            doc! {"_id": 1, "a": 2, "copy": 3},
-        ),
-        (doc! {"none": "$missing"}, doc! {"_id": 1}),
-        (
-            doc! {"list": ["$a", "x"], "_id": 0},
-            doc! {"list": [2, "x"]},
-        ),
-        (doc! {"e.y": "$a"}, doc! {"_id": 1, "e": [{"y": 2}]}),
-        (doc! {"a.y": "$b.c"}, doc! {"_id": 1, "a": {"y": 3}}),
-        (doc! {"flag": {"$literal": 1}}, doc! {"_id": 1, "flag": 1}),
-    ] {
-        assert_eq!(
-            project(&projection, &document, None),
-            expected,
-            "{projection}"
-        );
-    }
+    check(
+        &document,
+        r#"
+{sum: {$add: ["$a", "$b.c"]}} => {_id: 1, sum: 5}
+{a: 1, copy: "$b.c"} => {_id: 1, a: 2, copy: 3}
+{none: "$missing"} => {_id: 1}
+{list: ["$a", "x"], _id: 0} => {list: [2, "x"]}
+{"e.y": "$a"} => {_id: 1, e: [{y: 2}]}
+{"a.y": "$b.c"} => {_id: 1, a: {y: 3}}
+{flag: {$literal: 1}} => {_id: 1, flag: 1}
+"#,
+    );
     let unknown = Projection::parse(&raw(&doc! {"a": {"$foo": 1}})).unwrap_err();
     assert_eq!(unknown.code, Code::Location(31325));
     let failing = Projection::parse(&raw(&doc! {"a": {"$divide": [1, 0]}}));

@@ -1,9 +1,10 @@
 //! Reads values as one writes them in a shell, so that tables of cases stay readable: `{a: [1, 2L, 1.5, "x"]}`.
 //!
 //! Numbers are int unless they end in `L` (long) or `D` (decimal) or have a point (double);
-//! `date(0)`, `oid("…")` and `/pattern/i` give those types.
+//! `date(0)`, `oid("…")`, `bytes([1])`, `symbol("…")` and `/pattern/i` give those types.
 
-use bson::{Bson, DateTime, Document, Regex, oid::ObjectId};
+use bson::spec::BinarySubtype;
+use bson::{Binary, Bson, DateTime, Document, Regex, oid::ObjectId};
 
 struct Reader<'a> {
     rest: &'a str,
@@ -21,6 +22,16 @@ pub(crate) fn document(text: &str) -> Document {
     match value(text) {
         Bson::Document(document) => document,
         other => panic!("no document: {other}"),
+    }
+}
+
+pub(crate) fn documents(text: &str) -> Vec<Document> {
+    match value(text) {
+        Bson::Array(array) => array
+            .into_iter()
+            .map(|one| one.as_document().expect("a document").clone())
+            .collect(),
+        other => panic!("no array: {other}"),
     }
 }
 
@@ -96,7 +107,7 @@ impl<'a> Reader<'a> {
 
     fn quoted(&mut self, quote: char) -> String {
         self.expect(quote);
-        let text = self.take(|c| c == quote).to_owned();
+        let text = self.take(|c| c == quote).replace("\\n", "\n");
         self.expect(quote);
         text
     }
@@ -105,12 +116,13 @@ impl<'a> Reader<'a> {
         let word = self.take(|c: char| !(c.is_alphanumeric() || "+-.".contains(c)));
         match word {
             "null" => return Bson::Null,
+            "undefined" => return Bson::Undefined,
             "true" | "false" => return Bson::Boolean(word == "true"),
             "NaN" => return Bson::Double(f64::NAN),
             "Infinity" => return Bson::Double(f64::INFINITY),
             "MinKey" => return Bson::MinKey,
             "MaxKey" => return Bson::MaxKey,
-            "date" | "oid" => return self.call(word),
+            "date" | "oid" | "bytes" | "symbol" => return self.call(word),
             _ => {}
         }
         if let Some(long) = word.strip_suffix('L') {
@@ -136,6 +148,14 @@ impl<'a> Reader<'a> {
                 Bson::DateTime(DateTime::parse_rfc3339_str(text).expect("a date"))
             }
             ("oid", Bson::String(hex)) => Bson::ObjectId(ObjectId::parse_str(hex).expect("an id")),
+            ("symbol", Bson::String(text)) => Bson::Symbol(text),
+            ("bytes", Bson::Array(bytes)) => Bson::Binary(Binary {
+                subtype: BinarySubtype::Generic,
+                bytes: bytes
+                    .iter()
+                    .filter_map(|one| Some(one.as_i32()? as u8))
+                    .collect(),
+            }),
             (name, argument) => panic!("no {name} of {argument}"),
         }
     }
