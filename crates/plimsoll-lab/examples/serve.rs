@@ -1,7 +1,6 @@
 //! Runs `serve NAME` without the rest of the binary, for the tests of this crate.
 
 use std::fmt::Display;
-use std::net::{IpAddr, Ipv4Addr};
 use std::process::ExitCode;
 use std::str::FromStr;
 
@@ -20,22 +19,7 @@ fn main() -> ExitCode {
 
 /// What stands behind `serve`, as the binary reads it from its table.
 fn args(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
-    let mut args = Args {
-        name: Vec::new(),
-        list: false,
-        markdown: false,
-        healthy: false,
-        seed: 1,
-        set: Vec::new(),
-        port: 8080,
-        host: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        cores: None,
-        upstream: Vec::new(),
-        log: None,
-        dir: None,
-        process_name: None,
-        parent: None,
-    };
+    let mut args = Args::default();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or(format!("{word} needs a value"));
         match &*word {

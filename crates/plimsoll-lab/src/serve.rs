@@ -25,7 +25,7 @@ mod upstream;
 
 use std::fmt;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -62,6 +62,27 @@ pub struct Args {
     pub process_name: Option<String>,
     /// The service ends when this process ends.
     pub parent: Option<u32>,
+}
+
+impl Default for Args {
+    fn default() -> Self {
+        Self {
+            name: Vec::new(),
+            list: false,
+            markdown: false,
+            healthy: false,
+            seed: 1,
+            set: Vec::new(),
+            port: 8080,
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            cores: None,
+            upstream: Vec::new(),
+            log: None,
+            dir: None,
+            process_name: None,
+            parent: None,
+        }
+    }
 }
 
 /// One `--set`.

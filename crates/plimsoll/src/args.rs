@@ -1,149 +1,169 @@
-//! What each command was asked for, typed; read from the rows that `flags` keeps.
+//! What a command was asked for: one typed field for each flag, filled by the rows of `flags::table`.
 
-mod compare;
-
-use std::borrow::Cow;
-use std::net::{IpAddr, Ipv4Addr};
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
-use std::str::FromStr;
+use std::time::Duration;
 
-use anyhow::{Result, bail};
-pub(crate) use compare::{CompareArgs, FailOnArg, JudgeArgs};
+use anyhow::{Result, anyhow};
+use plimsoll_core::Nanos;
+use plimsoll_core::comparison::Figure;
+use plimsoll_core::objective::Objectives;
 use plimsoll_core::record::LabSetup;
+use plimsoll_core::scenario::Strictness;
+use plimsoll_core::schedule::{Arrivals, RateProfile};
+use plimsoll_core::test::SearchSettings;
+use plimsoll_docdb::server::{Config, Durability, Scheduler};
 use plimsoll_lab::serve;
+use plimsoll_observe::Watch;
+use plimsoll_report::k6;
 
-use crate::flags::{Form, Given, Shell, Verb, explained};
-use crate::script::args::ScriptArgs;
+use crate::form::Form;
+use crate::machine;
 
-/// How often a variant may be played; nobody waits for more.
-const REPEAT: (u32, u32) = (1, 1000);
-
-/// A command with what it was given.
-#[derive(Debug)]
-pub(crate) enum Command {
-    Run(RunArgs),
-    /// `run` with a script, and `inspect`.
-    Script(Box<ScriptArgs>),
-    Find(FindArgs),
-    Explain(RecordArgs),
-    Audit(AuditArgs),
-    Compare(Box<CompareArgs>),
-    Report(ReportArgs),
-    Doctor(DoctorArgs),
-    Serve(Box<serve::Args>),
-    Lab(LabArgs),
-    Docdb(DocdbArgs),
-    Completions(Shell),
-    Man,
+/// Everything; a command finds what it does not know of as it is by default.
+#[derive(Debug, Default)]
+pub(crate) struct Args {
+    /// What is no flag: the test, the targets, the records.
+    pub(crate) words: Vec<OsString>,
+    /// What the words are: the one decision, which everybody else looks up.
+    pub(crate) form: Option<Form>,
     /// `--explain-config`: the table to print instead.
-    Explained(String),
-}
-
-impl Command {
-    pub(crate) fn read(given: &Given) -> Result<Self> {
-        let is_script = given.form == Some(Form::Script);
-        if matches!(given.verb, Verb::Run | Verb::Inspect) && is_script {
-            return Ok(Self::Script(Box::new(ScriptArgs::read(given)?)));
-        }
-        let command = match given.verb {
-            Verb::Run | Verb::Inspect => Self::Run(RunArgs::read(given)?),
-            Verb::Find => Self::Find(FindArgs::read(given)?),
-            Verb::Explain => Self::Explain(RecordArgs::read(given)?),
-            Verb::Audit => Self::Audit(AuditArgs::read(given)?),
-            Verb::Compare => Self::Compare(Box::new(CompareArgs::read(given)?)),
-            Verb::Report => Self::Report(ReportArgs::read(given)),
-            Verb::Doctor => Self::Doctor(DoctorArgs::read(given)?),
-            Verb::Serve => Self::Serve(Box::new(serve_args(given)?)),
-            Verb::Lab => Self::Lab(LabArgs::read(given)?),
-            Verb::Docdb => Self::Docdb(DocdbArgs::read(given)?),
-            Verb::Completions => match given.word()?.parse() {
-                Ok(shell) => Self::Completions(shell),
-                Err(problem) => bail!("{problem}"),
-            },
-            Verb::Man => Self::Man,
-        };
-        // After the reading, so that a value that is none is refused here too.
-        if given.is_explained {
-            return Ok(Self::Explained(explained(given)));
-        }
-        Ok(command)
-    }
-}
-
-/// What is requested.
-#[derive(Debug, Clone)]
-pub(crate) struct RequestArgs {
-    pub(crate) url: String,
-    pub(crate) with: RequestOptions,
-}
-
-impl RequestArgs {
-    fn read(given: &Given) -> Result<Self> {
-        Ok(Self {
-            url: given.word()?,
-            with: RequestOptions::read(given)?,
-        })
-    }
-}
-
-/// How it is requested.
-#[derive(Debug, Clone)]
-pub(crate) struct RequestOptions {
-    pub(crate) method: String,
-    pub(crate) headers: Vec<String>,
-    pub(crate) data: Option<String>,
+    pub(crate) explained: Option<String>,
+    pub(crate) request: RequestArgs,
+    pub(crate) load: LoadArgs,
+    pub(crate) slo: Option<Objectives>,
+    pub(crate) search: SearchSettings,
+    pub(crate) vary: VaryArgs,
+    pub(crate) script: ScriptSource,
+    pub(crate) summary: SummaryArgs,
+    pub(crate) compare: CompareArgs,
+    pub(crate) watch: Vec<Watch>,
+    pub(crate) workers: Option<NonZeroU32>,
+    pub(crate) seed: Option<u64>,
     pub(crate) insecure: bool,
+    pub(crate) reuse: Option<PathBuf>,
+    /// A target on another host may be loaded without asking.
+    pub(crate) yes: bool,
+    pub(crate) output: OutputArgs,
+    pub(crate) audit: AuditArgs,
+    pub(crate) lab: LabArgs,
+    pub(crate) docdb: DocdbArgs,
+    pub(crate) serve: serve::Args,
+}
+
+impl Args {
+    /// The first word, which the parser demands where it is needed.
+    pub(crate) fn word(&self) -> Result<String> {
+        let first = self.words.first().cloned().unwrap_or_default();
+        let wrong = |word: OsString| anyhow!("`{}` is not UTF-8", word.display());
+        first.into_string().map_err(wrong)
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.words.first().map(PathBuf::from).unwrap_or_default()
+    }
+
+    /// `--seed`, or a new one.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(machine::fresh_seed)
+    }
+}
+
+/// How a URL is requested.
+#[derive(Debug, Default)]
+pub(crate) struct RequestArgs {
+    pub(crate) method: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
     pub(crate) no_keepalive: bool,
     pub(crate) h2: bool,
-    pub(crate) streams: Option<String>,
-    pub(crate) workers: Option<String>,
-    pub(crate) seed: Option<u64>,
+    pub(crate) streams: Option<NonZeroU32>,
 }
 
-impl RequestOptions {
-    /// A script sends its own requests: then only what applies to both is read.
-    fn read(given: &Given) -> Result<Self> {
-        let common = Self {
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            data: None,
-            insecure: given.is_set("insecure"),
-            no_keepalive: false,
-            h2: false,
-            streams: None,
-            workers: given.text("workers")?,
-            seed: given.parsed("seed")?,
-        };
-        if given.form == Some(Form::Script) {
-            return Ok(common);
-        }
-        Ok(Self {
-            method: given.some_text("method")?,
-            headers: given.texts("header")?,
-            data: given.text("data")?,
-            no_keepalive: given.is_set("no-keepalive"),
-            h2: given.is_set("h2"),
-            streams: given.text("streams")?,
-            ..common
-        })
-    }
+/// A load that is set.
+#[derive(Debug, Default)]
+pub(crate) struct LoadArgs {
+    pub(crate) connections: Option<NonZeroU32>,
+    pub(crate) duration: Option<Nanos>,
+    pub(crate) requests: Option<NonZeroU64>,
+    pub(crate) rate: Option<RateProfile>,
+    /// From and to, per second.
+    pub(crate) ramp: Option<(f64, f64)>,
+    pub(crate) arrivals: Arrivals,
+    pub(crate) timeout: Nanos,
 }
 
-/// Which tiers are sampled besides the process behind a local target port.
-#[derive(Debug, Clone)]
-pub(crate) struct WatchArgs {
-    pub(crate) watch: Vec<String>,
+/// What a search varies.
+#[derive(Debug, Default)]
+pub(crate) struct VaryArgs {
+    pub(crate) over: Option<OverArg>,
+    pub(crate) only_per_s: Option<f64>,
+    pub(crate) max_per_s: Option<f64>,
+    pub(crate) only_vus: Option<NonZeroU32>,
+    pub(crate) scenario: Option<String>,
 }
 
-impl WatchArgs {
-    fn read(given: &Given) -> Result<Self> {
-        let watch = given.texts("watch")?;
-        Ok(Self { watch })
-    }
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OverArg {
+    Rate,
+    Vus,
+}
+
+/// A script, and how it is read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ScriptSource {
+    /// `-` is standard input.
+    pub(crate) script: String,
+    /// Options of the test that flags give, as they were typed.
+    pub(crate) options: Vec<(String, String)>,
+    /// `-e NAME=VALUE`
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) config: Option<PathBuf>,
+    pub(crate) strictness: Strictness,
+    pub(crate) system_env: bool,
+    pub(crate) outs: Vec<k6::Output>,
+    /// The summary in the newer shape, for exports and `handleSummary`.
+    pub(crate) machine_readable: bool,
+}
+
+/// What becomes of a script's results.
+#[derive(Debug, Default)]
+pub(crate) struct SummaryArgs {
+    pub(crate) verbose: bool,
+    /// `inspect`: the scenarios that follow from the options, the longest duration and the most virtual users.
+    pub(crate) requirements: bool,
+    pub(crate) junit: Option<PathBuf>,
+    pub(crate) markdown: Option<PathBuf>,
+}
+
+/// What is compared, and how it is judged.
+#[derive(Debug, Default)]
+pub(crate) struct CompareArgs {
+    pub(crate) a: Vec<PathBuf>,
+    pub(crate) b: Vec<PathBuf>,
+    pub(crate) paired: bool,
+    pub(crate) history: Vec<PathBuf>,
+    pub(crate) aa: bool,
+    pub(crate) pairs: Option<u32>,
+    pub(crate) find: bool,
+    pub(crate) primary: Option<Figure>,
+    pub(crate) margin: f64,
+    pub(crate) fail_on: FailOn,
+    pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum FailOn {
+    #[default]
+    Worse,
+    Inconclusive,
+    Never,
 }
 
 /// Where results go.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct OutputArgs {
     pub(crate) out: Option<PathBuf>,
     pub(crate) note: String,
@@ -155,226 +175,22 @@ pub(crate) struct OutputArgs {
     pub(crate) lab: Option<LabSetup>,
 }
 
-impl OutputArgs {
-    fn read(given: &Given) -> Result<Self> {
-        Ok(Self {
-            out: given.path("out"),
-            note: given.some_text("note")?,
-            no_record: given.is_set("no-record"),
-            hlog: given.path("hlog"),
-            format: given.some_text("format")?.parse()?,
-            quiet: given.is_set("quiet"),
-            lab: None,
-        })
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Format {
+    #[default]
     Text,
     Json,
     Markdown,
 }
 
-impl FromStr for Format {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "text" => Ok(Self::Text),
-            "json" => Ok(Self::Json),
-            "markdown" => Ok(Self::Markdown),
-            _ => bail!("`{text}` is not one of text, json, markdown"),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ArrivalsArg {
-    Uniform,
-    Poisson,
-}
-
-impl FromStr for ArrivalsArg {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "uniform" => Ok(Self::Uniform),
-            "poisson" => Ok(Self::Poisson),
-            _ => bail!("`{text}` is not one of uniform, poisson"),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OverArg {
-    Rate,
-    Vus,
-}
-
-impl FromStr for OverArg {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "rate" => Ok(Self::Rate),
-            "vus" => Ok(Self::Vus),
-            _ => bail!("`{text}` is not one of rate, vus"),
-        }
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct RunArgs {
-    pub(crate) request: RequestArgs,
-    pub(crate) connections: Option<String>,
-    pub(crate) duration: Option<String>,
-    pub(crate) requests: Option<String>,
-    pub(crate) rate: Option<String>,
-    pub(crate) arrivals: ArrivalsArg,
-    pub(crate) ramp: Option<String>,
-    pub(crate) timeout: String,
-    pub(crate) slo: Option<String>,
-    pub(crate) watch: WatchArgs,
-    pub(crate) output: OutputArgs,
-}
-
-impl RunArgs {
-    fn read(given: &Given) -> Result<Self> {
-        Ok(Self {
-            request: RequestArgs::read(given)?,
-            connections: given.text("connections")?,
-            duration: given.text("duration")?,
-            requests: given.text("requests")?,
-            rate: given.text("rate")?,
-            arrivals: given.some_text("arrivals")?.parse()?,
-            ramp: given.text("ramp")?,
-            timeout: given.some_text("timeout")?,
-            slo: given.text("slo")?,
-            watch: WatchArgs::read(given)?,
-            output: OutputArgs::read(given)?,
-        })
-    }
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct FindArgs {
-    pub(crate) request: RequestArgs,
-    pub(crate) slo: String,
-    pub(crate) within: String,
-    pub(crate) goal_width: String,
-    pub(crate) rate: Option<String>,
-    pub(crate) over: Option<OverArg>,
-    pub(crate) vus: Option<String>,
-    pub(crate) max_rate: Option<String>,
-    pub(crate) no_overshoot: bool,
-    pub(crate) connections: Option<String>,
-    pub(crate) arrivals: ArrivalsArg,
-    pub(crate) reuse: Option<PathBuf>,
-    pub(crate) yes: bool,
-    pub(crate) env: Vec<String>,
-    pub(crate) scenario: Option<String>,
-    pub(crate) watch: WatchArgs,
-    pub(crate) output: OutputArgs,
-}
-
-impl FindArgs {
-    fn read(given: &Given) -> Result<Self> {
-        let (env, scenario, vus) = match given.form {
-            Some(Form::Script) => (
-                given.texts("env")?,
-                given.text("scenario")?,
-                given.text("vus")?,
-            ),
-            _ => (Vec::new(), None, None),
-        };
-        Ok(Self {
-            request: RequestArgs::read(given)?,
-            slo: given.some_text("slo")?,
-            within: given.some_text("within")?,
-            goal_width: given.some_text("goal-width")?,
-            rate: given.text("rate")?,
-            over: given.parsed("over")?,
-            vus,
-            max_rate: given.text("max-rate")?,
-            no_overshoot: given.is_set("no-overshoot"),
-            connections: given.text("connections")?,
-            arrivals: given.some_text("arrivals")?.parse()?,
-            reuse: given.path("reuse"),
-            yes: given.is_set("yes"),
-            env,
-            scenario,
-            watch: WatchArgs::read(given)?,
-            output: OutputArgs::read(given)?,
-        })
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct RecordArgs {
-    pub(crate) record: PathBuf,
-    pub(crate) format: Format,
-}
-
-impl RecordArgs {
-    fn read(given: &Given) -> Result<Self> {
-        Ok(Self {
-            record: given.word_path(),
-            format: given.some_text("format")?.parse()?,
-        })
-    }
-}
-
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct AuditArgs {
-    pub(crate) file: PathBuf,
     pub(crate) baseline: Option<PathBuf>,
     pub(crate) declared_databases: Option<u64>,
     pub(crate) declared_in_flight: Option<u64>,
-    pub(crate) format: Format,
 }
 
-impl AuditArgs {
-    fn read(given: &Given) -> Result<Self> {
-        Ok(Self {
-            file: given.word_path(),
-            baseline: given.path("baseline"),
-            declared_databases: given.parsed("declared-databases")?,
-            declared_in_flight: given.parsed("declared-in-flight")?,
-            format: given.some_text("format")?.parse()?,
-        })
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct ReportArgs {
-    pub(crate) records: Vec<PathBuf>,
-    pub(crate) out: Option<PathBuf>,
-}
-
-impl ReportArgs {
-    fn read(given: &Given) -> Self {
-        Self {
-            records: given.words.iter().map(PathBuf::from).collect(),
-            out: given.path("out"),
-        }
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct DoctorArgs {
-    pub(crate) format: Format,
-}
-
-impl DoctorArgs {
-    fn read(given: &Given) -> Result<Self> {
-        let format = given.some_text("format")?.parse()?;
-        Ok(Self { format })
-    }
-}
-
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each flag is switched by itself"
@@ -394,85 +210,27 @@ pub(crate) struct LabArgs {
     pub(crate) quiet: bool,
 }
 
-impl LabArgs {
-    fn read(given: &Given) -> Result<Self> {
-        let scale: f64 = given.parsed("scale")?.unwrap_or(1.0);
-        if !(scale > 0.0 && scale <= 1.0) {
-            bail!("--scale {scale}: a factor above 0 and at most 1, such as 0.25");
-        }
-        Ok(Self {
-            experiment: given.word_path(),
-            real: given.is_set("real"),
-            scale,
-            check: given.is_set("check"),
-            dry_run: given.is_set("dry-run"),
-            only: given.texts("only")?,
-            repeat: given.within("repeat", REPEAT)?,
-            confirm: given.is_set("confirm"),
-            quick: given.is_set("quick"),
-            out: given.path("out"),
-            format: given.some_text("format")?.parse()?,
-            quiet: given.is_set("quiet"),
-        })
-    }
-}
-
 #[derive(Debug)]
 pub(crate) struct DocdbArgs {
-    pub(crate) listen: String,
-    pub(crate) unix: Option<PathBuf>,
-    pub(crate) data: PathBuf,
-    pub(crate) durability: String,
-    pub(crate) scheduler: String,
-    pub(crate) shards: Option<u16>,
-    pub(crate) auth: bool,
-    pub(crate) queue: u32,
-    pub(crate) connections: u32,
-    pub(crate) cache: u32,
-    pub(crate) slow_fsync: Option<String>,
+    pub(crate) config: Config,
 }
 
-impl DocdbArgs {
-    fn read(given: &Given) -> Result<Self> {
-        Ok(Self {
-            listen: given.some_text("listen")?,
-            unix: given.path("unix"),
-            data: given.path("data").unwrap_or_default(),
-            durability: given.some_text("durability")?,
-            scheduler: given.some_text("scheduler")?,
-            shards: given.within("shards", (1, 256))?,
-            auth: given.is_set("auth"),
-            queue: given.within("queue", (1, u32::MAX))?.unwrap_or(1),
-            connections: given.within("connections", (1, u32::MAX))?.unwrap_or(1),
-            cache: given.within("cache", (8, u32::MAX))?.unwrap_or(8),
-            slow_fsync: given.text("slow-fsync")?,
-        })
+impl Default for DocdbArgs {
+    fn default() -> Self {
+        let config = Config {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            unix: None,
+            data: PathBuf::new(),
+            durability: Durability::Always,
+            scheduler: Scheduler::Sharded,
+            shards: None,
+            auth: false,
+            queue: 1,
+            connections: 1,
+            cache_bytes: 0,
+            slow_fsync: Duration::ZERO,
+            log: |_| {},
+        };
+        Self { config }
     }
-}
-
-fn serve_args(given: &Given) -> Result<serve::Args> {
-    let words = given.words.iter().map(|word| word.to_string_lossy());
-    let name: Vec<String> = words.map(Cow::into_owned).collect();
-    let list = given.is_set("list");
-    if name.is_empty() && !list {
-        bail!("serve needs the NAME of a service; plimsoll serve --list shows them");
-    }
-    Ok(serve::Args {
-        name,
-        list,
-        markdown: given.is_set("markdown"),
-        healthy: given.is_set("healthy"),
-        seed: given.parsed("seed")?.unwrap_or(1),
-        set: given.parsed_all("set")?,
-        port: given.parsed("port")?.unwrap_or_default(),
-        host: given
-            .parsed("host")?
-            .unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-        cores: given.parsed("cores")?,
-        upstream: given.parsed_all("upstream")?,
-        log: given.path("log"),
-        dir: given.path("dir"),
-        process_name: given.text("process-name")?,
-        parent: given.parsed("parent")?,
-    })
 }

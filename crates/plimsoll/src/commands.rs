@@ -13,30 +13,37 @@ mod serve;
 
 use anyhow::Result;
 
-use crate::args::Command;
+use crate::args::Args;
 use crate::exit::{self, Exit};
+use crate::flags::Verb;
+use crate::form::Form;
 use crate::{flags, output, script};
 
-pub(crate) fn execute(command: Command) -> Result<Exit> {
-    if !matches!(command, Command::Serve(_)) {
+pub(crate) fn execute(verb: Verb, args: Args) -> Result<Exit> {
+    if verb != Verb::Serve {
         // A service ends by itself when it is asked to.
         exit::on_signals()?;
     }
-    match command {
-        Command::Run(args) => run::execute(&args),
-        Command::Script(args) => script::execute(&args),
-        Command::Explain(args) => explain::execute(&args),
-        Command::Find(args) => find::execute(&args),
-        Command::Audit(args) => audit::execute(&args),
-        Command::Compare(args) => compare::execute(&args),
-        Command::Report(args) => report::execute(&args),
-        Command::Doctor(args) => doctor::execute(&args),
-        Command::Serve(args) => serve::execute(*args),
-        Command::Lab(args) => lab::execute(&args),
-        Command::Docdb(args) => docdb::execute(&args),
-        Command::Completions(shell) => Ok(print(&flags::completions(shell))),
-        Command::Man => Ok(print(&flags::man())),
-        Command::Explained(table) => Ok(print(&table)),
+    let reads_script = matches!(verb, Verb::Run | Verb::Inspect) && args.form == Some(Form::Script);
+    if let Some(table) = &args.explained
+        && !reads_script
+    {
+        return Ok(print(table));
+    }
+    match verb {
+        Verb::Run | Verb::Inspect if reads_script => script::execute(&args, verb),
+        Verb::Run | Verb::Inspect => run::execute(&args),
+        Verb::Explain => explain::execute(&args),
+        Verb::Find => find::execute(&args),
+        Verb::Audit => audit::execute(&args),
+        Verb::Compare => compare::execute(&args),
+        Verb::Report => report::execute(&args),
+        Verb::Doctor => doctor::execute(args.output.format),
+        Verb::Serve => serve::execute(args),
+        Verb::Lab => lab::execute(&args.lab),
+        Verb::Docdb => docdb::execute(args.docdb.config),
+        Verb::Completions => Ok(print(&flags::completions(&args.word()?)?)),
+        Verb::Man => Ok(print(&flags::man())),
     }
 }
 

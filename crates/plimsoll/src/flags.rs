@@ -7,6 +7,7 @@ mod help;
 mod man;
 mod parse;
 mod table;
+mod value;
 mod variable;
 mod verb;
 
@@ -14,57 +15,24 @@ mod verb;
 mod tests;
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::fmt;
 use std::sync::LazyLock;
 
+use anyhow::{Context as _, Result};
 use plimsoll_core::scenario::{Kind, OPTIONS, OptionSpec};
 
-pub(crate) use complete::{Shell, script as completions};
-pub(crate) use given::Given;
-pub(crate) use help::{explained, explained_line};
+pub(crate) use complete::script as completions;
+pub(crate) use help::explained_line;
 pub(crate) use man::page as man;
-pub(crate) use parse::{Stop, parse, parse_run};
+pub(crate) use parse::{Stop, parse, parse_side};
 pub(crate) use verb::Verb;
 
-/// What the test is; it decides which flags apply, and which of two meanings a letter has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Form {
-    Url,
-    Script,
-}
-
-impl Form {
-    /// A script is known by its extension, or is `-`; everything else should be a URL.
-    pub(crate) fn of_test(test: &OsStr) -> Self {
-        let text = test.to_string_lossy();
-        let extension = Path::new(test).extension().and_then(OsStr::to_str);
-        let is_source =
-            extension.is_some_and(|e| ["js", "mjs", "cjs", "ts", "mts", "cts"].contains(&e));
-        if text == "-" || is_source && !text.contains("://") {
-            Self::Script
-        } else {
-            Self::Url
-        }
-    }
-
-    const fn plural(self) -> &'static str {
-        match self {
-            Self::Url => "URLs",
-            Self::Script => "scripts",
-        }
-    }
-
-    const fn singular(self) -> &'static str {
-        match self {
-            Self::Url => "a URL",
-            Self::Script => "a script",
-        }
-    }
-}
+use crate::args::Args;
+use crate::form::Form;
 
 /// How many values a flag takes; the text names them in the help.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Takes {
+#[derive(Debug)]
+enum Takes {
     /// A switch.
     Nothing,
     One(&'static str),
@@ -73,7 +41,7 @@ pub(crate) enum Takes {
     /// Some at a time: `--a one two`.
     Several(&'static str),
     /// One of these words, each with its help.
-    Choice(&'static str, &'static [(&'static str, &'static str)]),
+    Choice(&'static str, Vec<(&'static str, &'static str)>),
     /// An option of a script: when repeated, lists grow and everything else is replaced.
     Option(&'static str),
     /// The same for one that is true or false; alone it means true.
@@ -82,7 +50,7 @@ pub(crate) enum Takes {
 
 /// Where a flag stands in the help, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Group {
+enum Group {
     Load,
     Search,
     Compared,
@@ -120,20 +88,23 @@ impl Group {
     }
 }
 
-/// One row: a flag of some commands, for one form of the test or for both.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Flag {
+/// Puts a value into its field; a switch has none.
+type Read = Box<dyn Fn(&mut Args, &OsStr) -> Result<()> + Send + Sync>;
+
+/// One row: a flag of some commands, for one form of the test or for several.
+struct Flag {
     /// Without dashes; names the row within a command and a form.
-    pub(crate) long: &'static str,
+    long: &'static str,
     short: Option<char>,
     takes: Takes,
+    read: Read,
     /// Taken when nobody says otherwise; as one would type it.
     default: Option<&'static str>,
     /// What the help shows as default where it is not one value.
     default_words: &'static str,
     on: &'static [Verb],
-    /// `None`: for both, or the command has no forms.
-    form: Option<Form>,
+    /// Empty: for all, or the command has no forms.
+    forms: &'static [Form],
     group: Group,
     /// One line.
     help: &'static str,
@@ -148,16 +119,23 @@ pub(crate) struct Flag {
     option: Option<&'static OptionSpec>,
 }
 
+impl fmt::Debug for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--{}", self.long)
+    }
+}
+
 impl Flag {
-    const fn new(long: &'static str, group: Group, on: &'static [Verb]) -> Self {
+    fn new(long: &'static str, group: Group, on: &'static [Verb]) -> Self {
         Self {
             long,
             short: None,
             takes: Takes::Nothing,
+            read: Box::new(|_, _| Ok(())),
             default: None,
             default_words: "",
             on,
-            form: None,
+            forms: &[],
             group,
             help: "",
             more: "",
@@ -169,33 +147,97 @@ impl Flag {
         }
     }
 
-    const fn short(self, letter: char) -> Self {
+    fn short(self, letter: char) -> Self {
         Self {
             short: Some(letter),
             ..self
         }
     }
 
-    const fn takes(self, takes: Takes) -> Self {
-        Self { takes, ..self }
+    fn switch(self, set: fn(&mut Args)) -> Self {
+        Self {
+            read: Box::new(move |args, _| {
+                set(args);
+                Ok(())
+            }),
+            ..self
+        }
     }
 
-    const fn one(self, name: &'static str) -> Self {
-        self.takes(Takes::One(name))
+    /// Takes a value that `read` understands, for a field of its type or one that may be absent.
+    fn one<T, F: From<T> + 'static>(
+        self,
+        name: &'static str,
+        read: impl Fn(&OsStr) -> Result<T> + Send + Sync + 'static,
+        field: fn(&mut Args) -> &mut F,
+    ) -> Self {
+        Self {
+            takes: Takes::One(name),
+            read: Box::new(move |args, word| {
+                *field(args) = read(word)?.into();
+                Ok(())
+            }),
+            ..self
+        }
     }
 
-    const fn each(self, name: &'static str) -> Self {
-        self.takes(Takes::Each(name))
+    fn each<T: 'static>(
+        self,
+        name: &'static str,
+        read: impl Fn(&OsStr) -> Result<T> + Send + Sync + 'static,
+        field: fn(&mut Args) -> &mut Vec<T>,
+    ) -> Self {
+        Self {
+            takes: Takes::Each(name),
+            read: Box::new(move |args, word| {
+                field(args).push(read(word)?);
+                Ok(())
+            }),
+            ..self
+        }
     }
 
-    const fn default(self, value: &'static str) -> Self {
+    fn several<T: 'static>(
+        self,
+        name: &'static str,
+        read: fn(&OsStr) -> Result<T>,
+        field: fn(&mut Args) -> &mut Vec<T>,
+    ) -> Self {
+        Self {
+            takes: Takes::Several(name),
+            ..self.each(name, read, field)
+        }
+    }
+
+    /// Takes one of these words, each with its value and its help.
+    fn choice<T: Copy + Send + Sync, F: From<T> + 'static>(
+        self,
+        name: &'static str,
+        words: &'static [(&'static str, T, &'static str)],
+        field: fn(&mut Args) -> &mut F,
+    ) -> Self {
+        let read = move |word: &OsStr| {
+            let chosen = words.iter().find(|(known, ..)| word == *known);
+            chosen.map(|(_, value, _)| *value).with_context(|| {
+                let known: Vec<&str> = words.iter().map(|(known, ..)| *known).collect();
+                format!("`{}` is not one of {}", word.display(), known.join(", "))
+            })
+        };
+        let shown = words.iter().map(|(word, _, help)| (*word, *help));
+        Self {
+            takes: Takes::Choice(name, shown.collect()),
+            ..self.one(name, read, field)
+        }
+    }
+
+    fn default(self, value: &'static str) -> Self {
         Self {
             default: Some(value),
             ..self
         }
     }
 
-    const fn default_words(self, default_words: &'static str) -> Self {
+    fn default_words(self, default_words: &'static str) -> Self {
         Self {
             default_words,
             ..self
@@ -203,43 +245,51 @@ impl Flag {
     }
 
     /// For URLs only; `instead` says what a script does.
-    const fn url(self, instead: &'static str) -> Self {
+    fn url(self, instead: &'static str) -> Self {
         Self {
-            form: Some(Form::Url),
+            forms: &[Form::Url],
             instead,
             ..self
         }
     }
 
     /// For scripts only; `instead` says what one does for a URL.
-    const fn script(self, instead: &'static str) -> Self {
+    fn script(self, instead: &'static str) -> Self {
         Self {
-            form: Some(Form::Script),
+            forms: &[Form::Script],
             instead,
             ..self
         }
     }
 
-    const fn help(self, help: &'static str) -> Self {
+    /// For what is played now, and not for records.
+    fn live(self) -> Self {
+        Self {
+            forms: &[Form::Url, Form::Script],
+            ..self
+        }
+    }
+
+    fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
     }
 
-    const fn more(self, more: &'static str) -> Self {
+    fn more(self, more: &'static str) -> Self {
         Self { more, ..self }
     }
 
-    const fn required(self) -> Self {
+    fn required(self) -> Self {
         Self {
             is_required: true,
             ..self
         }
     }
 
-    const fn not_with(self, not_with: &'static [&'static str]) -> Self {
+    fn not_with(self, not_with: &'static [&'static str]) -> Self {
         Self { not_with, ..self }
     }
 
-    const fn needs(self, other: &'static str) -> Self {
+    fn needs(self, other: &'static str) -> Self {
         Self {
             needs: Some(other),
             ..self
@@ -255,6 +305,11 @@ impl Flag {
         };
         let flag = Self::new(long, group, &[Verb::Run, Verb::Inspect]);
         Self {
+            read: Box::new(move |args, word| {
+                let option = (long.to_owned(), value::text(word)?);
+                args.script.options.push(option);
+                Ok(())
+            }),
             short: spec.short,
             takes: match spec.kind {
                 Kind::Flag(_) => Takes::Boolean,
@@ -273,7 +328,15 @@ impl Flag {
 
     /// `None` is a command whose test has no forms.
     fn serves(&self, form: Option<Form>) -> bool {
-        self.form.is_none() || form.is_none() || self.form == form
+        self.forms.is_empty() || form.is_none_or(|form| self.forms.contains(&form))
+    }
+
+    /// The form that it is for alone.
+    fn form(&self) -> Option<Form> {
+        match *self.forms {
+            [form] => Some(form),
+            _ => None,
+        }
     }
 
     /// With dashes, the letter first.
@@ -310,9 +373,10 @@ impl Flag {
 
 /// Every flag: ours, then the options of scripts that the command line can give.
 static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
+    let mut flags = (table::OWN)();
     let options = OPTIONS.iter();
-    let options = options.filter_map(|spec| Some(Flag::of_option(spec, spec.flag?)));
-    table::OWN.iter().copied().chain(options).collect()
+    flags.extend(options.filter_map(|spec| Some(Flag::of_option(spec, spec.flag?))));
+    flags
 });
 
 /// The flags of a command, as the help orders them.
@@ -321,6 +385,6 @@ fn flags_of(verb: Verb) -> Vec<&'static Flag> {
         .iter()
         .filter(|flag| flag.on.contains(&verb))
         .collect();
-    flags.sort_by_key(|flag| (flag.group, flag.form));
+    flags.sort_by_key(|flag| (flag.group, flag.form().filter(|_| verb.has_forms())));
     flags
 }

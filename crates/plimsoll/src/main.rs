@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod explained;
 mod flags;
+mod form;
 mod from_args;
 mod machine;
 mod measure;
@@ -26,7 +27,6 @@ mod watching;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::args::Command;
 use crate::exit::Exit;
 use crate::flags::Stop;
 
@@ -40,10 +40,9 @@ fn run(line: Vec<OsString>) -> Exit {
     if let Some(code) = plimsoll_lab::guardian::of_words(&line) {
         return Exit::of_guardian(code);
     }
-    let asked = flags::parse(line).and_then(|given| Ok(Command::read(&given)?));
-    let stop = match asked {
-        Ok(command) => {
-            return commands::execute(command).unwrap_or_else(|error| {
+    let stop = match flags::parse(line) {
+        Ok((verb, args)) => {
+            return commands::execute(verb, args).unwrap_or_else(|error| {
                 output::error(&error);
                 exit::of_error(&error)
             });

@@ -1,6 +1,5 @@
 //! `plimsoll run SCRIPT`: a k6 script as it is, with the summary its users know and what we add.
 
-pub(crate) mod args;
 pub(crate) mod console;
 pub(crate) mod load;
 pub(crate) mod out;
@@ -19,50 +18,47 @@ use plimsoll_core::verdict::{GateState, Verdict};
 use plimsoll_report::{format, k6};
 use serde_json::Value;
 
-use args::ScriptArgs;
 use load::Loaded;
 use play::Played;
 
-use crate::args::{Format, OutputArgs};
+use crate::args::{Args, SummaryArgs};
 use crate::exit::Exit;
-use crate::flags::explained_line;
+use crate::flags::{Verb, explained_line};
 use crate::measure::{Measured, Setting, measure};
 use crate::prepared::Subject;
 use crate::reuse::Reused;
 use crate::session::interrupt_flag;
-use crate::{from_args, machine, output, watching};
+use crate::{from_args, output};
 
 /// How often a signal is looked for after the end.
 const LINGER_PERIOD: Duration = Duration::from_millis(100);
 
 /// `run SCRIPT` and `inspect`.
-pub(crate) fn execute(args: &ScriptArgs) -> Result<Exit> {
-    if args.verbose {
+pub(crate) fn execute(args: &Args, verb: Verb) -> Result<Exit> {
+    if args.summary.verbose {
         console::be_verbose();
     }
-    let test = from_args::whole_script(args.clone(), false);
-    let prepared = test.prepare(args.seed.unwrap_or_else(machine::fresh_seed))?;
+    let recipe = from_args::run(args)?;
+    let prepared = recipe.prepare(args.seed())?;
     let Subject::Script(loaded) = &prepared.subject else {
         bail!("a script is read");
     };
-    if let Some(flags) = &args.explain_config {
+    if let Some(flags) = &args.explained {
         output::data(&format!("{flags}{}", explain(loaded)));
         return Ok(Exit::Passed);
     }
-    if args.inspect {
-        output::data(&inspected(loaded, args.requirements));
+    if verb == Verb::Inspect {
+        output::data(&inspected(loaded, args.summary.requirements));
         return Ok(Exit::Passed);
     }
-    let watches = watching::parse_texts(&args.watch)?;
-    for path in args.junit.iter().chain(&args.markdown) {
+    for path in args.summary.junit.iter().chain(&args.summary.markdown) {
         output::writable(path)?;
     }
     let interrupt = interrupt_flag()?;
-    let output_args = output_args(args);
     let setting = Setting {
-        output: &output_args,
-        watches: &watches,
-        outs: &args.outs,
+        output: &args.output,
+        watches: &args.watch,
+        outs: &args.script.outs,
         reused: &Reused::default(),
         may_load_remote: true,
         interrupt: &interrupt,
@@ -78,13 +74,13 @@ pub(crate) fn execute(args: &ScriptArgs) -> Result<Exit> {
         bail!("a script has a load of its own");
     };
     show(loaded, &played)?;
-    keep(args, loaded, &played)?;
+    keep(&args.summary, loaded, &played)?;
     if loaded.options.settings.summary_mode != "disabled" && played.summary.is_none() {
         output::data(&truth(&verdict));
     }
     let record = session.path.as_ref().map(|path| path.display().to_string());
     let report = session.close(verdict)?;
-    if let (false, Some(record), Some(report)) = (args.quiet, record, report) {
+    if let (false, Some(record), Some(report)) = (args.output.quiet, record, report) {
         output::progress(&format!("record  {record}\nreport  {}", report.display()));
     }
     if loaded.options.settings.is_set(Flag::Linger) {
@@ -120,7 +116,7 @@ fn inspected(loaded: &Loaded, requirements: bool) -> String {
 }
 
 /// Results in files that other programs read.
-fn keep(args: &ScriptArgs, loaded: &Loaded, played: &Played) -> Result<()> {
+fn keep(args: &SummaryArgs, loaded: &Loaded, played: &Played) -> Result<()> {
     let results = play::results(loaded, played);
     if let Some(path) = &args.junit {
         write(path, &k6::junit(&results, &loaded.name))?;
@@ -154,18 +150,6 @@ fn explain(loaded: &Loaded) -> String {
         table.push_str(&explained_line(spec.name, &value, origin.name()));
     }
     table
-}
-
-fn output_args(args: &ScriptArgs) -> OutputArgs {
-    OutputArgs {
-        out: args.record.clone(),
-        note: String::new(),
-        no_record: args.no_record,
-        hlog: args.hlog.clone(),
-        format: Format::Text,
-        quiet: args.quiet,
-        lab: None,
-    }
 }
 
 /// Summary on stdout, exports into files.

@@ -18,7 +18,7 @@ use plimsoll_observe::Watch;
 use plimsoll_report::live::{self, Live, LiveWriter, Mode};
 use plimsoll_report::view::{Conclusion, View};
 
-use crate::args::{Format, OutputArgs};
+use crate::args::OutputArgs;
 pub(crate) use crate::exit::interrupt_flag;
 use crate::page::{Page, PageOptions};
 use crate::watching::Watcher;
@@ -291,11 +291,8 @@ impl OutputArgs {
         Self {
             no_record: out.is_none(),
             out,
-            note: String::new(),
-            hlog: None,
-            format: Format::Text,
             quiet: true,
-            lab: None,
+            ..Self::default()
         }
     }
 }

@@ -12,8 +12,6 @@ use plimsoll_core::Nanos;
 use plimsoll_core::record::Observation;
 use plimsoll_observe::{Sampler, Watch};
 
-use crate::args::WatchArgs;
-
 /// Between two looks at what changes faster than a sample tells: queues, thread states.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Between two samples.
@@ -23,16 +21,6 @@ pub(crate) struct Watcher {
     observations: Receiver<Vec<Observation>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// What `--watch` was given; looked at before anything is sent.
-pub(crate) fn parse(args: &WatchArgs) -> Result<Vec<Watch>> {
-    parse_texts(&args.watch)
-}
-
-pub(crate) fn parse_texts(texts: &[String]) -> Result<Vec<Watch>> {
-    let watches: Result<_, _> = texts.iter().map(|text| Watch::parse(text)).collect();
-    watches.context("--watch")
 }
 
 impl Watcher {

@@ -8,20 +8,21 @@ use plimsoll_analysis::gates;
 use plimsoll_analysis::import::{self, Declared, Figures, ImportError};
 use plimsoll_core::verdict::{Gate, GateState};
 
-use crate::args::{AuditArgs, Format};
+use crate::args::{Args, AuditArgs, Format};
 use crate::exit::Exit;
 use crate::{output, records, verdicts};
 
 /// Every record begins with this; see `docs/formats/record-1.md`.
 const RECORD_SCHEMA: &str = "\"plimsoll.record/";
 
-pub(crate) fn execute(args: &AuditArgs) -> Result<Exit> {
-    let foreign = foreign(&args.file)?;
+pub(crate) fn execute(args: &Args) -> Result<Exit> {
+    let path = args.path();
+    let foreign = foreign(&path)?;
     let (gates, title) = match &foreign {
-        Some(figures) => of_result(args, figures)?,
-        None => of_record(&args.file)?,
+        Some(figures) => of_result(&args.audit, figures)?,
+        None => of_record(&path)?,
     };
-    let text = match args.format {
+    let text = match args.output.format {
         Format::Json => serde_json::to_string_pretty(&gates)? + "\n",
         Format::Text => page(&gates, "", &title),
         Format::Markdown => page(&gates, "- ", &title),

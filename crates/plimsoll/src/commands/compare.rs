@@ -6,47 +6,39 @@ mod order;
 mod play;
 mod saved;
 mod script;
+mod series;
 
 use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::compare::{self, Fingerprint, Question};
 use plimsoll_core::comparison::{Comparison, Design, Effect, Figure, Standing, Variant};
 use plimsoll_core::objective::{Clause, Objectives};
-use plimsoll_core::units::parse_ratio;
 use plimsoll_report::terminal::Style;
 use plimsoll_report::view::comparison as words;
 use plimsoll_report::{html, json, markdown, terminal};
 
 use kept::Kept;
 
-use crate::args::{CompareArgs, FailOnArg, Format, JudgeArgs};
+use crate::args::{Args, FailOn, Format};
 use crate::exit::Exit;
+use crate::form::Form;
 use crate::output;
 
-pub(crate) fn execute(args: &CompareArgs) -> Result<Exit> {
-    if !args.saved.history.is_empty() {
-        return saved::history(args);
-    }
-    if !args.saved.a.is_empty() {
-        return saved::sides(args);
-    }
-    let all = args.targets.len();
-    let count = |is: fn(&str) -> bool| args.targets.iter().filter(|text| is(text)).count();
-    let scripts = count(script::is_script);
-    let urls = count(|text| text.contains("://") && !script::is_script(text));
-    match (urls, scripts) {
-        _ if all == 0 => bail!(
+pub(crate) fn execute(args: &Args) -> Result<Exit> {
+    let saved = &args.compare;
+    let (of_sides, of_history) = (!saved.a.is_empty(), !saved.history.is_empty());
+    match (of_sides || of_history, args.words.is_empty()) {
+        (true, false) => bail!(
+            "{} and targets together: give either records, or targets to play",
+            if of_sides { "--a and --b" } else { "--history" }
+        ),
+        (true, _) if of_history => saved::history(args),
+        (true, _) => saved::sides(args),
+        (_, true) => bail!(
             "nothing to compare: give two URLs or two scripts, or records with --a FILES --b FILES; see plimsoll \
              compare --help"
         ),
-        (0, 0) => saved::singles(args),
-        _ if urls == all || scripts == all => live::execute(args),
-        (_, 0) => bail!("URLs and records together: give either targets to play, or records"),
-        _ if urls + scripts < all => {
-            bail!("scripts and records together: give either targets to play, or records")
-        }
-        _ => bail!(
-            "URLs and scripts together: a script sets a load of its own; write the URL's request as a script, too"
-        ),
+        _ if args.form == Some(Form::Records) => saved::singles(args),
+        _ => live::execute(args),
     }
 }
 
@@ -66,37 +58,7 @@ pub(crate) struct Asked {
     pub(crate) pairs: Option<Vec<(String, String)>>,
 }
 
-fn primary(args: &JudgeArgs) -> Result<Option<Figure>> {
-    let Some(text) = args.primary.as_deref() else {
-        return Ok(None);
-    };
-    let known = || Figure::PLAIN.map(Figure::key).join(", ");
-    Figure::from_key(text)
-        .map(Some)
-        .with_context(|| format!("--primary `{text}` is no figure; there are {}", known()))
-}
-
-fn margin(args: &JudgeArgs) -> Result<f64> {
-    let margin = parse_ratio(&args.margin).context("--margin")?;
-    if margin <= 0.0 || margin >= 1.0 {
-        bail!(
-            "--margin {} is not between 0 and 100 %, such as 5%",
-            args.margin
-        );
-    }
-    Ok(margin)
-}
-
 /// From runs to the comparison; refused where the figures do not mean the same.
-fn compared(
-    sides: Vec<(String, Vec<Loaded>)>,
-    judge: &JudgeArgs,
-    asked: &Asked,
-) -> Result<Comparison> {
-    judged(sides, primary(judge)?, margin(judge)?, asked)
-}
-
-/// The same with the figure and the margin themselves.
 pub(crate) fn judged(
     sides: Vec<(String, Vec<Loaded>)>,
     primary: Option<Figure>,
@@ -152,23 +114,19 @@ fn error_budget(objectives: &Objectives) -> Option<f64> {
 }
 
 /// Writes the page if one is asked for, prints the comparison, and says how it ends.
-fn conclude(
-    comparison: &Comparison,
-    args: &CompareArgs,
-    page: Option<&std::path::Path>,
-) -> Result<Exit> {
+fn conclude(comparison: &Comparison, args: &Args, page: Option<&std::path::Path>) -> Result<Exit> {
     if let Some(path) = page {
         let kept = Kept::of(comparison);
         let runs = kept.as_ref().map(Kept::experiment);
         let html = html::comparison(comparison, runs.as_ref(), env!("CARGO_PKG_VERSION"));
         std::fs::write(path, html).with_context(|| format!("write report {}", path.display()))?;
     }
-    output::data(&match args.judge.format {
+    output::data(&match args.output.format {
         Format::Json => json::comparison(comparison),
         Format::Markdown => markdown::comparison(comparison),
         Format::Text => terminal::comparison(comparison, &style(page)),
     });
-    Ok(exit_of(comparison, args.judge.fail_on))
+    Ok(exit_of(comparison, args.compare.fail_on))
 }
 
 fn style(page: Option<&std::path::Path>) -> Style {
@@ -181,7 +139,7 @@ fn style(page: Option<&std::path::Path>) -> Style {
     }
 }
 
-fn exit_of(comparison: &Comparison, fail_on: FailOnArg) -> Exit {
+fn exit_of(comparison: &Comparison, fail_on: FailOn) -> Exit {
     if comparison.is_withheld {
         return Exit::RunInvalid;
     }
@@ -198,8 +156,8 @@ fn exit_of(comparison: &Comparison, fail_on: FailOnArg) -> Exit {
         standing => standing,
     };
     match (standing, fail_on) {
-        (Standing::Worse, FailOnArg::Worse | FailOnArg::Inconclusive) => Exit::Worse,
-        (Standing::Inconclusive, FailOnArg::Inconclusive) => Exit::Inconclusive,
+        (Standing::Worse, FailOn::Worse | FailOn::Inconclusive) => Exit::Worse,
+        (Standing::Inconclusive, FailOn::Inconclusive) => Exit::Inconclusive,
         _ => Exit::Passed,
     }
 }

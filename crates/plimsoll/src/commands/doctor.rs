@@ -8,7 +8,7 @@ use plimsoll_analysis::steal;
 use plimsoll_core::record::SelfCheck;
 use serde::Serialize;
 
-use crate::args::{DoctorArgs, Format};
+use crate::args::Format;
 use crate::exit::Exit;
 use crate::selfcheck;
 use crate::session::interrupt_flag;
@@ -28,7 +28,7 @@ struct Finding {
     fix: &'static str,
 }
 
-pub(crate) fn execute(args: &DoctorArgs) -> Result<Exit> {
+pub(crate) fn execute(format: Format) -> Result<Exit> {
     let interrupt = interrupt_flag()?;
     let before = cpu_times();
     output::progress("plimsoll doctor: 6 s against the built-in echo");
@@ -36,7 +36,7 @@ pub(crate) fn execute(args: &DoctorArgs) -> Result<Exit> {
     let check = selfcheck::measure(workers, &interrupt)?;
     let steal = steal_ratio(before, cpu_times());
     let findings = findings(&check, steal);
-    let text = match args.format {
+    let text = match format {
         Format::Json => {
             let document = serde_json::json!({ "self_check": check, "findings": findings });
             serde_json::to_string_pretty(&document)? + "\n"

@@ -3,12 +3,12 @@
 use anyhow::Result;
 use plimsoll_core::verdict::Cause;
 
-use crate::args::{Format, OutputArgs, RecordArgs};
+use crate::args::{Args, Format};
 use crate::exit::Exit;
 use crate::{explained, output, records, verdicts};
 
-pub(crate) fn execute(args: &RecordArgs) -> Result<Exit> {
-    let mut record = records::read(&args.record)?;
+pub(crate) fn execute(args: &Args) -> Result<Exit> {
+    let mut record = records::read(&args.path())?;
     let mut verdict = verdicts::of(&record);
     explained::add(&record, &mut verdict);
     let valid = verdict.valid;
@@ -16,7 +16,7 @@ pub(crate) fn execute(args: &RecordArgs) -> Result<Exit> {
         .limit
         .as_ref()
         .is_some_and(|limit| limit.cause != Cause::Unknown);
-    if args.format == Format::Json {
+    if args.output.format == Format::Json {
         let document = serde_json::json!({
             "limit": verdict.limit,
             "next_limit": verdict.next_limit,
@@ -26,21 +26,8 @@ pub(crate) fn execute(args: &RecordArgs) -> Result<Exit> {
         output::data(&(serde_json::to_string_pretty(&document)? + "\n"));
     } else {
         record.verdict = Some(verdict);
-        let output = OutputArgs {
-            out: None,
-            no_record: true,
-            hlog: None,
-            note: String::new(),
-            format: args.format,
-            lab: None,
-            quiet: false,
-        };
-        crate::summary::print(
-            &record,
-            &output,
-            Some(args.record.display().to_string()),
-            None,
-        );
+        let shown = args.path().display().to_string();
+        crate::summary::print(&record, &args.output, Some(shown), None);
     }
     Ok(match (valid, known) {
         (false, _) => Exit::RunInvalid,

@@ -6,23 +6,21 @@ use anyhow::{Context as _, Result};
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::{Judgement, Verdict};
 
-use crate::args::FindArgs;
+use crate::args::Args;
 use crate::exit::Exit;
 use crate::measure::{Setting, measure};
 use crate::reuse::{self, Reused};
 use crate::session::interrupt_flag;
-use crate::{from_args, reach, records, watching};
+use crate::{from_args, reach, records};
 
-pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
-    let recipe = from_args::find(args)?;
-    let watches = watching::parse(&args.watch)?;
-    let prepared = recipe.prepare(from_args::seed(&args.request.with))?;
+pub(crate) fn execute(args: &Args) -> Result<Exit> {
+    let prepared = from_args::find(args)?.prepare(args.seed())?;
     let reused = reused(args)?;
     reach::check(&prepared, args.yes)?;
     let interrupt = interrupt_flag()?;
     let setting = Setting {
         output: &args.output,
-        watches: &watches,
+        watches: &args.watch,
         outs: &[],
         reused: &reused,
         may_load_remote: args.yes,
@@ -39,7 +37,7 @@ pub(crate) fn execute(args: &FindArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-fn reused(args: &FindArgs) -> Result<Reused> {
+fn reused(args: &Args) -> Result<Reused> {
     match args.reuse.as_deref() {
         None => Ok(Reused::default()),
         Some(path) => reuse::of_record(&records::read(path)?)

@@ -8,13 +8,14 @@ use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::experiment::judged;
 use plimsoll_core::record::Record;
 
-use crate::args::ReportArgs;
+use crate::args::Args;
 use crate::exit::Exit;
 use crate::session::DEFAULT_NAME;
 use crate::{output, records, verdicts};
 
-pub(crate) fn execute(args: &ReportArgs) -> Result<Exit> {
-    let paths = found(&args.records)?;
+pub(crate) fn execute(args: &Args) -> Result<Exit> {
+    let asked: Vec<PathBuf> = args.words.iter().map(PathBuf::from).collect();
+    let paths = found(&asked)?;
     let mut read: Vec<Record> = paths
         .iter()
         .map(|path| records::read(path))
@@ -30,7 +31,7 @@ pub(crate) fn execute(args: &ReportArgs) -> Result<Exit> {
         }
         None => plimsoll_report::html::render(&read),
     };
-    let out = args.out.clone().unwrap_or_else(|| beside(&args.records));
+    let out = args.output.out.clone().unwrap_or_else(|| beside(&asked));
     std::fs::write(&out, html).with_context(|| format!("write report {}", out.display()))?;
     output::progress(&format!("report  {}", out.display()));
     Ok(Exit::Passed)

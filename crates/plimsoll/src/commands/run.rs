@@ -5,22 +5,21 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use plimsoll_core::verdict::{Judgement, Verdict};
 
-use crate::args::RunArgs;
+use crate::args::Args;
 use crate::exit::Exit;
 use crate::measure::{Setting, measure};
 use crate::reuse::Reused;
 use crate::session::interrupt_flag;
-use crate::{from_args, reach, watching};
+use crate::{from_args, reach};
 
-pub(crate) fn execute(args: &RunArgs) -> Result<Exit> {
+pub(crate) fn execute(args: &Args) -> Result<Exit> {
     let recipe = from_args::run(args)?;
-    let watches = watching::parse(&args.watch)?;
-    let prepared = recipe.prepare(from_args::seed(&args.request.with))?;
+    let prepared = recipe.prepare(args.seed())?;
     reach::check(&prepared, true)?;
     let interrupt = interrupt_flag()?;
     let setting = Setting {
         output: &args.output,
-        watches: &watches,
+        watches: &args.watch,
         outs: &[],
         reused: &Reused::default(),
         may_load_remote: true,

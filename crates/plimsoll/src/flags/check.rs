@@ -15,7 +15,7 @@ pub(super) fn arity(
     form: Option<Form>,
 ) -> Result<()> {
     let form = form.map_or("this command", Form::singular);
-    match (flag.takes, texts) {
+    match (&flag.takes, texts) {
         (Takes::Nothing, [text, ..]) => bail!(
             "{spelling} takes no value for {form}, where it means --{}: leave `{}` out",
             flag.long,

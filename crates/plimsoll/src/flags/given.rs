@@ -1,14 +1,12 @@
-//! The values of a command, each with where it was said, and the ways to read them as types.
+//! A command line as it was given: each value with where it was said, until all are read as the types of their fields.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fmt::Display;
-use std::path::PathBuf;
-use std::str::FromStr;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 
-use super::{Flag, Form, Verb, flags_of, variable};
+use super::{Flag, Form, Group, Takes, Verb, flags_of, variable};
+use crate::args::Args;
 
 /// Where a value was said; what was not said has the default of its row, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,17 +25,14 @@ pub(super) struct Value {
     pub(super) spelling: String,
 }
 
-/// A command line as it was given.
 #[derive(Debug)]
-pub(crate) struct Given {
-    pub(crate) verb: Verb,
-    /// Of commands whose test is a URL or a script.
-    pub(crate) form: Option<Form>,
-    pub(crate) words: Vec<OsString>,
+pub(super) struct Given {
+    pub(super) verb: Verb,
+    /// Of commands whose words have one.
+    pub(super) form: Option<Form>,
+    pub(super) words: Vec<OsString>,
     /// By the long name of the row.
     pub(super) values: BTreeMap<&'static str, Value>,
-    /// `--explain-config`
-    pub(crate) is_explained: bool,
 }
 
 impl Given {
@@ -54,12 +49,9 @@ impl Given {
             let Some(text) = variable(&name).filter(|text| !text.is_empty()) else {
                 continue;
             };
-            let shown = text.to_string_lossy();
-            variable::word(&name, flag, &shown)?;
-            let switched = variable::SWITCHED.iter().find(|(word, _)| *word == shown);
-            let texts = match (flag.value_name(), switched) {
-                ("", Some((_, false))) => continue,
-                ("", _) => Vec::new(),
+            let texts = match flag.takes {
+                Takes::Nothing if variable::switches(&name, &text)? => Vec::new(),
+                Takes::Nothing => continue,
                 _ => vec![(0, text)],
             };
             self.values.entry(flag.long).or_insert(Value {
@@ -78,126 +70,84 @@ impl Given {
         flags.filter(move |flag| flag.serves(form))
     }
 
-    fn flag(&self, long: &str) -> Option<&'static Flag> {
-        let found = self.flags().find(|flag| flag.long == long);
-        debug_assert!(found.is_some(), "{} has no row --{long}", self.verb.name());
-        found
-    }
-
-    pub(crate) fn is_set(&self, long: &str) -> bool {
-        debug_assert!(self.flag(long).is_some());
-        self.values.contains_key(long)
-    }
-
-    fn raw(&self, long: &str) -> Vec<OsString> {
-        let Some(flag) = self.flag(long) else {
-            return Vec::new();
-        };
-        match self.values.get(long) {
-            Some(value) => value.texts.iter().map(|(_, text)| text.clone()).collect(),
-            None => flag.default.into_iter().map(OsString::from).collect(),
+    /// What was said for a row, or its default.
+    pub(super) fn words_of(&self, flag: &Flag) -> Vec<&OsStr> {
+        match self.values.get(flag.long) {
+            Some(value) => value.texts.iter().map(|(_, text)| &**text).collect(),
+            None => flag.default.into_iter().map(OsStr::new).collect(),
         }
     }
 
-    /// How the value was given, for messages.
-    fn spelling(&self, long: &str) -> String {
-        let value = self.values.get(long);
-        value.map_or_else(|| format!("--{long}"), |value| value.spelling.clone())
-    }
-
-    pub(crate) fn texts(&self, long: &str) -> Result<Vec<String>> {
-        let all = self.raw(long).into_iter();
-        all.map(|text| utf8(text, &self.spelling(long))).collect()
-    }
-
-    pub(crate) fn text(&self, long: &str) -> Result<Option<String>> {
-        Ok(self.texts(long)?.pop())
-    }
-
-    /// Of a row that has a default, or is required.
-    pub(crate) fn some_text(&self, long: &str) -> Result<String> {
-        Ok(self.text(long)?.unwrap_or_default())
-    }
-
-    pub(crate) fn paths(&self, long: &str) -> Vec<PathBuf> {
-        self.raw(long).into_iter().map(PathBuf::from).collect()
-    }
-
-    pub(crate) fn path(&self, long: &str) -> Option<PathBuf> {
-        self.paths(long).pop()
-    }
-
-    /// Everything that can be read from one word.
-    pub(crate) fn parsed_all<T: FromStr<Err: Display>>(&self, long: &str) -> Result<Vec<T>> {
-        let read = |text: String| {
-            let name = self.flag(long).map_or("", Flag::value_name);
-            let spelling = self.spelling(long);
-            let wrong = |error: T::Err| anyhow!("{spelling}: `{text}` is no {name}: {error}");
-            text.parse().map_err(wrong)
+    /// Every value as the type of its field. The one place that says which flag or variable has a bad one.
+    pub(super) fn args(&self) -> Result<Args> {
+        let mut args = Args {
+            words: self.words.clone(),
+            form: self.form,
+            ..Args::default()
         };
-        self.texts(long)?.into_iter().map(read).collect()
-    }
-
-    pub(crate) fn parsed<T: FromStr<Err: Display>>(&self, long: &str) -> Result<Option<T>> {
-        Ok(self.parsed_all(long)?.pop())
-    }
-
-    /// The same within bounds, which a default keeps too.
-    pub(crate) fn within<T: FromStr<Err: Display> + PartialOrd + Display>(
-        &self,
-        long: &str,
-        (least, most): (T, T),
-    ) -> Result<Option<T>> {
-        let Some(value) = self.parsed::<T>(long)? else {
-            return Ok(None);
-        };
-        if value < least || value > most {
-            let spelling = self.spelling(long);
-            return Err(anyhow!(
-                "{spelling} {value} is not between {least} and {most}"
-            ));
+        for flag in self.flags() {
+            let said = self.values.get(flag.long);
+            let mut words = self.words_of(flag);
+            if matches!(flag.takes, Takes::Nothing) && said.is_some() {
+                words = vec![OsStr::new("")];
+            }
+            for word in words {
+                (flag.read)(&mut args, word).map_err(|error| match said {
+                    Some(value) => anyhow!("{}: {error:#}", value.spelling),
+                    None => anyhow!("--{}: {error:#}", flag.long),
+                })?;
+            }
         }
-        Ok(Some(value))
+        if self.form == Some(Form::Script) && self.verb != Verb::Compare {
+            args.script.script = args.word()?;
+        }
+        args.lab.experiment = args.path();
+        Ok(args)
     }
 
-    /// The first word, which the parser demands where it is needed.
-    pub(crate) fn word(&self) -> Result<String> {
-        let first = self.words.first().cloned().unwrap_or_default();
-        utf8(first, "the test")
-    }
-
-    pub(crate) fn word_path(&self) -> PathBuf {
-        self.words.first().map(PathBuf::from).unwrap_or_default()
+    /// Refuses a side of a comparison that says what belongs to the whole, or to one run by itself.
+    pub(super) fn refuse_beside_others(&self) -> Result<()> {
+        for long in [
+            "out",
+            "record",
+            "no-record",
+            "seed",
+            "workers",
+            "watch",
+            "junit",
+            "markdown",
+            "hlog",
+        ] {
+            if self.values.contains_key(long) {
+                bail!(
+                    "--{long} in `{}`: a side has only what changes its test, such as -e, --vus or --duration",
+                    self.words
+                        .first()
+                        .map_or_else(String::new, |word| word.display().to_string())
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Each row that serves the command: as the help names it, the value, and where it was said.
     pub(super) fn explained(&self) -> impl Iterator<Item = (String, String, &'static str)> {
         let own = self.flags().filter(|flag| flag.option.is_none());
-        own.filter(|flag| flag.group != super::Group::General)
-            .map(|flag| {
-                let name = format!("--{}", flag.long);
-                let words = self.raw(flag.long);
-                let words = words.iter().map(|text| text.to_string_lossy());
-                let shown = words.collect::<Vec<_>>().join(" ");
-                let said = self.values.get(flag.long);
-                let shown = match flag.value_name() {
-                    "" => said.is_some().to_string(),
-                    _ => shown,
-                };
-                let origin = match said.map(|value| value.origin) {
-                    Some(Origin::Flag) => "flag",
-                    Some(Origin::Environment) => "environment",
-                    None if flag.default.is_some() || flag.value_name().is_empty() => "default",
-                    None => "not set",
-                };
-                (name, shown, origin)
-            })
+        own.filter(|flag| flag.group != Group::General).map(|flag| {
+            let words = self.words_of(flag).into_iter().map(OsStr::to_string_lossy);
+            let shown = words.collect::<Vec<_>>().join(" ");
+            let said = self.values.get(flag.long);
+            let shown = match flag.value_name() {
+                "" => said.is_some().to_string(),
+                _ => shown,
+            };
+            let origin = match said.map(|value| value.origin) {
+                Some(Origin::Flag) => "flag",
+                Some(Origin::Environment) => "environment",
+                None if flag.default.is_some() || flag.value_name().is_empty() => "default",
+                None => "not set",
+            };
+            (format!("--{}", flag.long), shown, origin)
+        })
     }
-}
-
-fn utf8(text: OsString, place: &str) -> Result<String> {
-    let wrong = |text: OsString| anyhow!("`{}` is not UTF-8", OsStr::display(&text));
-    text.into_string()
-        .map_err(wrong)
-        .with_context(|| place.to_owned())
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::given::Given;
 use super::verb::Words;
-use super::{Flag, Form, Group, Takes, Verb, flags_of};
+use super::{Flag, Group, Takes, Verb, flags_of};
 use crate::exit::Exit;
 use crate::output;
 
@@ -123,9 +123,8 @@ pub(super) fn sections(verb: Verb) -> Vec<(String, Vec<&'static Flag>)> {
         .into_iter()
         .filter(|flag| flag.group != Group::Hidden)
     {
-        let heading = match flag.form.filter(|_| verb.has_forms()) {
-            Some(Form::Url) => format!("{}, for a URL", flag.group.title()),
-            Some(Form::Script) => format!("{}, for a script", flag.group.title()),
+        let heading = match flag.form().filter(|_| verb.has_forms()) {
+            Some(form) => format!("{}, for {}", flag.group.title(), form.singular()),
             None => flag.group.title().to_owned(),
         };
         match sections.last_mut().filter(|(last, _)| *last == heading) {
@@ -181,7 +180,7 @@ pub(super) fn default(flag: &Flag) -> Option<String> {
 fn long(page: &mut String, flag: &Flag, width: usize) {
     let _infallible = writeln!(page, "{}", left(flag));
     paragraph(page, 10, width, &format!("{}. {}", help(flag), flag.more));
-    if let Takes::Choice(_, words) = flag.takes {
+    if let Takes::Choice(_, words) = &flag.takes {
         for (word, help) in words {
             let text = format!("{word}: {help}");
             paragraph(page, 12, width, text.trim_end_matches(": "));
@@ -254,7 +253,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// `--explain-config`: each value of the command and where it was said.
-pub(crate) fn explained(given: &Given) -> String {
+pub(super) fn explained(given: &Given) -> String {
     let form = given
         .form
         .map_or_else(String::new, |form| format!(" with {}", form.singular()));

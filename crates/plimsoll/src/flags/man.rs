@@ -54,7 +54,7 @@ fn section(page: &mut String, verb: Verb) {
 fn entry(page: &mut String, flag: &Flag) {
     let _infallible = writeln!(page, ".TP\n.B {}", escaped(help::left(flag).trim()));
     text(page, &format!("{}. {}", help::help(flag), flag.more));
-    if let Takes::Choice(_, words) = flag.takes {
+    if let Takes::Choice(_, words) = &flag.takes {
         let words = words.iter().map(|(word, help)| match *help {
             "" => (*word).to_owned(),
             help => format!("{word} ({help})"),

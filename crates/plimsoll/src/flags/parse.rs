@@ -11,6 +11,7 @@ use super::given::{Given, Origin, Value};
 use super::help::{self, Length};
 use super::verb::Words;
 use super::{Flag, Form, Group, Takes, Verb, check, flags_of};
+use crate::args::{Args, ScriptSource};
 
 /// Why no command is carried out.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ impl From<anyhow::Error> for Stop {
 }
 
 /// Reads a command line, with the environment behind it.
-pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Given, Stop> {
+pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<(Verb, Args), Stop> {
     let matches = root(false)
         .try_get_matches_from(line)
         .map_err(Stop::Refused)?;
@@ -55,22 +56,33 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Given, S
             _ => Err(Stop::Nothing(help::page("", Length::Short))),
         };
     };
-    Ok(Given::read(
-        verb,
-        inner,
-        matches.get_flag("--explain-config"),
-    )?)
+    let mut given = Given::typed(verb, inner)?;
+    given.add_environment(&|name| std::env::var_os(name))?;
+    check::whole(&mut given)?;
+    // Read first, so that a value that is none is refused there, too.
+    let mut args = given.args()?;
+    if matches.get_flag("--explain-config") {
+        args.explained = Some(help::explained(&given));
+    }
+    Ok((verb, args))
 }
 
-/// One side of a comparison: what stands after `plimsoll run`.
-pub(crate) fn parse_run(words: impl IntoIterator<Item = OsString>) -> Result<Given> {
+/// One side of a comparison: what would stand after `plimsoll run`.
+pub(crate) fn parse_side(words: impl IntoIterator<Item = OsString>) -> Result<ScriptSource> {
+    let given = parse_run(words)?;
+    given.refuse_beside_others()?;
+    Ok(given.args()?.script)
+}
+
+/// Without the environment.
+pub(super) fn parse_run(words: impl IntoIterator<Item = OsString>) -> Result<Given> {
     let command = command(Verb::Run, false).no_binary_name(true);
     let matches = command.try_get_matches_from(words).map_err(|error| {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
         anyhow!("{}", first.trim_start_matches("error: "))
     })?;
-    Given::typed(Verb::Run, &matches, false)
+    Given::typed(Verb::Run, &matches)
 }
 
 fn wanted_help(matches: &ArgMatches) -> Option<Length> {
@@ -180,7 +192,7 @@ fn arg_of(arg: Option<Arg>, spelling: &str, flags: &[&Flag]) -> Arg {
         let arg = arg
             .action(ArgAction::Append)
             .value_parser(value_parser!(OsString));
-        let arg = flags.iter().fold(arg, |arg, flag| takes(arg, flag.takes));
+        let arg = flags.iter().fold(arg, |arg, flag| takes(arg, &flag.takes));
         // A value for one form of the test, none for the other.
         if flags.iter().any(is_bare) {
             arg.num_args(0..=1)
@@ -191,7 +203,7 @@ fn arg_of(arg: Option<Arg>, spelling: &str, flags: &[&Flag]) -> Arg {
     let arg = arg.unwrap_or_else(new);
     let help: Vec<String> = flags
         .iter()
-        .map(|flag| match flag.form {
+        .map(|flag| match flag.form() {
             Some(form) if flags.len() > 1 => format!("{}: {}", form.plural(), flag.help),
             _ => flag.help.to_owned(),
         })
@@ -204,7 +216,7 @@ fn arg_of(arg: Option<Arg>, spelling: &str, flags: &[&Flag]) -> Arg {
     arg.help(help.join("; ")).hide(is_hidden)
 }
 
-fn takes(arg: Arg, takes: Takes) -> Arg {
+fn takes(arg: Arg, takes: &Takes) -> Arg {
     let named = |arg: Arg, name: &'static str| {
         let hint = match name {
             "DIR" | "FOLDER" => ValueHint::DirPath,
@@ -235,15 +247,8 @@ struct Typed {
 }
 
 impl Given {
-    fn read(verb: Verb, matches: &ArgMatches, is_explained: bool) -> Result<Self> {
-        let mut given = Self::typed(verb, matches, is_explained)?;
-        given.add_environment(&|name| std::env::var_os(name))?;
-        check::whole(&mut given)?;
-        Ok(given)
-    }
-
     /// What the words say, without the environment.
-    fn typed(verb: Verb, matches: &ArgMatches, is_explained: bool) -> Result<Self> {
+    fn typed(verb: Verb, matches: &ArgMatches) -> Result<Self> {
         let words = matches.try_get_raw("words").ok().flatten();
         let mut words: Vec<OsString> = words.into_iter().flatten().map(OsString::from).collect();
         let mut all = typed(verb, matches);
@@ -253,7 +258,6 @@ impl Given {
             form,
             words,
             values: BTreeMap::new(),
-            is_explained,
         };
         for typed in all {
             given.add(typed)?;
@@ -267,11 +271,16 @@ impl Given {
     fn add(&mut self, typed: Typed) -> Result<()> {
         let flags = flags_of(self.verb);
         let spelled = |flag: &&&Flag| flag.spellings().any(|it| it == typed.spelling);
-        let meant = flags.iter().filter(spelled);
+        let mut meant = flags.iter().filter(spelled);
         let Some(flag) = meant.clone().find(|flag| flag.serves(self.form)) else {
-            let other = meant.clone().next().map(|flag| (flag.form, flag.instead));
-            let (form, instead) = other.unwrap_or((None, ""));
-            let form = form.map_or("other commands", Form::plural);
+            let (form, instead) = match (self.form, meant.next()) {
+                (Some(Form::Records), _) => (
+                    "targets that are played now",
+                    "records say how they were made",
+                ),
+                (_, Some(other)) => (other.form().map_or("", Form::plural), other.instead),
+                (_, None) => ("other commands", ""),
+            };
             bail!("{} is for {form}; {instead}", typed.spelling);
         };
         let texts: Vec<&OsString> = typed.values.iter().map(|(_, text)| text).collect();
@@ -345,6 +354,7 @@ fn form(verb: Verb, words: &mut Vec<OsString>, all: &mut [Typed]) -> Result<Opti
     }
     Ok(match (verb, first) {
         (Verb::Inspect, _) => Some(Form::Script),
+        (Verb::Compare, _) => Some(Form::of_targets(words)?),
         (_, Some(test)) if verb.has_forms() => Some(Form::of_test(test)),
         _ => None,
     })

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
+use super::given::Given;
 use super::help::{self, Length};
+use super::parse::parse_run;
 use super::*;
-use crate::args::Command;
 
 fn line(text: &str) -> Vec<OsString> {
     let words = shlex::split(text).unwrap();
@@ -18,8 +19,15 @@ fn given(text: &str) -> Given {
 }
 
 fn refused(text: &str) -> String {
-    let read = parse_run(line(text)).and_then(|given| given.parsed::<u64>("seed"));
+    let read = parse_run(line(text)).and_then(|given| given.args());
     read.unwrap_err().to_string()
+}
+
+/// What was said for a row.
+fn words(given: &Given, long: &str) -> String {
+    let flag = given.flags().find(|flag| flag.long == long).unwrap();
+    let words = given.words_of(flag).into_iter().map(OsStr::to_string_lossy);
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -59,13 +67,13 @@ fn every_row_says_what_it_is_for_and_what_to_do_instead() {
             flag.long,
             flag.help
         );
-        if flag.form.is_none() || !flag.on.iter().any(|verb| verb.has_forms()) {
+        if flag.form().is_none() || !flag.on.iter().any(|verb| verb.has_forms()) {
             continue;
         }
         let has_twin = |spelling: &String| {
             let twins = FLAGS
                 .iter()
-                .filter(|it| it.on.contains(&flag.on[0]) && it.form != flag.form);
+                .filter(|it| it.on.contains(&flag.on[0]) && it.form() != flag.form());
             twins
                 .into_iter()
                 .any(|it| it.spellings().any(|its| its == *spelling))
@@ -78,32 +86,63 @@ fn every_row_says_what_it_is_for_and_what_to_do_instead() {
     }
 }
 
-/// In a test build a row that a type asks for and that is missing is a panic.
 #[test]
-fn every_command_reads_its_rows() {
-    for (text, wanted) in [
-        ("plimsoll run http://h/", "Run"),
-        ("plimsoll run a.js", "Script"),
-        ("plimsoll inspect a.js", "Script"),
-        ("plimsoll find http://h/ --slo x", "Find"),
-        ("plimsoll find a.js --slo x", "Find"),
-        ("plimsoll explain r", "Explain"),
-        ("plimsoll audit r", "Audit"),
-        ("plimsoll compare a b", "Compare"),
-        ("plimsoll report r", "Report"),
-        ("plimsoll doctor", "Doctor"),
-        ("plimsoll serve echo", "Serve"),
-        ("plimsoll lab e", "Lab"),
-        ("plimsoll docdb --data d", "Docdb"),
-        ("plimsoll completions zsh", "Completions"),
-        ("plimsoll man", "Man"),
-        ("plimsoll doctor --explain-config", "Explained"),
+fn every_command_reads_its_rows_and_their_defaults() {
+    for (text, verb) in [
+        ("run http://h/", Verb::Run),
+        ("run a.js", Verb::Run),
+        ("inspect a.js", Verb::Inspect),
+        ("find http://h/ --slo p99<1s", Verb::Find),
+        ("find a.js --slo p99<1s", Verb::Find),
+        ("explain r", Verb::Explain),
+        ("audit r", Verb::Audit),
+        ("compare a b", Verb::Compare),
+        ("report r", Verb::Report),
+        ("doctor", Verb::Doctor),
+        ("serve echo", Verb::Serve),
+        ("lab e", Verb::Lab),
+        ("docdb --data d", Verb::Docdb),
+        ("completions zsh", Verb::Completions),
+        ("man", Verb::Man),
     ] {
-        let given = parse(line(text)).unwrap_or_else(|stop| panic!("{text}: {stop:?}"));
-        let command = Command::read(&given).unwrap();
-        let name = format!("{command:?}");
-        assert!(name.starts_with(wanted), "{text}: {name}");
+        let read = parse(line(&format!("plimsoll {text} --explain-config")));
+        let (read, args) = read.unwrap_or_else(|stop| panic!("{text}: {stop:?}"));
+        assert_eq!(read, verb, "{text}");
+        assert!(args.explained.is_some());
     }
+}
+
+/// A flag or a variable with a value that is none is named as it was written, with the value and what would do.
+#[test]
+fn a_bad_value_is_refused_where_it_was_said() {
+    for (text, wanted) in [
+        (
+            "http://h/ -q 0",
+            "-q: `0` is not a rate; write a positive number",
+        ),
+        ("http://h/ --ramp 5", "--ramp: `5` is not FROM..TO, such as"),
+        (
+            "http://h/ -z 0s",
+            "-z: the time is zero: give one such as 30s",
+        ),
+        ("http://h/ --timeout 0s", "--timeout: 0 s is below 1ms"),
+        ("http://h/ -H nonsense", "-H: "),
+        (
+            "http://h/ --workers 999",
+            "--workers: 999 load threads are not between 1 and 256",
+        ),
+    ] {
+        let error = refused(text);
+        assert!(error.starts_with(wanted), "{text}: {error}");
+    }
+    let mut url = given("http://h/");
+    let variable = |name: &str| (name == "PLIMSOLL_SLO").then(|| OsString::from("p99"));
+    url.add_environment(&variable).unwrap();
+    let error = url.args().unwrap_err().to_string();
+    assert!(
+        error.starts_with("PLIMSOLL_SLO: `p99` has no `<`"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -145,7 +184,7 @@ fn a_letter_with_two_meanings_has_the_one_of_the_form() {
         ("a.js --no-setup=false", "no-setup", "false"),
         ("a.js -s 10s:5 --stage 5s:0", "stage", "10s:5 5s:0"),
     ] {
-        assert_eq!(given(text).texts(long).unwrap().join(" "), value, "{text}");
+        assert_eq!(words(&given(text), long), value, "{text}");
     }
     for text in [
         "a.js -q",
@@ -155,7 +194,7 @@ fn a_letter_with_two_meanings_has_the_one_of_the_form() {
         "-vq a.js",
         "http://h/ --quiet",
     ] {
-        assert!(given(text).is_set("quiet"), "{text}");
+        assert!(given(text).args().unwrap().output.quiet, "{text}");
     }
 }
 
@@ -177,7 +216,10 @@ fn what_does_not_apply_is_refused_with_the_fix() {
         ("", ["run needs TEST", "A URL"]),
         ("-q 200", ["-q takes `200`", "no TEST"]),
         ("-q http://h/", ["-q takes `http://h/`", "no TEST"]),
-        ("http://h/ --seed x", ["--seed: `x` is no NUMBER", "digit"]),
+        (
+            "http://h/ --seed x",
+            ["--seed: `x` is not a number", "digit"],
+        ),
     ] {
         let error = refused(text);
         for fragment in fragments {
@@ -217,8 +259,9 @@ fn a_flag_wins_over_a_variable_and_that_over_the_default() {
     }
     let mut script = given("a.js");
     script.add_environment(&variable).unwrap();
-    assert!(script.is_set("no-record") && script.is_set("quiet"));
-    assert_eq!(script.parsed::<u64>("seed").unwrap(), Some(7));
+    let args = script.args().unwrap();
+    assert!(args.output.no_record && args.output.quiet);
+    assert_eq!(args.seed, Some(7));
     let wrong = |_: &str| Some(OsString::from("perhaps"));
     let error = script.add_environment(&wrong).unwrap_err().to_string();
     assert!(error.starts_with("PLIMSOLL_"), "{error}");

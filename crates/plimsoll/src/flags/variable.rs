@@ -1,24 +1,10 @@
-//! What a `PLIMSOLL_*` variable may say for its flag.
+//! What a `PLIMSOLL_*` variable may say for a switch.
 
-use anyhow::{Result, bail};
+use std::ffi::OsStr;
 
-use super::{Flag, Takes};
+use anyhow::{Context as _, Result};
 
-/// Whether a variable says what its flag could say; clap has looked at the flags.
-pub(super) fn word(variable: &str, flag: &Flag, text: &str) -> Result<()> {
-    let words: Vec<&str> = match flag.takes {
-        Takes::Choice(_, words) => words.iter().map(|(word, _)| *word).collect(),
-        Takes::Nothing => SWITCHED.iter().map(|(word, _)| *word).collect(),
-        _ => return Ok(()),
-    };
-    if words.contains(&text) {
-        return Ok(());
-    }
-    bail!("{variable} is `{text}`; it can be {}", words.join(", "))
-}
-
-/// How a variable turns a switch on or off.
-pub(super) static SWITCHED: [(&str, bool); 8] = [
+const WORDS: [(&str, bool); 8] = [
     ("true", true),
     ("false", false),
     ("1", true),
@@ -28,3 +14,12 @@ pub(super) static SWITCHED: [(&str, bool); 8] = [
     ("on", true),
     ("off", false),
 ];
+
+/// Whether it turns the switch on.
+pub(super) fn switches(variable: &str, text: &OsStr) -> Result<bool> {
+    let known = WORDS.iter().find(|(word, _)| text == *word);
+    known.map(|(_, is_on)| *is_on).with_context(|| {
+        let words = WORDS.map(|(word, _)| word).join(", ");
+        format!("{variable} is `{}`; it can be {words}", text.display())
+    })
+}

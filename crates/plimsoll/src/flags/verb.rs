@@ -159,7 +159,7 @@ impl Verb {
         }
     }
 
-    /// Whether its test is a URL or a script.
+    /// Whether its one word is a URL or a script, and its help has a part for each.
     pub(super) const fn has_forms(self) -> bool {
         matches!(self, Self::Run | Self::Find)
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use plimsoll_observe::Watch;
+use plimsoll_report::k6;
 
 use crate::args::OutputArgs;
 use crate::reuse::Reused;
@@ -12,7 +13,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) output: &'a OutputArgs,
     pub(crate) watches: &'a [Watch],
     /// Where the samples of a script go, too: `json=FILE` and so on.
-    pub(crate) outs: &'a [String],
+    pub(crate) outs: &'a [k6::Output],
     /// What a search need not measure again.
     pub(crate) reused: &'a Reused,
     /// A search may load another host without asking.

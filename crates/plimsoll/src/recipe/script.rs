@@ -17,8 +17,8 @@ use plimsoll_core::threshold::Thresholds;
 use plimsoll_engine::scripted::{self, Seating};
 use plimsoll_net::tls::Offer;
 
+use crate::args::ScriptSource;
 use crate::prepared::{Prepared, Subject};
-use crate::script::args::ScriptArgs;
 use crate::script::load::{self, Loaded};
 
 /// Most virtual users of a warm-up, which is no load test.
@@ -30,8 +30,9 @@ pub(crate) const WARM_STOP: Nanos = Nanos::from_secs(5);
 
 #[derive(Clone)]
 pub(crate) struct ScriptTest {
-    pub(crate) args: ScriptArgs,
+    pub(crate) source: ScriptSource,
     pub(crate) load: ScriptLoad,
+    pub(crate) workers: Option<NonZeroU32>,
     pub(crate) insecure: bool,
     /// Servers are offered HTTP/1.1 alone.
     pub(crate) only_http1: bool,
@@ -121,11 +122,10 @@ impl ScriptTest {
 
     /// Reads the script and understands its options.
     pub(crate) fn read(&self, seed: u64) -> Result<Loaded> {
-        let args = ScriptArgs {
-            seed: Some(seed),
-            ..self.args.clone()
-        };
-        let mut loaded = load::load(&args, &Arc::new(AtomicBool::new(false)))?;
+        let mut loaded = load::load(&self.source, seed, &Arc::new(AtomicBool::new(false)))?;
+        if let Some(workers) = self.workers {
+            script_mut(&mut loaded)?.workers = workers.get();
+        }
         let naming = &mut script_mut(&mut loaded)?.naming;
         let naming = Arc::get_mut(naming).context("the script is in use")?;
         naming.tls.insecure |= self.insecure;

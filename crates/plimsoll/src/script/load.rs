@@ -18,11 +18,12 @@ use plimsoll_core::scenario::{Flag, Layer, Options, Origin, Scenario};
 use plimsoll_core::test::ScriptSetup;
 use plimsoll_core::threshold::Thresholds;
 use plimsoll_engine::scripted::{HttpDebug, Naming, Script};
+use plimsoll_report::k6::Output;
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, LogLevel};
 use plimsoll_script::{Disk, Host, Load, Program, Settings, Sources, SystemTags, TagSetId};
 
-use super::args::ScriptArgs;
 use super::console;
+use crate::args::ScriptSource;
 use crate::exit::{Exit, Failure};
 use crate::machine;
 use print::Digests;
@@ -60,18 +61,17 @@ pub(crate) fn of_script(error: &plimsoll_script::ScriptError) -> anyhow::Error {
 }
 
 /// Reads everything and checks it; nothing has been sent yet.
-pub(crate) fn load(args: &ScriptArgs, stop: &Arc<AtomicBool>) -> Result<Loaded> {
-    let seed = args.seed.unwrap_or_else(machine::fresh_seed);
+pub(crate) fn load(source: &ScriptSource, seed: u64, stop: &Arc<AtomicBool>) -> Result<Loaded> {
     let first = Settings {
         seed,
         ..Settings::default()
     };
-    let (program, whole) = load_program(args, first, stop)?;
+    let (program, whole) = load_program(source, first, stop)?;
     if let Some(why) = program.own_context_because() {
         let message = format!("every virtual user has a JavaScript context of its own: {why}");
         console::line(LogLevel::Debug, &message, None);
     }
-    let options = options(args, &program)?;
+    let options = options(source, &program)?;
     for warning in &options.warnings {
         console::warn(&warning.to_string());
     }
@@ -93,14 +93,14 @@ pub(crate) fn load(args: &ScriptArgs, stop: &Arc<AtomicBool>) -> Result<Loaded> 
     let settings = script_settings(&options, seed)?;
     let scenarios = options.scenarios.clone();
     let mut script = Script::new(Arc::new(program), settings, scenarios, store);
-    apply(&mut script, &options, args)?;
+    apply(&mut script, &options, source)?;
     Ok(Loaded {
-        setup: print::setup(whole, &options, &args.env),
+        setup: print::setup(whole, &options, &source.env),
         script: Arc::new(script),
         options,
         thresholds,
-        name: args.script.clone(),
-        machine_readable: args.machine_readable,
+        name: source.script.clone(),
+        machine_readable: source.machine_readable,
     })
 }
 
@@ -115,12 +115,12 @@ fn warn_of_missing(options: &Options) {
 
 /// The program, with the digest and the number of its files.
 fn load_program(
-    args: &ScriptArgs,
+    source: &ScriptSource,
     settings: Settings,
     stop: &Arc<AtomicBool>,
 ) -> Result<(Program, (String, u32))> {
     let folder = std::env::current_dir().context("find the working directory")?;
-    let (entry, sources): (PathBuf, Box<dyn Sources>) = if args.script == "-" {
+    let (entry, sources): (PathBuf, Box<dyn Sources>) = if source.script == "-" {
         let mut text = Vec::new();
         std::io::stdin()
             .read_to_end(&mut text)
@@ -132,13 +132,13 @@ fn load_program(
         };
         (entry, Box::new(sources))
     } else {
-        (folder.join(&args.script), Box::new(Disk))
+        (folder.join(&source.script), Box::new(Disk))
     };
     let mut env = Vec::new();
-    if args.system_env {
+    if source.system_env {
         env.extend(std::env::vars());
     }
-    env.extend(args.env.iter().cloned());
+    env.extend(source.env.iter().cloned());
     let digests = Rc::new(Digests::of(sources));
     let program = Program::load(Load {
         sources: Rc::<Digests>::clone(&digests),
@@ -168,24 +168,28 @@ impl Sources for Piped {
     }
 }
 
-fn options(args: &ScriptArgs, program: &Program) -> Result<Options> {
+fn options(source: &ScriptSource, program: &Program) -> Result<Options> {
     let mut layers = Vec::new();
-    if let Some(path) = &args.config {
+    if let Some(path) = &source.config {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("read options from {}", path.display()))?;
         let object = serde_json::from_str(&text)
             .with_context(|| format!("read options from {}", path.display()))?;
-        layers
-            .push(Layer::of_object(Origin::ConfigFile, &object, args.strictness).map_err(invalid)?);
+        layers.push(
+            Layer::of_object(Origin::ConfigFile, &object, source.strictness).map_err(invalid)?,
+        );
     }
-    let script = Layer::of_object(Origin::Script, program.options(), args.strictness);
+    let script = Layer::of_object(Origin::Script, program.options(), source.strictness);
     layers.push(script.map_err(invalid)?);
     let variables: Vec<(String, String)> = std::env::vars().collect();
     let variables = || variables.iter().map(|(name, value)| (&**name, &**value));
     for origin in [Origin::Environment, Origin::OwnEnvironment] {
         layers.push(Layer::of_environment(origin, variables()).map_err(invalid)?);
     }
-    let flags = args.flags.iter().map(|(name, value)| (&**name, &**value));
+    let flags = source
+        .options
+        .iter()
+        .map(|(name, value)| (&**name, &**value));
     layers.push(Layer::of_flags(flags).map_err(invalid)?);
     Options::of_layers(&layers).map_err(invalid)
 }
@@ -223,10 +227,10 @@ fn script_settings(options: &Options, seed: u64) -> Result<Settings> {
     })
 }
 
-fn apply(script: &mut Script, options: &Options, args: &ScriptArgs) -> Result<()> {
+fn apply(script: &mut Script, options: &Options, source: &ScriptSource) -> Result<()> {
     let said = &options.settings;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    script.workers = args.workers.unwrap_or((cores / 2).max(1));
+    script.workers = (cores / 2).max(1);
     script.unix_zero_ms = machine::since_1970().as_millis() as u64;
     script.requests_per_s_max = said.requests_per_s_max;
     script.part = said.part;
@@ -243,7 +247,7 @@ fn apply(script: &mut Script, options: &Options, args: &ScriptArgs) -> Result<()
         most => most as usize,
     };
     script.iteration_least = said.min_iteration_ns;
-    script.keeps_samples = args.outs.iter().any(|out| out != "web-dashboard");
+    script.keeps_samples = source.outs.iter().any(|out| *out != Output::Dashboard);
     script.naming = Arc::new(naming(options)?);
     if let Some(path) = &said.console_output {
         console::write_to(Path::new(path))?;

@@ -33,15 +33,15 @@ pub(crate) struct Outs {
 }
 
 impl Outs {
-    pub(crate) fn open(asked: &[String], options: &Options) -> Result<Self> {
+    pub(crate) fn open(asked: &[Output], options: &Options) -> Result<Self> {
         let start = Nanos(machine::since_1970().as_nanos() as u64);
         let mut outs = Self {
             all: Vec::new(),
             failed: None,
             wants_page: false,
         };
-        for text in asked {
-            let out = match Output::parse(text)? {
+        for output in asked.iter().cloned() {
+            let out = match output {
                 Output::Json(file) => Out::Json(JsonLines::new(Sink::open(file)?, start)),
                 Output::Csv(file) => Out::Csv(csv(file, start, options)?),
                 Output::RemoteWrite(url) => Out::Remote(Remote::start(url)?),

@@ -23,7 +23,7 @@ fn what_was_typed_wrong_is_named() {
         (vec!["run", url, "-n", "0"], "not a count"),
         (vec!["run", url, "-c", "0"], "not a count"),
         (vec!["run", url, "-z", "10"], "not a duration"),
-        (vec!["run", url, "-z", "0s"], "-z is zero"),
+        (vec!["run", url, "-z", "0s"], "-z: the time is zero"),
         (vec!["run", url, "-z", "1s", "-n", "5"], "together"),
         (vec!["run", url, "--ramp", "5"], "FROM..TO"),
         (
@@ -36,7 +36,7 @@ fn what_was_typed_wrong_is_named() {
         (vec!["run", url, "-m", "GE T"], "not a token"),
         (
             vec!["run", url, "-d", "@/does/not/exist"],
-            "-d @/does/not/exist",
+            "-d: @/does/not/exist",
         ),
         (vec!["run", url, "--timeout", "0s"], "below 1ms"),
         (vec!["run", url, "--conections", "5"], "--connections"),

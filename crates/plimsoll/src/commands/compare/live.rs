@@ -8,91 +8,42 @@ use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::compare;
 use plimsoll_core::Nanos;
 use plimsoll_core::comparison::Design;
-use plimsoll_core::units::parse_count;
-use plimsoll_observe::Watch;
 
-use super::{Asked, Loaded, compared, conclude, margin, order, play, primary, script};
-use crate::args::CompareArgs;
+use super::series::{BETWEEN, Series, Target};
+use super::{Asked, conclude, judged, order, play, script};
+use crate::args::Args;
 use crate::exit::Exit;
-use crate::prepared::Prepared;
-use crate::recipe::{Recipe, WARM_STOP};
+use crate::form::Form;
+use crate::recipe::WARM_STOP;
 use crate::reuse::Reused;
 use crate::session::interrupt_flag;
-use crate::{from_args, machine, output, reach, selfcheck, watching};
+use crate::{from_args, machine, output, reach, selfcheck};
 
 /// One pair in reserve for so many, in place of pairs with a run that is not valid.
 const RESERVE: u32 = 3;
-/// Nobody waits for more, and the tests are not made for more.
-const PAIRS_MAX: u64 = 200;
 const VARIANTS_MAX: usize = 12;
-/// Between the end of a run and the start of the next: what is in flight ends, the record is written.
-const BETWEEN: Nanos = Nanos::from_secs(1);
 /// Before the first run each target gets a tenth of a run that is not kept, within these bounds.
 const WARM_LEAST: Nanos = Nanos::from_secs(2);
 const WARM_MOST: Nanos = Nanos::from_secs(10);
 /// What the self-check before the searches takes.
 const SELF_CHECK: Nanos = Nanos::from_secs(6);
 
-/// Everything that is to be played.
-pub(super) struct Series {
-    pub(super) targets: Vec<Target>,
-    /// Which target is played when, in every pair, those in reserve too.
-    pub(super) order: Vec<Vec<usize>>,
-    /// Without those in reserve.
-    pub(super) pairs: usize,
-    pub(super) watches: Vec<Watch>,
-    pub(super) folder: PathBuf,
-    pub(super) seed: u64,
-}
-
-impl Series {
-    /// What the runs take from the `from`th on, up to the end of the `pairs`th pair.
-    pub(super) fn time_left(&self, from: usize, pairs: usize) -> Nanos {
-        let played = self.order.iter().take(pairs).flatten().skip(from);
-        let each = played.map(|index| (self.targets[*index].length + BETWEEN).0);
-        Nanos(each.sum())
-    }
-}
-
-pub(super) struct Target {
-    pub(super) name: String,
-    /// As it was typed: a URL, or a script with its flags.
-    pub(super) text: String,
-    pub(super) recipe: Recipe,
-    /// Of a script.
-    identity: Option<script::Identity>,
-    /// Of one run.
-    length: Nanos,
-    /// As it is known before the first run.
-    first: Prepared,
-    pub(super) runs: Vec<Loaded>,
-}
-
-impl Target {
-    pub(super) fn is_script(&self) -> bool {
-        self.identity.is_some()
-    }
-}
-
-pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
-    // Refused now rather than after the last run.
-    primary(&args.judge)?;
-    margin(&args.judge)?;
+pub(super) fn execute(args: &Args) -> Result<Exit> {
     let mut series = series(args)?;
     for target in &series.targets {
-        reach::check(&target.first, args.live.yes)?;
+        reach::check(&target.first, args.yes)?;
     }
     let interrupt = interrupt_flag()?;
     std::fs::create_dir_all(&series.folder)
         .with_context(|| format!("create folder {}", series.folder.display()))?;
-    if !args.judge.quiet {
+    if !args.output.quiet {
         announce(args, &series);
     }
     let reused = prepare(args, &series, &interrupt)?;
     play::all(args, &mut series, &reused, &interrupt)?;
     let asked = Asked {
         design: Design::Paired,
-        is_calibration: args.live.aa,
+        is_calibration: args.compare.aa,
         seed: series.seed,
         pairs: None,
     };
@@ -101,11 +52,16 @@ pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
         .targets
         .into_iter()
         .map(|target| (target.name, target.runs));
-    let comparison = compared(sides.collect(), &args.judge, &asked)?;
+    let comparison = judged(
+        sides.collect(),
+        args.compare.primary,
+        args.compare.margin,
+        &asked,
+    )?;
     let kept = series.folder.join("comparison.json");
     std::fs::write(&kept, plimsoll_report::json::comparison(&comparison))
         .with_context(|| format!("write {}", kept.display()))?;
-    let page = args.judge.report.clone().unwrap_or(page);
+    let page = args.compare.report.clone().unwrap_or(page);
     let exit = conclude(&comparison, args, Some(&page))?;
     Ok(if interrupt.load(Ordering::Relaxed) {
         Exit::Interrupted
@@ -114,27 +70,22 @@ pub(super) fn execute(args: &CompareArgs) -> Result<Exit> {
     })
 }
 
-fn series(args: &CompareArgs) -> Result<Series> {
+fn series(args: &Args) -> Result<Series> {
     let texts = texts(args)?;
     let count = texts.len();
     let comparisons = count * (count - 1) / 2;
-    let pairs = match args.live.pairs.as_deref() {
-        None => compare::runs_needed(Design::Paired, comparisons, compare::ALPHA),
-        Some(text) => match parse_count(text).context("--pairs")? {
-            pairs if pairs <= PAIRS_MAX => pairs as u32,
-            pairs => bail!("--pairs {pairs} is more than {PAIRS_MAX}"),
-        },
-    };
-    let seed = from_args::seed(&args.with);
+    let needed = || compare::runs_needed(Design::Paired, comparisons, compare::ALPHA);
+    let pairs = args.compare.pairs.unwrap_or_else(needed);
+    let seed = args.seed();
     let targets = texts.into_iter().enumerate().map(|(index, text)| {
-        let name = match (args.live.aa, index) {
+        let name = match (args.compare.aa, index) {
             (true, 1) => "A again".to_owned(),
             _ => order::letter(index),
         };
         target(args, name, text, seed)
     });
     let targets: Vec<Target> = targets.collect::<Result<_>>()?;
-    if !args.live.aa {
+    if !args.compare.aa {
         refuse_same(&targets)?;
     }
     let default = || PathBuf::from(format!("plimsoll-compare-{}", machine::wall_time_compact()));
@@ -142,14 +93,13 @@ fn series(args: &CompareArgs) -> Result<Series> {
         order: order::blocks(count, pairs + pairs.div_ceil(RESERVE), seed),
         pairs: pairs as usize,
         targets,
-        watches: watching::parse(&args.watch)?,
-        folder: args.live.out.clone().unwrap_or_else(default),
+        folder: args.output.out.clone().unwrap_or_else(default),
         seed,
     })
 }
 
-fn target(args: &CompareArgs, name: String, text: String, seed: u64) -> Result<Target> {
-    let (recipe, first, identity) = if script::is_script(&text) {
+fn target(args: &Args, name: String, text: String, seed: u64) -> Result<Target> {
+    let (recipe, first, identity) = if args.form == Some(Form::Script) {
         let (recipe, first, identity) = script::side(&text, args, seed)?;
         (recipe, first, Some(identity))
     } else {
@@ -163,7 +113,7 @@ fn target(args: &CompareArgs, name: String, text: String, seed: u64) -> Result<T
         recipe,
         length: identity
             .as_ref()
-            .filter(|_| !args.live.find)
+            .filter(|_| !args.compare.find)
             .map_or_else(|| first.test.length().unwrap_or_default(), script::longest),
         identity,
         first,
@@ -188,12 +138,10 @@ fn refuse_same(targets: &[Target]) -> Result<()> {
 }
 
 /// The targets as they were typed, checked as a set.
-fn texts(args: &CompareArgs) -> Result<Vec<String>> {
-    let mut texts = args.targets.clone();
-    if args.targets.iter().all(|text| !script::is_script(text)) && !args.live.env.is_empty() {
-        bail!("-e is for scripts, which find it in __ENV; a URL has no variables");
-    }
-    match (args.live.aa, texts.len()) {
+fn texts(args: &Args) -> Result<Vec<String>> {
+    let words = args.words.iter().map(|word| word.to_string_lossy());
+    let mut texts: Vec<String> = words.map(Into::into).collect();
+    match (args.compare.aa, texts.len()) {
         (true, 1) => texts.extend(texts.clone()),
         (true, _) => bail!("--aa plays one target against itself: give one URL or one script"),
         (false, 1) => {
@@ -218,8 +166,8 @@ fn warm_up(length: Nanos) -> Nanos {
     Nanos(length.0 / 10).clamp(WARM_LEAST, WARM_MOST)
 }
 
-fn time_for(args: &CompareArgs, series: &Series) -> Nanos {
-    let before = if args.live.find {
+fn time_for(args: &Args, series: &Series) -> Nanos {
+    let before = if args.compare.find {
         SELF_CHECK
     } else {
         let each = series.targets.iter().map(|target| {
@@ -236,7 +184,7 @@ fn time_for(args: &CompareArgs, series: &Series) -> Nanos {
 }
 
 /// What will happen, and how long it takes, before it begins.
-fn announce(args: &CompareArgs, series: &Series) {
+fn announce(args: &Args, series: &Series) {
     let planned = series.order.iter().take(series.pairs);
     let order: Vec<String> = planned
         .map(|pair| {
@@ -248,7 +196,7 @@ fn announce(args: &CompareArgs, series: &Series) {
         })
         .collect();
     // Iterations may be over before their time.
-    let is_bound = args.live.find || series.targets.iter().any(Target::is_script);
+    let is_bound = args.compare.find || series.targets.iter().any(Target::is_script);
     let at_most = if is_bound { "at most " } else { "" };
     let mut lengths: Vec<String> = series
         .targets
@@ -278,9 +226,9 @@ fn announce(args: &CompareArgs, series: &Series) {
 }
 
 /// Both sides warm before the first run that counts; the generator checked before the first search.
-fn prepare(args: &CompareArgs, series: &Series, interrupt: &Arc<AtomicBool>) -> Result<Reused> {
+fn prepare(args: &Args, series: &Series, interrupt: &Arc<AtomicBool>) -> Result<Reused> {
     let mut reused = Reused::default();
-    if args.live.find {
+    if args.compare.find {
         // The same for all targets.
         let first = series.targets.first().context("no target")?;
         let workers = first.first.test.generator.workers;

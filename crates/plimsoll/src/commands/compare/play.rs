@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context as _, Result};
 use plimsoll_analysis::compare::{self, Fingerprint};
 use plimsoll_core::{Nanos, Tally};
-use plimsoll_observe::Watch;
 
 use super::Loaded;
-use super::live::{Series, Target};
-use crate::args::{CompareArgs, OutputArgs};
+use super::series::{Series, Target};
+use crate::args::{Args, OutputArgs};
 use crate::measure::{Measured, Setting, measure, refuse_the_dead};
 use crate::output;
 use crate::recipe::WarmUp;
@@ -20,7 +19,7 @@ use crate::script::console;
 
 /// Every pair; and while as many are valid as the rest can make up for, the pairs that are kept in reserve.
 pub(super) fn all(
-    args: &CompareArgs,
+    args: &Args,
     series: &mut Series,
     reused: &Reused,
     interrupt: &Arc<AtomicBool>,
@@ -59,14 +58,14 @@ fn valid_pairs(series: &Series) -> usize {
     (0..played.unwrap_or(0)).filter(counts).count()
 }
 
-fn say(args: &CompareArgs, text: &str) {
-    if !args.judge.quiet {
+fn say(args: &Args, text: &str) {
+    if !args.output.quiet {
         output::progress(text);
     }
 }
 
 fn pair(
-    args: &CompareArgs,
+    args: &Args,
     series: &mut Series,
     pair: usize,
     reused: &Reused,
@@ -97,7 +96,6 @@ fn pair(
             seed: series.seed.wrapping_add(pair as u64),
             path: series.folder.join(format!("{file}.plimsoll.jsonl")),
             log: series.folder.join(format!("{file}.log")),
-            watches: &series.watches,
             reused,
             interrupt,
         };
@@ -118,21 +116,20 @@ struct One<'a> {
     path: PathBuf,
     /// What a script prints.
     log: PathBuf,
-    watches: &'a [Watch],
     reused: &'a Reused,
     interrupt: &'a Arc<AtomicBool>,
 }
 
-fn play(args: &CompareArgs, target: &Target, one: &One<'_>) -> Result<Loaded> {
+fn play(args: &Args, target: &Target, one: &One<'_>) -> Result<Loaded> {
     let _logged = logged(target, &one.log)?;
     let prepared = target.recipe.prepare(one.seed)?;
     let setting = Setting {
         output: &OutputArgs::quiet(Some(one.path.clone())),
-        watches: one.watches,
+        watches: &args.watch,
         outs: &[],
         reused: one.reused,
         // A URL was asked for before; who let the first run of a script go to another host let all of them.
-        may_load_remote: args.live.yes || !target.is_script() || !target.runs.is_empty(),
+        may_load_remote: args.yes || !target.is_script() || !target.runs.is_empty(),
         interrupt: one.interrupt,
     };
     let measured = measure(&prepared, &setting)?;

@@ -9,17 +9,15 @@ use plimsoll_core::comparison::{Design, Effect, Standing};
 use plimsoll_report::view::comparison as words;
 use plimsoll_report::{json, markdown, terminal};
 
-use super::{Asked, Loaded, compared, conclude, order, primary, style};
-use crate::args::{ArrivalsArg, CompareArgs, FailOnArg, Format};
+use super::{Asked, Loaded, conclude, judged, order, style};
+use crate::args::{Args, FailOn, Format};
 use crate::commands::audit;
 use crate::exit::Exit;
-use crate::from_args::flags_of_urls;
 use crate::{output, records, verdicts};
 
 /// `--a FILES --b FILES`.
-pub(super) fn sides(args: &CompareArgs) -> Result<Exit> {
-    let saved = &args.saved;
-    refuse_live(args)?;
+pub(super) fn sides(args: &Args) -> Result<Exit> {
+    let saved = &args.compare;
     refuse_twice(saved.a.iter().chain(&saved.b))?;
     if saved.paired && saved.a.len() != saved.b.len() {
         bail!(
@@ -36,9 +34,8 @@ pub(super) fn sides(args: &CompareArgs) -> Result<Exit> {
 }
 
 /// One record of each variant.
-pub(super) fn singles(args: &CompareArgs) -> Result<Exit> {
-    refuse_live(args)?;
-    let paths: Vec<PathBuf> = args.targets.iter().map(PathBuf::from).collect();
+pub(super) fn singles(args: &Args) -> Result<Exit> {
+    let paths: Vec<PathBuf> = args.words.iter().map(PathBuf::from).collect();
     if paths.len() < 2 {
         bail!(
             "{} alone is nothing to compare: give another record",
@@ -53,7 +50,7 @@ pub(super) fn singles(args: &CompareArgs) -> Result<Exit> {
     finish(args, sides, false)
 }
 
-fn finish(args: &CompareArgs, sides: Vec<(String, Vec<Loaded>)>, is_paired: bool) -> Result<Exit> {
+fn finish(args: &Args, sides: Vec<(String, Vec<Loaded>)>, is_paired: bool) -> Result<Exit> {
     let asked = Asked {
         design: if is_paired {
             Design::Paired
@@ -61,19 +58,19 @@ fn finish(args: &CompareArgs, sides: Vec<(String, Vec<Loaded>)>, is_paired: bool
             Design::Unpaired
         },
         is_calibration: false,
-        seed: args.with.seed.unwrap_or(1),
+        seed: args.seed.unwrap_or(1),
         pairs: None,
     };
-    let comparison = compared(sides, &args.judge, &asked)?;
-    conclude(&comparison, args, args.judge.report.as_deref())
+    let asked_of = &args.compare;
+    let comparison = judged(sides, asked_of.primary, asked_of.margin, &asked)?;
+    conclude(&comparison, args, asked_of.report.as_deref())
 }
 
 /// `--history FILES`.
-pub(super) fn history(args: &CompareArgs) -> Result<Exit> {
-    refuse_live(args)?;
-    let paths = &args.saved.history;
+pub(super) fn history(args: &Args) -> Result<Exit> {
+    let paths = &args.compare.history;
     refuse_twice(paths.iter())?;
-    if args.judge.report.is_some() {
+    if args.compare.report.is_some() {
         bail!(
             "--report is for variants beside each other; --history prints text, JSON or Markdown"
         );
@@ -97,49 +94,19 @@ pub(super) fn history(args: &CompareArgs) -> Result<Exit> {
             words::mismatch(mismatch)
         );
     }
-    let seed = args.with.seed.unwrap_or(1);
+    let seed = args.seed.unwrap_or(1);
     let history =
-        compare::history(runs, mismatches, primary(&args.judge)?, seed).context("--history")?;
-    output::data(&match args.judge.format {
+        compare::history(runs, mismatches, args.compare.primary, seed).context("--history")?;
+    output::data(&match args.output.format {
         Format::Json => json::history(&history),
         Format::Markdown => markdown::history(&history),
         Format::Text => terminal::history(&history, &style(None)),
     });
     let last = history.changes.last().map(|change| change.standing);
-    Ok(match (last, args.judge.fail_on) {
-        (Some(Standing::Worse), FailOnArg::Worse | FailOnArg::Inconclusive) => Exit::Worse,
+    Ok(match (last, args.compare.fail_on) {
+        (Some(Standing::Worse), FailOn::Worse | FailOn::Inconclusive) => Exit::Worse,
         _ => Exit::Passed,
     })
-}
-
-/// Flags of live runs say nothing about records.
-fn refuse_live(args: &CompareArgs) -> Result<()> {
-    let (live, with) = (&args.live, &args.with);
-    let of_runs = [
-        ("--aa", live.aa),
-        ("--find", live.find),
-        ("--pairs", live.pairs.is_some()),
-        ("--rate", live.rate.is_some()),
-        ("-c", live.connections.is_some()),
-        ("-z", live.duration.is_some()),
-        ("--within", live.within != "3m"),
-        ("--max-rate", live.max_rate.is_some()),
-        ("--arrivals", live.arrivals != ArrivalsArg::Poisson),
-        ("--timeout", live.timeout != "10s"),
-        ("--slo", live.slo.is_some()),
-        ("-e", !live.env.is_empty()),
-        ("-k", with.insecure),
-        ("--workers", with.workers.is_some()),
-        ("--watch", !args.watch.watch.is_empty()),
-        ("--yes", live.yes),
-        ("-o", live.out.is_some()),
-    ];
-    for (flag, is_given) in of_runs.into_iter().chain(flags_of_urls(with)) {
-        if is_given {
-            bail!("{flag} is for targets that are played now; records say how they were made");
-        }
-    }
-    Ok(())
 }
 
 /// A run counts once, under whatever name it is given.

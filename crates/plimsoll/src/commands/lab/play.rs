@@ -14,6 +14,7 @@ use plimsoll_lab::aftermath::Aftermath;
 use plimsoll_lab::experiment::Load;
 use plimsoll_lab::tiers::{Ports, System};
 use plimsoll_net::Target;
+use plimsoll_observe::Watch;
 
 use super::plan::{Plan, Run, WARM_UP_LONGEST};
 use super::test;
@@ -23,7 +24,7 @@ use crate::prepared::Subject;
 use crate::recipe::{Recipe, WarmUp};
 use crate::reuse::Reused;
 use crate::script::console;
-use crate::{reach, selfcheck, watching};
+use crate::{reach, selfcheck};
 
 /// What one run needs.
 pub(super) struct Play<'a> {
@@ -132,9 +133,11 @@ impl Play<'_> {
             Subject::Script(_) => self.entry(system),
         };
         reach::check(&prepared, true)?;
+        let watches = system.watches(entry);
+        let watches: Result<Vec<Watch>, _> = watches.iter().map(|it| it.parse()).collect();
         let setting = Setting {
             output: &self.output(system),
-            watches: &watching::parse_texts(&system.watches(entry))?,
+            watches: &watches?,
             outs: &[],
             reused: &self.reused(&prepared.test)?,
             may_load_remote: true,

@@ -10,8 +10,8 @@ use plimsoll_lab::experiment::{Arrivals, Filler, Load, Variant};
 use plimsoll_net::Target;
 
 use super::stages;
+use crate::args::ScriptSource;
 use crate::recipe::{Protocol, Recipe, ScriptLoad, ScriptTest, UrlLoad, UrlTest};
-use crate::script::args::ScriptArgs;
 
 /// Unless the file says another.
 const TIMEOUT: Nanos = Nanos::from_secs(10);
@@ -123,12 +123,12 @@ fn script_test(path: &Path, env: Vec<(String, String)>, variant: &Variant) -> Re
     let script = path.to_str();
     let script = script.with_context(|| format!("{} is no text", path.display()))?;
     Ok(Recipe::Script(Box::new(ScriptTest {
-        args: ScriptArgs {
+        source: ScriptSource {
             script: script.to_owned(),
             env,
-            quiet: true,
-            ..ScriptArgs::default()
+            ..ScriptSource::default()
         },
+        workers: None,
         load: ScriptLoad::Own {
             objectives: variant.objectives.clone(),
         },

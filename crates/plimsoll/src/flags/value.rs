@@ -1,0 +1,212 @@
+//! How the value of a flag is read: each of these gives the type of a field, or says what would do.
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use plimsoll_core::Nanos;
+use plimsoll_core::comparison::Figure;
+use plimsoll_core::objective::Objectives;
+use plimsoll_core::schedule::RateProfile;
+use plimsoll_core::test::{Generator, Http, Until};
+use plimsoll_core::units::{parse_count, parse_duration, parse_rate, parse_ratio};
+use plimsoll_docdb::server::Durability;
+use plimsoll_net::h1::parse_header;
+use plimsoll_observe::Watch;
+use plimsoll_report::k6;
+
+pub(super) fn utf8(word: &OsStr) -> Result<&str> {
+    word.to_str()
+        .with_context(|| format!("`{}` is not UTF-8", word.display()))
+}
+
+pub(super) fn text(word: &OsStr) -> Result<String> {
+    utf8(word).map(str::to_owned)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "every row reads alike")]
+pub(super) fn file(word: &OsStr) -> Result<PathBuf> {
+    Ok(word.into())
+}
+
+/// What a type reads itself; `such_as` says what would do.
+pub(super) fn parsed<T: FromStr<Err: Display>>(
+    such_as: &'static str,
+) -> impl Fn(&OsStr) -> Result<T> {
+    move |word| {
+        let text = utf8(word)?;
+        let read = text.parse();
+        read.map_err(|error| anyhow!("`{text}` is not {such_as}: {error}"))
+    }
+}
+
+pub(super) fn whole<const LEAST: u32, const MOST: u32>(word: &OsStr) -> Result<u32> {
+    let number = parsed::<u32>("a whole number")(word)?;
+    if number < LEAST || number > MOST {
+        bail!("{number} is not between {LEAST} and {MOST}");
+    }
+    Ok(number)
+}
+
+pub(super) fn count(word: &OsStr) -> Result<NonZeroU64> {
+    let count = parse_count(utf8(word)?)?;
+    NonZeroU64::new(count).context("it is zero")
+}
+
+pub(super) fn small_count(word: &OsStr) -> Result<NonZeroU32> {
+    let count = count(word)?.try_into();
+    count.with_context(|| format!("`{}` is too large", word.display()))
+}
+
+pub(super) fn pairs(word: &OsStr) -> Result<u32> {
+    /// Nobody waits for more, and the tests are not made for more.
+    const MOST: u32 = 200;
+    match small_count(word)?.get() {
+        pairs if pairs <= MOST => Ok(pairs),
+        pairs => bail!("{pairs} is more than {MOST}"),
+    }
+}
+
+pub(super) fn workers(word: &OsStr) -> Result<NonZeroU32> {
+    Ok(Generator::workers(parse_count(utf8(word)?)?)?)
+}
+
+pub(super) fn streams(word: &OsStr) -> Result<NonZeroU32> {
+    Ok(Http::streams(parse_count(utf8(word)?)?)?)
+}
+
+pub(super) fn time(word: &OsStr) -> Result<Nanos> {
+    Ok(parse_duration(utf8(word)?)?)
+}
+
+/// Of a load, which takes some.
+pub(super) fn length(word: &OsStr) -> Result<Nanos> {
+    let length = time(word)?;
+    Until::after(length)?;
+    Ok(length)
+}
+
+pub(super) fn timeout(word: &OsStr) -> Result<Nanos> {
+    Ok(Generator::timeout(time(word)?)?)
+}
+
+pub(super) fn rate(word: &OsStr) -> Result<f64> {
+    Ok(parse_rate(utf8(word)?)?)
+}
+
+pub(super) fn steady(word: &OsStr) -> Result<RateProfile> {
+    Ok(RateProfile::constant(rate(word)?)?)
+}
+
+/// `100/s..2000/s`
+pub(super) fn ramp(word: &OsStr) -> Result<(f64, f64)> {
+    let text = utf8(word)?;
+    let Some((from, to)) = text.split_once("..") else {
+        bail!("`{text}` is not FROM..TO, such as 100/s..2000/s");
+    };
+    Ok((parse_rate(from)?, parse_rate(to)?))
+}
+
+pub(super) fn ratio(word: &OsStr) -> Result<f64> {
+    Ok(parse_ratio(utf8(word)?)?)
+}
+
+pub(super) fn margin(word: &OsStr) -> Result<f64> {
+    let margin = ratio(word)?;
+    if margin <= 0.0 || margin >= 1.0 {
+        bail!("{} is not between 0 and 100 %, such as 5%", word.display());
+    }
+    Ok(margin)
+}
+
+pub(super) fn scale(word: &OsStr) -> Result<f64> {
+    let scale = parsed("a factor")(word)?;
+    if !(scale > 0.0 && scale <= 1.0) {
+        bail!("{scale}: a factor above 0 and at most 1, such as 0.25");
+    }
+    Ok(scale)
+}
+
+pub(super) fn objectives(word: &OsStr) -> Result<Objectives> {
+    Ok(Objectives::parse(utf8(word)?)?)
+}
+
+pub(super) fn figure(word: &OsStr) -> Result<Figure> {
+    let text = utf8(word)?;
+    let known = || Figure::PLAIN.map(Figure::key).join(", ");
+    Figure::from_key(text).with_context(|| format!("`{text}` is no figure; there are {}", known()))
+}
+
+pub(super) fn header(word: &OsStr) -> Result<(String, String)> {
+    Ok(parse_header(utf8(word)?)?)
+}
+
+/// As it is, or what is in `@FILE`.
+pub(super) fn body(word: &OsStr) -> Result<Vec<u8>> {
+    let text = utf8(word)?;
+    match text.strip_prefix('@') {
+        None => Ok(text.into()),
+        Some(path) => std::fs::read(path).with_context(|| text.to_owned()),
+    }
+}
+
+/// `NAME=VALUE`
+pub(super) fn variable(word: &OsStr) -> Result<(String, String)> {
+    let text = utf8(word)?;
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+pub(super) fn watch(word: &OsStr) -> Result<Watch> {
+    Ok(Watch::parse(utf8(word)?)?)
+}
+
+pub(super) fn samples(word: &OsStr) -> Result<k6::Output> {
+    Ok(k6::Output::parse(utf8(word)?)?)
+}
+
+pub(super) fn address(word: &OsStr) -> Result<SocketAddr> {
+    let text = utf8(word)?;
+    let mut found = text
+        .to_socket_addrs()
+        .with_context(|| format!("`{text}`: write HOST:PORT, such as 127.0.0.1:27017"))?;
+    found
+        .next()
+        .with_context(|| format!("`{text}`: the name has no address"))
+}
+
+pub(super) fn pause(word: &OsStr) -> Result<Duration> {
+    Ok(Duration::from_nanos(time(word)?.0))
+}
+
+pub(super) fn durability(word: &OsStr) -> Result<Durability> {
+    let text = utf8(word)?;
+    match text.split_once('=') {
+        None if text == "always" => Ok(Durability::Always),
+        Some(("interval", interval)) => match pause(OsStr::new(interval))?.as_millis() {
+            0 => bail!("`{text}`: the shortest interval is 1ms"),
+            millis => Ok(Durability::Interval(
+                u64::try_from(millis).unwrap_or(u64::MAX),
+            )),
+        },
+        _ => bail!("`{text}`: write always, or interval=50ms"),
+    }
+}
+
+/// Bytes of so many MiB.
+pub(super) fn mebibytes(word: &OsStr) -> Result<u64> {
+    Ok(u64::from(whole::<8, { u32::MAX }>(word)?) << 20)
+}
+
+pub(super) fn room(word: &OsStr) -> Result<usize> {
+    Ok(whole::<1, { u32::MAX }>(word)? as usize)
+}
+
+pub(super) fn shards(word: &OsStr) -> Result<usize> {
+    Ok(whole::<1, 256>(word)? as usize)
+}

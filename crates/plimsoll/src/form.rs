@@ -1,0 +1,111 @@
+//! What the words of a command are: a URL, a script, or records. Decided here, once.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+/// What the test is; it decides which flags apply, and which of two meanings a letter has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    Url,
+    Script,
+    /// Runs that were kept, of a comparison.
+    Records,
+}
+
+impl Form {
+    /// A script is known by its extension, or is `-`; everything else should be a URL.
+    pub(crate) fn of_test(test: &OsStr) -> Self {
+        let text = test.to_string_lossy();
+        let extension = Path::new(test).extension().and_then(OsStr::to_str);
+        let is_source =
+            extension.is_some_and(|e| ["js", "mjs", "cjs", "ts", "mts", "cts"].contains(&e));
+        if text == "-" || is_source && !text.contains("://") {
+            Self::Script
+        } else {
+            Self::Url
+        }
+    }
+
+    /// A script may have flags of its own behind it: `shop.js -e BASE=http://127.0.0.1:3001`.
+    fn of_target(target: &OsStr) -> Self {
+        let text = target.to_string_lossy();
+        let first = text.split_whitespace().next().unwrap_or_default();
+        if [target, OsStr::new(first)]
+            .map(Self::of_test)
+            .contains(&Self::Script)
+        {
+            Self::Script
+        } else if text.contains("://") {
+            Self::Url
+        } else {
+            Self::Records
+        }
+    }
+
+    /// Of a comparison, whose targets are all alike.
+    pub(crate) fn of_targets(targets: &[OsString]) -> Result<Self> {
+        let forms: Vec<Self> = targets.iter().map(|it| Self::of_target(it)).collect();
+        let has = |form| forms.contains(&form);
+        match (has(Self::Url), has(Self::Script), has(Self::Records)) {
+            (true, false, false) => Ok(Self::Url),
+            (false, true, false) => Ok(Self::Script),
+            (false, false, _) => Ok(Self::Records),
+            (true, true, false) => bail!(
+                "URLs and scripts together: a script sets a load of its own; write the URL's request as a script, too"
+            ),
+            (is_url, _, true) => bail!(
+                "{} and records together: give either targets to play, or records",
+                if is_url { "URLs" } else { "scripts" }
+            ),
+        }
+    }
+
+    pub(crate) const fn plural(self) -> &'static str {
+        match self {
+            Self::Url => "URLs",
+            Self::Script => "scripts",
+            Self::Records => "records",
+        }
+    }
+
+    pub(crate) const fn singular(self) -> &'static str {
+        match self {
+            Self::Url => "a URL",
+            Self::Script => "a script",
+            Self::Records => "a record",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_told_apart_and_belong_together() {
+        let form = |targets: &[&str]| {
+            let targets: Vec<OsString> = targets.iter().map(OsString::from).collect();
+            Form::of_targets(&targets).map_err(|error| error.to_string())
+        };
+        for script in [
+            "before.js",
+            "a b/shop.ts",
+            "shop.js -e BASE=http://127.0.0.1:3001 --vus 5",
+        ] {
+            assert_eq!(form(&[script]), Ok(Form::Script), "{script}");
+        }
+        assert_eq!(form(&["http://127.0.0.1/app.js"]), Ok(Form::Url));
+        for records in [&[][..], &["run.plimsoll.jsonl"], &["summary.json", ""]] {
+            assert_eq!(form(records), Ok(Form::Records), "{records:?}");
+        }
+        for mixed in [
+            ["a.js", "http://h/"],
+            ["http://h/", "a.json"],
+            ["a.js", "b.json"],
+        ] {
+            assert!(form(&mixed).unwrap_err().contains("together"), "{mixed:?}");
+        }
+    }
+}
