@@ -92,8 +92,6 @@ pub struct Executor {
     /// Iterations begun here.
     begun: u64,
     completed: u64,
-    interrupted: u64,
-    dropped: u64,
     /// What was left at the regular end has been dropped.
     is_rest_dropped: bool,
 }
@@ -146,8 +144,6 @@ impl Executor {
             last_end: scenario.last_end_ns(),
             begun: 0,
             completed: 0,
-            interrupted: 0,
-            dropped: 0,
             is_rest_dropped: false,
         }
     }
@@ -177,11 +173,7 @@ impl Executor {
 
     /// An iteration is over, completed or not. Reports about VUs that do not run are left out.
     pub fn ended(&mut self, vu: u32, now: Nanos) {
-        match self.slots.end(vu, now) {
-            Some(slots::IterationEnd::Completed) => self.completed += 1,
-            Some(slots::IterationEnd::Interrupted) => self.interrupted += 1,
-            None => {}
-        }
+        self.completed += u64::from(self.slots.end(vu, now));
     }
 
     /// A VU that was asked for is ready.
@@ -194,11 +186,6 @@ impl Executor {
         self.start = self.start.min(now);
         self.regular_end = self.regular_end.min(now);
         self.last_end = self.last_end.min(now);
-    }
-
-    /// Iterations that were completed, interrupted and dropped here.
-    pub const fn counts(&self) -> (u64, u64, u64) {
-        (self.completed, self.interrupted, self.dropped)
     }
 
     /// VUs that loop, or whose iteration runs in an arrival-rate scenario.
@@ -245,7 +232,10 @@ impl Executor {
             // An arrival before the end that never found a VU; later ones are not due any more.
             if due < self.regular_end {
                 walk.advance();
-                return self.drop_of(due, 1);
+                return Action::Drop {
+                    intended_at: due,
+                    count: 1,
+                };
             }
         }
         if let Some(dropped) = self.drop_rest() {
@@ -378,12 +368,10 @@ impl Executor {
             };
         }
         walk.advance();
-        self.drop_of(due, 1)
-    }
-
-    const fn drop_of(&mut self, intended_at: Nanos, count: u64) -> Action {
-        self.dropped += count;
-        Action::Drop { intended_at, count }
+        Action::Drop {
+            intended_at: due,
+            count: 1,
+        }
     }
 
     /// At the regular end: iterations that nobody came to begin, as k6 counts them, too.
@@ -396,7 +384,10 @@ impl Executor {
             Rule::PerVu { each } => self.slots.left_of(*each),
             _ => 0,
         };
-        (rest > 0).then(|| self.drop_of(self.regular_end, rest))
+        (rest > 0).then_some(Action::Drop {
+            intended_at: self.regular_end,
+            count: rest,
+        })
     }
 }
 

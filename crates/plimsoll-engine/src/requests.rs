@@ -14,7 +14,7 @@ use crate::message::Body;
 use crate::options::Options;
 use crate::pool::{Call, CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route};
 use crate::recorder::Ending;
-use crate::source::{Due, Level, Part, Source};
+use crate::source::{Arrival, Level, Part, Source};
 use crate::worker::{Context, Users, Worker};
 
 /// A place of a closed loop whose connection failed waits this long, so that a dead target is not hammered and its
@@ -25,15 +25,6 @@ const PARK: Nanos = Nanos::from_millis(500);
 /// All connections belong to all of them, and lead to one place.
 pub(crate) const OWNER: u32 = 0;
 pub(crate) const ORIGIN: u32 = 0;
-
-/// An attempt that is due, not yet on a connection.
-#[derive(Debug, Clone, Copy)]
-struct Arrival {
-    intended: Nanos,
-    level: u32,
-    /// Started by a closed loop, which owes another when this one ends.
-    closed: bool,
-}
 
 /// An attempt on the wire; 32 bytes, and nothing of it on the heap.
 #[derive(Debug, Clone, Copy)]
@@ -253,21 +244,14 @@ impl Requests {
     #[inline]
     fn start(&mut self, now: Nanos) {
         while self.attempts_left != Some(0)
-            && let Some(due) = self.source.take_due(now, self.looping)
+            && let Some(arrival) =
+                self.source
+                    .take_due(now, self.looping, self.context.recorder.level)
         {
             if let Some(left) = &mut self.attempts_left {
                 *left -= 1;
             }
-            let (intended, closed) = match due {
-                Due::Looped => (now, true),
-                Due::Scheduled(intended) => (intended, false),
-            };
-            self.looping += u32::from(closed);
-            let arrival = Arrival {
-                intended,
-                level: self.context.recorder.level,
-                closed,
-            };
+            self.looping += u32::from(arrival.closed);
             self.dispatch(arrival, now);
         }
     }

@@ -18,13 +18,14 @@ pub(crate) enum Source {
     Open(OpenLoop),
 }
 
-/// What is due.
+/// An attempt, or an iteration of a script, that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// A place of the closed loop is free.
-    Looped,
-    /// By the schedule, at this time.
-    Scheduled(Nanos),
+pub(crate) struct Arrival {
+    pub(crate) intended: Nanos,
+    /// In which it was due.
+    pub(crate) level: u32,
+    /// Of a closed loop, which owes another when this one ends.
+    pub(crate) closed: bool,
 }
 
 /// Which share of the load a worker has.
@@ -75,20 +76,25 @@ impl Source {
         }
     }
 
-    /// The next that is due by now.
+    /// The next that is due by now, in this level.
     #[inline]
-    pub(crate) fn take_due(&mut self, now: Nanos, running: u32) -> Option<Due> {
-        match self {
-            Self::None => None,
+    pub(crate) fn take_due(&mut self, now: Nanos, running: u32, level: u32) -> Option<Arrival> {
+        let (intended, closed) = match self {
+            Self::None => return None,
             Self::Closed(closed) => {
                 if closed.next(running) > now {
                     return None;
                 }
                 closed.coming.pop_front();
-                Some(Due::Looped)
+                (now, true)
             }
-            Self::Open(open) => open.take_due(now).map(Due::Scheduled),
-        }
+            Self::Open(open) => (open.take_due(now)?, false),
+        };
+        Some(Arrival {
+            intended,
+            level,
+            closed,
+        })
     }
 
     /// One has ended beside `running` others; a closed loop starts another at that time.

@@ -22,7 +22,7 @@ const PATIENCE: Patience = Patience {
 #[derive(Debug)]
 pub(crate) struct Scraper {
     pub(crate) url: Target,
-    ask: SyncSender<()>,
+    requests: SyncSender<()>,
     answers: Receiver<Result<Scrape, String>>,
     pub(crate) earlier: Option<Scrape>,
 }
@@ -38,13 +38,13 @@ pub(crate) enum Answer {
 impl Scraper {
     /// The thread ends when the scraper is dropped.
     pub(crate) fn spawn(url: Target) -> io::Result<Self> {
-        let (ask, asked) = sync_channel::<()>(1);
+        let (requests, requested) = sync_channel::<()>(1);
         let (answer, answers) = sync_channel(1);
         let target = url.clone();
         std::thread::Builder::new()
             .name("plimsoll-scrape".to_owned())
             .spawn(move || {
-                while asked.recv().is_ok() {
+                while requested.recv().is_ok() {
                     let result = fetch(&target).map(|text| parse(&text));
                     if answer.send(result).is_err() {
                         break;
@@ -53,7 +53,7 @@ impl Scraper {
             })?;
         Ok(Self {
             url,
-            ask,
+            requests,
             answers,
             earlier: None,
         })
@@ -67,7 +67,7 @@ impl Scraper {
             Err(TryRecvError::Empty) => Answer::Pending,
             Err(TryRecvError::Disconnected) => Answer::Failed("the scraper ended".to_owned()),
         };
-        match self.ask.try_send(()) {
+        match self.requests.try_send(()) {
             // Full: the question before is still open; one at a time.
             Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => answer,
         }

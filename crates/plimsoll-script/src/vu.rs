@@ -34,9 +34,9 @@ impl Engine {
         let runtime = rquickjs::Runtime::new_with_alloc(CountingAllocator(account));
         let runtime = runtime.map_err(|error| engine_error(&error))?;
         runtime.set_loader(Modules, Modules);
-        let asked = Rc::downgrade(worker);
+        let state = Rc::downgrade(worker);
         runtime.set_interrupt_handler(Some(Box::new(move || {
-            asked.upgrade().is_none_or(|worker| worker.should_stop())
+            state.upgrade().is_none_or(|worker| worker.should_stop())
         })));
         let anchor = Anchor::new(&runtime).map_err(|error| engine_error(&error))?;
         let realm = script.map(|script| Realm::new(&runtime, worker, script));

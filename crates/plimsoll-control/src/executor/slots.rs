@@ -31,13 +31,6 @@ struct Slot {
     cut_at: Option<Nanos>,
 }
 
-/// How an iteration ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IterationEnd {
-    Completed,
-    Interrupted,
-}
-
 /// The VUs; `index` is a VU's place in the whole scenario, which only some workers own.
 #[derive(Debug)]
 pub(super) struct Slots {
@@ -178,15 +171,18 @@ impl Slots {
         !self.idle.is_empty()
     }
 
-    /// An iteration is over.
-    pub(super) fn end(&mut self, vu: u32, now: Nanos) -> Option<IterationEnd> {
-        let place = self.owned.place_of_vu(vu)?;
-        let slot = self.list.get_mut(place)?;
-        let end = match slot.state {
-            SlotState::Running => IterationEnd::Completed,
-            SlotState::Interrupted => IterationEnd::Interrupted,
-            _ => return None,
+    /// An iteration is over; whether it was completed.
+    pub(super) fn end(&mut self, vu: u32, now: Nanos) -> bool {
+        let Some(place) = self.owned.place_of_vu(vu) else {
+            return false;
         };
+        let Some(slot) = self.list.get_mut(place) else {
+            return false;
+        };
+        let is_completed = slot.state == SlotState::Running;
+        if !is_completed && slot.state != SlotState::Interrupted {
+            return false;
+        }
         slot.state = SlotState::Idle;
         slot.deadline = None;
         slot.free_since = now;
@@ -194,7 +190,7 @@ impl Slots {
         if slot.active {
             self.enqueue(place);
         }
-        Some(end)
+        is_completed
     }
 
     /// One more VU to make, if there may be more and none is on its way.

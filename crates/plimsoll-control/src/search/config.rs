@@ -147,9 +147,9 @@ impl Config {
         if self.over.is_vus() {
             return Some(Ceiling::Vus(f64::from(self.connections_max.get())));
         }
-        let asked = self.max_rate_per_s.map(Ceiling::MaxRate);
+        let named = self.max_rate_per_s.map(Ceiling::MaxRate);
         let generator = self.generator_max_per_s.map(Ceiling::Generator);
-        match (asked, generator) {
+        match (named, generator) {
             (Some(a), Some(b)) if b.rate() < a.rate() => Some(b),
             (Some(a), _) => Some(a),
             (None, b) => b,

@@ -66,10 +66,10 @@ impl<C: Call> Pool<C> {
                 }
                 Err(failure) => {
                     // What the server said before it went: most of all which calls it did not look at.
-                    let said = self.read_http2(token, |connection, scratch, sink| {
+                    let failed = self.read_http2(token, |connection, scratch, sink| {
                         connection.read_last(failure, scratch, sink)
                     });
-                    if let Some(failure) = said {
+                    if let Some(failure) = failed {
                         self.fail(token, &failure, now);
                     }
                 }

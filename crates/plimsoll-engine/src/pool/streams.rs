@@ -16,7 +16,7 @@ pub(super) struct Streams<C: Call> {
     /// When it last had something to read.
     heard: Nanos,
     /// It was asked whether it is there, after having been heard last at this time.
-    asked: Option<Nanos>,
+    pinged: Option<Nanos>,
     /// It is on the pool's list of those with something to write.
     pub(super) is_unflushed: bool,
     /// It takes no further call, and ends with its last.
@@ -39,7 +39,7 @@ impl<C: Call> Streams<C> {
             running: Vec::new(),
             next_owner: 0,
             heard: now,
-            asked: None,
+            pinged: None,
             is_unflushed: false,
             is_retired: false,
         }
@@ -94,10 +94,10 @@ impl<C: Call> Streams<C> {
             calls.push(stream.call);
         }
         if is_silent {
-            match self.asked {
-                Some(asked) if asked >= self.heard => self.is_retired = true,
+            match self.pinged {
+                Some(pinged) if pinged >= self.heard => self.is_retired = true,
                 _ => {
-                    self.asked = Some(self.heard);
+                    self.pinged = Some(self.heard);
                     self.connection.ping();
                 }
             }

@@ -66,7 +66,7 @@ impl Sink for PartialAnswer {
 /// When each phase of a request began, on the clock of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Moments {
-    pub(super) asked: Nanos,
+    pub(super) called: Nanos,
     /// Only if a connection was opened for this request.
     pub(super) opened: Option<Nanos>,
     pub(super) connected: Option<Nanos>,
@@ -92,7 +92,7 @@ impl Moments {
         let sent = self.sent.unwrap_or(now);
         let written = self.written.unwrap_or(now);
         let first_byte = self.first_byte.unwrap_or(now);
-        let before = sent.saturating_sub(self.asked);
+        let before = sent.saturating_sub(self.called);
         Timings {
             blocked: before.saturating_sub(connecting + tls_handshaking),
             connecting,
@@ -149,7 +149,7 @@ impl Exchange {
         self.caller = caller;
         self.deadline = now + call.timeout;
         self.moments = Moments {
-            asked: now,
+            called: now,
             ..Moments::default()
         };
         self.answer.clear();
@@ -185,7 +185,7 @@ impl Exchange {
     pub(super) fn begin_anew(&mut self) {
         self.tries += 1;
         self.moments = Moments {
-            asked: self.moments.asked,
+            called: self.moments.called,
             ..Moments::default()
         };
         self.answer.clear();
@@ -213,16 +213,16 @@ impl Exchange {
 
     /// The script asks that the connection ends with this request.
     fn asks_for_close(&self) -> bool {
-        let asked = self.header("connection");
-        asked.is_some_and(|value| value.eq_ignore_ascii_case("close"))
+        let given = self.header("connection");
+        given.is_some_and(|value| value.eq_ignore_ascii_case("close"))
     }
 
     /// Why HTTP/2 cannot carry it: it has no change of protocols.
     pub(super) fn refused_by_http2(&self) -> Option<HttpError> {
-        let asked = self.header("upgrade").filter(|value| !value.is_empty())?;
+        let given = self.header("upgrade").filter(|value| !value.is_empty())?;
         Some(HttpError {
             code: 1000,
-            message: format!("invalid Upgrade request header: [{asked:?}]").into(),
+            message: format!("invalid Upgrade request header: [{given:?}]").into(),
         })
     }
 

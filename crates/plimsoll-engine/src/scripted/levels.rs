@@ -8,14 +8,7 @@ use std::collections::VecDeque;
 
 use plimsoll_core::Nanos;
 
-use crate::source::{self, Level, Part, Source};
-
-/// An iteration that is due.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Arrival {
-    pub(super) intended: Nanos,
-    pub(super) level: u32,
-}
+use crate::source::{Arrival, Level, Part, Source};
 
 /// What one worker plays of a level.
 #[derive(Debug)]
@@ -63,7 +56,7 @@ impl Levels {
     }
 
     /// A virtual user for this iteration, which waits if there is none.
-    pub(super) fn take_vu(&mut self, due: Option<Arrival>) -> Option<FreeVu> {
+    pub(super) fn take_vu(&mut self, arrival: Arrival) -> Option<FreeVu> {
         if let Some(place) = self.idle.pop() {
             return Some(FreeVu::Known(place));
         }
@@ -71,7 +64,7 @@ impl Levels {
             self.made += 1;
             return Some(FreeVu::New(self.made - 1));
         }
-        self.waiting.extend(due);
+        self.waiting.push_back(arrival);
         None
     }
 
@@ -107,29 +100,19 @@ impl Levels {
         !self.idle.is_empty() || self.made < self.vus_max
     }
 
-    /// The next iteration to begin, if one is due and a virtual user may take it.
-    pub(super) fn next_due(&mut self, now: Nanos, level: u32) -> Option<NextIteration> {
+    /// The next iteration to begin, if one is due and a virtual user may take it; and whether it waited for one.
+    pub(super) fn next_due(&mut self, now: Nanos, level: u32) -> Option<(Arrival, bool)> {
         let has_vu = self.has_vu();
         // First come, first served.
-        if has_vu && let Some(due) = self.waiting.pop_front() {
-            return Some(NextIteration::Waited(due));
+        if has_vu && let Some(arrival) = self.waiting.pop_front() {
+            return Some((arrival, true));
         }
         if !has_vu && matches!(self.source, Source::Closed(_)) {
             return None;
         }
-        let running = self.running();
-        self.source.take_due(now, running).map(|due| match due {
-            source::Due::Looped => NextIteration::Looped,
-            source::Due::Scheduled(intended) => NextIteration::Arrived(Arrival { intended, level }),
-        })
+        let arrival = self.source.take_due(now, self.running(), level)?;
+        Some((arrival, false))
     }
-}
-
-/// Why an iteration begins.
-pub(super) enum NextIteration {
-    Arrived(Arrival),
-    Waited(Arrival),
-    Looped,
 }
 
 /// A virtual user that does nothing.

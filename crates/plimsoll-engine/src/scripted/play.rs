@@ -11,12 +11,12 @@ use plimsoll_core::{Nanos, Outcome};
 use plimsoll_script::tags::TagSetId;
 use plimsoll_script::{End, Got, Iteration, ScriptError, Want};
 
-use super::levels::{Arrival, FreeVu, Levels, NextIteration};
+use super::levels::{FreeVu, Levels};
 use super::script::{Seating, shown};
 use super::users::VirtualUsers;
 use super::vus::{Playing, RunningIteration, VirtualUser};
 use crate::message::Body;
-use crate::source::Part;
+use crate::source::{Arrival, Part};
 
 /// Iterations that need no waiting may start one after the other for this long before sockets get a turn.
 const BURST: Nanos = Nanos::from_millis(2);
@@ -305,18 +305,13 @@ impl VirtualUsers {
         let mut now = began;
         let level = self.context.recorder.level;
         while let Some(levels) = &mut self.levels
-            && let Some(next) = levels.next_due(now, level)
+            && let Some((arrival, waited)) = levels.next_due(now, level)
         {
-            let due = match next {
-                NextIteration::Arrived(due) => {
-                    let lag = now - due.intended;
-                    self.context.recorder.lag.record(lag);
-                    Some(due)
-                }
-                NextIteration::Waited(due) => Some(due),
-                NextIteration::Looped => None,
-            };
-            self.begin_of_level(due);
+            if !arrival.closed && !waited {
+                let lag = now - arrival.intended;
+                self.context.recorder.lag.record(lag);
+            }
+            self.begin_of_level(arrival);
             self.settle();
             now = self.now();
             if now - began > BURST {
@@ -326,8 +321,9 @@ impl VirtualUsers {
         false
     }
 
-    fn begin_of_level(&mut self, due: Option<Arrival>) {
-        let Some(free) = self.levels.as_mut().and_then(|levels| levels.take_vu(due)) else {
+    fn begin_of_level(&mut self, arrival: Arrival) {
+        let levels = self.levels.as_mut();
+        let Some(free) = levels.and_then(|levels| levels.take_vu(arrival)) else {
             return;
         };
         let Part { index, workers } = self.context.part;
@@ -349,8 +345,7 @@ impl VirtualUsers {
             of_vu: vu.iterations,
             in_scenario: begun * workers + index,
         };
-        let level = due.map_or(self.context.recorder.level, |due| due.level);
-        let intended = due.map(|due| due.intended);
-        self.begin_iteration(place, 0, (intended, level), next);
+        let intended = (!arrival.closed).then_some(arrival.intended);
+        self.begin_iteration(place, 0, (intended, arrival.level), next);
     }
 }

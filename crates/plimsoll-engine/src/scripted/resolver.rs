@@ -37,30 +37,30 @@ impl fmt::Debug for Lookup {
 pub(super) struct Resolver {
     lookup: Lookup,
     waker: Waker,
-    asked: BTreeSet<HostPort>,
+    pending: BTreeSet<HostPort>,
     queued: VecDeque<HostPort>,
     running: usize,
-    told: Sender<(HostPort, Addresses)>,
+    results: Sender<(HostPort, Addresses)>,
     answers: Receiver<(HostPort, Addresses)>,
 }
 
 impl Resolver {
     pub(super) fn new(lookup: Lookup, waker: Waker) -> Self {
-        let (told, answers) = channel();
+        let (results, answers) = channel();
         Self {
             lookup,
             waker,
-            asked: BTreeSet::new(),
+            pending: BTreeSet::new(),
             queued: VecDeque::new(),
             running: 0,
-            told,
+            results,
             answers,
         }
     }
 
     /// The answer comes later, once for everyone who asks until then.
     pub(super) fn ask(&mut self, place: HostPort) {
-        if self.asked.insert(place.clone()) {
+        if self.pending.insert(place.clone()) {
             self.queued.push_back(place);
             self.look_up_next();
         }
@@ -69,7 +69,7 @@ impl Resolver {
     pub(super) fn answer(&mut self) -> Option<(HostPort, Addresses)> {
         let (place, addresses) = self.answers.try_recv().ok()?;
         self.running -= 1;
-        self.asked.remove(&place);
+        self.pending.remove(&place);
         self.look_up_next();
         Some((place, addresses))
     }
@@ -82,17 +82,17 @@ impl Resolver {
             return;
         };
         self.running += 1;
-        let (lookup, waker, told) = (self.lookup, self.waker.clone(), self.told.clone());
-        let asked = place.clone();
+        let (lookup, waker, results) = (self.lookup, self.waker.clone(), self.results.clone());
+        let unstarted = place.clone();
         let thread = std::thread::Builder::new().name("names".to_owned());
         let started = thread.spawn(move || {
             let addresses = lookup.0(&place.0, place.1);
             // Nobody hears it when the test is over.
-            let _over = told.send((place, addresses));
+            let _over = results.send((place, addresses));
             waker.wake();
         });
         if let Err(error) = started {
-            let _over = self.told.send((asked, Err(error)));
+            let _over = self.results.send((unstarted, Err(error)));
             self.waker.wake();
         }
     }

@@ -105,7 +105,9 @@ impl VirtualUser {
         Some(Got::Http(results))
     }
 
-    /// Takes the time at which the next call may go, if one waits and `next_allowed` is still to come.
+    /// Takes the time at which the next call may go, if one waits and `next_allowed` is still to come. Calls of all virtual
+    /// users of the worker are a gap apart at least: call n goes at tₙ = max(now, tₙ₋₁ + gap), and time that nobody used is
+    /// not saved up.
     pub(super) fn wait_for_turn(
         &mut self,
         next_allowed: &mut Nanos,

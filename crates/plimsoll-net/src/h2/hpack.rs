@@ -113,6 +113,8 @@ impl Decoder {
         input: &mut Input<'_>,
         fields: &mut impl Fields,
     ) -> Result<usize, HpackError> {
+        // The first bits say what follows (section 6): 1 a field of the tables by its index, 01 one in full that enters the
+        // table, 000 one in full that does not. The other bits begin the index of the field, or of its name.
         if first & 0x80 != 0 {
             let index = input.number(7)?;
             let (name, value) = self.entry(index).ok_or(HpackError::Index)?;
@@ -154,7 +156,8 @@ impl Decoder {
         input.string(value)
     }
 
-    /// The entry of an index over both tables, from 1.
+    /// The entry of an index over both tables: 1 to 61 never change, 62 is what was added last, and every addition moves
+    /// the older ones one up.
     fn entry(&self, index: usize) -> Option<(&[u8], &[u8])> {
         let at = index.checked_sub(1)?;
         if let Some((name, value)) = STATIC.get(at) {
@@ -212,7 +215,8 @@ impl<'a> Input<'a> {
         Ok(taken)
     }
 
-    /// A number that begins in the low `prefix` bits (section 5.1); nothing here needs more than 28 bits.
+    /// A number that begins in the low `prefix` bits (section 5.1); nothing here needs more than 28 bits. All ones mean
+    /// that the rest follows in sevens, the lowest first: with a prefix of 5, 1337 = 31 + 26 + 10·128 is 31, 0x80 | 26, 10.
     fn number(&mut self, prefix: u32) -> Result<usize, HpackError> {
         let most = (1_usize << prefix) - 1;
         let mut number = usize::from(self.byte()?) & most;
@@ -274,7 +278,7 @@ impl Block {
             literal(field, (4, 0), &mut plain);
             added += 1;
             size += field.0.len() + field.1.len() + ENTRY_OVERHEAD;
-            // The newest has the lowest index.
+            // Once all are in, the newest has the lowest index: of three, the first is at 61 + 3 and the last at 61 + 1.
             number(STATIC.len() + 1 + kept.len() - added, 7, 0x80, &mut next);
         }
         if size > TABLE_BYTES {

@@ -204,7 +204,14 @@ impl<B: AsRef<[u8]>> Session<B> {
         Ok(())
     }
 
-    /// Gives the peer its window back once half of it is used.
+    /// Counts what came against both windows, and gives each back once half of it is used:
+    ///
+    /// ```text
+    /// what the server may still send   4 MiB ╲    ╱╲    ╱╲
+    ///                                  2 MiB  ╲__╱  ╲__╱  ╲   the update is one way to it, meanwhile it goes on
+    /// ```
+    ///
+    /// Later, and a server far away would stand still; earlier, and updates would cost more than they are worth.
     #[inline]
     fn take(&mut self, stream: u32, length: usize) {
         self.taken += length as u32;
@@ -307,6 +314,8 @@ impl<B: AsRef<[u8]>> Session<B> {
         }
         let before = i64::from(self.peer.initial_window);
         self.peer.settings(payload)?;
+        // A new initial window moves those of running streams by the difference, and below zero if more than the new one
+        // was sent already: such a stream waits until updates have made up for that (section 6.9.2).
         let change = i64::from(self.peer.initial_window) - before;
         for stream in self.streams.with_body() {
             stream.window += change;

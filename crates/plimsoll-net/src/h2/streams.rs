@@ -73,7 +73,8 @@ impl<B: AsRef<[u8]>> Stream<B> {
         self.body.is_some()
     }
 
-    /// The next part of the body that frame and windows allow, and whether it is the last.
+    /// The next part of the body, and whether it is the last: as long as what is left, a frame, the stream's window and
+    /// that of the connection all allow. A window below zero allows nothing.
     pub(super) fn next_part(&self, peer: &Peer) -> Option<(&[u8], bool)> {
         let (body, sent) = self.body.as_ref()?;
         let allowed = usize::try_from(self.window.min(peer.window)).ok()?;

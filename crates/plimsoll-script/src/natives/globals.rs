@@ -118,15 +118,15 @@ fn open<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
             "open() only works in the init code: call it outside of functions and keep what it returns",
         );
     }
-    let asked = call.text(0)?;
+    let given = call.text(0)?;
     let base = calling_module(&call.ctx, &call.vu.entry.borrow());
-    let path = asked.strip_prefix("file://").unwrap_or(&asked);
+    let path = given.strip_prefix("file://").unwrap_or(&given);
     let path = normalise(&folder_of(&base).join(path));
     let catalogue = &call.vu.worker.catalogue;
     let mut content = catalogue.look(|inventory| inventory.files.get(&path).cloned());
     if let (None, Some(loading)) = (&content, catalogue.loading()) {
         let read = loading.sources.read(&path).map_err(|error| {
-            let message = format!("open({:?}): {}: {error}", asked, path.display());
+            let message = format!("open({given:?}): {}: {error}", path.display());
             Exception::throw_message(&call.ctx, &message)
         })?;
         let read: std::sync::Arc<[u8]> = read.into();
@@ -139,7 +139,7 @@ fn open<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     }
     let Some(content) = content else {
         return call.fail(&format!(
-            "open({asked:?}): the first run of the init code did not open this file; open the same files whatever \
+            "open({given:?}): the first run of the init code did not open this file; open the same files whatever \
              __VU is"
         ));
     };

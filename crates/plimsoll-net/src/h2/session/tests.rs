@@ -273,8 +273,8 @@ fn a_server_that_leaves_names_what_it_did_not_look_at() {
     for owner in 1..=3 {
         side.start(&get, owner);
     }
-    let leave = |last: u32, code: u32, said: &[u8]| {
-        let payload = [&last.to_be_bytes()[..], &code.to_be_bytes(), said].concat();
+    let leave = |last: u32, code: u32, text: &[u8]| {
+        let payload = [&last.to_be_bytes()[..], &code.to_be_bytes(), text].concat();
         frame_of(kind::GOAWAY, 0, 0, &payload)
     };
     assert_eq!(

@@ -41,15 +41,15 @@ pub(crate) fn answer(challenge: &str, request: &Challenged<'_>) -> Option<String
     if algorithm.to_ascii_uppercase().ends_with("-SESS") {
         secret = hash(&format!("{secret}:{nonce}:{client_nonce}"));
     }
-    let asked = hash(&format!("{}:{}", request.method, request.target));
+    let request_hash = hash(&format!("{}:{}", request.method, request.target));
     let offers_auth =
         field("qop").is_some_and(|qop| qop.split(',').any(|one| one.trim() == "auth"));
     let response = if offers_auth {
         hash(&format!(
-            "{secret}:{nonce}:00000001:{client_nonce}:auth:{asked}"
+            "{secret}:{nonce}:00000001:{client_nonce}:auth:{request_hash}"
         ))
     } else {
-        hash(&format!("{secret}:{nonce}:{asked}"))
+        hash(&format!("{secret}:{nonce}:{request_hash}"))
     };
     let mut line = format!(
         "Digest username=\"{}\", realm=\"{realm}\", nonce=\"{nonce}\", uri=\"{}\", response=\"{response}\", \

@@ -68,8 +68,8 @@ fn what_breaks_the_protocol_ends_the_connection_with_words_and_a_code() {
             assert!(problem.contains(words), "{bytes:x?}: {problem}");
             let (head, payload) = side.sent().pop().unwrap();
             assert_eq!((head.kind, head.length), (kind::GOAWAY, 8));
-            let told = u32::from_be_bytes(payload[4..].try_into().unwrap());
-            assert_eq!(code_name(told), code, "{bytes:x?}");
+            let found = u32::from_be_bytes(payload[4..].try_into().unwrap());
+            assert_eq!(code_name(found), code, "{bytes:x?}");
         }
     }
 }
