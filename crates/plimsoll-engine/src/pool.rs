@@ -225,17 +225,17 @@ impl<C: Call> Pool<C> {
         let (local, setup) = (route.local, route.setup);
         Ok(match route.protocol {
             Protocol::Http1 => {
-                let connection = Connection::open_from(local, setup)?;
+                let connection = Connection::open(local, setup)?;
                 self.register(&connection)?;
                 Carrier::Http1(connection, None)
             }
             Protocol::Http2 => {
-                let connection = h2::Connection::open_from(local, setup)?;
+                let connection = h2::Connection::open(local, setup)?;
                 self.register(&connection)?;
                 Carrier::Http2(Box::new(Streams::new(connection, self.clock.now())))
             }
             Protocol::Negotiated => {
-                let opening = Opening::open_from(local, setup)?;
+                let opening = Opening::open(local, setup)?;
                 self.register(&opening)?;
                 Carrier::Negotiating(Some(Box::new(opening)), Vec::new())
             }

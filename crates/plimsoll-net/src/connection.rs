@@ -35,13 +35,9 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Starts to connect. An immediate refusal by the local system is a failure here.
-    pub fn open(setup: &Setup) -> Result<Self, Failure> {
-        Self::open_from(None, setup)
-    }
-
-    /// The same from an address of this host.
-    pub fn open_from(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
+    /// Starts to connect, from an address of this host if one is given. An immediate refusal by the local system is a
+    /// failure here.
+    pub fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
         let mut connection = Self::over(Transport::open(local, setup)?);
         connection.expect(setup.head_request);
         Ok(connection)

@@ -80,7 +80,7 @@ fn exchange_with(
 ) -> Result<Response, ExchangeError> {
     let clock = Clock::start();
     let poll = Poll::new()?;
-    let mut connection = Connection::open(setup).map_err(ExchangeError::Failed)?;
+    let mut connection = Connection::open(None, setup).map_err(ExchangeError::Failed)?;
     poll.add(&connection, 0)?;
     let mut scratch = vec![0; SCRATCH_BYTES];
     let mut body = Body {

@@ -76,11 +76,6 @@ pub struct Connection<B = Arc<[u8]>> {
 }
 
 impl Connection {
-    /// Starts to connect. An immediate refusal by the local system is a failure here.
-    pub fn open(setup: &Setup) -> Result<Self, Failure> {
-        Self::open_from(None, setup)
-    }
-
     /// Starts a stream; only while [`Self::vacant`]. Its number, for [`Self::cancel`]. [`Self::flush`] sends it.
     #[inline]
     pub fn start(&mut self, request: &EncodedRequest, owner: u64) -> u32 {
@@ -89,8 +84,9 @@ impl Connection {
 }
 
 impl<B: AsRef<[u8]>> Connection<B> {
-    /// Starts to connect, from an address of this host if one is given.
-    pub fn open_from(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
+    /// Starts to connect, from an address of this host if one is given. An immediate refusal by the local system is a
+    /// failure here.
+    pub fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
         Ok(Self {
             transport: Transport::open(local, setup)?,
             session: Session::new(),

@@ -31,7 +31,7 @@ pub enum Opened<B> {
 impl Opening {
     /// Starts to connect, from an address of this host if one is given. An immediate refusal by the local system is a
     /// failure here.
-    pub fn open_from(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
+    pub fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
         Ok(Self {
             transport: Transport::open(local, setup)?,
             early: Vec::new(),

@@ -9,7 +9,6 @@ pub mod host;
 pub mod http;
 mod init;
 mod iteration;
-mod libraries;
 mod loader;
 mod modules;
 mod natives;

@@ -14,9 +14,9 @@ use crate::error::{Position, ScriptError};
 use crate::raw::load_module;
 use crate::realm::Shareable;
 use crate::resolve::{Target, file_id, resolve};
+use crate::source;
 use crate::sources::Sources;
 use crate::typescript::{self, SourceMap};
-use crate::{libraries, source};
 
 /// One module of the script, ready to be loaded into any context.
 #[derive(Debug, Clone)]
@@ -177,7 +177,7 @@ impl Catalogue {
             None => {}
         }
         if let Some(Target::Library(name)) = Target::from_id(id) {
-            return Module::declare(ctx.clone(), id, libraries::text(name));
+            return Module::declare(ctx.clone(), id, library(name));
         }
         let Some(loading) = self.loading() else {
             let message = format!("{id} was not imported by the first run of the init code");
@@ -255,6 +255,14 @@ impl Loading {
         let compiled = Compiled::Module(bytecode.into());
         inventory.modules.insert(id.to_owned(), compiled);
         Ok(module)
+    }
+}
+
+/// The part of a helper library of ours that is JavaScript.
+fn library(name: &str) -> &'static str {
+    match name {
+        "k6-summary" => include_str!("libraries/k6-summary.js"),
+        _ => include_str!("libraries/k6-utils.js"),
     }
 }
 

@@ -40,7 +40,7 @@ impl Client {
             tls: None,
             head_request: false,
         };
-        let connection = Connection::open(&setup).unwrap();
+        let connection = Connection::open(None, &setup).unwrap();
         let poll = Poll::new().unwrap();
         poll.add(&connection, 0).unwrap();
         let mut client = Self {
@@ -321,7 +321,7 @@ fn a_server_that_speaks_or_closes_before_the_client_does_is_heard_at_once() {
             tls: None,
             head_request: false,
         };
-        let mut connection: Connection = Connection::open(&setup).unwrap();
+        let mut connection: Connection = Connection::open(None, &setup).unwrap();
         let (mut socket, _) = listener.accept().unwrap();
         match settings {
             None => socket.shutdown(std::net::Shutdown::Write).unwrap(),
