@@ -6,6 +6,7 @@ mod experiment;
 mod h2;
 mod import;
 mod numbers;
+mod page;
 mod program;
 mod record;
 mod response;
@@ -46,6 +47,7 @@ pub(crate) const TARGETS: &[Target] = targets! {
     "url" url::read_url, url::WORDS;
     "header" url::read_header, url::WORDS;
     "numbers" numbers::read, numbers::WORDS;
+    "page" page::read, page::WORDS;
     "watch" watch::read, watch::WORDS;
     "nginx-log" watch::read_log, watch::LOG_WORDS;
     "metrics" watch::read_metrics, watch::METRICS_WORDS;
