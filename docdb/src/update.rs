@@ -16,7 +16,7 @@ mod tree;
 mod walk;
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -18,6 +18,8 @@ mod write;
 
 #[cfg(test)]
 pub(crate) mod samples;
+#[cfg(test)]
+pub(crate) mod shell;
 
 pub(crate) use compare::{compare_owned, compare_values};
 pub(crate) use decimal::Decimal;

@@ -10,7 +10,7 @@ use bson::{Bson, DateTime, Document, RawDocumentBuf};
 use super::{Foreign, Pipeline, Progress};
 use crate::error::Result;
 use crate::expression::Variables;
-pub(super) use crate::update::tests::shell::documents;
+pub(super) use crate::value::shell::documents;
 
 /// Collections in memory; equality is looked for by [`crate::query::Filter`], as a server would.
 #[derive(Default)]

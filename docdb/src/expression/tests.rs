@@ -7,8 +7,7 @@ use bson::{Bson, DateTime, RawDocumentBuf, doc};
 
 use super::{Expression, Variables, operators};
 use crate::error::Result;
-use crate::update::tests::shell;
-use crate::value::display;
+use crate::value::{display, shell};
 
 fn evaluate(expression: &Bson, root: &bson::Document) -> Result<Option<Bson>> {
     let mut variables = Variables::at(DateTime::from_millis(1_700_000_000_123));
@@ -25,22 +24,18 @@ fn written(value: Option<&Bson>) -> String {
 }
 
 fn check_table(table: &str, root: &bson::Document) {
-    for line in table.lines().filter(|line| line.contains(" => ")) {
-        let (expression, answer) = line.split_once(" => ").expect("an arrow");
-        let result = evaluate(&shell::value(expression.trim()), root);
+    for (expression, answer) in shell::rows(table) {
+        let result = evaluate(&shell::value(expression), root);
         if let Some(refusal) = answer.strip_prefix('!') {
-            let (code, text) = refusal.split_once(' ').expect("a code and a text");
-            let error = result.expect_err(line);
-            assert_eq!(error.code.number().to_string(), code, "{line}: {error}");
-            assert!(error.message.contains(text), "{line}: {error}");
+            shell::assert_refused(expression, &result.expect_err(expression), refusal);
             continue;
         }
-        let result = result.unwrap_or_else(|error| panic!("{line}: {error}"));
+        let result = result.unwrap_or_else(|error| panic!("{expression}: {error}"));
         let expected = (answer != "missing").then(|| shell::value(answer));
         assert_eq!(
             written(result.as_ref()),
             written(expected.as_ref()),
-            "{line}"
+            "{expression}"
         );
     }
 }

@@ -5,18 +5,15 @@ mod operators;
 mod paths;
 mod pipelines;
 mod properties;
-pub(crate) mod shell;
 
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 
 use super::Update;
 use crate::error::Result;
+pub(super) use crate::value::samples::raw;
+use crate::value::shell;
 
 pub(super) const NOW: DateTime = DateTime::from_millis(1_700_000_000_123);
-
-pub(super) fn raw(document: &Document) -> RawDocumentBuf {
-    RawDocumentBuf::try_from(document).expect("the document is valid")
-}
 
 pub(super) fn parse(update: impl Into<Bson>, filters: &[Document]) -> Result<Update> {
     let holder = raw(&doc! { "u": update.into() });
@@ -41,26 +38,33 @@ pub(super) fn apply_with(
     Ok(changed.map(|changed| Document::try_from(&*changed).expect("valid")))
 }
 
-/// `document` becomes `expected`, to the byte and in this order of fields.
-#[track_caller]
-pub(super) fn becomes(document: &Document, update: Document, expected: Document) {
-    let what = format!("{document} {update}");
-    let changed = apply(document, update).unwrap_or_else(|error| panic!("{what}: {error}"));
-    let changed = changed.unwrap_or_else(|| document.clone());
-    let expected = RawDocumentBuf::try_from(expected).expect("valid");
-    assert_eq!(raw(&changed), expected, "{what}: {changed}");
-}
-
-#[track_caller]
-pub(super) fn stays(document: &Document, update: Document) {
-    let what = format!("{document} {update}");
-    assert_eq!(apply(document, update), Ok(None), "{what}");
+/// Lines of a document, an update, perhaps ` at PLACE` or ` where FILTERS`, and what the document becomes:
+/// to the byte, in this order of fields. `same` says that nothing changed.
+pub(super) fn check(table: &str) {
+    for (question, answer) in shell::rows(table) {
+        let (document, update) = question.split_once(" by ").expect("an update");
+        let (update, filters) = update.split_once(" where ").unwrap_or((update, "[]"));
+        let (update, place) = update.split_once(" at ").unwrap_or((update, ""));
+        let document = shell::document(document);
+        let filters = shell::documents(filters);
+        let changed = apply_with(
+            &document,
+            shell::value(update),
+            &filters,
+            place.parse().ok(),
+        );
+        if answer == "same" {
+            assert_eq!(changed, Ok(None), "{question}");
+            continue;
+        }
+        let changed = changed.map(|changed| changed.unwrap_or(document));
+        shell::assert_answer(question, changed, answer);
+    }
 }
 
 /// Parsing or applying fails with this code and a message that contains `text`.
 #[track_caller]
 pub(super) fn fails(document: &Document, update: impl Into<Bson>, code: i32, text: &str) {
     let error = apply(document, update).expect_err(text);
-    assert_eq!(error.code.number(), code, "{error}");
-    assert!(error.message.contains(text), "{error}");
+    shell::assert_refused(text, &error, &format!("{code} {text}"));
 }

@@ -3,7 +3,7 @@
 use bson::{Bson, Document, doc};
 
 use super::{Collections, documents, parse, run};
-use crate::update::tests::shell;
+use crate::value::shell;
 
 const INPUT: &str = r#"[
     {_id: 1, k: "a", n: 5, tags: ["x", "y"], sub: {p: 1, q: 2}},
@@ -122,14 +122,10 @@ fn collections() -> Collections {
     Collections([("others".to_owned(), documents(OTHERS))].into())
 }
 
-fn cases(table: &str) -> impl Iterator<Item = (&str, &str)> {
-    table.lines().filter_map(|line| line.split_once(" => "))
-}
-
 #[test]
 fn results_are_those_of_mongodb_however_the_input_is_sliced() {
     let input = documents(INPUT);
-    for (pipeline, expected) in cases(RESULTS) {
+    for (pipeline, expected) in shell::rows(RESULTS) {
         let stages = documents(pipeline);
         for slice in [1, 2, 5] {
             let results = run(&stages, &input, slice, &mut collections());
@@ -152,11 +148,9 @@ fn results_are_those_of_mongodb_however_the_input_is_sliced() {
 #[test]
 fn refusals_carry_the_codes_of_mongodb() {
     let input = documents(INPUT);
-    for (pipeline, refusal) in cases(REFUSALS) {
-        let (code, text) = refusal.split_once(' ').expect("a code and a text");
+    for (pipeline, refusal) in shell::rows(REFUSALS) {
         let error = run(&documents(pipeline), &input, 5, &mut collections()).expect_err(pipeline);
-        assert_eq!(error.code.number().to_string(), code, "{pipeline}: {error}");
-        assert!(error.message.contains(text), "{pipeline}: {error}");
+        shell::assert_refused(pipeline, &error, refusal);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tables: one line per behaviour.
 
 use super::check_table;
-use crate::update::tests::shell;
+use crate::value::shell;
 
 const ROOT: &str = r#"{_id: 7, n: 5, d: 2.5, s: "Hello", nil: null, sub: {x: 1, y: {z: 2}}, arr: [3, 1, 2],
     docs: [{k: 1, v: "a"}, {k: 2}, 5, [{k: 3}]], day: date("2024-02-29T12:34:56.789Z"), "a-b": 1}"#;

@@ -12,9 +12,9 @@ use crate::query::encode_key;
 use crate::query::keys;
 use crate::query::keys::Purpose;
 use crate::query::sort::SortOrder;
-use crate::update::tests::shell;
 use crate::value::Fields;
 use crate::value::samples::{self, decimal, raw};
+use crate::value::shell;
 
 const PATHS: [&str; 8] = ["a", "b", "a.b", "a.c", "a.0", "a.b.c", "a.0.b", "b.c"];
 
@@ -429,8 +429,7 @@ fn bounds_are_as_narrow_as_they_can_be() {
 {a: {$gt: 5, $lt: 1}} on {a: 1} => (0, 1, 0, true)
 {a: {$in: []}} on {a: 1} multikey => (0, 1, 0, true)
 "#;
-    for line in table.lines().filter(|line| !line.is_empty()) {
-        let (question, expected) = line.split_once(" => ").expect("an arrow");
+    for (question, expected) in shell::rows(table) {
         let (bounds, _, _) = asked(question);
         let found = (
             bounds.intervals.len(),
@@ -438,7 +437,7 @@ fn bounds_are_as_narrow_as_they_can_be() {
             bounds.points,
             bounds.is_exact,
         );
-        assert_eq!(format!("{found:?}"), expected, "{line}");
+        assert_eq!(format!("{found:?}"), expected, "{question}");
     }
 }
 
@@ -458,8 +457,7 @@ fn an_index_gives_an_order_where_it_can() {
 {} on {a: 1} => {a: 1, b: 1} none
 {"a.b": 1} on {"a.b": 1, "a.c": 1} multikey => {"a.c": 1} none
 "#;
-    for line in table.lines().filter(|line| !line.is_empty()) {
-        let (question, answer) = line.split_once(" => ").expect("an arrow");
+    for (question, answer) in shell::rows(table) {
         let (sort, expected) = answer.rsplit_once(' ').expect("a direction");
         let (bounds, index, is_multikey) = asked(question);
         let sort = SortOrder::parse(&raw(&shell::document(sort))).unwrap();
@@ -468,7 +466,7 @@ fn an_index_gives_an_order_where_it_can() {
             Some(Direction::Descending) => "backward",
             None => "none",
         };
-        assert_eq!(found, expected, "{line}");
+        assert_eq!(found, expected, "{question} => {answer}");
     }
 }
 

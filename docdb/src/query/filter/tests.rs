@@ -3,8 +3,8 @@
 use bson::{Bson, Document, Regex, doc};
 
 use super::*;
-use crate::update::tests::shell;
 use crate::value::samples::raw;
+use crate::value::shell;
 
 fn filter(filter: &Document) -> Filter {
     Filter::parse(&raw(filter)).unwrap_or_else(|error| panic!("{filter}: {error}"))
@@ -24,8 +24,7 @@ fn regex(pattern: &str, options: &str) -> Bson {
 
 /// Lines of a filter, documents that match and documents that do not.
 fn check(table: &str) {
-    for line in table.lines().filter(|line| !line.is_empty()) {
-        let (condition, documents) = line.split_once(" => ").expect("an arrow");
+    for (condition, documents) in shell::rows(table) {
         let (matching, others) = documents.split_once(" not ").expect("a not");
         for (documents, expected) in [(matching, true), (others, false)] {
             for document in shell::documents(documents) {
@@ -193,12 +192,9 @@ fn wrong_filters_are_refused_with_mongodbs_codes() {
 {$jsonSchema: {}} => 224 $jsonSchema is not supported
 {a: {$near: [1, 2]}} => 224 $near is not supported
 "#;
-    for line in table.lines().filter(|line| !line.is_empty()) {
-        let (condition, refusal) = line.split_once(" => ").expect("an arrow");
-        let (code, text) = refusal.split_once(' ').expect("a code and a text");
-        let error = Filter::parse(&raw(&shell::document(condition))).expect_err(line);
-        assert_eq!(error.code.number().to_string(), code, "{line}");
-        assert!(error.message.starts_with(text), "{line}: {error}");
+    for (condition, refusal) in shell::rows(table) {
+        let error = Filter::parse(&raw(&shell::document(condition))).expect_err(condition);
+        shell::assert_refused(condition, &error, refusal);
     }
 }
 
@@ -217,12 +213,11 @@ fn the_positional_operator_stands_for_the_matching_element() {
 {a: {$ne: 9}} => {a: [1]} at none
 {"a.1": 5} => {a: [1, 5]} at 1
 "#;
-    for line in table.lines().filter(|line| !line.is_empty()) {
-        let (condition, rest) = line.split_once(" => ").expect("an arrow");
+    for (condition, rest) in shell::rows(table) {
         let (document, place) = rest.split_once(" at ").expect("a place");
         let document = raw(&shell::document(document));
         let found = filter(&shell::document(condition)).positional(&document);
-        assert_eq!(found, place.parse().ok(), "{line}");
+        assert_eq!(found, place.parse().ok(), "{condition} => {rest}");
     }
 }
 

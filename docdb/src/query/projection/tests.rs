@@ -4,8 +4,8 @@ use bson::{Document, doc};
 
 use super::*;
 use crate::error::Code;
-use crate::update::tests::shell;
 use crate::value::samples::raw;
+use crate::value::shell;
 
 fn project(projection: &Document, document: &Document, positional: Option<usize>) -> Document {
     let projection =
@@ -17,9 +17,8 @@ fn project(projection: &Document, document: &Document, positional: Option<usize>
 
 /// Lines of a projection, the place that `$` stands for, and what it lets out of `document`.
 fn check(document: &Document, table: &str) {
-    for line in table.lines().filter(|line| !line.is_empty()) {
-        let (projection, expected) = line.split_once(" => ").expect("an arrow");
-        let (projection, place) = projection.split_once(" at ").unwrap_or((projection, ""));
+    for (line, expected) in shell::rows(table) {
+        let (projection, place) = line.split_once(" at ").unwrap_or((line, ""));
         let out = project(&shell::document(projection), document, place.parse().ok());
         assert_eq!(out, shell::document(expected), "{line}");
     }
@@ -99,12 +98,9 @@ fn wrong_projections_are_refused() {
 {a: {$meta: "textScore"}} => 40218 query requires text score
 {a: 0, b: "x"} => 31252 Cannot use an expression in an exclusion
 "#;
-    for line in table.lines().filter(|line| !line.is_empty()) {
-        let (projection, refusal) = line.split_once(" => ").expect("an arrow");
-        let (code, text) = refusal.split_once(' ').expect("a code and a text");
-        let error = Projection::parse(&raw(&shell::document(projection))).expect_err(line);
-        assert_eq!(error.code.number().to_string(), code, "{line}");
-        assert!(error.message.starts_with(text), "{line}: {error}");
+    for (projection, refusal) in shell::rows(table) {
+        let error = Projection::parse(&raw(&shell::document(projection))).expect_err(projection);
+        shell::assert_refused(projection, &error, refusal);
     }
 }
 

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::value::compare_owned;
 use crate::value::samples::{self, raw};
+use crate::value::shell;
 
 fn compare(order: &Document, left: &Document, right: &Document) -> Ordering {
     let order = SortOrder::parse(&raw(order)).unwrap();
@@ -16,91 +17,38 @@ fn compare(order: &Document, left: &Document, right: &Document) -> Ordering {
 
 #[test]
 fn documents_sort_as_in_mongodb() {
-    for (order, ascending) in [
-        (
-            doc! {"a": 1},
-            vec![
-                doc! {"a": []},
-                doc! {},
-                doc! {"a": 0},
-                doc! {"a": [9, 1]},
-                doc! {"a": 2},
-                doc! {"a": "x"},
-            ],
-        ),
-        (
-            doc! {"a": -1},
-            vec![
-                doc! {"a": "x"},
-                doc! {"a": [9, 1]},
-                doc! {"a": 2},
-                doc! {"a": null},
-                doc! {"a": []},
-            ],
-        ),
-        (
-            doc! {"a.b": 1},
-            vec![
-                doc! {"a": 5},
-                doc! {"a": {"b": 1}},
-                doc! {"a": [{"b": 7}, {"b": 2}]},
-                doc! {"a": {"b": 3}},
-            ],
-        ),
-        (
-            doc! {"a": 1, "b": -1},
-            vec![
-                doc! {"a": 1, "b": 2},
-                doc! {"a": 1, "b": [1, 0]},
-                doc! {"a": 1},
-                doc! {"a": 2, "b": 9},
-            ],
-        ),
-        (
-            doc! {"a.x": 1, "a.y": 1},
-            vec![
-                doc! {"a": [{"x": 1, "y": 5}, {"x": 2, "y": 0}]},
-                doc! {"a": {"x": 1, "y": 6}},
-            ],
-        ),
-        (
-            doc! {"a.0": 1},
-            vec![doc! {"a": [1, 9]}, doc! {"a": [2, 0]}],
-        ),
-        (
-            doc! {"a": 1, "b": 1},
-            vec![doc! {"a": [1, 2], "b": [3, 4]}, doc! {"a": 1, "b": 5}],
-        ),
-    ] {
-        for pair in ascending.windows(2) {
-            assert_eq!(
-                compare(&order, &pair[0], &pair[1]),
-                Ordering::Less,
-                "{order}: {} before {}",
-                pair[0],
-                pair[1]
-            );
+    let table = r#"
+{a: 1} => [{a: []}, {}, {a: 0}, {a: [9, 1]}, {a: 2}, {a: "x"}]
+{a: -1} => [{a: "x"}, {a: [9, 1]}, {a: 2}, {a: null}, {a: []}]
+{"a.b": 1} => [{a: 5}, {a: {b: 1}}, {a: [{b: 7}, {b: 2}]}, {a: {b: 3}}]
+{a: 1, b: -1} => [{a: 1, b: 2}, {a: 1, b: [1, 0]}, {a: 1}, {a: 2, b: 9}]
+{"a.x": 1, "a.y": 1} => [{a: [{x: 1, y: 5}, {x: 2, y: 0}]}, {a: {x: 1, y: 6}}]
+{"a.0": 1} => [{a: [1, 9]}, {a: [2, 0]}]
+{a: 1, b: 1} => [{a: [1, 2], b: [3, 4]}, {a: 1, b: 5}]
+"#;
+    for (order, ascending) in shell::rows(table) {
+        for pair in shell::documents(ascending).windows(2) {
+            let found = compare(&shell::document(order), &pair[0], &pair[1]);
+            assert_eq!(found, Ordering::Less, "{order}: {pair:?}");
         }
     }
 }
 
 #[test]
 fn wrong_orders_are_refused() {
-    for (order, code) in [
-        (doc! {"a": 2}, Code::Location(15975)),
-        (doc! {"a": "x"}, Code::Location(15974)),
-        (doc! {"": 1}, Code::Location(40352)),
-        (doc! {"a.": 1}, Code::Location(40353)),
-        (doc! {"a..b": 1}, Code::Location(15998)),
-        (doc! {"$a": 1}, Code::Location(16410)),
-        (doc! {"a": {"$meta": "textScore"}}, Code::Location(40218)),
-        (doc! {"$natural": 1, "a": 1}, Code::BadValue),
-    ] {
-        assert_eq!(
-            SortOrder::parse(&raw(&order)).unwrap_err().code,
-            code,
-            "{order}"
-        );
+    let table = r#"
+{a: 2} => 15975 $sort key ordering must be 1
+{a: "x"} => 15974 Illegal key in $sort specification: a: "x"
+{"": 1} => 40352 FieldPath cannot be constructed with empty string
+{"a.": 1} => 40353 FieldPath must not end with a '.'.
+{a..b: 1} => 15998 FieldPath field names may not be empty strings.
+{$a: 1} => 16410 FieldPath field names may not start with '$'.
+{a: {$meta: "textScore"}} => 40218 query requires text score metadata
+{$natural: 1, a: 1} => 2 Cannot include '$natural' in compound sort
+"#;
+    for (order, refusal) in shell::rows(table) {
+        let error = SortOrder::parse(&raw(&shell::document(order))).expect_err(order);
+        shell::assert_refused(order, &error, refusal);
     }
     let natural = SortOrder::parse(&raw(&doc! {"$natural": -1})).unwrap();
     assert_eq!(natural.natural(), Some(Direction::Descending));

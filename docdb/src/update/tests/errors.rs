@@ -2,7 +2,8 @@
 
 use bson::{Bson, doc};
 
-use super::{apply, fails, parse, shell};
+use super::{apply, fails, parse};
+use crate::value::shell;
 
 /// Each line: the update, the code, and what the message contains.
 const UNREADABLE: &str = r#"
@@ -83,20 +84,11 @@ const UNFIT: &str = r#"
     {_id: 2, a: 1} => 66 After applying the update, the (immutable) field '_id' was found to have been altered to _id: 2
 "#;
 
-fn cases(table: &str) -> impl Iterator<Item = (Bson, i32, &str)> {
-    table.lines().filter_map(|line| {
-        let (update, answer) = line.split_once(" => ")?;
-        let (code, text) = answer.split_once(' ').expect("a code and a text");
-        Some((shell::value(update), code.parse().expect("a code"), text))
-    })
-}
-
 #[test]
 fn updates_that_cannot_be_read() {
-    for (update, code, text) in cases(UNREADABLE) {
-        let error = parse(update.clone(), &[]).expect_err(text);
-        assert_eq!(error.code.number(), code, "{update}: {error}");
-        assert!(error.message.contains(text), "{update}: {error}");
+    for (update, refusal) in shell::rows(UNREADABLE) {
+        let error = parse(shell::value(update), &[]).expect_err(update);
+        shell::assert_refused(update, &error, refusal);
     }
 }
 
@@ -105,8 +97,9 @@ fn updates_that_do_not_fit_the_document() {
     let document = shell::document(
         "{_id: 1, s: \"x\", n: 1, d: 1.5, big: 9223372036854775807L, arr: [1, 2], sub: {a: [1]}}",
     );
-    for (update, code, text) in cases(UNFIT) {
-        fails(&document, update, code, text);
+    for (update, refusal) in shell::rows(UNFIT) {
+        let error = apply(&document, shell::value(update)).expect_err(update);
+        shell::assert_refused(update, &error, refusal);
     }
 }
 

@@ -2,9 +2,10 @@
 
 use bson::{Bson, doc};
 
-use super::{NOW, apply, parse, raw, shell};
+use super::{NOW, apply, parse, raw};
 use crate::query::Filter;
 use crate::update::fuzz_update;
+use crate::value::shell;
 
 const RESULTS: &str = r#"
 [{$set: {b: {$add: ["$a", 1]}}}] => {_id: 1, a: 1, b: 2}
@@ -28,25 +29,18 @@ const REFUSALS: &str = r#"
 #[test]
 fn pipelines_change_all_but_the_id() {
     let document = doc! {"_id": 1, "a": 1};
-    for line in RESULTS.lines().filter(|line| !line.is_empty()) {
-        let (update, expected) = line.split_once(" => ").expect("an arrow");
-        let changed = apply(&document, shell::value(update)).expect(line);
-        assert_eq!(
-            changed.map_or(Bson::Null, Bson::Document),
-            shell::value(expected),
-            "{line}"
-        );
+    for (update, expected) in shell::rows(RESULTS) {
+        let changed = apply(&document, shell::value(update)).expect(update);
+        let changed = changed.map_or(Bson::Null, Bson::Document);
+        assert_eq!(changed, shell::value(expected), "{update}");
     }
 }
 
 #[test]
 fn pipelines_that_are_refused() {
-    for line in REFUSALS.lines().filter(|line| !line.is_empty()) {
-        let (update, refusal) = line.split_once(" => ").expect("an arrow");
-        let (code, text) = refusal.split_once(' ').expect("a code and a text");
-        let error = apply(&doc! {"_id": 1, "a": 1}, shell::value(update)).expect_err(line);
-        assert_eq!(error.code.number().to_string(), code, "{line}: {error}");
-        assert!(error.message.contains(text), "{line}: {error}");
+    for (update, refusal) in shell::rows(REFUSALS) {
+        let error = apply(&doc! {"_id": 1, "a": 1}, shell::value(update)).expect_err(update);
+        shell::assert_refused(update, &error, refusal);
     }
 }
 

@@ -6,6 +6,9 @@
 use bson::spec::BinarySubtype;
 use bson::{Binary, Bson, DateTime, Document, Regex, oid::ObjectId};
 
+use super::samples::raw;
+use crate::error::{CommandError, Result};
+
 struct Reader<'a> {
     rest: &'a str,
 }
@@ -32,6 +35,33 @@ pub(crate) fn documents(text: &str) -> Vec<Document> {
             .map(|one| one.as_document().expect("a document").clone())
             .collect(),
         other => panic!("no array: {other}"),
+    }
+}
+
+/// The rows of a table: what stands before ` => ` in a line, and what after it.
+pub(crate) fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    let rows = table.lines().filter_map(|line| line.split_once(" => "));
+    rows.map(|(question, answer)| (question.trim(), answer))
+}
+
+/// Checks that `error` has the code that begins `expected` and says the text after it.
+#[track_caller]
+pub(crate) fn assert_refused(question: &str, error: &CommandError, expected: &str) {
+    let (code, text) = expected.split_once(' ').expect("a code and a text");
+    assert_eq!(error.code.number().to_string(), code, "{question}: {error}");
+    assert!(error.message.contains(text), "{question}: {error}");
+}
+
+/// Checks that `found` is the document `answer`, to the byte, or is refused as `!CODE TEXT`.
+#[track_caller]
+pub(crate) fn assert_answer(question: &str, found: Result<Document>, answer: &str) {
+    match (found, answer.strip_prefix('!')) {
+        (Err(error), Some(refusal)) => assert_refused(question, &error, refusal),
+        (Ok(found), None) => {
+            let expected = document(answer);
+            assert_eq!(raw(&found), raw(&expected), "{question}: {found}");
+        }
+        (found, _) => panic!("{question}: {found:?}"),
     }
 }
 
