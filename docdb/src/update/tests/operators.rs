@@ -66,7 +66,7 @@ fn increment_promotes_and_keeps_types() {
 #[test]
 fn multiply() {
     check(
-        r#"
+        r"
 {n: 3} by {$mul: {n: 4}} => {n: 12}
 {n: 3} by {$mul: {n: 1.5}} => {n: 4.5}
 {n: 1048576} by {$mul: {n: 1048576}} => {n: 1099511627776L}
@@ -75,7 +75,7 @@ fn multiply() {
 {} by {$mul: {n: 4.5}} => {n: 0.0}
 {} by {$mul: {n: 2D}} => {n: 0D}
 {n: 3} by {$mul: {n: 1}} => same
-"#,
+",
     );
 }
 
@@ -145,7 +145,7 @@ fn set_on_insert_acts_on_inserts_only() {
 #[test]
 fn push() {
     check(
-        r#"
+        r"
 {a: [1]} by {$push: {a: 2}} => {a: [1, 2]}
 {} by {$push: {a: 2}} => {a: [2]}
 {a: [1]} by {$push: {a: [2, 3]}} => {a: [1, [2, 3]]}
@@ -158,7 +158,7 @@ fn push() {
 {a: [1, 2]} by {$push: {a: {$each: [3], $slice: 0}}} => {a: []}
 {a: [3, 1]} by {$push: {a: {$each: [2], $sort: 1}}} => {a: [1, 2, 3]}
 {a: [3, 1]} by {$push: {a: {$each: [], $sort: -1}}} => {a: [3, 1]}
-"#,
+",
     );
 }
 
@@ -178,7 +178,7 @@ fn push_sorts_by_fields_and_notices_when_nothing_changes() {
 #[test]
 fn add_to_set() {
     check(
-        r#"
+        r"
 {a: [1]} by {$addToSet: {a: 2}} => {a: [1, 2]}
 {} by {$addToSet: {a: 2}} => {a: [2]}
 {a: [1]} by {$addToSet: {a: {$each: [1, 2, 2, 3]}}} => {a: [1, 2, 3]}
@@ -186,33 +186,33 @@ fn add_to_set() {
 {a: [{x: 1, y: 2}]} by {$addToSet: {a: {y: 2, x: 1}}} => {a: [{x: 1, y: 2}, {y: 2, x: 1}]}
 {a: [1]} by {$addToSet: {a: 1.0}} => same
 {a: [{x: 1}]} by {$addToSet: {a: {x: 1}}} => same
-"#,
+",
     );
 }
 
 #[test]
 fn pop() {
     check(
-        r#"
+        r"
 {a: [1, 2, 3]} by {$pop: {a: 1}} => {a: [1, 2]}
 {a: [1, 2, 3]} by {$pop: {a: -1.0}} => {a: [2, 3]}
 {a: []} by {$pop: {a: 1}} => same
 {} by {$pop: {a: 1}} => same
-"#,
+",
     );
 }
 
 #[test]
 fn pull_values() {
     check(
-        r#"
+        r"
 {a: [1, 2, 1, 3]} by {$pull: {a: 1.0}} => {a: [2, 3]}
 {a: [[1], [2]]} by {$pull: {a: [1]}} => {a: [[2]]}
 {a: [1, 2, 3, 2]} by {$pullAll: {a: [2, 3]}} => {a: [1]}
 {a: [1, 2]} by {$pull: {a: 5}} => same
 {a: [1, 2]} by {$pullAll: {a: []}} => same
 {} by {$pull: {a: 5}} => same
-"#,
+",
     );
 }
 
@@ -235,26 +235,26 @@ fn pull_by_condition() {
 #[test]
 fn bit() {
     check(
-        r#"
+        r"
 {n: 13} by {$bit: {n: {and: 10}}} => {n: 8}
 {n: 3} by {$bit: {n: {or: 5L}}} => {n: 7L}
 {n: 1L} by {$bit: {n: {xor: 5}}} => {n: 4L}
 {n: 6} by {$bit: {n: {and: 3, or: 8}}} => {n: 10}
 {} by {$bit: {n: {or: 5}}} => {n: 5}
 {n: 7} by {$bit: {n: {or: 1}}} => same
-"#,
+",
     );
 }
 
 #[test]
 fn replacement_keeps_the_id_in_front() {
     check(
-        r#"
+        r"
 {_id: 1, a: 1} by {b: 2} => {_id: 1, b: 2}
 {_id: 1, a: 1} by {b: 2, _id: 1} => {_id: 1, b: 2}
 {_id: 1, a: 1} by {} => {_id: 1}
 {_id: 1, a: 1} by {a: 1} => same
-"#,
+",
     );
     assert!(parse(doc! {"a": 1}, &[]).expect("valid").is_replacement());
     let operators = parse(doc! {"$set": {"a": 1}}, &[]).expect("valid");
