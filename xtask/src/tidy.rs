@@ -8,6 +8,7 @@ mod layers;
 mod length;
 mod manifests;
 mod markers;
+mod pages;
 mod paths;
 mod public;
 mod purity;
@@ -72,6 +73,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<Report> {
     let mut findings = layers::check(root)?;
     let mut long_functions = 0;
     findings.extend(manifests::check(&files));
+    findings.extend(pages::check(&files));
     for file in &files {
         findings.extend(markers::check(file));
         findings.extend(paths::check(file, &local));
