@@ -2,7 +2,8 @@
 
 use bson::{Bson, Document, doc};
 
-use super::harness::{Server, ints};
+use super::harness::{Server, ints, write_error};
+use crate::value::shell;
 
 /// Code and index of each write error.
 fn write_errors(reply: &Document) -> Vec<(i32, i32)> {
@@ -35,7 +36,7 @@ fn an_insert_is_found_and_counted_also_after_reopening() {
         server.find(doc! { "find": "c", "filter": { "_id": 2.0 } }),
         expected[1..]
     );
-    assert_eq!(server.ok(doc! { "count": "c" }).get_i32("n").unwrap(), 2);
+    assert_eq!(server.n(doc! { "count": "c" }), 2);
     assert!(server.find(doc! { "find": "other" }).is_empty());
 }
 
@@ -67,7 +68,7 @@ fn ordered_inserts_stop_at_the_first_error_and_unordered_ones_go_on() {
             let reply = server.ok(command);
             assert_eq!(reply.get_i32("n").unwrap(), n, "{reply}");
             assert_eq!(write_errors(&reply), errors, "{reply}");
-            assert_eq!(server.ok(doc! { "count": "c" }).get_i32("n").unwrap(), n);
+            assert_eq!(server.n(doc! { "count": "c" }), n);
             server.validate("c");
         }
     }
@@ -80,18 +81,14 @@ fn a_duplicate_key_is_reported_as_mongodb_reports_it() {
     server.ok(doc! { "createIndexes": "c", "indexes": [index] });
     server.insert("c", vec![doc! { "_id": 1, "email": "a@x" }]);
     let reply = server.ok(doc! { "insert": "c", "documents": [{ "_id": 2, "email": "a@x" }] });
-    let error = reply.get_array("writeErrors").unwrap()[0]
-        .as_document()
-        .unwrap();
+    let error = write_error(&reply);
     let expected = doc! {
         "index": 0, "code": 11000, "keyPattern": { "email": 1 }, "keyValue": { "email": "a@x" },
         "errmsg": "E11000 duplicate key error collection: db.c index: email_1 dup key: { email: \"a@x\" }",
     };
     assert_eq!(error, &expected);
     let reply = server.ok(doc! { "insert": "c", "documents": [{ "_id": 1 }] });
-    let error = reply.get_array("writeErrors").unwrap()[0]
-        .as_document()
-        .unwrap();
+    let error = write_error(&reply);
     let text = "E11000 duplicate key error collection: db.c index: _id_ dup key: { _id: 1 }";
     assert_eq!(error.get_str("errmsg").unwrap(), text);
 }
@@ -127,13 +124,7 @@ fn update_counts_what_it_matched_and_what_it_changed() {
     ] });
     assert_eq!(reply.get_i32("n").unwrap(), 7, "{reply}");
     assert_eq!(reply.get_i32("nModified").unwrap(), 6, "{reply}");
-    assert_eq!(
-        server
-            .ok(doc! { "count": "c", "query": { "b": 1 } })
-            .get_i32("n")
-            .unwrap(),
-        3
-    );
+    assert_eq!(server.n(doc! { "count": "c", "query": { "b": 1 } }), 3);
     server.validate("c");
 }
 
@@ -202,7 +193,7 @@ fn delete_removes_one_or_all() {
     assert_eq!(server.ids(doc! { "find": "c" }), ints(&[2, 4, 6]));
     server.validate("c");
     server.ok(doc! { "delete": "c", "deletes": [{ "q": {}, "limit": 0 }] });
-    assert_eq!(server.ok(doc! { "count": "c" }).get_i32("n").unwrap(), 0);
+    assert_eq!(server.n(doc! { "count": "c" }), 0);
     server.validate("c");
 }
 
@@ -213,57 +204,23 @@ fn find_and_modify_returns_the_old_or_the_new_document() {
         "c",
         (0..5).map(|id| doc! { "_id": id, "a": 10 - id }).collect(),
     );
-    let cases = [
-        (
-            doc! { "query": { "_id": 1 }, "update": { "$set": { "b": 1 } } },
-            doc! { "n": 1, "updatedExisting": true },
-            Some(doc! { "_id": 1, "a": 9 }),
-        ),
-        (
-            doc! { "query": { "_id": 1 }, "update": { "$set": { "b": 2 } }, "new": true },
-            doc! { "n": 1, "updatedExisting": true },
-            Some(doc! { "_id": 1, "a": 9, "b": 2 }),
-        ),
-        (
-            doc! { "query": {}, "sort": { "a": 1 }, "remove": true },
-            doc! { "n": 1 },
-            Some(doc! { "_id": 4, "a": 6 }),
-        ),
-        (
-            doc! { "query": { "_id": 77 }, "remove": true },
-            doc! { "n": 0 },
-            None,
-        ),
-        (
-            doc! { "query": { "_id": 77 }, "update": { "$set": { "b": 2 } } },
-            doc! { "n": 0, "updatedExisting": false },
-            None,
-        ),
-        (
-            doc! { "query": { "_id": 77 }, "update": { "$set": { "b": 2 } }, "upsert": true },
-            doc! { "n": 1, "updatedExisting": false, "upserted": 77 },
-            None,
-        ),
-        (
-            doc! { "query": { "_id": 78 }, "update": { "$set": { "b": 2 } }, "upsert": true, "new": true, "fields": { "b": 1 } },
-            doc! { "n": 1, "updatedExisting": false, "upserted": 78 },
-            Some(doc! { "_id": 78, "b": 2 }),
-        ),
-    ];
-    for (fields, last_error, value) in cases {
+    let table = r"
+{query: {_id: 1}, update: {$set: {b: 1}}} => {n: 1, updatedExisting: true} and {_id: 1, a: 9}
+{query: {_id: 1}, update: {$set: {b: 2}}, new: true} => {n: 1, updatedExisting: true} and {_id: 1, a: 9, b: 2}
+{query: {}, sort: {a: 1}, remove: true} => {n: 1} and {_id: 4, a: 6}
+{query: {_id: 77}, remove: true} => {n: 0} and null
+{query: {_id: 77}, update: {$set: {b: 2}}} => {n: 0, updatedExisting: false} and null
+{query: {_id: 77}, update: {$set: {b: 2}}, upsert: true} => {n: 1, updatedExisting: false, upserted: 77} and null
+{query: {_id: 78}, update: {$set: {b: 2}}, upsert: true, new: true, fields: {b: 1}} => {n: 1, updatedExisting: false, upserted: 78} and {_id: 78, b: 2}
+";
+    for (fields, answer) in shell::rows(table) {
+        let (last_error, value) = answer.split_once(" and ").expect("a value");
         let mut command = doc! { "findAndModify": "c" };
-        command.extend(fields.clone());
+        command.extend(shell::document(fields));
         let reply = server.ok(command);
-        assert_eq!(
-            reply.get_document("lastErrorObject").unwrap(),
-            &last_error,
-            "{fields}"
-        );
-        assert_eq!(
-            reply.get("value"),
-            Some(&value.map_or(Bson::Null, Bson::from)),
-            "{fields}"
-        );
+        let found = reply.get_document("lastErrorObject").unwrap();
+        assert_eq!(found, &shell::document(last_error), "{fields}");
+        assert_eq!(reply.get("value"), Some(&shell::value(value)), "{fields}");
     }
     server.validate("c");
 }
@@ -272,52 +229,35 @@ fn find_and_modify_returns_the_old_or_the_new_document() {
 fn commands_that_mongodb_refuses_are_refused_with_its_codes() {
     let mut server = Server::new();
     server.insert("c", vec![doc! { "_id": 1 }]);
-    let cases = [
-        (doc! { "find": "c", "nonsense": 1 }, 40415),
-        (doc! { "find": "" }, 73),
-        (doc! { "find": 1 }, 73),
-        (doc! { "find": "c", "$db": "a b" }, 73),
-        (doc! { "find": "c", "filter": 1 }, 14),
-        (doc! { "find": "c", "limit": -1 }, 51024),
-        (doc! { "find": "c", "tailable": true }, 2),
-        (doc! { "find": "c", "collation": { "locale": "de" } }, 115),
-        (doc! { "find": "c", "hint": "nope" }, 2),
-        (doc! { "find": "c", "hint": { "x": 1 } }, 2),
-        (
-            doc! { "find": "c", "readConcern": { "level": "snapshot" } },
-            123,
-        ),
-        (
-            doc! { "find": "c", "txnNumber": 1_i64, "startTransaction": true, "autocommit": false },
-            20,
-        ),
-        (doc! { "find": "c", "maxTimeMS": -1 }, 2),
-        (doc! { "insert": "c", "documents": [] }, 16),
-        (doc! { "insert": "c" }, 40414),
-        (doc! { "insert": "system.x", "documents": [{}] }, 73),
-        (doc! { "insert": "a$b", "documents": [{}] }, 73),
-        (
-            doc! { "insert": "c", "documents": [{}], "writeConcern": { "w": 2 } },
-            2,
-        ),
-        (doc! { "findAndModify": "c" }, 9),
-        (
-            doc! { "findAndModify": "c", "remove": true, "update": {} },
-            9,
-        ),
-        (
-            doc! { "findAndModify": "c", "remove": true, "new": true },
-            9,
-        ),
-        (doc! { "nonsense": 1 }, 59),
-        (doc! { "distinct": "c" }, 40414),
-        (
-            doc! { "delete": "c", "deletes": [{ "q": {}, "limit": 2 }] },
-            9,
-        ),
-    ];
-    for (command, code) in cases {
-        assert_eq!(server.fail(command.clone()).0, code, "{command}");
+    let table = r#"
+{find: "c", nonsense: 1} => 40415
+{find: ""} => 73
+{find: 1} => 73
+{find: "c", $db: "a b"} => 73
+{find: "c", filter: 1} => 14
+{find: "c", limit: -1} => 51024
+{find: "c", tailable: true} => 2
+{find: "c", collation: {locale: "de"}} => 115
+{find: "c", hint: "nope"} => 2
+{find: "c", hint: {x: 1}} => 2
+{find: "c", readConcern: {level: "snapshot"}} => 123
+{find: "c", txnNumber: 1L, startTransaction: true, autocommit: false} => 20
+{find: "c", maxTimeMS: -1} => 2
+{insert: "c", documents: []} => 16
+{insert: "c"} => 40414
+{insert: "system.x", documents: [{}]} => 73
+{insert: "a$b", documents: [{}]} => 73
+{insert: "c", documents: [{}], writeConcern: {w: 2}} => 2
+{findAndModify: "c"} => 9
+{findAndModify: "c", remove: true, update: {}} => 9
+{findAndModify: "c", remove: true, new: true} => 9
+{nonsense: 1} => 59
+{distinct: "c"} => 40414
+{delete: "c", deletes: [{q: {}, limit: 2}]} => 9
+"#;
+    for (command, code) in shell::rows(table) {
+        let refused = server.fail(shell::document(command)).0;
+        assert_eq!(refused.to_string(), code, "{command}");
     }
 }
 
@@ -365,7 +305,7 @@ fn count_and_distinct_answer_for_filters_and_arrays() {
     ] {
         let mut command = doc! { "count": "c" };
         command.extend(fields.clone());
-        assert_eq!(server.ok(command).get_i32("n").unwrap(), n, "{fields}");
+        assert_eq!(server.n(command), n, "{fields}");
     }
     let values = |reply: Document| reply.get_array("values").unwrap().clone();
     assert_eq!(

@@ -2,7 +2,8 @@
 
 use bson::{Bson, doc};
 
-use super::harness::{Server, batch, cursor_id, ints};
+use super::harness::{Server, batch, cursor_id, ids, ints};
+use crate::value::shell;
 
 fn filled(count: i32, slice: usize) -> Server {
     let mut server = Server::with_slice(slice);
@@ -41,24 +42,29 @@ fn the_first_batch_has_101_documents_and_the_next_one_the_rest() {
 fn batch_size_limit_and_skip_shape_the_batches() {
     let mut server = filled(10, 1000);
     // Fields, length of the first batch, whether the cursor stays open.
-    let cases = [
-        (doc! { "batchSize": 0 }, 0, true),
-        (doc! { "batchSize": 3 }, 3, true),
-        (doc! { "batchSize": 3, "limit": 3 }, 3, false),
-        (doc! { "batchSize": 3, "singleBatch": true }, 3, false),
-        (doc! { "limit": 4 }, 4, false),
-        (doc! { "skip": 8 }, 2, false),
-        (doc! { "skip": 8, "limit": 1 }, 1, false),
-        (doc! { "skip": 80 }, 0, false),
-        (doc! { "batchSize": 11 }, 10, false),
-        (doc! { "sort": { "a": 1 }, "batchSize": 10 }, 10, false),
-    ];
-    for (fields, length, open) in cases {
+    let table = r"
+{batchSize: 0} => 0 and more
+{batchSize: 3} => 3 and more
+{batchSize: 3, limit: 3} => 3
+{batchSize: 3, singleBatch: true} => 3
+{limit: 4} => 4
+{skip: 8} => 2
+{skip: 8, limit: 1} => 1
+{skip: 80} => 0
+{batchSize: 11} => 10
+{sort: {a: 1}, batchSize: 10} => 10
+";
+    for (fields, expected) in shell::rows(table) {
         let mut command = doc! { "find": "c" };
-        command.extend(fields.clone());
-        let reply = server.ok(command.clone());
-        assert_eq!(batch(&reply, "firstBatch").len(), length, "{fields}");
-        assert_eq!(cursor_id(&reply) != 0, open, "{fields}");
+        command.extend(shell::document(fields));
+        let reply = server.ok(command);
+        let length = batch(&reply, "firstBatch").len();
+        let more = if cursor_id(&reply) == 0 {
+            ""
+        } else {
+            " and more"
+        };
+        assert_eq!(format!("{length}{more}"), expected, "{fields}");
     }
 }
 
@@ -84,10 +90,7 @@ fn a_cursor_goes_on_where_it_was_whatever_was_written_meanwhile() {
     server.ok(doc! { "delete": "c", "deletes": [{ "q": { "_id": 2 }, "limit": 1 }, { "q": { "_id": 4 }, "limit": 1 }] });
     server.insert("c", vec![doc! { "_id": 3.5 }]);
     let reply = server.ok(doc! { "getMore": id, "collection": "c" });
-    let ids: Vec<Bson> = batch(&reply, "nextBatch")
-        .iter()
-        .map(|one| one.get("_id").unwrap().clone())
-        .collect();
+    let ids = ids(&batch(&reply, "nextBatch"));
     let mut expected = ints(&[3, 5, 6, 7, 8, 9]);
     expected.insert(1, Bson::Double(3.5));
     assert_eq!(ids, expected);

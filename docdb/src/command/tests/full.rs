@@ -104,15 +104,15 @@ fn what_a_full_disk_refuses_is_undone_and_the_command_on_its_way_fails() {
     disk.0.store(false, Ordering::Relaxed);
 
     assert_eq!(names(&mut server), ["c"]);
-    assert_eq!(server.ok(doc! { "count": "c" }).get_i32("n").unwrap(), 12);
+    assert_eq!(server.n(doc! { "count": "c" }), 12);
     server.validate("c");
     let changed = doc! { "count": "c", "query": { "a": 1 } };
-    assert_eq!(server.ok(changed.clone()).get_i32("n").unwrap(), 5);
+    assert_eq!(server.n(changed.clone()), 5);
     let Step::Done(reply) = server.go_on(task) else {
         panic!("the command lost a part of what it did and must not go on");
     };
     assert!(reply.get_f64("ok").unwrap() < 1.0);
-    assert_eq!(server.ok(changed).get_i32("n").unwrap(), 5);
+    assert_eq!(server.n(changed), 5);
 
     server.insert("d", vec![doc! { "_id": 1 }]);
     server.reopen();

@@ -132,6 +132,16 @@ impl Server {
         )
     }
 
+    /// The `n` that a command answers.
+    pub(super) fn n(&mut self, command: Document) -> i32 {
+        self.ok(command).get_i32("n").unwrap()
+    }
+
+    /// The indexes of the collection `c`.
+    pub(super) fn indexes(&mut self) -> Vec<Document> {
+        batch(&self.ok(doc! { "listIndexes": "c" }), "firstBatch")
+    }
+
     pub(super) fn insert(&mut self, collection: &str, documents: Vec<Document>) {
         let count = documents.len();
         let reply = self.ok(doc! { "insert": collection, "documents": documents });
@@ -155,11 +165,7 @@ impl Server {
 
     /// The `_id`s of a find.
     pub(super) fn ids(&mut self, command: Document) -> Vec<Bson> {
-        let found = self.find(command);
-        found
-            .iter()
-            .map(|one| one.get("_id").unwrap().clone())
-            .collect()
+        ids(&self.find(command))
     }
 
     /// Documents, index entries and counts must agree.
@@ -186,6 +192,17 @@ pub(super) fn batch(reply: &Document, name: &str) -> Vec<Document> {
         .iter()
         .map(|one| one.as_document().unwrap().clone())
         .collect()
+}
+
+pub(super) fn ids(documents: &[Document]) -> Vec<Bson> {
+    let ids = documents.iter().map(|one| one.get("_id").unwrap().clone());
+    ids.collect()
+}
+
+/// The first write error of a reply.
+pub(super) fn write_error(reply: &Document) -> &Document {
+    let errors = reply.get_array("writeErrors").unwrap();
+    errors[0].as_document().unwrap()
 }
 
 pub(super) fn cursor_id(reply: &Document) -> i64 {

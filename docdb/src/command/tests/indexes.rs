@@ -2,8 +2,9 @@
 
 use bson::{Bson, Document, doc};
 
-use super::harness::{Server, batch, ints};
+use super::harness::{Server, ints, write_error};
 use crate::scheduler::{Backend, Step};
+use crate::value::shell;
 
 fn create(server: &mut Server, spec: Document) -> Document {
     server.run(doc! { "createIndexes": "c", "indexes": [spec] })
@@ -31,10 +32,7 @@ fn indexes_are_listed_with_every_option_also_after_reopening() {
     server.reopen();
     let mut expected = vec![doc! { "v": 2, "key": { "_id": 1 }, "name": "_id_" }];
     expected.extend(specs);
-    assert_eq!(
-        batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch"),
-        expected
-    );
+    assert_eq!(server.indexes(), expected);
 }
 
 #[test]
@@ -45,53 +43,33 @@ fn what_cannot_be_an_index_is_refused() {
         &mut server,
         doc! { "key": { "t": 1 }, "name": "t_1", "expireAfterSeconds": 5 },
     );
-    let cases = [
-        (doc! { "key": { "b": 1 }, "name": "a_1" }, 86),
-        (
-            doc! { "key": { "a": 1 }, "name": "a_1", "unique": true },
-            86,
-        ),
-        (doc! { "key": { "a": 1 }, "name": "other" }, 85),
-        (
-            doc! { "key": { "t": 1 }, "name": "t_1", "expireAfterSeconds": 6 },
-            85,
-        ),
-        (doc! { "key": { "a": "text" }, "name": "x" }, 67),
-        (doc! { "key": { "a": "2dsphere" }, "name": "x" }, 67),
-        (doc! { "key": { "a": "hashed" }, "name": "x" }, 67),
-        (doc! { "key": { "a": 0 }, "name": "x" }, 67),
-        (doc! { "key": { "a": true }, "name": "x" }, 67),
-        (doc! { "key": { "a..b": 1 }, "name": "x" }, 67),
-        (doc! { "key": { "$a": 1 }, "name": "x" }, 67),
-        (doc! { "key": { "$**": 1 }, "name": "x" }, 67),
-        (doc! { "key": {}, "name": "x" }, 67),
-        (
-            doc! { "key": { "x": 1, "y": 1 }, "name": "x", "expireAfterSeconds": 1 },
-            67,
-        ),
-        (
-            doc! { "key": { "x": 1 }, "name": "x", "expireAfterSeconds": -1 },
-            67,
-        ),
-        (
-            doc! { "key": { "x": 1 }, "name": "x", "sparse": true, "partialFilterExpression": { "x": 1 } },
-            67,
-        ),
-        (doc! { "key": { "x": 1 }, "name": "x", "hidden": true }, 197),
-        (
-            doc! { "key": { "x": 1 }, "name": "x", "nonsense": true },
-            197,
-        ),
-        (
-            doc! { "key": { "_id": 1 }, "name": "_id_", "sparse": true },
-            197,
-        ),
-        (doc! { "key": { "x": 1 }, "name": "_id_" }, 2),
-        (doc! { "key": { "x": 1 } }, 9),
-        (doc! { "name": "x" }, 9),
-    ];
-    for (spec, expected) in cases {
-        assert_eq!(code(&create(&mut server, spec.clone())), expected, "{spec}");
+    let table = r#"
+{key: {b: 1}, name: "a_1"} => 86
+{key: {a: 1}, name: "a_1", unique: true} => 86
+{key: {a: 1}, name: "other"} => 85
+{key: {t: 1}, name: "t_1", expireAfterSeconds: 6} => 85
+{key: {a: "text"}, name: "x"} => 67
+{key: {a: "2dsphere"}, name: "x"} => 67
+{key: {a: "hashed"}, name: "x"} => 67
+{key: {a: 0}, name: "x"} => 67
+{key: {a: true}, name: "x"} => 67
+{key: {"a..b": 1}, name: "x"} => 67
+{key: {$a: 1}, name: "x"} => 67
+{key: {"$**": 1}, name: "x"} => 67
+{key: {}, name: "x"} => 67
+{key: {x: 1, y: 1}, name: "x", expireAfterSeconds: 1} => 67
+{key: {x: 1}, name: "x", expireAfterSeconds: -1} => 67
+{key: {x: 1}, name: "x", sparse: true, partialFilterExpression: {x: 1}} => 67
+{key: {x: 1}, name: "x", hidden: true} => 197
+{key: {x: 1}, name: "x", nonsense: true} => 197
+{key: {_id: 1}, name: "_id_", sparse: true} => 197
+{key: {x: 1}, name: "_id_"} => 2
+{key: {x: 1}} => 9
+{name: "x"} => 9
+"#;
+    for (spec, expected) in shell::rows(table) {
+        let reply = create(&mut server, shell::document(spec));
+        assert_eq!(code(&reply).to_string(), expected, "{spec}");
     }
     let ok = create(
         &mut server,
@@ -141,10 +119,7 @@ fn writes_during_an_index_build_are_in_the_index() {
         server.ok(doc! { "update": "c", "updates": [
             { "q": { "_id": (round * 11) % 40 }, "u": { "$set": { "a": 100 + round } }, "upsert": true },
         ] });
-        assert_eq!(
-            batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(),
-            1
-        );
+        assert_eq!(server.indexes().len(), 1);
         round += 1;
         step = server.go_on(task);
     }
@@ -152,10 +127,7 @@ fn writes_during_an_index_build_are_in_the_index() {
     server.validate("c");
     server.reopen();
     server.validate("c");
-    assert_eq!(
-        batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(),
-        2
-    );
+    assert_eq!(server.indexes().len(), 2);
 }
 
 #[test]
@@ -171,10 +143,7 @@ fn an_index_build_that_meets_duplicates_leaves_nothing_behind() {
     );
     assert_eq!(code(&reply), 11000, "{reply}");
     assert_eq!(reply.get_document("keyValue").unwrap(), &doc! { "a": 0 });
-    assert_eq!(
-        batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(),
-        1
-    );
+    assert_eq!(server.indexes().len(), 1);
     server.validate("c");
     server.insert("c", vec![doc! { "_id": 99, "a": 1 }]);
 }
@@ -189,10 +158,7 @@ fn an_unfinished_build_is_given_up_when_the_shard_is_opened_again() {
     server.shard().commit().unwrap();
     drop(step);
     server.reopen();
-    assert_eq!(
-        batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch").len(),
-        1
-    );
+    assert_eq!(server.indexes().len(), 1);
     assert_eq!(code(&create(&mut server, spec)), 0);
     server.validate("c");
 }
@@ -207,9 +173,7 @@ fn missing_counts_as_null_in_a_unique_index_unless_it_is_sparse() {
     server.insert("c", vec![doc! { "_id": 1 }]);
     for document in [doc! { "_id": 2 }, doc! { "_id": 2, "u": null }] {
         let reply = server.ok(doc! { "insert": "c", "documents": [document] });
-        let error = reply.get_array("writeErrors").unwrap()[0]
-            .as_document()
-            .unwrap();
+        let error = write_error(&reply);
         assert_eq!(
             error.get_document("keyValue").unwrap(),
             &doc! { "u": null },
@@ -261,9 +225,7 @@ fn arrays_side_by_side_cannot_be_indexed() {
         doc! { "key": { "a": 1, "b": 1 }, "name": "ab" },
     );
     let reply = server.ok(doc! { "insert": "c", "documents": [{ "a": [1, 2], "b": [3, 4] }] });
-    let error = reply.get_array("writeErrors").unwrap()[0]
-        .as_document()
-        .unwrap();
+    let error = write_error(&reply);
     assert_eq!(error.get_i32("code").unwrap(), 171);
     server.insert(
         "c",
@@ -354,6 +316,6 @@ fn expired_documents_go_and_others_stay() {
             .0,
         27
     );
-    let listed = batch(&server.ok(doc! { "listIndexes": "c" }), "firstBatch");
+    let listed = server.indexes();
     assert_eq!(listed[1].get_i32("expireAfterSeconds").unwrap(), 5);
 }

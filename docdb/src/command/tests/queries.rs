@@ -1,8 +1,9 @@
 //! aggregate and explain; which index a query uses.
 
-use bson::{Bson, Document, doc};
+use bson::{Document, doc};
 
-use super::harness::{Server, batch, cursor_id, ints};
+use super::harness::{Server, batch, cursor_id, ids, ints};
+use crate::value::shell;
 
 fn filled(slice: usize) -> Server {
     let mut server = Server::with_slice(slice);
@@ -37,153 +38,69 @@ fn plan(reply: &Document) -> (Vec<String>, String) {
 }
 
 /// Fields of a find; stages of its plan and the index; keys and documents examined, documents returned.
-type Plan = (Document, &'static str, [i64; 3]);
-
-fn plans() -> Vec<Plan> {
-    vec![
-        (doc! {}, "COLLSCAN", [0, 60, 60]),
-        (doc! { "filter": { "_id": 5 } }, "IDHACK", [1, 1, 1]),
-        (
-            doc! { "filter": { "_id": { "$gt": 55 } } },
-            "FETCH IXSCAN _id_",
-            [4, 4, 4],
-        ),
-        (
-            doc! { "filter": { "a": 1 } },
-            "FETCH IXSCAN a_1",
-            [10, 10, 10],
-        ),
-        (
-            doc! { "filter": { "a": 1, "b": 1 } },
-            "FETCH IXSCAN a_1_b_-1",
-            [5, 5, 5],
-        ),
-        (
-            doc! { "filter": { "a": 1, "b": { "$gt": 1 } } },
-            "FETCH IXSCAN a_1_b_-1",
-            [5, 5, 5],
-        ),
-        (doc! { "filter": { "b": 1 } }, "COLLSCAN", [0, 60, 15]),
-        (
-            doc! { "filter": { "a": { "$in": [1, 2] } } },
-            "FETCH IXSCAN a_1",
-            [20, 20, 20],
-        ),
-        (doc! { "filter": { "t": 7 } }, "FETCH IXSCAN t_1", [2, 2, 2]),
-        (
-            doc! { "filter": { "a": 1 }, "hint": { "$natural": 1 } },
-            "COLLSCAN",
-            [0, 60, 10],
-        ),
-        (
-            doc! { "filter": { "a": 1 }, "hint": "t_1" },
-            "FETCH IXSCAN t_1",
-            [120, 60, 10],
-        ),
-    ]
-}
-
-fn sorted_plans() -> Vec<Plan> {
-    vec![
-        (
-            doc! { "sort": { "a": 1 }, "limit": 3 },
-            "LIMIT FETCH IXSCAN a_1",
-            [3, 3, 3],
-        ),
-        (
-            doc! { "sort": { "a": -1, "b": 1 } },
-            "FETCH IXSCAN a_1_b_-1",
-            [60, 60, 60],
-        ),
-        (
-            doc! { "filter": { "a": 1 }, "sort": { "b": 1 } },
-            "FETCH IXSCAN a_1_b_-1",
-            [10, 10, 10],
-        ),
-        (doc! { "sort": { "b": 1 } }, "SORT COLLSCAN", [0, 60, 60]),
-        (
-            doc! { "sort": { "_id": -1 }, "limit": 1 },
-            "LIMIT COLLSCAN",
-            [0, 1, 1],
-        ),
-        (
-            doc! { "projection": { "a": 1 } },
-            "PROJECTION_DEFAULT COLLSCAN",
-            [0, 60, 60],
-        ),
-    ]
-}
+const PLANS: &str = r#"
+{} => COLLSCAN [0, 60, 60]
+{filter: {_id: 5}} => IDHACK [1, 1, 1]
+{filter: {_id: {$gt: 55}}} => FETCH IXSCAN _id_ [4, 4, 4]
+{filter: {a: 1}} => FETCH IXSCAN a_1 [10, 10, 10]
+{filter: {a: 1, b: 1}} => FETCH IXSCAN a_1_b_-1 [5, 5, 5]
+{filter: {a: 1, b: {$gt: 1}}} => FETCH IXSCAN a_1_b_-1 [5, 5, 5]
+{filter: {b: 1}} => COLLSCAN [0, 60, 15]
+{filter: {a: {$in: [1, 2]}}} => FETCH IXSCAN a_1 [20, 20, 20]
+{filter: {t: 7}} => FETCH IXSCAN t_1 [2, 2, 2]
+{filter: {a: 1}, hint: {$natural: 1}} => COLLSCAN [0, 60, 10]
+{filter: {a: 1}, hint: "t_1"} => FETCH IXSCAN t_1 [120, 60, 10]
+{sort: {a: 1}, limit: 3} => LIMIT FETCH IXSCAN a_1 [3, 3, 3]
+{sort: {a: -1, b: 1}} => FETCH IXSCAN a_1_b_-1 [60, 60, 60]
+{filter: {a: 1}, sort: {b: 1}} => FETCH IXSCAN a_1_b_-1 [10, 10, 10]
+{sort: {b: 1}} => SORT COLLSCAN [0, 60, 60]
+{sort: {_id: -1}, limit: 1} => LIMIT COLLSCAN [0, 1, 1]
+{projection: {a: 1}} => PROJECTION_DEFAULT COLLSCAN [0, 60, 60]
+"#;
 
 #[test]
 fn the_planner_takes_the_index_that_narrows_most() {
     let mut server = filled(1000);
-    for (fields, expected, counts) in plans().into_iter().chain(sorted_plans()) {
+    for (fields, expected) in shell::rows(PLANS) {
         let mut find = doc! { "find": "c" };
-        find.extend(fields.clone());
+        find.extend(shell::document(fields));
         let reply = server.ok(doc! { "explain": find, "verbosity": "executionStats" });
         let (stages, index) = plan(&reply);
-        let found = format!("{} {index}", stages.join(" "));
-        assert_eq!(found.trim_end(), expected, "{fields}");
         let stats = reply.get_document("executionStats").unwrap();
         let names = ["totalKeysExamined", "totalDocsExamined", "nReturned"];
-        let found = names.map(|name| stats.get_i64(name).unwrap());
-        assert_eq!(found, counts, "{fields}");
+        let counts = names.map(|name| stats.get_i64(name).unwrap());
+        let found = format!("{} {index}", stages.join(" "));
+        let found = format!("{} {counts:?}", found.trim_end());
+        assert_eq!(found, expected, "{fields}");
     }
 }
 
 #[test]
 fn explain_takes_every_command_that_searches_and_changes_nothing() {
     let mut server = filled(7);
-    let cases = [
-        (
-            doc! { "count": "c", "query": { "a": 1 } },
-            "COUNT FETCH IXSCAN",
-        ),
-        (doc! { "count": "c" }, "COUNT RECORD_STORE_FAST_COUNT"),
-        (
-            doc! { "distinct": "c", "key": "b", "query": { "a": 1 } },
-            "FETCH IXSCAN",
-        ),
-        (
-            doc! { "delete": "c", "deletes": [{ "q": { "a": 1 }, "limit": 0 }] },
-            "DELETE FETCH IXSCAN",
-        ),
-        (
-            doc! { "update": "c", "updates": [{ "q": { "_id": 1 }, "u": { "$set": { "a": 9 } } }] },
-            "UPDATE IDHACK",
-        ),
-        (
-            doc! { "findAndModify": "c", "query": { "a": 1 }, "remove": true },
-            "DELETE LIMIT FETCH IXSCAN",
-        ),
-        (
-            doc! { "aggregate": "c", "pipeline": [{ "$match": { "a": 1 } }], "cursor": {} },
-            "FETCH IXSCAN",
-        ),
-        (
-            doc! { "aggregate": "c", "pipeline": [{ "$match": { "a": 1 } }, { "$sort": { "a": 1 } }], "cursor": {} },
-            "FETCH IXSCAN",
-        ),
-        (
-            doc! { "aggregate": "c", "pipeline": [{ "$sort": { "a": -1 } }], "cursor": {} },
-            "FETCH IXSCAN",
-        ),
-        (doc! { "find": "none" }, "EOF"),
-    ];
-    for (command, stages) in cases {
-        let reply = server.ok(doc! { "explain": command.clone(), "verbosity": "queryPlanner" });
+    let table = r#"
+{count: "c", query: {a: 1}} => COUNT FETCH IXSCAN
+{count: "c"} => COUNT RECORD_STORE_FAST_COUNT
+{distinct: "c", key: "b", query: {a: 1}} => FETCH IXSCAN
+{delete: "c", deletes: [{q: {a: 1}, limit: 0}]} => DELETE FETCH IXSCAN
+{update: "c", updates: [{q: {_id: 1}, u: {$set: {a: 9}}}]} => UPDATE IDHACK
+{findAndModify: "c", query: {a: 1}, remove: true} => DELETE LIMIT FETCH IXSCAN
+{aggregate: "c", pipeline: [{$match: {a: 1}}], cursor: {}} => FETCH IXSCAN
+{aggregate: "c", pipeline: [{$match: {a: 1}}, {$sort: {a: 1}}], cursor: {}} => FETCH IXSCAN
+{aggregate: "c", pipeline: [{$sort: {a: -1}}], cursor: {}} => FETCH IXSCAN
+{find: "none"} => EOF
+"#;
+    for (command, stages) in shell::rows(table) {
+        let explained = shell::document(command);
+        let reply = server.ok(doc! { "explain": &explained, "verbosity": "queryPlanner" });
         assert_eq!(plan(&reply).0.join(" "), stages, "{command}");
         assert!(!reply.contains_key("executionStats"));
-        server.ok(doc! { "explain": command });
+        server.ok(doc! { "explain": explained });
     }
-    assert_eq!(server.ok(doc! { "count": "c" }).get_i32("n").unwrap(), 60);
+    assert_eq!(server.n(doc! { "count": "c" }), 60);
     assert_eq!(server.fail(doc! { "explain": { "ping": 1 } }).0, 59);
-    assert_eq!(
-        server
-            .fail(doc! { "explain": { "find": "c" }, "verbosity": "x" })
-            .0,
-        2
-    );
+    let unknown = doc! { "explain": { "find": "c" }, "verbosity": "x" };
+    assert_eq!(server.fail(unknown).0, 2);
     let pipeline = vec![
         doc! { "$match": { "a": 1 } },
         doc! { "$group": { "_id": "$b" } },
@@ -264,10 +181,7 @@ fn pipelines_run_in_batches_and_slices() {
         assert_eq!(found.len(), 4);
         let more = doc! { "getMore": cursor_id(&reply), "collection": "c" };
         found.extend(batch(&server.ok(more), "nextBatch"));
-        let ids: Vec<Bson> = found
-            .iter()
-            .map(|one| one.get("_id").unwrap().clone())
-            .collect();
+        let ids = ids(&found);
         assert_eq!(ids, ints(&[50, 51, 52, 53, 54, 55, 56, 57, 58, 59]));
     }
 }
