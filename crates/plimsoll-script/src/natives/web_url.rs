@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rquickjs::{Array, Class, Coerced, Exception, Function, JsLifetime, Object, Result, Value};
+use rquickjs::{
+    Array, Class, Coerced, Exception, Function, IntoJs, JsLifetime, Object, Result, Value,
+};
 use url::Url;
 
 use super::{functions, set_functions};
@@ -115,10 +117,10 @@ pub(crate) static PARAMS_METHODS: &[Native] = &[
     Native::new("toString", 0, to_text),
     Native::new("forEach", 1, for_each),
     Native::new("entries", 0, |call| {
-        iterate(call, |name, value| vec![name, value])
+        iterate(call, |(name, value)| vec![name, value])
     }),
-    Native::new("keys", 0, |call| iterate_one(call, |(name, _)| name)),
-    Native::new("values", 0, |call| iterate_one(call, |(_, value)| value)),
+    Native::new("keys", 0, |call| iterate(call, |(name, _)| name)),
+    Native::new("values", 0, |call| iterate(call, |(_, value)| value)),
 ];
 
 #[derive(JsLifetime)]
@@ -280,24 +282,23 @@ fn with<T>(call: &Call<'_, '_>, read: impl FnOnce(&Params) -> T) -> Result<T> {
     Ok(read(&params))
 }
 
-fn append<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    let pair = (call.text(0)?, call.text(1)?);
+fn change_pairs<'js>(call: &Call<'_, 'js>, change: impl FnOnce(&mut Pairs)) -> Result<Value<'js>> {
     with(call, |params| {
         let mut pairs = params.pairs();
-        pairs.push(pair);
+        change(&mut pairs);
         params.write(pairs);
     })?;
     Ok(call.undefined())
 }
 
+fn append<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let pair = (call.text(0)?, call.text(1)?);
+    change_pairs(call, |pairs| pairs.push(pair))
+}
+
 fn delete<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let name = call.text(0)?;
-    with(call, |params| {
-        let mut pairs = params.pairs();
-        pairs.retain(|(known, _)| *known != name);
-        params.write(pairs);
-    })?;
-    Ok(call.undefined())
+    change_pairs(call, |pairs| pairs.retain(|(known, _)| *known != name))
 }
 
 fn get<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
@@ -332,32 +333,27 @@ fn has<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 /// Replaces the first of that name and drops the others.
 fn set<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let (name, value) = (call.text(0)?, call.text(1)?);
-    with(call, |params| {
-        let mut pairs = params.pairs();
+    change_pairs(call, |pairs| {
         let first = pairs.iter().position(|(known, _)| *known == name);
-        match first {
-            Some(first) => {
-                pairs[first].1 = value;
-                let mut index = 0;
-                pairs.retain(|(known, _)| {
-                    index += 1;
-                    *known != name || index == first + 1
-                });
+        pairs.retain({
+            let mut index = 0;
+            let name = &name;
+            move |(known, _)| {
+                index += 1;
+                known != name || Some(index - 1) == first
             }
+        });
+        match first {
+            Some(first) => pairs[first].1 = value,
             None => pairs.push((name, value)),
         }
-        params.write(pairs);
-    })?;
-    Ok(call.undefined())
+    })
 }
 
 fn sort<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
-    with(call, |params| {
-        let mut pairs = params.pairs();
+    change_pairs(call, |pairs| {
         pairs.sort_by(|a, b| a.0.encode_utf16().cmp(b.0.encode_utf16()));
-        params.write(pairs);
-    })?;
-    Ok(call.undefined())
+    })
 }
 
 fn to_text<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
@@ -375,30 +371,15 @@ fn for_each<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     Ok(call.undefined())
 }
 
-fn iterate<'js>(
+/// The iterator of an array with what is made of each pair.
+fn iterate<'js, T: IntoJs<'js>>(
     call: &Call<'_, 'js>,
-    make: fn(String, String) -> Vec<String>,
-) -> Result<Value<'js>> {
-    let all = Array::new(call.ctx.clone())?;
-    for (name, value) in with(call, Params::pairs)? {
-        all.set(all.len(), make(name, value))?;
-    }
-    values_of(all)
-}
-
-fn iterate_one<'js>(
-    call: &Call<'_, 'js>,
-    make: fn((String, String)) -> String,
+    make: fn((String, String)) -> T,
 ) -> Result<Value<'js>> {
     let all = Array::new(call.ctx.clone())?;
     for pair in with(call, Params::pairs)? {
         all.set(all.len(), make(pair))?;
     }
-    values_of(all)
-}
-
-/// The iterator of an array.
-fn values_of(array: Array<'_>) -> Result<Value<'_>> {
-    let iterate: Function<'_> = array.as_object().get("values")?;
-    iterate.call((rquickjs::function::This(array),))
+    let values: Function<'js> = all.as_object().get("values")?;
+    values.call((rquickjs::function::This(all),))
 }

@@ -1,7 +1,7 @@
 //! Response objects: a native class whose members are made when they are read.
 
 use rquickjs::object::Property;
-use rquickjs::{Array, ArrayBuffer, Class, Coerced, JsLifetime, Object, Result, Value};
+use rquickjs::{Array, ArrayBuffer, Class, JsLifetime, Object, Result, Value};
 
 use super::exchange::Finished;
 use super::json_path;
@@ -300,12 +300,9 @@ fn json<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
                 )
             })
     })??;
-    match call.args.first() {
-        Some(path) if !path.is_undefined() => {
-            let path: Coerced<String> = path.get()?;
-            json_path::select(&parsed, &path.0)
-        }
-        _ => Ok(parsed),
+    match call.text_if_given(0)? {
+        Some(path) => json_path::select(&parsed, &path),
+        None => Ok(parsed),
     }
 }
 
