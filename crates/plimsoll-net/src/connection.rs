@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use plimsoll_core::Outcome;
 
 pub use crate::failure::Failure;
+use crate::failure::Result;
 use crate::h1::{Answer, AnswerParser, ProtocolError, Sink};
 use crate::tls::Agreed;
 use crate::transport::{Read, Transport};
@@ -37,7 +38,7 @@ pub struct Connection {
 impl Connection {
     /// Starts to connect, from an address of this host if one is given. An immediate refusal by the local system is a
     /// failure here.
-    pub fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
+    pub fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self> {
         let mut connection = Self::over(Transport::open(local, setup)?);
         connection.expect(setup.head_request);
         Ok(connection)
@@ -88,7 +89,7 @@ impl Connection {
 
     /// Writes the request; only when idle. What the socket does not take follows on [`Self::ready`].
     #[inline]
-    pub fn send(&mut self, request: &[u8]) -> Result<(), Failure> {
+    pub fn send(&mut self, request: &[u8]) -> Result<()> {
         debug_assert!(self.is_idle(), "one request at a time");
         self.is_busy = true;
         self.written = self.transport.write(request)?;
@@ -121,7 +122,7 @@ impl Connection {
         progress.unwrap_or_else(Progress::Failed)
     }
 
-    fn establish(&mut self, hung_up: bool, scratch: &mut [u8]) -> Result<Progress, Failure> {
+    fn establish(&mut self, hung_up: bool, scratch: &mut [u8]) -> Result<Progress> {
         let surplus = |_: &[u8]| Err(Failure::protocol(ProtocolError::Surplus));
         let open = self.transport.establish(hung_up, scratch, surplus)?;
         Ok(if open {
@@ -138,7 +139,7 @@ impl Connection {
         hung_up: bool,
         scratch: &mut [u8],
         sink: &mut impl Sink,
-    ) -> Result<Progress, Failure> {
+    ) -> Result<Progress> {
         let Self {
             transport,
             parser,

@@ -7,6 +7,8 @@ use plimsoll_core::Outcome;
 use crate::h1::ProtocolError;
 use crate::h2::PeerError;
 
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
 /// Why an attempt failed on its connection, with words for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {

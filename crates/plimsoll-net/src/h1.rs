@@ -14,6 +14,8 @@ use chunked::Chunked;
 pub const HEAD_BYTES_MAX: usize = 64 << 10;
 const HEADERS_MAX: usize = 128;
 
+type Result<T, E = ProtocolError> = std::result::Result<T, E>;
+
 /// Why bytes are not an HTTP/1.1 answer. Each is the outcome `protocol`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ProtocolError {
@@ -205,11 +207,7 @@ impl AnswerParser {
 
     /// Takes what was read. `None`: more is needed. Bytes after a complete answer are an error,
     /// because nothing more was asked for.
-    pub fn feed(
-        &mut self,
-        input: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<Option<Answer>, ProtocolError> {
+    pub fn feed(&mut self, input: &[u8], sink: &mut impl Sink) -> Result<Option<Answer>> {
         self.bytes += input.len() as u64;
         let mut rest = input;
         loop {
@@ -253,7 +251,7 @@ impl AnswerParser {
         self.finish(&[]).ok()
     }
 
-    fn finish(&mut self, surplus: &[u8]) -> Result<Answer, ProtocolError> {
+    fn finish(&mut self, surplus: &[u8]) -> Result<Answer> {
         if !surplus.is_empty() {
             return Err(ProtocolError::Surplus);
         }
@@ -268,11 +266,7 @@ impl AnswerParser {
     }
 
     /// Reads a head that may have begun in earlier input: how much of the input is of it. `None`: more is needed.
-    fn feed_head(
-        &mut self,
-        input: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<Option<usize>, ProtocolError> {
+    fn feed_head(&mut self, input: &[u8], sink: &mut impl Sink) -> Result<Option<usize>> {
         if self.held.is_empty() {
             let length = self.parse_head(input, sink)?;
             if length.is_none() {
@@ -291,7 +285,7 @@ impl AnswerParser {
         Ok(length.map(|length| length.saturating_sub(before)))
     }
 
-    fn hold(&mut self, input: &[u8]) -> Result<(), ProtocolError> {
+    fn hold(&mut self, input: &[u8]) -> Result<()> {
         if self.held.len() + input.len() > HEAD_BYTES_MAX {
             return Err(ProtocolError::LongHead);
         }
@@ -300,11 +294,7 @@ impl AnswerParser {
     }
 
     /// Its length once it is whole. After an informational one (1xx) the real one follows.
-    fn parse_head(
-        &mut self,
-        bytes: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<Option<usize>, ProtocolError> {
+    fn parse_head(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<Option<usize>> {
         let mut headers = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut []);
         let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
@@ -341,7 +331,7 @@ impl AnswerParser {
         Ok(Some(length))
     }
 
-    fn read_headers(&mut self, headers: &[httparse::Header<'_>]) -> Result<State, ProtocolError> {
+    fn read_headers(&mut self, headers: &[httparse::Header<'_>]) -> Result<State> {
         let mut content_length: Option<u64> = None;
         let mut chunked = false;
         for header in headers {
@@ -386,7 +376,7 @@ fn has_token(value: &[u8], token: &[u8]) -> bool {
 }
 
 /// The value of `Content-Length`.
-pub(crate) fn parse_length(value: &[u8]) -> Result<u64, ProtocolError> {
+pub(crate) fn parse_length(value: &[u8]) -> Result<u64> {
     let digits = value.trim_ascii();
     let add = |number: u64, digit: &u8| {
         let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;

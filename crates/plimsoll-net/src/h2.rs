@@ -23,6 +23,7 @@ pub use self::session::Session;
 use self::session::{LAST_STREAM, OUT_MAX};
 pub use self::streams::NewStream;
 use crate::connection::{Failure, Setup};
+use crate::failure::Result;
 use crate::h1::Answer;
 use crate::tls::Agreed;
 use crate::transport::{Read, Transport};
@@ -86,7 +87,7 @@ impl Connection {
 impl<B: AsRef<[u8]>> Connection<B> {
     /// Starts to connect, from an address of this host if one is given. An immediate refusal by the local system is a
     /// failure here.
-    pub fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
+    pub fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self> {
         Ok(Self {
             transport: Transport::open(local, setup)?,
             session: Session::new(),
@@ -156,7 +157,7 @@ impl<B: AsRef<[u8]>> Connection<B> {
     }
 
     /// Writes what waits to be written.
-    pub fn flush(&mut self) -> Result<(), Failure> {
+    pub fn flush(&mut self) -> Result<()> {
         if let Some(problem) = self.problem.take() {
             return Err(problem);
         }
@@ -190,12 +191,7 @@ impl<B: AsRef<[u8]>> Connection<B> {
 
     /// Handles readiness and hands what happened to `sink`. After an error the connection is over, and with it every
     /// stream of [`Self::take_owners`].
-    pub fn ready(
-        &mut self,
-        hung_up: bool,
-        scratch: &mut [u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Failure> {
+    pub fn ready(&mut self, hung_up: bool, scratch: &mut [u8], sink: &mut impl Sink) -> Result<()> {
         if let Some(problem) = self.problem.take() {
             return Err(problem);
         }
@@ -278,7 +274,7 @@ pub fn request_bytes(block: usize, body: usize) -> u64 {
 }
 
 /// With TLS, the server must have chosen HTTP/2.
-fn check_protocol(transport: &Transport) -> Result<(), Failure> {
+fn check_protocol(transport: &Transport) -> Result<()> {
     match transport.protocol() {
         Some(b"h2") => Ok(()),
         None if !transport.has_tls() => Ok(()),

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use plimsoll_core::Outcome;
 
 use crate::connection::{Connection, Failure, Setup};
+use crate::failure::Result;
 use crate::h2;
 use crate::tls::Agreed;
 use crate::transport::Transport;
@@ -31,7 +32,7 @@ pub enum Opened<B> {
 impl Opening {
     /// Starts to connect, from an address of this host if one is given. An immediate refusal by the local system is a
     /// failure here.
-    pub fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
+    pub fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self> {
         Ok(Self {
             transport: Transport::open(local, setup)?,
             early: Vec::new(),
@@ -49,7 +50,7 @@ impl Opening {
     }
 
     /// Handles readiness; true once the handshake is done and [`Self::finish`] may follow.
-    pub fn ready(&mut self, hung_up: bool, scratch: &mut [u8]) -> Result<bool, Failure> {
+    pub fn ready(&mut self, hung_up: bool, scratch: &mut [u8]) -> Result<bool> {
         let early = &mut self.early;
         let keep = |bytes: &[u8]| {
             early.extend_from_slice(bytes);

@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::tls::Agreed;
 
 /// Bytes read at once; shared by all connections of a thread.
@@ -61,7 +61,7 @@ pub(crate) struct Transport {
 impl Transport {
     /// Starts to connect, from an address of this host if one is given. An immediate refusal by the local system is a
     /// failure here.
-    pub(crate) fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self, Failure> {
+    pub(crate) fn open(local: Option<IpAddr>, setup: &Setup) -> Result<Self> {
         let tls = match &setup.tls {
             None => None,
             Some((config, name)) => {
@@ -109,8 +109,8 @@ impl Transport {
         &mut self,
         hung_up: bool,
         scratch: &mut [u8],
-        take: impl FnMut(&[u8]) -> Result<bool, Failure>,
-    ) -> Result<bool, Failure> {
+        take: impl FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<bool> {
         if self.phase == Phase::Connecting {
             match rustix::net::sockopt::socket_error(&self.socket) {
                 Ok(Ok(())) => {}
@@ -134,8 +134,8 @@ impl Transport {
         &mut self,
         hung_up: bool,
         scratch: &mut [u8],
-        take: impl FnMut(&[u8]) -> Result<bool, Failure>,
-    ) -> Result<(), Failure> {
+        take: impl FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<()> {
         self.flush()?;
         let read = self.read_tls(hung_up, scratch, take)?;
         self.flush()?;
@@ -153,7 +153,7 @@ impl Transport {
 
     /// Writes what the socket, or TLS, takes of `bytes`; how much that is.
     #[inline]
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         if self.tls.is_some() {
             return self.write_tls(bytes);
         }
@@ -171,7 +171,7 @@ impl Transport {
 
     /// rustls takes 64 KiB at a time. It gets the next as long as the socket takes what it makes of them: only a socket that
     /// is full raises an edge when it can go on.
-    fn write_tls(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+    fn write_tls(&mut self, bytes: &[u8]) -> Result<usize> {
         let mut written = 0;
         loop {
             let rest = bytes.get(written..).unwrap_or_default();
@@ -193,7 +193,7 @@ impl Transport {
     }
 
     /// Sends what TLS has ready.
-    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+    pub(crate) fn flush(&mut self) -> Result<()> {
         let Some(tls) = &mut self.tls else {
             return Ok(());
         };
@@ -220,8 +220,8 @@ impl Transport {
         &mut self,
         hung_up: bool,
         scratch: &mut [u8],
-        mut take: impl FnMut(&[u8]) -> Result<bool, Failure>,
-    ) -> Result<Read, Failure> {
+        mut take: impl FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<Read> {
         if self.tls.is_some() {
             return self.read_tls(hung_up, scratch, take);
         }
@@ -250,8 +250,8 @@ impl Transport {
         &mut self,
         hung_up: bool,
         scratch: &mut [u8],
-        mut take: impl FnMut(&[u8]) -> Result<bool, Failure>,
-    ) -> Result<Read, Failure> {
+        mut take: impl FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<Read> {
         let (cipher, plain) = scratch.split_at_mut(scratch.len() / 2);
         let mut closed = false;
         loop {
@@ -276,7 +276,7 @@ impl Transport {
         Ok(if closed { Read::Closed } else { Read::Dry })
     }
 
-    fn decrypt(&mut self, bytes: &mut &[u8]) -> Result<(), Failure> {
+    fn decrypt(&mut self, bytes: &mut &[u8]) -> Result<()> {
         let Some(tls) = &mut self.tls else {
             return Ok(());
         };
@@ -291,8 +291,8 @@ impl Transport {
     fn drain_plain(
         &mut self,
         plain: &mut [u8],
-        take: &mut impl FnMut(&[u8]) -> Result<bool, Failure>,
-    ) -> Result<bool, Failure> {
+        take: &mut impl FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<bool> {
         loop {
             let Some(tls) = &mut self.tls else {
                 return Ok(false);

@@ -1,6 +1,6 @@
 //! The chunked transfer coding (RFC 9112 section 7.1), read as it comes.
 
-use super::{HEAD_BYTES_MAX, ProtocolError, Sink};
+use super::{HEAD_BYTES_MAX, ProtocolError, Result, Sink};
 
 /// Where in a chunked body the next byte belongs.
 #[derive(Debug)]
@@ -38,11 +38,7 @@ impl Chunked {
     }
 
     /// Returns how many bytes belonged to the body once its end has come.
-    pub(super) fn feed(
-        &mut self,
-        input: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<Option<usize>, ProtocolError> {
+    pub(super) fn feed(&mut self, input: &[u8], sink: &mut impl Sink) -> Result<Option<usize>> {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
             if self.position == Position::Data {
@@ -65,7 +61,7 @@ impl Chunked {
     }
 
     /// One byte outside of chunk data; true at the end of the body.
-    fn step(&mut self, byte: u8) -> Result<bool, ProtocolError> {
+    fn step(&mut self, byte: u8) -> Result<bool> {
         self.position = match (self.position, byte) {
             (Position::Size { digits }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 // Fifteen digits are more than any body and cannot overflow.
@@ -104,7 +100,7 @@ impl Chunked {
         Ok(false)
     }
 
-    fn count_line(&mut self) -> Result<(), ProtocolError> {
+    fn count_line(&mut self) -> Result<()> {
         self.seen += 1;
         if self.seen > HEAD_BYTES_MAX {
             Err(ProtocolError::LongTrailers)

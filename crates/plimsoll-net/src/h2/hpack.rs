@@ -17,6 +17,8 @@ const TEXT_MAX: usize = 64 << 10;
 /// Begins a header block: the sender's table has no room from now on (section 6.3).
 pub(super) const TABLE_EMPTIED: u8 = 0x20;
 
+type Result<T, E = HpackError> = std::result::Result<T, E>;
+
 /// A header block that cannot be decoded: the connection's state is lost with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HpackError {
@@ -73,11 +75,7 @@ impl Entry {
 
 impl Decoder {
     /// Decodes one whole block.
-    pub(crate) fn decode(
-        &mut self,
-        block: &[u8],
-        fields: &mut impl Fields,
-    ) -> Result<(), HpackError> {
+    pub(crate) fn decode(&mut self, block: &[u8], fields: &mut impl Fields) -> Result<()> {
         let mut input = Input(block);
         let (mut text, mut begun) = (0, false);
         while let Some(&first) = input.0.first() {
@@ -112,7 +110,7 @@ impl Decoder {
         first: u8,
         input: &mut Input<'_>,
         fields: &mut impl Fields,
-    ) -> Result<usize, HpackError> {
+    ) -> Result<usize> {
         // The first bits say what follows (section 6): 1 a field of the tables by its index, 01 one in full that enters the
         // table, 000 one in full that does not. The other bits begin the index of the field, or of its name.
         if first & 0x80 != 0 {
@@ -144,7 +142,7 @@ impl Decoder {
         index: usize,
         input: &mut Input<'_>,
         (name, value): (&mut Vec<u8>, &mut Vec<u8>),
-    ) -> Result<(), HpackError> {
+    ) -> Result<()> {
         name.clear();
         if index == 0 {
             input.string(name)?;
@@ -200,13 +198,13 @@ impl Decoder {
 struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
-    fn byte(&mut self) -> Result<u8, HpackError> {
+    fn byte(&mut self) -> Result<u8> {
         let (first, rest) = self.0.split_first().ok_or(HpackError::Truncated)?;
         self.0 = rest;
         Ok(*first)
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], HpackError> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self
             .0
             .split_at_checked(length)
@@ -217,7 +215,7 @@ impl<'a> Input<'a> {
 
     /// A number that begins in the low `prefix` bits (section 5.1); nothing here needs more than 28 bits. All ones mean
     /// that the rest follows in sevens, the lowest first: with a prefix of 5, 1337 = 31 + 26 + 10·128 is 31, 0x80 | 26, 10.
-    fn number(&mut self, prefix: u32) -> Result<usize, HpackError> {
+    fn number(&mut self, prefix: u32) -> Result<usize> {
         let most = (1_usize << prefix) - 1;
         let mut number = usize::from(self.byte()?) & most;
         if number < most {
@@ -233,7 +231,7 @@ impl<'a> Input<'a> {
         Err(HpackError::Number)
     }
 
-    fn string(&mut self, text: &mut Vec<u8>) -> Result<(), HpackError> {
+    fn string(&mut self, text: &mut Vec<u8>) -> Result<()> {
         let is_coded = self.0.first().is_some_and(|byte| byte & 0x80 != 0);
         let length = self.number(7)?;
         let bytes = self.take(length)?;

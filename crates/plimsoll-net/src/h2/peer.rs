@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::frame::setting;
 use super::hpack::{Block, TABLE_EMPTIED};
-use super::problem::Problem;
+use super::problem::{Problem, Result};
 
 /// Streams at once to a server that names no limit, as most clients assume; servers usually say 100 to 250.
 const STREAMS_BEFORE: u32 = 100;
@@ -48,7 +48,7 @@ impl Default for Peer {
 
 impl Peer {
     /// Reads a payload of `SETTINGS`, a multiple of six bytes long.
-    pub(super) fn settings(&mut self, payload: &[u8]) -> Result<(), Problem> {
+    pub(super) fn settings(&mut self, payload: &[u8]) -> Result<()> {
         for six in payload.chunks_exact(6) {
             let [n0, n1, v0, v1, v2, v3] = *six else {
                 continue;

@@ -7,6 +7,8 @@ use super::frame::{code, code_name};
 use super::hpack::HpackError;
 use crate::failure::Failure;
 
+pub(super) type Result<T, E = Problem> = std::result::Result<T, E>;
+
 /// What ends a connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Problem {
@@ -52,7 +54,7 @@ pub(super) const PADDING: Problem = Problem::Frame("padding is longer than its f
 pub(super) const NOT_SETTINGS: Problem = Problem::Frame("the server's first frame is not SETTINGS");
 
 /// A payload, or a part of one, as a number.
-pub(super) fn word(payload: &[u8], problem: &'static str) -> Result<u32, Problem> {
+pub(super) fn word(payload: &[u8], problem: &'static str) -> Result<u32> {
     let bytes = payload.try_into().map_err(|_| Problem::Size(problem))?;
     Ok(u32::from_be_bytes(bytes))
 }

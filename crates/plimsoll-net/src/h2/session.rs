@@ -10,7 +10,7 @@ use plimsoll_core::Outcome;
 use super::frame::{self, FrameHead, FrameReader, Piece, code, code_name, flag, kind, setting};
 use super::hpack::Decoder;
 use super::peer::Peer;
-use super::problem::{NOT_SETTINGS, PADDING, Problem, word};
+use super::problem::{NOT_SETTINGS, PADDING, Problem, Result, word};
 use super::streams::{Stream, Streams};
 use super::{Event, PeerError, Sink};
 use crate::connection::Failure;
@@ -101,7 +101,7 @@ impl<B: AsRef<[u8]>> Session<B> {
         read.map_err(|problem| problem.failure())
     }
 
-    fn pieces(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Problem> {
+    fn pieces(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<()> {
         if !self.has_heard && bytes.starts_with(b"HTTP/1") {
             return Err(Problem::Http1);
         }
@@ -121,7 +121,7 @@ impl<B: AsRef<[u8]>> Session<B> {
         Ok(())
     }
 
-    fn piece(&mut self, piece: Piece<'_>, sink: &mut impl Sink) -> Result<(), Problem> {
+    fn piece(&mut self, piece: Piece<'_>, sink: &mut impl Sink) -> Result<()> {
         let kind = match piece {
             Piece::Frame(head, _) | Piece::Data { head, .. } => head.kind,
             Piece::TooLong(_) => {
@@ -141,12 +141,7 @@ impl<B: AsRef<[u8]>> Session<B> {
         }
     }
 
-    fn frame(
-        &mut self,
-        head: FrameHead,
-        payload: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
+    fn frame(&mut self, head: FrameHead, payload: &[u8], sink: &mut impl Sink) -> Result<()> {
         match head.kind {
             kind::DATA => {
                 let (body, padding) = frame::without_padding(head, payload).ok_or(PADDING)?;
@@ -174,7 +169,7 @@ impl<B: AsRef<[u8]>> Session<B> {
         body: &[u8],
         last: bool,
         sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
+    ) -> Result<()> {
         if !self.streams.was_opened(head.stream) {
             return Err(Problem::Frame("DATA on a stream that was never opened"));
         }
@@ -268,12 +263,7 @@ impl<B: AsRef<[u8]>> Session<B> {
         sink.event(Event::Failed { owner, failure });
     }
 
-    fn reset(
-        &mut self,
-        head: FrameHead,
-        payload: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
+    fn reset(&mut self, head: FrameHead, payload: &[u8], sink: &mut impl Sink) -> Result<()> {
         let code = word(payload, "RST_STREAM is not 4 bytes long")?;
         if !self.streams.was_opened(head.stream) {
             return Err(Problem::Frame(
@@ -293,12 +283,7 @@ impl<B: AsRef<[u8]>> Session<B> {
         Ok(())
     }
 
-    fn settings(
-        &mut self,
-        head: FrameHead,
-        payload: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
+    fn settings(&mut self, head: FrameHead, payload: &[u8], sink: &mut impl Sink) -> Result<()> {
         let is_confirmation = head.has(flag::ACK);
         if is_confirmation && !self.is_connected {
             return Err(NOT_SETTINGS);
@@ -335,7 +320,7 @@ impl<B: AsRef<[u8]>> Session<B> {
         Ok(())
     }
 
-    fn ping(&mut self, head: FrameHead, payload: &[u8]) -> Result<(), Problem> {
+    fn ping(&mut self, head: FrameHead, payload: &[u8]) -> Result<()> {
         if payload.len() != 8 {
             return Err(Problem::Size("PING is not 8 bytes long"));
         }
@@ -349,7 +334,7 @@ impl<B: AsRef<[u8]>> Session<B> {
     }
 
     /// A server that asks and asks without reading the answers would fill the memory.
-    fn check_out(&self) -> Result<(), Problem> {
+    fn check_out(&self) -> Result<()> {
         if self.out.len() > OUT_MAX {
             return Err(Problem::Frame(
                 "the server asks more than it reads answers to",
@@ -359,12 +344,7 @@ impl<B: AsRef<[u8]>> Session<B> {
     }
 
     /// Streams above the last one that the server names were not looked at (section 6.8).
-    fn go_away(
-        &mut self,
-        head: FrameHead,
-        payload: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
+    fn go_away(&mut self, head: FrameHead, payload: &[u8], sink: &mut impl Sink) -> Result<()> {
         if head.stream != 0 {
             return Err(Problem::Frame("GOAWAY of a stream"));
         }

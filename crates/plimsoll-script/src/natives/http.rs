@@ -11,12 +11,14 @@ pub(crate) mod prepare;
 pub(crate) mod response;
 mod template;
 
+use std::rc::Rc;
+
 use rquickjs::{Array, Class, Coerced, Ctx, Object, Result, Value};
 
 use super::{Named, functions, names_of};
 use crate::raw::{Call, Native};
 use exchange::perform;
-use prepare::{Prepared, Verb, prepare};
+use prepare::{Prepared, prepare};
 
 pub(crate) static FUNCTIONS: &[Native] = &[
     Native::new("get", 2, |call| without_body(call, "GET")),
@@ -88,33 +90,33 @@ fn without_body<'js>(call: &Call<'_, 'js>, method: &'static str) -> Result<Value
             method.to_lowercase()
         ));
     }
-    single(
-        call,
-        Verb::Known(method),
-        &call.undefined(),
-        &call.arg(1),
-        0,
-    )
+    single(call, method.into(), &call.undefined(), &call.arg(1), 0)
 }
 
 fn with_body<'js>(call: &Call<'_, 'js>, method: &'static str) -> Result<Value<'js>> {
-    single(call, Verb::Known(method), &call.arg(1), &call.arg(2), 0)
+    single(call, method.into(), &call.arg(1), &call.arg(2), 0)
 }
 
 fn request<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let method = call.text(0)?;
-    single(call, Verb::Named(method), &call.arg(2), &call.arg(3), 1)
+    single(
+        call,
+        method.to_uppercase().into(),
+        &call.arg(2),
+        &call.arg(3),
+        1,
+    )
 }
 
 fn single<'js>(
     call: &Call<'_, 'js>,
-    verb: Verb,
+    method: Rc<str>,
     body: &Value<'js>,
     params: &Value<'js>,
     url_at: usize,
 ) -> Result<Value<'js>> {
     refuse_in_init(call)?;
-    let prepared = prepare(call, verb, &call.arg(url_at), body, params)?;
+    let prepared = prepare(call, method, &call.arg(url_at), body, params)?;
     let mut finished = perform(call, vec![prepared])?;
     match finished.pop() {
         Some(done) => response::object(call, done),
@@ -159,13 +161,8 @@ fn one_of_batch<'js>(call: &Call<'_, 'js>, request: &Value<'js>) -> Result<Prepa
     let undefined = call.undefined();
     if let Some(parts) = request.as_array() {
         let method: Coerced<String> = parts.get(0)?;
-        return prepare(
-            call,
-            Verb::Named(method.0),
-            &parts.get(1)?,
-            &parts.get(2)?,
-            &parts.get(3)?,
-        );
+        let (url, body, params) = (parts.get(1)?, parts.get(2)?, parts.get(3)?);
+        return prepare(call, method.0.to_uppercase().into(), &url, &body, &params);
     }
     let is_url = Class::<template::Template>::from_value(request).is_ok();
     if let Some(parts) = request.as_object().filter(|_| !is_url) {
@@ -174,14 +171,8 @@ fn one_of_batch<'js>(call: &Call<'_, 'js>, request: &Value<'js>) -> Result<Prepa
             Some(method) => method.to_string()?,
             None => "GET".to_owned(),
         };
-        let (url, body) = (parts.get("url")?, parts.get("body")?);
-        return prepare(
-            call,
-            Verb::Named(method),
-            &url,
-            &body,
-            &parts.get("params")?,
-        );
+        let (url, body, params) = (parts.get("url")?, parts.get("body")?, parts.get("params")?);
+        return prepare(call, method.to_uppercase().into(), &url, &body, &params);
     }
-    prepare(call, Verb::Known("GET"), request, &undefined, &undefined)
+    prepare(call, "GET".into(), request, &undefined, &undefined)
 }

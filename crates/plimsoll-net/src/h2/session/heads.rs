@@ -2,7 +2,7 @@
 
 use super::super::Sink;
 use super::super::frame::{self, FrameHead, flag};
-use super::super::problem::{PADDING, Problem};
+use super::super::problem::{PADDING, Problem, Result};
 use super::Session;
 use crate::h1::parse_length;
 
@@ -15,7 +15,7 @@ impl<B: AsRef<[u8]>> Session<B> {
         head: FrameHead,
         payload: &[u8],
         sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
+    ) -> Result<()> {
         let (mut block, _) = frame::without_padding(head, payload).ok_or(PADDING)?;
         if head.has(flag::PRIORITY) {
             block = block
@@ -34,7 +34,7 @@ impl<B: AsRef<[u8]>> Session<B> {
         head: FrameHead,
         payload: &[u8],
         sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
+    ) -> Result<()> {
         let Some((first, mut block)) = self.block.take() else {
             return Err(Problem::Frame("CONTINUATION follows no header block"));
         };
@@ -53,12 +53,7 @@ impl<B: AsRef<[u8]>> Session<B> {
     }
 
     /// Headers or trailers. They are decoded even if nobody waits for them: the table must stay in step.
-    fn header_block(
-        &mut self,
-        frame: FrameHead,
-        block: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
+    fn header_block(&mut self, frame: FrameHead, block: &[u8], sink: &mut impl Sink) -> Result<()> {
         if !self.streams.was_opened(frame.stream) {
             return Err(Problem::Frame("HEADERS on a stream that was never opened"));
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::Sink;
 use super::super::frame::{self, FrameHead, flag, kind};
-use super::super::problem::{Problem, word};
+use super::super::problem::{Problem, Result, word};
 use super::super::request::EncodedRequest;
 use super::super::streams::{NewStream, Stream};
 use super::{LAST_STREAM, Session, WINDOW_MAX};
@@ -82,7 +82,7 @@ impl<B: AsRef<[u8]>> Session<B> {
         head: FrameHead,
         payload: &[u8],
         sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
+    ) -> Result<()> {
         let more = i64::from(word(payload, "WINDOW_UPDATE is not 4 bytes long")? & LAST_STREAM);
         if head.stream == 0 {
             self.peer.window += more;

@@ -13,12 +13,6 @@ use crate::http::{BodyUse, Headers, HttpCall};
 use crate::raw::Call;
 use crate::tags::TagSetId;
 
-/// The method of a request.
-pub(crate) enum Verb {
-    Known(&'static str),
-    Named(String),
-}
-
 /// A request on its way: the call, and what decides what follows it.
 pub(crate) struct Prepared {
     pub(crate) method: Rc<str>,
@@ -35,15 +29,11 @@ pub(crate) struct Prepared {
 
 pub(crate) fn prepare<'js>(
     call: &Call<'_, 'js>,
-    verb: Verb,
+    method: Rc<str>,
     url: &Value<'js>,
     body: &Value<'js>,
     params: &Value<'js>,
 ) -> Result<Prepared> {
-    let method: Rc<str> = match verb {
-        Verb::Known(method) => method.into(),
-        Verb::Named(method) => method.to_uppercase().into(),
-    };
     let mut params = Params::from_value(call, params)?;
     let text = url_text(url, &mut params)?;
     let address = call.vu.worker.addresses.get(&text);
