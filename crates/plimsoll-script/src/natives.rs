@@ -51,6 +51,7 @@ use crate::raw::{Native, NativeTable, define_getter, function};
 use crate::vu_state::VuState;
 
 impl NativeTable for VuState {
+    #[inline]
     fn natives() -> &'static [&'static [Native]] {
         TABLE
     }
