@@ -19,12 +19,9 @@ use plimsoll_core::experiment::{
     Difference, Experiment, Foreseen, InvalidRuns, Judged, LoadLines, Meaning, Replication, Tested,
     Variant, VariantMeaning,
 };
-use plimsoll_core::verdict::{GateState, Verdict};
+use plimsoll_core::verdict::{GateId, GateState, Verdict};
 
 use spread::{spread, times};
-
-/// The gate that the generator answers for (DESIGN section 6).
-const GENERATOR_GATE: u8 = 6;
 
 /// The experiment with all that can be claimed of it.
 pub fn judged(experiment: Experiment<'_>) -> Judged<'_> {
@@ -109,7 +106,7 @@ fn of_variant(
         generator_warns: variant
             .verdicts()
             .flat_map(|verdict| &verdict.gates)
-            .any(|gate| gate.number == GENERATOR_GATE && gate.state == GateState::Warning),
+            .any(|gate| gate.id == GateId::Generator && gate.state == GateState::Warning),
         limit: limits::of_variant(variant),
         run_limits: limits::of_runs(variant),
         next_limit: limits::next(variant),
@@ -193,7 +190,7 @@ fn invalid(variant: &Variant<'_>) -> Option<InvalidRuns> {
     let gates = verdicts.flat_map(|verdict| &verdict.gates);
     let failed = gates.filter(|gate| gate.state == GateState::Fail);
     let gates: BTreeSet<(u8, String, String)> = failed
-        .map(|gate| (gate.number, gate.name.clone(), gate.note.clone()))
+        .map(|gate| (gate.id.number(), gate.name.clone(), gate.note.clone()))
         .collect();
     let invalid_count = invalid().count() as u64;
     (invalid_count > 0).then(|| InvalidRuns {

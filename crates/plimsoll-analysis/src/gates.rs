@@ -11,7 +11,7 @@ mod quality;
 use plimsoll_core::Tally;
 use plimsoll_core::record::{Observation, Record, Seen};
 use plimsoll_core::step::{Phase, StepLoad};
-use plimsoll_core::verdict::{Gate, GateState};
+use plimsoll_core::verdict::{Gate, GateId, GateState};
 use plimsoll_core::window::Window;
 
 /// What every gate looks at: the record, and the level whose figures the verdict quotes.
@@ -39,7 +39,7 @@ pub fn evaluate(record: &Record, level: u32) -> Vec<Gate> {
     // Where nothing is taken in and nobody looked at what is stored they would say nothing.
     gates.extend(done::accepted(case));
     gates.extend(done::stored(case));
-    gates.sort_by_key(|gate| gate.number);
+    gates.sort_by_key(|gate| gate.id);
     gates
 }
 
@@ -97,10 +97,10 @@ pub(crate) fn levels_of(record: &Record, phase: Phase) -> impl Iterator<Item = u
 }
 
 /// Builder of one gate line.
-pub(crate) fn gate(number: u8, name: &str, state: GateState, compared: &str) -> Gate {
+pub(crate) fn gate(id: GateId, state: GateState, compared: &str) -> Gate {
     Gate {
-        number,
-        name: name.to_owned(),
+        id,
+        name: id.name().to_owned(),
         state,
         compared: compared.to_owned(),
         left: None,

@@ -10,7 +10,9 @@ use plimsoll_core::record::Record;
 use plimsoll_core::statistics::ratio;
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::{Found, GateState, Judgement, ObjectiveResult, Times, Verdict};
+use plimsoll_core::verdict::{
+    Found, GateId, GateState, Judgement, ObjectiveResult, Times, Verdict,
+};
 
 use crate::gates;
 
@@ -65,7 +67,7 @@ fn judge_run(verdict: &Verdict) -> Judgement {
         let unsteady = verdict
             .gates
             .iter()
-            .any(|gate| gate.number == 5 && gate.state == GateState::Warning);
+            .any(|gate| gate.id == GateId::Steady && gate.state == GateState::Warning);
         if unsteady {
             Judgement::Inconclusive
         } else {

@@ -122,7 +122,7 @@ pub enum Condition {
 pub struct Assessment {
     pub condition: Condition,
     /// Every figure that was measured, in the order of [`Figure`].
-    pub readings: Vec<Reading>,
+    pub(crate) readings: Vec<Reading>,
 }
 
 impl Assessment {

@@ -5,7 +5,7 @@ use crate::tally::{Quantile, Tally};
 /// Standard deviations on either side that hold 95 % of a normal distribution.
 const NORMAL_95: f64 = 1.96;
 /// Fewer attempts say nothing about a percentile.
-pub const ATTEMPTS_MIN: u64 = 20;
+pub(crate) const ATTEMPTS_MIN: u64 = 20;
 /// The fewest windows that show a spread.
 const WINDOWS_MIN: usize = 5;
 

@@ -10,7 +10,7 @@ mod growth;
 mod overdue;
 
 pub use bad::{Bad, bad_at, bad_of_each, in_time, verdict_of};
-pub use enough::{ATTEMPTS_PER_BUDGET, is_enough};
+pub use enough::is_enough;
 pub use growth::{GROWTH_RATIO, Growth};
 pub use overdue::overdue;
 

@@ -92,7 +92,7 @@ impl Tally {
 
     /// Gives the memory of empty counters back and returns the bytes that the others take; for tallies
     /// that are kept and no longer counted into.
-    pub fn pack(&mut self) -> usize {
+    pub(crate) fn pack(&mut self) -> usize {
         let classes = self.classes.iter_mut();
         classes
             .map(|class| class.response.pack() + class.service.pack())

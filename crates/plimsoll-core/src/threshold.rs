@@ -58,11 +58,11 @@ pub struct Threshold {
     /// As the script wrote it; results are filed under it.
     pub source: String,
     pub expression: Expression,
-    pub abort_on_fail: bool,
+    pub(crate) abort_on_fail: bool,
     /// A broken threshold aborts only after so much of the test.
-    pub delay_abort_ns: Nanos,
+    pub(crate) delay_abort_ns: Nanos,
     /// Without samples at the end it is crossed; ours.
-    pub fails_without_data: bool,
+    pub(crate) fails_without_data: bool,
 }
 
 /// The thresholds of one metric or submetric.

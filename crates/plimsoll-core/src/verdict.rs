@@ -1,5 +1,6 @@
 //! What a record means: gates, capacity, the limit and advice, in the stable keys of the summary.
 
+mod gate;
 mod limit;
 mod remark;
 mod signal;
@@ -8,6 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use gate::{Gate, GateId, GateState};
 pub use limit::{Cause, Confidence, Evidence, Limit, NextLimit, Resource, ResourceKind};
 pub use remark::{CeilingKind, LoadSize, NotProbed, SearchRemark};
 pub use signal::Signal;
@@ -26,36 +28,6 @@ pub enum Judgement {
     Invalid,
     /// Nothing was asked: a run without objectives.
     None,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GateState {
-    Pass,
-    Warning,
-    Fail,
-    /// The record lacks the figures; the note says which measurement would decide.
-    Unknown,
-    NotApplicable,
-}
-
-/// One validity gate as computed: what was compared, both numbers, the tolerance.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Gate {
-    /// Number in the list of gates (DESIGN section 6), 1 to 13.
-    pub number: u8,
-    pub name: String,
-    pub state: GateState,
-    pub compared: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub right: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tolerance: Option<String>,
-    /// What it means here and what to do; empty when nothing needs saying.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub note: String,
 }
 
 /// Quantiles over attempts; `never` where more failed than the quantile leaves room for.

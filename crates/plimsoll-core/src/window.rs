@@ -173,7 +173,7 @@ impl Window {
 
     /// Gives the memory of empty counters back and returns the bytes that the others take; for windows
     /// that are kept.
-    pub fn pack(&mut self) -> usize {
+    pub(crate) fn pack(&mut self) -> usize {
         let carried = self.carried.iter_mut().map(|carried| &mut carried.tally);
         let tallies = self.operations.iter_mut().chain(carried);
         tallies.map(Tally::pack).sum::<usize>() + self.health.lag.pack()

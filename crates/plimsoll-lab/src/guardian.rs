@@ -27,8 +27,8 @@ use group::Group;
 pub(crate) use message::{Ask, Order, Said};
 
 /// The words by which the binary starts these two, instead of a command: they belong to the lab alone.
-pub const GUARDIAN: &str = "lab-guardian";
-pub const LAUNCH: &str = "lab-launch";
+pub(crate) const GUARDIAN: &str = "lab-guardian";
+pub(crate) const LAUNCH: &str = "lab-launch";
 
 /// Between two looks for children that ended.
 const LOOK: Timespec = Timespec {

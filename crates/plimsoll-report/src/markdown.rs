@@ -172,7 +172,7 @@ fn gates(out: &mut String, view: &View) {
         putln!(
             out,
             "| {} | {}{NBSP}{} | {}: {}{note} | {} | {} | {} |",
-            gate.number,
+            gate.id.number(),
             state_sign(gate.state),
             state_word(gate.state),
             escape(&gate.name),

@@ -222,7 +222,7 @@ fn truth(verdict: &Verdict) -> String {
         failed.len()
     );
     for gate in failed.into_iter().chain(gates(GateState::Warning)) {
-        let (number, name, note) = (gate.number, &gate.name, &gate.note);
+        let (number, name, note) = (gate.id.number(), &gate.name, &gate.note);
         let _infallible = writeln!(text, "  ! gate {number} {name}: {note}");
     }
     text.push('\n');

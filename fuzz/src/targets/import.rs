@@ -40,7 +40,7 @@ pub(super) fn read(data: &[u8]) -> Outcome {
         audit
             .gates
             .iter()
-            .all(|gate| (1..=13).contains(&gate.number))
+            .all(|gate| (1..=13).contains(&gate.id.number()))
     );
     format!("{:?}", figures.tool)
 }

@@ -55,7 +55,7 @@ fn unusable(record: &Record, verdict: &Verdict) -> Option<String> {
     if !verdict.valid {
         let failed = verdict.gates.iter().filter(|g| g.state == GateState::Fail);
         let named: Vec<String> = failed
-            .map(|gate| format!("gate {} ({})", gate.number, gate.name))
+            .map(|gate| format!("gate {} ({})", gate.id.number(), gate.name))
             .collect();
         return Some(format!("not valid: {} failed", named.join(", ")));
     }
@@ -201,7 +201,7 @@ pub fn of_result(name: &str, result: &import::Figures) -> Run {
         .gates
         .iter()
         .filter(|gate| gate.state == GateState::Fail)
-        .map(|gate| format!("gate {} ({})", gate.number, gate.name))
+        .map(|gate| format!("gate {} ({})", gate.id.number(), gate.name))
         .collect();
     let mut figures = BTreeMap::new();
     figures.extend(result.goodput_per_s().map(|at| (Figure::Goodput, at)));

@@ -157,7 +157,7 @@ fn a_run_that_is_not_valid_takes_its_partner_with_it_and_the_verdict_if_too_few_
         (contrast.estimate - 2.0).abs() < 1e-9,
         "the figure of that run is nowhere"
     );
-    assert!(compared.remarks[0].contains("1 of 6 runs of A"));
+    assert!(compared.remarks[0].contains("1 of 6 runs of ‘A’"));
 }
 
 #[test]

@@ -127,7 +127,7 @@ pub(super) fn remarks(
                 Design::Unpaired => "",
             };
             remarks.push(format!(
-                "{excluded} of {all} runs of {} are not used{pairs}",
+                "{excluded} of {all} runs of ‘{}’ are not used{pairs}",
                 variant.name
             ));
         }

@@ -168,7 +168,7 @@ pub fn confirm(limit: &Limit, before: &Record, after: &Record) -> Option<Limit> 
     }
     limit.evidence.push(Evidence {
         signal: Signal::Experiment,
-        text: format!("{moved} in variant {}: {text}", is.variant),
+        text: format!("{moved} in variant ‘{}’: {text}", is.variant),
     });
     Some(limit)
 }

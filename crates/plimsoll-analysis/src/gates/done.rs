@@ -1,7 +1,7 @@
 //! Gates 11 and 12: taken in is not done, and what was acknowledged is stored. Only where a run says anything about it.
 
 use plimsoll_core::record::After;
-use plimsoll_core::verdict::{Gate, GateState};
+use plimsoll_core::verdict::{Gate, GateId, GateState};
 
 use super::{Case, gate, with_figures, with_note};
 
@@ -19,9 +19,8 @@ pub(super) fn accepted(case: Case<'_>) -> Option<Gate> {
         Some(0) => GateState::Pass,
         Some(_) => GateState::Warning,
     };
-    let name = "Accepted apart from done";
     let compared = "answers with 202, which are never goodput, against answers that say it is done";
-    let result = gate(11, name, state, compared);
+    let result = gate(GateId::Accepted, state, compared);
     let result = with_figures(
         result,
         accepted.to_string(),
@@ -64,7 +63,7 @@ pub(super) fn stored(case: Case<'_>) -> Option<Gate> {
         _ => GateState::Fail,
     };
     let compared = "what was acknowledged or taken in, against what is stored or still waits";
-    let result = gate(12, "Stored is acknowledged", state, compared);
+    let result = gate(GateId::Stored, state, compared);
     let result = with_figures(result, owed.to_string(), there.to_string(), "0 lost");
     let killed = match after.killed.as_slice() {
         [] => String::new(),

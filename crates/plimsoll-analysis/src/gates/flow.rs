@@ -3,7 +3,7 @@
 use plimsoll_core::record::Seen;
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::{Gate, GateState};
+use plimsoll_core::verdict::{Gate, GateId, GateState};
 use plimsoll_core::{Outcome, Tally};
 
 use super::{Case, deviation, gate, levels_of, with_figures, with_note};
@@ -43,7 +43,7 @@ pub(super) fn little(case: Case<'_>) -> Gate {
         .last()
         .map_or(0, |window| window.in_flight_end);
     if seconds == 0.0 || (in_flight == 0.0 && residence == 0.0) {
-        return gate(1, "Little's law", GateState::Unknown, compared);
+        return gate(GateId::Little, GateState::Unknown, compared);
     }
     let (left, right) = (residence / seconds, in_flight / seconds);
     let off = deviation(left, right);
@@ -54,7 +54,7 @@ pub(super) fn little(case: Case<'_>) -> Gate {
         false if excused => GateState::Warning,
         false => GateState::Fail,
     };
-    let result = gate(1, "Little's law", state, compared);
+    let result = gate(GateId::Little, state, compared);
     let result = with_figures(
         result,
         three_digits(left),
@@ -102,8 +102,7 @@ pub(super) fn accounting(case: Case<'_>) -> Gate {
         GateState::Fail
     };
     let result = gate(
-        2,
-        "Accounting",
+        GateId::Accounting,
         state,
         "attempts against the sum of outcome classes",
     );
@@ -126,7 +125,6 @@ pub(super) fn accounting(case: Case<'_>) -> Gate {
 /// Gate 3: Bytes per success at the quoted level against the lowest load of the same record.
 pub(super) fn work(case: Case<'_>) -> Gate {
     let compared = "bytes per success, quoted level against the lowest load";
-    let name = "Work per success";
     let here = bytes_per_success(&case.tally());
     let (reference, where_from) = match reference_level(case) {
         Some(level) => (
@@ -136,7 +134,7 @@ pub(super) fn work(case: Case<'_>) -> Gate {
         None => (first_half(case), "first half of the run"),
     };
     let (Some(here), Some(reference)) = (here, reference) else {
-        let result = gate(3, name, GateState::Unknown, compared);
+        let result = gate(GateId::Work, GateState::Unknown, compared);
         return with_note(
             result,
             "no successes to compare; a level that succeeds would decide",
@@ -148,7 +146,7 @@ pub(super) fn work(case: Case<'_>) -> Gate {
         GateState::Fail
     };
     let compared = format!("bytes per success, quoted level against the {where_from}");
-    let result = gate(3, name, state, &compared);
+    let result = gate(GateId::Work, state, &compared);
     let result = with_figures(
         result,
         format!("{here:.0} B"),
@@ -196,12 +194,7 @@ fn first_half(case: Case<'_>) -> Option<f64> {
 pub(super) fn wire(case: Case<'_>) -> Gate {
     if case.record.header.test.is_script() {
         let compared = "mean in flight against the configured connections";
-        let result = gate(
-            4,
-            "Concurrency on the wire",
-            GateState::NotApplicable,
-            compared,
-        );
+        let result = gate(GateId::Wire, GateState::NotApplicable, compared);
         return with_note(
             result,
             "virtual users also think and compute: their number is no number of requests in flight",
@@ -215,14 +208,13 @@ pub(super) fn wire(case: Case<'_>) -> Gate {
 
 fn closed_wire(case: Case<'_>, configured: f64) -> Gate {
     let compared = "mean in flight against the configured connections";
-    let name = "Concurrency on the wire";
     let seconds = case.seconds();
     let weighted: f64 = case
         .windows()
         .map(|window| window.in_flight_mean * window.length_ns.as_secs_f64())
         .sum();
     if seconds == 0.0 {
-        return gate(4, name, GateState::Unknown, compared);
+        return gate(GateId::Wire, GateState::Unknown, compared);
     }
     let mean = weighted / seconds;
     let failing = case.tally().failures() > 0;
@@ -232,7 +224,7 @@ fn closed_wire(case: Case<'_>, configured: f64) -> Gate {
         false if failing || seconds < 2.0 => GateState::Warning,
         false => GateState::Fail,
     };
-    let result = gate(4, name, state, compared);
+    let result = gate(GateId::Wire, state, compared);
     let result = with_figures(
         result,
         three_digits(mean),
@@ -253,7 +245,6 @@ fn closed_wire(case: Case<'_>, configured: f64) -> Gate {
 }
 
 fn open_wire(case: Case<'_>) -> Gate {
-    let name = "Concurrency on the wire";
     let compared = "connections we hold open against those the target's listener sees";
     let ours = case
         .windows()
@@ -262,7 +253,7 @@ fn open_wire(case: Case<'_>) -> Gate {
         .unwrap_or(0);
     let seen = listener_connections(case);
     let Some(seen) = seen else {
-        let result = gate(4, name, GateState::NotApplicable, compared);
+        let result = gate(GateId::Wire, GateState::NotApplicable, compared);
         return with_note(
             result,
             "an open model configures no concurrency; the target's listener was not observed",
@@ -275,7 +266,7 @@ fn open_wire(case: Case<'_>) -> Gate {
     } else {
         GateState::Warning
     };
-    let result = gate(4, name, state, compared);
+    let result = gate(GateId::Wire, state, compared);
     let result = with_figures(result, ours.to_string(), seen.to_string(), "5 % + 2");
     if close {
         return result;

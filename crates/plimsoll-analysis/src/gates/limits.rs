@@ -5,7 +5,7 @@ mod rooms;
 use std::collections::BTreeMap;
 
 use plimsoll_core::record::Seen;
-use plimsoll_core::verdict::{Gate, GateState};
+use plimsoll_core::verdict::{Gate, GateId, GateState};
 
 use super::{Case, gate, with_figures, with_note};
 
@@ -17,7 +17,6 @@ const TIME_WAIT_SECONDS: f64 = 60.0;
 
 /// Gate 10: Limits on the path that are known, against the most that was in flight.
 pub(super) fn path(case: Case<'_>) -> Gate {
-    let name = "Limits on the path";
     let test = &case.record.header.test;
     let streams = test.streams();
     let (what, compared) = if streams.is_some() {
@@ -54,7 +53,7 @@ pub(super) fn path(case: Case<'_>) -> Gate {
     } else {
         GateState::Warning
     };
-    let result = gate(10, name, state, compared);
+    let result = gate(GateId::Path, state, compared);
     let result = with_figures(result, open.to_string(), limit.to_string(), "80 %");
     if notes.is_empty() {
         let timeout = test.generator.timeout;
@@ -127,7 +126,6 @@ fn listeners(case: Case<'_>) -> Vec<String> {
 
 /// Gate 13: One change at a time, clean state: within one record, the target stays the same process.
 pub(super) fn one_change(case: Case<'_>) -> Gate {
-    let name = "Same target throughout";
     let compared = "processes of the target at the beginning and at the end";
     let observations = &case.record.observations;
     let mut pids: Vec<Vec<u32>> = Vec::new();
@@ -144,7 +142,7 @@ pub(super) fn one_change(case: Case<'_>) -> Gate {
         }
     }
     let (Some(first), Some(last)) = (pids.first(), pids.last()) else {
-        let result = gate(13, name, GateState::Unknown, compared);
+        let result = gate(GateId::OneChange, GateState::Unknown, compared);
         return with_note(
             result,
             "the target's process was not observed; --watch pid:N would decide",
@@ -168,7 +166,7 @@ pub(super) fn one_change(case: Case<'_>) -> Gate {
             .join(" ")
     };
     let result = with_figures(
-        gate(13, name, state, compared),
+        gate(GateId::OneChange, state, compared),
         text(first),
         text(last),
         "same",

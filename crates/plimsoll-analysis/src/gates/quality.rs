@@ -5,7 +5,7 @@ use plimsoll_core::judge::{DRIFT_RATIO, GROWTH_RATIO, Growth};
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::{Gate, GateState};
+use plimsoll_core::verdict::{Gate, GateId, GateState};
 use plimsoll_core::{Nanos, Outcome};
 
 use crate::facts::level::users_vary;
@@ -20,7 +20,6 @@ const DRIFT_ATTEMPTS: u64 = 100;
 
 /// Gate 5: Steady state: in-flight does not grow, and the first level repeated gives the first answer.
 pub(super) fn steady(case: Case<'_>) -> Gate {
-    let name = "Steady state";
     let users_vary = users_vary(case.windows());
     if case.is_ramp() || users_vary {
         let what = if users_vary {
@@ -28,7 +27,11 @@ pub(super) fn steady(case: Case<'_>) -> Gate {
         } else {
             "rate"
         };
-        let result = gate(5, name, GateState::NotApplicable, "trend of in-flight");
+        let result = gate(
+            GateId::Steady,
+            GateState::NotApplicable,
+            "trend of in-flight",
+        );
         return with_note(result, format!("the {what} changes on purpose"));
     }
     if let Some(drift) = drift(case) {
@@ -38,7 +41,7 @@ pub(super) fn steady(case: Case<'_>) -> Gate {
     let in_flight: Vec<f64> = case.windows().map(|w| w.in_flight_mean).collect();
     let arrivals: u64 = case.windows().map(|window| window.due_count).sum();
     let Some(growth) = Growth::over_windows(&in_flight, arrivals) else {
-        let result = gate(5, name, GateState::Unknown, compared);
+        let result = gate(GateId::Steady, GateState::Unknown, compared);
         return with_note(result, "fewer than 4 s: run longer to see a trend");
     };
     let open = matches!(case.load(), Some(StepLoad::Open { .. }));
@@ -47,7 +50,7 @@ pub(super) fn steady(case: Case<'_>) -> Gate {
     } else {
         GateState::Pass
     };
-    let result = gate(5, name, state, compared);
+    let result = gate(GateId::Steady, state, compared);
     let result = with_figures(
         result,
         three_digits(growth.count.max(0.0)),
@@ -90,7 +93,7 @@ fn drift(case: Case<'_>) -> Option<Gate> {
         GateState::Fail
     };
     let compared = "median service time of the first level and of its repetition at the end";
-    let result = gate(5, "Steady state", state, compared);
+    let result = gate(GateId::Steady, state, compared);
     let figures = [before, after].map(|ms| format!("{} ms", three_digits(ms)));
     let [before, after] = figures;
     let result = with_figures(result, before, after, "5 %, void from 25 %");
@@ -117,8 +120,7 @@ pub(super) fn generator(case: Case<'_>) -> Gate {
         Condition::Unknown => GateState::Unknown,
     };
     let result = gate(
-        6,
-        "Generator clean",
+        GateId::Generator,
         state,
         "the generator's own figures against their bounds",
     );
@@ -191,8 +193,7 @@ pub(super) fn failures_by_kind(case: Case<'_>) -> Gate {
         GateState::Fail
     };
     let result = gate(
-        7,
-        "Failures by kind",
+        GateId::Failures,
         state,
         "failures against those with a kind and a time",
     );
@@ -211,7 +212,6 @@ pub(super) fn failures_by_kind(case: Case<'_>) -> Gate {
 
 /// Gate 8: The mean below the p95, and no percentile of a ramp quoted as steady.
 pub(super) fn mean_and_ramps(case: Case<'_>) -> Gate {
-    let name = "Mean below p95";
     let compared = "mean response time of ok answers against the p95 over attempts";
     let tally = case.tally();
     if case.is_ramp() {
@@ -221,14 +221,18 @@ pub(super) fn mean_and_ramps(case: Case<'_>) -> Gate {
         } else {
             GateState::Warning
         };
-        let result = gate(8, name, state, "percentiles of a ramp");
+        let result = gate(GateId::Percentiles, state, "percentiles of a ramp");
         return with_note(
             result,
             "percentiles mix all rates of the ramp and belong to none; for an objective use -q at one rate, or find",
         );
     }
     if users_vary(case.windows()) {
-        let result = gate(8, name, GateState::Warning, "percentiles of a ramp");
+        let result = gate(
+            GateId::Percentiles,
+            GateState::Warning,
+            "percentiles of a ramp",
+        );
         return with_note(
             result,
             "percentiles mix all numbers of users of the ramp and belong to none; the load line tells them apart",
@@ -237,7 +241,7 @@ pub(super) fn mean_and_ramps(case: Case<'_>) -> Gate {
     let (Some(mean), Some(p95)) = (tally.answers_only().mean(), tally.response_quantile(0.95))
     else {
         return with_note(
-            gate(8, name, GateState::Unknown, compared),
+            gate(GateId::Percentiles, GateState::Unknown, compared),
             "nothing succeeded",
         );
     };
@@ -247,7 +251,7 @@ pub(super) fn mean_and_ramps(case: Case<'_>) -> Gate {
         Quantile::At(p95) => (GateState::Warning, p95.to_string()),
     };
     let result = with_figures(
-        gate(8, name, state, compared),
+        gate(GateId::Percentiles, state, compared),
         mean.to_string(),
         right,
         "below",

@@ -120,7 +120,10 @@ fn window(second: u64) -> Window {
 
 fn state_of(record: &Record, number: u8) -> (GateState, String) {
     let gates = evaluate(record, 0);
-    let gate = gates.iter().find(|gate| gate.number == number).unwrap();
+    let gate = gates
+        .iter()
+        .find(|gate| gate.id.number() == number)
+        .unwrap();
     (gate.state, gate.note.clone())
 }
 
@@ -128,7 +131,7 @@ fn state_of(record: &Record, number: u8) -> (GateState, String) {
 fn a_clean_run_passes_and_gets_its_verdict() {
     let record = clean();
     let gates = evaluate(&record, 0);
-    let numbers: Vec<u8> = gates.iter().map(|gate| gate.number).collect();
+    let numbers: Vec<u8> = gates.iter().map(|gate| gate.id.number()).collect();
     assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7, 8, 10, 13]);
     for gate in &gates {
         assert!(
@@ -383,7 +386,10 @@ fn a_service_that_answers_202_in_time_passes_and_its_gate_says_that_nothing_is_d
 fn what_was_taken_in_is_told_from_what_was_done() {
     let mut record = clean();
     let numbers = |record: &Record| -> Vec<u8> {
-        evaluate(record, 0).iter().map(|gate| gate.number).collect()
+        evaluate(record, 0)
+            .iter()
+            .map(|gate| gate.id.number())
+            .collect()
     };
     assert!(!numbers(&record).contains(&11), "nothing was only taken in");
     with_accepted(&mut record, 500);

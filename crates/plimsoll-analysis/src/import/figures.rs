@@ -62,11 +62,11 @@ fn hundredths(percent: f64) -> u32 {
 pub struct Failures {
     pub total: Option<u64>,
     /// Answers from 400 on by HTTP status, where somebody counted them.
-    pub by_status: BTreeMap<u16, u64>,
+    pub(crate) by_status: BTreeMap<u16, u64>,
     /// Answers with some error status that was not told apart.
-    pub other_answers: u64,
+    pub(crate) other_answers: u64,
     /// Without an answer, by the tool's own words.
-    pub unanswered: BTreeMap<String, u64>,
+    pub(crate) unanswered: BTreeMap<String, u64>,
 }
 
 impl Failures {
@@ -76,7 +76,7 @@ impl Failures {
     }
 
     /// Failures without any answer: counted as such, or what is left when answers are taken away.
-    pub fn without_answer(&self) -> Option<u64> {
+    pub(crate) fn without_answer(&self) -> Option<u64> {
         let counted: u64 = self.unanswered.values().sum();
         let left = self.total?.checked_sub(self.answered());
         left.or(Some(counted))
@@ -100,12 +100,12 @@ pub struct Figures {
     pub attempts: Option<u64>,
     pub failures: Failures,
     /// Successes as the tool counts them, to be held against attempts and failures.
-    pub counted_successes: Option<u64>,
+    pub(crate) counted_successes: Option<u64>,
     /// Rounds of a closed loop, pauses included: how many per second, and their mean in
     /// milliseconds. Requests themselves, where there are no pauses.
     pub rounds: Option<(f64, f64)>,
     /// Throughput as the tool prints it.
-    pub reported_per_s: Option<f64>,
+    pub(crate) reported_per_s: Option<f64>,
     /// The arrival rate that was asked for.
     pub offered_per_s: Option<f64>,
     /// Times of everything that the tool counts together.
@@ -115,18 +115,18 @@ pub struct Figures {
     /// Clients, connections or VUs that the test was configured with.
     pub in_flight: Option<f64>,
     /// The configuration changed on purpose during the test.
-    pub is_ramp: bool,
+    pub(crate) is_ramp: bool,
     pub bytes_received: Option<f64>,
     pub parts: Vec<Part>,
-    pub workers_per_part: Option<u64>,
+    pub(crate) workers_per_part: Option<u64>,
     /// What the tool can have on the wire per part at most, when that is known of it.
-    pub on_wire_per_part: Option<u64>,
+    pub(crate) on_wire_per_part: Option<u64>,
     /// Bytes that the target's log grew, and that the acknowledged writes must have taken at least.
-    pub log_bytes: Option<(f64, f64)>,
+    pub(crate) log_bytes: Option<(f64, f64)>,
     /// Percentiles that the tool gives for everything together.
     pub global: Times,
     /// The tool writes down failures at all.
-    pub counts_failures: bool,
+    pub(crate) counts_failures: bool,
 }
 
 impl Figures {
@@ -145,7 +145,7 @@ impl Figures {
     }
 
     /// Mean number of clients at work by Little's law, pauses included where the tool has them.
-    pub fn mean_in_flight(&self) -> Option<f64> {
+    pub(crate) fn mean_in_flight(&self) -> Option<f64> {
         let requests = || self.attempts_per_s().zip(self.all.mean);
         let (per_s, mean) = self.rounds.or_else(requests)?;
         Some(per_s * mean / 1e3)
@@ -156,12 +156,12 @@ impl Figures {
         per_s(self.attempts?, self.seconds?)
     }
 
-    pub fn failure_ratio(&self) -> Option<f64> {
+    pub(crate) fn failure_ratio(&self) -> Option<f64> {
         let attempts = self.attempts.filter(|attempts| *attempts > 0)?;
         Some(self.failures.total? as f64 / attempts as f64)
     }
 
-    pub fn bytes_per_success(&self) -> Option<f64> {
+    pub(crate) fn bytes_per_success(&self) -> Option<f64> {
         let successes = self.successes().filter(|successes| *successes > 0)?;
         Some(self.bytes_received? / successes as f64)
     }

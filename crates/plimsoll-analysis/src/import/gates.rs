@@ -1,7 +1,7 @@
 //! The gates that another tool's figures allow, and what would be needed for the others.
 
 use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::{Gate, GateState};
+use plimsoll_core::verdict::{Gate, GateId, GateState};
 
 use super::docdb::weighted;
 use super::figures::{Figures, Tool};
@@ -22,7 +22,7 @@ pub struct Audit {
     /// Successful attempts per second.
     pub goodput_per_s: Option<f64>,
     /// Against the baseline, as a ratio: 0.218 is a fifth more.
-    pub goodput_change: Option<f64>,
+    pub(crate) goodput_change: Option<f64>,
     /// What the figures say once failures are taken out; empty where they do not carry it.
     pub headline: String,
     pub gates: Vec<Gate>,
@@ -74,10 +74,6 @@ fn headline(figures: &Figures, change: Option<f64>) -> String {
     }
 }
 
-fn number(value: f64) -> String {
-    three_digits(value)
-}
-
 fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -105,18 +101,18 @@ const fn state(holds: bool) -> GateState {
 /// Gate 1: throughput times mean time is the number in flight.
 fn little(figures: &Figures, declared: Declared) -> Gate {
     let compared = "mean in flight, pauses included, with the configured number";
-    let line = |state| gate(1, "Little's law", state, compared);
+    let line = |state| gate(GateId::Little, state, compared);
     let Some(product) = figures.mean_in_flight() else {
         return with_note(line(GateState::Unknown), "needs throughput and a mean time");
     };
     let Some(said) = declared.in_flight.or(figures.in_flight) else {
         let note = format!(
             "{} in flight on average; the file does not say how many were configured",
-            number(product)
+            three_digits(product)
         );
         return with_note(line(GateState::Unknown), note);
     };
-    let numbers = |line: Gate| with_figures(line, number(product), number(said), "5 %");
+    let numbers = |line: Gate| with_figures(line, three_digits(product), three_digits(said), "5 %");
     if figures.is_ramp && declared.in_flight.is_none() {
         let note = "the number of VUs changed during the test, so its mean is not in the file";
         return with_note(numbers(line(GateState::Unknown)), note);
@@ -125,9 +121,9 @@ fn little(figures: &Figures, declared: Declared) -> Gate {
     let note = match (holds, declared.in_flight, figures.in_flight) {
         (false, Some(said), Some(configured)) => format!(
             "{} in flight, not {}: {} were configured",
-            number(product),
-            number(said),
-            number(configured)
+            three_digits(product),
+            three_digits(said),
+            three_digits(configured)
         ),
         (false, None, _) if product < said => {
             "clients waited between requests, or most were never at work".to_owned()
@@ -141,8 +137,7 @@ fn little(figures: &Figures, declared: Declared) -> Gate {
 fn accounting(figures: &Figures) -> Gate {
     let line = |state| {
         gate(
-            2,
-            "Accounting",
+            GateId::Accounting,
             state,
             "attempts with successes and failures",
         )
@@ -167,8 +162,7 @@ fn accounting(figures: &Figures) -> Gate {
 fn work(figures: &Figures, baseline: Option<&Figures>) -> Gate {
     if let Some((grown, least)) = figures.log_bytes.filter(|(_, least)| *least > 0.0) {
         let line = gate(
-            3,
-            "Work per success",
+            GateId::Work,
             state(grown >= least * (1.0 - TOLERANCE)),
             "bytes that the log grew with those of the writes that were counted",
         );
@@ -184,12 +178,17 @@ fn work(figures: &Figures, baseline: Option<&Figures>) -> Gate {
         };
     }
     let compared = "bytes received per success with the baseline";
-    let line = |state| gate(3, "Work per success", state, compared);
+    let line = |state| gate(GateId::Work, state, compared);
     let before = baseline.and_then(Figures::bytes_per_success);
     match figures.bytes_per_success().zip(before) {
         Some((now, before)) => {
             let holds = deviation(now, before) < TOLERANCE;
-            let line = with_figures(line(state(holds)), number(now), number(before), "5 %");
+            let line = with_figures(
+                line(state(holds)),
+                three_digits(now),
+                three_digits(before),
+                "5 %",
+            );
             if holds && figures.failures.total > Some(0) {
                 return with_note(
                     line,
@@ -226,7 +225,7 @@ fn wire(figures: &Figures, other: Option<&Figures>, declared: Declared) -> Gate 
         }
     }
     let configured = figures.in_flight.unwrap_or(0.0);
-    let line = gate(4, "Concurrency on the wire", gate_state, compared);
+    let line = gate(GateId::Wire, gate_state, compared);
     let Some(each) = figures.on_wire_per_part.filter(|_| parts > 0) else {
         let note = "the tool does not say how many requests were on the wire; watch the target";
         notes.push(note.to_owned());
@@ -246,7 +245,7 @@ fn wire(figures: &Figures, other: Option<&Figures>, declared: Declared) -> Gate 
         },
         ..line
     };
-    let line = with_figures(line, number(most), number(configured), "none");
+    let line = with_figures(line, three_digits(most), three_digits(configured), "none");
     with_note(line, notes.join("; "))
 }
 
@@ -261,9 +260,9 @@ fn same_load(figures: &Figures, other: &Figures) -> Option<String> {
     Some(format!(
         "with {} times the workers the rate is {} times and the mean time {} times as large: the \
          workers queued inside the generator",
-        number(workers as f64 / others as f64),
-        number(rate),
-        number(time)
+        three_digits(workers as f64 / others as f64),
+        three_digits(rate),
+        three_digits(time)
     ))
 }
 
@@ -271,8 +270,7 @@ fn same_load(figures: &Figures, other: &Figures) -> Option<String> {
 fn failures(figures: &Figures) -> Gate {
     let line = |state| {
         gate(
-            7,
-            "Failures by kind",
+            GateId::Failures,
             state,
             "failures against those with a kind",
         )
@@ -321,7 +319,14 @@ fn failures(figures: &Figures) -> Gate {
 
 /// Gate 8: whose percentile is quoted, and whether it can stand for the test.
 fn percentiles(figures: &Figures) -> Gate {
-    let line = |state| gate(8, "Percentiles", state, "p95 of all with that of successes");
+    let line = |state| Gate {
+        name: "Percentiles".to_owned(),
+        ..gate(
+            GateId::Percentiles,
+            state,
+            "p95 of all with that of successes",
+        )
+    };
     let Some(all) = figures.all.percentile(95.0) else {
         return with_note(line(GateState::Unknown), "the file has no p95");
     };
@@ -331,7 +336,7 @@ fn percentiles(figures: &Figures) -> Gate {
         gate_state = GateState::Fail;
         notes.push(format!(
             "the mean, {} ms, is above p95: a few very long ones are hidden",
-            number(mean)
+            three_digits(mean)
         ));
     }
     let successes = figures.successes.percentile(95.0);
@@ -370,7 +375,7 @@ fn one_decimal(value: f64) -> String {
 /// Gate 9: percentiles of several targets were merged and not averaged.
 fn merged(figures: &Figures) -> Gate {
     let compared = "p95 of everything with the mean of its parts' p95";
-    let line = |state| gate(9, "Merged, not averaged", state, compared);
+    let line = |state| gate(GateId::Merged, state, compared);
     let whole = figures.global.percentile(95.0);
     let mean = weighted(&figures.parts, |times| times.percentile(95.0));
     match whole.zip(mean).filter(|_| figures.parts.len() > 1) {
@@ -396,7 +401,10 @@ fn not_written() -> Gate {
     let compared = "steady state, generator, limits on the path, stored writes, repeats";
     let note = "no other tool writes these down; measure with plimsoll run, or repeat and watch";
     with_note(
-        gate(13, "Everything else", GateState::Unknown, compared),
+        Gate {
+            name: "Everything else".to_owned(),
+            ..gate(GateId::OneChange, GateState::Unknown, compared)
+        },
         note,
     )
 }

@@ -18,7 +18,7 @@ fn gate(audit: &Audit, number: u8) -> &Gate {
     audit
         .gates
         .iter()
-        .find(|gate| gate.number == number)
+        .find(|gate| gate.id.number() == number)
         .unwrap()
 }
 

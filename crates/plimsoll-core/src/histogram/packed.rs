@@ -9,7 +9,7 @@ use super::hdr_v2::{read_zigzag, write_zigzag, zigzag_bytes};
 impl Histogram {
     /// Gives the memory of empty counters back and returns the bytes that the others take. Reading stays
     /// possible; recording unpacks.
-    pub fn pack(&mut self) -> usize {
+    pub(crate) fn pack(&mut self) -> usize {
         if self.packed.is_none() && !self.counts.is_empty() {
             self.pack_counts();
         }

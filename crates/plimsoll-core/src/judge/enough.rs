@@ -5,7 +5,7 @@
 /// The rule of three: if a share p of all attempts is bad, n of them are all fine with a chance of (1 − p)ⁿ ≈ e^(−p·n).
 /// With n = 3 ÷ p that is e⁻³ = 5 %: none bad among so many, and p is below the budget with 95 % confidence
 /// (Hanley and Lippman-Hand 1983; DESIGN section 7). p99, a budget of 0.01: 300 attempts; 0.1 % of errors: 3,000.
-pub const ATTEMPTS_PER_BUDGET: f64 = 3.0;
+pub(crate) const ATTEMPTS_PER_BUDGET: f64 = 3.0;
 
 /// So many attempts tell a share of bad ones from a budget.
 pub fn is_enough(attempts: u64, budget: f64) -> bool {

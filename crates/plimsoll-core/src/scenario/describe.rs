@@ -41,7 +41,7 @@ impl Executor {
     }
 
     /// From the scenario's start until no iteration starts any more.
-    pub fn regular_ns(&self) -> Nanos {
+    pub(crate) fn regular_ns(&self) -> Nanos {
         match self {
             Self::SharedIterations {
                 max_duration_ns, ..

@@ -83,7 +83,7 @@ const OPERATORS: [(&str, Operator); 7] = [
 /// `p(95)<500`
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expression {
-    pub aggregation: Aggregation,
+    pub(crate) aggregation: Aggregation,
     pub operator: Operator,
     pub bound: f64,
 }

@@ -84,7 +84,7 @@ impl Cause {
 
     /// Whether a resource of this kind is what the cause names. Slots, locks and rules are no resource of the table: an
     /// idle processor must not be marked for them.
-    pub const fn is_of(self, kind: ResourceKind) -> bool {
+    pub(crate) const fn is_of(self, kind: ResourceKind) -> bool {
         match kind {
             ResourceKind::Thread => {
                 matches!(self, Self::PinnedThread | Self::EventLoop | Self::Memory)

@@ -30,7 +30,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    pub fn symbol(self) -> &'static str {
+    pub(crate) fn symbol(self) -> &'static str {
         match self {
             Self::Milliseconds => "ms",
             Self::Seconds => "s",
@@ -71,7 +71,7 @@ pub enum Twin {
 
 /// One number of a service, drawn evenly from `low..=high` in steps by the seed.
 #[derive(Debug, Clone, Copy)]
-pub struct Parameter {
+pub(crate) struct Parameter {
     pub name: &'static str,
     pub unit: Unit,
     pub low: f64,
@@ -109,7 +109,7 @@ pub struct Expected {
     /// Requests per second that it can complete, whatever is offered; infinite without a ceiling.
     pub ceiling: fn(&Values) -> f64,
     /// The same as a formula over the parameters.
-    pub formula: &'static str,
+    pub(crate) formula: &'static str,
     /// Objectives under which the cause binds.
     pub slo: &'static str,
     /// What the healthy twin changes.
@@ -122,7 +122,7 @@ pub struct Service {
     pub group: Group,
     pub about: &'static str,
     pub expected: Option<Expected>,
-    pub parameters: &'static [Parameter],
+    pub(crate) parameters: &'static [Parameter],
     pub(crate) start: fn(Context) -> Result<(), LabError>,
 }
 

@@ -240,7 +240,7 @@ fn noticed<'j>(judged: &'j Judged<'_>) -> BTreeMap<(u8, &'static str), (&'j Gate
         if matches!(gate.state, GateState::Pass | GateState::NotApplicable) {
             continue;
         }
-        let key = (gate.number, state_word(gate.state));
+        let key = (gate.id.number(), state_word(gate.state));
         let (_, names) = noticed.entry(key).or_insert((gate, Vec::new()));
         if !names.contains(&name) {
             names.push(name);
@@ -257,7 +257,7 @@ fn gates(judged: &Judged<'_>) -> Markup {
     let rows = html! {
         @for (gate, names) in noticed.values() {
             tr {
-                td.l { (gate.number) " " (gate.name) }
+                td.l { (gate.id.number()) " " (gate.name) }
                 td.l { (status(
                     gate_class(gate.state),
                     html! { (state_sign(gate.state)) " " (state_word(gate.state)) },

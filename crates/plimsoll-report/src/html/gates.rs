@@ -37,7 +37,7 @@ fn row(gate: &Gate) -> Markup {
     let result = html! { (state_sign(gate.state)) " " (state_word(gate.state)) };
     html! {
         tr.gate {
-            td { (gate.number) }
+            td { (gate.id.number()) }
             td.l { (status(gate_class(gate.state), result)) }
             td.l.x {
                 b { (gate.name) } ": " (unbroken(&gate.compared))

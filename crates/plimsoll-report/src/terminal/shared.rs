@@ -122,7 +122,7 @@ pub(super) fn gates(page: &mut Page, view: &View) {
             format::NBSP,
             state_word(gate.state)
         );
-        let mut text = format!("gate {} {}", gate.number, gate.name);
+        let mut text = format!("gate {} {}", gate.id.number(), gate.name);
         if let (Some(left), Some(right)) = (&gate.left, &gate.right) {
             put!(text, ": {} against {}", figure(left), figure(right));
         }

@@ -90,18 +90,9 @@ pub(super) fn invalid_because(view: &View) -> String {
     let Some(gate) = gates.iter().find(|gate| gate.state == GateState::Fail) else {
         return "the run is not valid".to_owned();
     };
-    match gate.number {
-        1 => "the figures contradict Little's law".to_owned(),
-        2 => "attempts and outcomes do not add up".to_owned(),
-        3 => "the work per request changed with the load".to_owned(),
-        4 => "the concurrency on the wire was not the configured one".to_owned(),
-        5 => "the run was not steady".to_owned(),
-        6 => "the generator fell behind".to_owned(),
-        7 => "failures are not told apart by kind".to_owned(),
-        10 => "a limit on the path bound that is not the service's".to_owned(),
-        11 => "accepted is counted as done".to_owned(),
-        12 => "stored and acknowledged differ".to_owned(),
-        _ => format!("gate {} failed ({})", gate.number, gate.name),
+    match gate.id.when_failed() {
+        "" => format!("gate {} failed ({})", gate.id.number(), gate.name),
+        words => words.to_owned(),
     }
 }
 
@@ -153,7 +144,7 @@ fn invalid(verdict: &Verdict) -> Vec<String> {
         } else {
             &gate.note
         };
-        format!("Gate {}: {}", gate.number, sentence(note))
+        format!("Gate {}: {}", gate.id.number(), sentence(note))
     }));
     sentences.truncate(4);
     sentences

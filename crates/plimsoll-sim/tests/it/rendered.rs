@@ -7,7 +7,7 @@ use plimsoll_control::search::{Config, Observer, Search, client_timeout, drive};
 use plimsoll_core::record::{Header, LevelStart, Line, Machine, Record, SCHEMA};
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner};
 use plimsoll_core::test::{Generator, How, Request, Script, Test, What};
-use plimsoll_core::verdict::LevelResult;
+use plimsoll_core::verdict::{GateId, LevelResult};
 use plimsoll_core::{Nanos, Objectives, Window};
 use plimsoll_report::view::View;
 use plimsoll_report::{format, html, markdown, terminal};
@@ -106,7 +106,11 @@ fn record_of(model: &Model, config: Config, what: What) -> Record {
 fn a_simulated_search_reads_the_same_in_every_rendering() {
     let record = searched();
     let verdict = record.verdict.as_ref().unwrap();
-    let accounting = verdict.gates.iter().find(|gate| gate.number == 2).unwrap();
+    let accounting = verdict
+        .gates
+        .iter()
+        .find(|gate| gate.id == GateId::Accounting)
+        .unwrap();
     assert_eq!(
         accounting.left, accounting.right,
         "every attempt due has an outcome"

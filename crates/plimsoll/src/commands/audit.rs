@@ -89,7 +89,10 @@ fn page(gates: &[Gate], bullet: &str, title: &str) -> String {
         let (mark, word) = mark(gate.state);
         let mut line = format!(
             "{bullet}{mark} {:>2}  {:<7}  {}: {}",
-            gate.number, word, gate.name, gate.compared
+            gate.id.number(),
+            word,
+            gate.name,
+            gate.compared
         );
         if let (Some(left), Some(tolerance)) = (&gate.left, &gate.tolerance) {
             let right = gate

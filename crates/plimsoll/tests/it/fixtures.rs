@@ -13,7 +13,7 @@ use plimsoll_analysis::{gates, steal};
 use plimsoll_core::Window;
 use plimsoll_core::record::{LevelStart, Observation, Record, Seen};
 use plimsoll_core::step::Phase;
-use plimsoll_core::verdict::{Cause, Confidence, Found, GateState, Limit};
+use plimsoll_core::verdict::{Cause, Confidence, Found, GateId, GateState, Limit};
 use plimsoll_lab::serve::catalogue::{Group, Service as Entry, Values, service, services};
 use plimsoll_observe::Watch;
 
@@ -177,7 +177,10 @@ fn conditions(record: &Record) -> Vec<(String, bool)> {
         .map(|start| {
             let level = start.step.level;
             let gates = gates::evaluate(record, level);
-            let generator = gates.iter().find(|gate| gate.number == 6).unwrap();
+            let generator = gates
+                .iter()
+                .find(|gate| gate.id == GateId::Generator)
+                .unwrap();
             let to = record.windows_of(level).map(Window::end_ns).max();
             let inside = |seen: &&Observation| {
                 let from = seen.at_ns - seen.length_ns;

@@ -107,7 +107,7 @@ fn slots_are_confirmed_when_lifting_them_removes_the_failures() {
     let text = found.evidence.last().unwrap().text.clone();
     assert!(
         text.contains(
-            "slots 64 of proxy → 1024 in variant many: 30 % of attempts failed so, 0.10 % do now"
+            "slots 64 of proxy → 1024 in variant ‘many’: 30 % of attempts failed so, 0.10 % do now"
         ),
         "{text}"
     );
@@ -303,7 +303,7 @@ fn a_stub_confirms_what_lies_in_the_tier_that_it_stands_for() {
     assert_eq!(rose, Confidence::Confirmed);
     assert_eq!(
         text,
-        "a stub in the place of proxy in variant stub: 900/s measured, more than 460/s predicted (400/s before)"
+        "a stub in the place of proxy in variant ‘stub’: 900/s measured, more than 460/s predicted (400/s before)"
     );
     let (stayed, _) = confidence(420, Cause::Lock).unwrap();
     assert_eq!(stayed, Confidence::Suspected);

@@ -3,9 +3,9 @@
 use plimsoll_core::record::Record;
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::verdict::{
-    Advice, Bounds, Cause, Collapse, Confidence, Evidence, Found, Gate, GateState, Judgement,
-    LevelResult, LevelState, Limit, NextLimit, ObjectiveResult, Recovery, Resource, ResourceKind,
-    Signal, Times, Verdict,
+    Advice, Bounds, Cause, Collapse, Confidence, Evidence, Found, Gate, GateId, GateState,
+    Judgement, LevelResult, LevelState, Limit, NextLimit, ObjectiveResult, Recovery, Resource,
+    ResourceKind, Signal, Times, Verdict,
 };
 use plimsoll_core::{Nanos, Outcome, Tally};
 
@@ -372,7 +372,7 @@ fn gates(tally: &Tally) -> Vec<Gate> {
     let mut gates: Vec<Gate> = GATES
         .into_iter()
         .map(|(number, name, compared, [left, right], tolerance)| Gate {
-            number,
+            id: number.into(),
             name: name.to_owned(),
             state: if number == 13 {
                 GateState::NotApplicable
@@ -388,7 +388,7 @@ fn gates(tally: &Tally) -> Vec<Gate> {
         .collect();
     let attempts = tally.attempts().to_string();
     let mut accounting = gates[0].clone();
-    accounting.number = 2;
+    accounting.id = GateId::Accounting;
     "accounting".clone_into(&mut accounting.name);
     "attempts against the sum of classes".clone_into(&mut accounting.compared);
     accounting.left = Some(attempts.clone());
@@ -407,7 +407,7 @@ pub(super) fn fail_gate_6(verdict: &mut Verdict) {
     let gate = verdict
         .gates
         .iter_mut()
-        .find(|gate| gate.number == 6)
+        .find(|gate| gate.id == GateId::Generator)
         .unwrap();
     gate.state = GateState::Fail;
     gate.left = Some("38 ms".to_owned());
