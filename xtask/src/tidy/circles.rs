@@ -1,41 +1,20 @@
-//! No files of a crate use each other in a circle, except those that a design page names with the reason.
+//! No files of a crate use each other in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
 use super::imports::Uses;
 
-/// Circles that are still there: the first file of each, and how many files it may have. The list may only shrink; what
-/// stays for good is named with its reason on a design page.
-const ALLOWED: &[(&str, usize)] = &[];
-
 const FIX: &str = "move what both need into a file below them";
 
 pub(crate) fn check(uses: &Uses) -> Vec<Finding> {
-    check_with(uses, ALLOWED)
-}
-
-pub(crate) fn check_with(uses: &Uses, allowed: &[(&str, usize)]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut found = BTreeMap::new();
-    for circle in circles(uses) {
-        let may_have = allowed.iter().find(|(file, _)| *file == circle[0]);
-        if circle.len() > may_have.map_or(1, |(_, most)| *most) {
-            let ties = ties(uses, &circle);
-            let problem = format!("{} files use each other in a circle:{ties}", circle.len());
-            findings.push(Finding::at(&circle[0], problem, FIX));
-        }
-        found.insert(circle[0].clone(), circle.len());
-    }
-    for (file, most) in allowed {
-        let has = found.get(*file).copied().unwrap_or_default();
-        if has < *most {
-            let problem = format!("is allowed a circle of {most} files and has one of {has}");
-            let fix = "set it right in the list of xtask/src/tidy/circles.rs: it may only shrink";
-            findings.push(Finding::at(file, problem, fix));
-        }
-    }
-    findings
+    let found = circles(uses);
+    let finding = |circle: &Vec<String>| {
+        let ties = ties(uses, circle);
+        let problem = format!("{} files use each other in a circle:{ties}", circle.len());
+        Finding::at(&circle[0], problem, FIX)
+    };
+    found.iter().map(finding).collect()
 }
 
 /// What ties the files of a circle, one line a pair.
