@@ -15,6 +15,8 @@ mod cursor;
 mod error;
 mod expiry;
 mod expression;
+#[cfg(test)]
+mod folder;
 mod metrics;
 mod query;
 mod scheduler;

@@ -190,12 +190,13 @@ fn read(document: &Document) -> Option<((String, String), User)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
 
     #[test]
     fn users_survive_a_reopening_and_a_damaged_file_is_named() {
-        let directory = std::env::temp_dir().join(format!("docdb-users-{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        let mut users = Users::open(&directory).unwrap();
+        let folder = Folder::new("users");
+        let directory = folder.path();
+        let mut users = Users::open(directory).unwrap();
         assert!(users.is_empty());
         let user = User {
             credentials: Credentials::of_password("pencil").unwrap(),
@@ -205,12 +206,11 @@ mod tests {
         users
             .change(|all| drop(all.insert(key, user.clone())))
             .unwrap();
-        let again = Users::open(&directory).unwrap();
+        let again = Users::open(directory).unwrap();
         assert_eq!(again.get("shop", "ann"), Some(&user));
         assert!(user.may(Access::Write, "shop") && !user.may(Access::Read, "bank"));
         fs::write(directory.join(FILE), b"\x07\0\0\0rubbish").unwrap();
-        let error = Users::open(&directory).unwrap_err().to_string();
+        let error = Users::open(directory).unwrap_err().to_string();
         assert!(error.contains(FILE) && error.contains("backup"), "{error}");
-        fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -139,10 +139,12 @@ fn decoded(folder: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
 
     #[test]
     fn a_directory_keeps_its_layout_and_refuses_another() {
-        let directory = std::env::temp_dir().join(format!("docdb-layout-{}", std::process::id()));
+        let folder = Folder::new("layout");
+        let directory = folder.path().join("data");
         let sharded = Layout {
             scheduler: Scheduler::Sharded,
             shards: 2,
@@ -171,7 +173,6 @@ mod tests {
             Layout::open(&directory, sharded, false),
             Err(ServerError::NotOurs { .. })
         ));
-        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

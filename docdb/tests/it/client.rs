@@ -2,41 +2,19 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bson::{Document, RawDocumentBuf, doc};
 use plimsoll_docdb::internals::{HEADER_BYTES, Header};
 use plimsoll_docdb::server::{Config, Durability, Scheduler, Server};
 
-/// A folder of its own, removed at the end.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("docdb-it-{}-{count}", std::process::id()));
-        Self(path)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _gone = std::fs::remove_dir_all(&self.0);
-    }
-}
+use crate::folder::Folder;
 
 pub(crate) fn config(folder: &Folder) -> Config {
     Config {
         listen: "127.0.0.1:0".parse().unwrap(),
         unix: None,
-        data: folder.path().to_path_buf(),
+        data: folder.path().join("data"),
         durability: Durability::Always,
         scheduler: Scheduler::Sharded,
         shards: None,
@@ -51,6 +29,14 @@ pub(crate) fn config(folder: &Folder) -> Config {
 
 pub(crate) fn start(config: Config) -> Server {
     Server::start(config).unwrap()
+}
+
+/// A server on a folder of its own, and a client of it.
+pub(crate) fn serve() -> (Folder, Server, Client) {
+    let folder = Folder::new("it");
+    let server = start(config(&folder));
+    let client = Client::connect(server.address());
+    (folder, server, client)
 }
 
 /// One connection.

@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use bson::doc;
 
-use crate::client::{Client, Folder, config, message, start};
+use crate::client::{Client, config, message, serve, start};
+use crate::folder::Folder;
 
 /// The flag of `w: 0`: no reply.
 const MORE_TO_COME: u32 = 2;
 
 #[test]
 fn rubbish_ends_its_connection_and_no_other() {
-    let folder = Folder::new();
-    let server = start(config(&folder));
-    let mut good = Client::connect(server.address());
+    let (_folder, server, mut good) = serve();
     good.ok("admin", doc! { "ping": 1 });
     let valid = message(0, &doc! { "ping": 1, "$db": "admin" });
     let mut bad_bson = valid.clone();
@@ -36,9 +35,7 @@ fn rubbish_ends_its_connection_and_no_other() {
 
 #[test]
 fn a_message_may_come_byte_by_byte_and_two_at_once() {
-    let folder = Folder::new();
-    let server = start(config(&folder));
-    let mut client = Client::connect(server.address());
+    let (_folder, server, mut client) = serve();
     let ping = message(0, &doc! { "ping": 1, "$db": "admin" });
     for byte in &ping {
         client.stream.write_all(&[*byte]).unwrap();
@@ -56,7 +53,7 @@ fn a_message_may_come_byte_by_byte_and_two_at_once() {
 
 #[test]
 fn a_client_that_closes_half_way_leaves_nothing_behind() {
-    let folder = Folder::new();
+    let folder = Folder::new("it");
     let server = start(config(&folder));
     let ping = message(0, &doc! { "ping": 1, "$db": "admin" });
     for end in [1, 10, 16, 20, ping.len() - 1] {
@@ -91,9 +88,7 @@ fn a_client_that_closes_half_way_leaves_nothing_behind() {
 
 #[test]
 fn writes_without_replies_keep_their_order_and_answer_nothing() {
-    let folder = Folder::new();
-    let server = start(config(&folder));
-    let mut client = Client::connect(server.address());
+    let (_folder, server, mut client) = serve();
     let mut bytes = Vec::new();
     for id in 0..500 {
         let insert = doc! { "insert": "c", "documents": [{ "_id": id }], "writeConcern": { "w": 0 }, "$db": "db" };
@@ -108,9 +103,7 @@ fn writes_without_replies_keep_their_order_and_answer_nothing() {
 
 #[test]
 fn a_client_that_does_not_read_blocks_nobody_else() {
-    let folder = Folder::new();
-    let server = start(config(&folder));
-    let mut other = Client::connect(server.address());
+    let (_folder, server, mut other) = serve();
     let wide: String = "x".repeat(1 << 20);
     for id in 0..8 {
         other.insert("db", "wide", vec![doc! { "_id": id, "text": &wide }]);
@@ -141,7 +134,7 @@ fn a_client_that_does_not_read_blocks_nobody_else() {
 
 #[test]
 fn beyond_the_limit_connections_are_closed_and_come_again_when_there_is_room() {
-    let folder = Folder::new();
+    let folder = Folder::new("it");
     let server = start(plimsoll_docdb::server::Config {
         connections: 3,
         ..config(&folder)
@@ -168,7 +161,7 @@ fn beyond_the_limit_connections_are_closed_and_come_again_when_there_is_room() {
 
 #[test]
 fn http_on_the_port_gets_metrics_or_a_hint() {
-    let folder = Folder::new();
+    let folder = Folder::new("it");
     let server = start(config(&folder));
     let get = |target: &str| {
         let mut client = Client::connect(server.address());

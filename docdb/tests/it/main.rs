@@ -9,6 +9,8 @@
 
 mod client;
 mod docs;
+#[path = "../../src/folder.rs"]
+mod folder;
 mod hostile;
 mod schedulers;
 mod security;

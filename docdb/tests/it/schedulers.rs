@@ -5,12 +5,13 @@ use std::time::Duration;
 use bson::doc;
 use plimsoll_docdb::server::{Config, Durability, Scheduler, Server};
 
-use crate::client::{Client, Folder, config, start};
+use crate::client::{Client, config, start};
+use crate::folder::Folder;
 
 #[test]
 fn every_arrangement_keeps_what_it_acknowledged_across_a_restart() {
     for scheduler in Scheduler::ALL {
-        let folder = Folder::new();
+        let folder = Folder::new("it");
         let config = Config {
             scheduler,
             ..config(&folder)
@@ -54,7 +55,7 @@ fn every_arrangement_keeps_what_it_acknowledged_across_a_restart() {
 
 #[test]
 fn shards_share_databases_and_any_connection_reaches_all() {
-    let folder = Folder::new();
+    let folder = Folder::new("it");
     let server = start(Config {
         shards: Some(3),
         ..config(&folder)
@@ -74,7 +75,7 @@ fn shards_share_databases_and_any_connection_reaches_all() {
             assert_eq!(client.count(&format!("db{database}"), "c"), 6);
         }
     }
-    let folders = std::fs::read_dir(folder.path())
+    let folders = std::fs::read_dir(folder.path().join("data"))
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().path().is_dir())
         .count();
@@ -84,7 +85,7 @@ fn shards_share_databases_and_any_connection_reaches_all() {
 
 #[test]
 fn a_folder_keeps_its_arrangement_and_its_owner() {
-    let folder = Folder::new();
+    let folder = Folder::new("it");
     let server = start(config(&folder));
     let second = Server::start(config(&folder)).unwrap_err().to_string();
     assert!(
@@ -103,7 +104,7 @@ fn a_folder_keeps_its_arrangement_and_its_owner() {
 
 #[test]
 fn an_interval_is_labelled_wherever_a_write_is_acknowledged() {
-    let folder = Folder::new();
+    let folder = Folder::new("it");
     let durability = Durability::Interval(20);
     let server = start(Config {
         durability,
@@ -144,7 +145,7 @@ fn an_interval_is_labelled_wherever_a_write_is_acknowledged() {
 /// What is acknowledged is counted against fsyncs in one run: with 16 writers far fewer fsyncs than writes.
 #[test]
 fn writers_that_come_together_share_an_fsync() {
-    let folder = Folder::new();
+    let folder = Folder::new("it");
     let slow_fsync = Duration::from_millis(2);
     let server = start(Config {
         slow_fsync,

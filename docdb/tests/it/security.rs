@@ -3,11 +3,12 @@
 use bson::doc;
 use plimsoll_docdb::server::Config;
 
-use crate::client::{Client, Folder, config, start};
+use crate::client::{Client, config, serve, start};
+use crate::folder::Folder;
 
 #[test]
 fn without_a_login_only_the_handshake_works_and_the_first_user() {
-    let folder = Folder::new();
+    let folder = Folder::new("it");
     let server = start(Config {
         auth: true,
         ..config(&folder)
@@ -41,9 +42,7 @@ fn without_a_login_only_the_handshake_works_and_the_first_user() {
 
 #[test]
 fn users_are_made_changed_listed_and_dropped() {
-    let folder = Folder::new();
-    let server = start(config(&folder));
-    let mut client = Client::connect(server.address());
+    let (_folder, server, mut client) = serve();
     client.ok("shop", doc! { "createUser": "ann", "pwd": "secret", "roles": ["readWrite", { "role": "read", "db": "bank" }] });
     let again = client.command(
         "shop",

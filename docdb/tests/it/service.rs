@@ -2,13 +2,11 @@
 
 use bson::doc;
 
-use crate::client::{Client, Folder, config, start};
+use crate::client::serve;
 
 #[test]
 fn the_handshake_says_what_drivers_need() {
-    let folder = Folder::new();
-    let server = start(config(&folder));
-    let mut client = Client::connect(server.address());
+    let (_folder, server, mut client) = serve();
     let hello = client.ok(
         "admin",
         doc! { "hello": 1, "compression": ["zstd", "zlib", "snappy"] },
@@ -29,9 +27,7 @@ fn the_handshake_says_what_drivers_need() {
 
 #[test]
 fn what_does_not_exist_fails_with_mongodbs_code() {
-    let folder = Folder::new();
-    let server = start(config(&folder));
-    let mut client = Client::connect(server.address());
+    let (_folder, server, mut client) = serve();
     for name in ["mapReduce", "$eval", "replSetGetStatus", "", "shutdown"] {
         let reply = client.command("admin", doc! { name: 1 });
         assert_eq!(reply.get_i32("code").unwrap(), 59, "{reply}");
@@ -42,9 +38,7 @@ fn what_does_not_exist_fails_with_mongodbs_code() {
 
 #[test]
 fn every_command_of_the_table_answers_something_definite() {
-    let folder = Folder::new();
-    let server = start(config(&folder));
-    let mut client = Client::connect(server.address());
+    let (_folder, server, mut client) = serve();
     for entry in plimsoll_docdb::server::listed() {
         let reply = client.command("db", doc! { entry.name: 1 });
         let ok = reply.get_f64("ok").unwrap();

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use plimsoll_docdb::internals::store::Store;
 
+use super::folder::Folder;
 use super::hooks::{Survives, watch};
-use super::workload::{Model, Random, Scratch, options, rounds};
+use super::workload::{Model, Random, options, rounds};
 
 /// A directory as it was left, and between which numbers of batches it must be.
 struct Image {
@@ -109,7 +110,7 @@ fn count_files(directory: &Path) -> usize {
 #[test]
 fn a_power_cut_at_any_system_call_leaves_what_was_acknowledged() {
     for seed in 1..=rounds(1, 12) {
-        let (data, images) = (Scratch::new("data"), Scratch::new("images"));
+        let (data, images) = (Folder::new("data"), Folder::new("images"));
         let made = run(data.path(), images.path(), 250, rounds(50, 6), seed);
         assert!(made.len() > 20, "{} images", made.len());
         made.iter().for_each(check);

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use plimsoll_docdb::internals::store::Store;
 
-use super::workload::{Model, Random, Scratch, options, rounds};
+use super::folder::Folder;
+use super::workload::{Model, Random, options, rounds};
 
 const DIRECTORY: &str = "PLIMSOLL_STORE_CHILD";
 
@@ -58,11 +59,11 @@ fn run_and_kill(directory: &Path, random: &mut Random) -> Option<u64> {
 
 #[test]
 fn no_acknowledged_batch_is_lost_by_a_kill() {
-    let scratch = Scratch::new("kill");
+    let folder = Folder::new("kill");
     let mut random = Random(77);
     let mut model = Model::default();
     for round in 0..rounds(8, 400) {
-        let acknowledged = run_and_kill(scratch.path(), &mut random);
+        let acknowledged = run_and_kill(folder.path(), &mut random);
         let least = acknowledged.unwrap_or(model.batches);
         // The last batch may be durable although its number was not read; without any, two may be.
         let most = if acknowledged.is_some() {
@@ -71,7 +72,7 @@ fn no_acknowledged_batch_is_lost_by_a_kill() {
             u64::MAX
         };
         let note = format!("round {round}");
-        let store = Store::open(scratch.path(), &options()).unwrap();
+        let store = Store::open(folder.path(), &options()).unwrap();
         model.follow(&store, least, most, &note);
     }
     assert!(model.batches > 30);

@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod cut;
+#[path = "../../src/folder.rs"]
+mod folder;
 mod full;
 mod hooks;
 mod kill;

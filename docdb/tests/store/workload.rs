@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use plimsoll_docdb::internals::store::{Options, Shared, Space, Store};
@@ -11,30 +9,6 @@ use plimsoll_docdb::internals::store::{Options, Shared, Space, Store};
 const DOCUMENTS: u64 = 1_500;
 /// Where a store keeps the number of its last batch.
 const COUNTER: &[u8] = b"\0\0\0\0batch";
-
-/// A directory that is removed at the end.
-pub(crate) struct Scratch(PathBuf);
-
-impl Scratch {
-    pub(crate) fn new(name: &str) -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("plimsoll-docdb-{name}-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
 
 /// Small memtables and segments: flushes, merges and new segments every few batches.
 pub(crate) fn options() -> Options {

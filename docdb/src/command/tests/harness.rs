@@ -1,13 +1,11 @@
 //! A shard to send commands to.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use bson::raw::RawDocumentBuf;
 use bson::{Bson, Document, doc};
 use plimsoll_base::clock::Clock;
 
 use crate::backend::Task;
+use crate::folder::Folder;
 use crate::scheduler::{Backend, Context, Step};
 use crate::shard::{Options, Shard};
 use crate::wire::Request;
@@ -15,15 +13,13 @@ use crate::wire::Request;
 /// A shard in a directory that goes away with it.
 pub(super) struct Server {
     pub(super) shard: Option<Shard>,
-    directory: PathBuf,
+    folder: Folder,
     pub(super) options: Options,
     /// Times that a command gave way.
     pub(super) slices: usize,
     pub(super) session: Option<[u8; 16]>,
     pub(super) now: i64,
 }
-
-static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 impl Server {
     pub(super) fn new() -> Self {
@@ -32,10 +28,6 @@ impl Server {
 
     /// A command gives way after so many documents.
     pub(super) fn with_slice(slice: usize) -> Self {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("plimsoll-docdb-commands-{}-{number}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&directory).unwrap();
         let mut options = Options {
             slice,
             ..Options::default()
@@ -44,7 +36,7 @@ impl Server {
         options.store.segment_bytes = 256 << 10;
         let mut server = Self {
             shard: None,
-            directory,
+            folder: Folder::new("commands"),
             options,
             slices: 0,
             session: None,
@@ -56,7 +48,7 @@ impl Server {
 
     pub(super) fn reopen(&mut self) {
         self.shard = None;
-        let shard = Shard::open(&self.directory, &self.options, Clock::start()).unwrap();
+        let shard = Shard::open(self.folder.path(), &self.options, Clock::start()).unwrap();
         self.shard = Some(shard);
     }
 
@@ -172,16 +164,6 @@ impl Server {
     pub(super) fn validate(&mut self, collection: &str) {
         let reply = self.ok(doc! { "validate": collection });
         assert_eq!(reply.get("valid"), Some(&Bson::Boolean(true)), "{reply}");
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.shard = None;
-        // A directory that stays behind is no reason to fail a test.
-        if let Err(error) = std::fs::remove_dir_all(&self.directory) {
-            println!("{}: {error}", self.directory.display());
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::simulated::{SimulatedDisk, World};
-use super::support::{Pairs, Scratch, all, options, pairs};
+use super::support::{Folder, Pairs, all, options, pairs};
 use crate::store::{Options, Space, Store, StoreError, replay_hostile};
 
 fn on(disk: &SimulatedDisk, segment_bytes: u64) -> Options {
@@ -36,8 +36,8 @@ const SEGMENT: &str = "00000000000000000001";
 
 #[test]
 fn every_damaged_byte_of_the_journal_is_refused_or_only_costs_the_last_batch() {
-    let (scratch, disk) = (Scratch::new("bytes"), SimulatedDisk::new(World::default()));
-    let mut store = Store::open(scratch.path(), &on(&disk, 4 << 10)).unwrap();
+    let (folder, disk) = (Folder::new("bytes"), SimulatedDisk::new(World::default()));
+    let mut store = Store::open(folder.path(), &on(&disk, 4 << 10)).unwrap();
     let contents = write_five(&mut store);
     drop(store);
     let sound = disk.world().clone();
@@ -52,7 +52,7 @@ fn every_damaged_byte_of_the_journal_is_refused_or_only_costs_the_last_batch() {
         let mut world = sound.clone();
         world.file(SEGMENT).unwrap()[at] ^= 0x10;
         let disk = SimulatedDisk::new(world);
-        match Store::open(scratch.path(), &on(&disk, 4 << 10)) {
+        match Store::open(folder.path(), &on(&disk, 4 << 10)) {
             Ok(store) => {
                 let found = content(&store);
                 if found == contents[5] {
@@ -86,19 +86,16 @@ fn every_damaged_byte_of_the_journal_is_refused_or_only_costs_the_last_batch() {
 #[test]
 fn a_missing_segment_is_refused() {
     for lost in 0..3 {
-        let (scratch, disk) = (
-            Scratch::new("segment"),
-            SimulatedDisk::new(World::default()),
-        );
-        let mut store = Store::open(scratch.path(), &on(&disk, 2_400)).unwrap();
+        let (folder, disk) = (Folder::new("segment"), SimulatedDisk::new(World::default()));
+        let mut store = Store::open(folder.path(), &on(&disk, 2_400)).unwrap();
         let contents = write_five(&mut store);
         drop(store);
         let mut names = disk.world().files();
         names.sort();
         assert_eq!(names.len(), 3);
-        crate::store::Disk::remove(&disk, &scratch.path().join("journal").join(&names[lost]))
+        crate::store::Disk::remove(&disk, &folder.path().join("journal").join(&names[lost]))
             .unwrap();
-        match Store::open(scratch.path(), &on(&disk, 2_400)) {
+        match Store::open(folder.path(), &on(&disk, 2_400)) {
             Err(StoreError::Corrupted { problem, .. }) => assert!(problem.contains("missing")),
             // Nothing but its name told of the newest; what it held had not been flushed.
             Ok(store) => assert!(lost == 2 && content(&store) == contents[4]),
@@ -109,14 +106,14 @@ fn a_missing_segment_is_refused() {
 
 #[test]
 fn a_journal_that_ends_before_what_the_tables_hold_is_refused() {
-    let (scratch, disk) = (Scratch::new("behind"), SimulatedDisk::new(World::default()));
-    let mut store = Store::open(scratch.path(), &on(&disk, 4 << 10)).unwrap();
+    let (folder, disk) = (Folder::new("behind"), SimulatedDisk::new(World::default()));
+    let mut store = Store::open(folder.path(), &on(&disk, 4 << 10)).unwrap();
     write_five(&mut store);
     store.flush().unwrap();
     drop(store);
     let at = 2048 + 4 * 144 + 60;
     disk.world().file(SEGMENT).unwrap()[at] ^= 1;
-    let error = Store::open(scratch.path(), &on(&disk, 4 << 10)).unwrap_err();
+    let error = Store::open(folder.path(), &on(&disk, 4 << 10)).unwrap_err();
     let StoreError::Corrupted {
         offset, problem, ..
     } = error
@@ -132,15 +129,15 @@ fn a_journal_that_ends_before_what_the_tables_hold_is_refused() {
 
 #[test]
 fn the_format_file_is_checked() {
-    let scratch = Scratch::new("format");
+    let folder = Folder::new("format");
     drop(write_five(
-        &mut Store::open(scratch.path(), &options()).unwrap(),
+        &mut Store::open(folder.path(), &options()).unwrap(),
     ));
-    let path = scratch.path().join("FORMAT");
+    let path = folder.path().join("FORMAT");
     let sound = fs::read_to_string(&path).unwrap();
     let open = |text: &str| {
         fs::write(&path, text).unwrap();
-        Store::open(scratch.path(), &options()).map(|store| content(&store).len())
+        Store::open(folder.path(), &options()).map(|store| content(&store).len())
     };
     let newer = open(&sound.replace("format 1", "format 2")).unwrap_err();
     assert!(
@@ -168,7 +165,7 @@ fn the_format_file_is_checked() {
         "{other}"
     );
     fs::remove_file(&path).unwrap();
-    let missing = Store::open(scratch.path(), &options()).unwrap_err();
+    let missing = Store::open(folder.path(), &options()).unwrap_err();
     assert!(
         missing.to_string().contains("there is data beside it"),
         "{missing}"
@@ -178,16 +175,16 @@ fn the_format_file_is_checked() {
 
 #[test]
 fn an_interrupted_creation_is_begun_again() {
-    let (scratch, other) = (Scratch::new("begun"), Scratch::new("whole"));
+    let (folder, other) = (Folder::new("begun"), Folder::new("whole"));
     drop(Store::open(other.path(), &options()).unwrap());
     for part in ["journal", "documents"] {
-        fs::rename(other.path().join(part), scratch.path().join(part)).unwrap();
+        fs::rename(other.path().join(part), folder.path().join(part)).unwrap();
     }
-    let mut store = Store::open(scratch.path(), &options()).unwrap();
+    let mut store = Store::open(folder.path(), &options()).unwrap();
     write_five(&mut store);
     drop(store);
     assert_eq!(
-        content(&Store::open(scratch.path(), &options()).unwrap()).len(),
+        content(&Store::open(folder.path(), &options()).unwrap()).len(),
         5
     );
 }
@@ -222,8 +219,8 @@ fn read_all(path: &Path) -> Result<Pairs, StoreError> {
 
 #[test]
 fn a_damaged_table_file_is_an_error_and_never_a_panic_or_other_data() {
-    let scratch = Scratch::new("table");
-    let mut store = Store::open(scratch.path(), &options()).unwrap();
+    let folder = Folder::new("table");
+    let mut store = Store::open(folder.path(), &options()).unwrap();
     for number in 0..200_u16 {
         store.put(
             Space::Documents,
@@ -237,7 +234,7 @@ fn a_damaged_table_file_is_an_error_and_never_a_panic_or_other_data() {
     drop(store);
     let mut harmless = 0;
     let mut refused = 0;
-    for file in files(&scratch.path().join("documents")) {
+    for file in files(&folder.path().join("documents")) {
         let sound = fs::read(&file).unwrap();
         let step = (sound.len() / 150).max(1);
         let mut damage: Vec<Vec<u8>> = (0..sound.len())
@@ -253,13 +250,13 @@ fn a_damaged_table_file_is_an_error_and_never_a_panic_or_other_data() {
         damage.push(sound[..sound.len() - 1].to_vec());
         for bytes in damage {
             fs::write(&file, &bytes).unwrap();
-            match read_all(scratch.path()) {
+            match read_all(folder.path()) {
                 Ok(found) => {
                     assert!(found == expected, "{} reads as other data", file.display());
                     harmless += 1;
                 }
                 Err(StoreError::Corrupted { file: named, .. }) => {
-                    assert!(named.starts_with(scratch.path()));
+                    assert!(named.starts_with(folder.path()));
                     refused += 1;
                 }
                 Err(error) => panic!("{}: {error}", file.display()),
@@ -267,21 +264,18 @@ fn a_damaged_table_file_is_an_error_and_never_a_panic_or_other_data() {
         }
         fs::write(&file, &sound).unwrap();
         fs::remove_file(&file).unwrap();
-        let error = read_all(scratch.path()).unwrap_err();
+        let error = read_all(folder.path()).unwrap_err();
         assert!(error.to_string().contains("documents"), "{error}");
         fs::write(&file, &sound).unwrap();
     }
-    assert_eq!(read_all(scratch.path()).unwrap(), expected);
+    assert_eq!(read_all(folder.path()).unwrap(), expected);
     assert!(refused > 150, "{refused} refused, {harmless} harmless");
 }
 
 #[test]
 fn hostile_journals_are_read_without_panic() {
-    let (scratch, disk) = (
-        Scratch::new("hostile"),
-        SimulatedDisk::new(World::default()),
-    );
-    let mut store = Store::open(scratch.path(), &on(&disk, 4 << 10)).unwrap();
+    let (folder, disk) = (Folder::new("hostile"), SimulatedDisk::new(World::default()));
+    let mut store = Store::open(folder.path(), &on(&disk, 4 << 10)).unwrap();
     write_five(&mut store);
     let bytes = disk.world().file(SEGMENT).unwrap().clone();
     for end in (0..bytes.len()).step_by(7) {

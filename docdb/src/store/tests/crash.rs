@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::simulated::{Random, SimulatedDisk, Survives, World};
-use super::support::{Pairs, Scratch, all, options, pairs};
+use super::support::{Folder, Pairs, all, options, pairs};
 use crate::store::{Durability, Options, Space, Store};
 
 /// Documents and the index entries that belong to them.
@@ -150,8 +150,8 @@ fn check(path: &Path, moment: &Moment, contents: &[Content], survives: Survives,
 }
 
 fn cut_everywhere(durability: Durability, seed: u64) {
-    let scratch = Scratch::new("crash");
-    let (moments, contents) = record(scratch.path(), durability, seed);
+    let folder = Folder::new("crash");
+    let (moments, contents) = record(folder.path(), durability, seed);
     assert!(moments.len() > 50);
     for (index, moment) in moments.iter().enumerate() {
         let note = format!("{durability}, seed {seed}, operation {index}");
@@ -163,7 +163,7 @@ fn cut_everywhere(durability: Durability, seed: u64) {
         let sectors = moment.world.unsynced_sectors();
         ways.extend((0..sectors.min(6)).map(|turn| Survives::AllButSector(sectors * turn / 6)));
         for survives in ways {
-            check(scratch.path(), moment, &contents, survives, &note);
+            check(folder.path(), moment, &contents, survives, &note);
         }
     }
 }
@@ -182,10 +182,10 @@ fn with_an_interval_whole_batches_are_lost_from_the_end_only() {
 /// ends exactly where the second begins, which must not come back with it.
 #[test]
 fn what_was_written_behind_a_lost_batch_does_not_come_back() {
-    let scratch = Scratch::new("behind");
+    let folder = Folder::new("behind");
     let disk = SimulatedDisk::new(World::default());
     let durability = Durability::Interval(50);
-    let mut store = Store::open(scratch.path(), &simulated(&disk, durability)).unwrap();
+    let mut store = Store::open(folder.path(), &simulated(&disk, durability)).unwrap();
     let write = |store: &mut Store, key: &[u8; 2]| {
         // Head, tag and lengths take 47 bytes.
         store.put(Space::Documents, key, &[7; 512 - 47 - 2]);
@@ -197,11 +197,11 @@ fn what_was_written_behind_a_lost_batch_does_not_come_back() {
     let cut = disk.world().after_cut(Survives::AllButSector(0));
     drop(store);
     let disk = SimulatedDisk::new(cut);
-    let mut store = Store::open(scratch.path(), &simulated(&disk, durability)).unwrap();
+    let mut store = Store::open(folder.path(), &simulated(&disk, durability)).unwrap();
     assert_eq!(pairs(all(&store, Space::Documents)).len(), 0);
     write(&mut store, b"k4");
     drop(store);
-    let store = Store::open(scratch.path(), &simulated(&disk, durability)).unwrap();
+    let store = Store::open(folder.path(), &simulated(&disk, durability)).unwrap();
     let found = pairs(all(&store, Space::Documents));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].0, b"k4");

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use super::simulated::{SimulatedDisk, Survives, World};
-use super::support::{Scratch, all, options, pairs};
+use super::support::{Folder, all, options, pairs};
 use crate::store::{Durability, Options, Space, Store, StoreError};
 
 fn on(disk: &SimulatedDisk) -> Options {
@@ -26,8 +26,8 @@ fn get(store: &Store, key: &str) -> Option<String> {
 
 #[test]
 fn after_a_failed_sync_nothing_is_written_and_only_durable_data_is_read() {
-    let (scratch, disk) = (Scratch::new("sync"), SimulatedDisk::new(World::default()));
-    let mut store = Store::open(scratch.path(), &on(&disk)).unwrap();
+    let (folder, disk) = (Folder::new("sync"), SimulatedDisk::new(World::default()));
+    let mut store = Store::open(folder.path(), &on(&disk)).unwrap();
     put(&mut store, "a", "old");
     put(&mut store, "b", "kept");
     store.commit().unwrap();
@@ -58,15 +58,15 @@ fn after_a_failed_sync_nothing_is_written_and_only_durable_data_is_read() {
 
 #[test]
 fn with_an_interval_a_failed_sync_takes_back_what_was_not_durable() {
-    let (scratch, disk) = (
-        Scratch::new("interval"),
+    let (folder, disk) = (
+        Folder::new("interval"),
         SimulatedDisk::new(World::default()),
     );
     let options = Options {
         durability: Durability::Interval(50),
         ..on(&disk)
     };
-    let mut store = Store::open(scratch.path(), &options).unwrap();
+    let mut store = Store::open(folder.path(), &options).unwrap();
     put(&mut store, "a", "durable");
     assert!(!store.commit().unwrap().is_durable);
     store.sync().unwrap();
@@ -82,8 +82,8 @@ fn with_an_interval_a_failed_sync_takes_back_what_was_not_durable() {
 
 #[test]
 fn on_a_full_disk_a_batch_fails_whole_and_writes_go_on_when_there_is_space() {
-    let (scratch, disk) = (Scratch::new("full"), SimulatedDisk::new(World::default()));
-    let mut store = Store::open(scratch.path(), &on(&disk)).unwrap();
+    let (folder, disk) = (Folder::new("full"), SimulatedDisk::new(World::default()));
+    let mut store = Store::open(folder.path(), &on(&disk)).unwrap();
     let value = "x".repeat(3_000);
     disk.world().capacity = Some(40_000);
     let mut committed = 0;
@@ -108,7 +108,7 @@ fn on_a_full_disk_a_batch_fails_whole_and_writes_go_on_when_there_is_space() {
     let mut world = disk.world().after_cut(Survives::Nothing);
     world.capacity = Some(0);
     let disk = SimulatedDisk::new(world);
-    let mut store = Store::open(scratch.path(), &on(&disk)).unwrap();
+    let mut store = Store::open(folder.path(), &on(&disk)).unwrap();
     assert_eq!(get(&store, "last"), Some((committed - 1).to_string()));
     disk.world().capacity = None;
     put(&mut store, "big", &value.repeat(20));
@@ -123,11 +123,8 @@ fn a_partly_written_record_is_undone_and_the_next_takes_its_place() {
         (100, ErrorKind::StorageFull),
         (100, ErrorKind::QuotaExceeded),
     ] {
-        let (scratch, disk) = (
-            Scratch::new("partial"),
-            SimulatedDisk::new(World::default()),
-        );
-        let mut store = Store::open(scratch.path(), &on(&disk)).unwrap();
+        let (folder, disk) = (Folder::new("partial"), SimulatedDisk::new(World::default()));
+        let mut store = Store::open(folder.path(), &on(&disk)).unwrap();
         put(&mut store, "a", "1");
         store.commit().unwrap();
         disk.world().next_write = Some((written, kind));
@@ -137,7 +134,7 @@ fn a_partly_written_record_is_undone_and_the_next_takes_its_place() {
         store.commit().unwrap();
         drop(store);
         let disk = SimulatedDisk::new(disk.world().after_cut(Survives::Nothing));
-        let store = Store::open(scratch.path(), &on(&disk)).unwrap();
+        let store = Store::open(folder.path(), &on(&disk)).unwrap();
         assert_eq!(get(&store, "a").as_deref(), Some("1"));
         assert_eq!(get(&store, "b").as_deref(), Some("3"));
     }
@@ -145,8 +142,8 @@ fn a_partly_written_record_is_undone_and_the_next_takes_its_place() {
 
 #[test]
 fn a_write_that_fails_otherwise_makes_the_store_read_only() {
-    let (scratch, disk) = (Scratch::new("eio"), SimulatedDisk::new(World::default()));
-    let mut store = Store::open(scratch.path(), &on(&disk)).unwrap();
+    let (folder, disk) = (Folder::new("eio"), SimulatedDisk::new(World::default()));
+    let mut store = Store::open(folder.path(), &on(&disk)).unwrap();
     put(&mut store, "a", "1");
     store.commit().unwrap();
     disk.world().next_write = Some((10, ErrorKind::Other));
@@ -157,11 +154,11 @@ fn a_write_that_fails_otherwise_makes_the_store_read_only() {
 
 #[test]
 fn a_second_opening_is_refused_until_the_store_and_its_scans_are_gone() {
-    let scratch = Scratch::new("locked");
-    let store = Store::open(scratch.path(), &options()).unwrap();
+    let folder = Folder::new("locked");
+    let store = Store::open(folder.path(), &options()).unwrap();
     let scan = all(&store, Space::Documents);
     for _ in 0..2 {
-        let error = Store::open(scratch.path(), &options()).unwrap_err();
+        let error = Store::open(folder.path(), &options()).unwrap_err();
         assert!(matches!(error, StoreError::Locked { .. }));
         let text = error.to_string();
         let process = format!("(process {})", std::process::id());
@@ -171,16 +168,16 @@ fn a_second_opening_is_refused_until_the_store_and_its_scans_are_gone() {
         );
     }
     drop(store);
-    Store::open(scratch.path(), &options()).unwrap_err();
+    Store::open(folder.path(), &options()).unwrap_err();
     drop(scan);
-    Store::open(scratch.path(), &options()).unwrap();
+    Store::open(folder.path(), &options()).unwrap();
 }
 
 #[test]
 fn a_directory_that_cannot_be_written_is_named() {
     // Root may write anywhere, but not make a directory in a file or in /proc.
-    let scratch = Scratch::new("unwritable");
-    let file = scratch.path().join("file");
+    let folder = Folder::new("unwritable");
+    let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     for path in [file.join("data"), "/proc/plimsoll".into()] {
         let error = Store::open(&path, &options()).unwrap_err();
@@ -194,8 +191,8 @@ fn a_directory_that_cannot_be_written_is_named() {
 
 #[test]
 fn what_cannot_be_stored_fails_the_batch_and_not_the_store() {
-    let scratch = Scratch::new("refused");
-    let mut store = Store::open(scratch.path(), &options()).unwrap();
+    let folder = Folder::new("refused");
+    let mut store = Store::open(folder.path(), &options()).unwrap();
     put(&mut store, "a", "1");
     put(&mut store, "", "no key");
     put(&mut store, "b", "2");

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use proptest::prelude::*;
 
-use super::support::{Pairs, Scratch, all, options, pairs};
+use super::support::{Folder, Pairs, all, options, pairs};
 use crate::store::{MAX_KEY, Options, Scan, Space, Store, StoreError};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -60,7 +60,7 @@ impl Pair {
         self.store.as_mut().unwrap()
     }
 
-    fn apply(&mut self, step: &Step, options: &Options, scratch: &Scratch) {
+    fn apply(&mut self, step: &Step, options: &Options, folder: &Folder) {
         match *step {
             Step::Put(space, number, length) => {
                 self.has_writes = true;
@@ -96,7 +96,7 @@ impl Pair {
             Step::Reopen => {
                 self.check_open_scans();
                 self.store = None;
-                self.store = Some(Store::open(scratch.path(), options).unwrap());
+                self.store = Some(Store::open(folder.path(), options).unwrap());
                 self.current = self.committed.clone();
                 self.has_writes = false;
             }
@@ -177,13 +177,13 @@ fn from_both_ends(mut scan: Scan) -> Pairs {
 }
 
 fn run(steps: &[Step], memtable_bytes: u64) {
-    let scratch = Scratch::new("model");
+    let folder = Folder::new("model");
     let options = Options {
         memtable_bytes,
         ..options()
     };
     let mut pair = Pair {
-        store: Some(Store::open(scratch.path(), &options).unwrap()),
+        store: Some(Store::open(folder.path(), &options).unwrap()),
         committed: Default::default(),
         current: Default::default(),
         open: Vec::new(),
@@ -191,11 +191,11 @@ fn run(steps: &[Step], memtable_bytes: u64) {
         has_writes: false,
     };
     for step in steps {
-        pair.apply(step, &options, &scratch);
+        pair.apply(step, &options, &folder);
     }
     pair.check();
-    pair.apply(&Step::Commit, &options, &scratch);
-    pair.apply(&Step::Reopen, &options, &scratch);
+    pair.apply(&Step::Commit, &options, &folder);
+    pair.apply(&Step::Reopen, &options, &folder);
     pair.check();
 }
 

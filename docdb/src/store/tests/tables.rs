@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::crash::Content;
 use super::simulated::{Random, SimulatedDisk, Survives, World};
-use super::support::{Scratch, options};
+use super::support::{Folder, options};
 use crate::store::{Options, Shared, Space, Store, StoreError, TableStep};
 
 /// Operations beside the tables of which one is looked at.
@@ -136,8 +136,8 @@ fn check(root: &Path, image: &Image, contents: &[Content], survives: Survives, n
 
 #[test]
 fn no_acknowledged_batch_is_lost_wherever_flushes_and_merges_are_cut() {
-    let scratch = Scratch::new("tables");
-    let (images, contents) = record(scratch.path(), 21);
+    let folder = Folder::new("tables");
+    let (images, contents) = record(folder.path(), 21);
     assert!(images.len() > 60, "{} images", images.len());
     for (index, image) in images.iter().enumerate() {
         let note = format!("image {index}");
@@ -147,7 +147,7 @@ fn no_acknowledged_batch_is_lost_wherever_flushes_and_merges_are_cut() {
             Survives::Pieces(512, index as u64),
         ];
         // One way for each image: its neighbours are cut in the other ways.
-        check(scratch.path(), image, &contents, ways[index % 3], &note);
+        check(folder.path(), image, &contents, ways[index % 3], &note);
     }
 }
 
@@ -168,18 +168,18 @@ fn write_until_refused(store: &mut Store, content: &mut Content) -> Option<Store
 #[test]
 fn without_space_for_tables_nothing_is_lost_and_writing_resumes() {
     for step in [TableStep::Write, TableStep::List] {
-        let (scratch, disk) = (
-            Scratch::new("no-space"),
+        let (folder, disk) = (
+            Folder::new("no-space"),
             SimulatedDisk::new(World::default()),
         );
-        let mut store = Store::open(scratch.path(), &on(&disk)).unwrap();
+        let mut store = Store::open(folder.path(), &on(&disk)).unwrap();
         let mut content = Content::default();
         disk.world().table_failure = Some((step, ErrorKind::StorageFull));
         let error = write_until_refused(&mut store, &mut content).expect("memory is bounded");
         assert!(error.is_out_of_space(), "{step:?}: {error}");
         assert!(content.is_in(&store), "{step:?}: while it is full");
         drop(store);
-        let mut store = Store::open(scratch.path(), &on(&disk)).unwrap();
+        let mut store = Store::open(folder.path(), &on(&disk)).unwrap();
         assert!(content.is_in(&store), "{step:?}: opened while it is full");
         disk.world().table_failure = None;
         // A flush that found no space is tried again after half a second.
@@ -195,8 +195,8 @@ fn without_space_for_tables_nothing_is_lost_and_writing_resumes() {
 #[test]
 fn when_a_step_of_the_tables_fails_writing_stops_and_nothing_is_lost() {
     for step in [TableStep::Write, TableStep::List, TableStep::Merge] {
-        let (scratch, disk) = (Scratch::new("broken"), SimulatedDisk::new(World::default()));
-        let mut store = Store::open(scratch.path(), &on(&disk)).unwrap();
+        let (folder, disk) = (Folder::new("broken"), SimulatedDisk::new(World::default()));
+        let mut store = Store::open(folder.path(), &on(&disk)).unwrap();
         let mut content = Content::default();
         disk.world().table_failure = Some((step, ErrorKind::Other));
         let error = write_until_refused(&mut store, &mut content).expect("it stops");
@@ -204,7 +204,7 @@ fn when_a_step_of_the_tables_fails_writing_stops_and_nothing_is_lost() {
         assert!(content.is_in(&store), "{step:?}: read-only");
         drop(store);
         disk.world().table_failure = None;
-        let mut store = Store::open(scratch.path(), &on(&disk)).unwrap();
+        let mut store = Store::open(folder.path(), &on(&disk)).unwrap();
         assert!(content.is_in(&store), "{step:?}: opened again");
         assert!(write_until_refused(&mut store, &mut content).is_none());
         store.flush().unwrap();
