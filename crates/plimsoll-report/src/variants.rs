@@ -1,4 +1,5 @@
-//! Variants of an experiment side by side: what analysis found of their runs in words, as text, Markdown, JSON and HTML.
+//! Variants of an experiment side by side: what analysis found of their runs in words, laid out as text, Markdown, JSON
+//! and HTML.
 
 mod answer;
 mod document;
@@ -7,21 +8,52 @@ mod text;
 pub(crate) mod words;
 
 use plimsoll_core::experiment::Judged;
-use serde_json::Value;
 
-pub(crate) use answer::Answer;
+pub use document::document;
+pub use text::{markdown, table as text};
 
-/// The verdict and the table for a terminal.
-pub fn text(experiment: &Judged<'_>, columns: usize) -> String {
-    text::table(experiment, columns)
+use crate::format;
+use answer::Answer;
+use rows::Row;
+use words::Words;
+
+/// An experiment as it is shown: every sentence and every cell once, clean; renderings lay them out.
+#[derive(Debug)]
+pub struct Shown<'j> {
+    pub(crate) judged: &'j Judged<'j>,
+    pub(crate) title: String,
+    pub(crate) answer: Answer,
+    /// How often each variant ran.
+    pub(crate) replication: String,
+    /// The warnings, and those that follow from what the variants differ in and from their gates.
+    pub(crate) remarks: Vec<String>,
+    /// One for each variant, in their order.
+    pub(crate) words: Vec<Words>,
+    pub(crate) rows: Vec<Row>,
 }
 
-/// The same for a pull request.
-pub fn markdown(experiment: &Judged<'_>) -> String {
-    text::markdown(experiment)
-}
+impl<'j> Shown<'j> {
+    pub fn new(judged: &'j Judged<'j>) -> Self {
+        let variants = judged.variants();
+        let words: Vec<Words> = variants
+            .map(|(one, meaning)| Words::new(one, meaning))
+            .collect();
+        let of_variants = words.iter().flat_map(|words| &words.remarks);
+        let remarks = judged.experiment.warnings.iter().chain(of_variants);
+        Self {
+            judged,
+            title: format::clean(judged.experiment.title),
+            answer: Answer::new(judged, &words),
+            replication: words::replication(judged.meaning.replication),
+            remarks: remarks.map(|remark| format::clean(remark)).collect(),
+            rows: rows::all(judged, &words),
+            words,
+        }
+    }
 
-/// One document: the verdict, for each variant the spread of its figures, and the summary of every run.
-pub fn document(experiment: &Judged<'_>) -> Value {
-    document::whole(experiment)
+    /// Names of the variants without quotes, as they head columns.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        let variants = self.judged.experiment.variants.iter();
+        variants.map(|variant| format::clean(variant.name))
+    }
 }

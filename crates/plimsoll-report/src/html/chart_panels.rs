@@ -8,7 +8,7 @@ use super::parts::legend;
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Svg};
 use crate::format;
-use crate::variants::words;
+use crate::variants::words::{AxisWords, axis};
 use crate::view::Lane;
 
 const WIDTH: f64 = 358.0;
@@ -19,6 +19,7 @@ const TOP: f64 = 14.0;
 const BOTTOM: f64 = 220.0;
 
 pub(super) fn section(judged: &Judged<'_>, lines: &LoadLines) -> Markup {
+    let axis = axis(lines.axis);
     let lanes = lanes(lines);
     let heading = if lanes.is_empty() {
         "Every attempt of every variant is good"
@@ -31,6 +32,7 @@ pub(super) fn section(judged: &Judged<'_>, lines: &LoadLines) -> Markup {
         .then_some("grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr))");
     let panels = Panels {
         lines,
+        axis,
         x: Scale::linear(lines.highest(|point| point.at) * 1.02, LEFT, RIGHT),
         y: Scale::linear(
             room_above(lines.highest(Point::attempts_per_s)),
@@ -43,7 +45,7 @@ pub(super) fn section(judged: &Judged<'_>, lines: &LoadLines) -> Markup {
         section {
             h2 { (heading) }
             p.t {
-                "Attempts that ended, per second, against " (words::axis(lines.axis))
+                "Attempts that ended, per second, against " (axis.name)
                 ", on the same axes. The base’s goodput is dotted."
             }
             @if !panels.lanes.is_empty() {
@@ -76,13 +78,13 @@ fn lanes(lines: &LoadLines) -> Vec<Lane> {
     not_good.filter(occurs).collect()
 }
 
-fn described(name: &str, line: &[Point], lines: &LoadLines) -> String {
+fn described(name: &str, line: &[Point], axis: AxisWords) -> String {
     let last = line
         .last()
         .map_or("nothing was measured".to_owned(), |point| {
             format!(
                 "at {} of {} attempts per second {} are good",
-                words::place_on(lines.axis, point.at),
+                (axis.place)(point.at),
                 format::number(point.attempts_per_s()),
                 format::number(point.goodput_per_s())
             )
@@ -93,6 +95,7 @@ fn described(name: &str, line: &[Point], lines: &LoadLines) -> String {
 /// What all drawings share.
 struct Panels<'l> {
     lines: &'l LoadLines,
+    axis: AxisWords,
     lanes: Vec<Lane>,
     x: Scale,
     y: Scale,
@@ -107,7 +110,7 @@ impl Panels<'_> {
         let base = base.and_then(|base| self.lines.lines.get(base));
         let (x, y) = (&self.x, &self.y);
         let id = format!("p{index}");
-        let desc = described(name, line, self.lines);
+        let desc = described(name, line, self.axis);
         let mut svg = Svg::small((WIDTH, HEIGHT), &id, "Attempts and goodput", &desc);
         self.axes(&mut svg);
         good_ground(&mut svg, line, (x, y));
@@ -126,7 +129,7 @@ impl Panels<'_> {
             .collect();
         svg.polyline("p50", &attempts);
         svg.polyline("good", &good(line));
-        hits(&mut svg, line, self.lines, x);
+        hits(&mut svg, line, self.axis, x);
         svg.finish()
     }
 
@@ -134,7 +137,7 @@ impl Panels<'_> {
         svg.rungs(&self.y, 6, (LEFT, RIGHT), format::number);
         svg.steps(&self.x, 4, BOTTOM);
         let at = (f64::midpoint(LEFT, RIGHT), BOTTOM + 36.0);
-        svg.text("m", at, Anchor::Middle, words::axis(self.lines.axis));
+        svg.text("m", at, Anchor::Middle, self.axis.name);
     }
 }
 
@@ -171,7 +174,7 @@ fn stack(svg: &mut Svg, line: &[Point], lanes: &[Lane], (x, y): (&Scale, &Scale)
     }
 }
 
-fn hits(svg: &mut Svg, line: &[Point], lines: &LoadLines, x: &Scale) {
+fn hits(svg: &mut Svg, line: &[Point], axis: AxisWords, x: &Scale) {
     for (index, point) in line.iter().enumerate() {
         let at = x.at(point.at);
         let from = index.checked_sub(1).and_then(|before| line.get(before));
@@ -180,7 +183,7 @@ fn hits(svg: &mut Svg, line: &[Point], lines: &LoadLines, x: &Scale) {
         let to = to.map_or(RIGHT, |after| f64::midpoint(x.at(after.at), at));
         let text = format!(
             "about {}\nattempts {}\ngood {}\nfailed {}",
-            words::place_on(lines.axis, point.at),
+            (axis.place)(point.at),
             format::rate(point.attempts_per_s()),
             format::rate(point.goodput_per_s()),
             format::percent(point.failed_ratio())

@@ -104,7 +104,7 @@ fn failures_of(name: &str, meaning: &VariantMeaning) -> Bar {
 }
 
 pub(super) fn cost(judged: &Judged<'_>) -> Markup {
-    let names = rows::tier_names(judged);
+    let names = rows::tier_names(judged.meaning.variants.iter());
     let costs = || {
         judged
             .meaning

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use plimsoll_core::Nanos;
-use plimsoll_core::experiment::{Experiment, Judged, LoadLines, Point};
+use plimsoll_core::experiment::{Experiment, LoadLines, Point};
 use plimsoll_core::objective::percentile_name;
 use plimsoll_core::tally::Quantile;
 
@@ -11,7 +11,7 @@ use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Size, Svg};
 use crate::colour::VARIANTS;
 use crate::format::{self, quoted};
-use crate::variants::words;
+use crate::variants::words::{AxisWords, axis};
 
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 290.0;
@@ -27,13 +27,15 @@ const APART: f64 = 1.03;
 struct Chart<'e> {
     experiment: &'e Experiment<'e>,
     lines: &'e LoadLines,
+    axis: AxisWords,
     size: Size,
     x: Scale,
     left: f64,
     right: f64,
 }
 
-pub(super) fn section(judged: &Judged<'_>, lines: &LoadLines) -> Markup {
+pub(super) fn section(experiment: &Experiment<'_>, lines: &LoadLines) -> Markup {
+    let words = axis(lines.axis);
     let caption = if lines.axis.is_load() {
         "Each point holds all seconds of a variant’s valid runs with about that load, counts added up. An attempt is shown when it ended."
     } else {
@@ -41,14 +43,14 @@ pub(super) fn section(judged: &Judged<'_>, lines: &LoadLines) -> Markup {
     };
     html! {
         section {
-            h2 { (heading(judged, lines)) }
+            h2 { (heading(experiment, lines, words)) }
             p.t {
                 "Above: good answers per second, thick; all answers, thin and dashed, where they are more. Below: "
                 (percentile_name(lines.quantile))
                 " over attempts, where a failure is infinitely late and too many failures make it " b { "never" } "."
             }
             figure {
-                (both(|size| chart(&judged.experiment, lines, size)))
+                (both(|size| chart(experiment, lines, words, size)))
                 figcaption { (caption) }
             }
         }
@@ -56,8 +58,8 @@ pub(super) fn section(judged: &Judged<'_>, lines: &LoadLines) -> Markup {
 }
 
 /// Where the lines end up, best and worst.
-fn heading(judged: &Judged<'_>, lines: &LoadLines) -> String {
-    let named = judged.experiment.variants.iter().zip(&lines.lines);
+fn heading(experiment: &Experiment<'_>, lines: &LoadLines, axis: AxisWords) -> String {
+    let named = experiment.variants.iter().zip(&lines.lines);
     let mut ends: Vec<(&str, &Point)> = named
         .filter_map(|(variant, line)| Some((variant.name, line.last()?)))
         .collect();
@@ -72,25 +74,26 @@ fn heading(judged: &Judged<'_>, lines: &LoadLines) -> String {
     match (ends.first(), ends.last()) {
         (Some(best), Some(worst)) if lines.axis.is_load() && best.0 != worst.0 => format!(
             "At the highest load, about {}, {} is good, {}",
-            words::place_on(lines.axis, best.1.at),
+            (axis.place)(best.1.at),
             says(best),
             says(worst)
         ),
         (Some(best), _) if lines.axis.is_load() => format!(
             "At the highest load, about {}, {} is good",
-            words::place_on(lines.axis, best.1.at),
+            (axis.place)(best.1.at),
             says(best)
         ),
         _ => "Goodput and response time over the run".to_owned(),
     }
 }
 
-fn chart(experiment: &Experiment<'_>, lines: &LoadLines, size: Size) -> Markup {
+fn chart(experiment: &Experiment<'_>, lines: &LoadLines, axis: AxisWords, size: Size) -> Markup {
     let (left, right) = size.pick((58.0, 850.0), (46.0, 350.0));
     let highest = lines.highest(|point| point.at);
     let chart = Chart {
         experiment,
         lines,
+        axis,
         size,
         x: Scale::linear(highest * 1.02, left, right),
         left,
@@ -99,10 +102,7 @@ fn chart(experiment: &Experiment<'_>, lines: &LoadLines, size: Size) -> Markup {
     let never = chart.with_never();
     let response_top = BOTTOM + LANES + never.len() as f64 * LANE + 20.0;
     let height = response_top + RESPONSE + 44.0;
-    let title = format!(
-        "Goodput of all variants against {}",
-        words::axis(lines.axis)
-    );
+    let title = format!("Goodput of all variants against {}", axis.name);
     let mut svg = Svg::new(size, height, "variants", &title, &chart.described());
     chart.goodput(&mut svg);
     chart.never(&mut svg, &never);
@@ -124,7 +124,7 @@ impl Chart<'_> {
                     .iter()
                     .step_by(4)
                     .map(|point| {
-                        let at = words::place_on(self.lines.axis, point.at);
+                        let at = (self.axis.place)(point.at);
                         format!("{at} {}", format::rate(point.goodput_per_s()))
                     })
                     .collect();
@@ -142,7 +142,7 @@ impl Chart<'_> {
             "m",
             (f64::midpoint(self.left, self.right), bottom + 34.0),
             Anchor::Middle,
-            words::axis(self.lines.axis),
+            self.axis.name,
         );
     }
 

@@ -9,6 +9,7 @@ use plimsoll_core::experiment::Judged;
 use super::parts::{self, chips, folded, note, status, table, table_under};
 use super::{chart_pairs, chart_shares, experiment};
 use crate::format::{self, quoted};
+use crate::variants::Shown;
 use crate::view::comparison as words;
 
 /// The page of a comparison; `runs` are its records as far as they were kept, `version` is the program's that made it.
@@ -16,6 +17,7 @@ use crate::view::comparison as words;
 /// Every name is escaped, so that a hostile path or URL stays text.
 pub fn comparison(comparison: &Comparison, runs: Option<&Judged<'_>>, version: &str) -> String {
     let headline = words::headline(comparison);
+    let shown = runs.map(Shown::new);
     let body = html! {
         @for mismatch in &comparison.mismatches {
             p.note {
@@ -35,10 +37,10 @@ pub fn comparison(comparison: &Comparison, runs: Option<&Judged<'_>>, version: &
         (chart_pairs::section(comparison))
         @if let Some(runs) = runs { (experiment::load_lines(runs)) }
         (side_by_side(comparison))
-        @if let Some(runs) = runs {
-            (chart_shares::failures(runs))
-            (experiment::limits(runs))
-            (chart_shares::cost(runs))
+        @if let Some(shown) = &shown {
+            (chart_shares::failures(shown.judged))
+            (experiment::limits(shown))
+            (chart_shares::cost(shown.judged))
         }
         (contrasts(comparison))
         (list(comparison))

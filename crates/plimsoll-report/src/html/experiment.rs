@@ -10,35 +10,35 @@ use plimsoll_core::verdict::{Gate, GateState, Verdict};
 use super::parts::{self, chips, folded, gate_class, note, status, table, table_under};
 use super::{bars, chart_pairs, chart_panels, chart_shares, chart_variants};
 use crate::format::{self, quoted};
+use crate::variants::Shown;
 use crate::variants::rows::{Row, RowKind};
-use crate::variants::{Answer, rows, words};
 use crate::view::{View, confidence_sentence, sentence, state_sign, state_word, unbroken};
 
 /// The page; `version` is the program's that made it.
 ///
 /// Every name is escaped, so that a hostile experiment file stays text.
-pub fn experiment(judged: &Judged<'_>, version: &str) -> String {
-    let answer = Answer::new(judged);
+pub fn experiment(shown: &Shown<'_>, version: &str) -> String {
+    let (judged, answer) = (shown.judged, &shown.answer);
     let comparison = judged.experiment.comparison.as_ref();
     let body = html! {
         h1 { (answer.headline) }
         p.lede { (answer.findings.join(" ")) }
         p.t { (answer.caveats.join(" ")) }
-        (chips(facts(judged)))
+        (chips(facts(shown)))
         // A variant's name keeps its case.
-        @for remark in words::remarks(judged) { (note(remark + ".")) }
+        @for remark in &shown.remarks { (note(format!("{remark}."))) }
         (load_lines(judged))
-        (side_by_side(judged))
+        (side_by_side(shown))
         (chart_shares::failures(judged))
-        (limits(judged))
+        (limits(shown))
         @if let Some(comparison) = comparison { (chart_pairs::section(&of_primary(comparison))) }
         (chart_shares::cost(judged))
-        (advice(judged))
+        (advice(shown))
         (gates(judged))
         (runs(judged))
-        (method(judged))
+        (method(shown))
     };
-    let title = format!("{}: {}", judged.experiment.title, answer.headline);
+    let title = format!("{}: {}", shown.title, answer.headline);
     super::page(&title, &masthead(judged), &body, version)
 }
 
@@ -47,7 +47,7 @@ pub(super) fn load_lines(judged: &Judged<'_>) -> Markup {
     let lines = judged.meaning.lines.as_ref();
     html! {
         @if let Some(lines) = lines.filter(|lines| lines.is_drawable()) {
-            (chart_variants::section(judged, lines))
+            (chart_variants::section(&judged.experiment, lines))
             (chart_panels::section(judged, lines))
         }
     }
@@ -85,7 +85,8 @@ fn masthead(judged: &Judged<'_>) -> Markup {
     }
 }
 
-fn facts(judged: &Judged<'_>) -> Vec<Markup> {
+fn facts(shown: &Shown<'_>) -> Vec<Markup> {
+    let judged = shown.judged;
     let all = all_runs(judged).count();
     let valid = all_runs(judged).filter(|(_, run)| run.is_valid()).count();
     let runs = format::plural(all as u64, "run", "runs");
@@ -95,7 +96,7 @@ fn facts(judged: &Judged<'_>) -> Vec<Markup> {
         } else {
             status("fail", format!("✕ {} of {runs} not valid", all - valid))
         },
-        html! { (words::replication(judged.meaning.replication)) },
+        html! { (shown.replication) },
     ];
     if let Some((_, run)) = all_runs(judged).next() {
         let view = View::new(run.record);
@@ -107,22 +108,20 @@ fn facts(judged: &Judged<'_>) -> Vec<Markup> {
     facts
 }
 
-fn side_by_side(judged: &Judged<'_>) -> Markup {
+fn side_by_side(shown: &Shown<'_>) -> Markup {
     let heads = html! {
         th.l {}
-        @for variant in &judged.experiment.variants {
+        @for variant in &shown.judged.experiment.variants {
             th.l { b { (variant.name) } br; (variant.about) }
         }
     };
-    let shown = rows::all(judged)
-        .into_iter()
-        .filter(|row| !row.kind.is_detail());
-    let rows = html! { @for row in shown { (row_of(&row)) } };
+    let rows = shown.rows.iter().filter(|row| !row.kind.is_detail());
+    let rows = html! { @for row in rows { (row_of(row)) } };
     html! {
         section {
             h2 { "Side by side" }
             p.t {
-                (sentence(&words::replication(judged.meaning.replication)))
+                (sentence(&shown.replication))
                 " A failure counts as infinitely late: a percentile beyond the share that succeeded is "
                 b { "never" } "."
             }
@@ -144,7 +143,7 @@ fn row_of(row: &Row) -> Markup {
 }
 
 /// The first limit of each variant with its evidence, and what is expected next.
-pub(super) fn limits(judged: &Judged<'_>) -> Markup {
+pub(super) fn limits(shown: &Shown<'_>) -> Markup {
     let heads = html! {
         th.l { "variant" }
         th.l style="width:20%" { "first limit" }
@@ -152,12 +151,12 @@ pub(super) fn limits(judged: &Judged<'_>) -> Markup {
         th.l style="width:40%" { "ruled out" }
     };
     let rows = html! {
-        @for (variant, meaning) in judged.variants() {
+        @for ((variant, meaning), words) in shown.judged.variants().zip(&shown.words) {
             tr {
                 td.l { b { (variant.name) } }
-                @match &meaning.limit {
-                    Some(claim) => { (limit(claim)) }
-                    None => { td.l { "not said" } td {} td {} }
+                @match (&meaning.limit, &words.limit) {
+                    (Some(claim), Some(words)) => { (limit(claim, words)) }
+                    _ => { td.l { "not said" } td {} td {} }
                 }
             }
         }
@@ -170,7 +169,7 @@ pub(super) fn limits(judged: &Judged<'_>) -> Markup {
     }
 }
 
-fn limit(claim: &LimitClaim) -> Markup {
+fn limit(claim: &LimitClaim, words: &str) -> Markup {
     let mut limit = claim.limit.clone();
     limit.confidence = claim.confidence;
     let known = limit.cause.is_known().then(|| confidence_sentence(&limit));
@@ -178,7 +177,7 @@ fn limit(claim: &LimitClaim) -> Markup {
         .then(|| format!(" ({} of {} runs)", claim.runs_count, claim.of_runs_count));
     html! {
         td.l {
-            b { (words::limit(claim)) } (agree.unwrap_or_default()) br;
+            b { (words) } (agree.unwrap_or_default()) br;
             span.s { (limit.process.as_deref().unwrap_or_default()) " " (known.unwrap_or_default()) }
         }
         td.l { (lines(limit.evidence.iter().map(|line| line.text.as_str()))) }
@@ -193,16 +192,15 @@ fn lines<'t>(texts: impl Iterator<Item = &'t str>) -> Markup {
 }
 
 /// What each variant is advised, said once where it is the same.
-fn advice(judged: &Judged<'_>) -> Markup {
-    let mut given: Vec<(&str, &str, Vec<String>)> = Vec::new();
-    for variant in &judged.experiment.variants {
+fn advice(shown: &Shown<'_>) -> Markup {
+    let mut given: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for (variant, words) in shown.judged.experiment.variants.iter().zip(&shown.words) {
         let first = variant.verdicts().next();
         for advice in first.into_iter().flat_map(|verdict| &verdict.advice) {
-            let name = quoted(variant.name);
             let mut known = given.iter_mut();
             match known.find(|(action, ..)| *action == advice.action) {
-                Some((.., names)) => names.push(name),
-                None => given.push((&advice.action, &advice.because, vec![name])),
+                Some((.., names)) => names.push(&words.name),
+                None => given.push((&advice.action, &advice.because, vec![&words.name])),
             }
         }
     }
@@ -312,10 +310,11 @@ fn run_of(name: &str, run: &Run<'_>) -> Markup {
     }
 }
 
-fn method(judged: &Judged<'_>) -> Markup {
+fn method(shown: &Shown<'_>) -> Markup {
+    let judged = shown.judged;
     let mut facts: Vec<(String, String)> = Vec::new();
-    for (variant, meaning) in judged.variants() {
-        let name = quoted(variant.name);
+    for ((variant, meaning), words) in judged.variants().zip(&shown.words) {
+        let name = &words.name;
         facts.extend(variant.base.map(|base| {
             let changes = if variant.changes.is_empty() {
                 "nothing".to_owned()

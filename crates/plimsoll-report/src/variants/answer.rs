@@ -1,9 +1,11 @@
 //! The verdict of an experiment in a paragraph: who carries most, what fails, what gives way, and how sure that is.
 
-use plimsoll_core::experiment::{Carrier, Judged, Lead, Measure, Trouble, Variant, VariantMeaning};
+use plimsoll_core::experiment::{
+    Carrier, Judged, Lead, Measure, Replication, Trouble, Variant, VariantMeaning,
+};
 use plimsoll_core::verdict::{Cause, Confidence};
 
-use super::words;
+use super::words::{self, Words};
 use crate::format::{self, quoted};
 use crate::view::{sentence, unbroken};
 
@@ -15,23 +17,34 @@ pub(crate) struct Answer {
     pub(crate) caveats: Vec<String>,
 }
 
+/// A variant with what its runs say and the words for it.
+type One<'j> = (&'j Variant<'j>, &'j VariantMeaning, &'j Words);
+
 impl Answer {
-    pub(crate) fn new(experiment: &Judged<'_>) -> Self {
+    pub(super) fn new(judged: &Judged<'_>, words: &[Words]) -> Self {
+        let all: Vec<One<'_>> = judged
+            .variants()
+            .zip(words)
+            .map(|((variant, meaning), words)| (variant, meaning, words))
+            .collect();
+        let places = judged.meaning.ranking.iter();
+        let ranked: Vec<One<'_>> = places.filter_map(|at| all.get(*at).copied()).collect();
         let (mut findings, mut caveats) = (Vec::new(), Vec::new());
-        if !experiment.meaning.ranking.is_empty() {
-            findings.extend(failing(experiment));
-            findings.extend(giving_way(experiment));
-            findings.extend(predicted(experiment));
-            caveats.push(replication(experiment));
-            caveats.extend(others(experiment));
-            caveats.extend(several_changes(experiment));
-            caveats.extend(generator(experiment));
+        if !ranked.is_empty() {
+            findings.extend(failing(&ranked));
+            findings.extend(giving_way(&ranked));
+            findings.extend(predicted(&all));
+            caveats.push(replication(judged.meaning.replication));
+            caveats.extend(others(&all, &judged.meaning.lead));
+            caveats.extend(several_changes(&all));
+            caveats.extend(generator(&ranked));
         }
-        caveats.extend(not_valid(experiment));
+        caveats.extend(not_valid(&all));
+        let clean = |texts: Vec<String>| texts.iter().map(|text| format::clean(text)).collect();
         Self {
-            headline: headline(experiment),
-            findings,
-            caveats,
+            headline: format::clean(&headline(judged, &all)),
+            findings: clean(findings),
+            caveats: clean(caveats),
         }
     }
 
@@ -52,70 +65,60 @@ impl Answer {
     }
 }
 
-/// Variants with a valid run, the one that carries most first.
-fn ranked<'j, 'a>(
-    experiment: &'j Judged<'a>,
-) -> impl Iterator<Item = (&'j Variant<'a>, &'j VariantMeaning)> {
-    let places = experiment.meaning.ranking.iter();
-    places.filter_map(|place| experiment.variants().nth(*place))
-}
-
-fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
-    let names: Vec<String> = names.into_iter().map(quoted).collect();
+fn listed<'n>(all: impl IntoIterator<Item = &'n One<'n>>) -> String {
+    let names: Vec<String> = all
+        .into_iter()
+        .map(|(.., words)| words.name.clone())
+        .collect();
     format::list(&names)
 }
 
-fn headline(experiment: &Judged<'_>) -> String {
-    let unit = match experiment.meaning.measure {
+fn headline(judged: &Judged<'_>, all: &[One<'_>]) -> String {
+    let unit = match judged.meaning.measure {
         Measure::Capacity => "requests per second at the objective",
         Measure::Goodput => "good answers per second",
     };
-    let carries = |carrier: &Carrier| {
-        let name = quoted(experiment.name(carrier.variant));
-        (name, format!("{} {unit}", format::number(carrier.per_s)))
-    };
-    let lead = &experiment.meaning.lead;
-    let but = but_fails(experiment, lead.leaders());
+    let amount = |carrier: &Carrier| format!("{} {unit}", format::number(carrier.per_s));
+    let lead = &judged.meaning.lead;
+    let leaders = lead.leaders().iter();
+    let leaders: Vec<One<'_>> = leaders
+        .filter_map(|one| all.get(one.variant).copied())
+        .collect();
+    let (names, but) = (listed(&leaders), but_fails(&leaders));
     match lead {
         Lead::Nobody => "No verdict: no run is valid.".to_owned(),
         Lead::Alone { leader, has_others } => {
-            let (name, amount) = carries(leader);
             let rest = if *has_others {
                 "; no other variant has a valid run to compare it with"
             } else {
                 ""
             };
-            format!("{name} carries {amount}{rest}.")
+            format!("{names} carries {}{rest}.", amount(leader))
         }
         Lead::One { leader, ahead } => {
-            let (name, amount) = carries(leader);
-            let ahead = ahead.as_ref().map_or(String::new(), |difference| {
-                format!(", {}", words::on_base(experiment, difference))
+            let ahead = ahead.as_ref().map_or(String::new(), |by| {
+                format!(", {}", words::difference(by, judged.name(by.over)))
             });
-            format!("{name} carries the most: {amount}{ahead}{but}.")
+            format!("{names} carries the most: {}{ahead}{but}.", amount(leader))
         }
         Lead::Tie(leaders) => {
-            let names = listed(leaders.iter().map(|one| experiment.name(one.variant)));
             let (least, most) = (leaders.last(), leaders.first());
             format!(
                 "{names} carry the most, {} to {}, and nothing measured tells them apart{but}.",
                 least.map_or(String::new(), |one| format::number(one.per_s)),
-                most.map_or(String::new(), |one| carries(one).1)
+                most.map_or(String::new(), amount)
             )
         }
     }
 }
 
 /// Whoever carries most and fails must not be read as the better one.
-fn but_fails(experiment: &Judged<'_>, leaders: &[Carrier]) -> String {
-    let fails: Vec<String> = leaders
-        .iter()
-        .filter_map(|leader| experiment.variants().nth(leader.variant))
-        .filter(|(_, meaning)| meaning.is_failing)
-        .filter_map(|(variant, meaning)| Some((variant.name, meaning.failed_ratio.median?)))
-        .map(|(name, failed)| {
-            let share = format::percent(failed);
-            format!("{share} of the attempts of {} fail", quoted(name))
+fn but_fails(leaders: &[One<'_>]) -> String {
+    let failing = leaders.iter().filter(|(_, meaning, _)| meaning.is_failing);
+    let fails: Vec<String> = failing
+        .filter_map(|(_, meaning, words)| {
+            let share = format::percent(meaning.failed_ratio.median?);
+            Some(format!("{share} of the attempts of {} fail", words.name))
         })
         .collect();
     if fails.is_empty() {
@@ -126,19 +129,18 @@ fn but_fails(experiment: &Judged<'_>, leaders: &[Carrier]) -> String {
 }
 
 /// Throughput and goodput told apart, and failures by kind.
-fn failing(experiment: &Judged<'_>) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let (mut clean, mut most) = (Vec::new(), 0.0_f64);
-    for (variant, meaning) in ranked(experiment) {
-        if let Some(found) = &meaning.trouble {
-            sentences.push(trouble(variant.name, found));
-        } else {
-            clean.push(variant.name);
-            most = most.max(meaning.failed_ratio.median.unwrap_or_default());
-        }
-    }
+fn failing(ranked: &[One<'_>]) -> Vec<String> {
+    let (troubled, clean): (Vec<One<'_>>, Vec<One<'_>>) = ranked
+        .iter()
+        .partition(|(_, meaning, _)| meaning.trouble.is_some());
+    let mut sentences: Vec<String> = troubled
+        .iter()
+        .filter_map(|(_, meaning, words)| Some(trouble(&words.name, meaning.trouble.as_ref()?)))
+        .collect();
     if !clean.is_empty() {
-        let names = listed(clean);
+        let failed = clean.iter().filter_map(|(_, it, _)| it.failed_ratio.median);
+        let most = failed.fold(0.0, f64::max);
+        let names = listed(&clean);
         sentences.push(if most == 0.0 {
             format!("No attempt of {names} fails.")
         } else {
@@ -170,7 +172,7 @@ fn trouble(name: &str, trouble: &Trouble) -> String {
     }));
     let late = trouble.late_per_s;
     reasons.extend(late.map(|late| format!("{} come too late", format::rate(late))));
-    let (name, reasons) = (quoted(name), format::list(&reasons));
+    let reasons = format::list(&reasons);
     let goodput = format::rate(trouble.goodput_per_s);
     if trouble.is_apart {
         let throughput = format::rate(trouble.throughput_per_s);
@@ -182,27 +184,27 @@ fn trouble(name: &str, trouble: &Trouble) -> String {
     }
 }
 
-/// The first limits, variants with the same one together, in the order of the experiment.
-fn giving_way(experiment: &Judged<'_>) -> Option<String> {
-    let mut places: Vec<(String, Vec<&str>)> = Vec::new();
-    for (variant, meaning) in ranked(experiment) {
-        let text = match &meaning.limit {
-            Some(claim) if claim.limit.cause.is_known() => {
-                format!("{} ({})", words::limit(claim), words::sureness(claim))
+/// The first limits, variants with the same one together, in the order of what they carry.
+fn giving_way(ranked: &[One<'_>]) -> Option<String> {
+    let mut places: Vec<(String, Vec<One<'_>>)> = Vec::new();
+    for one @ (_, meaning, words) in ranked {
+        let text = match (&meaning.limit, &words.limit) {
+            (Some(claim), Some(limit)) if claim.limit.cause.is_known() => {
+                format!("{limit} ({})", words::sureness(claim))
             }
-            Some(claim) if claim.limit.cause == Cause::NotReached => "nothing yet".to_owned(),
+            (Some(claim), _) if claim.limit.cause == Cause::NotReached => "nothing yet".to_owned(),
             _ => "not known".to_owned(),
         };
         match places.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, names)) => names.push(variant.name),
-            None => places.push((text, vec![variant.name])),
+            Some((_, variants)) => variants.push(*one),
+            None => places.push((text, vec![*one])),
         }
     }
     let parts: Vec<String> = places
-        .into_iter()
-        .map(|(place, names)| format!("in {} {place}", listed(names)))
+        .iter()
+        .map(|(place, variants)| format!("in {} {place}", listed(variants)))
         .collect();
-    let tried = ranked(experiment).filter_map(|(variant, meaning)| {
+    let tried = ranked.iter().filter_map(|(_, meaning, words)| {
         let claim = meaning.limit.as_ref()?;
         let word = if claim.confidence == Confidence::Confirmed {
             "Confirmed"
@@ -210,27 +212,22 @@ fn giving_way(experiment: &Judged<'_>) -> Option<String> {
             "Not confirmed"
         };
         let text = unbroken(claim.limit.experiment()?);
-        Some(format!(" {word} for {}: {text}.", quoted(variant.name)))
+        Some(format!(" {word} for {}: {text}.", words.name))
     });
     let confirmed: String = tried.collect();
     (!parts.is_empty()).then(|| format!("What gives way first: {}.{confirmed}", parts.join("; ")))
 }
 
-fn predicted(experiment: &Judged<'_>) -> Option<String> {
-    let parts: Vec<String> = experiment
-        .variants()
-        .filter(|(_, meaning)| meaning.is_valid)
-        .filter_map(|(variant, meaning)| {
-            let foreseen = words::prediction(meaning.foreseen.as_ref()?);
-            Some(format!("{} {foreseen}", quoted(variant.name)))
-        })
+fn predicted(all: &[One<'_>]) -> Option<String> {
+    let valid = all.iter().filter(|(_, meaning, _)| meaning.is_valid);
+    let parts: Vec<String> = valid
+        .filter_map(|(.., words)| Some(format!("{} {}", words.name, words.prediction.as_ref()?)))
         .collect();
     (!parts.is_empty()).then(|| format!("Predicted before it was measured: {}.", parts.join("; ")))
 }
 
 /// What a difference is worth.
-fn replication(experiment: &Judged<'_>) -> String {
-    let replication = experiment.meaning.replication;
+fn replication(replication: Replication) -> String {
     if replication.is_single() {
         return "Each variant ran once, so no difference has an interval.".to_owned();
     }
@@ -239,39 +236,34 @@ fn replication(experiment: &Judged<'_>) -> String {
         "interleaved run",
         "interleaved runs",
     );
-    replication.runs_needed.map_or_else(
-        || format!("Figures are medians of {runs}."),
-        |needed| {
-            format!(
-                "Figures are medians of {runs}; that is too few to make a difference certain, which takes {needed}."
-            )
-        },
-    )
+    let needed = replication.runs_needed.map_or(String::new(), |needed| {
+        format!("; that is too few to make a difference certain, which takes {needed}")
+    });
+    format!("Figures are medians of {runs}{needed}.")
 }
 
 /// Every variant against its base, but for the one of which the headline says it.
-fn others(experiment: &Judged<'_>) -> Option<String> {
-    let named = match &experiment.meaning.lead {
+fn others(all: &[One<'_>], lead: &Lead) -> Option<String> {
+    let named = match lead {
         Lead::Alone { leader, .. } | Lead::One { leader, .. } => Some(leader.variant),
         Lead::Nobody | Lead::Tie(_) => None,
     };
-    let parts: Vec<String> = experiment
-        .variants()
-        .enumerate()
-        .filter(|(place, _)| Some(*place) != named)
-        .filter_map(|(_, (variant, meaning))| {
-            let difference = words::on_base(experiment, meaning.on_base.as_ref()?);
-            Some(format!("{} {difference}", quoted(variant.name)))
-        })
+    let others = all.iter().enumerate();
+    let others = others.filter(|(place, _)| Some(*place) != named);
+    let parts: Vec<String> = others
+        .filter_map(|(_, (.., words))| Some(format!("{} {}", words.name, words.on_base.as_ref()?)))
         .collect();
     (!parts.is_empty()).then(|| format!("Goodput against its base: {}.", format::list(&parts)))
 }
 
-fn several_changes(experiment: &Judged<'_>) -> Option<String> {
-    let parts: Vec<String> = experiment
-        .variants()
-        .filter(|(_, meaning)| meaning.has_several_changes)
-        .filter_map(|(variant, _)| Some(listed([variant.name, variant.base?])))
+fn several_changes(all: &[One<'_>]) -> Option<String> {
+    let several = all
+        .iter()
+        .filter(|(_, meaning, _)| meaning.has_several_changes);
+    let parts: Vec<String> = several
+        .filter_map(|(variant, _, words)| {
+            Some(format!("{} and {}", words.name, quoted(variant.base?)))
+        })
         .collect();
     (!parts.is_empty()).then(|| {
         format!(
@@ -282,26 +274,24 @@ fn several_changes(experiment: &Judged<'_>) -> Option<String> {
 }
 
 /// Where our own thread was full, the service was not asked for all it has.
-fn generator(experiment: &Judged<'_>) -> Option<String> {
-    let warned: Vec<&str> = ranked(experiment)
-        .filter(|(_, meaning)| meaning.generator_warns)
-        .map(|(variant, _)| variant.name)
-        .collect();
+fn generator(ranked: &[One<'_>]) -> Option<String> {
+    let warned = ranked.iter().filter(|(_, it, _)| it.generator_warns);
+    let warned: Vec<One<'_>> = warned.copied().collect();
     (!warned.is_empty()).then(|| {
         format!(
             "The load generator was near its own limit with {} (gate 6): what is said of it is a lower bound.",
-            listed(warned)
+            listed(&warned)
         )
     })
 }
 
-fn not_valid(experiment: &Judged<'_>) -> Option<String> {
+fn not_valid(all: &[One<'_>]) -> Option<String> {
     let mut parts = Vec::new();
-    for (variant, meaning) in experiment.variants() {
+    for (_, meaning, words) in all {
         let Some(runs) = &meaning.invalid else {
             continue;
         };
-        let name = quoted(variant.name);
+        let name = &words.name;
         parts.push(if meaning.is_valid {
             let are = if runs.invalid_count == 1 { "is" } else { "are" };
             format!(

@@ -1,27 +1,26 @@
 //! The comparison of variants as one JSON document.
 
-use plimsoll_core::experiment::{
-    Judged, LimitClaim, Run, Spread, TierUse, Variant, VariantMeaning,
-};
+use plimsoll_core::experiment::{LimitClaim, Run, Spread, TierUse, Variant, VariantMeaning};
 use plimsoll_core::record::Record;
 use serde_json::{Map, Value, json};
 
-use super::{Answer, words};
+use super::Shown;
 use crate::format::NBSP;
 use crate::json;
 
-pub(super) fn whole(judged: &Judged<'_>) -> Value {
-    let answer = Answer::new(judged);
-    let variants: Vec<Value> = judged
-        .variants()
-        .map(|(one, meaning)| variant(one, meaning))
+/// The verdict, for each variant the spread of its figures, and the summary of every run.
+pub fn document(shown: &Shown<'_>) -> Value {
+    let judged = shown.judged;
+    let variants = judged.variants().zip(&shown.words);
+    let variants: Vec<Value> = variants
+        .map(|((one, meaning), words)| variant(one, meaning, &words.capacity))
         .collect();
     let mut document = json!({
         "schema": "plimsoll.lab/1",
         "title": judged.experiment.title,
-        "verdict": plain(&answer.paragraph()),
-        "replication": plain(&words::replication(judged.meaning.replication)),
-        "warnings": words::remarks(judged),
+        "verdict": plain(&shown.answer.paragraph()),
+        "replication": plain(&shown.replication),
+        "warnings": shown.remarks,
         "variants": variants,
     });
     let comparison = judged.experiment.comparison.as_ref();
@@ -36,7 +35,7 @@ fn plain(text: &str) -> String {
     text.replace(NBSP, " ")
 }
 
-fn variant(variant: &Variant<'_>, meaning: &VariantMeaning) -> Value {
+fn variant(variant: &Variant<'_>, meaning: &VariantMeaning, capacity: &str) -> Value {
     let mut document = json!({
         "name": variant.name,
         "about": variant.about,
@@ -46,7 +45,7 @@ fn variant(variant: &Variant<'_>, meaning: &VariantMeaning) -> Value {
         "goodput_per_s": spread(meaning.goodput_per_s),
         "throughput_per_s": spread(meaning.throughput_per_s),
         "failed_ratio": spread(meaning.failed_ratio),
-        "capacity": plain(&words::capacity(&meaning.capacity)),
+        "capacity": plain(capacity),
         "tiers": meaning.tiers.iter().map(tier).collect::<Vec<_>>(),
         "runs": variant.runs.iter().map(run).collect::<Vec<_>>(),
     });

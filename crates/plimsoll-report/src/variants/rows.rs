@@ -1,12 +1,18 @@
 //! The rows of the table: what each is about, and a cell for each variant.
 
-use plimsoll_core::Outcome;
-use plimsoll_core::experiment::{Judged, Spread, TierUse, TimeSpread, Variant, VariantMeaning};
-use plimsoll_core::tally::Quantile;
+use std::collections::BTreeMap;
 
-use super::words;
+use plimsoll_core::Outcome;
+use plimsoll_core::experiment::{
+    Difference, Judged, NextClaim, RunClaim, Spread, TierUse, TimeSpread, Variant, VariantMeaning,
+};
+use plimsoll_core::record::Record;
+use plimsoll_core::tally::Quantile;
+use plimsoll_core::verdict::Verdict;
+
+use super::words::{self, Words, spread};
 use crate::format::{self, quoted};
-use crate::view::GateTally;
+use crate::view::{GateTally, comparison};
 
 /// What a row is about, in the order of reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +106,7 @@ pub(crate) struct Cell {
 impl From<String> for Cell {
     fn from(text: String) -> Self {
         Self {
-            text,
+            text: format::clean(&text),
             ..Self::default()
         }
     }
@@ -110,26 +116,29 @@ impl From<String> for Cell {
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) kind: RowKind,
+    /// What the row is about; a part of the row above is indented.
+    pub(crate) label: String,
     pub(crate) cells: Vec<Cell>,
 }
 
-type One<'r, 'a> = (&'r Variant<'a>, &'r VariantMeaning);
+type One<'r> = (&'r Variant<'r>, &'r VariantMeaning, &'r Words);
 
-struct Rows<'r, 'a> {
-    experiment: &'r Judged<'a>,
+struct Rows<'r> {
+    all: Vec<One<'r>>,
     rows: Vec<Row>,
 }
 
-impl<'r, 'a> Rows<'r, 'a> {
-    fn add<C: Into<Cell>>(&mut self, kind: RowKind, cell: impl Fn(One<'r, 'a>) -> C) {
-        let cells = self.experiment.variants().map(|one| cell(one).into());
-        let cells = cells.collect();
-        self.rows.push(Row { kind, cells });
+impl<'r> Rows<'r> {
+    fn add<C: Into<Cell>>(&mut self, kind: RowKind, cell: impl Fn(One<'r>) -> C) {
+        let cells = self.all.iter().map(|one| cell(*one).into()).collect();
+        let indent = if kind.is_part() { "  " } else { "" };
+        let label = format!("{indent}{}", kind.name());
+        self.rows.push(Row { kind, label, cells });
     }
 
     /// A row that is left out where it says nothing of any variant.
-    fn add_some<C: Into<Cell>>(&mut self, kind: RowKind, cell: impl Fn(One<'r, 'a>) -> Option<C>) {
-        if self.experiment.variants().any(|one| cell(one).is_some()) {
+    fn add_some<C: Into<Cell>>(&mut self, kind: RowKind, cell: impl Fn(One<'r>) -> Option<C>) {
+        if self.all.iter().any(|one| cell(*one).is_some()) {
             self.add(kind, |one| {
                 cell(one).map_or(Cell::from(format::ABSENT.to_owned()), Into::into)
             });
@@ -142,7 +151,7 @@ impl<'r, 'a> Rows<'r, 'a> {
         figure: impl Fn(&VariantMeaning) -> Spread,
         show: fn(f64) -> String,
     ) {
-        self.add(kind, |(_, meaning)| words::spread(figure(meaning), show));
+        self.add(kind, |(_, meaning, _)| spread(figure(meaning), show));
     }
 
     /// A figure that only some runs looked for.
@@ -152,29 +161,32 @@ impl<'r, 'a> Rows<'r, 'a> {
         figure: fn(&VariantMeaning) -> Spread,
         show: fn(f64) -> String,
     ) {
-        self.add_some(kind, |(_, meaning)| {
-            let spread = figure(meaning);
-            spread.median.map(|_| words::spread(spread, show))
+        self.add_some(kind, |(_, meaning, _)| {
+            let figure = figure(meaning);
+            figure.median.map(|_| spread(figure, show))
         });
     }
 
     fn times(&mut self, kind: RowKind, figure: fn(&VariantMeaning) -> Option<TimeSpread>) {
-        self.add(kind, |(_, meaning)| {
+        self.add(kind, |(_, meaning, _)| {
             let spread = figure(meaning);
             Cell {
                 is_never: spread.is_some_and(|spread| spread.median == Quantile::Never),
-                ..Cell::from(words::times(spread))
+                ..Cell::from(times(spread))
             }
         });
     }
 }
 
-pub(crate) fn all(experiment: &Judged<'_>) -> Vec<Row> {
+pub(super) fn all(judged: &Judged<'_>, words: &[Words]) -> Vec<Row> {
+    let all = judged.variants().zip(words);
     let mut rows = Rows {
-        experiment,
+        all: all
+            .map(|((variant, meaning), words)| (variant, meaning, words))
+            .collect(),
         rows: Vec::new(),
     };
-    figures(&mut rows);
+    figures(&mut rows, &judged.meaning.failures);
     after(&mut rows);
     at_the_objective(&mut rows);
     tiers(&mut rows);
@@ -182,17 +194,15 @@ pub(crate) fn all(experiment: &Judged<'_>) -> Vec<Row> {
     rows.rows
 }
 
-fn figures(rows: &mut Rows<'_, '_>) {
-    let experiment = rows.experiment;
+fn figures(rows: &mut Rows<'_>, failures: &[Outcome]) {
     rows.spread(RowKind::Goodput, |m| m.goodput_per_s, format::rate);
-    rows.add_some(RowKind::AgainstBase, |(_, meaning)| {
-        let difference = meaning.on_base.as_ref()?;
-        Some(words::against_base(experiment, difference))
+    rows.add_some(RowKind::AgainstBase, |(variant, meaning, _)| {
+        Some(against_base(meaning.on_base.as_ref()?, variant.base?))
     });
     rows.spread(RowKind::Throughput, |m| m.throughput_per_s, format::rate);
     rows.spread(RowKind::Offered, |m| m.offered_per_s, format::rate);
     rows.spread(RowKind::Failed, |m| m.failed_ratio, format::percent);
-    for outcome in &experiment.meaning.failures {
+    for outcome in failures {
         let share = |meaning: &VariantMeaning| {
             let mut classes = meaning.classes.iter();
             let found = classes.find(|(class, _)| class == outcome);
@@ -202,7 +212,20 @@ fn figures(rows: &mut Rows<'_, '_>) {
     }
 }
 
-fn after(rows: &mut Rows<'_, '_>) {
+/// `+80 % on ‘2A’ (+71 to +88 %), ▲ better`, `+80 % on ‘2A’, no interval`
+fn against_base(by: &Difference, base: &str) -> String {
+    let lead = words::on_other(by, base);
+    let Some(tested) = by.tested else {
+        return format!("{lead}, no interval");
+    };
+    let interval = tested.interval.map_or("no interval".to_owned(), |_| {
+        comparison::range(by.scale, tested.interval)
+    });
+    let (sign, word) = (comparison::sign(tested.standing), tested.standing.word());
+    format!("{lead} ({interval}), {sign} {word}")
+}
+
+fn after(rows: &mut Rows<'_>) {
     let count = |value: f64| format::count(value as u64);
     rows.after(RowKind::Accepted, |m| m.after.accepted_per_s, format::rate);
     rows.after(RowKind::Stored, |m| m.after.stored_per_s, format::rate);
@@ -216,30 +239,26 @@ fn after(rows: &mut Rows<'_, '_>) {
     rows.after(RowKind::Lost, |m| m.after.lost_count, count);
 }
 
-fn at_the_objective(rows: &mut Rows<'_, '_>) {
-    rows.add(RowKind::Capacity, |(_, meaning)| {
-        words::capacity(&meaning.capacity)
-    });
-    rows.add_some(RowKind::Predicted, |(_, meaning)| {
-        meaning.foreseen.as_ref().map(words::prediction)
-    });
+fn at_the_objective(rows: &mut Rows<'_>) {
+    rows.add(RowKind::Capacity, |(.., words)| words.capacity.clone());
+    rows.add_some(RowKind::Predicted, |(.., words)| words.prediction.clone());
     rows.times(RowKind::P50, |m| m.p50);
     rows.times(RowKind::P95, |m| m.p95);
     rows.times(RowKind::P99, |m| m.p99);
 }
 
-fn tiers(rows: &mut Rows<'_, '_>) {
-    rows.add_some(RowKind::Cost, |(_, meaning)| {
+fn tiers(rows: &mut Rows<'_>) {
+    rows.add_some(RowKind::Cost, |(_, meaning, _)| {
         meaning.cost_seconds.map(|cost| format::seconds(cost * 1e3))
     });
-    rows.add_some(RowKind::GoodputPerCore, |(_, meaning)| {
+    rows.add_some(RowKind::GoodputPerCore, |(_, meaning, _)| {
         meaning.goodput_per_core.map(format::rate)
     });
-    for tier in tier_names(rows.experiment) {
+    for tier in tier_names(rows.all.iter().map(|(_, meaning, _)| *meaning)) {
         let found = |meaning: &'_ VariantMeaning| -> Option<TierUse> {
             meaning.tiers.iter().find(|one| one.tier == tier).cloned()
         };
-        rows.add_some(RowKind::Tier(tier.clone()), |(_, meaning)| {
+        rows.add_some(RowKind::Tier(tier.clone()), |(_, meaning, _)| {
             found(meaning).map(|tier| {
                 let times = match tier.instances {
                     1 => String::new(),
@@ -247,13 +266,13 @@ fn tiers(rows: &mut Rows<'_, '_>) {
                 };
                 Cell {
                     busy: tier.busy_ratio.map(|busy| (busy, tier.is_full)),
-                    ..Cell::from(format!("{times}{}", words::busy(&tier)))
+                    ..Cell::from(format!("{times}{}", busy(&tier)))
                 }
             })
         });
     }
-    rows.add_some(RowKind::InFlight, |(_, meaning)| most_in_flight(meaning));
-    rows.add_some(RowKind::Pools, |(_, meaning)| pools(meaning));
+    rows.add_some(RowKind::InFlight, |(_, meaning, _)| most_in_flight(meaning));
+    rows.add_some(RowKind::Pools, |(_, meaning, _)| pools(meaning));
 }
 
 fn most_in_flight(meaning: &VariantMeaning) -> Option<String> {
@@ -281,9 +300,9 @@ fn pools(meaning: &VariantMeaning) -> Option<String> {
 }
 
 /// Tiers of all variants in the order of their first start.
-pub(crate) fn tier_names(experiment: &Judged<'_>) -> Vec<String> {
+pub(crate) fn tier_names<'m>(all: impl Iterator<Item = &'m VariantMeaning>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for tier in experiment.meaning.variants.iter().flat_map(|m| &m.tiers) {
+    for tier in all.flat_map(|meaning| &meaning.tiers) {
         if !names.contains(&tier.tier) {
             names.push(tier.tier.clone());
         }
@@ -291,11 +310,11 @@ pub(crate) fn tier_names(experiment: &Judged<'_>) -> Vec<String> {
     names
 }
 
-fn judgement(rows: &mut Rows<'_, '_>) {
-    rows.add_some(RowKind::Objectives, |(variant, _)| {
+fn judgement(rows: &mut Rows<'_>) {
+    rows.add_some(RowKind::Objectives, |(variant, ..)| {
         let is_asked = variant.verdicts().any(|f| !f.objectives.is_empty());
         is_asked.then(|| {
-            words::of_runs(variant, |_, verdict| {
+            of_runs(variant, |_, verdict| {
                 let parts: Vec<String> = verdict
                     .objectives
                     .iter()
@@ -305,18 +324,16 @@ fn judgement(rows: &mut Rows<'_, '_>) {
             })
         })
     });
-    rows.add(RowKind::FirstLimit, |(_, meaning)| {
-        words::first_limit(meaning)
-    });
-    rows.add(RowKind::NextLimit, |(_, meaning)| {
+    rows.add(RowKind::FirstLimit, |(_, meaning, _)| first_limit(meaning));
+    rows.add(RowKind::NextLimit, |(_, meaning, _)| {
         let next = meaning.next_limit.as_ref();
-        next.map_or(format::ABSENT.to_owned(), words::next_limit)
+        next.map_or(format::ABSENT.to_owned(), next_limit)
     });
-    rows.add(RowKind::Gates, |(variant, _)| {
-        words::of_runs(variant, |_, verdict| GateTally::new(&verdict.gates).words())
+    rows.add(RowKind::Gates, |(variant, ..)| {
+        of_runs(variant, |_, verdict| GateTally::new(&verdict.gates).words())
     });
-    rows.add_some(RowKind::ConfinedBy, |(_, meaning)| confined(meaning));
-    rows.add(RowKind::DiffersIn, |(variant, _)| {
+    rows.add_some(RowKind::ConfinedBy, |(_, meaning, _)| confined(meaning));
+    rows.add(RowKind::DiffersIn, |(variant, ..)| {
         match (variant.base, variant.changes) {
             (None, _) => format::ABSENT.to_owned(),
             (Some(base), []) => format!("nothing from {}", quoted(base)),
@@ -333,4 +350,113 @@ fn confined(meaning: &VariantMeaning) -> Option<String> {
         .map(|tier| format!("{}: {}", tier.tier, tier.isolation.join(", ")))
         .collect();
     (!words.is_empty()).then(|| words.join("; "))
+}
+
+fn times(spread: Option<TimeSpread>) -> String {
+    spread.map_or(format::ABSENT.to_owned(), |spread| {
+        let show = |quantile| format::quantile(Some(quantile));
+        let (low, high) = (show(spread.low), show(spread.high));
+        words::ranged(show(spread.median), Some(low), Some(high))
+    })
+}
+
+fn first_limit(meaning: &VariantMeaning) -> String {
+    let moved = meaning.limit.as_ref();
+    if let Some(claim) = moved.filter(|claim| claim.limit.experiment().is_some()) {
+        return format!("{}, {}", words::limit(claim), words::sureness(claim));
+    }
+    counted(meaning.run_limits.iter().map(|claim| match claim {
+        RunClaim::Nothing => "not said".to_owned(),
+        RunClaim::NotValid => "not said: the run is not valid".to_owned(),
+        RunClaim::Limit(claim) if claim.limit.cause.is_known() => {
+            format!("{}, {}", words::limit(claim), words::sureness(claim))
+        }
+        RunClaim::Limit(claim) => words::limit(claim),
+    }))
+}
+
+fn next_limit(next: &NextClaim) -> String {
+    format!(
+        "{} of {}, predicted full at {}",
+        next.resource,
+        words::place(&next.place),
+        format::rate(next.full_at_per_s)
+    )
+}
+
+/// `97 % of 0.35 cores, throttled in 80 % of periods`
+fn busy(tier: &TierUse) -> String {
+    let Some(used) = tier.cores_used else {
+        return "not seen".to_owned();
+    };
+    let mut text = match (tier.busy_ratio, tier.cores_given) {
+        (Some(busy), Some(given)) => {
+            format!("{} of {}", format::percent(busy), format::cores(given))
+        }
+        _ => format!("{} used", format::cores(used)),
+    };
+    if let Some(throttled) = tier.throttled_ratio.filter(|_| tier.is_throttled) {
+        let share = format::percent(throttled);
+        put!(text, ", throttled in {share} of periods");
+    }
+    text
+}
+
+/// What the runs that are shown say, each text with how often it occurred, the most frequent first.
+fn of_runs(variant: &Variant<'_>, say: impl Fn(&Record, &Verdict) -> String) -> String {
+    let records = variant.shown().map(|run| run.record);
+    counted(records.filter_map(|record| Some(say(record, record.verdict.as_ref()?))))
+}
+
+fn counted(texts: impl Iterator<Item = String>) -> String {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for text in texts {
+        *counts.entry(text).or_default() += 1;
+    }
+    let mut texts: Vec<(u64, String)> = counts.into_iter().map(|(t, n)| (n, t)).collect();
+    texts.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    match texts.as_slice() {
+        [] => format::ABSENT.to_owned(),
+        [(_, text)] => text.clone(),
+        several => {
+            let parts: Vec<String> = several
+                .iter()
+                .map(|(count, text)| format!("{text} ({count}×)"))
+                .collect();
+            parts.join("; ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_core::Nanos;
+    use plimsoll_core::tally::Quantile;
+
+    use super::*;
+
+    #[test]
+    fn one_run_shows_no_range_and_several_show_theirs() {
+        let of = |median, low, high| Spread {
+            median: Some(median),
+            low: Some(low),
+            high: Some(high),
+        };
+        assert_eq!(spread(of(412.0, 412.0, 412.0), format::rate), "412/s");
+        assert_eq!(
+            spread(of(412.0, 404.0, 421.0), format::rate),
+            "412/s (404/s–421/s)"
+        );
+        assert_eq!(spread(Spread::default(), format::rate), format::ABSENT);
+    }
+
+    #[test]
+    fn never_ends_a_range_of_times() {
+        let at = |ms| Quantile::At(Nanos::from_millis(ms));
+        let (low, median) = (at(10), at(20));
+        let high = Quantile::Never;
+        let spread = TimeSpread { median, low, high };
+        assert_eq!(times(Some(spread)), "20.0\u{a0}ms (10.0\u{a0}ms–never)");
+        assert_eq!(times(None), format::ABSENT);
+    }
 }

@@ -1,70 +1,58 @@
 //! The table of variants for a terminal and for a pull request.
 
-use plimsoll_core::experiment::Judged;
-
-use super::rows::{self, Row};
-use super::{Answer, words};
-use crate::format;
+use super::Shown;
+use crate::markdown::escape;
 
 /// Between two columns.
 const GAP: usize = 2;
 /// Narrowest column of a variant; a terminal that has less room scrolls.
 const NARROWEST: usize = 16;
 
-pub(super) fn table(judged: &Judged<'_>, columns: usize) -> String {
-    let experiment = &judged.experiment;
-    let rows = rows::all(judged);
-    let first = rows.iter().map(|row| width(&name(row))).max().unwrap_or(0);
-    let count = experiment.variants.len().max(1);
-    let room = columns.saturating_sub(2 + first + count * GAP) / count;
-    let each = |index: usize| {
-        let head = experiment.variants.get(index).map_or(0, |v| width(v.name));
-        let cells = rows
-            .iter()
-            .map(|row| row.cells.get(index).map_or(0, |cell| width(&cell.text)));
-        cells.fold(head, usize::max).min(room.max(NARROWEST))
-    };
-    let widths: Vec<usize> = (0..count).map(each).collect();
-    let mut out = String::new();
-    putln!(
-        out,
-        "\n  {}   {}\n",
-        format::clean(experiment.title),
-        words::replication(judged.meaning.replication)
-    );
-    paragraph(&mut out, &Answer::new(judged), columns);
-    let names = experiment.variants.iter().map(|v| v.name);
-    line(&mut out, first, "", names, &widths);
-    for row in &rows {
-        let cells = row.cells.iter().map(|cell| cell.text.as_str());
-        line(&mut out, first, &name(row), cells, &widths);
-    }
-    out.push('\n');
-    for remark in words::remarks(judged) {
-        putln!(out, "  ! {}", format::clean(&remark));
-    }
-    if let Some(report) = &experiment.report {
-        putln!(out, "  report   {report}");
-    }
-    putln!(out, "  records  {}", experiment.folder);
-    out
-}
-
-/// A part of the row above is indented.
-fn name(row: &Row) -> String {
-    let indent = if row.kind.is_part() { "  " } else { "" };
-    format!("{indent}{}", row.kind.name())
-}
-
 /// The verdict, as wide as is read with ease.
-fn paragraph(out: &mut String, answer: &Answer, columns: usize) {
-    /// A longer line loses the eye on its way back.
-    const WIDEST: usize = 100;
-    let text = format::clean(&answer.paragraph());
-    for line in wrap(&text, columns.clamp(NARROWEST, WIDEST) - 2) {
+const PARAGRAPH: usize = 100;
+
+/// The verdict and the table for a terminal.
+pub fn table(shown: &Shown<'_>, columns: usize) -> String {
+    let rows = &shown.rows;
+    let names: Vec<String> = shown.names().collect();
+    let first = rows.iter().map(|row| width(&row.label)).max().unwrap_or(0);
+    let count = names.len().max(1);
+    let room = columns.saturating_sub(2 + first + count * GAP) / count;
+    let each = |(index, head): (usize, &String)| {
+        let cells = rows.iter().filter_map(|row| row.cells.get(index));
+        let widest = cells
+            .map(|cell| width(&cell.text))
+            .fold(width(head), usize::max);
+        widest.min(room.max(NARROWEST))
+    };
+    let widths: Vec<usize> = names.iter().enumerate().map(each).collect();
+    let mut out = String::new();
+    putln!(out, "\n  {}   {}\n", shown.title, shown.replication);
+    let verdict = shown.answer.paragraph();
+    for line in wrap(&verdict, columns.clamp(NARROWEST, PARAGRAPH) - 2) {
         putln!(out, "  {line}");
     }
     out.push('\n');
+    line(
+        &mut out,
+        first,
+        "",
+        names.iter().map(String::as_str),
+        &widths,
+    );
+    for row in rows {
+        let cells = row.cells.iter().map(|cell| cell.text.as_str());
+        line(&mut out, first, &row.label, cells, &widths);
+    }
+    out.push('\n');
+    for remark in &shown.remarks {
+        putln!(out, "  ! {remark}");
+    }
+    if let Some(report) = &shown.judged.experiment.report {
+        putln!(out, "  report   {report}");
+    }
+    putln!(out, "  records  {}", shown.judged.experiment.folder);
+    out
 }
 
 /// One row; a cell that is too long goes on in the next line.
@@ -77,7 +65,7 @@ fn line<'c>(
 ) {
     let wrapped: Vec<Vec<String>> = cells
         .zip(widths)
-        .map(|(cell, width)| wrap(&format::clean(cell), *width))
+        .map(|(cell, width)| wrap(cell, *width))
         .collect();
     let lines = wrapped.iter().map(Vec::len).max().unwrap_or(0).max(1);
     for index in 0..lines {
@@ -115,33 +103,27 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-pub(super) fn markdown(judged: &Judged<'_>) -> String {
+/// The verdict and the table for a pull request.
+pub fn markdown(shown: &Shown<'_>) -> String {
     let mut out = String::new();
-    let escape = crate::markdown::escape;
+    let (answer, rest) = (&shown.answer.headline, shown.answer.rest());
     putln!(
         out,
         "### {}\n\n{}\n",
-        escape(judged.experiment.title),
-        words::replication(judged.meaning.replication)
+        escape(&shown.title),
+        shown.replication
     );
-    let answer = Answer::new(judged);
-    putln!(
-        out,
-        "**{}** {}\n",
-        escape(&answer.headline),
-        escape(&answer.rest())
-    );
-    let variants = judged.experiment.variants.iter();
-    let names: Vec<String> = variants.map(|v| escape(v.name)).collect();
+    putln!(out, "**{}** {}\n", escape(answer), escape(&rest));
+    let names: Vec<String> = shown.names().map(|name| escape(&name)).collect();
     putln!(out, "| | {} |", names.join(" | "));
     putln!(out, "|---|{}", "---|".repeat(names.len()));
-    for row in rows::all(judged) {
+    for row in &shown.rows {
         let cells: Vec<String> = row.cells.iter().map(|cell| escape(&cell.text)).collect();
-        putln!(out, "| {} | {} |", escape(&name(&row)), cells.join(" | "));
+        putln!(out, "| {} | {} |", escape(&row.label), cells.join(" | "));
     }
     out.push('\n');
-    for remark in words::remarks(judged) {
-        putln!(out, "> **Warning:** {}\n", escape(&remark));
+    for remark in &shown.remarks {
+        putln!(out, "> **Warning:** {}\n", escape(remark));
     }
     out
 }

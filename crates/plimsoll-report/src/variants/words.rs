@@ -1,16 +1,45 @@
-//! What analysis found of a variant, in words and figures: cells of tables and parts of sentences.
-
-use std::collections::BTreeMap;
+//! What analysis found of a variant, in the words that sentences, cells and charts share.
 
 use plimsoll_core::experiment::{
-    Axis, Capacity, Difference, Foreseen, InvalidRuns, Judged, LimitClaim, NextClaim, Place,
-    Replication, RunClaim, Spread, TierUse, TimeSpread, Unprobed, Variant, VariantMeaning,
+    Axis, Capacity, Difference, Foreseen, InvalidRuns, LimitClaim, Place, Replication, Spread,
+    Unprobed, Variant, VariantMeaning,
 };
-use plimsoll_core::record::Record;
-use plimsoll_core::verdict::{Cause, Verdict};
+use plimsoll_core::verdict::Cause;
 
 use crate::format::{self, quoted};
 use crate::view::{Varied, comparison as words};
+
+/// What is said of one variant in more than one place.
+#[derive(Debug)]
+pub(crate) struct Words {
+    /// In quotes.
+    pub(crate) name: String,
+    pub(crate) capacity: String,
+    /// Goodput against its base, as in a sentence.
+    pub(crate) on_base: Option<String>,
+    pub(crate) prediction: Option<String>,
+    pub(crate) limit: Option<String>,
+    /// What a reader has to know before believing anything of it.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl Words {
+    pub(crate) fn new(variant: &Variant<'_>, meaning: &VariantMeaning) -> Self {
+        let differs = variant.base.filter(|_| meaning.has_several_changes);
+        let several = differs.map(|base| several_changes(variant, base));
+        let invalid = meaning.invalid.as_ref();
+        let invalid = invalid.map(|runs| invalid_runs(variant.name, runs, meaning.is_valid));
+        let on_base = meaning.on_base.as_ref().zip(variant.base);
+        Self {
+            name: quoted(variant.name),
+            capacity: capacity(&meaning.capacity),
+            on_base: on_base.map(|(by, base)| difference(by, base)),
+            prediction: meaning.foreseen.as_ref().map(prediction),
+            limit: meaning.limit.as_ref().map(limit),
+            remarks: several.into_iter().chain(invalid).collect(),
+        }
+    }
+}
 
 /// `single run, no interval` or what the ranges are.
 pub(crate) fn replication(replication: Replication) -> String {
@@ -24,50 +53,43 @@ pub(crate) fn replication(replication: Replication) -> String {
 }
 
 /// `412/s`, or `412/s (404/s–421/s)` of several runs.
-pub(crate) fn spread(spread: Spread, show: fn(f64) -> String) -> String {
+pub(super) fn spread(spread: Spread, show: fn(f64) -> String) -> String {
     let Some(median) = spread.median else {
         return format::ABSENT.to_owned();
     };
     ranged(show(median), spread.low.map(show), spread.high.map(show))
 }
 
-pub(crate) fn times(spread: Option<TimeSpread>) -> String {
-    spread.map_or(format::ABSENT.to_owned(), |spread| {
-        let show = |quantile| format::quantile(Some(quantile));
-        let (low, high) = (show(spread.low), show(spread.high));
-        ranged(show(spread.median), Some(low), Some(high))
-    })
-}
-
-fn ranged(shown: String, low: Option<String>, high: Option<String>) -> String {
+pub(super) fn ranged(shown: String, low: Option<String>, high: Option<String>) -> String {
     match (low, high) {
         (Some(low), Some(high)) if low != high => format!("{shown} ({low}–{high})"),
         _ => shown,
     }
 }
 
-pub(crate) const fn axis(axis: Axis) -> &'static str {
-    match axis {
-        Axis::Levels | Axis::Rate => "requests offered per second",
-        Axis::Users => "virtual users",
-        Axis::Seconds => "seconds since the start of the load",
-    }
+/// An axis by its name, and a place on it: `412/s`, `480 users`, `12 s`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AxisWords {
+    pub(crate) name: &'static str,
+    pub(crate) place: fn(f64) -> String,
 }
 
-/// `412/s`, `480 users`, `12 s`
-pub(crate) fn place_on(axis: Axis, value: f64) -> String {
-    match axis {
-        Axis::Levels | Axis::Rate => format::rate(value),
-        Axis::Users => {
-            let value = (value / 10.0).round() * 10.0;
-            format::plural(value as u64, "user", "users")
-        }
-        Axis::Seconds => format::seconds(value),
-    }
+pub(crate) fn axis(axis: Axis) -> AxisWords {
+    let users = |value: f64| {
+        let tens = (value / 10.0).round() * 10.0;
+        format::plural(tens as u64, "user", "users")
+    };
+    let (name, place): (_, fn(f64) -> String) = match axis {
+        Axis::Levels | Axis::Rate => ("requests offered per second", format::rate),
+        Axis::Users => ("virtual users", users),
+        Axis::Seconds => ("seconds since the start of the load", format::seconds),
+    };
+    AxisWords { name, place }
 }
 
 /// `412/s (404/s–421/s)`, `1,290/s, up to 480 users`, `not probed; 960/s offered held it`
-pub(crate) fn capacity(capacity: &Capacity) -> String {
+fn capacity(capacity: &Capacity) -> String {
+    let place_on = |on: Axis, at: f64| (axis(on).place)(at);
     match *capacity {
         Capacity::Found {
             spread: found,
@@ -88,8 +110,7 @@ pub(crate) fn capacity(capacity: &Capacity) -> String {
             goodput_per_s,
             is_open,
         } => {
-            let goodput = format::rate(goodput_per_s);
-            let at = place_on(axis, at);
+            let (goodput, at) = (format::rate(goodput_per_s), place_on(axis, at));
             if is_open {
                 format!("{goodput}, up to {at}, the most offered")
             } else {
@@ -118,24 +139,9 @@ pub(crate) fn capacity(capacity: &Capacity) -> String {
     }
 }
 
-/// `+80 % on ‘2A’ (+71 to +88 %), ▲ better`, `+80 % on ‘2A’, no interval`
-pub(crate) fn against_base(experiment: &Judged<'_>, difference: &Difference) -> String {
-    let lead = on_other(experiment, difference);
-    match difference.tested {
-        None => format!("{lead}, no interval"),
-        Some(tested) => {
-            let interval = tested.interval.map_or("no interval".to_owned(), |_| {
-                words::range(difference.scale, tested.interval)
-            });
-            let sign = words::sign(tested.standing);
-            format!("{lead} ({interval}), {sign} {}", tested.standing.word())
-        }
-    }
-}
-
 /// `+80 % on ‘2A’`, with the interval and the word where there are several runs.
-pub(crate) fn on_base(experiment: &Judged<'_>, difference: &Difference) -> String {
-    let lead = on_other(experiment, difference);
+pub(super) fn difference(difference: &Difference, other: &str) -> String {
+    let lead = on_other(difference, other);
     let Some(tested) = difference.tested else {
         return lead;
     };
@@ -147,13 +153,14 @@ pub(crate) fn on_base(experiment: &Judged<'_>, difference: &Difference) -> Strin
     format!("{lead} ({range}{})", tested.standing.word())
 }
 
-fn on_other(experiment: &Judged<'_>, difference: &Difference) -> String {
+/// `+80 % on ‘2A’`
+pub(super) fn on_other(difference: &Difference, other: &str) -> String {
     let change = words::change(difference.scale, difference.estimate);
-    format!("{change} on {}", quoted(experiment.name(difference.over)))
+    format!("{change} on {}", quoted(other))
 }
 
 /// `640/s from ‘1’, measured 2.3 % above`
-pub(crate) fn prediction(foreseen: &Foreseen) -> String {
+fn prediction(foreseen: &Foreseen) -> String {
     let from = quoted(&foreseen.from);
     let text = format!("{} from {from}", format::rate(foreseen.per_s));
     foreseen.measured_off_ratio.map_or(text.clone(), |off| {
@@ -166,7 +173,7 @@ pub(crate) fn prediction(foreseen: &Foreseen) -> String {
     })
 }
 
-fn place(place: &Place) -> String {
+pub(super) fn place(place: &Place) -> String {
     let alone = place.alone_of.map_or(String::new(), |count| {
         format!("one of the {count} instances of ")
     });
@@ -174,7 +181,7 @@ fn place(place: &Place) -> String {
 }
 
 /// `connection slots of proxy`, `the CPU quota of one of the 2 instances of app`, `the downstream service stock`
-pub(crate) fn limit(claim: &LimitClaim) -> String {
+pub(super) fn limit(claim: &LimitClaim) -> String {
     let of = claim.place.as_ref().map(place);
     // With a process the tier named is the one that is waited for, without one the tier that waits.
     let is_downstream = claim.limit.cause == Cause::Downstream && claim.limit.process.is_some();
@@ -186,7 +193,7 @@ pub(crate) fn limit(claim: &LimitClaim) -> String {
 }
 
 /// `supported`, `supported in 2 of 3 runs`
-pub(crate) fn sureness(claim: &LimitClaim) -> String {
+pub(super) fn sureness(claim: &LimitClaim) -> String {
     let word = claim.confidence.word();
     if claim.runs_count == claim.of_runs_count {
         word.to_owned()
@@ -196,91 +203,14 @@ pub(crate) fn sureness(claim: &LimitClaim) -> String {
     }
 }
 
-pub(crate) fn first_limit(meaning: &VariantMeaning) -> String {
-    let moved = meaning.limit.as_ref();
-    if let Some(claim) = moved.filter(|claim| claim.limit.experiment().is_some()) {
-        return format!("{}, {}", limit(claim), sureness(claim));
-    }
-    counted(meaning.run_limits.iter().map(|claim| match claim {
-        RunClaim::Nothing => "not said".to_owned(),
-        RunClaim::NotValid => "not said: the run is not valid".to_owned(),
-        RunClaim::Limit(claim) if claim.limit.cause.is_known() => {
-            format!("{}, {}", limit(claim), sureness(claim))
-        }
-        RunClaim::Limit(claim) => limit(claim),
-    }))
-}
-
-pub(crate) fn next_limit(next: &NextClaim) -> String {
+fn several_changes(variant: &Variant<'_>, base: &str) -> String {
     format!(
-        "{} of {}, predicted full at {}",
-        next.resource,
-        place(&next.place),
-        format::rate(next.full_at_per_s)
+        "{} differs from {} in {} things ({}): a difference between them cannot be put down to one of these",
+        quoted(variant.name),
+        quoted(base),
+        variant.changes.len(),
+        variant.changes.join("; ")
     )
-}
-
-/// `97 % of 0.35 cores, throttled in 80 % of periods`
-pub(crate) fn busy(tier: &TierUse) -> String {
-    let Some(used) = tier.cores_used else {
-        return "not seen".to_owned();
-    };
-    let mut text = match (tier.busy_ratio, tier.cores_given) {
-        (Some(busy), Some(given)) => {
-            format!("{} of {}", format::percent(busy), format::cores(given))
-        }
-        _ => format!("{} used", format::cores(used)),
-    };
-    if let Some(throttled) = tier.throttled_ratio.filter(|_| tier.is_throttled) {
-        let share = format::percent(throttled);
-        put!(text, ", throttled in {share} of periods");
-    }
-    text
-}
-
-/// What the runs that are shown say, each text with how often it occurred, the most frequent first.
-pub(crate) fn of_runs(variant: &Variant<'_>, say: impl Fn(&Record, &Verdict) -> String) -> String {
-    let records = variant.shown().map(|run| run.record);
-    counted(records.filter_map(|record| Some(say(record, record.verdict.as_ref()?))))
-}
-
-fn counted(texts: impl Iterator<Item = String>) -> String {
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for text in texts {
-        *counts.entry(text).or_default() += 1;
-    }
-    let mut texts: Vec<(u64, String)> = counts.into_iter().map(|(t, n)| (n, t)).collect();
-    texts.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
-    match texts.as_slice() {
-        [] => format::ABSENT.to_owned(),
-        [(_, text)] => text.clone(),
-        several => {
-            let parts: Vec<String> = several
-                .iter()
-                .map(|(count, text)| format!("{text} ({count}×)"))
-                .collect();
-            parts.join("; ")
-        }
-    }
-}
-
-/// The warnings, and those that follow from what the variants differ in and from their gates.
-pub(crate) fn remarks(experiment: &Judged<'_>) -> Vec<String> {
-    let mut remarks = experiment.experiment.warnings.clone();
-    for (variant, meaning) in experiment.variants() {
-        if let (Some(base), true) = (variant.base, meaning.has_several_changes) {
-            remarks.push(format!(
-                "{} differs from {} in {} things ({}): a difference between them cannot be put down to one of these",
-                quoted(variant.name),
-                quoted(base),
-                variant.changes.len(),
-                variant.changes.join("; ")
-            ));
-        }
-        let invalid = meaning.invalid.as_ref();
-        remarks.extend(invalid.map(|runs| invalid_runs(variant.name, runs, meaning.is_valid)));
-    }
-    remarks
 }
 
 fn invalid_runs(name: &str, runs: &InvalidRuns, is_valid: bool) -> String {
@@ -304,37 +234,4 @@ fn invalid_runs(name: &str, runs: &InvalidRuns, is_valid: bool) -> String {
         format::plural(runs.runs_count, "run", "runs"),
         gates.join("; ")
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use plimsoll_core::Nanos;
-    use plimsoll_core::tally::Quantile;
-
-    use super::*;
-
-    #[test]
-    fn one_run_shows_no_range_and_several_show_theirs() {
-        let of = |median, low, high| Spread {
-            median: Some(median),
-            low: Some(low),
-            high: Some(high),
-        };
-        assert_eq!(spread(of(412.0, 412.0, 412.0), format::rate), "412/s");
-        assert_eq!(
-            spread(of(412.0, 404.0, 421.0), format::rate),
-            "412/s (404/s–421/s)"
-        );
-        assert_eq!(spread(Spread::default(), format::rate), format::ABSENT);
-    }
-
-    #[test]
-    fn never_ends_a_range_of_times() {
-        let at = |ms| Quantile::At(Nanos::from_millis(ms));
-        let (low, median) = (at(10), at(20));
-        let high = Quantile::Never;
-        let spread = TimeSpread { median, low, high };
-        assert_eq!(times(Some(spread)), "20.0\u{a0}ms (10.0\u{a0}ms–never)");
-        assert_eq!(times(None), format::ABSENT);
-    }
 }

@@ -3,11 +3,12 @@
 mod build;
 
 use plimsoll_core::comparison::{Figure, Standing};
-use plimsoll_core::experiment::{Judged, Prediction};
+use plimsoll_core::experiment::Prediction;
 use plimsoll_core::record::{After, LevelStart};
 use plimsoll_core::step::Phase;
 use plimsoll_core::window::Carried;
 use plimsoll_core::{Nanos, Outcome, Tally};
+use plimsoll_report::variants::Shown;
 use plimsoll_report::{html, variants};
 use serde_json::Value;
 
@@ -16,7 +17,9 @@ use build::{Played, against, confirmed, experiment, invalid, played, ramped, two
 
 /// The pages whose markup the tests of HTML look at, by name.
 pub(crate) fn pages() -> Vec<(&'static str, String)> {
-    let page = |all: &[Played], contrast| html::experiment(&experiment(all, contrast), "0.1.0");
+    let page = |all: &[Played], contrast| {
+        html::experiment(&Shown::new(&experiment(all, contrast)), "0.1.0")
+    };
     let six = [390.0, 395.0, 400.0, 402.0, 405.0, 410.0];
     let better = comparison::contrast(Figure::Goodput, (300.0, 390.0), Standing::Better);
     let mut hostile = two();
@@ -75,8 +78,8 @@ fn with_confirmed() -> [Played; 2] {
 }
 
 /// The document without the summaries of the runs, which have tests of their own.
-fn outline(experiment: &Judged<'_>) -> String {
-    let mut document = variants::document(experiment);
+fn outline(shown: &Shown<'_>) -> String {
+    let mut document = variants::document(shown);
     for variant in document["variants"].as_array_mut().unwrap() {
         variant.as_object_mut().unwrap().remove("runs").unwrap();
     }
@@ -87,9 +90,10 @@ fn outline(experiment: &Judged<'_>) -> String {
 fn a_confirmed_limit_is_said_everywhere() {
     let all = with_confirmed();
     let experiment = experiment(&all, None);
-    insta::assert_snapshot!("confirmed_text", variants::text(&experiment, 100));
-    insta::assert_snapshot!("confirmed_markdown", variants::markdown(&experiment));
-    insta::assert_snapshot!("confirmed_json", outline(&experiment));
+    let shown = Shown::new(&experiment);
+    insta::assert_snapshot!("confirmed_text", variants::text(&shown, 100));
+    insta::assert_snapshot!("confirmed_markdown", variants::markdown(&shown));
+    insta::assert_snapshot!("confirmed_json", outline(&shown));
 }
 
 #[test]
@@ -99,8 +103,9 @@ fn six_runs_have_an_interval_and_one_invalid_run_is_not_used() {
     invalid(&mut all[1].records[2]);
     let better = comparison::contrast(Figure::Goodput, (300.0, 390.0), Standing::Better);
     let experiment = experiment(&all, Some(against(1.3, better)));
-    insta::assert_snapshot!("six_runs_text", variants::text(&experiment, 120));
-    insta::assert_snapshot!("six_runs_json", outline(&experiment));
+    let shown = Shown::new(&experiment);
+    insta::assert_snapshot!("six_runs_text", variants::text(&shown, 120));
+    insta::assert_snapshot!("six_runs_json", outline(&shown));
 }
 
 #[test]
@@ -110,15 +115,16 @@ fn without_a_valid_run_there_is_no_verdict() {
         invalid(&mut one.records[0]);
     }
     let experiment = experiment(&all, None);
-    let text = variants::text(&experiment, 100);
+    let shown = Shown::new(&experiment);
+    let text = variants::text(&shown, 100);
     assert!(text.contains("No verdict: no run is valid."), "{text}");
     assert!(!text.contains("carries the most"), "{text}");
     assert!(text.contains("! ‘2A’: 1 of 1"), "{text}");
-    insta::assert_snapshot!("invalid_markdown", variants::markdown(&experiment));
+    insta::assert_snapshot!("invalid_markdown", variants::markdown(&shown));
 }
 
 fn verdict(all: &[Played]) -> String {
-    let document = variants::document(&experiment(all, None));
+    let document = variants::document(&Shown::new(&experiment(all, None)));
     document["verdict"].as_str().unwrap().to_owned()
 }
 
@@ -202,7 +208,7 @@ fn throughput_and_goodput_are_told_apart() {
 #[test]
 fn one_run_has_no_interval_and_several_have_a_range() {
     let one = two();
-    let text = variants::text(&experiment(&one, None), 100);
+    let text = variants::text(&Shown::new(&experiment(&one, None)), 100);
     assert!(text.contains("single run, no interval"), "{text}");
     let goodput = |text: &str| -> String {
         let mut lines = text.lines();
@@ -214,15 +220,13 @@ fn one_run_has_no_interval_and_several_have_a_range() {
         text.contains("differs in") && text.contains("tiers.app.instances: 1 → 2"),
         "{text}"
     );
-    let markdown = variants::markdown(&experiment(&one, None));
+    let markdown = variants::markdown(&Shown::new(&experiment(&one, None)));
     assert!(markdown.contains("### two \\| servers"), "{markdown}");
 
     let three = [played("A", &[100.0, 120.0, 140.0])];
     let experiment = experiment(&three, None);
-    let (text, document) = (
-        variants::text(&experiment, 100),
-        variants::document(&experiment),
-    );
+    let shown = Shown::new(&experiment);
+    let (text, document) = (variants::text(&shown, 100), variants::document(&shown));
     assert!(text.contains("median of 3\u{a0}runs"), "{text}");
     let spread = &document["variants"][0]["goodput_per_s"];
     let at = |key: &str| spread[key].as_f64().unwrap();
@@ -240,22 +244,23 @@ fn two_changes_and_invalid_runs_are_said() {
     all[1].changes.push("tiers.proxy: added".to_owned());
     invalid(&mut all[1].records[0]);
     let experiment = experiment(&all, None);
-    let text = variants::text(&experiment, 100);
+    let shown = Shown::new(&experiment);
+    let text = variants::text(&shown, 100);
     for said in ["! ‘2A’ differs from ‘A’ in 2 things", "! ‘2A’: 1 of 1"] {
         assert!(text.contains(said), "{said}\n{text}");
     }
     assert!(
-        variants::markdown(&experiment).contains("**Warning:** ‘2A’ differs from ‘A’ in 2 things"),
+        variants::markdown(&shown).contains("**Warning:** ‘2A’ differs from ‘A’ in 2 things"),
         "{text}"
     );
-    let page = html::experiment(&experiment, "0.1.0");
+    let page = html::experiment(&shown, "0.1.0");
     assert!(page.contains("‘2A’ differs from ‘A’ in 2 things"));
     assert!(page.contains("No valid run: nothing is drawn."));
 }
 
 /// Capacity of the second variant as the document says it.
 fn capacity(all: &[Played]) -> Value {
-    variants::document(&experiment(all, None))["variants"][1]["capacity"].clone()
+    variants::document(&Shown::new(&experiment(all, None)))["variants"][1]["capacity"].clone()
 }
 
 #[test]
@@ -277,7 +282,7 @@ fn capacity_is_found_read_from_a_ramp_or_not_probed() {
 #[test]
 fn what_was_given_and_what_an_answer_costs_follow_from_what_was_seen() {
     let all = two();
-    let document = variants::document(&experiment(&all, None));
+    let document = variants::document(&Shown::new(&experiment(&all, None)));
     let tier = &document["variants"][0]["tiers"][0];
     assert_eq!(tier["cores_given"], 0.4);
     assert!(
@@ -294,9 +299,9 @@ fn what_was_given_and_what_an_answer_costs_follow_from_what_was_seen() {
 #[test]
 fn what_the_load_left_behind_has_rows_where_it_was_looked_at() {
     let mut all = two();
-    let plain = variants::document(&experiment(&all, None));
+    let plain = variants::document(&Shown::new(&experiment(&all, None)));
     assert!(plain["variants"][0]["runs"][0].get("after").is_none());
-    assert!(!variants::text(&experiment(&all, None), 100).contains("lost"));
+    assert!(!variants::text(&Shown::new(&experiment(&all, None)), 100).contains("lost"));
     let queue = &mut all[1].records[0];
     let (ok, accepted) = queue.acknowledged();
     queue.after = Some(After {
@@ -311,11 +316,9 @@ fn what_the_load_left_behind_has_rows_where_it_was_looked_at() {
     let seconds = queue.verdict.as_ref().unwrap().duration_seconds;
     let stored = plimsoll_report::format::rate(500.0 / seconds);
     let experiment = experiment(&all, None);
-    let text = variants::text(&experiment, 100);
-    let (markdown, document) = (
-        variants::markdown(&experiment),
-        variants::document(&experiment),
-    );
+    let shown = Shown::new(&experiment);
+    let text = variants::text(&shown, 100);
+    let (markdown, document) = (variants::markdown(&shown), variants::document(&shown));
     for (row, cell) in [
         ("backlog at the end", "1,200"),
         ("left after the wait", "30"),
@@ -342,7 +345,7 @@ fn what_ends_after_a_level_of_a_search_is_in_no_rate() {
     let highest = |record| {
         let mut all = [played("A", &[300.0])];
         all[0].records = vec![record];
-        let page = html::experiment(&experiment(&all, None), "0.1.0");
+        let page = html::experiment(&Shown::new(&experiment(&all, None)), "0.1.0");
         let (_, heading) = page.split_once("At the highest load").unwrap();
         heading.split_once('<').unwrap().0.to_owned()
     };
