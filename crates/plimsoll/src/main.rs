@@ -1,6 +1,5 @@
 //! Plimsoll's command line: parses intent, wires the crates together, sets the exit code.
 
-mod against_bases;
 mod args;
 mod commands;
 mod exit;
@@ -20,6 +19,7 @@ mod reuse;
 mod script;
 mod selfcheck;
 mod session;
+mod side_by_side;
 mod summary;
 mod verdicts;
 mod watching;

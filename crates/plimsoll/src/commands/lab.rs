@@ -63,7 +63,13 @@ pub(crate) fn execute(args: &LabArgs) -> Result<Exit> {
         ));
         return Ok(Exit::Interrupted);
     }
-    results::show(&plan, &series.played, &series.foresight, &folder, args)
+    results::show(
+        &plan.warnings,
+        &series.played,
+        &series.foresight,
+        &folder,
+        args,
+    )
 }
 
 /// What grows with the runs.

@@ -1,17 +1,18 @@
 //! `plimsoll report RECORD…`: one self-contained HTML file.
 
-mod experiment;
-
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::experiment::judged;
+use plimsoll_core::experiment::Run;
 use plimsoll_core::record::Record;
+use plimsoll_report::html;
+use plimsoll_report::variants::Shown;
 
 use crate::args::Args;
 use crate::exit::Exit;
 use crate::session::DEFAULT_NAME;
-use crate::{output, records, verdicts};
+use crate::{output, records, side_by_side, verdicts};
 
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
     let asked: Vec<PathBuf> = args.words.iter().map(PathBuf::from).collect();
@@ -25,11 +26,16 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
             record.verdict = Some(verdicts::of(record));
         }
     }
-    let html = match experiment::of(&paths, &read) {
+    let runs = paths.iter().zip(&read).map(|(path, record)| Run {
+        path: path.display().to_string(),
+        record,
+    });
+    let experiment = side_by_side::experiment(runs.collect(), "the records that were given".into());
+    let html = match experiment.filter(|experiment| experiment.variants.len() > 1) {
         Some(experiment) => {
-            plimsoll_report::html::experiment(&judged(experiment), env!("CARGO_PKG_VERSION"))
+            html::experiment(&Shown::new(&judged(experiment)), env!("CARGO_PKG_VERSION"))
         }
-        None => plimsoll_report::html::render(&read),
+        None => html::render(&read),
     };
     let out = args.output.out.clone().unwrap_or_else(|| beside(&asked));
     std::fs::write(&out, html).with_context(|| format!("write report {}", out.display()))?;
