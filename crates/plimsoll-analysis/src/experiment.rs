@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 use plimsoll_core::Outcome;
 use plimsoll_core::comparison::Scale;
 use plimsoll_core::experiment::{
-    Difference, Experiment, Foreseen, InvalidRuns, Judged, LoadLines, Meaning, Replication, Tested,
-    Variant, VariantMeaning,
+    Difference, Experiment, Foreseen, InvalidRuns, Judged, LoadLines, Meaning, Replication, Spread,
+    Tested, Variant, VariantMeaning,
 };
 use plimsoll_core::verdict::{GateId, GateState, Verdict};
 
@@ -74,11 +74,15 @@ fn of_variant(
     let base = variant.base.and_then(|base| experiment.place_of(base));
     let figure = |of: fn(&Verdict) -> f64| figures(variant, of);
     let time = |of: fn(&Verdict) -> _| times(variant.verdicts().filter_map(of));
-    let goodput_per_s = figure(|f| f.goodput_per_s);
+    let classes = failures.iter();
+    let classes = classes.map(|class| (*class, figures(variant, |f| f.share(*class))));
+    let (goodput_per_s, failed_ratio) =
+        (figure(|f| f.goodput_per_s), figure(Verdict::failed_ratio));
+    let failed = failed_ratio.median;
+    let mut gates = variant.verdicts().flat_map(|verdict| &verdict.gates);
     let capacity = capacity::of_variant(variant, index, lines);
     let tiers = tiers::of_variant(variant);
-    let cores_given = tiers::cores_given(&tiers);
-    let failed_ratio = figure(Verdict::failed_ratio);
+    let goodput_per_core = goodput_per_s.median.zip(tiers.cores_given);
     Some(VariantMeaning {
         base,
         is_valid: variant.is_valid(),
@@ -86,47 +90,29 @@ fn of_variant(
         throughput_per_s: figure(|f| f.throughput_per_s),
         offered_per_s: figure(|f| f.offered_per_s),
         failed_ratio,
-        classes: failures
-            .iter()
-            .map(|class| (*class, figures(variant, |f| f.share(*class))))
-            .collect(),
+        classes: classes.collect(),
         p50: time(|f| f.response_time_ns.p50),
         p95: time(|f| f.response_time_ns.p95),
         p99: time(|f| f.response_time_ns.p99),
+        is_failing: failed.is_some_and(|failed| failed >= trouble::FAILED),
+        generator_warns: gates
+            .any(|gate| gate.id == GateId::Generator && gate.state == GateState::Warning),
+        has_several_changes: variant.base.is_some() && variant.changes.len() > 1,
+        wire_max: wire_max(variant),
+        invalid: invalid(variant),
         on_base: base.and_then(|base| on_base(experiment, variant, base)),
         ratio_to_base: base.and_then(|base| ratio(variant, experiment.variants.get(base)?)),
-        capacity,
         foreseen: foreseen(variant, capacity.per_s()),
+        capacity,
         trouble: trouble::of_variant(variant),
-        is_failing: failed_ratio
-            .median
-            .is_some_and(|failed| failed >= trouble::FAILED),
-        invalid: invalid(variant),
-        has_several_changes: variant.base.is_some() && variant.changes.len() > 1,
-        generator_warns: variant
-            .verdicts()
-            .flat_map(|verdict| &verdict.gates)
-            .any(|gate| gate.id == GateId::Generator && gate.state == GateState::Warning),
-        limit: limits::of_variant(variant),
-        run_limits: limits::of_runs(variant),
-        next_limit: limits::next(variant),
-        pools: tiers::pools(variant),
-        cores_given,
-        cost_seconds: tiers::cost_seconds(&tiers),
-        goodput_per_core: goodput_per_s
-            .median
-            .zip(cores_given)
-            .map(|(goodput, cores)| goodput / cores),
+        limits: limits::of_variant(variant),
         tiers,
-        wire_max: wire_max(variant),
+        goodput_per_core: goodput_per_core.map(|(goodput, cores)| goodput / cores),
         after: after::of_variant(variant),
     })
 }
 
-fn figures(
-    variant: &Variant<'_>,
-    of: impl Fn(&Verdict) -> f64,
-) -> plimsoll_core::experiment::Spread {
+fn figures(variant: &Variant<'_>, of: impl Fn(&Verdict) -> f64) -> Spread {
     spread(variant.verdicts().map(of))
 }
 

@@ -7,9 +7,9 @@ mod meaning;
 
 pub use load_line::{Axis, LoadLines, Point};
 pub use meaning::{
-    AfterLoad, Capacity, Carrier, Difference, Foreseen, InvalidRuns, Lead, LimitClaim, Meaning,
-    Measure, NextClaim, Place, PoolUse, Replication, RunClaim, Spread, Tested, TierUse, TimeSpread,
-    Trouble, Unprobed, VariantMeaning,
+    AfterLoad, Capacity, Carrier, Difference, Foreseen, InvalidRuns, Lead, LimitClaim, Limits,
+    Meaning, Measure, NextClaim, Place, PoolUse, Replication, RunClaim, Spread, Tested, TierUse,
+    Tiers, TimeSpread, Trouble, Unprobed, VariantMeaning,
 };
 
 use crate::comparison::{Comparison, Contrast};

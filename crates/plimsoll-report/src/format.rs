@@ -178,7 +178,7 @@ pub(crate) fn cores(count: f64) -> String {
 }
 
 /// A name as such, in quotes: `‘2A’`.
-pub(crate) fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     format!("‘{name}’")
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::experiment::{LimitClaim, NextClaim, Place, RunClaim, Variant};
+use plimsoll_core::experiment::{LimitClaim, Limits, NextClaim, Place, RunClaim, Variant};
 use plimsoll_core::record::{Record, TierSetup};
 use plimsoll_core::verdict::{Cause, Limit};
 
@@ -11,6 +11,14 @@ use super::tiers;
 
 /// Another instance of the tier that uses less of its share than this part of what the named one uses has room left.
 const AS_BUSY: f64 = 0.8;
+
+pub(super) fn of_variant(variant: &Variant<'_>) -> Limits {
+    Limits {
+        first: first(variant),
+        of_runs: of_runs(variant),
+        next: next(variant),
+    }
+}
 
 /// What the record calls `name`: an instance by its name, or a tier.
 fn place(name: &str, record: &Record) -> Place {
@@ -51,7 +59,7 @@ fn of_one(limit: &Limit, record: &Record) -> LimitClaim {
 }
 
 /// What an experiment showed of it, else what most runs say.
-pub(super) fn of_variant(variant: &Variant<'_>) -> Option<LimitClaim> {
+fn first(variant: &Variant<'_>) -> Option<LimitClaim> {
     let moved = variant.limit.as_ref();
     if let Some(limit) = moved.filter(|limit| limit.experiment().is_some()) {
         let place = variant
@@ -87,7 +95,7 @@ pub(super) fn of_variant(variant: &Variant<'_>) -> Option<LimitClaim> {
 }
 
 /// What each run that is shown says.
-pub(super) fn of_runs(variant: &Variant<'_>) -> Vec<RunClaim> {
+fn of_runs(variant: &Variant<'_>) -> Vec<RunClaim> {
     let records = variant.shown().map(|run| run.record);
     let claims = records.filter_map(|record| {
         let verdict = record.verdict.as_ref()?;
@@ -101,7 +109,7 @@ pub(super) fn of_runs(variant: &Variant<'_>) -> Vec<RunClaim> {
 }
 
 /// What most runs expect after the first limit, with the middle of the rates at which it would be full.
-pub(super) fn next(variant: &Variant<'_>) -> Option<NextClaim> {
+fn next(variant: &Variant<'_>) -> Option<NextClaim> {
     let mut named: BTreeMap<(String, Place), Vec<f64>> = BTreeMap::new();
     for record in variant.shown().map(|run| run.record) {
         let verdict = record.verdict.as_ref();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::experiment::{PoolUse, TierUse, Variant};
+use plimsoll_core::experiment::{PoolUse, TierUse, Tiers, Variant};
 use plimsoll_core::record::{Record, Seen, TierSetup};
 use plimsoll_core::verdict::{Resource, ResourceKind};
 use plimsoll_core::{Nanos, Window};
@@ -14,8 +14,22 @@ const FULL: f64 = 0.9;
 /// From here on being held back by a quota is worth a word: one period in a hundred.
 const THROTTLED: f64 = 0.01;
 
-/// In the order of their start; empty where the records do not say what was started.
-pub(super) fn of_variant(variant: &Variant<'_>) -> Vec<TierUse> {
+pub(super) fn of_variant(variant: &Variant<'_>) -> Tiers {
+    let each = over_runs(variant);
+    let sum = |figure: fn(&TierUse) -> Option<f64>| -> Option<f64> {
+        let all: Option<Vec<f64>> = each.iter().map(figure).collect();
+        all.filter(|all| !all.is_empty())
+            .map(|all| all.iter().sum())
+    };
+    Tiers {
+        pools: pools(variant),
+        cores_given: sum(|tier| tier.cores_given),
+        cost_seconds: sum(|tier| tier.cost_seconds),
+        each,
+    }
+}
+
+fn over_runs(variant: &Variant<'_>) -> Vec<TierUse> {
     let runs: Vec<Vec<TierUse>> = variant.shown().map(|run| of_run(run.record)).collect();
     let Some(first) = runs.first() else {
         return Vec::new();
@@ -43,23 +57,7 @@ pub(super) fn of_variant(variant: &Variant<'_>) -> Vec<TierUse> {
     first.iter().map(merge).collect()
 }
 
-/// Of all tiers together, if every tier has a share.
-pub(super) fn cores_given(tiers: &[TierUse]) -> Option<f64> {
-    sum(tiers.iter().map(|tier| tier.cores_given))
-}
-
-/// Processor seconds of all tiers per good answer, if every tier was seen.
-pub(super) fn cost_seconds(tiers: &[TierUse]) -> Option<f64> {
-    sum(tiers.iter().map(|tier| tier.cost_seconds))
-}
-
-fn sum(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    let all: Option<Vec<f64>> = values.collect();
-    all.filter(|all| !all.is_empty())
-        .map(|all| all.iter().sum())
-}
-
-pub(super) fn pools(variant: &Variant<'_>) -> Vec<PoolUse> {
+fn pools(variant: &Variant<'_>) -> Vec<PoolUse> {
     let first = variant.verdicts().next();
     let resources = first.iter().flat_map(|verdict| &verdict.resources);
     let pool = |resource: &Resource| PoolUse {

@@ -148,17 +148,8 @@ pub struct VariantMeaning {
     pub has_several_changes: bool,
     /// The generator warned of itself: what the variant carries is a lower bound.
     pub generator_warns: bool,
-    /// What gives way first: as an experiment showed, else as most runs say.
-    pub limit: Option<LimitClaim>,
-    /// What each run that is shown says.
-    pub run_limits: Vec<RunClaim>,
-    pub next_limit: Option<NextClaim>,
-    pub tiers: Vec<TierUse>,
-    pub pools: Vec<PoolUse>,
-    /// Cores given to all tiers together, if every tier has a share.
-    pub cores_given: Option<f64>,
-    /// Processor seconds of all tiers per good answer, if every tier was seen.
-    pub cost_seconds: Option<f64>,
+    pub limits: Limits,
+    pub tiers: Tiers,
     pub goodput_per_core: Option<f64>,
     /// Most requests on the wire at once in any run.
     pub wire_max: u64,
@@ -262,6 +253,16 @@ pub struct Place {
     pub alone_of: Option<usize>,
 }
 
+/// What gives way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// As an experiment showed, else as most runs say.
+    pub first: Option<LimitClaim>,
+    /// What each run that is shown says of it.
+    pub of_runs: Vec<RunClaim>,
+    pub next: Option<NextClaim>,
+}
+
 /// A first limit and how many of the runs name it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitClaim {
@@ -287,6 +288,18 @@ pub struct NextClaim {
     pub resource: String,
     pub place: Place,
     pub full_at_per_s: f64,
+}
+
+/// What the tiers were given, and what they used.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tiers {
+    /// In the order of their start; empty where the records do not say what was started.
+    pub each: Vec<TierUse>,
+    pub pools: Vec<PoolUse>,
+    /// Cores given to all together, if every tier has a share.
+    pub cores_given: Option<f64>,
+    /// Processor seconds of all per good answer, if every tier was seen.
+    pub cost_seconds: Option<f64>,
 }
 
 /// One tier with all its instances; medians over the runs.

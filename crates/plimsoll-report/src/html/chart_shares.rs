@@ -110,7 +110,7 @@ pub(super) fn cost(judged: &Judged<'_>) -> Markup {
             .meaning
             .variants
             .iter()
-            .filter_map(|m| m.cost_seconds)
+            .filter_map(|m| m.tiers.cost_seconds)
     };
     let (Some(least), Some(most)) = (costs().reduce(f64::min), costs().reduce(f64::max)) else {
         return html! {};
@@ -143,18 +143,21 @@ pub(super) fn cost(judged: &Judged<'_>) -> Markup {
 
 fn cost_of(judged: &Judged<'_>, name: &str, meaning: &VariantMeaning, names: &[String]) -> Bar {
     let part = |(index, name): (usize, &String)| {
-        let tier = meaning.tiers.iter().find(|tier| tier.tier == *name)?;
+        let tier = meaning.tiers.each.iter().find(|tier| tier.tier == *name)?;
         Some((fill(index).to_owned(), tier.cost_seconds? * 1e3))
     };
     let change = meaning.base.and_then(|base| {
-        let before = judged.meaning.variants.get(base)?.cost_seconds?;
-        let change = meaning.cost_seconds? / before;
+        let before = judged.meaning.variants.get(base)?.tiers.cost_seconds?;
+        let change = meaning.tiers.cost_seconds? / before;
         let change = change
             .is_finite()
             .then(|| change_words(Scale::Ratio, change))?;
         Some(format!(", {change} on {}", quoted(judged.name(base))))
     });
-    let cost = meaning.cost_seconds.map(|cost| format::seconds(cost * 1e3));
+    let cost = meaning
+        .tiers
+        .cost_seconds
+        .map(|cost| format::seconds(cost * 1e3));
     Bar {
         name: name.to_owned(),
         parts: names.iter().enumerate().filter_map(part).collect(),

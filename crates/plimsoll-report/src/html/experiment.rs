@@ -154,7 +154,7 @@ pub(super) fn limits(shown: &Shown<'_>) -> Markup {
         @for ((variant, meaning), words) in shown.judged.variants().zip(&shown.words) {
             tr {
                 td.l { b { (variant.name) } }
-                @match (&meaning.limit, &words.limit) {
+                @match (&meaning.limits.first, &words.limit) {
                     (Some(claim), Some(words)) => { (limit(claim, words)) }
                     _ => { td.l { "not said" } td {} td {} }
                 }
@@ -323,7 +323,7 @@ fn method(shown: &Shown<'_>) -> Markup {
             };
             (format!("{name} other than {}", quoted(base)), changes)
         }));
-        facts.extend(meaning.tiers.iter().map(|tier| {
+        facts.extend(meaning.tiers.each.iter().map(|tier| {
             (
                 format!("{} of {name}", tier.tier),
                 tier.isolation.join(", "),

@@ -3,6 +3,7 @@
 use plimsoll_core::comparison::{Comparison, Effect, History, Mismatch};
 
 use super::escape;
+use crate::format::quoted;
 use crate::view::comparison as words;
 
 /// The comparison under a heading of the third level.
@@ -14,8 +15,8 @@ pub fn comparison(comparison: &Comparison) -> String {
         putln!(
             out,
             "{} against {}: {}.\n",
-            escape(&contrast.variant),
-            escape(&contrast.baseline),
+            escape(&quoted(&contrast.variant)),
+            escape(&quoted(&contrast.baseline)),
             escape(&contrast.because)
         );
     }

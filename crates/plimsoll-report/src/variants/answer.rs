@@ -188,7 +188,7 @@ fn trouble(name: &str, trouble: &Trouble) -> String {
 fn giving_way(ranked: &[One<'_>]) -> Option<String> {
     let mut places: Vec<(String, Vec<One<'_>>)> = Vec::new();
     for one @ (_, meaning, words) in ranked {
-        let text = match (&meaning.limit, &words.limit) {
+        let text = match (&meaning.limits.first, &words.limit) {
             (Some(claim), Some(limit)) if claim.limit.cause.is_known() => {
                 format!("{limit} ({})", words::sureness(claim))
             }
@@ -205,7 +205,7 @@ fn giving_way(ranked: &[One<'_>]) -> Option<String> {
         .map(|(place, variants)| format!("in {} {place}", listed(variants)))
         .collect();
     let tried = ranked.iter().filter_map(|(_, meaning, words)| {
-        let claim = meaning.limit.as_ref()?;
+        let claim = meaning.limits.first.as_ref()?;
         let word = if claim.confidence == Confidence::Confirmed {
             "Confirmed"
         } else {

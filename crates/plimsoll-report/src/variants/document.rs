@@ -46,7 +46,7 @@ fn variant(variant: &Variant<'_>, meaning: &VariantMeaning, capacity: &str) -> V
         "throughput_per_s": spread(meaning.throughput_per_s),
         "failed_ratio": spread(meaning.failed_ratio),
         "capacity": plain(capacity),
-        "tiers": meaning.tiers.iter().map(tier).collect::<Vec<_>>(),
+        "tiers": meaning.tiers.each.iter().map(tier).collect::<Vec<_>>(),
         "runs": variant.runs.iter().map(run).collect::<Vec<_>>(),
     });
     if let Some(fields) = document.as_object_mut() {
@@ -54,9 +54,15 @@ fn variant(variant: &Variant<'_>, meaning: &VariantMeaning, capacity: &str) -> V
         let figure = |value: Option<f64>| value.map(|value| json!(value));
         add("capacity_per_s", figure(meaning.capacity.per_s()));
         add("goodput_ratio_to_base", figure(meaning.ratio_to_base));
-        add("processor_seconds_per_good", figure(meaning.cost_seconds));
-        add("cores_given", figure(meaning.cores_given));
-        add("first_limit", meaning.limit.as_ref().map(first_limit));
+        add(
+            "processor_seconds_per_good",
+            figure(meaning.tiers.cost_seconds),
+        );
+        add("cores_given", figure(meaning.tiers.cores_given));
+        add(
+            "first_limit",
+            meaning.limits.first.as_ref().map(first_limit),
+        );
         let predicted = variant.predicted.as_ref().map(|predicted| {
             json!({ "per_s": predicted.per_s, "from": predicted.from, "why": predicted.why })
         });

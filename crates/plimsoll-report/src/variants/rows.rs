@@ -249,14 +249,22 @@ fn at_the_objective(rows: &mut Rows<'_>) {
 
 fn tiers(rows: &mut Rows<'_>) {
     rows.add_some(RowKind::Cost, |(_, meaning, _)| {
-        meaning.cost_seconds.map(|cost| format::seconds(cost * 1e3))
+        meaning
+            .tiers
+            .cost_seconds
+            .map(|cost| format::seconds(cost * 1e3))
     });
     rows.add_some(RowKind::GoodputPerCore, |(_, meaning, _)| {
         meaning.goodput_per_core.map(format::rate)
     });
     for tier in tier_names(rows.all.iter().map(|(_, meaning, _)| *meaning)) {
         let found = |meaning: &'_ VariantMeaning| -> Option<TierUse> {
-            meaning.tiers.iter().find(|one| one.tier == tier).cloned()
+            meaning
+                .tiers
+                .each
+                .iter()
+                .find(|one| one.tier == tier)
+                .cloned()
         };
         rows.add_some(RowKind::Tier(tier.clone()), |(_, meaning, _)| {
             found(meaning).map(|tier| {
@@ -276,7 +284,7 @@ fn tiers(rows: &mut Rows<'_>) {
 }
 
 fn most_in_flight(meaning: &VariantMeaning) -> Option<String> {
-    let bounds = meaning.tiers.iter().filter_map(|tier| {
+    let bounds = meaning.tiers.each.iter().filter_map(|tier| {
         let (limit, count) = tier.takes.as_ref()?;
         Some(format!(
             "{} takes {} ({limit})",
@@ -290,7 +298,7 @@ fn most_in_flight(meaning: &VariantMeaning) -> Option<String> {
 }
 
 fn pools(meaning: &VariantMeaning) -> Option<String> {
-    let pools = meaning.pools.iter().map(|pool| {
+    let pools = meaning.tiers.pools.iter().map(|pool| {
         let used = format::percent(pool.used_ratio);
         let size = pool.size.map_or(format::ABSENT.to_owned(), format::number);
         format!("{used} of {size} in {}", pool.tier)
@@ -302,7 +310,7 @@ fn pools(meaning: &VariantMeaning) -> Option<String> {
 /// Tiers of all variants in the order of their first start.
 pub(crate) fn tier_names<'m>(all: impl Iterator<Item = &'m VariantMeaning>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for tier in all.flat_map(|meaning| &meaning.tiers) {
+    for tier in all.flat_map(|meaning| &meaning.tiers.each) {
         if !names.contains(&tier.tier) {
             names.push(tier.tier.clone());
         }
@@ -326,7 +334,7 @@ fn judgement(rows: &mut Rows<'_>) {
     });
     rows.add(RowKind::FirstLimit, |(_, meaning, _)| first_limit(meaning));
     rows.add(RowKind::NextLimit, |(_, meaning, _)| {
-        let next = meaning.next_limit.as_ref();
+        let next = meaning.limits.next.as_ref();
         next.map_or(format::ABSENT.to_owned(), next_limit)
     });
     rows.add(RowKind::Gates, |(variant, ..)| {
@@ -346,6 +354,7 @@ fn judgement(rows: &mut Rows<'_>) {
 fn confined(meaning: &VariantMeaning) -> Option<String> {
     let words: Vec<String> = meaning
         .tiers
+        .each
         .iter()
         .map(|tier| format!("{}: {}", tier.tier, tier.isolation.join(", ")))
         .collect();
@@ -361,11 +370,11 @@ fn times(spread: Option<TimeSpread>) -> String {
 }
 
 fn first_limit(meaning: &VariantMeaning) -> String {
-    let moved = meaning.limit.as_ref();
+    let moved = meaning.limits.first.as_ref();
     if let Some(claim) = moved.filter(|claim| claim.limit.experiment().is_some()) {
         return format!("{}, {}", words::limit(claim), words::sureness(claim));
     }
-    counted(meaning.run_limits.iter().map(|claim| match claim {
+    counted(meaning.limits.of_runs.iter().map(|claim| match claim {
         RunClaim::Nothing => "not said".to_owned(),
         RunClaim::NotValid => "not said: the run is not valid".to_owned(),
         RunClaim::Limit(claim) if claim.limit.cause.is_known() => {

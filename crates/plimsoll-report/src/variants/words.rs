@@ -35,7 +35,7 @@ impl Words {
             capacity: capacity(&meaning.capacity),
             on_base: on_base.map(|(by, base)| difference(by, base)),
             prediction: meaning.foreseen.as_ref().map(prediction),
-            limit: meaning.limit.as_ref().map(limit),
+            limit: meaning.limits.first.as_ref().map(limit),
             remarks: several.into_iter().chain(invalid).collect(),
         }
     }

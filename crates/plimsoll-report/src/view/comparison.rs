@@ -5,7 +5,7 @@ use plimsoll_core::comparison::{
     Change, Comparison, Contrast, Design, Figure, History, Interval, Mismatch, Scale, Standing,
 };
 
-use crate::format::{self, NBSP};
+use crate::format::{self, NBSP, quoted};
 
 /// From here on a ratio is said as such: 4,300 % more is harder to read than 44 times as much.
 const TIMES_FROM: f64 = 3.0;
@@ -109,9 +109,9 @@ pub fn headline(comparison: &Comparison) -> String {
     against.join(" ")
 }
 
-/// `B is better than A: goodput +23 % (+17 % to +29 %, 6 pairs).`
+/// `‘B’ is better than ‘A’: goodput +23 % (+17 % to +29 %, 6 pairs).`
 fn sentence(contrast: &Contrast, comparison: &Comparison) -> String {
-    let (b, a) = (&contrast.variant, &contrast.baseline);
+    let (b, a) = (quoted(&contrast.variant), quoted(&contrast.baseline));
     let what = format!(
         "{} {} ({}, {})",
         contrast.figure,
@@ -128,12 +128,12 @@ fn sentence(contrast: &Contrast, comparison: &Comparison) -> String {
     }
 }
 
-/// What a reader must know before any figure: `request: A … · B …`.
+/// What a reader must know before any figure: `request: ‘A’ … · ‘B’ …`.
 pub fn mismatch(mismatch: &Mismatch) -> String {
     let values: Vec<String> = mismatch
         .values
         .iter()
-        .map(|(variant, values)| format!("{variant} {}", values.join(" and ")))
+        .map(|(variant, values)| format!("{} {}", quoted(variant), values.join(" and ")))
         .collect();
     format!("{}: {}", mismatch.fact, values.join(" · "))
 }
@@ -161,10 +161,11 @@ pub fn excluded(comparison: &Comparison) -> Vec<String> {
                     "{} of {} runs of {} ({first} to {last}): {reason}",
                     runs.len(),
                     variant.runs.len(),
-                    variant.name
+                    quoted(&variant.name)
                 )),
                 all => {
-                    let line = |name: &&str| format!("{name} ({}): {reason}", variant.name);
+                    let line =
+                        |name: &&str| format!("{name} ({}): {reason}", quoted(&variant.name));
                     lines.extend(all.iter().map(line));
                 }
             }

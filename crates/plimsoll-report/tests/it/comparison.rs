@@ -110,7 +110,7 @@ fn what_differs_comes_before_the_answer_in_every_rendering() {
         let body = text
             .split_once("<main>")
             .map_or(text.as_str(), |(_, body)| body);
-        let (kernel, answer) = (body.find("kernel"), body.find("B is better than A"));
+        let (kernel, answer) = (body.find("kernel"), body.find("‘B’ is better than ‘A’"));
         assert!(kernel.is_some() && kernel < answer, "{name}: {body}");
         assert!(body.contains("never"), "{name}");
         assert!(body.contains("gate 6"), "{name}: the run that was not used");
@@ -139,7 +139,7 @@ fn figures_are_the_same_text_everywhere() {
     assert_eq!(document["primary"], "goodput_per_s");
     let headline = document["headline"].as_str().unwrap();
     assert!(
-        headline.starts_with("B is better than A: goodput +20 %"),
+        headline.starts_with("‘B’ is better than ‘A’: goodput +20 %"),
         "{headline}"
     );
 }

@@ -100,7 +100,7 @@ fn saved_records_come_to_one_of_four_words_and_an_exit_code() {
     let (code, stdout, stderr) = call(&folder, &[], &a, &less);
     assert_eq!(code, 4, "{stdout}{stderr}");
     assert!(
-        stdout.contains("B is worse than A: goodput −20 %"),
+        stdout.contains("‘B’ is worse than ‘A’: goodput −20 %"),
         "{stdout}"
     );
     assert!(stdout.contains("6 + 6 runs"), "{stdout}");
@@ -109,7 +109,7 @@ fn saved_records_come_to_one_of_four_words_and_an_exit_code() {
     let (code, stdout, _) = call(&folder, &[], &less, &a);
     assert_eq!(code, 0);
     assert!(
-        stdout.contains("B is better than A: goodput +25 %"),
+        stdout.contains("‘B’ is better than ‘A’: goodput +25 %"),
         "{stdout}"
     );
     let (code, stdout, _) = call(&folder, &["--format", "json", "--paired"], &a, &same);
@@ -124,9 +124,9 @@ fn saved_records_come_to_one_of_four_words_and_an_exit_code() {
         &a,
         &less,
     );
-    assert!(stdout.contains("### B is worse than A"), "{stdout}");
+    assert!(stdout.contains("### ‘B’ is worse than ‘A’"), "{stdout}");
     let page = std::fs::read_to_string(folder.0.join("c.html")).unwrap();
-    assert!(page.contains("B is worse than A") && page.contains("Every comparison"));
+    assert!(page.contains("‘B’ is worse than ‘A’") && page.contains("Every comparison"));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn three_and_three_say_that_they_cannot_be_significant() {
     // Two records by name are one run each.
     let (code, stdout, _) = plimsoll(&folder, &["compare", "a0.jsonl", "b0.jsonl"]);
     assert_eq!(code, 0);
-    assert!(stdout.contains("Inconclusive, B against A"), "{stdout}");
+    assert!(stdout.contains("Inconclusive, ‘B’ against ‘A’"), "{stdout}");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn another_tools_results_are_compared_as_far_as_they_go() {
     assert_eq!(code, 4, "{stdout}{stderr}");
     // Twice the answers, and half the good ones.
     assert!(
-        stdout.contains("B is worse than A: goodput −50 %"),
+        stdout.contains("‘B’ is worse than ‘A’: goodput −50 %"),
         "{stdout}"
     );
     assert!(stdout.contains("throughput"), "{stdout}");

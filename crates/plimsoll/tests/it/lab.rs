@@ -228,7 +228,7 @@ fn a_dry_run_prints_the_plan_and_starts_nothing() {
     assert!(stdout.contains("order  A B B A"), "{stdout}");
     assert!(stdout.contains("takes  about "), "{stdout}");
     assert!(
-        stdout.contains("other than A: tiers.app.set.answer: 1 → 30"),
+        stdout.contains("other than ‘A’: tiers.app.set.answer: 1 → 30"),
         "{stdout}"
     );
     let (code, stdout, _) = plimsoll(&folder, &["lab", &path, "--check", "--only", "B"]);

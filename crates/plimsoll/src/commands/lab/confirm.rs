@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use plimsoll_analysis::explain::{self, Knob};
 use plimsoll_core::record::Record;
-use plimsoll_core::verdict::{Cause, Confidence, Limit};
+use plimsoll_core::verdict::{Cause, Confidence, Limit, Verdict};
 use plimsoll_lab::experiment::{Tier, Variant};
 use plimsoll_lab::tiers;
 
@@ -100,7 +100,8 @@ fn moved(variant: &Variant, limit: &Limit, record: &Record) -> Result<Variant, S
         .iter_mut()
         .find(|tier| tier.name == name.tier);
     let tier = place.ok_or_else(|| format!("{cause}: tier {} is not in the file", name.tier))?;
-    let change = turn(tier, limit, failed_share(record))?;
+    let failed = record.verdict.as_ref().map_or(0.0, Verdict::failed_ratio);
+    let change = turn(tier, limit, failed)?;
     confirming.name = format!("{}-confirm", variant.name);
     confirming.about = format!(
         "{} with {change}: does it confirm {cause} of {}?",
@@ -166,18 +167,6 @@ fn turn(tier: &mut Tier, limit: &Limit, failed: f64) -> Result<String, String> {
     Err(format!(
         "{cause}: the file has no knob for it; {stub}a variant that moves it and nothing else would decide"
     ))
-}
-
-fn failed_share(record: &Record) -> f64 {
-    let verdict = record.verdict.as_ref();
-    verdict.map_or(0.0, |verdict| {
-        let failed = verdict
-            .outcomes
-            .iter()
-            .filter(|(outcome, _)| outcome.is_failure());
-        let failed: u64 = failed.map(|(_, count)| count).sum();
-        failed as f64 / verdict.attempts_count.max(1) as f64
-    })
 }
 
 /// One run of the confirming variant, with the seed and the time of a run of the one that it confirms.

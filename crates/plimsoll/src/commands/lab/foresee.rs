@@ -6,7 +6,7 @@ use plimsoll_analysis::explain::{PlannedTier, Predicted, predict};
 use plimsoll_core::experiment::Prediction;
 use plimsoll_core::verdict::Cause;
 use plimsoll_lab::experiment::Variant;
-use plimsoll_report::format;
+use plimsoll_report::format::{self, quoted};
 
 use super::play::Played;
 
@@ -28,10 +28,14 @@ impl Foresight {
             return None;
         }
         match of_runs(variant, &runs) {
-            Err(problem) => Some(format!("{name} cannot be predicted from {base}: {problem}")),
+            Err(problem) => Some(format!(
+                "{} cannot be predicted from {}: {problem}",
+                quoted(name),
+                quoted(base)
+            )),
             Ok(predicted) => {
                 let rate = format::rate(predicted.per_s);
-                let text = format!("predicted for {name}: {rate} ({})", predicted.why);
+                let text = format!("predicted for {}: {rate} ({})", quoted(name), predicted.why);
                 let prediction = Prediction {
                     per_s: predicted.per_s,
                     from: base.to_owned(),

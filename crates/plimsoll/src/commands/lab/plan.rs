@@ -1,14 +1,13 @@
 //! What will be done and how long it takes, worked out and shown before anything starts.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use plimsoll_core::Nanos;
 use plimsoll_lab::experiment::{Experiment, Filler, Load, Program, Tier, Variant};
 use plimsoll_lab::tiers::{self, Ports};
-use plimsoll_report::format;
+use plimsoll_report::format::{self, quoted};
 
 use super::test;
 use crate::args::LabArgs;
@@ -166,103 +165,86 @@ fn fit(experiment: &mut Experiment, loads: &mut [Nanos]) -> Result<Option<String
 
 fn warnings(experiment: &Experiment) -> Vec<String> {
     let mut warnings = experiment.remarks.clone();
-    let chosen = |name: &str| experiment.variant(name).is_some();
     for variant in &experiment.variants {
-        if let Some(base) = variant.base.as_deref().filter(|base| !chosen(base)) {
+        let base = variant.base.as_deref();
+        if let Some(base) = base.filter(|base| experiment.variant(base).is_none()) {
             warnings.push(format!(
-                "{} is made to be compared with {base}, which is not played",
-                variant.name
+                "{} is made to be compared with {}, which is not played",
+                quoted(&variant.name),
+                quoted(base)
             ));
         }
     }
     warnings
 }
 
-/// `2 variants valid` for `--check`.
+/// The plan in a line, for `--check`, and what a reader must know of it.
 pub(super) fn checked(plan: &Plan) -> String {
-    let mut text = format!(
-        "{}: {} in order\n",
-        plan.experiment.title,
-        format::plural(
-            plan.experiment.variants.len() as u64,
-            "variant is",
-            "variants are"
-        )
-    );
-    for warning in all_warnings(plan) {
-        let _infallible = writeln!(text, "! {warning}");
-    }
-    text
+    let count = plan.experiment.variants.len() as u64;
+    let variants = format::plural(count, "variant is", "variants are");
+    let mut lines = vec![format!("{}: {variants} in order", plan.experiment.title)];
+    lines.extend(all_warnings(plan).map(|warning| format!("! {warning}")));
+    lines.join("\n") + "\n"
 }
 
 /// The plan for people.
 pub(super) fn text(plan: &Plan) -> String {
     let experiment = &plan.experiment;
-    let mut text = format!("{}\n", experiment.title);
+    let mut lines = vec![experiment.title.clone()];
     for variant in &experiment.variants {
-        let about = if variant.about.is_empty() {
-            String::new()
-        } else {
-            format!("  {}", variant.about)
-        };
-        let _infallible = writeln!(text, "  {}{about}", variant.name);
-        for tier in &variant.tiers {
-            let _infallible = writeln!(text, "    {}", tier_line(tier));
-        }
-        let _infallible = writeln!(text, "    {}", test_line(variant));
-        for change in &variant.changes {
-            let base = variant.base.as_deref().unwrap_or_default();
-            let _infallible = writeln!(text, "    other than {base}: {change}");
-        }
+        let named = format!("  {}  {}", variant.name, variant.about);
+        lines.push(named.trim_end().to_owned());
+        lines.extend(variant.tiers.iter().map(tier_line));
+        lines.push(test_line(variant));
+        let base = quoted(variant.base.as_deref().unwrap_or_default());
+        let changes = variant.changes.iter();
+        lines.extend(changes.map(|change| format!("    other than {base}: {change}")));
     }
     let order: Vec<&str> = plan
         .runs
         .iter()
         .map(|run| run.variant.name.as_str())
         .collect();
-    let _infallible = writeln!(
-        text,
-        "  order  {}\n  takes  about {}",
-        order.join(" "),
+    lines.push(format!("  order  {}", order.join(" ")));
+    lines.push(format!(
+        "  takes  about {}",
         format::duration(left(plan, 0))
-    );
+    ));
     if plan.confirms {
-        let longest = plan
-            .runs
-            .iter()
-            .map(|run| (run.variant.name.as_str(), run.takes));
-        let longest: BTreeMap<&str, Nanos> = longest.collect();
-        let most = longest
-            .values()
-            .fold(Nanos::ZERO, |sum, takes| sum + *takes);
-        let _infallible = writeln!(
-            text,
+        let runs = plan.runs.iter();
+        let each = runs.map(|run| (run.variant.name.as_str(), run.takes));
+        let each: BTreeMap<&str, Nanos> = each.collect();
+        let most = each
+            .into_values()
+            .fold(Nanos::ZERO, |sum, takes| sum + takes);
+        lines.push(format!(
             "  --confirm adds one run for each variant whose limit no other variant moves: at most {} more",
             format::duration(most)
-        );
+        ));
     }
     if experiment.runs == 1 {
-        text.push_str("  single run, no interval\n");
+        lines.push("  single run, no interval".to_owned());
     }
-    for warning in all_warnings(plan) {
-        let _infallible = writeln!(text, "  ! {warning}");
-    }
-    text
+    lines.extend(all_warnings(plan).map(|warning| format!("  ! {warning}")));
+    lines.join("\n") + "\n"
 }
 
-fn all_warnings(plan: &Plan) -> Vec<String> {
-    let mut all = plan.warnings.clone();
-    for variant in &plan.experiment.variants {
-        if let (Some(base), true) = (&variant.base, variant.changes.len() > 1) {
-            all.push(format!(
-                "variants {base} and {} differ in {} things: a difference cannot be put down to one of them; \
-                 a variant in between with `base` would tell",
-                variant.name,
-                variant.changes.len()
-            ));
-        }
-    }
-    all
+fn all_warnings(plan: &Plan) -> impl Iterator<Item = String> {
+    let several = |variant: &Variant| {
+        let base = variant
+            .base
+            .as_deref()
+            .filter(|_| variant.changes.len() > 1)?;
+        Some(format!(
+            "variants {} and {} differ in {} things: a difference cannot be put down to one of them; \
+             a variant in between with `base` would tell",
+            quoted(base),
+            quoted(&variant.name),
+            variant.changes.len()
+        ))
+    };
+    let several = plan.experiment.variants.iter().filter_map(several);
+    plan.warnings.iter().cloned().chain(several)
 }
 
 fn tier_line(tier: &Tier) -> String {
@@ -270,36 +252,31 @@ fn tier_line(tier: &Tier) -> String {
         Program::Command(path) => path.display().to_string(),
         Program::Embedded { name, .. } => format!("embedded {name}"),
     };
-    let times = if tier.instances > 1 {
-        format!("{} × ", tier.instances)
-    } else {
-        String::new()
+    let times = match tier.instances {
+        1 => String::new(),
+        several => format!("{several} × "),
     };
-    let mut shares = Vec::new();
-    if let Some(cpu) = tier.cpu {
-        shares.push(match cpu {
-            whole if whole.fract() == 0.0 => format::plural(whole as u64, "core", "cores"),
-            part => format!("{part} of a core"),
-        });
-    }
-    if let Some(bytes) = tier.memory_bytes {
-        shares.push(format!("{} MiB", bytes >> 20));
-    }
-    shares.extend(
-        tier.limits
-            .iter()
-            .map(|(name, value)| format!("{name} {value}")),
+    let cores = tier.cpu.map(|cpu| match cpu {
+        whole if whole.fract() == 0.0 => format::plural(whole as u64, "core", "cores"),
+        part => format!("{part} of a core"),
+    });
+    let memory = tier
+        .memory_bytes
+        .map(|bytes| format!("{} MiB", bytes >> 20));
+    let limits = tier
+        .limits
+        .iter()
+        .map(|(name, value)| format!("{name} {value}"));
+    let shares: Vec<String> = cores.into_iter().chain(memory).chain(limits).collect();
+    let line = format!(
+        "    tier {}: {times}{program}  {}",
+        tier.name,
+        shares.join(", ")
     );
-    let shares = if shares.is_empty() {
-        String::new()
-    } else {
-        format!("  {}", shares.join(", "))
-    };
-    format!("tier {}: {times}{program}{shares}", tier.name)
+    line.trim_end().to_owned()
 }
 
 fn test_line(variant: &Variant) -> String {
-    let warm_up = variant.test.warm_up;
     let load = match &variant.test.load {
         Load::Script(path) => format!("script {}", path.display()),
         Load::Url { request, .. } | Load::Stages { request, .. } => request.url.clone(),
@@ -315,10 +292,8 @@ fn test_line(variant: &Variant) -> String {
     let length = length.map_or(String::new(), |length| {
         format!(" for {}", format::duration(length))
     });
-    format!(
-        "test {load}{protocol}{length}, after {}",
-        format::plural(warm_up, "request", "requests")
-    )
+    let warm_up = format::plural(variant.test.warm_up, "request", "requests");
+    format!("    test {load}{protocol}{length}, after {warm_up}")
 }
 
 /// Time from the start of a run to the end of the last.
@@ -332,14 +307,8 @@ fn left(plan: &Plan, from: usize) -> Nanos {
 
 /// `run 2 of 6 · 2A · about 3 min left`
 pub(super) fn progress(plan: &Plan, index: usize) -> String {
-    let name = plan
-        .runs
-        .get(index)
-        .map_or("", |run| run.variant.name.as_str());
-    format!(
-        "run {} of {} · {name} · about {} left",
-        index + 1,
-        plan.runs.len(),
-        format::duration(left(plan, index))
-    )
+    let name = plan.runs.get(index).map_or("", |run| &run.variant.name);
+    let (number, all) = (index + 1, plan.runs.len());
+    let left = format::duration(left(plan, index));
+    format!("run {number} of {all} · {name} · about {left} left")
 }

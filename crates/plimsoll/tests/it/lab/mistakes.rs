@@ -169,7 +169,7 @@ fn two_changes_at_once_are_warned_about_and_the_verdict_says_so() {
     let (code, stdout, _) = plimsoll(&folder, &["lab", &path, "--check"]);
     assert_eq!(code, 0);
     assert!(
-        stdout.contains("! variants A and B differ in 2 things"),
+        stdout.contains("! variants ‘A’ and ‘B’ differ in 2 things"),
         "{stdout}"
     );
     let (code, stdout, _) = plimsoll(&folder, &["lab", &path, "--quick", "--quiet", "-o", "out"]);
