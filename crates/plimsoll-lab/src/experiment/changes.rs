@@ -140,15 +140,15 @@ fn in_tier(name: &str, was: &Leaves, is: &Leaves) -> Vec<String> {
         !others || program.iter().any(counts) || shares.iter().any(counts)
     });
     let all: Vec<Change<'_>> = all.collect();
-    let mut said: Vec<String> = all.iter().map(ToString::to_string).collect();
+    let mut changes: Vec<String> = all.iter().map(ToString::to_string).collect();
     // A limit declared beside the parameter that sets it is that parameter, said twice.
     let twice: BTreeSet<String> = all
         .iter()
         .filter(|change| change.path.starts_with(&format!("tiers.{name}.set.")))
         .map(|change| change.to_string().replacen(".set.", ".limits.", 1))
         .collect();
-    said.retain(|change| !twice.contains(change));
-    said
+    changes.retain(|change| !twice.contains(change));
+    changes
 }
 
 /// One value that two variants set differently.

@@ -105,8 +105,8 @@ pub(super) fn table<'a, 'i>(
 fn tier<'i>(mut base: DeTable<'i>, over: &DeTable<'i>) -> DeTable<'i> {
     let program = |table: &DeTable<'_>| PROGRAM.map(|key| table.get(key).map(text));
     let (before, after) = (program(&base), program(over));
-    let is_said = |program: &[Option<String>; 2]| program.iter().any(Option::is_some);
-    if is_said(&before) && is_said(&after) && before != after {
+    let names_one = |program: &[Option<String>; 2]| program.iter().any(Option::is_some);
+    if names_one(&before) && names_one(&after) && before != after {
         base = only(base, |key| SHARES.contains(&key));
     }
     joined(base, over)
@@ -150,10 +150,10 @@ fn joined<'i>(mut base: DeTable<'i>, over: &DeTable<'i>) -> DeTable<'i> {
 }
 
 /// The tier with its stub said whole: like the tier, but for what the stub says.
-fn with_whole_stub<'i>(said: &DeTable<'i>) -> DeTable<'i> {
-    let mut whole = said.clone();
+fn with_whole_stub<'i>(tier_table: &DeTable<'i>) -> DeTable<'i> {
+    let mut whole = tier_table.clone();
     if let Some(DeValue::Table(stub)) = whole.get_mut(STUB).map(Spanned::get_mut) {
-        let like = only(said.clone(), |key| ![STUB, STUBBED].contains(&key));
+        let like = only(tier_table.clone(), |key| ![STUB, STUBBED].contains(&key));
         *stub = tier(like, stub);
     }
     whole

@@ -36,7 +36,7 @@ pub(super) fn resolve(place: &Place<'_>, folder: &Path) -> Result<Experiment, La
     let file: File = read(place, top.clone())?;
     let objectives = file.objectives.as_ref();
     let objectives = objectives
-        .map(|said| Objectives::parse(&said.slo))
+        .map(|spec| Objectives::parse(&spec.slo))
         .transpose();
     let objectives =
         objectives.map_err(|error| place.at(&["objectives.slo"], error.to_string()))?;

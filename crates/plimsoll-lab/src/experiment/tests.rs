@@ -447,14 +447,14 @@ fn every_key_that_a_variant_says_reaches_the_resolved_variant() {
             let text = format!("{within}.{} = {}\n{beside}\n", key.name, key.example);
             let place = Place::new("experiment.toml", &text);
             let top = toml::de::DeTable::parse(&text).unwrap();
-            let said = Tables::of(&place, top.get_ref()).unwrap();
+            let written = Tables::of(&place, top.get_ref()).unwrap();
             let read = |tables: &Tables<'_>| format!("{:?}", tables.read(&place).unwrap());
             let base = toml::de::DeTable::parse(bare).unwrap();
             let mut variant = Tables::of(&place, base.get_ref()).unwrap();
-            assert_ne!(read(&variant), read(&said), "{} is not read", key.name);
+            assert_ne!(read(&variant), read(&written), "{} is not read", key.name);
             for _base_without_and_with_it in 0..2 {
-                variant.lay_over(&said);
-                assert_eq!(read(&variant), read(&said), "{} is dropped", key.name);
+                variant.lay_over(&written);
+                assert_eq!(read(&variant), read(&written), "{} is dropped", key.name);
             }
         }
     }

@@ -66,40 +66,34 @@ impl RemoteWrite {
 
     /// The body with every series that changed since the last one; `None` when none did.
     pub fn changed(&mut self, at_unix_ms: u64) -> Option<Vec<u8>> {
-        let mut request = Vec::new();
-        for ((name, labels), series) in &mut self.series {
-            if std::mem::take(&mut series.is_changed) {
-                for (suffix, value) in figures(series, &self.stats) {
-                    add_series(
-                        &mut request,
-                        &full_name(name, &suffix),
-                        labels,
-                        value,
-                        at_unix_ms,
-                    );
-                }
-            }
-        }
-        (!request.is_empty()).then(|| snappy::compress(&request))
+        let all = self.series.iter_mut();
+        let changed = all.filter_map(|(name, series)| {
+            std::mem::take(&mut series.is_changed).then_some((name, &*series))
+        });
+        body(changed, &self.stats, |value| value, at_unix_ms)
     }
 
     /// The last body: every series ends.
     pub fn stale(&self, at_unix_ms: u64) -> Option<Vec<u8>> {
-        let mut request = Vec::new();
-        for ((name, labels), series) in &self.series {
-            for (suffix, _) in figures(series, &self.stats) {
-                let value = f64::from_bits(STALE);
-                add_series(
-                    &mut request,
-                    &full_name(name, &suffix),
-                    labels,
-                    value,
-                    at_unix_ms,
-                );
-            }
-        }
-        (!request.is_empty()).then(|| snappy::compress(&request))
+        let stale = |_| f64::from_bits(STALE);
+        body(self.series.iter(), &self.stats, stale, at_unix_ms)
     }
+}
+
+fn body<'s>(
+    all: impl Iterator<Item = (&'s (String, Labels), &'s Series)>,
+    stats: &[TrendStat],
+    shown: fn(f64) -> f64,
+    at_unix_ms: u64,
+) -> Option<Vec<u8>> {
+    let mut request = Vec::new();
+    for ((name, labels), series) in all {
+        for (suffix, value) in figures(series, stats) {
+            let name = full_name(name, &suffix);
+            add_series(&mut request, &name, labels, shown(value), at_unix_ms);
+        }
+    }
+    (!request.is_empty()).then(|| snappy::compress(&request))
 }
 
 fn full_name(name: &str, suffix: &str) -> String {

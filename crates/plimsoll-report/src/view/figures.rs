@@ -1,5 +1,6 @@
 //! The key figures: a name, a number, a unit and what bounds it.
 
+use plimsoll_core::tally::Quantile;
 use plimsoll_core::units::is_alike;
 use plimsoll_core::verdict::{Bounds, Collapse, Recovery, Verdict};
 
@@ -240,60 +241,60 @@ fn recovery(verdict: &Verdict) -> Figure {
     }
 }
 
+/// What a load came to.
+struct Totals {
+    goodput_per_s: f64,
+    throughput_per_s: f64,
+    /// Response time, service time.
+    p50: [Option<Quantile>; 2],
+    p99: [Option<Quantile>; 2],
+    attempts_count: u64,
+    failed_count: u64,
+    failed_ratio: Option<f64>,
+}
+
+impl Totals {
+    fn figures(&self, note: impl Into<String>) -> Vec<Figure> {
+        let rate = |kind, per_s| Figure::new(kind, format::number(per_s), "/s");
+        let time = |kind, [response, service]: [Option<Quantile>; 2]| {
+            let note = format!("service {}", format::quantile(service));
+            Figure::new(kind, format::quantile(response), "").note(note)
+        };
+        let attempts = format::count(self.attempts_count);
+        let failed = self
+            .failed_ratio
+            .map_or(format::ABSENT.to_owned(), format::percent);
+        let of_attempts = format!("{} of {attempts}", format::count(self.failed_count));
+        vec![
+            rate(FigureKind::Goodput, self.goodput_per_s).note(note),
+            rate(FigureKind::Throughput, self.throughput_per_s)
+                .note(format!("{attempts} attempts")),
+            time(FigureKind::P50, self.p50),
+            time(FigureKind::P99, self.p99),
+            Figure::new(FigureKind::Failed, failed, "").note(of_attempts),
+        ]
+    }
+}
+
 fn of_run(view: &View, verdict: &Verdict) -> Vec<Figure> {
-    let bound = view.objective().is_some();
-    let good = if bound {
+    let good = if view.objective().is_some() {
         "correct and within the objective"
     } else {
         "correct answers"
     };
-    let failed: u64 = verdict
-        .outcomes
-        .iter()
-        .filter(|(o, _)| o.is_failure())
-        .map(|(_, n)| n)
-        .sum();
-    let ratio = failed as f64 / verdict.attempts_count.max(1) as f64;
-    vec![
-        Figure::new(
-            FigureKind::Goodput,
-            format::number(verdict.goodput_per_s),
-            "/s",
-        )
-        .note(good),
-        Figure::new(
-            FigureKind::Throughput,
-            format::number(verdict.throughput_per_s),
-            "/s",
-        )
-        .note(format!(
-            "{} attempts",
-            format::count(verdict.attempts_count)
-        )),
-        Figure::new(
-            FigureKind::P50,
-            format::quantile(verdict.response_time_ns.p50),
-            "",
-        )
-        .note(format!(
-            "service {}",
-            format::quantile(verdict.service_time_ns.p50)
-        )),
-        Figure::new(
-            FigureKind::P99,
-            format::quantile(verdict.response_time_ns.p99),
-            "",
-        )
-        .note(format!(
-            "service {}",
-            format::quantile(verdict.service_time_ns.p99)
-        )),
-        Figure::new(FigureKind::Failed, format::percent(ratio), "").note(format!(
-            "{} of {}",
-            format::count(failed),
-            format::count(verdict.attempts_count)
-        )),
-    ]
+    let (response, service) = (&verdict.response_time_ns, &verdict.service_time_ns);
+    let outcomes = verdict.outcomes.iter();
+    let failures = outcomes.filter(|(outcome, _)| outcome.is_failure());
+    let totals = Totals {
+        goodput_per_s: verdict.goodput_per_s,
+        throughput_per_s: verdict.throughput_per_s,
+        p50: [response.p50, service.p50],
+        p99: [response.p99, service.p99],
+        attempts_count: verdict.attempts_count,
+        failed_count: failures.map(|(_, count)| count).sum(),
+        failed_ratio: Some(verdict.failed_ratio()),
+    };
+    totals.figures(good)
 }
 
 /// What a record without a verdict shows all the same, of its last level.
@@ -301,52 +302,16 @@ fn without_verdict(view: &View) -> Vec<Figure> {
     let Some(level) = view.deciding_level() else {
         return Vec::new();
     };
-    let at = format!("last level, {}", level.name());
-    vec![
-        Figure::new(
-            FigureKind::Goodput,
-            format::number(level.goodput_per_s),
-            "/s",
-        )
-        .note(at),
-        Figure::new(
-            FigureKind::Throughput,
-            format::number(level.throughput_per_s),
-            "/s",
-        )
-        .note(format!(
-            "{} attempts",
-            format::count(level.tally.attempts())
-        )),
-        Figure::new(
-            FigureKind::P50,
-            format::quantile(level.tally.response_quantile(0.5)),
-            "",
-        )
-        .note(format!(
-            "service {}",
-            format::quantile(level.tally.service_quantile(0.5))
-        )),
-        Figure::new(
-            FigureKind::P99,
-            format::quantile(level.tally.response_quantile(0.99)),
-            "",
-        )
-        .note(format!(
-            "service {}",
-            format::quantile(level.tally.service_quantile(0.99))
-        )),
-        Figure::new(
-            FigureKind::Failed,
-            level
-                .failed_ratio()
-                .map_or_else(|| format::ABSENT.to_owned(), format::percent),
-            "",
-        )
-        .note(format!(
-            "{} of {}",
-            format::count(level.tally.failures()),
-            format::count(level.tally.attempts())
-        )),
-    ]
+    let tally = &level.tally;
+    let times = |q| [tally.response_quantile(q), tally.service_quantile(q)];
+    let totals = Totals {
+        goodput_per_s: level.goodput_per_s,
+        throughput_per_s: level.throughput_per_s,
+        p50: times(0.5),
+        p99: times(0.99),
+        attempts_count: tally.attempts(),
+        failed_count: tally.failures(),
+        failed_ratio: level.failed_ratio(),
+    };
+    totals.figures(format!("last level, {}", level.name()))
 }

@@ -97,8 +97,8 @@ fn play(
         if !args.quiet {
             output::progress(&plan::progress(plan, index));
         }
-        let said = series.foresight.look(&run.variant, &series.played);
-        if let Some(text) = said.filter(|_| !args.quiet) {
+        let prediction = series.foresight.look(&run.variant, &series.played);
+        if let Some(text) = prediction.filter(|_| !args.quiet) {
             output::progress(&text);
         }
         let run_folder = folder.join(format!("{}-{}", run.variant.name, run.number));

@@ -162,7 +162,7 @@ fn an_invalid_run_is_named_and_never_a_figure() {
         stdout.contains("No verdict: too few valid runs are left."),
         "{stdout}"
     );
-    assert!(stdout.contains("b1.jsonl (B): not valid"), "{stdout}");
+    assert!(stdout.contains("b1.jsonl (‘B’): not valid"), "{stdout}");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn what_differs_is_said_before_any_number() {
         stdout.find("kernel:").unwrap(),
         stdout.find("goodput").unwrap(),
     );
-    assert!(kernel < stdout.find("B is better").unwrap(), "{stdout}");
+    assert!(kernel < stdout.find("‘B’ is better").unwrap(), "{stdout}");
     assert!(stdout.find("closed loop, 4 in flight").unwrap() < answer + stdout.len());
     assert!(
         stdout.contains("not compared: failed attempts, p50"),
@@ -284,7 +284,7 @@ fn what_cannot_be_compared_is_refused_with_the_fix() {
         (vec!["a.jsonl", "."], ". is a folder"),
         (
             vec!["a.jsonl", "b.jsonl"],
-            "objective: A p99 < 1 s · B p99 < 2 s",
+            "objective: ‘A’ p99 < 1 s · ‘B’ p99 < 2 s",
         ),
         (vec!["a.jsonl", url], "URLs and records together"),
         (vec!["--a", "a.jsonl"], "--b"),

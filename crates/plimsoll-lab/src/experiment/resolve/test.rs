@@ -18,44 +18,44 @@ const DEFAULT_WITHIN: Nanos = Nanos::from_secs(240);
 
 pub(super) fn test(
     at: &Within<'_>,
-    said: &TestSpec,
+    spec: &TestSpec,
     has_objectives: bool,
 ) -> Result<Test, LabError> {
-    let cpu = said.cpu.unwrap_or(1.0);
+    let cpu = spec.cpu.unwrap_or(1.0);
     if !(cpu >= 0.0 && cpu.is_finite()) {
         let problem = format!("{cpu} is no number of cores; write 0.5 or 1");
         return Err(at.wrong("cpu", problem));
     }
-    for (key, text) in said
+    for (key, text) in spec
         .url
         .iter()
         .map(|url| ("url", url))
-        .chain(said.env.values().map(|text| ("env", text)))
-        .chain(said.stored.iter().flatten().map(|text| ("stored", text)))
-        .chain(said.backlog.iter().flatten().map(|text| ("backlog", text)))
-        .chain(said.taken.iter().flatten().map(|text| ("taken", text)))
+        .chain(spec.env.values().map(|text| ("env", text)))
+        .chain(spec.stored.iter().flatten().map(|text| ("stored", text)))
+        .chain(spec.backlog.iter().flatten().map(|text| ("backlog", text)))
+        .chain(spec.taken.iter().flatten().map(|text| ("taken", text)))
     {
         at.tiers_in(key, "", text)?;
     }
     Ok(Test {
-        load: load(at, said, has_objectives)?,
-        warm_up: said.warm_up.unwrap_or(DEFAULT_WARM_UP),
-        timeout: timeout(at, said)?,
-        insecure: said.insecure.unwrap_or(false),
-        h2: said.h2,
-        streams: said.streams.and_then(NonZeroU32::new),
+        load: load(at, spec, has_objectives)?,
+        warm_up: spec.warm_up.unwrap_or(DEFAULT_WARM_UP),
+        timeout: timeout(at, spec)?,
+        insecure: spec.insecure.unwrap_or(false),
+        h2: spec.h2,
+        streams: spec.streams.and_then(NonZeroU32::new),
         cpu,
-        seed: said.seed,
-        env: said.env.clone(),
-        after: after(at, said)?,
+        seed: spec.seed,
+        env: spec.env.clone(),
+        after: after(at, spec)?,
     })
 }
 
 /// What is looked at when the load has ended, if anything.
-fn after(at: &Within<'_>, said: &TestSpec) -> Result<Option<AfterLoad>, LabError> {
-    let stored = said.stored.clone().unwrap_or_default();
-    let backlog = said.backlog.clone().unwrap_or_default();
-    let taken = said.taken.clone().unwrap_or_default();
+fn after(at: &Within<'_>, spec: &TestSpec) -> Result<Option<AfterLoad>, LabError> {
+    let stored = spec.stored.clone().unwrap_or_default();
+    let backlog = spec.backlog.clone().unwrap_or_default();
+    let taken = spec.taken.clone().unwrap_or_default();
     for text in &stored {
         collection(text).map_err(|problem| at.wrong("stored", problem))?;
     }
@@ -64,7 +64,7 @@ fn after(at: &Within<'_>, said: &TestSpec) -> Result<Option<AfterLoad>, LabError
             gauge(text).map_err(|problem| at.wrong(key, problem))?;
         }
     }
-    let wait = said.drain_within.as_deref();
+    let wait = spec.drain_within.as_deref();
     if wait.is_some() && backlog.is_empty() {
         let problem = "nothing is waited for; give `backlog` with it";
         return Err(at.wrong("drain_within", problem));
@@ -83,15 +83,15 @@ fn after(at: &Within<'_>, said: &TestSpec) -> Result<Option<AfterLoad>, LabError
     }))
 }
 
-fn load(at: &Within<'_>, said: &TestSpec, has_objectives: bool) -> Result<Load, LabError> {
+fn load(at: &Within<'_>, spec: &TestSpec, has_objectives: bool) -> Result<Load, LabError> {
     let wrong = |key: &str, problem: &str| Err(at.wrong(key, problem));
-    match (&said.script, &said.url) {
+    match (&spec.script, &spec.url) {
         (Some(_), Some(_)) => wrong("script", "a test has a script or a URL, not both"),
         (None, None) => wrong("url", "a test needs a `url`, or a `script`"),
         (Some(script), None) => {
             refuse(
                 at,
-                &of_urls(said),
+                &of_urls(spec),
                 "a script says this itself, in its options; leave it out",
             )?;
             let path = at.folder.join(script);
@@ -101,7 +101,7 @@ fn load(at: &Within<'_>, said: &TestSpec, has_objectives: bool) -> Result<Load, 
                 wrong("script", &format!("there is no file {}", path.display()))
             }
         }
-        (None, Some(url)) => url_load(at, said, url, has_objectives),
+        (None, Some(url)) => url_load(at, spec, url, has_objectives),
     }
 }
 
@@ -113,54 +113,54 @@ fn refuse(at: &Within<'_>, keys: &[(&str, bool)], problem: &str) -> Result<(), L
 
 fn url_load(
     at: &Within<'_>,
-    said: &TestSpec,
+    spec: &TestSpec,
     url: &str,
     has_objectives: bool,
 ) -> Result<Load, LabError> {
-    let body = said.body.clone().unwrap_or_default();
-    let method = said.method.as_deref().unwrap_or("GET");
+    let body = spec.body.clone().unwrap_or_default();
+    let method = spec.method.as_deref().unwrap_or("GET");
     let request = Request {
-        headers: said.headers.clone().into_iter().collect(),
+        headers: spec.headers.clone().into_iter().collect(),
         ..Request::new(method, url, body.into_bytes())
     };
-    let env = [("env", !said.env.is_empty())];
+    let env = [("env", !spec.env.is_empty())];
     refuse(at, &env, "only a script reads it; leave it out")?;
-    protocol(at, said, url)?;
-    if said.find == Some(true) {
-        return find(at, said, request, has_objectives);
+    protocol(at, spec, url)?;
+    if spec.find == Some(true) {
+        return find(at, spec, request, has_objectives);
     }
-    let within = [("within", said.within.is_some())];
+    let within = [("within", spec.within.is_some())];
     refuse(
         at,
         &within,
         "is the time of a search; give `find = true` with it",
     )?;
-    if let Some(stages) = &said.stages {
+    if let Some(stages) = &spec.stages {
         let decided = [
-            ("rate", said.rate.is_some()),
-            ("ramp", said.ramp.is_some()),
-            ("connections", said.connections.is_some()),
-            ("duration", said.duration.is_some()),
+            ("rate", spec.rate.is_some()),
+            ("ramp", spec.ramp.is_some()),
+            ("connections", spec.connections.is_some()),
+            ("duration", spec.duration.is_some()),
         ];
         let problem = "`stages` say this: leave it out, or leave the stages out";
         refuse(at, &decided, problem)?;
         return Ok(Load::Stages {
             request,
             stages: all_stages(at, stages)?,
-            think: at.time("think", said.think.as_deref(), Nanos::ZERO)?,
+            think: at.time("think", spec.think.as_deref(), Nanos::ZERO)?,
         });
     }
-    let think = [("think", said.think.is_some())];
+    let think = [("think", spec.think.is_some())];
     refuse(at, &think, "virtual users think; give `stages` with it")?;
-    let arrivals = arrivals(at, said)?;
-    let duration = at.time("duration", said.duration.as_deref(), DEFAULT_DURATION)?;
+    let arrivals = arrivals(at, spec)?;
+    let duration = at.time("duration", spec.duration.as_deref(), DEFAULT_DURATION)?;
     if duration == Nanos::ZERO {
         return Err(at.wrong("duration", "is zero: give a time such as 30s"));
     }
     Ok(Load::Url {
         request,
         arrivals,
-        connections: connections(at, said)?,
+        connections: connections(at, spec)?,
         duration,
     })
 }
@@ -168,17 +168,17 @@ fn url_load(
 /// A search decides the load, all of it.
 fn find(
     at: &Within<'_>,
-    said: &TestSpec,
+    spec: &TestSpec,
     request: Request,
     has_objectives: bool,
 ) -> Result<Load, LabError> {
     let decided = [
-        ("rate", said.rate.is_some()),
-        ("ramp", said.ramp.is_some()),
-        ("stages", said.stages.is_some()),
-        ("think", said.think.is_some()),
-        ("duration", said.duration.is_some()),
-        ("timeout", said.timeout.is_some()),
+        ("rate", spec.rate.is_some()),
+        ("ramp", spec.ramp.is_some()),
+        ("stages", spec.stages.is_some()),
+        ("think", spec.think.is_some()),
+        ("duration", spec.duration.is_some()),
+        ("timeout", spec.timeout.is_some()),
     ];
     let problem = "a search decides this itself: leave it out, or leave `find` out";
     refuse(at, &decided, problem)?;
@@ -187,26 +187,26 @@ fn find(
             "a search needs objectives: add [objectives] with slo = \"p99<250ms,errors<0.1%\"";
         return Err(at.wrong("find", problem));
     }
-    let within = at.time("within", said.within.as_deref(), DEFAULT_WITHIN)?;
+    let within = at.time("within", spec.within.as_deref(), DEFAULT_WITHIN)?;
     if within < SearchSettings::SHORTEST {
         let problem = format!("{within} is too short for a search: give it 150s or more");
         return Err(at.wrong("within", problem));
     }
     Ok(Load::Find {
         request,
-        connections: connections(at, said)?,
+        connections: connections(at, spec)?,
         within,
     })
 }
 
 /// What is asked of HTTP/2 must be something that this load can do.
-fn protocol(at: &Within<'_>, said: &TestSpec, url: &str) -> Result<(), LabError> {
-    let problem = match said.streams {
+fn protocol(at: &Within<'_>, spec: &TestSpec, url: &str) -> Result<(), LabError> {
+    let problem = match spec.streams {
         None => None,
-        Some(_) if said.h2 != Some(true) => {
+        Some(_) if spec.h2 != Some(true) => {
             Some("only HTTP/2 has streams; give `h2 = true` with it".to_owned())
         }
-        Some(_) if said.stages.is_some() => {
+        Some(_) if spec.stages.is_some() => {
             Some("a virtual user waits for its answer: leave it out".to_owned())
         }
         Some(0) => Some("is zero: give 1 or more".to_owned()),
@@ -217,12 +217,12 @@ fn protocol(at: &Within<'_>, said: &TestSpec, url: &str) -> Result<(), LabError>
     if let Some(problem) = problem {
         return Err(at.wrong("streams", problem));
     }
-    let h2 = said.stages.is_some() && said.h2.is_some() && !url.starts_with("https:");
+    let h2 = spec.stages.is_some() && spec.h2.is_some() && !url.starts_with("https:");
     let problem = "virtual users speak HTTP/2 over https only: leave it out, or make the url https";
     refuse(at, &[("h2", h2)], problem)
 }
 
-fn all_stages(at: &Within<'_>, said: &[StageSpec]) -> Result<Vec<Stage>, LabError> {
+fn all_stages(at: &Within<'_>, spec: &[StageSpec]) -> Result<Vec<Stage>, LabError> {
     let stage = |stage: &StageSpec| {
         let duration = parse_duration(&stage.duration);
         Ok(Stage {
@@ -230,7 +230,7 @@ fn all_stages(at: &Within<'_>, said: &[StageSpec]) -> Result<Vec<Stage>, LabErro
             duration: duration.map_err(|error| at.wrong("stages", error))?,
         })
     };
-    let stages: Vec<Stage> = said.iter().map(stage).collect::<Result<_, LabError>>()?;
+    let stages: Vec<Stage> = spec.iter().map(stage).collect::<Result<_, LabError>>()?;
     let is_empty = |stage: &Stage| stage.target == 0 || stage.duration == Nanos::ZERO;
     if stages.iter().all(is_empty) {
         return Err(at.wrong("stages", "no stage has both virtual users and a duration"));
@@ -238,8 +238,8 @@ fn all_stages(at: &Within<'_>, said: &[StageSpec]) -> Result<Vec<Stage>, LabErro
     Ok(stages)
 }
 
-fn timeout(at: &Within<'_>, said: &TestSpec) -> Result<Option<Nanos>, LabError> {
-    let Some(text) = &said.timeout else {
+fn timeout(at: &Within<'_>, spec: &TestSpec) -> Result<Option<Nanos>, LabError> {
+    let Some(text) = &spec.timeout else {
         return Ok(None);
     };
     let timeout = parse_duration(text).map_err(|error| at.wrong("timeout", error))?;
@@ -247,17 +247,17 @@ fn timeout(at: &Within<'_>, said: &TestSpec) -> Result<Option<Nanos>, LabError> 
     Ok(Some(timeout))
 }
 
-fn connections(at: &Within<'_>, said: &TestSpec) -> Result<Option<NonZeroU32>, LabError> {
-    let connections = said.connections.map(|count| {
+fn connections(at: &Within<'_>, spec: &TestSpec) -> Result<Option<NonZeroU32>, LabError> {
+    let connections = spec.connections.map(|count| {
         let problem = "is zero: give 1 or more";
         NonZeroU32::new(count).ok_or_else(|| at.wrong("connections", problem))
     });
     connections.transpose()
 }
 
-fn arrivals(at: &Within<'_>, said: &TestSpec) -> Result<Arrivals, LabError> {
+fn arrivals(at: &Within<'_>, spec: &TestSpec) -> Result<Arrivals, LabError> {
     let rate = |key: &str, text: &str| parse_rate(text).map_err(|error| at.wrong(key, error));
-    match (&said.rate, &said.ramp) {
+    match (&spec.rate, &spec.ramp) {
         (Some(_), Some(_)) => Err(at.wrong("ramp", "a test has a rate or a ramp, not both")),
         (Some(text), None) => Ok(Arrivals::Rate(rate("rate", text)?)),
         (None, Some(text)) => {
@@ -275,21 +275,21 @@ fn arrivals(at: &Within<'_>, said: &TestSpec) -> Result<Arrivals, LabError> {
 }
 
 /// Keys that a script has of its own.
-fn of_urls(said: &TestSpec) -> [(&'static str, bool); 14] {
+fn of_urls(spec: &TestSpec) -> [(&'static str, bool); 14] {
     [
-        ("method", said.method.is_some()),
-        ("headers", !said.headers.is_empty()),
-        ("body", said.body.is_some()),
-        ("rate", said.rate.is_some()),
-        ("ramp", said.ramp.is_some()),
-        ("connections", said.connections.is_some()),
-        ("find", said.find == Some(true)),
-        ("within", said.within.is_some()),
-        ("stages", said.stages.is_some()),
-        ("think", said.think.is_some()),
-        ("duration", said.duration.is_some()),
-        ("timeout", said.timeout.is_some()),
-        ("insecure", said.insecure.is_some()),
-        ("streams", said.streams.is_some()),
+        ("method", spec.method.is_some()),
+        ("headers", !spec.headers.is_empty()),
+        ("body", spec.body.is_some()),
+        ("rate", spec.rate.is_some()),
+        ("ramp", spec.ramp.is_some()),
+        ("connections", spec.connections.is_some()),
+        ("find", spec.find == Some(true)),
+        ("within", spec.within.is_some()),
+        ("stages", spec.stages.is_some()),
+        ("think", spec.think.is_some()),
+        ("duration", spec.duration.is_some()),
+        ("timeout", spec.timeout.is_some()),
+        ("insecure", spec.insecure.is_some()),
+        ("streams", spec.streams.is_some()),
     ]
 }

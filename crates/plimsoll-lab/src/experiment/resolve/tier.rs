@@ -232,8 +232,8 @@ fn on_disk(folder: &Path, command: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-fn ready(said: Option<&str>) -> Result<Ready, String> {
-    let Some(text) = said else {
+fn ready(spec: Option<&str>) -> Result<Ready, String> {
+    let Some(text) = spec else {
         return Ok(Ready::Tcp);
     };
     let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));

@@ -33,10 +33,10 @@ impl Within<'_> {
     pub(super) fn time(
         &self,
         key: &str,
-        said: Option<&str>,
+        text: Option<&str>,
         default: Nanos,
     ) -> Result<Nanos, LabError> {
-        let time = said.map(parse_duration).transpose();
+        let time = text.map(parse_duration).transpose();
         Ok(time
             .map_err(|error| self.wrong(key, error))?
             .unwrap_or(default))

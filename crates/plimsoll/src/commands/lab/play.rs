@@ -178,9 +178,10 @@ impl Play<'_> {
             let url = filled(&request.url)?;
             return Target::parse(&url).ok().map(|target| target.port);
         }
-        let said: Vec<String> = test.env.values().filter_map(filled).collect();
+        let texts: Vec<String> = test.env.values().filter_map(filled).collect();
         let named = |port: u16| {
-            said.iter()
+            texts
+                .iter()
                 .any(|text| text.contains(&format!("127.0.0.1:{port}")))
         };
         let mut ports = system.running().iter().rev().map(|running| running.port);

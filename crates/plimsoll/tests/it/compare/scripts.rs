@@ -57,7 +57,7 @@ fn scripts_are_played_in_turns_and_told_apart_by_their_content() {
     );
     assert!(stderr.contains("B        after.js"), "{stderr}");
     let words = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("script: A before.js, SHA-256 "), "{stdout}");
+    assert!(words.contains("script: ‘A’ before.js, SHA-256 "), "{stdout}");
     assert!(!stderr.contains("an iteration"), "{stderr}");
     let kept = folder.0.join("kept");
     assert_eq!(differing(&kept), ["script"]);
@@ -91,7 +91,7 @@ fn one_script_is_compared_in_two_places() {
     assert_eq!(differing(&folder.0.join("kept")), ["script environment"]);
     let words = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains(&format!("A BASE={} · B BASE={}", one.url, other.url)),
+        words.contains(&format!("‘A’ BASE={} · ‘B’ BASE={}", one.url, other.url)),
         "{stdout}"
     );
     assert!(stdout.contains("closed loop, 1 in flight"), "{stdout}");
@@ -114,7 +114,7 @@ fn one_script_is_compared_in_two_places() {
     let (_, stdout, stderr) = plimsoll(&folder, &["compare", "a.jsonl", "b.jsonl"]);
     let words = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains("script: A before.js, SHA-256 "),
+        words.contains("script: ‘A’ before.js, SHA-256 "),
         "{stdout}{stderr}"
     );
     assert!(
