@@ -57,7 +57,10 @@ fn scripts_are_played_in_turns_and_told_apart_by_their_content() {
     );
     assert!(stderr.contains("B        after.js"), "{stderr}");
     let words = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("script: ‘A’ before.js, SHA-256 "), "{stdout}");
+    assert!(
+        words.contains("script: ‘A’ before.js, SHA-256 "),
+        "{stdout}"
+    );
     assert!(!stderr.contains("an iteration"), "{stderr}");
     let kept = folder.0.join("kept");
     assert_eq!(differing(&kept), ["script"]);
