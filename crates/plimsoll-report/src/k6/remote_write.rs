@@ -83,7 +83,7 @@ impl RemoteWrite {
 fn body<'s>(
     all: impl Iterator<Item = (&'s (String, Labels), &'s Series)>,
     stats: &[TrendStat],
-    shown: fn(f64) -> f64,
+    shown: impl Fn(f64) -> f64,
     at_unix_ms: u64,
 ) -> Option<Vec<u8>> {
     let mut request = Vec::new();
