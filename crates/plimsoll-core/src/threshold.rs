@@ -120,7 +120,7 @@ impl Thresholds {
             if key.contains('{') {
                 store.submetric(key)?;
             }
-            let kind = Place::find(store, key)?.sink(store).kind();
+            let kind = Counted::find(store, key)?.sink(store).kind();
             for threshold in thresholds {
                 let aggregation = threshold.expression.aggregation;
                 if !aggregation.fits(kind) {
@@ -143,7 +143,7 @@ impl Thresholds {
             abort: false,
         };
         for Judged { key, thresholds } in &self.0 {
-            let Ok(place) = Place::find(store, key) else {
+            let Ok(place) = Counted::find(store, key) else {
                 continue;
             };
             let sink = place.sink(store);
@@ -201,12 +201,12 @@ impl Evaluation {
 }
 
 /// Where in a store a key is counted.
-enum Place {
+enum Counted {
     Metric(crate::metrics::MetricId),
     Submetric(usize),
 }
 
-impl Place {
+impl Counted {
     fn find(store: &Store, key: &str) -> Result<Self, MetricError> {
         if !key.contains('{') {
             return store.known(key.trim()).map(Self::Metric);

@@ -8,7 +8,7 @@ pub(crate) const PERIOD_MICROS: u64 = 20_000;
 
 /// Where new groups can be made.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Hierarchy {
     /// The group of this process in the hierarchy of version 1 that holds the controller.
     V1(PathBuf),
     /// In version 2 a group with processes has no children that are limited, so the new group
@@ -16,7 +16,7 @@ pub(crate) enum Place {
     V2 { base: PathBuf, home: PathBuf },
 }
 
-impl Place {
+impl Hierarchy {
     /// The folder that a new group goes into.
     pub(crate) fn base(&self) -> &Path {
         match self {
@@ -33,7 +33,7 @@ impl Place {
 }
 
 /// The place for a group with a controller such as `cpu`.
-pub(crate) fn own(controller: &str) -> Option<Place> {
+pub(crate) fn own(controller: &str) -> Option<Hierarchy> {
     let read = |path: &str| fs::read_to_string(path).ok();
     find(
         controller,
@@ -45,13 +45,13 @@ pub(crate) fn own(controller: &str) -> Option<Place> {
 /// The same in version 1 only.
 pub(crate) fn folder_v1(controller: &str) -> Option<PathBuf> {
     match own(controller)? {
-        Place::V1(folder) => Some(folder),
-        Place::V2 { .. } => None,
+        Hierarchy::V1(folder) => Some(folder),
+        Hierarchy::V2 { .. } => None,
     }
 }
 
 /// Finds the group of this process from the texts of `/proc/self/cgroup` and `mountinfo`.
-fn find(controller: &str, cgroup: &str, mountinfo: &str) -> Option<Place> {
+fn find(controller: &str, cgroup: &str, mountinfo: &str) -> Option<Hierarchy> {
     let v1 = cgroup.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let controllers = fields.next()?;
@@ -63,7 +63,7 @@ fn find(controller: &str, cgroup: &str, mountinfo: &str) -> Option<Place> {
     });
     let v1 = v1.and_then(|path| Some(mount(mountinfo, Some(controller))?.folder(path)));
     if let Some(folder) = v1 {
-        return Some(Place::V1(folder));
+        return Some(Hierarchy::V1(folder));
     }
     let path = cgroup.lines().find_map(|line| line.strip_prefix("0::"))?;
     let mount = mount(mountinfo, None)?;
@@ -73,7 +73,7 @@ fn find(controller: &str, cgroup: &str, mountinfo: &str) -> Option<Place> {
     } else {
         home.parent()?.to_owned()
     };
-    Some(Place::V2 { base, home })
+    Some(Hierarchy::V2 { base, home })
 }
 
 struct Mount {
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn the_place_for_a_group_is_found() {
         let v2 = |base: &str, home: &str| {
-            Some(Place::V2 {
+            Some(Hierarchy::V2 {
                 base: base.into(),
                 home: home.into(),
             })
@@ -136,12 +136,12 @@ mod tests {
             (
                 "9:cpu,cpuacct:/lt\n0::/",
                 V1,
-                Some(Place::V1("/sys/fs/cgroup/cpu,cpuacct/lt".into())),
+                Some(Hierarchy::V1("/sys/fs/cgroup/cpu,cpuacct/lt".into())),
             ),
             (
                 "9:cpu,cpuacct:/\n0::/",
                 V1,
-                Some(Place::V1("/sys/fs/cgroup/cpu,cpuacct".into())),
+                Some(Hierarchy::V1("/sys/fs/cgroup/cpu,cpuacct".into())),
             ),
             (
                 "0::/user.slice/run-1.scope",
@@ -163,9 +163,9 @@ mod tests {
     #[test]
     fn a_group_outside_the_mounted_part_is_the_mounted_root() {
         let inside = "1 2 0:3 /docker/abc /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu";
-        let expected = Some(Place::V1("/sys/fs/cgroup/cpu/x".into()));
+        let expected = Some(Hierarchy::V1("/sys/fs/cgroup/cpu/x".into()));
         assert_eq!(find("cpu", "9:cpu:/docker/abc/x", inside), expected);
-        let expected = Some(Place::V1("/sys/fs/cgroup/cpu".into()));
+        let expected = Some(Hierarchy::V1("/sys/fs/cgroup/cpu".into()));
         assert_eq!(find("cpu", "9:cpu:/elsewhere", inside), expected);
     }
 }

@@ -24,7 +24,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 use crate::LabError;
 use crate::serve::clock::now;
 use group::Group;
-pub(crate) use message::{Ask, Order, Said};
+pub(crate) use message::{Order, Reply, Request};
 
 /// The words by which the binary starts these two, instead of a command: they belong to the lab alone.
 pub(crate) const GUARDIAN: &str = "lab-guardian";
@@ -127,21 +127,21 @@ impl Guardian {
     }
 
     fn carry_out(&mut self, line: &[u8]) {
-        let said = match serde_json::from_slice::<Ask>(line) {
-            Ok(Ask::Start(order)) => {
+        let said = match serde_json::from_slice::<Request>(line) {
+            Ok(Request::Start(order)) => {
                 let id = order.id.clone();
                 self.orders.insert(id.clone(), order.clone());
-                self.start(order).unwrap_or_else(|error| Said::Refused {
+                self.start(order).unwrap_or_else(|error| Reply::Refused {
                     id,
                     reason: error.to_string(),
                 })
             }
-            Ok(Ask::Kill { id, after_ms }) => {
+            Ok(Request::Kill { id, after_ms }) => {
                 let at = now() + Duration::from_millis(after_ms);
                 self.condemned.push((at, id.clone()));
-                Said::Armed { id }
+                Reply::Armed { id }
             }
-            Err(error) => Said::Refused {
+            Err(error) => Reply::Refused {
                 id: String::new(),
                 reason: format!("an order that cannot be read: {error}"),
             },
@@ -149,7 +149,7 @@ impl Guardian {
         self.say(&said);
     }
 
-    fn start(&mut self, order: Order) -> Result<Said, LabError> {
+    fn start(&mut self, order: Order) -> Result<Reply, LabError> {
         let (isolation, joins, cores) = self.confine(&order)?;
         let log = log(&order)?;
         let errors = log.try_clone().map_err(LabError::io("share the log"))?;
@@ -178,7 +178,7 @@ impl Guardian {
         let pid = child.id();
         let handle = i32::try_from(pid).ok().and_then(Pid::from_raw);
         self.started.push((order.id.clone(), handle));
-        Ok(Said::Started {
+        Ok(Reply::Started {
             id: order.id,
             pid,
             isolation,
@@ -204,16 +204,16 @@ impl Guardian {
     }
 
     /// What was killed as asked runs again, in the control group that it had.
-    fn restart(&mut self, id: &str) -> Said {
+    fn restart(&mut self, id: &str) -> Reply {
         let Some(order) = self.orders.get(id).cloned() else {
-            return Said::Ended {
+            return Reply::Ended {
                 id: id.to_owned(),
                 how: "was killed and cannot be started again".to_owned(),
             };
         };
         match self.start(order) {
-            Ok(_) => Said::Restarted { id: id.to_owned() },
-            Err(error) => Said::Ended {
+            Ok(_) => Reply::Restarted { id: id.to_owned() },
+            Err(error) => Reply::Ended {
                 id: id.to_owned(),
                 how: format!("was killed and could not be started again: {error}"),
             },
@@ -244,7 +244,7 @@ impl Guardian {
         }
     }
 
-    fn say(&mut self, said: &Said) {
+    fn say(&mut self, said: &Reply) {
         // A lab that is gone reads nothing: the end of the input follows.
         let line = serde_json::to_string(said).unwrap_or_default();
         drop(writeln!(self.said, "{line}").and_then(|()| self.said.flush()));
@@ -266,7 +266,7 @@ impl Guardian {
                 self.restart(&id)
             } else {
                 let how = message::how(status);
-                Said::Ended { id, how }
+                Reply::Ended { id, how }
             };
             self.say(&said);
         }

@@ -3,7 +3,6 @@
 mod args;
 mod commands;
 mod exit;
-mod explained;
 mod flags;
 mod form;
 mod from_args;

@@ -8,7 +8,6 @@ mod setting;
 mod url;
 
 use anyhow::Result;
-use plimsoll_analysis::summary;
 use plimsoll_core::ending::{Cause, Ending};
 use plimsoll_core::verdict::{Found, Verdict};
 
@@ -16,10 +15,10 @@ pub(crate) use level::refuse_the_dead;
 pub(crate) use setting::Setting;
 
 use crate::exit::Exit;
-use crate::explained;
 use crate::prepared::{Prepared, Subject};
 use crate::script::play::Played;
 use crate::session::Session;
+use crate::verdicts;
 
 /// A run that is over, also by a signal.
 pub(crate) struct Measured {
@@ -57,13 +56,7 @@ pub(crate) fn measure(prepared: &Prepared, setting: &Setting<'_>) -> Result<Meas
 impl Measured {
     /// What the record means, with everything that was added to it since.
     pub(crate) fn verdict(&self) -> Verdict {
-        let record = &self.session.record;
-        let mut verdict = match &self.found {
-            None => summary::of_run(record),
-            Some(found) => summary::of_search(record, found.clone()),
-        };
-        explained::add(record, &mut verdict);
-        verdict
+        verdicts::compute(&self.session.record, self.found.as_ref())
     }
 
     /// A script that threw or gave up has measured nothing; crossed thresholds of its own are its own affair.

@@ -91,20 +91,20 @@ pub(crate) struct Page {
 /// Lines told so far, for readers that come late.
 #[derive(Debug, Default)]
 struct Stream {
-    told: Mutex<Told>,
+    told: Mutex<History>,
     changed: Condvar,
     readers: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct History {
     lines: VecDeque<(u64, Arc<str>)>,
     next: u64,
     over: bool,
 }
 
 impl Stream {
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, History> {
         // Lines are pushed whole: what a panicking reader left is still right.
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }

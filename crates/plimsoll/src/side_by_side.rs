@@ -1,11 +1,11 @@
 //! Records of one experiment put together: its variants with their runs, each held against its base over the
 //! repetitions as `plimsoll compare` would.
 
-use plimsoll_analysis::compare::{self, Fingerprint, MARGIN_RATIO};
+use plimsoll_analysis::compare::MARGIN_RATIO;
 use plimsoll_core::comparison::{Comparison, Design};
 use plimsoll_core::experiment::{Experiment, Run, Variant};
 
-use crate::commands::compare::{Asked, Loaded, judged};
+use crate::commands::compare::{Loaded, Pairing, judged};
 use crate::commands::lab::confirm;
 
 /// None unless every record is of the same experiment. A variant comes where its first run does.
@@ -69,7 +69,7 @@ fn against_bases(variants: &[Variant<'_>]) -> (Option<Comparison>, Option<String
     }
     let runs = sides.iter().flat_map(|side| &side.runs);
     let seed = runs.map(|run| run.record.header.test.generator.seed).min();
-    let asked = Asked {
+    let asked = Pairing {
         // The n-th runs of all variants were played beside each other, with one seed.
         design: Design::Paired,
         is_calibration: false,
@@ -91,11 +91,6 @@ fn against_bases(variants: &[Variant<'_>]) -> (Option<Comparison>, Option<String
 }
 
 fn loaded(run: &Run<'_>) -> Option<Loaded> {
-    let header = &run.record.header;
     let verdict = run.record.verdict.as_ref()?;
-    Some(Loaded {
-        run: compare::of_record(&run.path, run.record, verdict),
-        fingerprint: Fingerprint::of_record(header),
-        objectives: header.test.objectives().cloned(),
-    })
+    Some(Loaded::new(&run.path, run.record, verdict))
 }

@@ -1,20 +1,44 @@
 //! The verdict of a record: as recorded, or computed when the run was interrupted before it.
 
+use plimsoll_analysis::explain::explain;
 use plimsoll_analysis::summary;
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::{Found, Verdict};
 
-use crate::explained;
-
 pub(crate) fn of(record: &Record) -> Verdict {
-    if let Some(verdict) = &record.verdict {
-        return verdict.clone();
-    }
-    let mut verdict = if record.header.test.is_search() {
-        summary::of_search(record, Found::default())
-    } else {
-        summary::of_run(record)
+    let computed = || {
+        let found = record.header.test.is_search().then(Found::default);
+        compute(record, found.as_ref())
     };
-    explained::add(record, &mut verdict);
+    record.verdict.clone().unwrap_or_else(computed)
+}
+
+/// Gives a record the verdict that it lacks.
+pub(crate) fn complete(record: &mut Record) {
+    if record.verdict.is_none() {
+        record.verdict = Some(of(record));
+    }
+}
+
+/// From the figures of a run, and of a search also from what it found.
+pub(crate) fn compute(record: &Record, found: Option<&Found>) -> Verdict {
+    let mut verdict = match found {
+        None => summary::of_run(record),
+        Some(found) => summary::of_search(record, found.clone()),
+    };
+    add_explanation(record, &mut verdict);
     verdict
+}
+
+/// What gives way first, what next, and what to change.
+pub(crate) fn add_explanation(record: &Record, verdict: &mut Verdict) {
+    let explanation = explain(record, &verdict.found);
+    verdict.resources = explanation.resources;
+    if !verdict.valid {
+        // Gate 0: figures that carry no verdict carry no cause either. What was measured stays.
+        return;
+    }
+    verdict.limit = Some(explanation.limit);
+    verdict.next_limit = explanation.next_limit;
+    verdict.advice = explanation.advice;
 }

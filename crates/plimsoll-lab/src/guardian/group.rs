@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::cgroup::{PERIOD_MICROS, Place, folder_v1, own};
+use crate::cgroup::{Hierarchy, PERIOD_MICROS, folder_v1, own};
 
 /// Groups carry this and the guardian's process id, so that leftovers can be told and removed.
 const PREFIX: &str = "plimsoll-lab-";
@@ -44,9 +44,9 @@ impl Group {
         Ok(group)
     }
 
-    fn make(&mut self, place: &Place, name: &str) -> Result<(), String> {
+    fn make(&mut self, place: &Hierarchy, name: &str) -> Result<(), String> {
         match place {
-            Place::V1(home) => {
+            Hierarchy::V1(home) => {
                 let folder = self.folder(home, name)?;
                 if let Some(cpu) = self.cpu {
                     write(&folder, "cpu.cfs_period_us", &PERIOD_MICROS.to_string())?;
@@ -63,7 +63,7 @@ impl Group {
                     write(&folder, "memory.limit_in_bytes", &bytes.to_string())?;
                 }
             }
-            Place::V2 { base, .. } => {
+            Hierarchy::V2 { base, .. } => {
                 // May be on already, or only root may: the writes below tell.
                 for controller in ["+cpu", "+memory"] {
                     drop(fs::write(base.join("cgroup.subtree_control"), controller));

@@ -11,7 +11,7 @@ use crate::LabError;
 /// What the lab wants done.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "ask")]
-pub(crate) enum Ask {
+pub(crate) enum Request {
     Start(Order),
     /// Kill an instance so much later, and start it again.
     Kill {
@@ -41,7 +41,7 @@ pub(crate) struct Order {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "said")]
-pub(crate) enum Said {
+pub(crate) enum Reply {
     Started {
         id: String,
         pid: u32,

@@ -23,7 +23,7 @@ pub(crate) type Answer = Response<Full<Bytes>>;
 
 /// A request whose body has been read.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Received {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) body: Bytes,
@@ -32,7 +32,7 @@ pub(crate) struct Asked {
 /// Serves with `handler` until asked to stop, on the calling thread.
 pub(crate) fn serve<H, F>(context: Context, watch: &[Watch], handler: H) -> Result<(), LabError>
 where
-    H: Fn(Asked) -> F + Send + Sync + 'static,
+    H: Fn(Received) -> F + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
     serve_beside(context, watch, || {}, handler)
@@ -46,7 +46,7 @@ pub(crate) fn serve_beside<H, F>(
     handler: H,
 ) -> Result<(), LabError>
 where
-    H: Fn(Asked) -> F + Send + Sync + 'static,
+    H: Fn(Received) -> F + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
     stop::one_thread()?.block_on(async {
@@ -62,7 +62,7 @@ pub(crate) async fn until_stopped<H, F>(
     handler: H,
 ) -> Result<(), LabError>
 where
-    H: Fn(Asked) -> F + Send + Sync + 'static,
+    H: Fn(Received) -> F + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
     let stop = stop::requested()?;
@@ -90,7 +90,7 @@ where
 
 async fn connection<H, F>(stream: TcpStream, handler: Arc<H>)
 where
-    H: Fn(Asked) -> F + Send + Sync + 'static,
+    H: Fn(Received) -> F + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
     // Small answers must not wait for an acknowledgement; a peer gone already fails below.
@@ -109,7 +109,7 @@ where
 
 async fn answer<H, F>(request: Request<Incoming>, handler: &H) -> Answer
 where
-    H: Fn(Asked) -> F + Send + Sync + 'static,
+    H: Fn(Received) -> F + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
     let (head, body) = request.into_parts();
@@ -126,7 +126,7 @@ where
             }
         }
     };
-    handler(Asked {
+    handler(Received {
         method: head.method,
         path: head.uri.path().to_owned(),
         body,

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyper::{Method, StatusCode};
 use tokio::sync::Notify;
 
-use super::http::{self, Answer, Asked};
+use super::http::{self, Answer, Received};
 use super::metrics::Metrics;
 use super::{Context, Watch};
 use crate::LabError;
@@ -37,7 +37,7 @@ pub(crate) fn start(context: Context) -> Result<(), LabError> {
 }
 
 impl List {
-    async fn route(&self, asked: Asked) -> Answer {
+    async fn route(&self, asked: Received) -> Answer {
         match (&asked.method, asked.path.as_str()) {
             (&Method::POST, "/push") => self.push(asked.body),
             (&Method::POST, "/pop") => self.pop().await,

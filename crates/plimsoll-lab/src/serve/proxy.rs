@@ -4,7 +4,7 @@
 //! is opened for the request and closed after it, as nginx does by default, unless some are to be kept.
 
 mod forward;
-mod kept;
+mod idle;
 mod log;
 mod slots;
 mod tls;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::LabError;
-use crate::cgroup::{PERIOD_MICROS, Place, own};
+use crate::cgroup::{Hierarchy, PERIOD_MICROS, own};
 
 /// Groups of ours carry this and the process id, so that leftovers can be told and removed.
 const PREFIX: &str = "plimsoll-quota-";
@@ -23,8 +23,8 @@ pub(crate) fn join(cores: f64) -> Result<Joined, LabError> {
     let place = own("cpu")
         .ok_or_else(|| refused("no mounted control group has the cpu controller".to_owned()))?;
     let (base, home) = match &place {
-        Place::V1(home) => (home, home),
-        Place::V2 { base, home } => (base, home),
+        Hierarchy::V1(home) => (home, home),
+        Hierarchy::V2 { base, home } => (base, home),
     };
     remove_leftovers(base);
     let group = base.join(format!("{PREFIX}{}", std::process::id()));
@@ -38,27 +38,27 @@ pub(crate) fn join(cores: f64) -> Result<Joined, LabError> {
     Ok(joined)
 }
 
-fn enter(place: &Place, group: &Path, cores: f64) -> Result<(), (PathBuf, io::Error)> {
+fn enter(place: &Hierarchy, group: &Path, cores: f64) -> Result<(), (PathBuf, io::Error)> {
     let at = |path: PathBuf| move |error| (path, error);
     let write = |file: &str, text: String| {
         let path = group.join(file);
         fs::write(&path, text).map_err(at(path))
     };
     let quota = (cores * PERIOD_MICROS as f64).round() as u64;
-    if let Place::V2 { base, .. } = place {
+    if let Hierarchy::V2 { base, .. } = place {
         // May be on already, or only root may: the next write tells.
         drop(fs::write(base.join("cgroup.subtree_control"), "+cpu"));
     }
     fs::create_dir(group).map_err(at(group.to_owned()))?;
     match place {
-        Place::V1(_) => {
+        Hierarchy::V1(_) => {
             write("cpu.cfs_period_us", PERIOD_MICROS.to_string())?;
             write("cpu.cfs_quota_us", quota.to_string())?;
             // A group weighs as much as one task beside it: too little on a busy machine, where
             // the neighbours would bind before the quota does.
             drop(write("cpu.shares", "10240".to_owned()));
         }
-        Place::V2 { .. } => {
+        Hierarchy::V2 { .. } => {
             write("cpu.max", format!("{quota} {PERIOD_MICROS}"))?;
             drop(write("cpu.weight", "1000".to_owned()));
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use plimsoll_core::Nanos;
 
 use crate::LabError;
-use crate::guardian::{Ask, GUARDIAN, Order, Said};
+use crate::guardian::{GUARDIAN, Order, Reply, Request};
 
 /// A start is a fork and an exec: longer means that something is wrong with the machine.
 const START_WITHIN: Duration = Duration::from_secs(20);
@@ -24,7 +24,7 @@ const ITSELF: &str = "the guardian of the tiers";
 pub(super) struct Lookout {
     guardian: Child,
     orders: Option<ChildStdin>,
-    answers: Receiver<Said>,
+    answers: Receiver<Reply>,
     ended: Arc<Mutex<BTreeMap<String, String>>>,
     restarted: Arc<Mutex<Vec<String>>>,
     ending: Arc<AtomicBool>,
@@ -65,7 +65,7 @@ impl Lookout {
         Ok(lookout)
     }
 
-    fn listen(&mut self, output: ChildStdout, answers: Sender<Said>) -> std::io::Result<()> {
+    fn listen(&mut self, output: ChildStdout, answers: Sender<Reply>) -> std::io::Result<()> {
         let ended = Arc::clone(&self.ended);
         let restarted = Arc::clone(&self.restarted);
         let (ending, stop) = (Arc::clone(&self.ending), Arc::clone(&self.stop));
@@ -80,8 +80,8 @@ impl Lookout {
         let listener = listener.spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 match serde_json::from_str(&line) {
-                    Ok(Said::Ended { id, how }) => note(id, how),
-                    Ok(Said::Restarted { id }) => {
+                    Ok(Reply::Ended { id, how }) => note(id, how),
+                    Ok(Reply::Restarted { id }) => {
                         let mut restarted =
                             restarted.lock().unwrap_or_else(PoisonError::into_inner);
                         restarted.push(id);
@@ -99,25 +99,25 @@ impl Lookout {
 
     /// Starts an instance; its process, and how it is kept to its share.
     pub(super) fn order(&mut self, order: &Order) -> Result<(u32, String), LabError> {
-        match self.ask(&order.id, &Ask::Start(order.clone()))? {
-            Said::Started { pid, isolation, .. } => Ok((pid, isolation)),
+        match self.ask(&order.id, &Request::Start(order.clone()))? {
+            Reply::Started { pid, isolation, .. } => Ok((pid, isolation)),
             _ => Err(no_answer(&order.id)),
         }
     }
 
     /// Has an instance killed so much later, and started again.
     pub(super) fn kill(&mut self, id: &str, after: Nanos) -> Result<(), LabError> {
-        let ask = Ask::Kill {
+        let ask = Request::Kill {
             id: id.to_owned(),
             after_ms: after.0 / 1_000_000,
         };
         match self.ask(id, &ask)? {
-            Said::Armed { .. } => Ok(()),
+            Reply::Armed { .. } => Ok(()),
             _ => Err(no_answer(id)),
         }
     }
 
-    fn ask(&mut self, id: &str, ask: &Ask) -> Result<Said, LabError> {
+    fn ask(&mut self, id: &str, ask: &Request) -> Result<Reply, LabError> {
         let mut line = serde_json::to_vec(ask).unwrap_or_default();
         line.push(b'\n');
         let orders = self.orders.as_mut();
@@ -126,7 +126,7 @@ impl Lookout {
             return Err(LabError::tier(id, format!("{ITSELF} takes no orders")));
         }
         match self.answers.recv_timeout(START_WITHIN) {
-            Ok(Said::Refused { reason, .. }) => Err(LabError::tier(id, reason)),
+            Ok(Reply::Refused { reason, .. }) => Err(LabError::tier(id, reason)),
             Ok(said) => Ok(said),
             Err(_) => Err(no_answer(id)),
         }

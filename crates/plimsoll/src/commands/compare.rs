@@ -1,8 +1,8 @@
 //! `plimsoll compare`: variants beside each other, played in turns or read from records.
 
-mod kept;
 mod live;
 mod order;
+mod pictured;
 mod play;
 mod saved;
 mod script;
@@ -12,11 +12,13 @@ use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::compare::{self, Fingerprint, Question};
 use plimsoll_core::comparison::{Comparison, Design, Effect, Figure, Standing, Variant};
 use plimsoll_core::objective::{Clause, Objectives};
+use plimsoll_core::record::Record;
+use plimsoll_core::verdict::Verdict;
 use plimsoll_report::terminal::Style;
 use plimsoll_report::view::comparison as words;
 use plimsoll_report::{html, json, markdown, terminal};
 
-use kept::Kept;
+use pictured::Pictured;
 
 use crate::args::{Args, FailOn, Format};
 use crate::exit::Exit;
@@ -49,8 +51,18 @@ pub(crate) struct Loaded {
     pub(crate) objectives: Option<Objectives>,
 }
 
+impl Loaded {
+    pub(crate) fn new(name: &str, record: &Record, verdict: &Verdict) -> Self {
+        Self {
+            run: compare::of_record(name, record, verdict),
+            fingerprint: Fingerprint::of_record(&record.header),
+            objectives: record.header.test.objectives().cloned(),
+        }
+    }
+}
+
 /// How the runs belong together, beside what the flags say.
-pub(crate) struct Asked {
+pub(crate) struct Pairing {
     pub(crate) design: Design,
     pub(crate) is_calibration: bool,
     pub(crate) seed: u64,
@@ -63,7 +75,7 @@ pub(crate) fn judged(
     sides: Vec<(String, Vec<Loaded>)>,
     primary: Option<Figure>,
     margin_ratio: f64,
-    asked: &Asked,
+    asked: &Pairing,
 ) -> Result<Comparison> {
     let first = sides.iter().flat_map(|(_, runs)| runs).next();
     let objectives = first.and_then(|loaded| loaded.objectives.clone());
@@ -116,8 +128,8 @@ fn error_budget(objectives: &Objectives) -> Option<f64> {
 /// Writes the page if one is asked for, prints the comparison, and says how it ends.
 fn conclude(comparison: &Comparison, args: &Args, page: Option<&std::path::Path>) -> Result<Exit> {
     if let Some(path) = page {
-        let kept = Kept::of(comparison);
-        let runs = kept.as_ref().map(Kept::experiment);
+        let pictured = Pictured::of(comparison);
+        let runs = pictured.as_ref().map(Pictured::experiment);
         let html = html::comparison(comparison, runs.as_ref(), env!("CARGO_PKG_VERSION"));
         std::fs::write(path, html).with_context(|| format!("write report {}", path.display()))?;
     }

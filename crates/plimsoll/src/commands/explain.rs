@@ -5,12 +5,12 @@ use plimsoll_core::verdict::Cause;
 
 use crate::args::{Args, Format};
 use crate::exit::Exit;
-use crate::{explained, output, records, verdicts};
+use crate::{output, records, verdicts};
 
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
     let mut record = records::read(&args.path())?;
     let mut verdict = verdicts::of(&record);
-    explained::add(&record, &mut verdict);
+    verdicts::add_explanation(&record, &mut verdict);
     let valid = verdict.valid;
     let known = verdict
         .limit

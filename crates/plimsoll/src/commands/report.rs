@@ -21,11 +21,7 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
         .iter()
         .map(|path| records::read(path))
         .collect::<Result<_>>()?;
-    for record in &mut read {
-        if record.verdict.is_none() {
-            record.verdict = Some(verdicts::of(record));
-        }
-    }
+    read.iter_mut().for_each(verdicts::complete);
     let runs = paths.iter().zip(&read).map(|(path, record)| Run {
         path: path.display().to_string(),
         record,

@@ -19,7 +19,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::kept::{Kept, Upstream};
+use super::idle::{IdleConnections, Upstream};
 use super::log::{Line, Log, UpstreamTimes};
 use super::slots::{Guest, Slots, UpstreamSlot};
 use crate::serve::clock::now;
@@ -43,7 +43,7 @@ pub(super) struct Forwarder {
     /// Requests so far: each goes to the next upstream, as nginx does by default.
     turn: AtomicUsize,
     pub(super) slots: Slots,
-    kept: Kept,
+    kept: IdleConnections,
     log: Arc<Log>,
 }
 
@@ -71,7 +71,7 @@ impl Forwarder {
             upstreams,
             turn: AtomicUsize::new(0),
             slots,
-            kept: Kept::new(keepalive),
+            kept: IdleConnections::new(keepalive),
             log,
         }
     }

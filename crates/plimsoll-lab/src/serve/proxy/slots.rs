@@ -17,11 +17,11 @@ const CLOSED_MAX: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct Slots {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<SlotTable>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct SlotTable {
     max: usize,
     in_use: usize,
     /// Position in the order of waiting.
@@ -49,12 +49,12 @@ enum Seat {
 /// A slot for a connection to the upstream, free again when dropped.
 #[derive(Debug)]
 pub(super) struct UpstreamSlot {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<SlotTable>>,
 }
 
 impl Slots {
     pub(super) fn new(max: usize) -> Self {
-        let state = State {
+        let state = SlotTable {
             max,
             in_use: 0,
             next: 0,
@@ -141,7 +141,7 @@ impl Guest {
     }
 }
 
-impl State {
+impl SlotTable {
     fn take(&mut self) -> bool {
         if self.max - self.in_use <= self.max / FEW {
             self.make_room();

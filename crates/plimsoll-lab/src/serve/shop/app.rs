@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::store::{Item, Order, Store};
 use crate::LabError;
 use crate::serve::clock::thread_cpu;
-use crate::serve::http::{self, Answer, Asked};
+use crate::serve::http::{self, Answer, Received};
 use crate::serve::upstream::Upstream;
 use crate::serve::{Context, disk};
 
@@ -40,7 +40,7 @@ pub(crate) fn start(context: Context) -> Result<(), LabError> {
 }
 
 impl Shop {
-    async fn route(&self, asked: &Asked) -> Answer {
+    async fn route(&self, asked: &Received) -> Answer {
         match (&asked.method, asked.path.as_str()) {
             (&Method::GET, "/cart") => self.cart(),
             (&Method::POST, "/orders") => self.order(&asked.body).await,

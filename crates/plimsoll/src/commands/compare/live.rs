@@ -10,7 +10,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::comparison::Design;
 
 use super::series::{BETWEEN, Series, Target};
-use super::{Asked, conclude, judged, order, play, script};
+use super::{Pairing, conclude, judged, order, play, script};
 use crate::args::Args;
 use crate::exit::Exit;
 use crate::form::Form;
@@ -41,7 +41,7 @@ pub(super) fn execute(args: &Args) -> Result<Exit> {
     }
     let reused = prepare(args, &series, &interrupt)?;
     play::all(args, &mut series, &reused, &interrupt)?;
-    let asked = Asked {
+    let asked = Pairing {
         design: Design::Paired,
         is_calibration: args.compare.aa,
         seed: series.seed,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result};
-use plimsoll_analysis::compare::{self, Fingerprint};
 use plimsoll_core::{Nanos, Tally};
 
 use super::Loaded;
@@ -178,11 +177,7 @@ fn keep(measured: Measured, path: &Path) -> Result<Loaded> {
     let verdict = measured.verdict();
     let mut session = measured.session;
     let name = path.display().to_string();
-    let loaded = Loaded {
-        run: compare::of_record(&name, &session.record, &verdict),
-        fingerprint: Fingerprint::of_record(&session.record.header),
-        objectives: session.record.header.test.objectives().cloned(),
-    };
+    let loaded = Loaded::new(&name, &session.record, &verdict);
     session.close(verdict)?;
     Ok(loaded)
 }

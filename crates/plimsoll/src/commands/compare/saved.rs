@@ -9,7 +9,7 @@ use plimsoll_core::comparison::{Design, Effect, Standing};
 use plimsoll_report::view::comparison as words;
 use plimsoll_report::{json, markdown, terminal};
 
-use super::{Asked, Loaded, conclude, judged, order, style};
+use super::{Loaded, Pairing, conclude, judged, order, style};
 use crate::args::{Args, FailOn, Format};
 use crate::commands::audit;
 use crate::exit::Exit;
@@ -51,7 +51,7 @@ pub(super) fn singles(args: &Args) -> Result<Exit> {
 }
 
 fn finish(args: &Args, sides: Vec<(String, Vec<Loaded>)>, is_paired: bool) -> Result<Exit> {
-    let asked = Asked {
+    let asked = Pairing {
         design: if is_paired {
             Design::Paired
         } else {
@@ -139,10 +139,5 @@ fn load(path: &Path) -> Result<Loaded> {
         });
     }
     let record = records::read(path)?;
-    let verdict = verdicts::of(&record);
-    Ok(Loaded {
-        run: compare::of_record(&name, &record, &verdict),
-        fingerprint: Fingerprint::of_record(&record.header),
-        objectives: record.header.test.objectives().cloned(),
-    })
+    Ok(Loaded::new(&name, &record, &verdicts::of(&record)))
 }

@@ -19,12 +19,12 @@ pub(super) struct Upstream {
 
 /// Idle ones of all upstreams together, the one used last at the end; as nginx's `keepalive` counts them.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct IdleConnections {
     max: usize,
     idle: Mutex<VecDeque<Upstream>>,
 }
 
-impl Kept {
+impl IdleConnections {
     pub(super) fn new(max: usize) -> Self {
         Self {
             max,

@@ -10,11 +10,11 @@ use plimsoll_core::record::Record;
 use crate::{records, verdicts};
 
 /// The records of each variant, with their paths.
-pub(super) struct Kept<'c> {
+pub(super) struct Pictured<'c> {
     variants: Vec<(&'c str, Vec<(String, Record)>)>,
 }
 
-impl<'c> Kept<'c> {
+impl<'c> Pictured<'c> {
     /// None unless every run that counts has a record: results of other tools have none, and a picture of some
     /// runs would not be that of the comparison.
     pub(super) fn of(comparison: &'c Comparison) -> Option<Self> {
@@ -64,8 +64,6 @@ impl<'c> Kept<'c> {
 
 fn record(path: &str) -> Option<(String, Record)> {
     let mut record = records::read(Path::new(path)).ok()?;
-    if record.verdict.is_none() {
-        record.verdict = Some(verdicts::of(&record));
-    }
+    verdicts::complete(&mut record);
     Some((path.to_owned(), record))
 }
