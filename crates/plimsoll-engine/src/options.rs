@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use plimsoll_core::test::{Generator, Http, Url};
 use plimsoll_core::{Nanos, Objectives};
-use plimsoll_net::connection::Setup;
+use plimsoll_net::Setup;
 use plimsoll_net::h1::{HeaderError, encode_request};
 use plimsoll_net::h2::EncodedRequest;
 use plimsoll_net::target::Endpoint;

@@ -18,9 +18,9 @@ use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::{Poll, Ready};
 use plimsoll_base::slab::Slab;
 use plimsoll_core::{Nanos, Outcome};
-use plimsoll_net::connection::{Failure, SCRATCH_BYTES, Setup};
 use plimsoll_net::h2::{self, Event};
 use plimsoll_net::{Connection, Opening};
+use plimsoll_net::{Failure, SCRATCH_BYTES, Setup};
 
 pub(crate) use call::{Call, CallEnd, Ended, Phase, PoolEvent};
 use link::{Carrier, Link};

@@ -3,7 +3,7 @@
 use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::Poll;
 use plimsoll_core::{Nanos, Outcome};
-use plimsoll_net::connection::Failure;
+use plimsoll_net::Failure;
 use plimsoll_net::h1::Answer;
 
 use crate::options::Options;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::{Poll, Ready};
 use plimsoll_core::{Nanos, Outcome};
-use plimsoll_net::connection::{Failure, Progress};
 use plimsoll_net::{Connection, h2};
+use plimsoll_net::{Failure, Progress};
 
 use crate::crew::Endpoint;
 use crate::message::Body;

@@ -5,12 +5,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use plimsoll_core::Outcome;
 
-pub use crate::failure::Failure;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::h1::{Answer, AnswerParser, ProtocolError, Sink};
 use crate::tls::Agreed;
-use crate::transport::{Read, Transport};
-pub use crate::transport::{SCRATCH_BYTES, Setup};
+use crate::transport::{Read, Setup, Transport};
 
 /// What a readiness event led to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,10 +4,12 @@ use plimsoll_core::test::Request;
 use plimsoll_core::{Nanos, Outcome};
 use thiserror::Error;
 
-use crate::connection::{Connection, Failure, Progress, SCRATCH_BYTES, Setup};
+use crate::connection::{Connection, Progress};
+use crate::failure::Failure;
 use crate::h1::{HeaderError, Sink, encode_request};
 use crate::target::{Target, TargetError};
 use crate::tls::{self, Offer, TlsError};
+use crate::transport::{SCRATCH_BYTES, Setup};
 use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::Poll;
 

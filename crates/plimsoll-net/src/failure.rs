@@ -5,7 +5,7 @@ use std::fmt;
 use plimsoll_core::Outcome;
 
 use crate::h1::ProtocolError;
-use crate::h2::PeerError;
+use crate::h2::frame::PeerError;
 
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 

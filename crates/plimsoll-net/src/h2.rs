@@ -1,6 +1,6 @@
 //! One HTTP/2 client connection (RFC 9113): many requests on the wire at once, each a stream.
 
-mod frame;
+pub(crate) mod frame;
 pub mod hpack;
 mod huffman;
 mod peer;
@@ -22,11 +22,10 @@ pub use self::request::EncodedRequest;
 pub use self::session::Session;
 use self::session::{LAST_STREAM, OUT_MAX};
 pub use self::streams::NewStream;
-use crate::connection::{Failure, Setup};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::h1::Answer;
 use crate::tls::Agreed;
-use crate::transport::{Read, Transport};
+use crate::transport::{Read, Setup, Transport};
 
 /// What a readiness event led to; `owner` is what [`Connection::start`] was given.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,6 +12,8 @@ pub mod target;
 pub mod tls;
 mod transport;
 
-pub use connection::{Connection, Failure, Progress};
+pub use connection::{Connection, Progress};
+pub use failure::Failure;
 pub use opening::{Opened, Opening};
 pub use target::{Endpoint, Target, TargetError};
+pub use transport::{SCRATCH_BYTES, Setup};

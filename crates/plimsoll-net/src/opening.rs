@@ -5,10 +5,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use plimsoll_core::Outcome;
 
-use crate::connection::{Connection, Failure, Setup};
+use crate::connection::Connection;
+use crate::failure::Failure;
 use crate::failure::Result;
 use crate::h2;
 use crate::tls::Agreed;
+use crate::transport::Setup;
 use crate::transport::Transport;
 
 /// What a server may send behind its handshake before this side has said anything.

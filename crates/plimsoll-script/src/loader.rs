@@ -12,7 +12,7 @@ use rquickjs::{Ctx, Exception, Module, Result};
 
 use crate::error::{Position, ScriptError};
 use crate::raw::load_module;
-use crate::realm::Shareable;
+use crate::realm::shareable::Shareable;
 use crate::resolve::{Target, file_id, resolve};
 use crate::source;
 use crate::sources::Sources;

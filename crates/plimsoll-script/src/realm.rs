@@ -7,7 +7,7 @@
 //! code, that could do so later, or that makes code out of text, gets a context per virtual user.
 
 mod factory;
-mod shareable;
+pub(crate) mod shareable;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,8 +22,7 @@ use crate::natives::globals;
 use crate::raw::attach;
 use crate::resolve::{LIBRARIES, NATIVE};
 use crate::vu_state::{VuState, WorkerState};
-pub(crate) use shareable::Shareable;
-use shareable::{Import, Linked};
+use shareable::{Import, Linked, Shareable};
 
 /// A shared context with the functions that make instances.
 pub(crate) struct Realm {

@@ -11,7 +11,8 @@ use crate::init;
 use crate::iteration;
 use crate::modules::Modules;
 use crate::raw::{Account, Anchor, CountingAllocator, Fiber, StackPool, attach};
-use crate::realm::{Realm, Shareable};
+use crate::realm::Realm;
+use crate::realm::shareable::Shareable;
 use crate::turn::{End, Got, Want};
 use crate::vu_state::{VuState, WorkerState};
 

@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 
 use plimsoll_core::Nanos;
-use plimsoll_net::connection::{Failure, Progress};
 use plimsoll_net::h1::Answer;
 use plimsoll_net::tls::Agreed;
 use plimsoll_net::{Connection, h2};
+use plimsoll_net::{Failure, Progress};
 
 /// What the pool must know of a call: it is generic, so that a request which is the same every time costs no allocation
 /// and no dynamic dispatch.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::{Poll, Ready};
 use plimsoll_core::{Nanos, Outcome};
-use plimsoll_net::connection::Failure;
+use plimsoll_net::Failure;
 use plimsoll_net::h2::{self, PeerError};
 use plimsoll_script::http::{HttpCall, HttpError, HttpResult, RequestUrl};
 

@@ -8,10 +8,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use plimsoll_core::{Nanos, Outcome};
-use plimsoll_net::connection::{Failure, Progress};
 use plimsoll_net::h1::{Answer, Head, Sink};
 use plimsoll_net::h2::{self, NewStream, PeerError};
 use plimsoll_net::{Connection, tls::Agreed};
+use plimsoll_net::{Failure, Progress};
 use plimsoll_script::http::{
     BodyUse, Headers, HttpCall, HttpError, HttpResult, Proto, RequestUrl, Timings, TlsInfo,
 };

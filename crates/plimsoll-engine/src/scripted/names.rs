@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use plimsoll_base::poll::Waker;
 use plimsoll_core::Nanos;
-use plimsoll_net::connection::Setup;
+use plimsoll_net::Setup;
 use plimsoll_net::tls::{self, ClientConfig, Identity, TlsChoice, TlsError};
 use plimsoll_script::http::{HttpError, RequestUrl};
 

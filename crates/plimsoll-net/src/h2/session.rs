@@ -13,7 +13,7 @@ use super::peer::Peer;
 use super::problem::{NOT_SETTINGS, PADDING, Problem, Result, word};
 use super::streams::{Stream, Streams};
 use super::{Event, PeerError, Sink};
-use crate::connection::Failure;
+use crate::failure::Failure;
 use crate::h1::Answer;
 
 /// What a server may send of one answer before this side has to say that it took it. Go's client, and so k6, allows as much.

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use plimsoll_base::poll::Poll;
 use plimsoll_core::test::Request;
 use plimsoll_core::{Nanos, Outcome};
-use plimsoll_net::connection::{SCRATCH_BYTES, Setup};
 use plimsoll_net::h2::{
     Connection, EncodedRequest, Event, NewStream, PeerError, Sink, write_field,
 };
 use plimsoll_net::{Failure, Target};
+use plimsoll_net::{SCRATCH_BYTES, Setup};
 
 use crate::h2_server::serve;
 
