@@ -53,7 +53,7 @@ impl std::fmt::Display for Moved {
         let (tier, name, from, to) = (&self.tier, self.knob.name(), self.from, self.to);
         match self.knob {
             Knob::Stub => write!(f, "a stub in the place of {tier}"),
-            _ => write!(f, "{name} {from} of {tier} → {to}"),
+            _ => write!(f, "{name} of {tier} changed from {from} to {to}"),
         }
     }
 }
@@ -217,7 +217,7 @@ fn judged(cause: Cause, moved: &Moved, before: &Record, after: &Record) -> (Foll
 fn by_failures(before: f64, after: f64) -> (Follows, String) {
     let left = after / before;
     let text = format!(
-        "{} of attempts failed so, {} do now ({} of the failures are gone; predicted 99 % or more)",
+        "such failures go from {} to {} of the attempts, so {} of them are gone; 99 % or more were predicted",
         percent_fine(before),
         percent_fine(after),
         percent_fine((1.0 - left).max(0.0))

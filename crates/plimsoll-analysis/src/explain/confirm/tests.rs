@@ -107,7 +107,7 @@ fn slots_are_confirmed_when_lifting_them_removes_the_failures() {
     let text = found.evidence.last().unwrap().text.clone();
     assert!(
         text.contains(
-            "slots 64 of proxy → 1024 in variant ‘many’: 30 % of attempts failed so, 0.10 % do now"
+            "slots of proxy changed from 64 to 1024 in variant ‘many’: such failures go from 30 % to 0.10 %"
         ),
         "{text}"
     );
