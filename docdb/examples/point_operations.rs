@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use bson::oid::ObjectId;
 use bson::{RawDocumentBuf, rawdoc};
 use plimsoll_base::clock::{Clock, thread_run_time};
-use plimsoll_docdb::internals::shard::{Options, Shard};
+use plimsoll_docdb::internals::shard::{Shard, ShardOptions};
 use plimsoll_docdb::internals::{Backend, Context, Request, Step};
 
 /// Few enough to stay in memory: the cost of the commands shows, not that of reading table files.
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         now: bson::DateTime::from_millis(1_700_000_000_000),
         session: None,
     };
-    let shard = Shard::open(&directory, &Options::default(), clock)?;
+    let shard = Shard::open(&directory, &ShardOptions::default(), clock)?;
     let mut bench = Bench { shard, context };
     let outcome = everything(&mut bench);
     drop(bench);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_base::clock::{Clock, thread_run_time};
-use plimsoll_docdb::internals::store::{Options, RealDisk, Shared, Space, Store};
+use plimsoll_docdb::internals::store::{RealDisk, Shared, Space, Store, StoreOptions};
 
 struct Arguments(Vec<String>);
 
@@ -167,7 +167,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         arguments.number("batch", 30),
         arguments.number("rate", 5000),
     );
-    let mut options = Options::new(Shared::start(arguments.number("cache_mb", 64) << 20));
+    let mut options = StoreOptions::new(Shared::start(arguments.number("cache_mb", 64) << 20));
     options.memtable_bytes = arguments.number("memtable_mb", 64) << 20;
     let delay = Duration::from_millis(arguments.number("sync_ms", 0));
     if !delay.is_zero() {

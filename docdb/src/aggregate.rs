@@ -68,11 +68,11 @@ impl Pipeline {
         for stage in stages {
             owned.push(decode(stage)?);
         }
-        Self::of_documents(&owned, variables, 0)
+        Self::parse_documents(&owned, variables, 0)
     }
 
     /// As [`Self::parse`], for a pipeline within a stage at `depth`.
-    pub(crate) fn of_documents(
+    pub(crate) fn parse_documents(
         stages: &[Document],
         variables: &Variables,
         depth: usize,
@@ -104,7 +104,7 @@ impl Pipeline {
     /// The order of a `$sort` at the front, which an index may yield.
     pub(crate) fn leading_sort(&self) -> Option<&SortOrder> {
         match self.stages.first() {
-            Some(Stage::Sort(sort)) => sort.of_fields(),
+            Some(Stage::Sort(sort)) => sort.field_order(),
             _ => None,
         }
     }

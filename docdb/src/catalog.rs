@@ -124,7 +124,7 @@ impl Catalog {
     }
 
     /// The collections of one database in order of their names.
-    pub(crate) fn of_database(&self, database: &str) -> impl Iterator<Item = &Collection> {
+    pub(crate) fn in_database(&self, database: &str) -> impl Iterator<Item = &Collection> {
         self.names
             .get(database)
             .into_iter()

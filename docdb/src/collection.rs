@@ -20,7 +20,7 @@ pub(crate) use self::keys::Entries;
 pub(crate) use self::keys::each_key;
 pub(crate) use self::plan::KeyRange;
 pub(crate) use self::rows::Rows;
-pub(crate) use self::selection::{Next, Selection, stored};
+pub(crate) use self::selection::{Advance, Selection, stored};
 pub(crate) use self::writer::entry_value;
 pub(crate) use self::writer::{Scratch, Writer, document_key};
 

@@ -35,7 +35,7 @@ use bson::raw::RawBsonRef;
 use plimsoll_base::Nanos;
 
 pub(crate) use self::row::Command;
-pub use self::row::Kind;
+pub use self::row::CommandKind;
 pub(crate) use self::row::{find, rows};
 pub(crate) use self::table::TABLE;
 use crate::error::{Code, CommandError, Result};
@@ -56,7 +56,7 @@ pub(crate) fn begin(shard: &mut Shard, request: &Request, context: &Context) -> 
 
 /// Whether a command of the table may change something.
 pub(crate) fn is_write(name: &str) -> bool {
-    find(TABLE, name).is_some_and(|command| command.kind == Kind::DatabaseWrite)
+    find(TABLE, name).is_some_and(|command| command.kind == CommandKind::DatabaseWrite)
 }
 
 /// The error of a command that does not exist here.

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use plimsoll_base::Nanos;
 
 use crate::catalog::Catalog;
-use crate::collection::{Index, KeyRange, Next, Selection, plan, stored};
+use crate::collection::{Advance, Index, KeyRange, Selection, plan, stored};
 use crate::error::Result;
 use crate::query::Direction;
 use crate::store::Store;
@@ -77,13 +77,13 @@ fn expire(
     let Some(range) = expired_keys(index, now) else {
         return Ok(false);
     };
-    let mut selection = Selection::new(plan::of_range(found, index, range), None);
+    let mut selection = Selection::new(plan::from_range(found, index, range), None);
     let mut budget = SLICE;
     loop {
         let document = match selection.next(store, &mut budget)? {
-            Next::Document(document) => document,
-            Next::End => return Ok(false),
-            Next::Later => return Ok(true),
+            Advance::Document(document) => document,
+            Advance::End => return Ok(false),
+            Advance::Later => return Ok(true),
         };
         if let Some(mut writer) = catalog.writer(store, collection) {
             writer.remove(stored(&document)?)?;

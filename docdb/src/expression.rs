@@ -51,11 +51,11 @@ impl Expression {
     /// Reads an expression that may also use `variables`, as a command's `let` defines them.
     pub(crate) fn parse_with(value: RawBsonRef<'_>, variables: &Variables) -> Result<Self> {
         let value = Bson::try_from(value)?;
-        Self::of_bson(&value, variables)
+        Self::parse_bson(&value, variables)
     }
 
     /// As [`Self::parse_with`], from an owned value.
-    pub(crate) fn of_bson(value: &Bson, variables: &Variables) -> Result<Self> {
+    pub(crate) fn parse_bson(value: &Bson, variables: &Variables) -> Result<Self> {
         let node = Parser::new(variables).parse(value)?;
         Ok(Self { node })
     }

@@ -30,19 +30,19 @@ mod wire;
 /// Parts for this workspace's tests, examples and fuzzer; no user of the database needs them.
 pub mod internals {
     pub use crate::auth::ROLES;
-    pub use crate::command::Kind;
+    pub use crate::command::CommandKind;
     pub use crate::metrics::SPECS;
     pub use crate::scheduler::{Backend, Context, Step};
     pub use crate::wire::{HEADER_BYTES, Header, Request};
 
     /// The store alone, under the documents.
     pub mod store {
-        pub use crate::store::{Options, RealDisk, Shared, Space, Store, StoreError};
+        pub use crate::store::{RealDisk, Shared, Space, Store, StoreError, StoreOptions};
     }
 
     /// One shard, without the server around it.
     pub mod shard {
-        pub use crate::shard::{Options, Shard};
+        pub use crate::shard::{Shard, ShardOptions};
     }
 
     /// Bodies of fuzz targets: bytes in, what became of them out; they must not panic.

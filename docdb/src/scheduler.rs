@@ -17,5 +17,4 @@ pub use executor::{Backend, Step};
 pub(crate) use executor::{Executor, Limits};
 pub(crate) use fair::FairQueue;
 pub use job::Context;
-pub(crate) use job::wall_time;
-pub(crate) use job::{Done, Job, Ticket, Work};
+pub(crate) use job::{Done, Job, Ticket, Work, queue_full, wall_time};

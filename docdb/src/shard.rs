@@ -15,7 +15,7 @@ use crate::cursor::{Cursors, EndedSessions};
 use crate::error::Result;
 use crate::expiry::Expiry;
 use crate::scheduler::DatabaseSize;
-use crate::store::{self, Slice, Space, Store, StoreError};
+use crate::store::{Slice, Space, Store, StoreError, StoreOptions};
 
 /// Documents that a command examines before it gives way to others; at about a microsecond each, a millisecond.
 const SLICE: usize = 1000;
@@ -24,8 +24,8 @@ const SWEEP: usize = 1000;
 
 /// What bounds a shard.
 #[derive(Debug, Clone)]
-pub struct Options {
-    pub store: store::Options,
+pub struct ShardOptions {
+    pub store: StoreOptions,
     /// Documents that a command examines in one go.
     pub slice: usize,
     /// Written into replies to writes that are acknowledged before they are durable.
@@ -34,10 +34,10 @@ pub struct Options {
     pub ended: Arc<EndedSessions>,
 }
 
-impl Default for Options {
+impl Default for ShardOptions {
     fn default() -> Self {
         Self {
-            store: store::Options::default(),
+            store: StoreOptions::default(),
             slice: SLICE,
             label: None,
             ended: Arc::default(),
@@ -80,7 +80,7 @@ pub struct Shard {
 
 impl Shard {
     /// Opens the shard in `dir`, creating it if there is none, and recovers what was committed.
-    pub fn open(dir: &Path, options: &Options, clock: Clock) -> Result<Self, StoreError> {
+    pub fn open(dir: &Path, options: &ShardOptions, clock: Clock) -> Result<Self, StoreError> {
         let mut store = Store::open(dir, &options.store)?;
         let mut catalog = Catalog::load(&mut store).map_err(|error| StoreError::Corrupted {
             file: dir.join(Space::Catalog.name()),

@@ -37,7 +37,7 @@ pub use disk::RealDisk;
 pub(crate) use disk::{Disk, DiskFile, TableStep};
 pub use error::StoreError;
 pub use journal::replay_hostile;
-pub use options::{Durability, Options};
+pub use options::{Durability, StoreOptions};
 pub(crate) use scan::Scan;
 pub(crate) use slice::Slice;
 pub(crate) use space::MAX_KEY;
@@ -46,7 +46,7 @@ pub(crate) use statistics::Statistics;
 
 use self::directory::Directory;
 use self::journal::{Batch, Journal};
-use self::memtable::{Found, read, write};
+use self::memtable::{Lookup, read, write};
 use self::recovery::Recovered;
 use self::scan::is_reversed;
 use self::snapshot::{Snapshot, Snapshots};
@@ -73,7 +73,7 @@ pub struct Commit {
 /// One shard's ordered key space, used by one executor thread.
 #[derive(Debug)]
 pub struct Store {
-    options: Options,
+    options: StoreOptions,
     clock: Clock,
     journal: Journal,
     batch: Batch,
@@ -107,7 +107,7 @@ struct Sealed {
 
 impl Store {
     /// Locks the directory, makes a store in it if there is none, and recovers what was committed.
-    pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
+    pub fn open(directory: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let clock = Clock::start();
         let Recovered {
             directory,
@@ -146,9 +146,9 @@ impl Store {
         let sealed = self.sealed.as_ref().map(|sealed| &sealed.memtables);
         for memtables in [Some(&self.active), sealed].into_iter().flatten() {
             match read(&memtables[index]).get(key, snapshot) {
-                Found::Value(value) => return Ok(Some(value)),
-                Found::Deleted => return Ok(None),
-                Found::Nothing => {}
+                Lookup::Value(value) => return Ok(Some(value)),
+                Lookup::Tombstone => return Ok(None),
+                Lookup::Absent => {}
             }
         }
         self.tables[index].get(key)

@@ -40,11 +40,11 @@ use walk::Walk;
 /// An update as a command brings it, read once and applied to any number of documents.
 #[derive(Debug)]
 pub(crate) struct Update {
-    kind: Kind,
+    modification: Modification,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum Modification {
     Operators(Operators),
     Replacement(Document),
     Pipeline(Pipeline),
@@ -74,13 +74,13 @@ impl Update {
         array_filters: &[&RawDocument],
         variables: &Variables,
     ) -> Result<Self> {
-        let kind = match update {
+        let modification = match update {
             RawBsonRef::Array(stages) => {
                 if !array_filters.is_empty() {
                     return Err(Code::FailedToParse
                         .error("arrayFilters may not be specified for pipeline-style updates"));
                 }
-                Kind::Pipeline(Pipeline::parse(stages, variables)?)
+                Modification::Pipeline(Pipeline::parse(stages, variables)?)
             }
             RawBsonRef::Document(document) => {
                 let document = decode(document)?;
@@ -89,7 +89,7 @@ impl Update {
                     .next()
                     .is_some_and(|key| key.starts_with('$'))
                 {
-                    Kind::Operators(Operators::parse(document, array_filters)?)
+                    Modification::Operators(Operators::parse(document, array_filters)?)
                 } else {
                     if !array_filters.is_empty() {
                         return Err(Code::FailedToParse.error(
@@ -97,7 +97,7 @@ impl Update {
                         ));
                     }
                     replace::check(&document)?;
-                    Kind::Replacement(document)
+                    Modification::Replacement(document)
                 }
             }
             _ => {
@@ -105,17 +105,17 @@ impl Update {
                     .error("Update argument must be either an object or an array"));
             }
         };
-        Ok(Self { kind })
+        Ok(Self { modification })
     }
 
     /// Whether it replaces the whole document: refused together with `multi`.
     pub(crate) fn is_replacement(&self) -> bool {
-        matches!(self.kind, Kind::Replacement(_))
+        matches!(self.modification, Modification::Replacement(_))
     }
 
     /// Whether `$` stands in a path, so that the filter has to say which element it matched.
     pub(crate) fn needs_positional(&self) -> bool {
-        matches!(&self.kind, Kind::Operators(operators) if operators.needs_match)
+        matches!(&self.modification, Modification::Operators(operators) if operators.needs_match)
     }
 
     /// The changed document, `_id` as it was; `None` if nothing changes.
@@ -128,8 +128,8 @@ impl Update {
         is_insert: bool,
         now: bson::DateTime,
     ) -> Result<Option<RawDocumentBuf>> {
-        match &self.kind {
-            Kind::Operators(operators) => {
+        match &self.modification {
+            Modification::Operators(operators) => {
                 if let Some(plan) = &operators.fast {
                     match plan.apply(document.as_bytes()) {
                         Applied::Unchanged => return Ok(None),
@@ -141,26 +141,28 @@ impl Update {
                 let changed = operators.apply(&mut owned, positional, is_insert, now)?;
                 changed.then(|| limits::encode(&owned)).transpose()
             }
-            Kind::Replacement(replacement) => {
+            Modification::Replacement(replacement) => {
                 let id = id_of(document)?;
                 let new = limits::encode(&replace::with_id(replacement, id.as_ref())?)?;
                 Ok((new.as_bytes() != document.as_bytes()).then_some(new))
             }
-            Kind::Pipeline(pipeline) => pipeline.change(document, now),
+            Modification::Pipeline(pipeline) => pipeline.change(document, now),
         }
     }
 
     /// The document to insert where no document matched `filter`, `_id` first.
     pub(crate) fn upsert(&self, filter: &Filter, now: bson::DateTime) -> Result<RawDocumentBuf> {
         let base = upsert_base(filter)?;
-        let document = match &self.kind {
-            Kind::Operators(operators) => {
+        let document = match &self.modification {
+            Modification::Operators(operators) => {
                 let mut document = base;
                 operators.apply(&mut document, None, true, now)?;
                 document
             }
-            Kind::Replacement(replacement) => replace::with_id(replacement, base.get("_id"))?,
-            Kind::Pipeline(pipeline) => pipeline.apply(&limits::encode(&base)?, now)?,
+            Modification::Replacement(replacement) => {
+                replace::with_id(replacement, base.get("_id"))?
+            }
+            Modification::Pipeline(pipeline) => pipeline.apply(&limits::encode(&base)?, now)?,
         };
         finish_upsert(document)
     }
@@ -215,7 +217,7 @@ impl Operators {
                 display::value(&unread)
             )));
         }
-        operators.fast = Plan::of(&operators.root);
+        operators.fast = Plan::from_tree(&operators.root);
         Ok(operators)
     }
 

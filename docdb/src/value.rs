@@ -7,6 +7,7 @@
 mod compare;
 pub(crate) mod decimal;
 pub(crate) mod display;
+pub(crate) mod hostile;
 pub(crate) mod key;
 pub(crate) mod kind;
 pub(crate) mod number;

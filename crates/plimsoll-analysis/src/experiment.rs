@@ -21,6 +21,7 @@ use plimsoll_core::experiment::{
 };
 use plimsoll_core::verdict::{GateId, GateState, Verdict};
 
+use crate::facts::level::FAILING;
 use spread::{spread, times};
 
 /// The experiment with all that can be claimed of it.
@@ -94,7 +95,7 @@ fn of_variant(
         p50: time(|f| f.response_time_ns.p50),
         p95: time(|f| f.response_time_ns.p95),
         p99: time(|f| f.response_time_ns.p99),
-        is_failing: failed.is_some_and(|failed| failed >= trouble::FAILED),
+        is_failing: failed.is_some_and(|failed| failed >= FAILING),
         generator_warns: gates
             .any(|gate| gate.id == GateId::Generator && gate.state == GateState::Warning),
         has_several_changes: variant.base.is_some() && variant.changes.len() > 1,
@@ -105,7 +106,7 @@ fn of_variant(
         foreseen: foreseen(variant, capacity.per_s()),
         capacity,
         trouble: trouble::of_variant(variant),
-        limits: limits::of_variant(variant),
+        limits: limits::of_variant(variant, &experiment.variants),
         tiers,
         goodput_per_core: goodput_per_core.map(|(goodput, cores)| goodput / cores),
         after: after::of_variant(variant),

@@ -22,13 +22,14 @@ mod saturation;
 use plimsoll_core::record::Record;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{
-    Advice, Cause, Confidence, Evidence, Found, Limit, NextLimit, Resource, Signal,
+    Advice, Cause, Confidence, Evidence, Limit, NextLimit, Resource, SearchResult, Signal,
 };
 
 use crate::facts::level::{Level, levels};
 use crate::facts::tick::{Tick, ticks};
 use case::Case;
-pub use confirm::{Knob, confirm, knobs};
+pub(crate) use confirm::confirm;
+pub use confirm::{Knob, knobs};
 pub use predict::{PlannedTier, Predicted, capacity, predict};
 use saturation::{Saturation, Sign, saturation};
 
@@ -43,7 +44,7 @@ pub struct Explanation {
 
 /// Reads levels, windows, observations and objectives of `record`; `found` is what the search knows
 /// so far (empty after a plain run). Never fails: what the figures do not carry is `unknown`.
-pub fn explain(record: &Record, found: &Found) -> Explanation {
+pub fn explain(record: &Record, found: &SearchResult) -> Explanation {
     let levels = levels(record);
     let ticks = ticks(record, &levels);
     let (saturated, held) = saturation(&levels);
@@ -70,7 +71,7 @@ fn not_reached(
     record: &Record,
     levels: &[Level],
     ticks: &[Tick],
-    found: &Found,
+    found: &SearchResult,
     held: f64,
 ) -> Explanation {
     let by_rate = |index: &usize| levels.get(*index).map_or(0.0, |level| level.served);

@@ -11,7 +11,7 @@ use plimsoll_core::statistics::ratio;
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{
-    Found, GateId, GateState, Judgement, ObjectiveResult, Times, Verdict,
+    GateId, GateState, Judgement, ObjectiveResult, SearchResult, Times, Verdict,
 };
 
 use crate::gates;
@@ -28,7 +28,7 @@ pub fn of_run(record: &Record) -> Verdict {
 }
 
 /// Judges a search: the figures of the level that carries the capacity.
-pub fn of_search(record: &Record, found: Found) -> Verdict {
+pub fn of_search(record: &Record, found: SearchResult) -> Verdict {
     let level = found
         .capacity_level
         .unwrap_or_else(|| last_judged_level(record));
@@ -118,7 +118,7 @@ fn figures(record: &Record, level: u32) -> Verdict {
         in_flight_mean: ratio(in_flight, seconds),
         bytes_received: tally.bytes(),
         objectives: Vec::new(),
-        found: Found::default(),
+        found: SearchResult::default(),
         limit: None,
         next_limit: None,
         resources: Vec::new(),

@@ -29,12 +29,14 @@ pub fn thread_run_time() -> Nanos {
 }
 
 #[inline]
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
 fn raw(id: ClockId) -> u64 {
     let time = clock_gettime(id);
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
 /// Wall time in milliseconds since 1970, for what is stored or shown; durations come from [`Clock`].
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
 pub fn wall_millis() -> i64 {
     let time = clock_gettime(ClockId::Realtime);
     time.tv_sec * 1000 + time.tv_nsec / 1_000_000

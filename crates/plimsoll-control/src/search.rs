@@ -32,12 +32,13 @@ mod stalls;
 mod stats;
 mod vus;
 
+use plimsoll_core::record::Anchor;
 use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::step::{Go, Phase, Step, StepLoad};
-use plimsoll_core::verdict::{Found, LevelResult, LevelState, SearchRemark};
+use plimsoll_core::verdict::{LevelResult, LevelState, SearchRemark, SearchResult};
 use plimsoll_core::{Nanos, Window};
 
-pub use config::{Anchor, Config, SearchError, client_timeout};
+pub use config::{Config, SearchError, client_timeout};
 pub use drive::{Observer, drive};
 pub use load::Over;
 
@@ -175,7 +176,7 @@ impl Search {
     }
 
     /// What was found so far; the end result when [`Self::next_step`] has returned `None`.
-    pub fn found(&self) -> Found {
+    pub fn found(&self) -> SearchResult {
         found::compose(&self.progress)
     }
 

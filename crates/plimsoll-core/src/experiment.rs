@@ -7,15 +7,15 @@ mod meaning;
 
 pub use load_line::{Axis, LoadLines, Point};
 pub use meaning::{
-    AfterLoad, Capacity, Carrier, Difference, Foreseen, InvalidRuns, Lead, LimitClaim, Limits,
-    Meaning, Measure, NextClaim, Place, PoolUse, Replication, RunClaim, Spread, Tested, TierUse,
-    Tiers, TimeSpread, Trouble, Unprobed, VariantMeaning,
+    AfterLoad, Capacity, Carrier, Difference, Foreseen, InvalidRuns, Lead, LimitClaim,
+    LimitLocation, Limits, Meaning, Measure, NextClaim, PoolUse, Replication, RunClaim, Spread,
+    Tested, TierUse, Tiers, TimeSpread, Trouble, Unprobed, VariantMeaning,
 };
 
 use crate::comparison::{Comparison, Contrast};
 use crate::outcome::Outcome;
 use crate::record::Record;
-use crate::verdict::{Limit, Verdict};
+use crate::verdict::Verdict;
 
 /// What is compared.
 #[derive(Debug)]
@@ -42,9 +42,6 @@ pub struct Variant<'a> {
     pub base: Option<&'a str>,
     pub changes: &'a [String],
     pub runs: Vec<Run<'a>>,
-    /// What gives way first as the whole experiment sees it, shown instead of what each run says: confirmed,
-    /// if another variant moved it with the predicted effect.
-    pub limit: Option<Limit>,
     /// Worked out from its base's runs before it was measured.
     pub predicted: Option<Prediction>,
     /// It moves a suspected limit of its base to see what follows: it is shown, and never recommended.

@@ -58,7 +58,7 @@ pub enum ObjectiveError {
     Unknown(String),
     #[error("`{clause}`: {reason}")]
     Value { clause: String, reason: String },
-    #[error("`{0}` demands nothing or the impossible; {1}")]
+    #[error("`{0}` is always met, or can never be; {1}")]
     Trivial(String, &'static str),
     #[error("`{0}` is said twice; keep one")]
     Repeated(String),

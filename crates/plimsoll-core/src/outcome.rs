@@ -60,7 +60,7 @@ impl Outcome {
     ];
 
     /// The class of a complete HTTP answer.
-    pub const fn of_status(status: u16) -> Self {
+    pub const fn from_status(status: u16) -> Self {
         match status {
             202 => Self::Accepted,
             429 | 503 => Self::Shed,

@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 pub use after::After;
-pub use event::{AnchorFigures, Event, EventKind, SelfCheck};
+pub use event::{Anchor, Event, EventKind, SelfCheck};
 pub use observation::*;
 pub use read::{ReadError, Record, Remark};
 pub use setup::{LabSetup, TierSetup};

@@ -118,18 +118,22 @@ pub struct SearchSettings {
 }
 
 /// What a search varies.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "varies")]
 pub enum Over {
     Rate {
         arrivals: Arrivals,
         /// Never offer more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         max_per_s: Option<f64>,
         /// Only say whether this rate passes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         only_per_s: Option<f64>,
     },
     /// Virtual users of a script, who wait for their answers.
     Vus {
         /// Only say whether so many pass.
+        #[serde(default, skip_serializing_if = "Option::is_none", rename = "only_vus")]
         only: Option<NonZeroU32>,
     },
 }

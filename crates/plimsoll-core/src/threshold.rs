@@ -79,7 +79,7 @@ pub struct Thresholds(Vec<Judged>);
 
 impl Thresholds {
     /// Reads the `thresholds` option; `place` is where it stands, for messages.
-    pub fn of_json(place: &str, value: &Value) -> Result<Self, ThresholdError> {
+    pub fn from_json(place: &str, value: &Value) -> Result<Self, ThresholdError> {
         let map = match value {
             Value::Null => return Ok(Self::default()),
             Value::Object(map) => map,
@@ -128,7 +128,7 @@ impl Thresholds {
                         metric: key.clone(),
                         found: aggregation.to_string(),
                         kind: kind.name(),
-                        allowed: Aggregation::of_kind(kind),
+                        allowed: Aggregation::allowed_on(kind),
                     });
                 }
             }
@@ -151,7 +151,7 @@ impl Thresholds {
                 continue;
             }
             for threshold in thresholds {
-                let value = threshold.expression.aggregation.of(sink, elapsed);
+                let value = threshold.expression.aggregation.figure(sink, elapsed);
                 let ok = threshold.is_kept(sink, value);
                 evaluation.abort |=
                     !ok && threshold.abort_on_fail && elapsed >= threshold.delay_abort_ns;
@@ -308,7 +308,7 @@ impl Aggregation {
         }
     }
 
-    const fn of_kind(kind: Kind) -> &'static str {
+    const fn allowed_on(kind: Kind) -> &'static str {
         match kind {
             Kind::Counter => "count and rate",
             Kind::Gauge => "value",
@@ -318,7 +318,7 @@ impl Aggregation {
     }
 
     /// The figure of a sink; zero where the sink has none of that name.
-    fn of(self, sink: &Sink, elapsed: Nanos) -> f64 {
+    fn figure(self, sink: &Sink, elapsed: Nanos) -> f64 {
         match (sink, self) {
             (Sink::Counter(counter), Self::Rate) => counter.per_s(elapsed),
             (Sink::Counter(counter), _) => counter.sum(),

@@ -128,7 +128,7 @@ pub struct RareStalls {
 /// What a search found. A field that is absent was not probed. A search over virtual users says
 /// `…_vus` where one over arrival rates says `…_per_s`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct SearchResult {
     /// The highest rate that held a soak, and the lowest that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_per_s: Option<Bounds>,
@@ -171,7 +171,7 @@ pub struct Found {
     pub remarks: Vec<SearchRemark>,
 }
 
-impl Found {
+impl SearchResult {
     /// What the service carries, in what the search varied: a rate or virtual users.
     pub fn capacity(&self) -> Option<Bounds> {
         self.capacity_per_s.or(self.capacity_vus)
@@ -208,7 +208,7 @@ pub struct Verdict {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objectives: Vec<ObjectiveResult>,
     #[serde(flatten)]
-    pub found: Found,
+    pub found: SearchResult,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

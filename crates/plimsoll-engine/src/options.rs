@@ -71,18 +71,10 @@ impl Options {
                 (Offer::Both, Some(http2))
             }
         };
-        let tls = if target.tls {
-            Some((
-                tls::client_config(generator.insecure, offer)?,
-                tls::server_name(&target.host)?,
-            ))
-        } else {
-            None
-        };
         Ok(Self {
             setup: Setup {
                 address: endpoint.address,
-                tls,
+                tls: tls::setup(target, generator.insecure, offer)?,
                 head_request: url.request.method == "HEAD",
             },
             request: encode_request(&url.request, target, generator.keepalive)?.into(),

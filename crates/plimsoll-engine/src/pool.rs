@@ -174,9 +174,9 @@ impl<C: Call> Pool<C> {
             return;
         };
         match &mut link.carrier {
-            Carrier::Http1(_, place) => {
-                *place = Some(call);
-                self.send(token, now);
+            Carrier::Http1(connection, place) => {
+                let sent = place.insert(call).send(&self.common, connection, now);
+                self.sent(token, sent, now);
             }
             Carrier::Negotiating(_, waiting) => waiting.push(call),
             Carrier::Http2(_) => self.start_stream(token, call, now),

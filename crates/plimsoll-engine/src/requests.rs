@@ -350,7 +350,7 @@ impl Requests {
         let (Attempt { arrival, sent }, now) = (ended.call, ended.at);
         let (outcome, bytes, pause) = match &ended.end {
             CallEnd::Answered(answer) => {
-                let outcome = Outcome::of_status(answer.status);
+                let outcome = Outcome::from_status(answer.status);
                 (outcome, answer.bytes, Nanos::ZERO)
             }
             CallEnd::TimedOut { .. } => (Outcome::Timeout, 0, Nanos::ZERO),

@@ -103,8 +103,14 @@ impl Source {
         if let Self::Closed(closed) = self
             && (running as usize) + closed.coming.len() < closed.target as usize
         {
-            let place = closed.coming.partition_point(|coming| *coming <= at);
-            closed.coming.insert(place, at);
+            match closed.coming.back() {
+                Some(&last) if last > at => {
+                    let place = closed.coming.partition_point(|coming| *coming <= at);
+                    closed.coming.insert(place, at);
+                }
+                // Nearly always: nobody waits for a later time.
+                _ => closed.coming.push_back(at),
+            }
         }
     }
 }

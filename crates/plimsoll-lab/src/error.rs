@@ -67,6 +67,12 @@ pub enum LabError {
         shown_folder(.folder)
     )]
     NoReal { folder: PathBuf },
+    #[error("--only {name}: there is no such variant{hint} (there are {known})")]
+    NoVariant {
+        name: String,
+        hint: String,
+        known: String,
+    },
     #[error("tiers.{tier}: {problem}")]
     Tier { tier: String, problem: String },
     #[error(

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use plimsoll_core::Nanos;
 
 use crate::LabError;
-use crate::experiment::{Experiment, Filler, Peer, Program, Setting, Tier, Variant};
+use crate::experiment::{Experiment, Filler, Program, Setting, Tier, Variant};
 use crate::guardian::Order;
 use lookout::Lookout;
 pub use ports::Ports;
@@ -44,17 +44,15 @@ pub struct Running {
 }
 
 impl System {
-    /// Starts every tier in order and waits until each is ready. `folder` is the run's own; `stop` is
-    /// set when a tier ends before it should, and looked at while waiting.
+    /// Starts every tier in order and waits until each is ready. `folder` is the run's own, as the filler knows it; `stop`
+    /// is set when a tier ends before it should, and looked at while waiting.
     pub fn start(
         experiment: &Experiment,
         variant: &Variant,
-        ports: &Ports,
+        filler: Filler,
         folder: &Path,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, LabError> {
-        let peers = peers(variant, ports, folder)?;
-        let filler = Filler::new(peers, experiment.folder.clone());
         let mut system = Self {
             lookout: Lookout::start(Arc::clone(stop))?,
             filler,
@@ -200,33 +198,6 @@ impl System {
     pub fn end(self) -> Result<(), LabError> {
         self.lookout.end()
     }
-}
-
-/// A port and a folder for every instance; the folders are not made.
-pub fn peers(
-    variant: &Variant,
-    ports: &Ports,
-    folder: &Path,
-) -> Result<BTreeMap<String, Vec<Peer>>, LabError> {
-    let mut peers: BTreeMap<String, Vec<Peer>> = BTreeMap::new();
-    for tier in &variant.tiers {
-        for index in 0..tier.instances {
-            let own = folder.join(tier.instance_name(index));
-            let port = ports.of(tier, index)?;
-            let folder =
-                std::path::absolute(&own).map_err(LabError::io("find the working folder"))?;
-            let limits = tier.limits.iter();
-            let peer = Peer {
-                port,
-                folder,
-                limits: limits
-                    .map(|(name, value)| (name.clone(), value.to_string()))
-                    .collect(),
-            };
-            peers.entry(tier.name.clone()).or_default().push(peer);
-        }
-    }
-    Ok(peers)
 }
 
 /// Patterns, filled, in the instance's folder.

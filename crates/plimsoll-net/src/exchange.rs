@@ -52,12 +52,7 @@ pub enum ExchangeError {
 /// Sends `request` over HTTP/1.1 on a connection of its own. Every address of the name has its turn.
 pub fn exchange(request: &Request, patience: Patience) -> Result<Response, ExchangeError> {
     let target = Target::parse(&request.url)?;
-    let tls = if target.tls {
-        let config = tls::client_config(patience.insecure, Offer::Http1)?;
-        Some((config, tls::server_name(&target.host)?))
-    } else {
-        None
-    };
+    let tls = tls::setup(&target, patience.insecure, Offer::Http1)?;
     let bytes = encode_request(request, &target, false)?;
     let mut result = Err(ExchangeError::Late(patience.time));
     for address in target.addresses()? {

@@ -13,6 +13,8 @@ use rustls::{
 };
 use thiserror::Error as ThisError;
 
+use crate::target::Target;
+
 /// Why TLS cannot be set up.
 #[derive(Debug, ThisError)]
 pub enum TlsError {
@@ -95,6 +97,18 @@ impl Agreed {
         };
         Some(Self { version, suite })
     }
+}
+
+/// The configuration of a connection, and the name that its server has to prove.
+pub(crate) type TlsSetup = (Arc<ClientConfig>, ServerName<'static>);
+
+/// For all connections to `target`; nothing where its URL asks for no TLS.
+pub fn setup(target: &Target, insecure: bool, offer: Offer) -> Result<Option<TlsSetup>, TlsError> {
+    if !target.tls {
+        return Ok(None);
+    }
+    let config = client_config(insecure, offer)?;
+    Ok(Some((config, server_name(&target.host)?)))
 }
 
 /// One configuration for all connections of a run. Session resumption is off, so that a connection

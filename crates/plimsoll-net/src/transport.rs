@@ -8,11 +8,10 @@ use std::sync::Arc;
 use plimsoll_core::Outcome;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto};
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection};
+use rustls::ClientConnection;
 
 use crate::failure::{Failure, Result};
-use crate::tls::Agreed;
+use crate::tls::{Agreed, TlsSetup};
 
 /// Bytes read at once; shared by all connections of a thread.
 pub const SCRATCH_BYTES: usize = 64 << 10;
@@ -21,7 +20,7 @@ pub const SCRATCH_BYTES: usize = 64 << 10;
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub address: SocketAddr,
-    pub tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    pub tls: Option<TlsSetup>,
     pub head_request: bool,
 }
 

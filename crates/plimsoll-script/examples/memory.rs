@@ -9,7 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use plimsoll_script::host::Deaf;
 use plimsoll_script::http::HttpResult;
-use plimsoll_script::{Got, Host, Iteration, Load, Memory, Program, Runtime, Settings, Vu, Want};
+use plimsoll_script::{
+    Host, Iteration, Load, Memory, Program, Resumption, Runtime, Settings, Suspension, Vu,
+};
 
 const SCRIPT: &str = "
 import http from 'k6/http';
@@ -47,7 +49,10 @@ fn iteration_ns(vu: &mut Vu, count: u64) -> u64 {
     let begun = std::time::Instant::now();
     for _ in 0..count {
         idle(vu, "quick");
-        assert!(matches!(vu.resume(Got::Slept), Want::Done(_)), "it ends");
+        assert!(
+            matches!(vu.resume(Resumption::Slept), Suspension::Done(_)),
+            "it ends"
+        );
     }
     (begun.elapsed().as_nanos() / u128::from(count)) as u64
 }
@@ -67,16 +72,19 @@ fn idle(vu: &mut Vu, function: &str) {
         vu_in_test: 1,
         ..Iteration::default()
     };
-    let mut want = vu.resume(Got::Start(start));
-    while let Want::Http(calls) = want {
+    let mut suspension = vu.resume(Resumption::Start(start));
+    while let Suspension::Http(calls) = suspension {
         let answer = || HttpResult {
             status: 200,
             body: b"ok".to_vec(),
             ..HttpResult::default()
         };
-        want = vu.resume(Got::Http(calls.iter().map(|_| answer()).collect()));
+        suspension = vu.resume(Resumption::Http(calls.iter().map(|_| answer()).collect()));
     }
-    assert!(matches!(want, Want::Sleep(_)), "it waits in sleep");
+    assert!(
+        matches!(suspension, Suspension::Sleep(_)),
+        "it waits in sleep"
+    );
 }
 
 #[expect(clippy::print_stdout, reason = "this is what it is for")]

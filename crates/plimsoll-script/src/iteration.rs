@@ -10,12 +10,12 @@ use crate::natives::{globals, timers};
 use crate::raw::run_job;
 use crate::tags::TagSetId;
 use crate::thrown;
-use crate::turn::{End, Got, Iteration, Thrown};
+use crate::turn::{End, Iteration, Resumption, Thrown};
 use crate::vu_state::VuState;
 
 /// The body of the fiber of one iteration.
-pub(crate) fn run(ctx: &Ctx<'_>, vu: &Rc<VuState>, got: Got) -> End {
-    let Got::Start(iteration) = got else {
+pub(crate) fn run(ctx: &Ctx<'_>, vu: &Rc<VuState>, resumption: Resumption) -> End {
+    let Resumption::Start(iteration) = resumption else {
         return End::Interrupted;
     };
     begin(vu, iteration);

@@ -1,7 +1,7 @@
 //! Runs k6-style JavaScript whose calls suspend the virtual user.
 //!
-//! No socket is opened and no clock is read here: a [`Want`] goes out, a [`Got`] comes back, and a [`Host`] takes
-//! samples and log lines. Files are read through [`Sources`], only while a program is loaded.
+//! No socket is opened and no clock is read here: a [`Suspension`] goes out, a [`Resumption`] comes back, and a [`Host`]
+//! takes samples and log lines. Files are read through [`Sources`], only while a program is loaded.
 
 mod error;
 mod hex;
@@ -35,5 +35,5 @@ pub use runtime::Runtime;
 pub use settings::{Limits, Settings, SystemTags};
 pub use sources::{Disk, Memory, Sources};
 pub use tags::{TagSetId, TagTable};
-pub use turn::{End, Got, Iteration, Scenario, Thrown, Want};
+pub use turn::{End, Iteration, Resumption, Scenario, Suspension, Thrown};
 pub use vu::Vu;

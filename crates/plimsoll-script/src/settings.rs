@@ -47,9 +47,9 @@ impl Default for Settings {
 /// Bounds on what one virtual user may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Memory that may be taken between two wants.
+    /// Memory that may be taken between two suspensions.
     pub memory_bytes: usize,
-    /// Interrupt checks between two wants. The engine makes one per 10,000 calls or backward jumps, about
+    /// Interrupt checks between two suspensions. The engine makes one per 10,000 calls or backward jumps, about
     /// every 0.1 to 1 ms of running script.
     pub ticks: u64,
 }

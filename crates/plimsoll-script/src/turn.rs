@@ -8,12 +8,12 @@ use crate::http::{HttpCall, HttpResult};
 
 /// Why a virtual user goes on.
 #[derive(Debug)]
-pub enum Got {
+pub enum Resumption {
     /// Run a function of the script. Only when nothing is under way.
     Start(Iteration),
-    /// The pause that [`Want::Sleep`] asked for is over.
+    /// The pause that [`Suspension::Sleep`] asked for is over.
     Slept,
-    /// One result per call of [`Want::Http`], in their order.
+    /// One result per call of [`Suspension::Http`], in their order.
     Http(Vec<HttpResult>),
     /// End at once: the pending call throws what no script can catch, so the next turn is [`End::Interrupted`].
     Stop,
@@ -21,12 +21,12 @@ pub enum Got {
 
 /// What a virtual user waits for.
 #[derive(Debug)]
-pub enum Want {
+pub enum Suspension {
     /// One call, or those of `http.batch` that may be in flight together.
     Http(Vec<HttpCall>),
     /// A pause: `sleep`, or a timer while nothing else is left to run.
     Sleep(Nanos),
-    /// The function returned; ready for the next [`Got::Start`].
+    /// The function returned; ready for the next [`Resumption::Start`].
     Done(End),
 }
 
@@ -39,7 +39,7 @@ pub enum End {
     Exception(Thrown),
     /// `exec.test.abort(message)`: the whole test ends (exit code 108).
     Abort { message: Box<str> },
-    /// [`Got::Stop`], the stop flag, or the budget ended it.
+    /// [`Resumption::Stop`], the stop flag, or the budget ended it.
     Interrupted,
 }
 

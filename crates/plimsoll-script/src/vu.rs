@@ -13,7 +13,7 @@ use crate::modules::Modules;
 use crate::raw::{Account, Anchor, CountingAllocator, Fiber, StackPool, attach};
 use crate::realm::Realm;
 use crate::realm::shareable::Shareable;
-use crate::turn::{End, Got, Want};
+use crate::turn::{End, Resumption, Suspension};
 use crate::vu_state::{VuState, WorkerState};
 
 /// An engine with its memory: one per worker, or one per virtual user if the script uses promises.
@@ -96,23 +96,25 @@ impl Vu {
         entry.clone_into(&mut self.state.entry.borrow_mut());
         let realm = self.engine.realm.clone();
         self.start(move |ctx, vu, _got| init::run(ctx, vu, realm.as_deref()))?;
-        match self.turn(Got::Slept) {
-            Want::Done(End::Ok { .. }) => Ok(()),
-            Want::Done(end) => Err(init::error_of(&self.state, &end)),
+        match self.turn(Resumption::Slept) {
+            Suspension::Done(End::Ok { .. }) => Ok(()),
+            Suspension::Done(end) => Err(init::error_of(&self.state, &end)),
             // Init code cannot wait: the native functions refuse.
-            Want::Http(_) | Want::Sleep(_) => Err(ScriptError::Engine("init code waited".into())),
+            Suspension::Http(_) | Suspension::Sleep(_) => {
+                Err(ScriptError::Engine("init code waited".into()))
+            }
         }
     }
 
-    /// Goes on until the next want. [`Got::Start`] only after [`Want::Done`] or on a new virtual user; anything else
-    /// only after a want that it answers.
-    pub fn resume(&mut self, got: Got) -> Want {
-        if matches!(got, Got::Start(_))
+    /// Goes on until the next suspension. [`Resumption::Start`] only after [`Suspension::Done`] or on a new virtual user;
+    /// anything else only after a suspension that it answers.
+    pub fn resume(&mut self, resumption: Resumption) -> Suspension {
+        if matches!(resumption, Resumption::Start(_))
             && let Err(error) = self.start(iteration::run)
         {
-            return Want::Done(iteration::not_started(&self.state, &error));
+            return Suspension::Done(iteration::not_started(&self.state, &error));
         }
-        self.turn(got)
+        self.turn(resumption)
     }
 
     /// Whether a function is under way.
@@ -128,7 +130,7 @@ impl Vu {
 
     fn start(
         &mut self,
-        body: impl FnOnce(&Ctx<'_>, &Rc<VuState>, Got) -> End + 'static,
+        body: impl FnOnce(&Ctx<'_>, &Rc<VuState>, Resumption) -> End + 'static,
     ) -> Result<(), ScriptError> {
         self.end_running();
         let fiber = Fiber::new(&self.engine.stacks, &self.context, &self.state, body);
@@ -139,18 +141,18 @@ impl Vu {
         Ok(())
     }
 
-    fn turn(&mut self, got: Got) -> Want {
+    fn turn(&mut self, resumption: Resumption) -> Suspension {
         let Some(fiber) = &mut self.fiber else {
-            return Want::Done(End::Interrupted);
+            return Suspension::Done(End::Interrupted);
         };
         self.state.worker.refill();
         attach(&self.context, &self.state);
-        let want = fiber.resume(&self.engine.stacks, got);
+        let suspension = fiber.resume(&self.engine.stacks, resumption);
         self.engine.anchor.borrow_mut().reset();
-        if matches!(want, Want::Done(_)) {
+        if matches!(suspension, Suspension::Done(_)) {
             self.fiber = None;
         }
-        want
+        suspension
     }
 
     /// Ends a function under way. It may only wait a few times more: what it calls throws what it cannot catch.
@@ -159,7 +161,7 @@ impl Vu {
             if self.fiber.is_none() {
                 return;
             }
-            self.turn(Got::Stop);
+            self.turn(Resumption::Stop);
         }
         if let Some(mut fiber) = self.fiber.take() {
             fiber.leak();

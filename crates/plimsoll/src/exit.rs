@@ -112,7 +112,7 @@ impl Exit {
     }
 
     /// Of the lab's helpers, which know two ends.
-    pub(crate) const fn of_guardian(code: u8) -> Self {
+    pub(crate) const fn from_guardian(code: u8) -> Self {
         match code {
             0 => Self::Passed,
             _ => Self::NotStarted,

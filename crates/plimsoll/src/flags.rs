@@ -297,7 +297,7 @@ impl Flag {
     }
 
     /// The row of an option of scripts.
-    fn of_option(spec: &'static OptionSpec, long: &'static str) -> Self {
+    fn from_option(spec: &'static OptionSpec, long: &'static str) -> Self {
         let group = match spec.name {
             _ if spec.is_load() => Group::Load,
             "thresholds" | "noThresholds" => Group::Objectives,
@@ -375,7 +375,7 @@ impl Flag {
 static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
     let mut flags = (table::OWN)();
     let options = OPTIONS.iter();
-    flags.extend(options.filter_map(|spec| Some(Flag::of_option(spec, spec.flag?))));
+    flags.extend(options.filter_map(|spec| Some(Flag::from_option(spec, spec.flag?))));
     flags
 });
 

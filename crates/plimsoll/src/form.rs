@@ -16,7 +16,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// A script is known by its extension, or is `-`; everything else should be a URL.
-    pub(crate) fn of_test(test: &OsStr) -> Self {
+    pub(crate) fn from_test(test: &OsStr) -> Self {
         let text = test.to_string_lossy();
         let extension = Path::new(test).extension().and_then(OsStr::to_str);
         let is_source =
@@ -29,11 +29,11 @@ impl Form {
     }
 
     /// A script may have flags of its own behind it: `shop.js -e BASE=http://127.0.0.1:3001`.
-    fn of_target(target: &OsStr) -> Self {
+    fn from_target(target: &OsStr) -> Self {
         let text = target.to_string_lossy();
         let first = text.split_whitespace().next().unwrap_or_default();
         if [target, OsStr::new(first)]
-            .map(Self::of_test)
+            .map(Self::from_test)
             .contains(&Self::Script)
         {
             Self::Script
@@ -45,8 +45,8 @@ impl Form {
     }
 
     /// Of a comparison, whose targets are all alike.
-    pub(crate) fn of_targets(targets: &[OsString]) -> Result<Self> {
-        let forms: Vec<Self> = targets.iter().map(|it| Self::of_target(it)).collect();
+    pub(crate) fn from_targets(targets: &[OsString]) -> Result<Self> {
+        let forms: Vec<Self> = targets.iter().map(|it| Self::from_target(it)).collect();
         let has = |form| forms.contains(&form);
         match (has(Self::Url), has(Self::Script), has(Self::Records)) {
             (true, false, false) => Ok(Self::Url),
@@ -87,7 +87,7 @@ mod tests {
     fn targets_are_told_apart_and_belong_together() {
         let form = |targets: &[&str]| {
             let targets: Vec<OsString> = targets.iter().map(OsString::from).collect();
-            Form::of_targets(&targets).map_err(|error| error.to_string())
+            Form::from_targets(&targets).map_err(|error| error.to_string())
         };
         for script in [
             "before.js",

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 fn run(line: Vec<OsString>) -> Exit {
     // The lab starts itself again as the guardian of its tiers, and as what becomes one of them.
     if let Some(code) = plimsoll_lab::guardian::of_words(&line) {
-        return Exit::of_guardian(code);
+        return Exit::from_guardian(code);
     }
     let stop = match flags::parse(line) {
         Ok((verb, args)) => {
@@ -55,10 +55,6 @@ fn run(line: Vec<OsString>) -> Exit {
         }
         Stop::Nothing(text) => output::progress(text.trim_end()),
         Stop::Usage(error) => output::error(&error),
-        Stop::Refused(error) => {
-            // A closed pipe is nobody's failure.
-            let _closed_pipe = error.print();
-        }
     }
     Exit::BadUsage
 }

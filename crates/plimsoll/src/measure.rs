@@ -9,7 +9,7 @@ mod url;
 
 use anyhow::Result;
 use plimsoll_core::ending::{Cause, Ending};
-use plimsoll_core::verdict::{Found, Verdict};
+use plimsoll_core::verdict::{SearchResult, Verdict};
 
 pub(crate) use level::refuse_the_dead;
 pub(crate) use setting::Setting;
@@ -24,7 +24,7 @@ use crate::verdicts;
 pub(crate) struct Measured {
     pub(crate) session: Session,
     /// Of a search.
-    found: Option<Found>,
+    found: Option<SearchResult>,
     /// Of a script with its own load.
     pub(crate) played: Option<Played>,
 }

@@ -41,7 +41,7 @@ pub(crate) struct PageOptions {
 
 impl PageOptions {
     /// `None` unless it was asked for, here or by `asked`.
-    pub(crate) fn of_environment(
+    pub(crate) fn from_environment(
         asked: bool,
         get: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>> {
@@ -287,7 +287,7 @@ mod tests {
                 let found = pairs.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| (*value).to_owned())
             };
-            PageOptions::of_environment(asked, get)
+            PageOptions::from_environment(asked, get)
         };
         assert_eq!(options(false, &[("_PORT", "1")]).unwrap(), None);
         let page = options(true, &[]).unwrap().unwrap();
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn late_readers_are_told_what_was_and_everyone_the_end() {
-        let options = PageOptions::of_environment(true, |name| {
+        let options = PageOptions::from_environment(true, |name| {
             name.ends_with("_PORT").then(|| "0".to_owned())
         });
         let page = Page::start(options.unwrap().unwrap()).unwrap();

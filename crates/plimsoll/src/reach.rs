@@ -22,7 +22,7 @@ pub(crate) fn check(prepared: &Prepared, may_load_remote: bool) -> Result<()> {
     let (_, url) = prepared.test.what.request_line();
     match preflight(options) {
         Ok(answer) => {
-            if Outcome::of_status(answer.status).is_failure() {
+            if Outcome::from_status(answer.status).is_failure() {
                 output::progress(&format!(
                     "plimsoll: {url} answers {}: every such answer counts as a failure",
                     answer.status

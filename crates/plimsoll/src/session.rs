@@ -68,7 +68,7 @@ impl Session {
             note: output.note.clone(),
             lab,
         };
-        let page = PageOptions::of_environment(false, |name| std::env::var(name).ok())?
+        let page = PageOptions::from_environment(false, |name| std::env::var(name).ok())?
             .map(Page::start)
             .transpose()?;
         if let Some(path) = &output.hlog {

@@ -6,7 +6,6 @@ use plimsoll_core::comparison::{Comparison, Design};
 use plimsoll_core::experiment::{Experiment, Run, Variant};
 
 use crate::commands::compare::{Loaded, Pairing, judged};
-use crate::commands::lab::confirm;
 
 /// None unless every record is of the same experiment. A variant comes where its first run does.
 pub(crate) fn experiment(mut runs: Vec<Run<'_>>, folder: String) -> Option<Experiment<'_>> {
@@ -16,15 +15,10 @@ pub(crate) fn experiment(mut runs: Vec<Run<'_>>, folder: String) -> Option<Exper
         (header.lab.as_ref().map(|lab| lab.run), &header.started_at)
     });
     let title = &runs.first()?.record.header.lab.as_ref()?.experiment;
-    let mut ran = Vec::new();
-    for run in &runs {
-        let lab = run.record.header.lab.as_ref();
-        let lab = lab.filter(|lab| lab.experiment == *title)?;
-        ran.push((lab.variant.as_str(), run.record));
-    }
     let mut variants: Vec<Variant<'_>> = Vec::new();
     for run in runs {
-        let lab = run.record.header.lab.as_ref()?;
+        let lab = run.record.header.lab.as_ref();
+        let lab = lab.filter(|lab| lab.experiment == *title)?;
         if let Some(variant) = variants.iter_mut().find(|known| known.name == lab.variant) {
             variant.runs.push(run);
             continue;
@@ -35,7 +29,6 @@ pub(crate) fn experiment(mut runs: Vec<Run<'_>>, folder: String) -> Option<Exper
             base: lab.base.as_deref(),
             changes: &lab.changes,
             runs: vec![run],
-            limit: confirm::limit_of(&lab.variant, &ran),
             predicted: None,
             probe: lab.probe,
         });

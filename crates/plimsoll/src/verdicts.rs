@@ -3,11 +3,11 @@
 use plimsoll_analysis::explain::explain;
 use plimsoll_analysis::summary;
 use plimsoll_core::record::Record;
-use plimsoll_core::verdict::{Found, Verdict};
+use plimsoll_core::verdict::{SearchResult, Verdict};
 
 pub(crate) fn of(record: &Record) -> Verdict {
     let computed = || {
-        let found = record.header.test.is_search().then(Found::default);
+        let found = record.header.test.is_search().then(SearchResult::default);
         compute(record, found.as_ref())
     };
     record.verdict.clone().unwrap_or_else(computed)
@@ -21,7 +21,7 @@ pub(crate) fn complete(record: &mut Record) {
 }
 
 /// From the figures of a run, and of a search also from what it found.
-pub(crate) fn compute(record: &Record, found: Option<&Found>) -> Verdict {
+pub(crate) fn compute(record: &Record, found: Option<&SearchResult>) -> Verdict {
     let mut verdict = match found {
         None => summary::of_run(record),
         Some(found) => summary::of_search(record, found.clone()),

@@ -13,7 +13,7 @@ use crate::value::{Number, compare_owned, key};
 
 /// Which accumulator, as the stage names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum AccumulatorKind {
     Sum,
     Average,
     Minimum,
@@ -62,26 +62,28 @@ pub(super) struct Deviation {
 }
 
 impl Accumulator {
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: AccumulatorKind) -> Self {
         match kind {
-            Kind::Sum => Self::Sum(Sum::default()),
-            Kind::Average => Self::Average(Sum::default()),
-            Kind::Minimum => Self::Extreme(Extreme::new(Ordering::Less)),
-            Kind::Maximum => Self::Extreme(Extreme::new(Ordering::Greater)),
-            Kind::First => Self::First(None),
-            Kind::Last => Self::Last(Bson::Null),
-            Kind::Push => Self::List(Vec::new()),
-            Kind::AddToSet => Self::Set(BTreeMap::new()),
-            Kind::Count => Self::Count(0),
-            Kind::MergeObjects => Self::Merged(Document::new()),
-            Kind::DeviationOfAll | Kind::DeviationOfSample => Self::Deviation(Deviation {
-                of_sample: kind == Kind::DeviationOfSample,
-                ..Deviation::default()
-            }),
-            Kind::FirstN(n) => Self::FirstN(n, Vec::new()),
-            Kind::LastN(n) => Self::LastN(n, VecDeque::new()),
-            Kind::MinimumN(n) => Self::BestN(n, Ordering::Less, Vec::new()),
-            Kind::MaximumN(n) => Self::BestN(n, Ordering::Greater, Vec::new()),
+            AccumulatorKind::Sum => Self::Sum(Sum::default()),
+            AccumulatorKind::Average => Self::Average(Sum::default()),
+            AccumulatorKind::Minimum => Self::Extreme(Extreme::new(Ordering::Less)),
+            AccumulatorKind::Maximum => Self::Extreme(Extreme::new(Ordering::Greater)),
+            AccumulatorKind::First => Self::First(None),
+            AccumulatorKind::Last => Self::Last(Bson::Null),
+            AccumulatorKind::Push => Self::List(Vec::new()),
+            AccumulatorKind::AddToSet => Self::Set(BTreeMap::new()),
+            AccumulatorKind::Count => Self::Count(0),
+            AccumulatorKind::MergeObjects => Self::Merged(Document::new()),
+            AccumulatorKind::DeviationOfAll | AccumulatorKind::DeviationOfSample => {
+                Self::Deviation(Deviation {
+                    of_sample: kind == AccumulatorKind::DeviationOfSample,
+                    ..Deviation::default()
+                })
+            }
+            AccumulatorKind::FirstN(n) => Self::FirstN(n, Vec::new()),
+            AccumulatorKind::LastN(n) => Self::LastN(n, VecDeque::new()),
+            AccumulatorKind::MinimumN(n) => Self::BestN(n, Ordering::Less, Vec::new()),
+            AccumulatorKind::MaximumN(n) => Self::BestN(n, Ordering::Greater, Vec::new()),
         }
     }
 
@@ -224,7 +226,7 @@ fn insert_best(n: usize, wanted: Ordering, list: &mut Vec<Bson>, value: Bson) ->
 
 impl Deviation {
     fn add(&mut self, value: &Bson) {
-        let Some(number) = Number::of_bson(value) else {
+        let Some(number) = Number::from_bson(value) else {
             return;
         };
         let number = number.to_f64();

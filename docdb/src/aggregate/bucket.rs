@@ -40,7 +40,7 @@ pub(super) fn parse(argument: &Bson, variables: &Variables) -> Result<Group> {
             )));
         }
     };
-    Group::of(id, &output, variables)
+    Group::new(id, &output, variables)
 }
 
 fn boundaries_of(argument: &Bson, variables: &Variables) -> Result<Vec<Bson>> {
@@ -58,7 +58,7 @@ fn boundaries_of(argument: &Bson, variables: &Variables) -> Result<Vec<Bson>> {
     }
     let mut values: Vec<Bson> = Vec::with_capacity(boundaries.len());
     for boundary in boundaries {
-        let expression = Expression::of_bson(boundary, variables)?;
+        let expression = Expression::parse_bson(boundary, variables)?;
         let Some(Some(value)) = expression.as_constant() else {
             return Err(Code::Location(40191).error(format!(
                 "The $bucket 'boundaries' field must be an array of constant values, but found value: {}.",
@@ -104,5 +104,5 @@ fn bucket_of(
     if let Some(default) = default {
         switch.insert("default", default.clone());
     }
-    Expression::of_bson(&Bson::Document(doc! {"$switch": switch}), variables)
+    Expression::parse_bson(&Bson::Document(doc! {"$switch": switch}), variables)
 }

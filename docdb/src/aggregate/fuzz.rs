@@ -1,11 +1,12 @@
 //! The body of the fuzz target for pipelines.
 
-use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
+use bson::raw::{RawDocument, RawDocumentBuf};
 use bson::{Bson, DateTime};
 
 use super::{Foreign, Pipeline, Progress};
 use crate::error::Result;
 use crate::expression::Variables;
+use crate::value::hostile::{self, documents};
 
 /// Other collections, which are empty.
 struct Nowhere;
@@ -22,22 +23,13 @@ impl Foreign for Nowhere {
 
 /// Reads `{pipeline: […], documents: […]}`, runs it and says how that went; it must not panic.
 pub fn fuzz_pipeline(input: &[u8]) -> String {
-    if crate::value::validate(input).is_err() {
-        return "not a document".to_owned();
-    }
-    let Ok(document) = RawDocument::from_bytes(input) else {
-        return "not a document".to_owned();
-    };
-    match run(document) {
-        Ok(()) => "runs".to_owned(),
-        Err(error) => error.code.name().into_owned(),
-    }
+    hostile::on_document(input, run)
 }
 
 /// Results that are looked at: an `$unwind` of many arrays has more than anyone waits for.
 const RESULTS_MAX: usize = 1000;
 
-fn run(document: &RawDocument) -> Result<()> {
+fn run(document: &RawDocument) -> Result<&'static str> {
     let variables = Variables::at(DateTime::from_millis(0));
     let pipeline = Pipeline::parse(&documents(document, "pipeline"), &variables)?;
     let mut execution = pipeline.execute(variables);
@@ -51,18 +43,5 @@ fn run(document: &RawDocument) -> Result<()> {
             Progress::NeedsInput | Progress::Done => break,
         }
     }
-    Ok(())
-}
-
-fn documents<'a>(document: &'a RawDocument, field: &str) -> Vec<&'a RawDocument> {
-    let Ok(array) = document.get_array(field) else {
-        return Vec::new();
-    };
-    let values = array.into_iter().flatten();
-    values
-        .filter_map(|value| match value {
-            RawBsonRef::Document(inner) => Some(inner),
-            _ => None,
-        })
-        .collect()
+    Ok("runs")
 }

@@ -6,7 +6,7 @@ use bson::raw::{RawDocument, RawDocumentBuf};
 use bson::{Bson, Document};
 
 use super::MEMORY_BYTES_MAX;
-use super::accumulate::{Accumulator, Kind};
+use super::accumulate::{Accumulator, AccumulatorKind};
 use super::documents::encode;
 use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables, footprint};
@@ -23,7 +23,7 @@ pub(super) struct Group {
 #[derive(Debug, Clone)]
 struct Field {
     name: String,
-    kind: Kind,
+    kind: AccumulatorKind,
     argument: Expression,
 }
 
@@ -37,7 +37,7 @@ impl Group {
         let Some(id) = document.get("_id") else {
             return Err(Code::Location(15955).error("a group specification must include an _id"));
         };
-        let id = Expression::of_bson(id, variables)?;
+        let id = Expression::parse_bson(id, variables)?;
         let accumulated = document.iter().filter(|(name, _)| *name != "_id");
         let fields = accumulated.map(|(name, value)| field(name, value, variables));
         Ok(Self {
@@ -47,7 +47,7 @@ impl Group {
     }
 
     /// A group by `id` with the accumulators of `output`, as `$bucket` makes one.
-    pub(super) fn of(id: Expression, output: &Document, variables: &Variables) -> Result<Self> {
+    pub(super) fn new(id: Expression, output: &Document, variables: &Variables) -> Result<Self> {
         let fields = output
             .iter()
             .map(|(name, value)| field(name, value, variables));
@@ -91,24 +91,24 @@ fn accumulator_of(
     operator: &str,
     argument: &Bson,
     variables: &Variables,
-) -> Result<(Kind, Expression)> {
+) -> Result<(AccumulatorKind, Expression)> {
     let kind = match operator {
-        "$sum" => Kind::Sum,
-        "$avg" => Kind::Average,
-        "$min" => Kind::Minimum,
-        "$max" => Kind::Maximum,
-        "$first" => Kind::First,
-        "$last" => Kind::Last,
-        "$push" => Kind::Push,
-        "$addToSet" => Kind::AddToSet,
-        "$mergeObjects" => Kind::MergeObjects,
-        "$stdDevPop" => Kind::DeviationOfAll,
-        "$stdDevSamp" => Kind::DeviationOfSample,
+        "$sum" => AccumulatorKind::Sum,
+        "$avg" => AccumulatorKind::Average,
+        "$min" => AccumulatorKind::Minimum,
+        "$max" => AccumulatorKind::Maximum,
+        "$first" => AccumulatorKind::First,
+        "$last" => AccumulatorKind::Last,
+        "$push" => AccumulatorKind::Push,
+        "$addToSet" => AccumulatorKind::AddToSet,
+        "$mergeObjects" => AccumulatorKind::MergeObjects,
+        "$stdDevPop" => AccumulatorKind::DeviationOfAll,
+        "$stdDevSamp" => AccumulatorKind::DeviationOfSample,
         "$count" => {
             if *argument != Bson::Document(Document::new()) {
                 return Err(Code::TypeMismatch.error("$count takes no arguments, i.e. $count:{}"));
             }
-            return Ok((Kind::Count, Expression::constant(Bson::Null)));
+            return Ok((AccumulatorKind::Count, Expression::constant(Bson::Null)));
         }
         "$firstN" | "$lastN" | "$minN" | "$maxN" => {
             return several(operator, argument, variables);
@@ -128,11 +128,15 @@ fn accumulator_of(
         Bson::Array(array) => array.first().unwrap_or(&Bson::Null),
         single => single,
     };
-    Ok((kind, Expression::of_bson(argument, variables)?))
+    Ok((kind, Expression::parse_bson(argument, variables)?))
 }
 
 /// `{n: 3, input: "$x"}`; `n` may not depend on documents.
-fn several(operator: &str, argument: &Bson, variables: &Variables) -> Result<(Kind, Expression)> {
+fn several(
+    operator: &str,
+    argument: &Bson,
+    variables: &Variables,
+) -> Result<(AccumulatorKind, Expression)> {
     let Bson::Document(options) = argument else {
         return Err(Code::Location(5_787_801).error(format!(
             "specification must be an object; found {}",
@@ -154,10 +158,10 @@ fn several(operator: &str, argument: &Bson, variables: &Variables) -> Result<(Ki
         .get("input")
         .ok_or_else(|| Code::Location(5_787_907).error("Missing value for 'input'"))?;
     let nothing = RawDocumentBuf::new();
-    let count = Expression::of_bson(n, variables)?
+    let count = Expression::parse_bson(n, variables)?
         .evaluate(&nothing, variables)?
         .as_ref()
-        .and_then(Number::of_bson)
+        .and_then(Number::from_bson)
         .and_then(Number::to_i64_exact);
     let Some(count) = count else {
         return Err(Code::Location(5_787_902).error(format!(
@@ -173,12 +177,12 @@ fn several(operator: &str, argument: &Bson, variables: &Variables) -> Result<(Ki
         }
     };
     let kind = match operator {
-        "$firstN" => Kind::FirstN(n),
-        "$lastN" => Kind::LastN(n),
-        "$minN" => Kind::MinimumN(n),
-        _ => Kind::MaximumN(n),
+        "$firstN" => AccumulatorKind::FirstN(n),
+        "$lastN" => AccumulatorKind::LastN(n),
+        "$minN" => AccumulatorKind::MinimumN(n),
+        _ => AccumulatorKind::MaximumN(n),
     };
-    Ok((kind, Expression::of_bson(input, variables)?))
+    Ok((kind, Expression::parse_bson(input, variables)?))
 }
 
 /// The groups so far, by the sort key of their `_id`.

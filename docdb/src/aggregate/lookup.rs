@@ -3,7 +3,7 @@
 use bson::Bson;
 
 use super::Pipeline;
-use super::options::{Options, documents};
+use super::options::{StageOptions, documents};
 use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables, field_path};
 use crate::value::display;
@@ -28,7 +28,7 @@ impl Lookup {
             "let",
             "pipeline",
         ];
-        let options = Options::of("$lookup", argument, &names)?;
+        let options = StageOptions::parse("$lookup", argument, &names)?;
         let required = |name: &str| {
             options.text(name)?.ok_or_else(|| {
                 Code::FailedToParse.error(format!("must specify '{name}' field for a $lookup"))
@@ -56,7 +56,10 @@ impl Lookup {
                     inner.set(name.clone(), Bson::Null);
                 }
                 let stages = documents(stages)?;
-                Some((bound, Pipeline::of_documents(&stages, &inner, depth + 1)?))
+                Some((
+                    bound,
+                    Pipeline::parse_documents(&stages, &inner, depth + 1)?,
+                ))
             }
             Some(_) => {
                 return Err(
@@ -100,6 +103,6 @@ fn bindings(argument: Option<&Bson>, variables: &Variables) -> Result<Vec<(Strin
     };
     document
         .iter()
-        .map(|(name, value)| Ok((name.clone(), Expression::of_bson(value, variables)?)))
+        .map(|(name, value)| Ok((name.clone(), Expression::parse_bson(value, variables)?)))
         .collect()
 }

@@ -8,13 +8,13 @@ use crate::value::Number;
 use crate::value::display;
 
 /// A stage's options, known to be of expected names.
-pub(super) struct Options<'a> {
+pub(super) struct StageOptions<'a> {
     stage: &'static str,
     document: &'a Document,
 }
 
-impl<'a> Options<'a> {
-    pub(super) fn of(stage: &'static str, argument: &'a Bson, names: &[&str]) -> Result<Self> {
+impl<'a> StageOptions<'a> {
+    pub(super) fn parse(stage: &'static str, argument: &'a Bson, names: &[&str]) -> Result<Self> {
         let Bson::Document(document) = argument else {
             return Err(Code::FailedToParse.error(format!(
                 "the {stage} stage specification must be an object, but found {}",
@@ -55,7 +55,7 @@ pub(super) fn count_argument(stage: &str, argument: &Bson, code: Code) -> Result
             display::element(stage, argument)
         ))
     };
-    let number = Number::of_bson(argument).ok_or_else(|| refuse("a number"))?;
+    let number = Number::from_bson(argument).ok_or_else(|| refuse("a number"))?;
     let whole = number.to_i64_exact().ok_or_else(|| refuse("an integer"))?;
     u64::try_from(whole).map_err(|_| refuse("a non-negative number"))
 }

@@ -18,12 +18,12 @@ pub(super) struct Sort {
 impl Sort {
     pub(super) fn parse(argument: &Bson) -> Result<Self> {
         match argument {
-            Bson::Document(order) => Self::of(order),
+            Bson::Document(order) => Self::from_document(order),
             _ => Err(Code::Location(15973).error("the $sort key specification must be an object")),
         }
     }
 
-    pub(super) fn of(order: &Document) -> Result<Self> {
+    pub(super) fn from_document(order: &Document) -> Result<Self> {
         let raw = RawDocumentBuf::try_from(order)?;
         let order = SortOrder::parse(&raw)?;
         if order.is_empty() {
@@ -38,7 +38,7 @@ impl Sort {
     }
 
     /// The order, if it is one of fields and not that of the store (`$natural`).
-    pub(super) fn of_fields(&self) -> Option<&SortOrder> {
+    pub(super) fn field_order(&self) -> Option<&SortOrder> {
         Some(&self.order).filter(|order| order.natural().is_none())
     }
 }

@@ -6,7 +6,7 @@ use super::Pipeline;
 use super::bucket;
 use super::group::Group;
 use super::lookup::Lookup;
-use super::options::{Options, count_argument, documents};
+use super::options::{StageOptions, count_argument, documents};
 use super::sort::Sort;
 use super::transform::Transform;
 use super::unwind::Unwind;
@@ -90,11 +90,11 @@ impl Stage {
             "$match" => match_stages(argument, variables, out)?,
             "$bucket" => {
                 out.push(Self::Group(bucket::parse(argument, variables)?));
-                out.push(Self::Sort(Sort::of(&doc! {"_id": 1})?));
+                out.push(Self::Sort(Sort::from_document(&doc! {"_id": 1})?));
             }
             "$sortByCount" => {
                 out.push(Self::Group(sort_by_count(argument, variables)?));
-                out.push(Self::Sort(Sort::of(&doc! {"count": -1})?));
+                out.push(Self::Sort(Sort::from_document(&doc! {"count": -1})?));
             }
             _ => out.push(Self::single(name, argument, variables, depth)?),
         }
@@ -160,7 +160,7 @@ fn match_stages(argument: &Bson, variables: &Variables, out: &mut Vec<Stage>) ->
         out.push(Stage::Match(Box::new(Filter::parse(&raw)?)));
     }
     for condition in conditions {
-        out.push(Stage::Condition(Expression::of_bson(
+        out.push(Stage::Condition(Expression::parse_bson(
             &condition, variables,
         )?));
     }
@@ -238,7 +238,7 @@ fn sample(argument: &Bson) -> Result<usize> {
     let Some(size) = document.get("size") else {
         return Err(Code::Location(28749).error("$sample stage must specify a size"));
     };
-    let Some(number) = crate::value::Number::of_bson(size) else {
+    let Some(number) = crate::value::Number::from_bson(size) else {
         return Err(Code::Location(28746).error("size argument to $sample must be a number"));
     };
     let size = number.to_i64().and_then(|size| usize::try_from(size).ok());
@@ -279,7 +279,7 @@ fn facet(argument: &Bson, variables: &Variables, depth: usize) -> Result<Stage> 
         }
         parsed.push((
             name.clone(),
-            Pipeline::of_documents(&stages, variables, depth + 1)?,
+            Pipeline::parse_documents(&stages, variables, depth + 1)?,
         ));
     }
     Ok(Stage::Facet(parsed))
@@ -317,7 +317,7 @@ fn union_with(argument: &Bson, variables: &Variables, depth: usize) -> Result<St
         let pipeline = Pipeline { stages: Vec::new() };
         return Ok(Stage::UnionWith(collection.clone(), pipeline));
     }
-    let options = Options::of("$unionWith", argument, &["coll", "pipeline"])?;
+    let options = StageOptions::parse("$unionWith", argument, &["coll", "pipeline"])?;
     let Some(collection) = options.text("coll")? else {
         return Err(Code::Location(40414)
             .error("BSON field '$unionWith.coll' is missing but a required field"));
@@ -334,7 +334,7 @@ fn union_with(argument: &Bson, variables: &Variables, depth: usize) -> Result<St
     };
     Ok(Stage::UnionWith(
         collection,
-        Pipeline::of_documents(&pipeline, variables, depth + 1)?,
+        Pipeline::parse_documents(&pipeline, variables, depth + 1)?,
     ))
 }
 

@@ -28,7 +28,7 @@ impl Transform {
             "$project" => Self::Project(project(argument, variables)?),
             "$addFields" | "$set" => Self::Project(add_fields(name, argument, variables)?),
             "$unset" => Self::Project(unset(argument)?),
-            "$replaceWith" => Self::ReplaceRoot(Expression::of_bson(argument, variables)?),
+            "$replaceWith" => Self::ReplaceRoot(Expression::parse_bson(argument, variables)?),
             "$replaceRoot" => Self::ReplaceRoot(new_root(argument, variables)?),
             _ => return Ok(None),
         }))
@@ -107,7 +107,7 @@ fn new_root(argument: &Bson, variables: &Variables) -> Result<Expression> {
         )));
     }
     match options.get("newRoot") {
-        Some(root) => Expression::of_bson(root, variables),
+        Some(root) => Expression::parse_bson(root, variables),
         None => Err(Code::Location(40414)
             .error("BSON field '$replaceRoot.newRoot' is missing but a required field")),
     }

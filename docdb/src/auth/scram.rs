@@ -22,7 +22,7 @@ pub(crate) struct Credentials {
 
 impl Credentials {
     /// Salts and hashes a password; takes some milliseconds on purpose.
-    pub(crate) fn of_password(password: &str) -> Result<Self> {
+    pub(crate) fn from_password(password: &str) -> Result<Self> {
         let prepared = stringprep::saslprep(password).map_err(|error| {
             Code::BadValue.error(format!("the password is not allowed: {error}"))
         })?;
@@ -41,7 +41,7 @@ impl Credentials {
 
     /// For a user that does not exist: the same questions, so that names cannot be guessed, and no right answer.
     /// The salt is the same each time for a name, as it would be for a user.
-    pub(crate) fn of_nobody(name: &str, secret: &[u8; 32]) -> Self {
+    pub(crate) fn decoy(name: &str, secret: &[u8; 32]) -> Self {
         let salt = keyed(secret, name.as_bytes())[..SALT_BYTES].to_vec();
         Self {
             iterations: ITERATIONS,

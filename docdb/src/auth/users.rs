@@ -199,7 +199,7 @@ mod tests {
         let mut users = Users::open(directory).unwrap();
         assert!(users.is_empty());
         let user = User {
-            credentials: Credentials::of_password("pencil").unwrap(),
+            credentials: Credentials::from_password("pencil").unwrap(),
             roles: vec![(Role::named("readWrite").unwrap(), "shop".to_owned())],
         };
         let key = ("shop".to_owned(), "ann".to_owned());

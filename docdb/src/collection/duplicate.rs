@@ -11,7 +11,7 @@ use crate::query::encode_key;
 use crate::value::{Value, Writer, display};
 
 /// Another document has this `_id`.
-pub(super) fn of_id(collection: &Collection, id: RawBsonRef<'_>) -> CommandError {
+pub(super) fn id_error(collection: &Collection, id: RawBsonRef<'_>) -> CommandError {
     let mut pattern = Writer::with_capacity(16);
     pattern.int("_id", 1);
     let mut value = Writer::with_capacity(32);
@@ -20,7 +20,7 @@ pub(super) fn of_id(collection: &Collection, id: RawBsonRef<'_>) -> CommandError
 }
 
 /// Another document has one of this document's keys in a unique index: the one whose encoded values are `values`.
-pub(super) fn of_index(
+pub(super) fn index_error(
     collection: &Collection,
     spec: &IndexSpec,
     document: &RawDocument,

@@ -12,14 +12,14 @@ use crate::value::{Fields, Value};
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     bytes: Vec<u8>,
-    list: Vec<Entry>,
+    list: Vec<IndexEntry>,
     /// Which indexes saw an array.
     multikey: Vec<usize>,
 }
 
 /// One entry: its key is `index id | values | encoded _id` (without `_id` if unique).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry {
+pub(crate) struct IndexEntry {
     /// Position of the index within its collection.
     pub index: usize,
     start: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Entry {
 }
 
 impl Entries {
-    pub(crate) fn list(&self) -> &[Entry] {
+    pub(crate) fn list(&self) -> &[IndexEntry] {
         &self.list
     }
 
@@ -37,7 +37,7 @@ impl Entries {
     }
 
     /// The key as stored.
-    pub(crate) fn key(&self, entry: Entry) -> &[u8] {
+    pub(crate) fn key(&self, entry: IndexEntry) -> &[u8] {
         self.bytes.get(entry.start..entry.end).unwrap_or_default()
     }
 
@@ -95,7 +95,7 @@ impl Entries {
         let [part] = field.path.parts() else {
             return false;
         };
-        let found = Fields::of(document).find(&part.name);
+        let found = Fields::new(document).find(&part.name);
         let value = found.map_or(Value::Null, |element| element.value());
         if matches!(value, Value::Array(_)) {
             return false;
@@ -106,7 +106,7 @@ impl Entries {
         if !spec.unique {
             self.bytes.extend_from_slice(id);
         }
-        self.list.push(Entry {
+        self.list.push(IndexEntry {
             index: position,
             start,
             end: self.bytes.len(),
@@ -133,7 +133,7 @@ impl Entries {
             if !index.spec.unique {
                 bytes.extend_from_slice(id);
             }
-            list.push(Entry {
+            list.push(IndexEntry {
                 index: position,
                 start,
                 end: bytes.len(),
@@ -172,7 +172,7 @@ pub(crate) fn each_key<'a>(
     {
         return Ok(false);
     }
-    let document = Fields::of(document);
+    let document = Fields::new(document);
     keys::each(Purpose::Index, &spec.fields, document, &mut |values| {
         if !(spec.sparse && values.iter().all(Option::is_none)) {
             emit(values);

@@ -114,7 +114,7 @@ pub(crate) fn everything(collection: &Collection) -> Plan {
 }
 
 /// One range of an index, its key bounds complete.
-pub(crate) fn of_range(collection: &Collection, index: &Index, range: KeyRange) -> Plan {
+pub(crate) fn from_range(collection: &Collection, index: &Index, range: KeyRange) -> Plan {
     Plan {
         collection: collection.id,
         access: index_access(index),

@@ -2,7 +2,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::selection::{Next, Selection, stored};
+use super::selection::{Advance, Selection, stored};
 use crate::error::{Code, Result};
 use crate::query::SortOrder;
 use crate::store::{Slice, Store};
@@ -98,13 +98,13 @@ impl Rows {
         self.order.is_some()
     }
 
-    pub(crate) fn next(&mut self, store: &Store, budget: &mut usize) -> Result<Next> {
+    pub(crate) fn next(&mut self, store: &Store, budget: &mut usize) -> Result<Advance> {
         while self.limit != Some(0) {
             let next = match &mut self.order {
                 None => self.selection.next(store, budget)?,
                 Some(sorter) => sorter.next(&mut self.selection, store, budget)?,
             };
-            let Next::Document(document) = next else {
+            let Advance::Document(document) = next else {
                 return Ok(next);
             };
             if self.skip > 0 {
@@ -114,9 +114,9 @@ impl Rows {
             if let Some(limit) = &mut self.limit {
                 *limit -= 1;
             }
-            return Ok(Next::Document(document));
+            return Ok(Advance::Document(document));
         }
-        Ok(Next::End)
+        Ok(Advance::End)
     }
 
     pub(crate) fn pause(&mut self) {
@@ -130,12 +130,12 @@ impl Sorter {
         selection: &mut Selection,
         store: &Store,
         budget: &mut usize,
-    ) -> Result<Next> {
+    ) -> Result<Advance> {
         while self.sorted.is_none() {
             match selection.next(store, budget)? {
-                Next::Later => return Ok(Next::Later),
-                Next::Document(document) => self.add(document)?,
-                Next::End => {
+                Advance::Later => return Ok(Advance::Later),
+                Advance::Document(document) => self.add(document)?,
+                Advance::End => {
                     selection.pause();
                     let mut rows = std::mem::take(&mut self.heap).into_sorted_vec();
                     rows.reverse();
@@ -144,7 +144,7 @@ impl Sorter {
             }
         }
         let row = self.sorted.as_mut().and_then(Vec::pop);
-        Ok(row.map_or(Next::End, |row| Next::Document(row.document.0)))
+        Ok(row.map_or(Advance::End, |row| Advance::Document(row.document.0)))
     }
 
     fn add(&mut self, document: Slice) -> Result<()> {

@@ -19,7 +19,7 @@ const OVERHEAD: usize = 48;
 
 /// What a walk came to.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub(crate) enum Advance {
     Document(Slice),
     End,
     /// The budget of documents is used up; ask again later.
@@ -82,13 +82,13 @@ impl Selection {
     }
 
     /// The next matching document. Each document or index entry looked at takes one off `budget`.
-    pub(crate) fn next(&mut self, store: &Store, budget: &mut usize) -> Result<Next> {
+    pub(crate) fn next(&mut self, store: &Store, budget: &mut usize) -> Result<Advance> {
         loop {
             if *budget == 0 {
-                return Ok(Next::Later);
+                return Ok(Advance::Later);
             }
             let Some((key, value)) = self.next_entry(store)? else {
-                return Ok(Next::End);
+                return Ok(Advance::End);
             };
             *budget -= 1;
             let document = match self.plan.access {
@@ -117,7 +117,7 @@ impl Selection {
                 None => true,
             };
             if matches {
-                return Ok(Next::Document(document));
+                return Ok(Advance::Document(document));
             }
         }
     }

@@ -59,7 +59,7 @@ impl<'a> Writer<'a> {
             .get(Space::Documents, &self.scratch.key)?
             .is_some()
         {
-            return Err(duplicate::of_id(self.collection, id));
+            return Err(duplicate::id_error(self.collection, id));
         }
         let Scratch { key, before, after } = &mut *self.scratch;
         let encoded_id = key.get(4..).unwrap_or_default();
@@ -168,7 +168,7 @@ impl<'a> Writer<'a> {
                 && Some(&*owner) != key.get(4..)
             {
                 let values = wanted.get(4..).unwrap_or_default();
-                return Err(duplicate::of_index(
+                return Err(duplicate::index_error(
                     self.collection,
                     &index.spec,
                     document,

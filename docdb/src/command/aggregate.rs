@@ -11,7 +11,7 @@ use super::stats::write_collection;
 use crate::aggregate::{Execution, Foreign, Pipeline, Progress};
 use crate::catalog::check_collection;
 use crate::collection::plan::{self, Wanted};
-use crate::collection::{Next, Selection, stored};
+use crate::collection::{Advance, Selection, stored};
 use crate::cursor::{Batch, Cursor, FIRST_BATCH, Filled, Producer, Source};
 use crate::error::{Code, Result};
 use crate::query::Filter;
@@ -161,9 +161,9 @@ impl Aggregate {
             return Ok(true);
         };
         match selection.next(source.store, budget)? {
-            Next::Document(document) => self.execution.push(stored(&document)?.to_owned()),
-            Next::Later => return Ok(false),
-            Next::End => {
+            Advance::Document(document) => self.execution.push(stored(&document)?.to_owned()),
+            Advance::Later => return Ok(false),
+            Advance::End => {
                 self.selection = None;
                 self.execution.end_input();
             }
@@ -183,13 +183,7 @@ impl Producer for Aggregate {
             source.catalog.check(selection)?;
         }
         loop {
-            if let Some(document) = self.pending.take()
-                && !batch.push(&document)
-            {
-                self.pending = Some(document);
-                return Ok(Filled::Full);
-            }
-            if batch.is_full() {
+            if !batch.push_pending(&mut self.pending) || batch.is_full() {
                 return Ok(Filled::Full);
             }
             // Results without input, as of $unwind or after $sort, take from the budget too.
@@ -247,7 +241,7 @@ impl Others<'_> {
         let mut selection = Selection::new(plan, filter);
         let mut found = Vec::new();
         let mut budget = usize::MAX;
-        while let Next::Document(document) = selection.next(self.source.store, &mut budget)? {
+        while let Advance::Document(document) = selection.next(self.source.store, &mut budget)? {
             found.push(stored(&document)?.to_owned());
         }
         self.examined += usize::MAX - budget;

@@ -4,7 +4,7 @@ use bson::RawDocumentBuf;
 
 use super::arguments;
 use super::write::{hint, parse_filter, select};
-use crate::collection::{Next, Selection};
+use crate::collection::{Advance, Selection};
 use crate::error::Result;
 use crate::expression::Variables;
 use crate::scheduler::Context;
@@ -71,9 +71,9 @@ impl Resumable for Count {
         let most = self.skip.saturating_add(self.limit);
         while self.found < most {
             match self.selection.next(&shard.store, &mut budget)? {
-                Next::Document(_) => self.found += 1,
-                Next::End => break,
-                Next::Later => return Ok(Flow::More(self)),
+                Advance::Document(_) => self.found += 1,
+                Advance::End => break,
+                Advance::Later => return Ok(Flow::More(self)),
             }
         }
         Ok(Flow::Done(reply(self.found.saturating_sub(self.skip))))

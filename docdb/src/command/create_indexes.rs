@@ -7,7 +7,7 @@ use bson::RawDocumentBuf;
 use bson::raw::RawDocument;
 
 use super::arguments::{self, missing};
-use crate::collection::{Collection, Index, IndexSpec, Next, Selection, plan, stored};
+use crate::collection::{Advance, Collection, Index, IndexSpec, Selection, plan, stored};
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
@@ -206,9 +206,9 @@ impl Build {
         shard.catalog.check(selection)?;
         loop {
             let document = match selection.next(&shard.store, budget)? {
-                Next::Document(document) => document,
-                Next::End => break,
-                Next::Later => {
+                Advance::Document(document) => document,
+                Advance::End => break,
+                Advance::Later => {
                     // The next slice must see what was written meanwhile, not what was there at the start.
                     selection.pause();
                     return Ok(false);

@@ -3,15 +3,15 @@
 use bson::raw::RawDocument;
 
 use super::arguments::{self, missing};
-use super::statements::{Kind, Statement, carry_out};
+use super::statements::{Statement, WriteCommand, carry_out};
 use super::write::{WriteReply, hint};
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
-static DELETE: Kind = Kind {
-    command: "delete",
+static DELETE: WriteCommand = WriteCommand {
+    name: "delete",
     list: "deletes",
     ignored: &[],
     reply: WriteReply::default,

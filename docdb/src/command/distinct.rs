@@ -6,7 +6,7 @@ use bson::RawDocumentBuf;
 
 use super::arguments::{self, missing};
 use super::write::{hint, parse_filter, select};
-use crate::collection::{LARGEST_DOCUMENT, Next, Selection, stored};
+use crate::collection::{Advance, LARGEST_DOCUMENT, Selection, stored};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::scheduler::Context;
@@ -65,11 +65,11 @@ impl Resumable for Distinct {
         shard.catalog.check(&self.selection)?;
         loop {
             let document = match self.selection.next(&shard.store, &mut budget)? {
-                Next::Document(document) => document,
-                Next::Later => return Ok(Flow::More(self)),
-                Next::End => return Ok(Flow::Done(self.values.reply())),
+                Advance::Document(document) => document,
+                Advance::Later => return Ok(Flow::More(self)),
+                Advance::End => return Ok(Flow::Done(self.values.reply())),
             };
-            let fields = Fields::of(stored(&document)?);
+            let fields = Fields::new(stored(&document)?);
             let values = &mut self.values;
             self.path.visit(fields, Leaf::Whole, |found| {
                 match found.value {

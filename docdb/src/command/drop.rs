@@ -29,7 +29,7 @@ pub(super) fn database(shard: &mut Shard, request: &Request, _: &Context) -> Res
     arguments::each(request, |_, _| Ok(false))?;
     let ids: Vec<u32> = shard
         .catalog
-        .of_database(database)
+        .in_database(database)
         .map(|collection| collection.id)
         .collect();
     for id in &ids {

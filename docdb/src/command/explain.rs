@@ -9,7 +9,7 @@ use super::find::{self, Arguments};
 use super::pipeline;
 use super::write::{hint, parse_filter};
 use crate::collection::plan::{Access, Plan};
-use crate::collection::{Collection, Next, Rows};
+use crate::collection::{Advance, Collection, Rows};
 use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::scheduler::Context;
@@ -83,11 +83,11 @@ fn explained(
     let first = |field| request.documents(field).map(|all| first_of(all, request));
     let (target, query) = match request.name() {
         "find" => (Target::Find, Arguments::parse(request, context.now)?),
-        "count" => (Target::Count, of_fields(request.body(), "query")?),
-        "distinct" => (Target::Distinct, of_fields(request.body(), "query")?),
+        "count" => (Target::Count, filter_arguments(request.body(), "query")?),
+        "distinct" => (Target::Distinct, filter_arguments(request.body(), "query")?),
         "findAndModify" | "findandmodify" => {
             let remove = request.body().get_bool("remove").unwrap_or(false);
-            let mut query = of_fields(request.body(), "query")?;
+            let mut query = filter_arguments(request.body(), "query")?;
             query.limit = 1;
             (
                 if remove {
@@ -98,8 +98,8 @@ fn explained(
                 query,
             )
         }
-        "update" => (Target::Update, of_fields(first("updates")??, "q")?),
-        _ => (Target::Delete, of_fields(first("deletes")??, "q")?),
+        "update" => (Target::Update, filter_arguments(first("updates")??, "q")?),
+        _ => (Target::Delete, filter_arguments(first("deletes")??, "q")?),
     };
     begin(shard, namespace, &query, target, execute)
 }
@@ -115,7 +115,7 @@ fn first_of<'a>(all: Option<Vec<&'a RawDocument>>, request: &Request) -> Result<
 }
 
 /// Filter, sort and hint of a command or statement that is not a `find`.
-fn of_fields<'a>(body: &'a RawDocument, filter: &str) -> Result<Arguments<'a>> {
+fn filter_arguments<'a>(body: &'a RawDocument, filter: &str) -> Result<Arguments<'a>> {
     let mut query = Arguments::default();
     for element in body.iter_elements() {
         let element = element?;
@@ -361,9 +361,9 @@ impl Resumable for Explain {
         while let Some(rows) = &mut self.rows {
             shard.catalog.check(&rows.selection)?;
             match rows.next(&shard.store, &mut budget)? {
-                Next::Document(_) => self.returned += 1,
-                Next::Later => return Ok(Flow::More(self)),
-                Next::End => {
+                Advance::Document(_) => self.returned += 1,
+                Advance::Later => return Ok(Flow::More(self)),
+                Advance::End => {
                     self.keys = rows.selection.keys_examined;
                     self.documents = rows.selection.documents_examined;
                     self.rows = None;

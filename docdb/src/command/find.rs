@@ -7,7 +7,7 @@ use super::arguments;
 use super::listing;
 use super::write::{hint, id_equality, parse_filter};
 use crate::collection::plan::{self, Wanted};
-use crate::collection::{Next, Rows, Selection, stored};
+use crate::collection::{Advance, Rows, Selection, stored};
 use crate::cursor::{Batch, Cursor, FIRST_BATCH, Filled, Producer, Source};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
@@ -191,10 +191,7 @@ impl Producer for Find {
         budget: &mut usize,
     ) -> Result<Filled> {
         source.catalog.check(&self.rows.selection)?;
-        if let Some(document) = self.pending.take()
-            && !batch.push(&document)
-        {
-            self.pending = Some(document);
+        if !batch.push_pending(&mut self.pending) {
             return Ok(Filled::Full);
         }
         loop {
@@ -203,9 +200,9 @@ impl Producer for Find {
                 return Ok(if end { Filled::End } else { Filled::Full });
             }
             let document = match self.rows.next(source.store, budget)? {
-                Next::Document(document) => document,
-                Next::Later => return Ok(Filled::Later),
-                Next::End => return Ok(Filled::End),
+                Advance::Document(document) => document,
+                Advance::Later => return Ok(Filled::Later),
+                Advance::End => return Ok(Filled::End),
             };
             let document = stored(&document)?;
             let Some(projection) = &self.projection else {

@@ -6,7 +6,7 @@ use bson::raw::{RawBson, RawBsonRef, RawDocument};
 use super::arguments;
 use super::find::{self, Arguments};
 use super::write::{hint, insert, parse_filter};
-use crate::collection::{Next, Rows, stored};
+use crate::collection::{Advance, Rows, stored};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::query::{Filter, Projection};
@@ -141,12 +141,12 @@ impl Resumable for FindAndModify {
         while let Some(walk) = &mut rows {
             shard.catalog.check(&walk.selection)?;
             match walk.next(&shard.store, &mut budget)? {
-                Next::End => break,
-                Next::Later => {
+                Advance::End => break,
+                Advance::Later => {
                     self.rows = rows;
                     return Ok(Flow::More(self));
                 }
-                Next::Document(document) => {
+                Advance::Document(document) => {
                     let collection = walk.selection.plan().collection;
                     if let Some(current) = recheck(shard, collection, &document, &action.filter)? {
                         let old = stored(&current)?;

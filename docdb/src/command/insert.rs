@@ -6,11 +6,11 @@ use bson::oid::ObjectId;
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf, cstr};
 
 use super::arguments;
-use super::write::{BATCH_MOST, WriteReply};
+use super::write::{self, BATCH_MOST, SlicedWrite, WriteReply};
 use crate::collection::LARGEST_DOCUMENT;
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
-use crate::shard::{Flow, Resumable, Shard};
+use crate::shard::{Flow, Shard};
 use crate::value::Writer;
 use crate::value::display;
 use crate::wire::Request;
@@ -29,30 +29,17 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
         .places("documents")?
         .ok_or_else(|| arguments::missing("insert", "documents"))?;
     BATCH_MOST.check(documents.len())?;
-    let mut progress = Progress {
+    let insert = Insert {
         documents,
         ordered,
         next: 0,
         reply: WriteReply::default(),
     };
-    if progress.slice(shard, request)? {
-        return Ok(Flow::Done(progress.reply.finish()));
-    }
-    Ok(Flow::More(Box::new(Insert {
-        request: request.clone(),
-        progress,
-    })))
+    write::begin(shard, request, insert)
 }
 
-/// An insert of more documents than one slice takes.
 #[derive(Debug)]
 struct Insert {
-    request: Request,
-    progress: Progress,
-}
-
-#[derive(Debug)]
-struct Progress {
     /// Where they lie in the request.
     documents: Vec<Range<usize>>,
     ordered: bool,
@@ -61,18 +48,7 @@ struct Progress {
     reply: WriteReply,
 }
 
-impl Resumable for Insert {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
-        let Self { request, progress } = &mut *self;
-        if progress.slice(shard, request)? {
-            return Ok(Flow::Done(self.progress.reply.finish()));
-        }
-        Ok(Flow::More(self))
-    }
-}
-
-impl Progress {
-    /// Inserts some more; true if that was all.
+impl SlicedWrite for Insert {
     fn slice(&mut self, shard: &mut Shard, request: &Request) -> Result<bool> {
         let (database, name) = arguments::namespace(request)?;
         let id = shard
@@ -104,6 +80,10 @@ impl Progress {
             }
         }
         Ok(self.next >= self.documents.len())
+    }
+
+    fn into_reply(self) -> WriteReply {
+        self.reply
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     })?;
     let filter = filter.map(Filter::parse).transpose()?;
     let mut found = Vec::new();
-    for collection in shard.catalog.of_database(database) {
+    for collection in shard.catalog.in_database(database) {
         let full = describe(collection, false);
         if filter.as_ref().is_none_or(|filter| filter.matches(&full)) {
             found.push(if name_only {

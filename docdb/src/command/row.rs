@@ -2,7 +2,7 @@
 
 /// Who answers a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum CommandKind {
     /// The connection itself: handshake, authentication, sessions, facts of the server.
     Connection,
     /// The shard of the database; nothing changes.
@@ -20,7 +20,7 @@ pub struct Command<F> {
     pub aliases: &'static [&'static str],
     /// What it does, in one sentence.
     pub help: &'static str,
-    pub kind: Kind,
+    pub kind: CommandKind,
     pub(crate) run: F,
 }
 
@@ -31,7 +31,7 @@ macro_rules! rows {
             name: $name,
             aliases: &[$($alias),*],
             help: $help,
-            kind: $crate::command::Kind::$kind,
+            kind: $crate::command::CommandKind::$kind,
             run: $run,
         }),*]
     };

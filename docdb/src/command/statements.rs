@@ -1,24 +1,26 @@
-//! The loop over the statements of `update` and `delete`, which give way to others between slices.
+//! The loop over the statements of `update` and `delete`.
 
 use std::ops::Range;
 
 use bson::raw::{RawBsonRef, RawDocument};
 
 use super::arguments::{self, missing};
-use super::write::{BATCH_MOST, WriteReply, dropped, id_equality, insert, select};
-use crate::collection::{Next, Selection, stored};
+use super::write::{
+    self, BATCH_MOST, SlicedWrite, WriteReply, dropped, id_equality, insert, select,
+};
+use crate::collection::{Advance, Selection, stored};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::query::Filter;
 use crate::scheduler::Context;
-use crate::shard::{Flow, Resumable, Shard};
+use crate::shard::{Flow, Shard};
 use crate::update::Update;
 use crate::wire::Request;
 
 /// What `update` and `delete` differ in.
 #[derive(Debug)]
-pub(super) struct Kind {
-    pub(super) command: &'static str,
+pub(super) struct WriteCommand {
+    pub(super) name: &'static str,
     /// The argument that holds the statements.
     pub(super) list: &'static str,
     /// Arguments without a meaning here.
@@ -63,8 +65,8 @@ impl Change<'_> {
 
 /// How far the statements were carried out.
 #[derive(Debug)]
-struct Progress {
-    kind: &'static Kind,
+struct Statements {
+    command: &'static WriteCommand,
     /// The first failure ends it.
     ordered: bool,
     variables: Variables,
@@ -92,60 +94,38 @@ pub(super) fn carry_out(
     shard: &mut Shard,
     request: &Request,
     context: &Context,
-    kind: &'static Kind,
+    command: &'static WriteCommand,
 ) -> Result<Flow> {
     let (mut ordered, mut variables) = (true, Variables::at(context.now));
     arguments::each(request, |name, value| {
         match name {
-            "ordered" => ordered = arguments::truth(kind.command, name, value)?,
-            "let" => arguments::variables(kind.command, value, &mut variables)?,
-            _ => return Ok(name == kind.list || kind.ignored.contains(&name)),
+            "ordered" => ordered = arguments::truth(command.name, name, value)?,
+            "let" => arguments::variables(command.name, value, &mut variables)?,
+            _ => return Ok(name == command.list || command.ignored.contains(&name)),
         }
         Ok(true)
     })?;
     let list = request
-        .places(kind.list)?
-        .ok_or_else(|| missing(kind.command, kind.list))?;
+        .places(command.list)?
+        .ok_or_else(|| missing(command.name, command.list))?;
     BATCH_MOST.check(list.len())?;
     for place in &list {
-        (kind.parse)(request.document(place))?;
+        (command.parse)(request.document(place))?;
     }
-    let mut progress = Progress {
-        kind,
+    let statements = Statements {
+        command,
         ordered,
         variables,
         now: context.now,
         list,
         next: 0,
         current: None,
-        reply: (kind.reply)(),
+        reply: (command.reply)(),
     };
-    if progress.slice(shard, request)? {
-        return Ok(Flow::Done(progress.reply.finish()));
-    }
-    let request = request.clone();
-    Ok(Flow::More(Box::new(Rest { request, progress })))
+    write::begin(shard, request, statements)
 }
 
-/// What is left after a slice.
-#[derive(Debug)]
-struct Rest {
-    request: Request,
-    progress: Progress,
-}
-
-impl Resumable for Rest {
-    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
-        let Self { request, progress } = &mut *self;
-        if progress.slice(shard, request)? {
-            return Ok(Flow::Done(self.progress.reply.finish()));
-        }
-        Ok(Flow::More(self))
-    }
-}
-
-impl Progress {
-    /// Carries out some more; true if that was all.
+impl SlicedWrite for Statements {
     fn slice(&mut self, shard: &mut Shard, request: &Request) -> Result<bool> {
         let namespace = arguments::namespace(request)?;
         let mut budget = shard.slice;
@@ -171,6 +151,12 @@ impl Progress {
         Ok(true)
     }
 
+    fn into_reply(self) -> WriteReply {
+        self.reply
+    }
+}
+
+impl Statements {
     /// Carries out the statement, or goes on with it; true if it is done.
     fn statement(
         &mut self,
@@ -203,7 +189,7 @@ impl Progress {
         namespace: (&str, &str),
         raw: &RawDocument,
     ) -> Result<Option<Running>> {
-        let statement = (self.kind.parse)(raw)?;
+        let statement = (self.command.parse)(raw)?;
         let change = statement.change.as_ref();
         let update = change
             .map(|change| change.parse(&self.variables))
@@ -266,9 +252,9 @@ impl Progress {
         let update = running.update.as_ref();
         loop {
             let document = match running.selection.next(&shard.store, budget)? {
-                Next::Document(document) => document,
-                Next::Later => return Ok(false),
-                Next::End => return Ok(true),
+                Advance::Document(document) => document,
+                Advance::Later => return Ok(false),
+                Advance::End => return Ok(true),
             };
             running.matched = true;
             let old = stored(&document)?;

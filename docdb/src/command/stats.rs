@@ -62,7 +62,7 @@ pub(super) fn database(shard: &mut Shard, request: &Request, _: &Context) -> Res
     let scale = scale(request, "dbStats")?;
     let (mut collections, mut documents, mut bytes) = (0, 0, 0);
     let (mut indexes, mut index_bytes) = (0, 0);
-    for collection in shard.catalog.of_database(database) {
+    for collection in shard.catalog.in_database(database) {
         collections += 1;
         documents += collection.count;
         bytes += collection.bytes;

@@ -3,18 +3,18 @@
 use bson::raw::RawDocument;
 
 use super::arguments::{self, missing};
-use super::statements::{Change, Kind, Statement, carry_out};
+use super::statements::{Change, Statement, WriteCommand, carry_out};
 use super::write::{WriteReply, hint};
 use crate::error::Result;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::wire::Request;
 
-static UPDATE: Kind = Kind {
-    command: "update",
+static UPDATE: WriteCommand = WriteCommand {
+    name: "update",
     list: "updates",
     ignored: &["bypassDocumentValidation"],
-    reply: WriteReply::of_update,
+    reply: WriteReply::for_updates,
     parse,
 };
 

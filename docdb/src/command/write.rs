@@ -1,4 +1,6 @@
-//! What `insert`, `update` and `delete` have in common: limits, the reply with its write errors, `_id` filters.
+//! What `insert`, `update` and `delete` have in common: slices, limits, the reply with its write errors, `_id` filters.
+
+use std::fmt::Debug;
 
 use bson::raw::{RawBson, RawBsonRef, RawDocument, RawDocumentBuf};
 
@@ -7,9 +9,46 @@ use crate::collection::plan::{self, Wanted};
 use crate::error::{Code, CommandError, Result};
 use crate::expression::Variables;
 use crate::query::Filter;
-use crate::shard::Shard;
+use crate::shard::{Flow, Resumable, Shard};
 use crate::value::display;
 use crate::value::{Writer, decimal};
+use crate::wire::Request;
+
+/// A write command, which gives way to others between slices.
+pub(super) trait SlicedWrite: Debug + Send + 'static {
+    /// Writes some more; true if that was all.
+    fn slice(&mut self, shard: &mut Shard, request: &Request) -> Result<bool>;
+    fn into_reply(self) -> WriteReply;
+}
+
+/// Carries out the first slice. The request is copied only if there is another.
+pub(super) fn begin<W: SlicedWrite>(
+    shard: &mut Shard,
+    request: &Request,
+    mut write: W,
+) -> Result<Flow> {
+    if write.slice(shard, request)? {
+        return Ok(Flow::Done(write.into_reply().finish()));
+    }
+    let request = request.clone();
+    Ok(Flow::More(Box::new(Rest { request, write })))
+}
+
+/// What is left after a slice.
+#[derive(Debug)]
+struct Rest<W> {
+    request: Request,
+    write: W,
+}
+
+impl<W: SlicedWrite> Resumable for Rest<W> {
+    fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
+        if self.write.slice(shard, &self.request)? {
+            return Ok(Flow::Done(self.write.into_reply().finish()));
+        }
+        Ok(Flow::More(self))
+    }
+}
 
 /// Bytes of write errors in one reply; of further ones the text is left out.
 const ERRORS_LARGEST: usize = 8 * 1024 * 1024;
@@ -45,7 +84,7 @@ pub(super) struct WriteReply {
 }
 
 impl WriteReply {
-    pub(super) fn of_update() -> Self {
+    pub(super) fn for_updates() -> Self {
         Self {
             modified: Some(0),
             ..Self::default()

@@ -47,6 +47,16 @@ impl Batch {
         true
     }
 
+    /// Pushes the document that did not fit into the batch before, if there is one. False if it does not fit this one.
+    #[must_use]
+    pub(crate) fn push_pending(&mut self, pending: &mut Option<RawDocumentBuf>) -> bool {
+        let fits = pending.as_ref().is_none_or(|document| self.push(document));
+        if fits {
+            *pending = None;
+        }
+        fits
+    }
+
     /// The reply. `cursor` is 0 if nothing is left.
     pub(crate) fn finish(
         mut self,

@@ -96,13 +96,8 @@ fn multiply(call: &mut Call<'_>) -> Result<Evaluated> {
     }
     let mut product = Number::Int(1);
     for index in 0..call.values.len() {
-        let Some(factor) = call.number(index) else {
-            return Err(call.wrong_type(
-                index,
-                Code::TypeMismatch,
-                "$multiply only supports numeric types, not ",
-            ));
-        };
+        let text = "$multiply only supports numeric types, not ";
+        let factor = call.numeric(index, Code::TypeMismatch, text)?;
         product = product.times(factor);
     }
     Ok(Some(product.to_bson()))

@@ -310,7 +310,7 @@ fn sort(call: &mut Call<'_>) -> Result<Evaluated> {
 
 /// Paths and whether each descends; the empty path is the element itself.
 fn sort_keys(by: Option<&Bson>) -> Result<Vec<(Vec<String>, bool)>> {
-    let direction = |value: &Bson| match Number::of_bson(value).and_then(Number::to_i64_exact) {
+    let direction = |value: &Bson| match Number::from_bson(value).and_then(Number::to_i64_exact) {
         Some(1) => Ok(false),
         Some(-1) => Ok(true),
         _ => Err(Code::Location(2_942_505).error(

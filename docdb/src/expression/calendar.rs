@@ -15,7 +15,7 @@ pub(super) struct Civil {
 pub(super) const DAY: i64 = 86_400_000;
 
 impl Civil {
-    pub(super) fn of(millis: i64) -> Self {
+    pub(super) fn from_millis(millis: i64) -> Self {
         let (year, month, day) = date_of(millis.div_euclid(DAY));
         Self {
             year,
@@ -80,7 +80,7 @@ pub(super) fn day_of_week(millis: i64) -> i64 {
 /// 1 is Monday, 7 is Sunday, and the week's number and year by ISO 8601: a week belongs to its Thursday's year.
 pub(super) fn iso_week(millis: i64) -> (i64, i64, i64) {
     let day = (day_of_week(millis) + 5) % 7 + 1;
-    let thursday = Civil::of(millis.saturating_add((4 - day) * DAY));
+    let thursday = Civil::from_millis(millis.saturating_add((4 - day) * DAY));
     (thursday.year, (thursday.day_of_year() - 1) / 7 + 1, day)
 }
 
@@ -124,7 +124,7 @@ fn date_of(days: i64) -> (i64, i64, i64) {
 
 /// `2024-02-29T12:34:56.789Z`.
 pub(super) fn iso_text(millis: i64) -> String {
-    let at = Civil::of(millis);
+    let at = Civil::from_millis(millis);
     format!(
         "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
         at.year,

@@ -31,7 +31,7 @@ pub(super) fn target(to: &Bson) -> Result<u8> {
     let target = match to {
         Bson::String(alias) => kind::from_name(alias)?,
         other => {
-            let number = Number::of_bson(other).and_then(Number::to_i64_exact);
+            let number = Number::from_bson(other).and_then(Number::to_i64_exact);
             match number.map(u8::try_from) {
                 Some(Ok(code)) if kind::is_known(code) => code,
                 Some(_) => {
@@ -114,7 +114,7 @@ fn to_integer(value: &Bson, target: u8) -> Result<i64> {
         Bson::DateTime(date) if target == kind::LONG => Ok(date.timestamp_millis()),
         Bson::String(text) => text.parse().map_err(|_| unreadable("number", text)),
         other => {
-            let Some(number) = Number::of_bson(other) else {
+            let Some(number) = Number::from_bson(other) else {
                 return Err(unsupported(other, target));
             };
             if number.is_nan() {
@@ -134,7 +134,7 @@ fn to_double(value: &Bson) -> Result<Bson> {
         Bson::String(text) => number_text(text)
             .and_then(|text| text.parse().ok())
             .ok_or_else(|| unreadable("number", text))?,
-        other => Number::of_bson(other)
+        other => Number::from_bson(other)
             .ok_or_else(|| unsupported(other, kind::DOUBLE))?
             .to_f64(),
     }))
@@ -152,7 +152,7 @@ fn to_decimal(value: &Bson) -> Result<Bson> {
         Bson::String(text) => number_text(text)
             .and_then(Decimal::parse)
             .ok_or_else(|| unreadable("number", text))?,
-        other => Number::of_bson(other)
+        other => Number::from_bson(other)
             .ok_or_else(|| unsupported(other, kind::DECIMAL))?
             .to_decimal(),
     };
@@ -171,7 +171,7 @@ fn to_object_id(value: &Bson) -> Result<Bson> {
 fn to_date(value: &Bson) -> Result<Bson> {
     let millis = match value {
         Bson::Int64(millis) => *millis,
-        Bson::Double(_) | Bson::Decimal128(_) => Number::of_bson(value)
+        Bson::Double(_) | Bson::Decimal128(_) => Number::from_bson(value)
             .and_then(Number::to_i64)
             .ok_or_else(|| overflow(value))?,
         Bson::ObjectId(id) => id.timestamp().timestamp_millis(),

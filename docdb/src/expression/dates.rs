@@ -38,11 +38,11 @@ named! {
     TRUNC("date", "unit"; "binSize", "timezone", "startOfWeek") 5_439_007 5_439_008 5_439_009;
 }
 
-fn part(call: &Call<'_>, of: fn(&Local) -> i64) -> Result<Evaluated> {
+fn part(call: &Call<'_>, read: fn(&Local) -> i64) -> Result<Evaluated> {
     Ok(Some(match local(call, 0, 1)? {
         None => Bson::Null,
         Some(at) => {
-            let part = of(&at);
+            let part = read(&at);
             i32::try_from(part).map_or(Bson::Int64(part), Bson::Int32)
         }
     }))

@@ -235,7 +235,7 @@ fn filter_limit(limit: Option<&Bson>) -> Result<usize> {
         return Ok(usize::MAX);
     }
     let number = limit
-        .and_then(Number::of_bson)
+        .and_then(Number::from_bson)
         .and_then(Number::to_i64_exact)
         .and_then(|number| i32::try_from(number).ok());
     match number {

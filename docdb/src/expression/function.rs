@@ -14,7 +14,7 @@ pub(crate) fn is_true(value: Option<&Bson>) -> bool {
     match value {
         None | Some(Bson::Null | Bson::Undefined) => false,
         Some(Bson::Boolean(truth)) => *truth,
-        Some(other) => Number::of_bson(other).is_none_or(|number| !number.is_zero()),
+        Some(other) => Number::from_bson(other).is_none_or(|number| !number.is_zero()),
     }
 }
 
@@ -119,7 +119,13 @@ impl Call<'_> {
     }
 
     pub(super) fn number(&self, index: usize) -> Option<Number> {
-        self.get(index).and_then(Number::of_bson)
+        self.get(index).and_then(Number::from_bson)
+    }
+
+    /// A number; `text` words the error of another type.
+    pub(super) fn numeric(&self, index: usize, code: Code, text: &str) -> Result<Number> {
+        self.number(index)
+            .ok_or_else(|| self.wrong_type(index, code, text))
     }
 
     /// A whole number, whatever its type.

@@ -65,7 +65,7 @@ pub(super) fn local(call: &Call<'_>, date: usize, timezone: usize) -> Result<Opt
     let millis = millis_of(value)?.saturating_add(offset);
     Ok(Some(Local {
         millis,
-        civil: Civil::of(millis),
+        civil: Civil::from_millis(millis),
         offset,
     }))
 }

@@ -10,7 +10,7 @@ use crate::value::display;
 pub(super) const FUNCTIONS: &[Function] = functions! {
     "$mergeObjects" Any => merge;
     "$objectToArray" Exactly(1) => to_array;
-    "$arrayToObject" Exactly(1) => of_array;
+    "$arrayToObject" Exactly(1) => from_array;
     "$getField" Named(&GET) => get_field;
     "$setField" Named(&SET) => set_field;
     "$unsetField" Named(&UNSET) => set_field;
@@ -59,7 +59,7 @@ fn to_array(call: &mut Call<'_>) -> Result<Evaluated> {
     call.built(pairs)
 }
 
-fn of_array(call: &mut Call<'_>) -> Result<Evaluated> {
+fn from_array(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.is_nullish(0) {
         return NULL;
     }

@@ -68,7 +68,7 @@ pub(crate) fn field_path(path: &str) -> Result<Vec<String>> {
 
 /// The value at `path` in `root`; arrays on the way give an array of what their documents hold.
 pub(super) fn field(root: &RawDocument, path: &[String]) -> Evaluated {
-    at_fields(Fields::of(root), path)
+    at_fields(Fields::new(root), path)
 }
 
 fn at_fields(fields: Fields<'_>, path: &[String]) -> Evaluated {
@@ -82,9 +82,9 @@ fn at_element(element: &Element<'_>, path: &[String]) -> Evaluated {
         return Some(element.value().to_bson());
     }
     match element.kind {
-        kind::DOCUMENT => at_fields(Fields::of_bytes(element.bytes), path),
+        kind::DOCUMENT => at_fields(Fields::from_bytes(element.bytes), path),
         kind::ARRAY => {
-            let inside = Fields::of_bytes(element.bytes).elements();
+            let inside = Fields::from_bytes(element.bytes).elements();
             let values = inside.filter_map(|inner| at_element(&inner, path));
             Some(Bson::Array(values.collect()))
         }

@@ -67,20 +67,16 @@ fn log(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
-    let Some(argument) = call.number(0) else {
-        return Err(call.wrong_type(
-            0,
-            Code::Location(28756),
-            "$log's argument must be numeric, not ",
-        ));
-    };
-    let Some(base) = call.number(1) else {
-        return Err(call.wrong_type(
-            1,
-            Code::Location(28757),
-            "$log's base must be numeric, not ",
-        ));
-    };
+    let argument = call.numeric(
+        0,
+        Code::Location(28756),
+        "$log's argument must be numeric, not ",
+    )?;
+    let base = call.numeric(
+        1,
+        Code::Location(28757),
+        "$log's base must be numeric, not ",
+    )?;
     let text = |index| call.shown(index);
     if argument.to_f64() <= 0.0 {
         return Err(Code::Location(28758).error(format!(
@@ -102,20 +98,16 @@ fn pow(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
         return NULL;
     }
-    let Some(base) = call.number(0) else {
-        return Err(call.wrong_type(
-            0,
-            Code::Location(28762),
-            "$pow's base must be numeric, not ",
-        ));
-    };
-    let Some(exponent) = call.number(1) else {
-        return Err(call.wrong_type(
-            1,
-            Code::Location(28763),
-            "$pow's exponent must be numeric, not ",
-        ));
-    };
+    let base = call.numeric(
+        0,
+        Code::Location(28762),
+        "$pow's base must be numeric, not ",
+    )?;
+    let exponent = call.numeric(
+        1,
+        Code::Location(28763),
+        "$pow's exponent must be numeric, not ",
+    )?;
     if base.is_zero() && exponent.to_f64() < 0.0 {
         return Err(
             Code::Location(28764).error("$pow cannot take a base of 0 and a negative exponent")

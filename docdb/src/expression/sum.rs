@@ -22,7 +22,7 @@ pub(crate) struct Sum {
 impl Sum {
     /// Adds a number; anything else counts as nothing.
     pub(crate) fn add(&mut self, value: &Bson) {
-        let Some(number) = Number::of_bson(value) else {
+        let Some(number) = Number::from_bson(value) else {
             return;
         };
         self.count += 1;

@@ -13,7 +13,7 @@ fn evaluate(expression: &Bson, root: &bson::Document) -> Result<Option<Bson>> {
     let mut variables = Variables::at(DateTime::from_millis(1_700_000_000_123));
     variables.set("limit", Bson::Int32(10));
     let raw = RawDocumentBuf::try_from(root).expect("a valid document");
-    Expression::of_bson(expression, &variables)?.evaluate(&raw, &variables)
+    Expression::parse_bson(expression, &variables)?.evaluate(&raw, &variables)
 }
 
 /// Two values alike to the type: text tells `1`, `1.0` and `1L` apart where equality is not enough.

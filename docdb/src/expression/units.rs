@@ -135,7 +135,7 @@ pub(super) fn truncate(call: &mut Call<'_>) -> Result<Evaluated> {
     let size = match call.get(2) {
         None => 1,
         Some(Bson::Null | Bson::Undefined) => return NULL,
-        Some(value) => Number::of_bson(value)
+        Some(value) => Number::from_bson(value)
             .and_then(Number::to_i64_exact)
             .filter(|size| *size > 0)
             .ok_or_else(|| {

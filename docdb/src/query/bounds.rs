@@ -13,7 +13,7 @@ mod ranges;
 mod tests;
 
 use super::condition::Condition;
-use super::condition::Node;
+use super::condition::Predicate;
 use super::filter::Filter;
 use super::keys::{Direction, SortField};
 use crate::value::key;
@@ -54,7 +54,7 @@ pub(crate) struct Bounds {
 /// What `filter` allows of an index on `fields`. `is_multikey`: some document has an array at one of them.
 pub(crate) fn bounds(filter: &Filter, fields: &[SortField], is_multikey: bool) -> Bounds {
     let mut collected = Collected::default();
-    collected.node(&filter.root);
+    collected.predicate(&filter.root);
     let plain = build(&collected, fields, is_multikey);
     if plain.bounded > 0 {
         return plain;
@@ -67,13 +67,13 @@ fn branches(collected: &Collected<'_>, fields: &[SortField], is_multikey: bool) 
     let branches = collected
         .ors
         .iter()
-        .find(|nodes| nodes.len() <= BRANCHES_MAX)?;
+        .find(|predicates| predicates.len() <= BRANCHES_MAX)?;
     let mut union: Option<Bounds> = None;
     for branch in *branches {
         let mut with_branch = collected.clone();
         with_branch.ors.clear();
         with_branch.is_complete &= collected.ors.len() == 1;
-        with_branch.node(branch);
+        with_branch.predicate(branch);
         let bounds = build(&with_branch, fields, is_multikey);
         if bounds.bounded == 0 {
             return None;
@@ -244,17 +244,19 @@ impl Filter {
     /// False where that cannot be seen.
     pub(crate) fn implies(&self, partial: &Self) -> bool {
         let mut collected = Collected::default();
-        collected.node(&self.root);
+        collected.predicate(&self.root);
         implies(&collected.restrictions, &partial.root)
     }
 }
 
-fn implies(restrictions: &[Restriction], partial: &Node) -> bool {
+fn implies(restrictions: &[Restriction], partial: &Predicate) -> bool {
     match partial {
-        Node::Constant(holds) => *holds,
-        Node::And(nodes) => nodes.iter().all(|node| implies(restrictions, node)),
-        Node::Field(field) => {
-            let wanted = Ranges::of(&field.condition);
+        Predicate::Constant(holds) => *holds,
+        Predicate::And(predicates) => predicates
+            .iter()
+            .all(|predicate| implies(restrictions, predicate)),
+        Predicate::Field(field) => {
+            let wanted = Ranges::from_condition(&field.condition);
             let is_exists = matches!(field.condition, Condition::Exists);
             let on_path = |one: &&Restriction| one.path.text() == field.path.text();
             restrictions.iter().filter(on_path).any(|one| {

@@ -25,7 +25,7 @@ pub(super) struct Root<'a> {
 impl Computed {
     pub(super) fn parse(value: &Value<'_>, variables: &Variables) -> Result<Self> {
         Ok(Self {
-            expression: Expression::of_bson(&value.to_bson(), variables)?,
+            expression: Expression::parse_bson(&value.to_bson(), variables)?,
             variables: variables.clone(),
         })
     }

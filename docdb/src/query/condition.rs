@@ -14,12 +14,12 @@ use crate::value::{Fields, Number, Value, compare_values, kind};
 
 /// A filter or a part of one.
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub(super) enum Predicate {
     Constant(bool),
-    And(Vec<Node>),
-    Or(Vec<Node>),
-    Nor(Vec<Node>),
-    Not(Box<Node>),
+    And(Vec<Predicate>),
+    Or(Vec<Predicate>),
+    Nor(Vec<Predicate>),
+    Not(Box<Predicate>),
     Field(Field),
     Expression(Box<Computed>),
 }
@@ -57,7 +57,7 @@ pub(super) enum Condition {
     Bits(Bits),
     Size(i64),
     /// An array with a document in it that matches.
-    HasDocument(Box<Node>),
+    HasDocument(Box<Predicate>),
     /// An array with an element that meets all of these.
     HasElement(Vec<Clause>),
 }
@@ -88,15 +88,21 @@ pub(super) struct Bits {
     pub(super) all: bool,
 }
 
-impl Node {
+impl Predicate {
     #[inline]
     pub(super) fn matches(&self, document: Fields<'_>, root: Option<&Root<'_>>) -> bool {
         match self {
             Self::Field(field) => field.matches(document),
-            Self::And(nodes) => nodes.iter().all(|node| node.matches(document, root)),
-            Self::Or(nodes) => nodes.iter().any(|node| node.matches(document, root)),
-            Self::Nor(nodes) => !nodes.iter().any(|node| node.matches(document, root)),
-            Self::Not(node) => !node.matches(document, root),
+            Self::And(predicates) => predicates
+                .iter()
+                .all(|predicate| predicate.matches(document, root)),
+            Self::Or(predicates) => predicates
+                .iter()
+                .any(|predicate| predicate.matches(document, root)),
+            Self::Nor(predicates) => !predicates
+                .iter()
+                .any(|predicate| predicate.matches(document, root)),
+            Self::Not(predicate) => !predicate.matches(document, root),
             Self::Constant(holds) => *holds,
             Self::Expression(computed) => computed.holds(root),
         }
@@ -105,20 +111,22 @@ impl Node {
     pub(super) fn computes(&self) -> bool {
         match self {
             Self::Expression(_) => true,
-            Self::And(nodes) | Self::Or(nodes) | Self::Nor(nodes) => {
-                nodes.iter().any(Self::computes)
+            Self::And(predicates) | Self::Or(predicates) | Self::Nor(predicates) => {
+                predicates.iter().any(Self::computes)
             }
-            Self::Not(node) => node.computes(),
+            Self::Not(predicate) => predicate.computes(),
             Self::Field(_) | Self::Constant(_) => false,
         }
     }
 
     pub(super) fn equalities<'a>(&'a self, found: &mut Vec<(&'a str, Bson)>) {
         match self {
-            Self::And(nodes) => nodes.iter().for_each(|node| node.equalities(found)),
-            Self::Or(nodes) => {
-                if let [node] = &nodes[..] {
-                    node.equalities(found);
+            Self::And(predicates) => predicates
+                .iter()
+                .for_each(|predicate| predicate.equalities(found)),
+            Self::Or(predicates) => {
+                if let [predicate] = &predicates[..] {
+                    predicate.equalities(found);
                 }
             }
             Self::Field(Field {
@@ -191,7 +199,7 @@ impl Condition {
         match self {
             Self::Matches(pattern) => pattern.matches(value),
             Self::HasType(kinds) => kinds.contains(&value.kind()),
-            Self::Remainder { divisor, remainder } => Number::of(value)
+            Self::Remainder { divisor, remainder } => Number::from_value(value)
                 .and_then(Number::to_i64)
                 .is_some_and(|number| number.wrapping_rem(*divisor) == *remainder),
             Self::Bits(bits) => bits.hold(value),
@@ -210,8 +218,8 @@ impl Condition {
             return None;
         };
         match self {
-            Self::HasDocument(node) => array.values().position(|element| match element {
-                Value::Document(fields) | Value::Array(fields) => node.matches(fields, None),
+            Self::HasDocument(predicate) => array.values().position(|element| match element {
+                Value::Document(fields) | Value::Array(fields) => predicate.matches(fields, None),
                 _ => false,
             }),
             Self::HasElement(clauses) => array
@@ -283,7 +291,7 @@ impl Bits {
                 byte >> (position % 8) & 1 == 1
             });
         }
-        match Number::of(value).and_then(Number::to_i64_exact) {
+        match Number::from_value(value).and_then(Number::to_i64_exact) {
             // Beyond its 64 bits a number goes on as its sign.
             Some(number) => self.hold_by(|position| number >> position.min(63) & 1 == 1),
             None => false,

@@ -10,7 +10,7 @@ pub(super) struct Constant {
 }
 
 impl Constant {
-    pub(super) fn of(element: &Element<'_>) -> Self {
+    pub(super) fn from_element(element: &Element<'_>) -> Self {
         Self {
             kind: element.kind,
             bytes: element.bytes.into(),

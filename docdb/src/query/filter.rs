@@ -9,7 +9,7 @@ use bson::Bson;
 use bson::raw::RawDocument;
 
 use super::computed::Root;
-use super::condition::Node;
+use super::condition::Predicate;
 use super::{parse, positional};
 use crate::error::Result;
 use crate::expression::Variables;
@@ -18,7 +18,7 @@ use crate::value::Fields;
 /// Which documents a command is about.
 #[derive(Debug, Clone)]
 pub(crate) struct Filter {
-    pub(super) root: Node,
+    pub(super) root: Predicate,
     /// Whether an `$expr` is in it.
     computes: bool,
 }
@@ -31,7 +31,7 @@ impl Filter {
 
     /// As [`Self::parse`], with the variables (`let`, the time) that an `$expr` sees.
     pub(crate) fn parse_with(filter: &RawDocument, variables: &Variables) -> Result<Self> {
-        let root = parse::filter(Fields::of(filter), variables)?;
+        let root = parse::filter(Fields::new(filter), variables)?;
         let computes = root.computes();
         Ok(Self { root, computes })
     }
@@ -42,23 +42,23 @@ impl Filter {
         if self.computes {
             return self.try_matches(document).unwrap_or(false);
         }
-        self.root.matches(Fields::of(document), None)
+        self.root.matches(Fields::new(document), None)
     }
 
     /// As [`Self::matches`]; an error if an `$expr` fails on the document.
     pub(crate) fn try_matches(&self, document: &RawDocument) -> Result<bool> {
         if !self.computes {
-            return Ok(self.root.matches(Fields::of(document), None));
+            return Ok(self.root.matches(Fields::new(document), None));
         }
         let root = Root::new(document);
-        let matches = self.root.matches(Fields::of(document), Some(&root));
+        let matches = self.root.matches(Fields::new(document), Some(&root));
         root.finish(matches)
     }
 
     /// The place in an array that the positional operator `$` stands for, if the filter matches and goes through an array.
     pub(crate) fn positional(&self, document: &RawDocument) -> Option<usize> {
         let root = Root::new(document);
-        positional::position(&self.root, Fields::of(document), &root)
+        positional::position(&self.root, Fields::new(document), &root)
     }
 
     /// The paths and values that an upsert copies: equalities that every match must meet.
@@ -71,8 +71,8 @@ impl Filter {
     /// Whether it matches everything.
     pub(crate) fn is_empty(&self) -> bool {
         match &self.root {
-            Node::Constant(holds) => *holds,
-            Node::And(nodes) => nodes.is_empty(),
+            Predicate::Constant(holds) => *holds,
+            Predicate::And(predicates) => predicates.is_empty(),
             _ => false,
         }
     }

@@ -54,7 +54,7 @@ pub fn bson(data: &[u8]) -> String {
     let raw = RawDocument::from_bytes(data).expect("a valid document is one to the bson crate");
     let count = raw.iter_elements().count();
     assert_eq!(
-        Fields::of(raw).elements().count(),
+        Fields::new(raw).elements().count(),
         count,
         "elements were lost"
     );
@@ -70,8 +70,8 @@ pub fn order(data: &[u8]) -> String {
         return "fewer than two documents".to_owned();
     };
     let mut equal = 0;
-    for one in Fields::of(left).values() {
-        for other in Fields::of(right).values() {
+    for one in Fields::new(left).values() {
+        for other in Fields::new(right).values() {
             let (mut left_key, mut right_key) = (Vec::new(), Vec::new());
             key::encode_value(&one, &mut left_key);
             key::encode_value(&other, &mut right_key);
@@ -136,14 +136,19 @@ fn check_filter(filter: &Filter, documents: &[&RawDocument]) -> String {
         );
         let fields = order.fields();
         let mut is_inside = false;
-        let walked = keys::each(Purpose::Sort, fields, Fields::of(document), &mut |values| {
-            let mut key = Vec::new();
-            encode_key(fields, values, &mut key);
-            is_inside |= bounds
-                .intervals
-                .iter()
-                .any(|one| one.lower <= key && key < one.upper);
-        });
+        let walked = keys::each(
+            Purpose::Sort,
+            fields,
+            Fields::new(document),
+            &mut |values| {
+                let mut key = Vec::new();
+                encode_key(fields, values, &mut key);
+                is_inside |= bounds
+                    .intervals
+                    .iter()
+                    .any(|one| one.lower <= key && key < one.upper);
+            },
+        );
         assert!(
             !matches || is_inside || walked.is_err(),
             "a match outside the bounds"

@@ -6,7 +6,7 @@ mod operator;
 pub(super) use operator::{elem_match, is_true};
 
 use super::computed::Computed;
-use super::condition::{Clause, Condition, Field, Node, Operator};
+use super::condition::{Clause, Condition, Field, Operator, Predicate};
 use super::constant::Constant;
 use crate::error::{Code, CommandError, Result};
 use crate::expression::Variables;
@@ -27,7 +27,7 @@ pub(super) struct Context<'v> {
 
 impl Context<'_> {
     /// On a value that is no whole document.
-    pub(super) const fn of_value() -> Self {
+    pub(super) const fn for_value() -> Self {
         Self {
             levels_left: DEPTH_MAX,
             variables: None,
@@ -46,7 +46,7 @@ impl Context<'_> {
 }
 
 /// A whole filter.
-pub(super) fn filter(fields: Fields<'_>, variables: &Variables) -> Result<Node> {
+pub(super) fn filter(fields: Fields<'_>, variables: &Variables) -> Result<Predicate> {
     let context = Context {
         levels_left: DEPTH_MAX,
         variables: Some(variables),
@@ -54,39 +54,43 @@ pub(super) fn filter(fields: Fields<'_>, variables: &Variables) -> Result<Node> 
     document(fields, context)
 }
 
-fn document(fields: Fields<'_>, context: Context<'_>) -> Result<Node> {
+fn document(fields: Fields<'_>, context: Context<'_>) -> Result<Predicate> {
     let context = context.deeper()?;
-    let mut nodes = Vec::new();
+    let mut predicates = Vec::new();
     for element in fields.elements() {
         let name = text(element.name);
         match name.strip_prefix('$') {
-            Some(operator) => nodes.extend(top_level(operator, &element, context)?),
-            None => field(name, &element, context, &mut nodes)?,
+            Some(operator) => predicates.extend(top_level(operator, &element, context)?),
+            None => field(name, &element, context, &mut predicates)?,
         }
     }
-    Ok(match nodes.pop() {
-        Some(only) if nodes.is_empty() => only,
+    Ok(match predicates.pop() {
+        Some(only) if predicates.is_empty() => only,
         Some(last) => {
-            nodes.push(last);
-            Node::And(nodes)
+            predicates.push(last);
+            Predicate::And(predicates)
         }
-        None => Node::And(nodes),
+        None => Predicate::And(predicates),
     })
 }
 
-fn top_level(operator: &str, element: &Element<'_>, context: Context<'_>) -> Result<Option<Node>> {
+fn top_level(
+    operator: &str,
+    element: &Element<'_>,
+    context: Context<'_>,
+) -> Result<Option<Predicate>> {
     Ok(Some(match operator {
-        "and" => Node::And(list(operator, element, context)?),
-        "or" => Node::Or(list(operator, element, context)?),
-        "nor" => Node::Nor(list(operator, element, context)?),
+        "and" => Predicate::And(list(operator, element, context)?),
+        "or" => Predicate::Or(list(operator, element, context)?),
+        "nor" => Predicate::Nor(list(operator, element, context)?),
         "comment" => return Ok(None),
-        "alwaysTrue" => Node::Constant(true),
-        "alwaysFalse" => Node::Constant(false),
+        "alwaysTrue" => Predicate::Constant(true),
+        "alwaysFalse" => Predicate::Constant(false),
         "where" => return Err(bad_value("no globalScriptEngine in $where parsing")),
         "text" => {
             return Err(Code::IndexNotFound.error("text index required for $text query"));
         }
-        "expr" => Node::Expression(Box::new(expression(element, context)?)),
+        "expr" => Predicate::Expression(Box::new(expression(element, context)?)),
         "jsonSchema" | "sampleRate" => {
             let text = format!("${operator} is not supported");
             return Err(Code::QueryFeatureNotAllowed.error(text));
@@ -110,7 +114,7 @@ fn expression(element: &Element<'_>, context: Context<'_>) -> Result<Computed> {
 }
 
 /// The clauses of `$and`, `$or` or `$nor`.
-fn list(operator: &str, element: &Element<'_>, context: Context<'_>) -> Result<Vec<Node>> {
+fn list(operator: &str, element: &Element<'_>, context: Context<'_>) -> Result<Vec<Predicate>> {
     let Value::Array(array) = element.value() else {
         return Err(bad_value(format!("${operator} must be an array")));
     };
@@ -129,39 +133,39 @@ fn field(
     name: &str,
     element: &Element<'_>,
     context: Context<'_>,
-    nodes: &mut Vec<Node>,
+    predicates: &mut Vec<Predicate>,
 ) -> Result<()> {
     let path = Path::parse(name)?;
     match element.value() {
         Value::Document(operators) if begins_with_operator(operators) => {
             for clause in clauses(name, operators, context)? {
-                nodes.push(clause.at(&path));
+                predicates.push(clause.at(&path));
             }
         }
-        _ => nodes.push(Clause::Is(equality(element)?).at(&path)),
+        _ => predicates.push(Clause::Is(equality(element)?).at(&path)),
     }
     Ok(())
 }
 
 impl Clause {
     /// The clause on what `path` leads to.
-    fn at(self, path: &Path) -> Node {
+    fn at(self, path: &Path) -> Predicate {
         match self {
-            Self::Is(condition) => Node::Field(Field {
+            Self::Is(condition) => Predicate::Field(Field {
                 path: path.clone(),
                 condition,
             }),
             Self::Not(clauses) => {
-                let mut nodes: Vec<Node> =
+                let mut predicates: Vec<Predicate> =
                     clauses.into_iter().map(|clause| clause.at(path)).collect();
-                let inner = match (nodes.pop(), nodes.is_empty()) {
+                let inner = match (predicates.pop(), predicates.is_empty()) {
                     (Some(only), true) => only,
                     (last, _) => {
-                        nodes.extend(last);
-                        Node::And(nodes)
+                        predicates.extend(last);
+                        Predicate::And(predicates)
                     }
                 };
-                Node::Not(Box::new(inner))
+                Predicate::Not(Box::new(inner))
             }
         }
     }
@@ -189,7 +193,10 @@ fn compare(operator: Operator, element: &Element<'_>) -> Result<Condition> {
     if element.kind == kind::UNDEFINED {
         return Err(bad_value("cannot compare to undefined"));
     }
-    Ok(Condition::Compare(operator, Constant::of(element)))
+    Ok(Condition::Compare(
+        operator,
+        Constant::from_element(element),
+    ))
 }
 
 /// The operators of `{$gt: 1, $lt: 5}`. `name` is for error texts.

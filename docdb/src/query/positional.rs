@@ -1,33 +1,38 @@
 //! Finds the element of an array that made a filter match: what `$` stands for in an update or projection.
 
 use super::computed::Root;
-use super::condition::{Condition, Field, Node};
+use super::condition::{Condition, Field, Predicate};
 use crate::value::Fields;
 
 /// The place in the array that the last matching condition went through; `None` if none did or the filter does not match.
-pub(super) fn position(node: &Node, document: Fields<'_>, root: &Root<'_>) -> Option<usize> {
+pub(super) fn position(
+    predicate: &Predicate,
+    document: Fields<'_>,
+    root: &Root<'_>,
+) -> Option<usize> {
     let mut position = None;
-    matches(node, document, root, &mut position).then_some(position)?
+    matches(predicate, document, root, &mut position).then_some(position)?
 }
 
 /// What is negated says nothing about a place.
 fn matches(
-    node: &Node,
+    predicate: &Predicate,
     document: Fields<'_>,
     root: &Root<'_>,
     position: &mut Option<usize>,
 ) -> bool {
-    match node {
-        Node::And(nodes) => nodes
+    match predicate {
+        Predicate::And(predicates) => predicates
             .iter()
-            .all(|node| matches(node, document, root, position)),
-        Node::Or(nodes) => nodes
+            .all(|predicate| matches(predicate, document, root, position)),
+        Predicate::Or(predicates) => predicates
             .iter()
-            .any(|node| matches(node, document, root, position)),
-        Node::Field(field) => field_matches(field, document, position),
-        Node::Nor(_) | Node::Not(_) | Node::Constant(_) | Node::Expression(_) => {
-            node.matches(document, Some(root))
-        }
+            .any(|predicate| matches(predicate, document, root, position)),
+        Predicate::Field(field) => field_matches(field, document, position),
+        Predicate::Nor(_)
+        | Predicate::Not(_)
+        | Predicate::Constant(_)
+        | Predicate::Expression(_) => predicate.matches(document, Some(root)),
     }
 }
 

@@ -34,10 +34,10 @@ enum Mode {
 }
 
 /// The names at one level, in the order in which they were given.
-type Fork = Vec<(Box<[u8]>, Node)>;
+type Fork = Vec<(Box<[u8]>, ProjectionNode)>;
 
 #[derive(Debug, Clone)]
-enum Node {
+enum ProjectionNode {
     /// The field goes out, or stays behind, as the mode says.
     Field,
     /// The field goes out with one element of the first array on its path.
@@ -70,17 +70,17 @@ impl Projection {
 
     /// As [`Self::parse`], with the variables (`let`, the time) that expressions see.
     pub(crate) fn parse_with(projection: &RawDocument, variables: &Variables) -> Result<Self> {
-        parse::projection(Fields::of(projection), variables)
+        parse::projection(Fields::new(projection), variables)
     }
 
     /// Reads a `$project`.
     pub(crate) fn project(stage: &RawDocument, variables: &Variables) -> Result<Self> {
-        parse::stage(Fields::of(stage), parse::Syntax::Project, variables)
+        parse::stage(Fields::new(stage), parse::Syntax::Project, variables)
     }
 
     /// Reads an `$addFields`.
     pub(crate) fn add_fields(stage: &RawDocument, variables: &Variables) -> Result<Self> {
-        parse::stage(Fields::of(stage), parse::Syntax::AddFields, variables)
+        parse::stage(Fields::new(stage), parse::Syntax::AddFields, variables)
     }
 
     /// Reads the paths of an `$unset`.
@@ -124,7 +124,7 @@ impl Projection {
             document,
             variables,
         }
-        .root(self, Fields::of(document), &mut writer)?;
+        .root(self, Fields::new(document), &mut writer)?;
         Ok(writer.finish())
     }
 }

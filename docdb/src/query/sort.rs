@@ -27,7 +27,7 @@ impl SortOrder {
             fields: Vec::new(),
             natural: None,
         };
-        for element in Fields::of(sort).elements() {
+        for element in Fields::new(sort).elements() {
             let name = std::str::from_utf8(element.name).unwrap_or_default();
             if name == "$natural" {
                 order.natural = Some(direction(name, &element)?);
@@ -74,7 +74,7 @@ impl SortOrder {
     /// As [`Self::key`], appended to `out`.
     pub(crate) fn append_key(&self, document: &RawDocument, out: &mut Vec<u8>) {
         let start = out.len();
-        let document = Fields::of(document);
+        let document = Fields::new(document);
         for field in &self.fields {
             if let Some(value) = plain(document, &field.path) {
                 field.encode(&value, out);
@@ -131,7 +131,7 @@ fn direction(name: &str, element: &Element<'_>) -> Result<Direction> {
         let text = "query requires text score metadata, but it is not available";
         return Err(Code::Location(40218).error(text));
     }
-    let Some(number) = Number::of(&value) else {
+    let Some(number) = Number::from_value(&value) else {
         let text = format!(
             "Illegal key in $sort specification: {name}: {}",
             value.to_bson()

@@ -6,10 +6,10 @@ use bson::RawDocumentBuf;
 use plimsoll_base::Nanos;
 use plimsoll_base::clock::Clock;
 
-use super::job::wall_time;
+use super::job::{queue_full, wall_time};
 use super::pace::Pace;
 use super::{Census, Context, DatabaseSize, Done, FairQueue, Job, Work};
-use crate::error::{Code, CommandError, Result};
+use crate::error::Result;
 use crate::metrics::{Committed, Meter};
 use crate::wire::Request;
 
@@ -118,10 +118,7 @@ impl<B: Backend> Executor<B> {
     pub(crate) fn submit(&mut self, database: &str, job: Job<B::Task>) -> Result<(), Done> {
         self.queue.push(database, job).map_err(|job| {
             self.meter.refused(database);
-            Done {
-                ticket: job.ticket,
-                reply: refusal(database, self.limits.queue).reply(),
-            }
+            job.refused(&queue_full(database, self.limits.queue))
         })
     }
 
@@ -279,20 +276,6 @@ impl<B: Backend> Executor<B> {
 fn is_ok(reply: &RawDocumentBuf) -> bool {
     let ok = reply.get_f64("ok").is_ok_and(|ok| ok > 0.0);
     ok && !matches!(reply.get("writeErrors"), Ok(Some(_)))
-}
-
-/// Backpressure as MongoDB 8.2 and later express it: nothing was done, so a driver may try again after a pause.
-/// Source: the drivers' client backpressure specification.
-fn refusal(database: &str, limit: usize) -> CommandError {
-    Code::IngressRequestRateLimitExceeded
-        .error(format!(
-            "the queue of database '{database}' is full: {limit} commands wait"
-        ))
-        .with_labels(&[
-            "SystemOverloadedError",
-            "RetryableError",
-            "NoWritesPerformed",
-        ])
 }
 
 #[cfg(test)]

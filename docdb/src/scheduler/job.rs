@@ -3,6 +3,7 @@
 use bson::RawDocumentBuf;
 use plimsoll_base::Nanos;
 
+use crate::error::{Code, CommandError};
 use crate::wire::{Origin, Request};
 
 /// Whom a reply is for.
@@ -35,6 +36,16 @@ pub(crate) struct Job<T> {
     pub started: Option<Nanos>,
 }
 
+impl<T> Job<T> {
+    /// The reply to a job that is not carried out.
+    pub(crate) fn refused(&self, error: &CommandError) -> Done {
+        Done {
+            ticket: self.ticket,
+            reply: error.reply(),
+        }
+    }
+}
+
 /// What a command may know of its surroundings.
 #[derive(Debug, Clone)]
 pub struct Context {
@@ -49,6 +60,20 @@ pub struct Context {
 pub(crate) struct Done {
     pub(crate) ticket: Ticket,
     pub reply: RawDocumentBuf,
+}
+
+/// Backpressure as MongoDB 8.2 and later express it: nothing was done, so a driver may try again after a pause.
+/// Source: the drivers' client backpressure specification.
+pub(crate) fn queue_full(database: &str, limit: usize) -> CommandError {
+    Code::IngressRequestRateLimitExceeded
+        .error(format!(
+            "the queue of database '{database}' is full: {limit} commands wait"
+        ))
+        .with_labels(&[
+            "SystemOverloadedError",
+            "RetryableError",
+            "NoWritesPerformed",
+        ])
 }
 
 /// Wall time, as commands see it.

@@ -8,7 +8,7 @@ use super::commands;
 use super::session::Session;
 use super::shared::Shared;
 use crate::auth::Access;
-use crate::command::{self, Kind};
+use crate::command::{self, CommandKind};
 use crate::error::{Code, Result};
 use crate::wire::Request;
 
@@ -78,7 +78,7 @@ fn session_id(request: &Request) -> Option<[u8; 16]> {
 fn allow(
     shared: &Shared,
     session: &mut Session,
-    (kind, name): (Kind, &str),
+    (kind, name): (CommandKind, &str),
     request: &Request,
 ) -> Result<()> {
     if !shared.config.auth || FREE.contains(&name) {
@@ -89,9 +89,9 @@ fn allow(
     let access = match (kind, name) {
         (_, "createUser") if shared.may_make_first_user(session) => return Ok(()),
         (_, "createUser" | "dropUser" | "updateUser" | "usersInfo") => Access::Users,
-        (Kind::DatabaseRead, _) => Access::Read,
-        (Kind::DatabaseWrite, _) => Access::Write,
-        (Kind::Connection | Kind::Cluster, _) => Access::Monitor,
+        (CommandKind::DatabaseRead, _) => Access::Read,
+        (CommandKind::DatabaseWrite, _) => Access::Write,
+        (CommandKind::Connection | CommandKind::Cluster, _) => Access::Monitor,
     };
     if session.may(access, database) || (session.user.is_some() && HARMLESS.contains(&name)) {
         return Ok(());

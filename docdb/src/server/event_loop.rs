@@ -10,7 +10,7 @@ use plimsoll_base::slab::Slab;
 
 use super::answer;
 use super::connection::{Connection, Input};
-use super::letter::{Letter, ShardExecutor, ShardJob};
+use super::letter::{self, Letter, ShardExecutor, ShardJob};
 use super::shared::Shared;
 use super::stream::{Listener, Stream};
 use crate::error::Code;
@@ -188,15 +188,9 @@ impl EventLoop {
     }
 
     fn run_here(&mut self, database: &str, job: ShardJob) {
-        let ticket = job.ticket;
         let refused = match &mut self.executor {
             Some(executor) => executor.submit(database, job).err(),
-            None => Some(Done {
-                ticket,
-                reply: Code::InternalError
-                    .error("no executor on this loop")
-                    .reply(),
-            }),
+            None => Some(job.refused(&Code::InternalError.error("no executor on this loop"))),
         };
         self.done.extend(refused);
     }
@@ -310,11 +304,10 @@ impl EventLoop {
 
     /// Hands a reply to its connection, or to the loop that owns it.
     fn deliver(&mut self, done: Done) {
-        let Done { ticket, reply } = done;
-        if ticket.event_loop != self.index {
-            self.shared.inboxes[ticket.event_loop].send(Letter::Done(Done { ticket, reply }));
-            return;
+        if done.ticket.event_loop != self.index {
+            return letter::deliver(&self.shared.inboxes, done);
         }
+        let Done { ticket, reply } = done;
         let Some(connection) = self.connections.get_mut(ticket.connection) else {
             return;
         };

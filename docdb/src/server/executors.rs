@@ -12,8 +12,8 @@ use super::{Config, ServerError};
 use crate::cursor::EndedSessions;
 use crate::metrics::Meter;
 use crate::scheduler::{Census, DatabaseSize, Executor, Limits};
-use crate::shard::{self, Shard};
-use crate::store::{self, Durability};
+use crate::shard::{Shard, ShardOptions};
+use crate::store::{self, Durability, StoreOptions};
 
 /// A shard with less would flush all the time.
 const MEMTABLE_BYTES_MIN: u64 = 8 << 20;
@@ -78,11 +78,11 @@ impl Executors {
     }
 
     /// Memory for writes is shared out among the shards; the cache is one for all.
-    fn options(&self, shares: usize) -> shard::Options {
-        let mut options = store::Options::new(Arc::clone(&self.background));
+    fn options(&self, shares: usize) -> ShardOptions {
+        let mut options = StoreOptions::new(Arc::clone(&self.background));
         options.durability = self.config.durability;
         options.memtable_bytes =
-            (store::Options::DEFAULT_MEMTABLE_BYTES / shares as u64).max(MEMTABLE_BYTES_MIN);
+            (StoreOptions::DEFAULT_MEMTABLE_BYTES / shares as u64).max(MEMTABLE_BYTES_MIN);
         options.disk = Arc::new(store::RealDisk {
             sync_delay: self.config.slow_fsync,
         });
@@ -90,11 +90,11 @@ impl Executors {
             Durability::Always => None,
             Durability::Interval(_) => Some(self.config.durability.to_string()),
         };
-        shard::Options {
+        ShardOptions {
             store: options,
             label,
             ended: Arc::clone(&self.ended),
-            ..shard::Options::default()
+            ..ShardOptions::default()
         }
     }
 

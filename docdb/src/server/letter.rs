@@ -1,5 +1,8 @@
 //! What the threads of a server send each other.
 
+use std::time::Duration;
+
+use super::inbox::Inbox;
 use super::stream::Stream;
 use crate::backend::Task;
 use crate::scheduler::{Done, Executor, Job};
@@ -20,4 +23,12 @@ pub(crate) enum Letter {
     Done(Done),
     /// Answer what was accepted, then end.
     Stop,
+}
+
+/// How long a thread without work sleeps before it tends to its shard.
+pub(crate) const IDLE: Duration = Duration::from_millis(50);
+
+/// Sends a reply to the loop that has its client.
+pub(crate) fn deliver(inboxes: &[Inbox<Letter>], done: Done) {
+    inboxes[done.ticket.event_loop].send(Letter::Done(done));
 }

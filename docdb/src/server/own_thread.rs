@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use super::ServerError;
 use super::executors::Executors;
 use super::inbox::Inbox;
-use super::letter::{Letter, ShardExecutor, ShardJob};
+use super::letter::{IDLE, Letter, ShardExecutor, ShardJob, deliver};
 use crate::error::{Code, Result};
 use crate::scheduler::Done;
 
@@ -47,12 +46,7 @@ impl OwnThreads {
         if !running.contains_key(database) {
             match self.start(database, running.len()) {
                 Ok(thread) => drop(running.insert(database.to_owned(), thread)),
-                Err(error) => {
-                    return Err(Done {
-                        ticket: job.ticket,
-                        reply: error.reply(),
-                    });
-                }
+                Err(error) => return Err(job.refused(&error)),
             }
         }
         let Some(thread) = running.get(database) else {
@@ -101,8 +95,7 @@ impl OwnThreads {
         let (sender, receiver) = channel();
         let (inboxes, name) = (Arc::clone(&self.inboxes), database.to_owned());
         let work = move || {
-            let reply = |done: Done| inboxes[done.ticket.event_loop].send(Letter::Done(done));
-            run(&name, executor, &receiver, &reply);
+            run(&name, executor, &receiver, &|done| deliver(&inboxes, done));
         };
         let handle = std::thread::Builder::new()
             .name(format!("db-{database}"))
@@ -124,7 +117,6 @@ fn run(
     jobs: &Receiver<ShardJob>,
     reply: &dyn Fn(Done),
 ) {
-    const IDLE: Duration = Duration::from_millis(50);
     let mut done = Vec::new();
     loop {
         match jobs.recv_timeout(IDLE) {
@@ -152,9 +144,5 @@ fn run(
 }
 
 fn ended(job: &ShardJob) -> Done {
-    let error = Code::InterruptedAtShutdown.error("the thread of this database has ended");
-    Done {
-        ticket: job.ticket,
-        reply: error.reply(),
-    }
+    job.refused(&Code::InterruptedAtShutdown.error("the thread of this database has ended"))
 }

@@ -3,12 +3,10 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use super::inbox::Inbox;
-use super::letter::{Letter, ShardExecutor, ShardJob};
-use crate::error::Code;
-use crate::scheduler::{DeepestQueue, Done};
+use super::letter::{IDLE, Letter, ShardExecutor, ShardJob, deliver};
+use crate::scheduler::{DeepestQueue, Done, queue_full};
 
 /// The published limit of each database's queue.
 const QUEUE: usize = 100;
@@ -53,19 +51,7 @@ impl Pool {
     pub(crate) fn submit(&self, database: &str, job: ShardJob) -> Result<(), Done> {
         let pushed = self.waiting().queue.push(database, job);
         self.0.work.notify_one();
-        pushed.map_err(|job| {
-            let text = format!("the queue of database '{database}' is full: {QUEUE} commands wait");
-            let error = Code::IngressRequestRateLimitExceeded.error(text);
-            let labels = &[
-                "SystemOverloadedError",
-                "RetryableError",
-                "NoWritesPerformed",
-            ];
-            Done {
-                ticket: job.ticket,
-                reply: error.with_labels(labels).reply(),
-            }
-        })
+        pushed.map_err(|job| job.refused(&queue_full(database, QUEUE)))
     }
 
     pub(crate) fn start(
@@ -97,7 +83,7 @@ impl Pool {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             match next {
-                Next::Job(database, job) => {
+                Assignment::Job(database, job) => {
                     if let Err(refused) = executor.submit(&database, *job) {
                         done.push(refused);
                     }
@@ -105,28 +91,25 @@ impl Pool {
                         executor.turn(&mut done);
                     }
                 }
-                Next::Tend => executor.tend(),
-                Next::Stop => {
+                Assignment::Tend => executor.tend(),
+                Assignment::Stop => {
                     executor.finish();
                     return;
                 }
             }
             drop(executor);
-            for one in done.drain(..) {
-                inboxes[one.ticket.event_loop].send(Letter::Done(one));
-            }
+            done.drain(..).for_each(|one| deliver(inboxes, one));
         }
     }
 
-    fn next(&self) -> Next {
-        const IDLE: Duration = Duration::from_millis(50);
+    fn next(&self) -> Assignment {
         let mut waiting = self.waiting();
         loop {
             if let Some((database, job)) = waiting.queue.pop() {
-                return Next::Job(database, Box::new(job));
+                return Assignment::Job(database, Box::new(job));
             }
             if waiting.stopping {
-                return Next::Stop;
+                return Assignment::Stop;
             }
             let (woken, timeout) = self
                 .0
@@ -134,7 +117,7 @@ impl Pool {
                 .wait_timeout(waiting, IDLE)
                 .unwrap_or_else(PoisonError::into_inner);
             if timeout.timed_out() {
-                return Next::Tend;
+                return Assignment::Tend;
             }
             waiting = woken;
         }
@@ -145,7 +128,8 @@ impl Pool {
     }
 }
 
-enum Next {
+/// What a worker does next.
+enum Assignment {
     Job(Arc<str>, Box<ShardJob>),
     Tend,
     Stop,

@@ -95,12 +95,12 @@ impl Memtable {
         }
     }
 
-    pub(super) fn get(&self, key: &[u8], snapshot: u64) -> Found {
+    pub(super) fn get(&self, key: &[u8], snapshot: u64) -> Lookup {
         match self.entries.get(key).and_then(|head| head.at(snapshot)) {
-            None => Found::Nothing,
+            None => Lookup::Absent,
             Some(version) => match &version.value {
-                None => Found::Deleted,
-                Some(value) => Found::Value(value.clone()),
+                None => Lookup::Tombstone,
+                Some(value) => Lookup::Value(value.clone()),
             },
         }
     }
@@ -147,10 +147,10 @@ pub(super) type Entry = (Slice, Option<Slice>);
 
 /// What a memtable knows of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Lookup {
     /// An older memtable or a table may have it.
-    Nothing,
-    Deleted,
+    Absent,
+    Tombstone,
     Value(Slice),
 }
 

@@ -25,7 +25,7 @@ impl fmt::Display for Durability {
 }
 
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct StoreOptions {
     pub durability: Durability,
     /// What the memtables of this store may hold in bytes, those being flushed included.
     pub memtable_bytes: u64,
@@ -37,7 +37,7 @@ pub struct Options {
     pub disk: Arc<dyn Disk>,
 }
 
-impl Options {
+impl StoreOptions {
     pub(crate) const DEFAULT_MEMTABLE_BYTES: u64 = 64 << 20;
     pub(crate) const DEFAULT_CACHE_BYTES: u64 = 64 << 20;
     /// Large enough that creating one is rare, small enough that two of them are no burden.
@@ -60,7 +60,7 @@ impl Options {
     }
 }
 
-impl Default for Options {
+impl Default for StoreOptions {
     fn default() -> Self {
         Self::new(Shared::start(Self::DEFAULT_CACHE_BYTES))
     }

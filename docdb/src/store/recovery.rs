@@ -10,7 +10,7 @@ use super::disk;
 use super::journal::{self, Journal, Replayed};
 use super::memtable::Memtable;
 use super::tables::Tables;
-use super::{Options, Slice, Space, Statistics, StoreError};
+use super::{Slice, Space, Statistics, StoreError, StoreOptions};
 
 /// The sequence number before the first. The table crate numbers its versions from zero at each start and compares
 /// them with sequence numbers; from here on ours are always larger.
@@ -27,7 +27,11 @@ pub(super) struct Recovered {
     pub(super) statistics: Statistics,
 }
 
-pub(super) fn open(path: &Path, options: &Options, clock: Clock) -> Result<Recovered, StoreError> {
+pub(super) fn open(
+    path: &Path,
+    options: &StoreOptions,
+    clock: Clock,
+) -> Result<Recovered, StoreError> {
     let directory = Directory::lock(path)?;
     let mut recovered = match directory.read_format(&*options.disk)? {
         Some(store) => reopen(directory, store, options)?,
@@ -37,7 +41,7 @@ pub(super) fn open(path: &Path, options: &Options, clock: Clock) -> Result<Recov
     Ok(recovered)
 }
 
-fn create(directory: Directory, options: &Options) -> Result<Recovered, StoreError> {
+fn create(directory: Directory, options: &StoreOptions) -> Result<Recovered, StoreError> {
     let store = new_store_id();
     let journal_path = directory.path().join(JOURNAL);
     let spaces = Space::ALL.map(Space::name);
@@ -61,7 +65,11 @@ fn create(directory: Directory, options: &Options) -> Result<Recovered, StoreErr
     })
 }
 
-fn reopen(directory: Directory, store: u64, options: &Options) -> Result<Recovered, StoreError> {
+fn reopen(
+    directory: Directory,
+    store: u64,
+    options: &StoreOptions,
+) -> Result<Recovered, StoreError> {
     for space in Space::ALL {
         let tables = directory.path().join(space.name());
         let names = disk::names(&*options.disk, &tables)
@@ -130,7 +138,7 @@ fn check_end(journal: &Journal, persisted: u64) -> Result<(), StoreError> {
 
 fn open_tables(
     directory: &Path,
-    options: &Options,
+    options: &StoreOptions,
 ) -> Result<[Tables; Space::ALL.len()], StoreError> {
     let open = |space| Tables::open(directory, space, options);
     Ok([

@@ -19,7 +19,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::disk::{self, Disk, TableStep};
 use super::memtable::Memtable;
-use super::{Options, Slice, Space, StoreError};
+use super::{Slice, Space, StoreError, StoreOptions};
 
 /// Reads see everything in the tables; snapshots are taken in memtables and by holding on to tables.
 const NEWEST: SeqNo = SeqNo::MAX >> 1;
@@ -48,7 +48,7 @@ impl Tables {
     pub(super) fn open(
         directory: &Path,
         space: Space,
-        options: &Options,
+        options: &StoreOptions,
     ) -> Result<Self, StoreError> {
         let (path, shared) = (directory.join(space.name()), &options.shared);
         check_manifest(&*options.disk, &path)?;

@@ -129,7 +129,7 @@ fn magnitude(number: i64) -> usize {
 
 /// An integer, or a number of another type that is whole.
 fn whole(value: &Bson) -> Option<i64> {
-    Number::of_bson(value)?.to_i64_exact()
+    Number::from_bson(value)?.to_i64_exact()
 }
 
 impl Sort {
@@ -140,7 +140,7 @@ impl Sort {
             return match whole(value) {
                 Some(1) => Ok(Self::Whole { descending: false }),
                 Some(-1) => Ok(Self::Whole { descending: true }),
-                _ if Number::of_bson(value).is_some() => Err(Code::BadValue.error(ELEMENT)),
+                _ if Number::from_bson(value).is_some() => Err(Code::BadValue.error(ELEMENT)),
                 _ => Err(Code::BadValue.error(INVALID)),
             };
         };
@@ -244,7 +244,7 @@ fn contains(array: &[Bson], value: &Bson) -> bool {
 
 /// Whether `$pop` takes the first element (-1) or the last (1).
 pub(super) fn pop_argument(path: &str, argument: &Bson) -> Result<bool> {
-    if Number::of_bson(argument).is_none() {
+    if Number::from_bson(argument).is_none() {
         return Err(Code::FailedToParse.error(format!(
             "Expected a number in: {}",
             display::element(path, argument)

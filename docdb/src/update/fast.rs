@@ -11,7 +11,7 @@ use bson::RawDocumentBuf;
 use super::limits;
 use super::operator::Operator;
 use super::path::{Name, Part};
-use super::tree::{Children, Node};
+use super::tree::{Children, UpdateNode};
 use crate::value::{Element, Fields, Number, kind};
 
 /// The changes in the order in which new fields are added.
@@ -23,13 +23,13 @@ pub(super) struct Plan {
 #[derive(Debug)]
 struct Change {
     name: String,
-    kind: Kind,
+    operator: PlainOperator,
     /// The whole element that stands there afterwards, or that is added if there is none.
     element: Vec<u8>,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum PlainOperator {
     Set,
     Unset,
     Increment(Number),
@@ -48,7 +48,7 @@ const CHANGES_MAX: usize = 16;
 
 impl Plan {
     /// `None` if any operator is another one, its field is no plain one, or it is `_id`.
-    pub(super) fn of(root: &Children) -> Option<Self> {
+    pub(super) fn from_tree(root: &Children) -> Option<Self> {
         if root.len() > CHANGES_MAX {
             return None;
         }
@@ -67,7 +67,7 @@ impl Plan {
             met: 0,
         };
         let mut at = 4;
-        for element in Fields::of_bytes(document).elements() {
+        for element in Fields::from_bytes(document).elements() {
             let end = at + 2 + element.name.len() + element.bytes.len();
             if !self.swap(&mut pass, &element, at..end) {
                 return Applied::Declined;
@@ -204,10 +204,10 @@ fn encode(number: Number) -> Option<(u8, [u8; 8], usize)> {
 
 impl Change {
     fn on(&self, element: &Element<'_>) -> Swap<'_> {
-        match &self.kind {
-            Kind::Set => Swap::With(&self.element),
-            Kind::Unset => Swap::With(&[]),
-            Kind::Increment(by) => Number::of(&element.value())
+        match &self.operator {
+            PlainOperator::Set => Swap::With(&self.element),
+            PlainOperator::Unset => Swap::With(&[]),
+            PlainOperator::Increment(by) => Number::from_value(&element.value())
                 .and_then(|number| number.checked_add(*by))
                 .and_then(encode)
                 .map_or(Swap::Decline, |(kind, bytes, length)| {
@@ -217,22 +217,22 @@ impl Change {
     }
 }
 
-fn change((part, node): (&Part, &Node)) -> Option<Change> {
-    let (Part::Name(Name(name)), Node::Leaf(operator)) = (part, node) else {
+fn change((part, node): (&Part, &UpdateNode)) -> Option<Change> {
+    let (Part::Name(Name(name)), UpdateNode::Leaf(operator)) = (part, node) else {
         return None;
     };
     if name == "_id" {
         return None;
     }
-    let (kind, value) = match operator {
-        Operator::Unset => (Kind::Unset, None),
+    let (operator, value) = match operator {
+        Operator::Unset => (PlainOperator::Unset, None),
         Operator::Set(value) => {
             limits::check_depth(value, limits::DEPTH_MAX - 1).ok()?;
-            (Kind::Set, Some(value.clone()))
+            (PlainOperator::Set, Some(value.clone()))
         }
         Operator::Increment(by) => {
             encode(*by)?;
-            (Kind::Increment(*by), Some(by.to_bson()))
+            (PlainOperator::Increment(*by), Some(by.to_bson()))
         }
         _ => return None,
     };
@@ -240,12 +240,12 @@ fn change((part, node): (&Part, &Node)) -> Option<Change> {
         None => Vec::new(),
         Some(value) => {
             let alone = RawDocumentBuf::try_from(bson::doc! { name: value }).ok()?;
-            Fields::of(&alone).bytes().to_vec()
+            Fields::new(&alone).bytes().to_vec()
         }
     };
     Some(Change {
         name: name.clone(),
-        kind,
+        operator,
         element,
     })
 }

@@ -117,7 +117,7 @@ impl Walk<'_> {
         by: Number,
         combine: impl FnOnce(Number, Number) -> Option<Number>,
     ) -> Result<Outcome> {
-        let Some(old) = Number::of_bson(value) else {
+        let Some(old) = Number::from_bson(value) else {
             return Err(Code::TypeMismatch.error(format!(
                 "Cannot apply {modifier} to a value of non-numeric type. {} has the field '{}' of non-numeric type {}",
                 self.document_text(),
@@ -152,7 +152,7 @@ impl Walk<'_> {
         };
         let changed = !identical(value, &result);
         *value = result;
-        Ok(Outcome::of(changed))
+        Ok(Outcome::from_changed(changed))
     }
 
     fn modify_array(&mut self, operator: &Operator, value: &mut Bson) -> Result<Outcome> {
@@ -183,7 +183,7 @@ impl Walk<'_> {
             let added = array.get(kept..).unwrap_or_default().to_vec();
             self.charge(&Bson::Array(added))?;
         }
-        Ok(Outcome::of(changed))
+        Ok(Outcome::from_changed(changed))
     }
 
     fn not_an_array(&self, operator: &Operator, value: &Bson) -> CommandError {

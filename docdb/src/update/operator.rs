@@ -65,7 +65,7 @@ impl Operator {
 }
 
 fn numeric(verb: &str, path: &str, argument: &Bson) -> Result<Number> {
-    if let Some(number) = Number::of_bson(argument) {
+    if let Some(number) = Number::from_bson(argument) {
         return Ok(number);
     }
     Err(Code::TypeMismatch.error(format!(

@@ -77,15 +77,15 @@ impl Rename {
 }
 
 #[derive(Default)]
-struct Found<'a> {
+struct Traversal<'a> {
     exists: bool,
     /// The name of an array that the path leads through.
     array: Option<&'a str>,
 }
 
 /// Follows `names`; an error if they run into a value that has no parts.
-fn find<'a>(document: &Document, names: &'a [String]) -> Result<Found<'a>> {
-    let mut found = Found::default();
+fn find<'a>(document: &Document, names: &'a [String]) -> Result<Traversal<'a>> {
+    let mut found = Traversal::default();
     let mut name_above = "";
     let mut above: Option<&Bson> = None;
     for name in names {

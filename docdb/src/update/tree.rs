@@ -7,11 +7,11 @@ use super::path::Part;
 use crate::error::{Code, CommandError, Result};
 
 /// What happens to the parts of one value: by name and `$`, or by array filter, never both.
-pub(super) type Children = BTreeMap<Part, Node>;
+pub(super) type Children = BTreeMap<Part, UpdateNode>;
 
 /// What happens to one value.
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum UpdateNode {
     Leaf(Operator),
     Inner(Children),
 }
@@ -31,17 +31,17 @@ pub(super) fn insert(
         check_kind(children, part, path, depth)?;
         let child = children
             .entry(part.clone())
-            .or_insert_with(|| Node::Inner(Children::new()));
+            .or_insert_with(|| UpdateNode::Inner(Children::new()));
         match child {
-            Node::Inner(next) => children = next,
-            Node::Leaf(_) => return Err(conflict(path, depth + 1)),
+            UpdateNode::Inner(next) => children = next,
+            UpdateNode::Leaf(_) => return Err(conflict(path, depth + 1)),
         }
     }
     check_kind(children, last, path, above.len())?;
     if children.contains_key(last) {
         return Err(conflict(path, parts.len()));
     }
-    children.insert(last.clone(), Node::Leaf(operator));
+    children.insert(last.clone(), UpdateNode::Leaf(operator));
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use bson::{Array, Bson, Document, RawDocumentBuf};
 use super::limits;
 use super::operator::Operator;
 use super::path::{self, Name, Part};
-use super::tree::{self, Node};
+use super::tree::{self, UpdateNode};
 use crate::error::{Code, CommandError, Result};
 use crate::query::Filter;
 use crate::value::display;
@@ -25,7 +25,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    pub(super) fn of(changed: bool) -> Self {
+    pub(super) fn from_changed(changed: bool) -> Self {
         if changed {
             Self::Changed
         } else {
@@ -50,7 +50,7 @@ pub(super) struct Walk<'a> {
 }
 
 /// The parts of one value with what happens to each; several nodes where `$` or filters overlap.
-type Merged<'n> = BTreeMap<Part, Vec<&'n Node>>;
+type Merged<'n> = BTreeMap<Part, Vec<&'n UpdateNode>>;
 
 impl<'a> Walk<'a> {
     pub(super) fn new(
@@ -112,8 +112,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn apply(&mut self, nodes: &[&Node], value: &mut Bson) -> Result<Outcome> {
-        if let [Node::Leaf(operator)] = nodes {
+    fn apply(&mut self, nodes: &[&UpdateNode], value: &mut Bson) -> Result<Outcome> {
+        if let [UpdateNode::Leaf(operator)] = nodes {
             return self.modify(operator, value);
         }
         let merged = self.merge(nodes)?;
@@ -130,14 +130,14 @@ impl<'a> Walk<'a> {
                 false
             }
         };
-        Ok(Outcome::of(changed))
+        Ok(Outcome::from_changed(changed))
     }
 
     /// Brings overlapping nodes together and `$` to the index it stands for.
-    fn merge<'n>(&self, nodes: &[&'n Node]) -> Result<Merged<'n>> {
+    fn merge<'n>(&self, nodes: &[&'n UpdateNode]) -> Result<Merged<'n>> {
         let mut merged = Merged::new();
         for node in nodes {
-            let Node::Inner(children) = node else {
+            let UpdateNode::Inner(children) = node else {
                 return Err(tree::conflict_at(&self.path, &self.path));
             };
             for (part, child) in children {
@@ -260,11 +260,11 @@ impl<'a> Walk<'a> {
             }
             self.path.truncate(mark);
         }
-        Ok(Outcome::of(changed))
+        Ok(Outcome::from_changed(changed))
     }
 
     /// The nodes whose array filter accepts `element`.
-    fn accepting<'n>(&self, merged: &Merged<'n>, element: &Bson) -> Result<Vec<&'n Node>> {
+    fn accepting<'n>(&self, merged: &Merged<'n>, element: &Bson) -> Result<Vec<&'n UpdateNode>> {
         let mut accepting = Vec::new();
         for (part, nodes) in merged {
             let Part::Filtered(identifier) = part else {
@@ -286,8 +286,8 @@ impl<'a> Walk<'a> {
     }
 
     /// What stands at a path that does not exist yet; `None` if nothing is to be created.
-    fn create(&mut self, nodes: &[&Node]) -> Result<Option<Bson>> {
-        if let [Node::Leaf(operator)] = nodes {
+    fn create(&mut self, nodes: &[&UpdateNode]) -> Result<Option<Bson>> {
+        if let [UpdateNode::Leaf(operator)] = nodes {
             return self.create_leaf(operator);
         }
         let merged = self.merge(nodes)?;
@@ -316,7 +316,7 @@ impl<'a> Walk<'a> {
     }
 
     /// `part` cannot exist in `value`; an error unless all that would happen there is taking away.
-    fn dead_end(&self, part: &Part, nodes: &[&Node], value: &Bson) -> Result<()> {
+    fn dead_end(&self, part: &Part, nodes: &[&UpdateNode], value: &Bson) -> Result<()> {
         let Part::Name(Name(name)) = part else {
             return Err(self.needs_array());
         };
@@ -329,13 +329,13 @@ impl<'a> Walk<'a> {
         )))
     }
 
-    fn accepts_dead_path(&self, node: &Node) -> bool {
+    fn accepts_dead_path(&self, node: &UpdateNode) -> bool {
         match node {
-            Node::Leaf(Operator::RenameTo(number)) => {
+            UpdateNode::Leaf(Operator::RenameTo(number)) => {
                 !matches!(self.renamed.get(*number), Some(Some(_)))
             }
-            Node::Leaf(operator) => operator.accepts_dead_path(self.is_insert),
-            Node::Inner(children) => children
+            UpdateNode::Leaf(operator) => operator.accepts_dead_path(self.is_insert),
+            UpdateNode::Inner(children) => children
                 .iter()
                 .all(|(part, child)| !part.is_filtered() && self.accepts_dead_path(child)),
         }

@@ -36,11 +36,11 @@ pub(crate) fn compare_owned(left: &Bson, right: &Bson) -> Ordering {
     match (left, right) {
         (Bson::Array(left), Bson::Array(right)) => compare_arrays(left, right),
         (Bson::Document(left), Bson::Document(right)) => compare_documents(left, right),
-        _ => match (Value::of_scalar(left), Value::of_scalar(right)) {
+        _ => match (Value::from_scalar(left), Value::from_scalar(right)) {
             (Some(left), Some(right)) => compare_values(&left, &right),
             _ => compare_fields(
-                Fields::of(&document_of(left)),
-                Fields::of(&document_of(right)),
+                Fields::new(&document_of(left)),
+                Fields::new(&document_of(right)),
             ),
         },
     }
@@ -140,7 +140,7 @@ fn compare_same_rank(left: &Value<'_>, right: &Value<'_>, depth: usize) -> Order
         ) => left
             .cmp(right)
             .then_with(|| compare_fields_at(*left_scope, *right_scope, true, depth)),
-        _ => match (Number::of(left), Number::of(right)) {
+        _ => match (Number::from_value(left), Number::from_value(right)) {
             (Some(left), Some(right)) => left.compare(&right),
             // One rank and neither of the above: both are the one value of their type.
             _ => Ordering::Equal,

@@ -44,12 +44,12 @@ pub(crate) fn encode(value: RawBsonRef<'_>, out: &mut Vec<u8>) {
 
 /// As [`encode`], for an owned value.
 pub(crate) fn encode_owned(value: &Bson, out: &mut Vec<u8>) {
-    if let Some(value) = Value::of_scalar(value) {
+    if let Some(value) = Value::from_scalar(value) {
         encode_value(&value, out);
         return;
     }
     let document = document_of(value);
-    let element = Fields::of(&document).elements().next();
+    let element = Fields::new(&document).elements().next();
     encode_value(&element.map_or(Value::Null, |element| element.value()), out);
 }
 

@@ -23,7 +23,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    pub(crate) fn of(value: &Value<'_>) -> Option<Self> {
+    pub(crate) fn from_value(value: &Value<'_>) -> Option<Self> {
         Some(match value {
             Value::Int(value) => Self::Int(*value),
             Value::Long(value) => Self::Long(*value),
@@ -33,8 +33,8 @@ impl Number {
         })
     }
 
-    pub(crate) fn of_bson(value: &Bson) -> Option<Self> {
-        Self::of(&Value::of_scalar(value)?)
+    pub(crate) fn from_bson(value: &Bson) -> Option<Self> {
+        Self::from_value(&Value::from_scalar(value)?)
     }
 
     pub(crate) fn to_bson(self) -> Bson {

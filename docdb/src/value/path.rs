@@ -42,7 +42,7 @@ pub(crate) enum Leaf {
 
 /// One thing that a path leads to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Found<'a> {
+pub(crate) struct PathValue<'a> {
     /// `None`: the path ends where nothing is.
     pub value: Option<Value<'a>>,
     /// The place in the outermost array that was gone through: what `$` stands for.
@@ -76,7 +76,7 @@ impl Path {
     #[inline]
     pub(crate) fn visit<'a, F>(&self, document: Fields<'a>, leaf: Leaf, mut see: F) -> bool
     where
-        F: FnMut(Found<'a>) -> bool,
+        F: FnMut(PathValue<'a>) -> bool,
     {
         match &*self.parts {
             [part] => {
@@ -110,11 +110,11 @@ pub(crate) fn array_index(name: &str) -> Option<usize> {
 
 fn visit_end<'a, F>(value: Option<Value<'a>>, leaf: Leaf, see: &mut F) -> bool
 where
-    F: FnMut(Found<'a>) -> bool,
+    F: FnMut(PathValue<'a>) -> bool,
 {
     if let (Some(Value::Array(array)), Leaf::Elements) = (value, leaf) {
         for (index, value) in array.values().enumerate() {
-            let found = Found {
+            let found = PathValue {
                 value: Some(value),
                 position: Some(index),
             };
@@ -123,7 +123,7 @@ where
             }
         }
     }
-    see(Found {
+    see(PathValue {
         value,
         position: None,
     })
@@ -131,7 +131,7 @@ where
 
 fn visit_document<'a, F>(document: Fields<'a>, parts: &[Part], leaf: Leaf, see: &mut F) -> bool
 where
-    F: FnMut(Found<'a>) -> bool,
+    F: FnMut(PathValue<'a>) -> bool,
 {
     let mut fields = document;
     let mut parts = parts;
@@ -147,7 +147,7 @@ where
         }
         parts = rest;
     }
-    see(Found {
+    see(PathValue {
         value: None,
         position: None,
     })
@@ -156,7 +156,7 @@ where
 /// `parts` are what is left of the path after the array's own name.
 fn visit_array<'a, F>(array: Fields<'a>, parts: &[Part], leaf: Leaf, see: &mut F) -> bool
 where
-    F: FnMut(Found<'a>) -> bool,
+    F: FnMut(PathValue<'a>) -> bool,
 {
     let Some((part, rest)) = parts.split_first() else {
         return false;
@@ -169,7 +169,7 @@ where
         let value = element.value();
         let position = Some(index);
         if let Value::Document(inner) = value {
-            let mut see_within = |found: Found<'a>| see(Found { position, ..found });
+            let mut see_within = |found: PathValue<'a>| see(PathValue { position, ..found });
             if visit_dyn(inner, parts, leaf, &mut see_within) {
                 return true;
             }
@@ -178,7 +178,7 @@ where
             continue;
         }
         let is_over = match (rest.is_empty(), value) {
-            (true, value) => see(Found {
+            (true, value) => see(PathValue {
                 value: Some(value),
                 position,
             }),
@@ -198,7 +198,7 @@ fn visit_dyn<'a>(
     document: Fields<'a>,
     parts: &[Part],
     leaf: Leaf,
-    mut see: &mut dyn FnMut(Found<'a>) -> bool,
+    mut see: &mut dyn FnMut(PathValue<'a>) -> bool,
 ) -> bool {
     visit_document(document, parts, leaf, &mut see)
 }

@@ -68,12 +68,12 @@ pub(crate) struct Elements<'a> {
 impl<'a> Fields<'a> {
     pub(crate) const EMPTY: Self = Fields(&[]);
 
-    pub(crate) fn of(document: &'a RawDocument) -> Self {
-        Self::of_bytes(document.as_bytes())
+    pub(crate) fn new(document: &'a RawDocument) -> Self {
+        Self::from_bytes(document.as_bytes())
     }
 
     /// Of a whole document: length, elements, end mark.
-    pub(crate) fn of_bytes(document: &'a [u8]) -> Self {
+    pub(crate) fn from_bytes(document: &'a [u8]) -> Self {
         let end = document.len().saturating_sub(1);
         Fields(document.get(4..end).unwrap_or_default())
     }
@@ -174,8 +174,8 @@ fn decode(kind: u8, bytes: &[u8]) -> Option<Value<'_>> {
         kind::INT => Value::Int(i32::from_le_bytes(*bytes.first_chunk()?)),
         kind::STRING => Value::String(text(bytes)?),
         kind::OBJECT_ID => Value::ObjectId(*bytes.first_chunk()?),
-        kind::DOCUMENT => Value::Document(Fields::of_bytes(bytes)),
-        kind::ARRAY => Value::Array(Fields::of_bytes(bytes)),
+        kind::DOCUMENT => Value::Document(Fields::from_bytes(bytes)),
+        kind::ARRAY => Value::Array(Fields::from_bytes(bytes)),
         kind::LONG => Value::Long(i64::from_le_bytes(*bytes.first_chunk()?)),
         kind::DOUBLE => Value::Double(f64::from_le_bytes(*bytes.first_chunk()?)),
         kind::DATE => Value::Date(i64::from_le_bytes(*bytes.first_chunk()?)),
@@ -211,7 +211,7 @@ fn decode_rare(kind: u8, bytes: &[u8]) -> Option<Value<'_>> {
             let (code, scope) = rest.split_at_checked(length(rest)?.checked_add(4)?)?;
             Value::JavaScriptWithScope {
                 code: text(code)?,
-                scope: Fields::of_bytes(scope),
+                scope: Fields::from_bytes(scope),
             }
         }
         _ => return None,
@@ -274,13 +274,13 @@ impl<'a> Value<'a> {
 
     /// `None` for a `DbPointer`, whose parts the `bson` crate does not give away; [`with_value`] reads those too.
     #[inline]
-    pub(crate) fn of(raw: RawBsonRef<'a>) -> Option<Self> {
+    pub(crate) fn from_raw(raw: RawBsonRef<'a>) -> Option<Self> {
         Some(match raw {
             RawBsonRef::Int32(value) => Value::Int(value),
             RawBsonRef::String(text) => Value::String(text.as_bytes()),
             RawBsonRef::ObjectId(id) => Value::ObjectId(id.bytes()),
-            RawBsonRef::Document(document) => Value::Document(Fields::of(document)),
-            RawBsonRef::Array(array) => Value::Array(Fields::of_bytes(array.as_bytes())),
+            RawBsonRef::Document(document) => Value::Document(Fields::new(document)),
+            RawBsonRef::Array(array) => Value::Array(Fields::from_bytes(array.as_bytes())),
             RawBsonRef::Int64(value) => Value::Long(value),
             RawBsonRef::Double(value) => Value::Double(value),
             RawBsonRef::DateTime(time) => Value::Date(time.timestamp_millis()),
@@ -303,14 +303,14 @@ impl<'a> Value<'a> {
             },
             RawBsonRef::JavaScriptCodeWithScope(both) => Value::JavaScriptWithScope {
                 code: both.code.as_bytes(),
-                scope: Fields::of(both.scope),
+                scope: Fields::new(both.scope),
             },
             RawBsonRef::DbPointer(_) => return None,
         })
     }
 
     /// A value that holds no other and that a view can borrow from; `None` for the rest.
-    pub(crate) fn of_scalar(value: &'a Bson) -> Option<Self> {
+    pub(crate) fn from_scalar(value: &'a Bson) -> Option<Self> {
         Some(match value {
             Bson::Int32(value) => Value::Int(*value),
             Bson::Int64(value) => Value::Long(*value),
@@ -350,11 +350,11 @@ fn timestamp(time: bson::Timestamp) -> u64 {
 /// Calls `with` on the view of `raw`.
 #[inline]
 pub(crate) fn with_value<R>(raw: RawBsonRef<'_>, with: impl FnOnce(Value<'_>) -> R) -> R {
-    if let Some(value) = Value::of(raw) {
+    if let Some(value) = Value::from_raw(raw) {
         return with(value);
     }
     let mut document = RawDocumentBuf::new();
     document.append(cstr!(""), raw);
-    let element = Fields::of(&document).elements().next();
+    let element = Fields::new(&document).elements().next();
     with(element.map_or(Value::Undefined, |element| element.value()))
 }

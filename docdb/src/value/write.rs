@@ -57,13 +57,13 @@ impl Writer {
     }
 
     pub(crate) fn bson(&mut self, name: &[u8], value: &Bson) {
-        if let Some(value) = Value::of_scalar(value) {
+        if let Some(value) = Value::from_scalar(value) {
             self.value(name, &value);
             return;
         }
         // A value that cannot be written (a name or a regular expression with a NUL inside) becomes null.
         let owned = document_of(value);
-        match Fields::of(&owned).elements().next() {
+        match Fields::new(&owned).elements().next() {
             Some(element) => self.element(&Element { name, ..element }),
             None => self.value(name, &Value::Null),
         }

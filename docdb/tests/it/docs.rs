@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use plimsoll_docdb::internals::{Kind, ROLES, SPECS};
+use plimsoll_docdb::internals::{CommandKind, ROLES, SPECS};
 use plimsoll_docdb::server::listed;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/docdb.md");
@@ -31,10 +31,10 @@ fn tables_now() -> String {
     );
     for entry in listed() {
         let by = match entry.kind {
-            Kind::Connection => "connection",
-            Kind::Cluster => "server",
-            Kind::DatabaseRead => "database, reads",
-            Kind::DatabaseWrite => "database, writes",
+            CommandKind::Connection => "connection",
+            CommandKind::Cluster => "server",
+            CommandKind::DatabaseRead => "database, reads",
+            CommandKind::DatabaseWrite => "database, writes",
         };
         let mut aliases = String::new();
         for alias in entry.aliases {

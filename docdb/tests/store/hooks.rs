@@ -167,7 +167,7 @@ static IS_WATCHING: AtomicBool = AtomicBool::new(false);
 
 /// What a call is for.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum FileOperation {
     Write,
     Sync,
     /// Needs no space and cannot be made to fail.
@@ -175,7 +175,11 @@ enum Kind {
 }
 
 /// Looks at a call before it is made; makes it, fails it, or for a sync remembers the file instead.
-fn hook(path: impl FnOnce() -> Option<PathBuf>, kind: Kind, call: impl FnOnce() -> isize) -> isize {
+fn hook(
+    path: impl FnOnce() -> Option<PathBuf>,
+    kind: FileOperation,
+    call: impl FnOnce() -> isize,
+) -> isize {
     if !IS_WATCHING.load(Ordering::SeqCst) || IS_INSIDE.replace(true) {
         return call();
     }
@@ -194,7 +198,7 @@ fn hook(path: impl FnOnce() -> Option<PathBuf>, kind: Kind, call: impl FnOnce() 
 }
 
 /// `None`: make the call; zero: it is done; else the error it fails with.
-fn judge(path: &Path, kind: Kind) -> Option<i32> {
+fn judge(path: &Path, kind: FileOperation) -> Option<i32> {
     let mut guard = lock();
     let watch = guard
         .as_mut()
@@ -206,14 +210,14 @@ fn judge(path: &Path, kind: Kind) -> Option<i32> {
         watch.on_call = Some(on_call);
     }
     let failure = watch.failure.as_ref().filter(|(part, failing, _)| {
-        kind != Kind::Remove
-            && *failing == (kind == Kind::Sync)
+        kind != FileOperation::Remove
+            && *failing == (kind == FileOperation::Sync)
             && path.to_string_lossy().contains(part)
     });
     match (failure, kind) {
         (Some((_, _, errno)), _) => Some(*errno),
-        (None, Kind::Write | Kind::Remove) => None,
-        (None, Kind::Sync) => {
+        (None, FileOperation::Write | FileOperation::Remove) => None,
+        (None, FileOperation::Sync) => {
             watch.remember(path);
             Some(0)
         }
@@ -251,24 +255,24 @@ macro_rules! replaced {
 
 replaced! {
     write(file: c_int, bytes: *const c_void, length: usize) -> isize {
-        path_of(file), Kind::Write, SYS_write(file, bytes, length)
+        path_of(file), FileOperation::Write, SYS_write(file, bytes, length)
     }
     pwrite64(file: c_int, bytes: *const c_void, length: usize, offset: i64) -> isize {
-        path_of(file), Kind::Write, SYS_pwrite64(file, bytes, length, offset)
+        path_of(file), FileOperation::Write, SYS_pwrite64(file, bytes, length, offset)
     }
     ftruncate64(file: c_int, length: i64) -> c_int {
-        path_of(file), Kind::Write, SYS_ftruncate(file, length)
+        path_of(file), FileOperation::Write, SYS_ftruncate(file, length)
     }
     fsync(file: c_int) -> c_int {
-        path_of(file), Kind::Sync, SYS_fsync(file)
+        path_of(file), FileOperation::Sync, SYS_fsync(file)
     }
     fdatasync(file: c_int) -> c_int {
-        path_of(file), Kind::Sync, SYS_fdatasync(file)
+        path_of(file), FileOperation::Sync, SYS_fdatasync(file)
     }
     rename(from: *const c_char, to: *const c_char) -> c_int {
-        Some(path_at(to)), Kind::Write, SYS_renameat2(libc::AT_FDCWD, from, libc::AT_FDCWD, to, 0)
+        Some(path_at(to)), FileOperation::Write, SYS_renameat2(libc::AT_FDCWD, from, libc::AT_FDCWD, to, 0)
     }
     unlink(path: *const c_char) -> c_int {
-        Some(path_at(path)), Kind::Remove, SYS_unlinkat(libc::AT_FDCWD, path, 0)
+        Some(path_at(path)), FileOperation::Remove, SYS_unlinkat(libc::AT_FDCWD, path, 0)
     }
 }

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
 
-use plimsoll_docdb::internals::store::{Options, Shared, Space, Store};
+use plimsoll_docdb::internals::store::{Shared, Space, Store, StoreOptions};
 
 const DOCUMENTS: u64 = 1_500;
 /// Where a store keeps the number of its last batch.
 const COUNTER: &[u8] = b"\0\0\0\0batch";
 
 /// Small memtables and segments: flushes, merges and new segments every few batches.
-pub(crate) fn options() -> Options {
+pub(crate) fn options() -> StoreOptions {
     static SHARED: OnceLock<Arc<Shared>> = OnceLock::new();
-    Options {
+    StoreOptions {
         memtable_bytes: 512 << 10,
         segment_bytes: 96 << 10,
-        ..Options::new(Arc::clone(SHARED.get_or_init(|| Shared::start(4 << 20))))
+        ..StoreOptions::new(Arc::clone(SHARED.get_or_init(|| Shared::start(4 << 20))))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use plimsoll_analysis::{gates, summary};
 use plimsoll_core::record::Record;
-use plimsoll_core::verdict::{Found, GateState};
+use plimsoll_core::verdict::{GateState, SearchResult};
 use plimsoll_report::{html, json, markdown, terminal};
 
 use super::{Outcome, variant};
@@ -20,7 +20,7 @@ pub(super) fn read(data: &[u8]) -> Outcome {
         .filter(|gate| gate.state == GateState::Fail)
         .count();
     let verdict = if record.header.test.is_search() {
-        summary::of_search(&record, Found::default())
+        summary::of_search(&record, SearchResult::default())
     } else {
         summary::of_run(&record)
     };

@@ -81,7 +81,8 @@ pub(super) fn read(data: &[u8]) -> Outcome {
         .take(1)
         .map(|name| (*name).to_owned())
         .collect();
-    assert_eq!(experiment.clone().only(&first).variants.len(), 1);
+    let only = experiment.clone().only(&first);
+    assert_eq!(only.expect("its name is known").variants.len(), 1);
     format!("{} variants", names.len().min(4))
 }
 

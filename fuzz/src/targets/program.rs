@@ -12,7 +12,8 @@ use plimsoll_core::metrics::MetricId;
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
 use plimsoll_script::http::HttpResult;
 use plimsoll_script::{
-    End, Got, Host, Iteration, Limits, Load, Memory, Program, Runtime, Settings, TagSetId, Want,
+    End, Host, Iteration, Limits, Load, Memory, Program, Resumption, Runtime, Settings, Suspension,
+    TagSetId,
 };
 
 use super::{Outcome, variant};
@@ -133,20 +134,20 @@ fn play(text: &str, shares_context: bool) -> (Result<End, Outcome>, Vec<String>)
 }
 
 fn one_iteration(vu: &mut plimsoll_script::Vu) -> End {
-    let mut got = Got::Start(Iteration {
+    let mut resumption = Resumption::Start(Iteration {
         function: "default".into(),
         vu_in_test: 1,
         ..Iteration::default()
     });
     for _ in 0..WANTS_MAX {
-        got = match vu.resume(got) {
-            Want::Done(end) => return end,
-            Want::Sleep(_) => Got::Slept,
-            Want::Http(calls) => Got::Http(calls.iter().map(|_| answer()).collect()),
+        resumption = match vu.resume(resumption) {
+            Suspension::Done(end) => return end,
+            Suspension::Sleep(_) => Resumption::Slept,
+            Suspension::Http(calls) => Resumption::Http(calls.iter().map(|_| answer()).collect()),
         };
     }
-    match vu.resume(Got::Stop) {
-        Want::Done(end) => end,
+    match vu.resume(Resumption::Stop) {
+        Suspension::Done(end) => end,
         _ => End::Interrupted,
     }
 }

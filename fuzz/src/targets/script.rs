@@ -62,8 +62,8 @@ pub(super) fn read_options(data: &[u8]) -> Outcome {
     let Ok(value) = serde_json::from_slice::<Value>(data) else {
         return "no JSON".to_owned();
     };
-    let layer = Layer::of_object(Origin::Script, &value, Strictness::Normal);
-    let options = match layer.and_then(|layer| Options::of_layers(&[layer])) {
+    let layer = Layer::from_object(Origin::Script, &value, Strictness::Normal);
+    let options = match layer.and_then(|layer| Options::from_layers(&[layer])) {
         Ok(options) => options,
         Err(error) => return variant(&error),
     };
@@ -77,11 +77,11 @@ pub(super) fn read_options(data: &[u8]) -> Outcome {
     }
     let written = options.to_json();
     let only_load = serde_json::json!({ "scenarios": written["scenarios"] });
-    let again = Layer::of_object(Origin::Script, &only_load, Strictness::Strict);
-    let again = again.and_then(|layer| Options::of_layers(&[layer]));
+    let again = Layer::from_object(Origin::Script, &only_load, Strictness::Strict);
+    let again = again.and_then(|layer| Options::from_layers(&[layer]));
     let again = again.unwrap_or_else(|error| panic!("{only_load} is refused: {error}"));
     assert_eq!(again.scenarios.len(), options.scenarios.len());
-    match Thresholds::of_json("options.thresholds", &options.thresholds) {
+    match Thresholds::from_json("options.thresholds", &options.thresholds) {
         Ok(thresholds) => match thresholds.bind(&mut Store::default()) {
             Ok(()) => format!("{} scenarios", options.scenarios.len().min(3)),
             Err(error) => variant(&error),

@@ -13,7 +13,7 @@ use super::tree::File;
 
 const LIST: &str = "xtask/exceptions/public.txt";
 /// Names in the list when it was last shortened; it may not grow.
-const LISTED_MOST: usize = 138;
+const LISTED_MOST: usize = 18;
 
 const NARROW: &str = "make it pub(crate), or delete it if the compiler then calls it dead";
 

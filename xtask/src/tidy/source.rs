@@ -77,11 +77,13 @@ impl Source {
     }
 }
 
-/// The name after the first `fn` keyword of a line.
+/// The name after the `fn` keyword of a line; the type `fn(f64) -> f64` has none.
 fn function_name(line: &str) -> Option<&str> {
-    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    words.find(|word| *word == "fn")?;
-    words.next().filter(|name| !name.is_empty())
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut around = line.split("fn ").zip(line.split("fn ").skip(1));
+    let (_, after) = around.find(|(before, _)| !before.ends_with(is_word))?;
+    let name = after.split(|c| !is_word(c)).next();
+    name.filter(|name| !name.is_empty())
 }
 
 /// The line on which the item that starts at `start` ends: at the brace that closes its first

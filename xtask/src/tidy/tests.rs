@@ -116,6 +116,17 @@ fn a_long_function_is_found_and_comments_do_not_count() {
     );
 }
 
+/// The parameter was taken for a function of its own, which went on to the end of the one behind it.
+#[test]
+fn a_parameter_that_is_a_function_starts_none() {
+    let (half, other) = ("  a();\n".repeat(40), "fn g() {\n");
+    let text = format!("fn f(\n  of: fn(f64) -> f64,\n) {{\n{half}}}\n{other}{half}}}\n");
+    assert_eq!(with_source(length::check, "a.rs", &text), [""; 0]);
+    let functions = Source::parse(&text, false).functions();
+    let names: Vec<&str> = functions.iter().map(|found| &*found.name).collect();
+    assert_eq!(names, ["f", "g"]);
+}
+
 #[test]
 fn a_signature_without_a_body_ends_at_its_semicolon() {
     let text = format!(

@@ -97,7 +97,7 @@ const fn says(effect: Effect) -> &'static str {
 }
 
 impl Fingerprint {
-    pub fn of_record(header: &Header) -> Self {
+    pub fn from_record(header: &Header) -> Self {
         let (test, machine) = (&header.test, &header.machine);
         let generator = &test.generator;
         let request = test.url().map(|url| &url.request);
@@ -166,7 +166,7 @@ impl Fingerprint {
         }
     }
 
-    pub fn of_result(result: &import::Figures) -> Self {
+    pub fn from_result(result: &import::Figures) -> Self {
         let number = |value: Option<f64>| value.map_or("not said".to_owned(), three_digits);
         let facts = [
             (

@@ -22,7 +22,7 @@ const RUNS_MAX: usize = 500;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HistoryError {
-    #[error("{0} usable runs are no history: it takes {least} at least", least = 2 * PART_LEAST)]
+    #[error("a history needs at least {least} usable runs, and there are {0}", least = 2 * PART_LEAST)]
     TooFew(usize),
     #[error("{0} runs are more than {RUNS_MAX}; leave out the oldest")]
     TooMany(usize),

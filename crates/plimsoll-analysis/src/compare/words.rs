@@ -42,7 +42,7 @@ fn undecided(contrast: &Contrast, design: Design) -> String {
             .to_owned();
     };
     let text = format!(
-        "not distinguishable at this effort: a change of ±{} shows in four of five cases, smaller ones are missed more often",
+        "so few runs show no difference: they would show a change of ±{} in four of five cases, and a smaller one less often",
         change(contrast.scale, detectable)
     );
     let Some(runs) = contrast.runs_for_margin else {

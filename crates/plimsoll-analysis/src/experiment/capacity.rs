@@ -43,7 +43,7 @@ fn found(variant: &Variant<'_>) -> Capacity {
     if lower.is_empty() {
         return Capacity::Unknown(Unprobed::Undecided);
     }
-    Capacity::Found {
+    Capacity::Searched {
         spread: spread(lower),
         over_vus: variant
             .verdicts()

@@ -13,7 +13,7 @@ const CLOSE: f64 = 1.05;
 pub(super) fn measure(variants: &[VariantMeaning]) -> Measure {
     let mut valid = variants.iter().filter(|variant| variant.is_valid);
     let searched = valid.all(|variant| {
-        matches!(variant.capacity, Capacity::Found { .. }) && variant.capacity.per_s().is_some()
+        matches!(variant.capacity, Capacity::Searched { .. }) && variant.capacity.per_s().is_some()
     });
     if searched {
         Measure::Capacity

@@ -1,30 +1,32 @@
-//! What gives way first in a variant, as its runs or the whole experiment say, and what comes next.
+//! What gives way first in a variant, as its own runs say and those of other variants confirm or refute it, and what comes
+//! next.
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::experiment::{LimitClaim, Limits, NextClaim, Place, RunClaim, Variant};
+use plimsoll_core::experiment::{LimitClaim, LimitLocation, Limits, NextClaim, RunClaim, Variant};
 use plimsoll_core::record::{Record, TierSetup};
-use plimsoll_core::verdict::{Cause, Limit};
+use plimsoll_core::verdict::{Cause, Confidence, Limit};
 
 use super::spread::spread;
 use super::tiers;
+use crate::explain;
 
 /// Another instance of the tier that uses less of its share than this part of what the named one uses has room left.
 const AS_BUSY: f64 = 0.8;
 
-pub(super) fn of_variant(variant: &Variant<'_>) -> Limits {
+pub(super) fn of_variant(variant: &Variant<'_>, all: &[Variant<'_>]) -> Limits {
     Limits {
-        first: first(variant),
+        first: first(variant, all),
         of_runs: of_runs(variant),
         next: next(variant),
     }
 }
 
 /// What the record calls `name`: an instance by its name, or a tier.
-fn place(name: &str, record: &Record) -> Place {
+fn location(name: &str, record: &Record) -> LimitLocation {
     let setups = || record.header.lab.iter().flat_map(|lab| &lab.tiers);
     let Some(named) = setups().find(|setup| setup.name == name) else {
-        return Place {
+        return LimitLocation {
             tier: name.to_owned(),
             alone_of: None,
         };
@@ -37,20 +39,20 @@ fn place(name: &str, record: &Record) -> Place {
         busy.zip(used)
             .is_some_and(|(busy, used)| used < AS_BUSY * busy)
     };
-    Place {
+    LimitLocation {
         tier: named.tier.clone(),
         alone_of: (count > 1 && others().all(has_room)).then_some(count),
     }
 }
 
-fn place_of(limit: &Limit, record: &Record) -> Option<Place> {
+fn location_of(limit: &Limit, record: &Record) -> Option<LimitLocation> {
     let name = limit.tier.as_deref();
-    name.map(|name| place(name, record))
+    name.map(|name| location(name, record))
 }
 
 fn of_one(limit: &Limit, record: &Record) -> LimitClaim {
     LimitClaim {
-        place: place_of(limit, record),
+        location: location_of(limit, record),
         confidence: limit.confidence,
         limit: limit.clone(),
         runs_count: 1,
@@ -58,39 +60,51 @@ fn of_one(limit: &Limit, record: &Record) -> LimitClaim {
     }
 }
 
-/// What an experiment showed of it, else what most runs say.
-fn first(variant: &Variant<'_>) -> Option<LimitClaim> {
-    let moved = variant.limit.as_ref();
-    if let Some(limit) = moved.filter(|limit| limit.experiment().is_some()) {
-        let place = variant
-            .shown()
-            .next()
-            .and_then(|run| place_of(limit, run.record));
-        return Some(LimitClaim {
-            limit: limit.clone(),
-            place,
-            confidence: limit.confidence,
-            runs_count: 1,
-            of_runs_count: 1,
-        });
+/// What the runs of other variants showed of it, else what most of its own runs say.
+fn first(variant: &Variant<'_>, all: &[Variant<'_>]) -> Option<LimitClaim> {
+    let (location, named) = most_named(variant)?;
+    let (limit, record) = *named.first()?;
+    if let Some(limit) = tried(limit, record, all) {
+        return Some(of_one(&limit, record));
     }
-    let mut named: BTreeMap<(Cause, Option<Place>), Vec<&Limit>> = BTreeMap::new();
-    for run in variant.shown() {
-        let verdict = run.record.verdict.as_ref();
+    Some(LimitClaim {
+        limit: limit.clone(),
+        location,
+        confidence: named.iter().map(|(limit, _)| limit.confidence).min()?,
+        runs_count: named.len(),
+        of_runs_count: variant.verdicts().count(),
+    })
+}
+
+/// What a run names, with its record.
+type Named<'r> = (&'r Limit, &'r Record);
+
+/// The runs that agree on a limit and its location: the most of them, then the surest.
+fn most_named<'r>(variant: &Variant<'r>) -> Option<(Option<LimitLocation>, Vec<Named<'r>>)> {
+    let mut named: BTreeMap<(Cause, Option<LimitLocation>), Vec<Named<'r>>> = BTreeMap::new();
+    for record in variant.shown().map(|run| run.record) {
+        let verdict = record.verdict.as_ref();
         if let Some(limit) = verdict.and_then(|verdict| verdict.limit.as_ref()) {
-            let key = (limit.cause, place_of(limit, run.record));
-            named.entry(key).or_default().push(limit);
+            let key = (limit.cause, location_of(limit, record));
+            named.entry(key).or_default().push((limit, record));
         }
     }
-    let ((_, place), most) = named
+    let surest = |named: &[Named<'_>]| named.iter().map(|(limit, _)| limit.confidence).max();
+    let most = named
         .into_iter()
-        .max_by_key(|(_, limits)| (limits.len(), limits.iter().map(|l| l.confidence).max()))?;
-    Some(LimitClaim {
-        limit: (*most.first()?).clone(),
-        place,
-        confidence: most.iter().map(|limit| limit.confidence).min()?,
-        runs_count: most.len(),
-        of_runs_count: variant.verdicts().count(),
+        .max_by_key(|(_, named)| (named.len(), surest(named)));
+    most.map(|((_, location), named)| (location, named))
+}
+
+/// The limit that `record` names, as the runs that moved it and nothing else confirm or refute it; none if none did.
+fn tried(limit: &Limit, record: &Record, all: &[Variant<'_>]) -> Option<Limit> {
+    let runs = all.iter().flat_map(|variant| &variant.runs);
+    let judged = runs.filter_map(|run| explain::confirm(limit, record, run.record));
+    // Of several runs that moved it, one that contradicts counts.
+    judged.min_by_key(|limit| match limit.confidence {
+        Confidence::Suspected => 0,
+        Confidence::Confirmed => 1,
+        _ => 2,
     })
 }
 
@@ -110,18 +124,18 @@ fn of_runs(variant: &Variant<'_>) -> Vec<RunClaim> {
 
 /// What most runs expect after the first limit, with the middle of the rates at which it would be full.
 fn next(variant: &Variant<'_>) -> Option<NextClaim> {
-    let mut named: BTreeMap<(String, Place), Vec<f64>> = BTreeMap::new();
+    let mut named: BTreeMap<(String, LimitLocation), Vec<f64>> = BTreeMap::new();
     for record in variant.shown().map(|run| run.record) {
         let verdict = record.verdict.as_ref();
         if let Some(next) = verdict.and_then(|verdict| verdict.next_limit.as_ref()) {
-            let key = (next.resource.clone(), place(&next.tier, record));
+            let key = (next.resource.clone(), location(&next.tier, record));
             named.entry(key).or_default().push(next.full_at_per_s);
         }
     }
-    let ((resource, place), rates) = named.into_iter().max_by_key(|(_, rates)| rates.len())?;
+    let ((resource, location), rates) = named.into_iter().max_by_key(|(_, rates)| rates.len())?;
     Some(NextClaim {
         resource,
-        place,
+        location,
         full_at_per_s: spread(rates).median?,
     })
 }

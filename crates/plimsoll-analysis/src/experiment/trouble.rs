@@ -5,10 +5,8 @@ use plimsoll_core::experiment::{Trouble, Variant};
 use plimsoll_core::verdict::Verdict;
 
 use super::figures;
+use crate::facts::level::FAILING;
 
-/// From here on failures, or late answers as a share of all, are worth a sentence: one in a hundred is what users of a
-/// page with a few requests meet every day.
-pub(super) const FAILED: f64 = 0.01;
 /// From here on throughput says more than users got: beyond the spread of two runs of one build.
 const APART: f64 = 0.05;
 /// Classes of failure that are named; more would hide the first.
@@ -23,7 +21,7 @@ pub(super) fn of_variant(variant: &Variant<'_>) -> Option<Trouble> {
     let goodput = median(&|f| f.goodput_per_s)?;
     let failed = median(&Verdict::failed_ratio)?;
     let is_apart = throughput - goodput > APART * throughput;
-    if !is_apart && failed < FAILED {
+    if !is_apart && failed < FAILING {
         return None;
     }
     let rate = |outcome: Outcome| median(&|f| f.share(outcome) * f.offered_per_s);
@@ -51,6 +49,6 @@ pub(super) fn of_variant(variant: &Variant<'_>) -> Option<Trouble> {
         failed_ratio: failed,
         classes,
         accepted_per_s: (accepted > APART * throughput).then_some(accepted),
-        late_per_s: (late > FAILED * throughput).then_some(late),
+        late_per_s: (late > FAILING * throughput).then_some(late),
     })
 }

@@ -60,21 +60,24 @@ fn lift(case: &Case, limit: &Limit, next: Option<&NextLimit>) -> Option<Advice> 
         Cause::PinnedThread => (
             "run a second process of it behind the same port".to_owned(),
             format!(
-                "one thread is full at {}/s; two carry {}, less what they share; needs a free core",
+                "one thread is full at {}/s; two carry {}, less where they wait for each other; a core must be free for it",
                 three_digits(peak),
                 up_to(next, peak, 2.0)
             ),
         ),
         Cause::EventLoop => (
-            format!("refuse before work starts above {}/s", three_digits(peak)),
-            "work begun and not finished starves work that is nearly done; goodput holds its peak \
-             when the excess is refused at once"
+            format!(
+                "above {}/s, refuse requests before any work on them begins",
+                three_digits(peak)
+            ),
+            "requests that were begun take the time of those that are nearly done; if the excess is \
+             refused at once, goodput stays at its peak"
                 .to_owned(),
         ),
         Cause::CpuQuota => (
             "raise the CPU quota".to_owned(),
             format!(
-                "it is used up at {}/s; doubled it carries {}",
+                "it is used up at {}/s; a quota twice as large carries {}",
                 three_digits(peak),
                 up_to(next, peak, 2.0)
             ),
@@ -86,9 +89,9 @@ fn lift(case: &Case, limit: &Limit, next: Option<&NextLimit>) -> Option<Advice> 
         Cause::Pool => return pool_size(case, peak),
         Cause::ConnectionSlots => return slots(case, peak),
         Cause::Rule => (
-            "raise the rule or slow the callers".to_owned(),
+            "raise the configured rate, or let clients send less".to_owned(),
             format!(
-                "{}/s pass and the service behind the rule is idle; it carries {}",
+                "the rule lets {}/s pass while the service behind it is idle; that carries {}",
                 three_digits(peak),
                 up_to(next, peak, 2.0)
             ),
@@ -105,10 +108,13 @@ fn pool_size(case: &Case, peak: f64) -> Option<Advice> {
     let busy = wanted * held;
     let size = (busy + busy.sqrt()).ceil();
     Some(Advice {
-        action: format!("make the pool {size:.0} for {}/s", three_digits(wanted)),
+        action: format!(
+            "a pool of {size:.0} connections, for {}/s",
+            three_digits(wanted)
+        ),
         because: format!(
-            "{}/s × {} = {} in use, plus its root, so that about a fifth wait; only as far as the \
-             tier behind it stays idle, and not above its connection maximum",
+            "{}/s × {} keep {} of them in use; with the square root of that on top, about a fifth of \
+             the requests wait for one; no more than the tier behind has processors and connections for",
             three_digits(wanted),
             Nanos::from_secs_f64(held),
             three_digits(busy)
@@ -123,10 +129,10 @@ fn slots(case: &Case, peak: f64) -> Option<Advice> {
     let wanted = (2.0 * most.max(2.0 * peak * base)).ceil();
     Some(Advice {
         action: format!(
-            "give it at least {wanted:.0} connection slots and keep upstream connections"
+            "give it at least {wanted:.0} connection slots, and let it keep connections to the upstream open"
         ),
         because: format!(
-            "two per request in flight, {} were in flight; check the descriptor limit",
+            "each request in flight takes two, and {} were in flight; the limit of open files must allow them",
             three_digits(most)
         ),
     })
@@ -137,10 +143,13 @@ fn in_flight_cap(case: &Case) -> Option<Advice> {
     let response = case.base_response()?;
     let knee = (case.saturation.peak * response).ceil().max(1.0);
     Some(Advice {
-        action: format!("in-flight limit {knee:.0} to {:.0}", 2.0 * knee),
+        action: format!(
+            "let at most {knee:.0} to {:.0} requests be in flight",
+            2.0 * knee
+        ),
         because: format!(
-            "{}/s × {} without load fill the system; beyond it only the wait grows; divide it \
-             among clients",
+            "{}/s × {}, the response time without load, keep the system busy; with more in flight only \
+             the wait grows; several clients share this number",
             three_digits(case.saturation.peak),
             Nanos::from_secs_f64(response)
         ),
@@ -152,9 +161,9 @@ fn queue_bound(case: &Case, record: &Record) -> Option<Advice> {
     let bound = record.header.test.objectives()?.longest_bound()?;
     let length = (0.8 * case.saturation.peak * bound.as_secs_f64()).floor();
     (length >= 1.0).then(|| Advice {
-        action: format!("bound the queue at {length:.0} and refuse above it at once"),
+        action: format!("let at most {length:.0} requests wait, and refuse more at once"),
         because: format!(
-            "0.8 × {}/s × {bound}: a later place in the queue misses the objective",
+            "0.8 × {}/s × {bound}: who waits behind so many misses the objective",
             three_digits(case.saturation.peak)
         ),
     })
@@ -190,7 +199,7 @@ fn operating_point(case: &Case) -> Option<Advice> {
     Some(Advice {
         action: format!("plan for at most {}/s", three_digits(point)),
         because: format!(
-            "0.8 × the capacity of {}/s binds before retries do (budget {:.0} %, then {}/s)",
+            "0.8 × the capacity of {}/s leaves room for variance; {:.0} % of retries alone would allow {}/s",
             three_digits(capacity),
             RETRY_BUDGET * 100.0,
             three_digits(with_retries)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use plimsoll_core::Nanos;
 use plimsoll_core::record::{HostSample, Observation, Record, Seen, TierSetup};
 use plimsoll_core::statistics::{Line, median, ratio};
-use plimsoll_core::verdict::Found;
+use plimsoll_core::verdict::SearchResult;
 
 use super::saturation::Saturation;
 use crate::facts::gauges::{Gauges, gauges};
@@ -59,7 +59,7 @@ pub(super) struct Case<'a> {
     /// The tiers as an experiment set them up; none outside of one.
     setup: &'a [TierSetup],
     pub(super) saturation: &'a Saturation,
-    pub(super) found: &'a Found,
+    pub(super) found: &'a SearchResult,
     /// Tiers of which a watched process was gone at some time.
     ended: BTreeSet<&'a str>,
     /// The tier that the load goes to first.
@@ -74,7 +74,7 @@ impl<'a> Case<'a> {
         levels: &'a [Level],
         ticks: &'a [Tick<'a>],
         saturation: &'a Saturation,
-        found: &'a Found,
+        found: &'a SearchResult,
     ) -> Self {
         let of = |indexes: &[usize]| -> Vec<&Tick> {
             let inside = ticks.iter().filter(|tick| indexes.contains(&tick.level));

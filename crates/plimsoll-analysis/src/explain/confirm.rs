@@ -7,14 +7,12 @@ use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{Cause, Confidence, Evidence, Limit, Signal};
 
 use super::saturation::peak;
-use crate::facts::level::{Level, NO_ANSWER, levels};
+use crate::facts::level::{FAILING, Level, NO_ANSWER, levels};
 
 /// A predicted rate that is met within this share confirms the cause (D.3 step 6).
 const RATE_WITHIN: f64 = 0.15;
 /// Lifting a limit that ends requests must leave at most this share of the failures that it caused.
 const FAILURES_LEFT: f64 = 0.01;
-/// From this share of failed attempts on, the failures are what the limit does.
-const FAILING: f64 = 0.01;
 
 /// What of a tier an experiment can move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,7 +142,7 @@ fn moved(before: &LabSetup, after: &LabSetup) -> Option<Moved> {
 
 /// What `before` said gives way first, after `after` moved something: confirmed if it moved that limit and the
 /// system followed as predicted, put in doubt if it did not follow. `None` if it moved something else, or is not valid.
-pub fn confirm(limit: &Limit, before: &Record, after: &Record) -> Option<Limit> {
+pub(crate) fn confirm(limit: &Limit, before: &Record, after: &Record) -> Option<Limit> {
     let (was, is) = (before.header.lab.as_ref()?, after.header.lab.as_ref()?);
     let moved = moved(was, is)?;
     let of_limit = limit.tier.as_deref().is_some_and(|name| {

@@ -3,7 +3,7 @@
 use plimsoll_core::record::Record;
 use plimsoll_core::statistics::ratio;
 use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::Found;
+use plimsoll_core::verdict::SearchResult;
 
 use super::case::{Case, Tier};
 use super::saturation::saturation;
@@ -34,7 +34,7 @@ pub struct Predicted {
 
 /// What a record says that the system carries, per second: a search's capacity, else the peak of a load that went
 /// beyond it.
-pub fn capacity(record: &Record, found: &Found) -> Option<f64> {
+pub fn capacity(record: &Record, found: &SearchResult) -> Option<f64> {
     let peak = || Some(saturation(&levels(record)).0?.peak);
     let searched = found.capacity_per_s.map(|bounds| bounds.estimate);
     searched.or_else(peak)
@@ -44,7 +44,7 @@ pub fn capacity(record: &Record, found: &Found) -> Option<f64> {
 /// request, the whole machine's too. The error says what the record lacks.
 pub fn predict(
     record: &Record,
-    found: &Found,
+    found: &SearchResult,
     planned: &[PlannedTier],
 ) -> Result<Predicted, String> {
     let levels = levels(record);

@@ -3,13 +3,12 @@
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::verdict::LevelState;
 
-use crate::facts::level::Level;
+use crate::facts::level::{FAILING, Level};
 
 /// An open level keeps up when this share of what was due came back ok within its time.
 const KEEPS_UP: f64 = 0.93;
 /// Doubling the in-flight of a closed loop below the knee nearly doubles its rate.
 const GAIN_BELOW_KNEE: f64 = 1.15;
-const FAILED: f64 = 0.01;
 const FAILED_COUNT: u64 = 20;
 /// A level this clean is not failing.
 const CLEAN: f64 = 0.002;
@@ -151,7 +150,7 @@ fn falls_behind(level: &Level) -> bool {
 }
 
 fn has_failures(level: &Level) -> bool {
-    level.failed_share() >= FAILED && level.tally.failures() >= FAILED_COUNT
+    level.failed_share() >= FAILING && level.tally.failures() >= FAILED_COUNT
 }
 
 /// A closed loop that gained hardly anything over one with at most two thirds of its in-flight.

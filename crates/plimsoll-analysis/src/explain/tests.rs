@@ -14,12 +14,12 @@ use plimsoll_core::record::{
 };
 use plimsoll_core::step::StepLoad;
 use plimsoll_core::test::{How, Load};
-use plimsoll_core::verdict::{Bounds, Cause, Confidence, Found, Signal};
+use plimsoll_core::verdict::{Bounds, Cause, Confidence, SearchResult, Signal};
 
 use super::{Explanation, explain};
 
 fn explained(record: &Record) -> Explanation {
-    explain(record, &Found::default())
+    explain(record, &SearchResult::default())
 }
 
 fn is(record: &Record, cause: Cause, confidence: Confidence) -> Explanation {
@@ -92,7 +92,7 @@ fn a_pinned_thread_and_its_twin() {
     assert!(
         advice
             .iter()
-            .any(|a| a.starts_with("in-flight limit 1 to 2")),
+            .any(|a| a.starts_with("let at most 1 to 2 requests")),
         "{advice:?}"
     );
     twin_is_not_reached(&service);
@@ -274,7 +274,7 @@ fn a_small_pool_and_its_twin() {
     );
     // 1.5 × 500/s × 20 ms = 15 in use, plus √15.
     assert!(
-        explanation.advice[0].action.contains("pool 19"),
+        explanation.advice[0].action.contains("a pool of 19 connections"),
         "{:?}",
         explanation.advice
     );
@@ -718,13 +718,13 @@ fn absent_sources_are_no_figures() {
 #[test]
 fn advice_needs_a_capacity() {
     let record = sick(&service(pinned));
-    let found = Found {
+    let found = SearchResult {
         capacity_per_s: Some(Bounds {
             estimate: 380.0,
             lower: Some(370.0),
             upper: Some(390.0),
         }),
-        ..Found::default()
+        ..SearchResult::default()
     };
     let advice = explain(&record, &found).advice;
     let has = |text: &str| advice.iter().any(|a| a.action.contains(text));

@@ -9,6 +9,9 @@ use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::verdict::{Judgement, LevelState};
 use plimsoll_core::{Nanos, Objectives, Tally, Window};
 
+/// From this share of the attempts on, what fails is no accident, and is worth a sentence: one in a hundred is what users
+/// of a page with a few requests meet every day.
+pub(crate) const FAILING: f64 = 0.01;
 /// How an attempt ends that nobody answered.
 pub(crate) const NO_ANSWER: [Outcome; 4] = [
     Outcome::Eof,

@@ -19,7 +19,8 @@ pub(super) fn accepted(case: Case<'_>) -> Option<Gate> {
         Some(0) => GateState::Pass,
         Some(_) => GateState::Warning,
     };
-    let compared = "answers with 202, which are never goodput, against answers that say it is done";
+    let compared =
+        "answers of 202, which are never goodput, against answers that say the work is done";
     let result = gate(GateId::Accepted, state, compared);
     let result = with_figures(
         result,
@@ -42,7 +43,7 @@ fn backlog_words(waiting: u64, left: u64, after: Option<&After>) -> String {
             format!("{waiting} were not done when the load ended, and done {drained} later")
         }
         _ => format!(
-            "{waiting} were not done when the load ended, and {left} still not when the wait was over: wait longer (`drain_within`), or more comes in than is done"
+            "{waiting} were not done when the load ended, and {left} still not when the wait was over: wait longer (`drain_within`), or offer less"
         ),
     }
 }
@@ -74,13 +75,13 @@ pub(super) fn stored(case: Case<'_>) -> Option<Gate> {
         GateState::Warning => with_note(
             result,
             format!(
-                "at least {lost} that were taken in are lost{killed}: what is popped without an acknowledgement dies with who popped it"
+                "at least {lost} that were taken in are lost{killed}: an item that is popped without an acknowledgement is lost with the process that popped it"
             ),
         ),
         _ => with_note(
             result,
             format!(
-                "at least {broken} answers said that it was done, and it is not stored{killed}: goodput of this run is not what it says"
+                "at least {broken} answers said that the work was done, and nothing is stored for them{killed}: the true goodput is lower"
             ),
         ),
     })

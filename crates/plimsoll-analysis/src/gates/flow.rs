@@ -156,7 +156,7 @@ pub(super) fn work(case: Case<'_>) -> Gate {
     if state == GateState::Fail {
         return with_note(
             result,
-            "answers under load differ from answers at rest: look at one with curl -i under load; an error page with status 200, or truncated work?",
+            "answers under load differ from answers without load: look at one with curl -i while the load is on; it may be an error page with status 200, or cut short",
         );
     }
     result
@@ -197,7 +197,7 @@ pub(super) fn wire(case: Case<'_>) -> Gate {
         let result = gate(GateId::Wire, GateState::NotApplicable, compared);
         return with_note(
             result,
-            "virtual users also think and compute: their number is no number of requests in flight",
+            "virtual users also pause and compute, so their number says nothing about the requests in flight",
         );
     }
     match case.load() {

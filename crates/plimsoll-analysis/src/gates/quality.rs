@@ -146,7 +146,7 @@ pub(super) fn generator(case: Case<'_>) -> Gate {
     match state {
         GateState::Warning => with_note(
             result,
-            "generator-bound: our own thread is full, so the throughput is a lower bound; use more --workers or another host",
+            "the generator is the limit: one of its threads is full, so the target may carry more; use more --workers or another host",
         ),
         GateState::Fail => with_note(
             result,
@@ -203,7 +203,7 @@ pub(super) fn failures_by_kind(case: Case<'_>) -> Gate {
     }
     let never = tally.response_quantile(0.99) == Some(Quantile::Never);
     let tail = if never {
-        "; the p99 over attempts is never, whatever the survivors say"
+        "; so many failed that the p99 over attempts is never"
     } else {
         ""
     };
@@ -224,7 +224,7 @@ pub(super) fn mean_and_ramps(case: Case<'_>) -> Gate {
         let result = gate(GateId::Percentiles, state, "percentiles of a ramp");
         return with_note(
             result,
-            "percentiles mix all rates of the ramp and belong to none; for an objective use -q at one rate, or find",
+            "the percentiles mix all rates of the ramp, so they hold for none of them; to test an objective use -q at one rate, or find",
         );
     }
     if users_vary(case.windows()) {
@@ -235,7 +235,7 @@ pub(super) fn mean_and_ramps(case: Case<'_>) -> Gate {
         );
         return with_note(
             result,
-            "percentiles mix all numbers of users of the ramp and belong to none; the load line tells them apart",
+            "the percentiles mix all numbers of users of the ramp, so they hold for none of them; the load line tells them apart",
         );
     }
     let (Some(mean), Some(p95)) = (tally.answers_only().mean(), tally.response_quantile(0.95))
@@ -259,7 +259,7 @@ pub(super) fn mean_and_ramps(case: Case<'_>) -> Gate {
     match state {
         GateState::Warning => with_note(
             result,
-            "a few attempts waited very long: percentiles below p99 hide a starved part; look at p99.9 and the maximum",
+            "a few attempts waited very long, and percentiles up to p99 do not show it: look at p99.9 and the maximum",
         ),
         _ => result,
     }

@@ -15,7 +15,9 @@ pub(super) fn summary(value: &Value) -> Result<Figures, ImportError> {
         tool: TOOL,
         field: "metrics",
     })?);
-    let requests = metrics.of("http_reqs").or_else(|| metrics.of("iterations"));
+    let requests = metrics
+        .values("http_reqs")
+        .or_else(|| metrics.values("iterations"));
     let requests = requests.ok_or(ImportError::Missing {
         tool: TOOL,
         field: "http_reqs",
@@ -26,32 +28,36 @@ pub(super) fn summary(value: &Value) -> Result<Figures, ImportError> {
         reported_per_s: number(requests, &["rate"]),
         seconds: seconds(value, requests),
         bytes_received: metrics
-            .of("data_received")
+            .values("data_received")
             .and_then(|m| number(m, &["count"])),
-        counts_failures: metrics.of("http_req_failed").is_some(),
+        counts_failures: metrics.values("http_req_failed").is_some(),
         ..Figures::default()
     };
-    if let Some(failed) = metrics.of("http_req_failed") {
+    if let Some(failed) = metrics.values("http_req_failed") {
         // `passes` of a metric about failing are the failed ones.
         figures.failures.total = count(failed, &["passes"]);
         figures.counted_successes = count(failed, &["fails"]);
     }
     for name in metrics.0.keys() {
         let counted = metrics
-            .of(name)
+            .values(name)
             .and_then(|metric| count(metric, &["count"]));
         if let Some((status, counted)) = status_in(name).zip(counted.filter(|n| *n > 0)) {
             figures.failures.by_status.insert(status, counted);
         }
     }
     figures.all = metrics
-        .of("http_req_duration")
+        .values("http_req_duration")
         .map(times)
         .unwrap_or_default();
-    figures.successes = metrics.of(EXPECTED).map(times).unwrap_or_default();
-    let of = |name, field| metrics.of(name).and_then(|metric| number(metric, &[field]));
+    figures.successes = metrics.values(EXPECTED).map(times).unwrap_or_default();
+    let of = |name, field| {
+        metrics
+            .values(name)
+            .and_then(|metric| number(metric, &[field]))
+    };
     figures.rounds = of("iterations", "rate").zip(of("iteration_duration", "avg"));
-    if let Some(vus) = metrics.of("vus") {
+    if let Some(vus) = metrics.values("vus") {
         let (min, max) = (number(vus, &["min"]), number(vus, &["max"]));
         figures.is_ramp = min != max;
         figures.in_flight = max;
@@ -62,7 +68,7 @@ pub(super) fn summary(value: &Value) -> Result<Figures, ImportError> {
 struct Metrics<'a>(&'a Map<String, Value>);
 
 impl<'a> Metrics<'a> {
-    fn of(&self, name: &str) -> Option<&'a Value> {
+    fn values(&self, name: &str) -> Option<&'a Value> {
         let metric = self.0.get(name)?;
         Some(metric.get("values").unwrap_or(metric))
     }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use plimsoll_analysis::explain::{Explanation, explain};
 use plimsoll_core::record::Record;
-use plimsoll_core::verdict::{Cause, Confidence, Found};
+use plimsoll_core::verdict::{Cause, Confidence, SearchResult};
 
 /// File, the cause that was built in, and the tier that has it.
 const RECORDED: [(&str, Cause, &str); 11] = [
@@ -51,7 +51,7 @@ fn recorded(name: &str) -> Record {
 }
 
 fn replayed(name: &str) -> Explanation {
-    explain(&recorded(name), &Found::default())
+    explain(&recorded(name), &SearchResult::default())
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn the_verdict_survives_without_names() {
                 }
             }
         }
-        let limit = explain(&record, &Found::default()).limit;
+        let limit = explain(&record, &SearchResult::default()).limit;
         assert_eq!(limit.cause, cause, "{name}: {limit:#?}");
     }
 }
@@ -133,7 +133,7 @@ fn without_a_sampler_nothing_is_more_than_suspected() {
     for (name, cause, _) in RECORDED {
         let mut record = recorded(name);
         record.observations.clear();
-        let limit = explain(&record, &Found::default()).limit;
+        let limit = explain(&record, &SearchResult::default()).limit;
         assert!(
             limit.confidence <= Confidence::Suspected,
             "{name}: {limit:#?}"

@@ -11,8 +11,8 @@ use super::*;
 
 fn scenario(fields: &Value) -> Scenario {
     let options = json!({ "scenarios": { "s": fields } });
-    let layer = Layer::of_object(Origin::Script, &options, Strictness::Normal).unwrap();
-    let options = Options::of_layers(&[layer]).unwrap();
+    let layer = Layer::from_object(Origin::Script, &options, Strictness::Normal).unwrap();
+    let options = Options::from_layers(&[layer]).unwrap();
     options.scenarios.named("s").unwrap().clone()
 }
 
@@ -374,8 +374,8 @@ fn scenarios_that_never_overlap_share_their_vus() {
     };
     let options = json!({ "scenarios": {
         "a": part("0s", 5), "b": part("5s", 3), "c": part("10s", 4), "d": part("20s", 9) } });
-    let layer = Layer::of_object(Origin::Script, &options, Strictness::Normal).unwrap();
-    let scenarios = Options::of_layers(&[layer]).unwrap().scenarios;
+    let layer = Layer::from_object(Origin::Script, &options, Strictness::Normal).unwrap();
+    let scenarios = Options::from_layers(&[layer]).unwrap().scenarios;
     let (ranges, all) = vu_ranges(&scenarios);
     let firsts: Vec<u32> = ranges.iter().map(|range| range.first).collect();
     assert_eq!(firsts, [0, 5, 0, 0]);

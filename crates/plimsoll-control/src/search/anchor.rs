@@ -1,10 +1,10 @@
 //! Warm-up by count, then a closed loop with doubling in-flight: where an open loop should look.
 
 use plimsoll_core::Nanos;
+use plimsoll_core::record::Anchor;
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::SearchRemark;
 
-use super::config::Anchor;
 use super::level::Level;
 use super::level_plan::{LevelPlan, StopRule};
 use super::load::Load;

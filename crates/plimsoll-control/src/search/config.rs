@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use plimsoll_core::record::Anchor;
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::test::{self, How, SearchSettings, Test};
 use plimsoll_core::verdict::CeilingKind;
@@ -47,15 +48,6 @@ pub struct Config {
     /// virtual users.
     pub connections_max: NonZeroU32,
     pub arrivals: Arrivals,
-}
-
-/// What the closed loop found: where an open loop starts to look.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Anchor {
-    /// Mean response time with one request in flight.
-    pub response_ns: Nanos,
-    /// Most ok answers per second at any number in flight.
-    pub throughput_max_per_s: f64,
 }
 
 /// A search that cannot be run as asked.

@@ -1,7 +1,7 @@
 //! Plays a search on anything that can play a step, and tells an observer what happens.
 
 use plimsoll_core::step::{Go, Step, StepError, StepRunner};
-use plimsoll_core::verdict::{Found, LevelResult};
+use plimsoll_core::verdict::{LevelResult, SearchResult};
 use plimsoll_core::{Nanos, Window};
 
 use super::Search;
@@ -20,7 +20,7 @@ pub fn drive(
     search: &mut Search,
     runner: &mut dyn StepRunner,
     observer: &mut dyn Observer,
-) -> Result<Found, StepError> {
+) -> Result<SearchResult, StepError> {
     while let Some(step) = search.next_step() {
         observer.level_start(&step, search.time_left())?;
         let mut failed = None;

@@ -1,7 +1,9 @@
 //! Puts together what the levels say: capacity, knee, peak, collapse, and what could not be decided.
 
 use plimsoll_core::step::Phase;
-use plimsoll_core::verdict::{Bounds, Collapse, Found, LevelState, RareStalls, SearchRemark};
+use plimsoll_core::verdict::{
+    Bounds, Collapse, LevelState, RareStalls, SearchRemark, SearchResult,
+};
 
 use super::ended_level::EndedLevel;
 use super::load::Over;
@@ -15,9 +17,9 @@ const WIDTH_SLACK: f64 = 0.005;
 /// Soak needed to place a boundary set by stalls, in intervals between them (B.4).
 const STALL_INTERVALS: f64 = 50.0;
 
-pub(crate) fn compose(progress: &Progress) -> Found {
+pub(crate) fn compose(progress: &Progress) -> SearchResult {
     let capacity = capacity(progress);
-    let mut found = Found {
+    let mut found = SearchResult {
         peak_goodput_per_s: progress.peak_goodput(),
         recovery_seconds: progress.recovery,
         binding_clause: binding_clause(progress),
@@ -26,7 +28,7 @@ pub(crate) fn compose(progress: &Progress) -> Found {
         rare_stalls: progress.stalls,
         converged: converged(progress),
         remarks: progress.remarks.clone(),
-        ..Found::default()
+        ..SearchResult::default()
     };
     if progress.config.over.is_vus() {
         found.capacity_vus = capacity;

@@ -1,11 +1,12 @@
 //! How far a search has come: its configuration, its clock, every level played and what they decided.
 
 use plimsoll_core::Nanos;
+use plimsoll_core::record::Anchor;
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Bounds, LevelState, RareStalls, SearchRemark};
 
 use super::clock::Clock;
-use super::config::{Anchor, Config};
+use super::config::Config;
 use super::ended_level::EndedLevel;
 use super::judge::{Decision, LevelVerdict};
 

@@ -133,7 +133,7 @@ fn config() -> Config {
     Config::new(objectives, NonZeroU32::new(1000).unwrap())
 }
 
-fn played(config: Config, target: &mut Ideal) -> (Found, Log) {
+fn played(config: Config, target: &mut Ideal) -> (SearchResult, Log) {
     let mut search = Search::new(config).unwrap();
     let mut log = Log::default();
     let found = drive(&mut search, target, &mut log).unwrap();

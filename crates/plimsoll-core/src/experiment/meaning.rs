@@ -160,7 +160,7 @@ pub struct VariantMeaning {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Capacity {
     /// The lower bounds of the searches; open when a search held the highest it was allowed to offer.
-    Found {
+    Searched {
         spread: Spread,
         over_vus: bool,
         is_open: bool,
@@ -200,7 +200,7 @@ impl Capacity {
     /// Goodput that goes with it, to be held against a prediction.
     pub fn per_s(&self) -> Option<f64> {
         match self {
-            Self::Found {
+            Self::Searched {
                 spread,
                 over_vus: false,
                 ..
@@ -247,7 +247,7 @@ pub struct InvalidRuns {
 
 /// Where a limit is: a tier, or one instance of several where the others have room left.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct LimitLocation {
     pub tier: String,
     /// How many instances the tier has, if only one of them is full.
     pub alone_of: Option<usize>,
@@ -267,7 +267,7 @@ pub struct Limits {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitClaim {
     pub limit: Limit,
-    pub place: Option<Place>,
+    pub location: Option<LimitLocation>,
     /// As sure as the least sure of the runs that name it.
     pub confidence: Confidence,
     pub runs_count: usize,
@@ -286,7 +286,7 @@ pub enum RunClaim {
 #[derive(Debug, Clone, PartialEq)]
 pub struct NextClaim {
     pub resource: String,
-    pub place: Place,
+    pub location: LimitLocation,
     pub full_at_per_s: f64,
 }
 

@@ -21,7 +21,7 @@ pub struct Event {
 pub enum EventKind {
     Interrupted,
     SelfCheck(SelfCheck),
-    Anchor(AnchorFigures),
+    Anchor(Anchor),
     /// Of another version.
     #[serde(untagged)]
     Other {
@@ -43,10 +43,12 @@ pub struct SelfCheck {
     pub seconds: f64,
 }
 
-/// What the closed loop at the start of a search measured.
+/// What the closed loop at the start of a search measured: where an open loop starts to look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct AnchorFigures {
+pub struct Anchor {
+    /// Mean response time with one request in flight.
     pub response_ns: Nanos,
+    /// Most ok answers per second at any number in flight.
     pub throughput_max_per_s: f64,
 }
 
@@ -97,7 +99,7 @@ mod tests {
 
     #[test]
     fn figures_are_fields_and_those_of_older_records_are_read() {
-        let anchor = EventKind::Anchor(AnchorFigures {
+        let anchor = EventKind::Anchor(Anchor {
             response_ns: Nanos(7),
             throughput_max_per_s: 500.0,
         });

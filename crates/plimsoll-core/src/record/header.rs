@@ -82,23 +82,7 @@ pub(super) struct SearchPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) overshoot: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) over: Option<OverPlan>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "varies")]
-pub(super) enum OverPlan {
-    Rate {
-        arrivals: Arrivals,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        max_per_s: Option<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        only_per_s: Option<f64>,
-    },
-    Vus {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        only_vus: Option<NonZeroU32>,
-    },
+    pub(super) over: Option<Over>,
 }
 
 impl TryFrom<HeaderLine> for Header {
@@ -244,7 +228,7 @@ impl From<SearchPlan> for SearchSettings {
     fn from(plan: SearchPlan) -> Self {
         let unsaid = Self::default();
         Self {
-            over: plan.over.map_or(unsaid.over, Over::from),
+            over: plan.over.unwrap_or(unsaid.over),
             within: plan.within_ns.unwrap_or(unsaid.within),
             goal_width: plan.goal_width_ratio.unwrap_or(unsaid.goal_width),
             overshoot: plan.overshoot.unwrap_or(unsaid.overshoot),
@@ -260,43 +244,7 @@ impl From<SearchSettings> for SearchPlan {
             goal_width_ratio: Some(settings.goal_width)
                 .filter(|width| width.to_bits() != unsaid.goal_width.to_bits()),
             overshoot: Some(settings.overshoot).filter(|overshoot| !overshoot),
-            over: Some(settings.over)
-                .filter(|over| *over != unsaid.over)
-                .map(OverPlan::from),
-        }
-    }
-}
-
-impl From<OverPlan> for Over {
-    fn from(plan: OverPlan) -> Self {
-        match plan {
-            OverPlan::Rate {
-                arrivals,
-                max_per_s,
-                only_per_s,
-            } => Self::Rate {
-                arrivals,
-                max_per_s,
-                only_per_s,
-            },
-            OverPlan::Vus { only_vus } => Self::Vus { only: only_vus },
-        }
-    }
-}
-
-impl From<Over> for OverPlan {
-    fn from(over: Over) -> Self {
-        match over {
-            Over::Rate {
-                arrivals,
-                max_per_s,
-                only_per_s,
-            } => Self::Rate {
-                arrivals,
-                max_per_s,
-                only_per_s,
-            },
-            Over::Vus { only } => Self::Vus { only_vus: only },
+            over: Some(settings.over).filter(|over| *over != unsaid.over),
         }
     }
 }

@@ -80,7 +80,7 @@ pub struct Layer {
 
 impl Layer {
     /// The `options` object of a script, or a configuration file.
-    pub fn of_object(
+    pub fn from_object(
         origin: Origin,
         object: &Value,
         strictness: Strictness,
@@ -103,7 +103,7 @@ impl Layer {
 
     /// The variables of one tier, `K6_*` or `PLIMSOLL_*`; others, also those with the prefix that no
     /// option has, are left alone: outputs read them.
-    pub fn of_environment<'a>(
+    pub fn from_environment<'a>(
         origin: Origin,
         variables: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, OptionError> {
@@ -124,7 +124,7 @@ impl Layer {
     }
 
     /// Flags by their long name, in order; repeated ones add up where the option is a list.
-    pub fn of_flags<'a>(
+    pub fn from_flags<'a>(
         flags: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, OptionError> {
         let mut layer = Self::empty(Origin::CommandLine);

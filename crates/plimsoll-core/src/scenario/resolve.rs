@@ -29,7 +29,7 @@ pub struct Options {
 
 impl Options {
     /// Joins the tiers, lowest first; defaults lie below all of them.
-    pub fn of_layers(layers: &[Layer]) -> Result<Self, OptionError> {
+    pub fn from_layers(layers: &[Layer]) -> Result<Self, OptionError> {
         let mut warnings = Vec::new();
         let mut load = Load::default();
         let mut values = defaults();

@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 use super::*;
 
 fn script(options: &Value) -> Layer {
-    Layer::of_object(Origin::Script, options, Strictness::Normal).unwrap()
+    Layer::from_object(Origin::Script, options, Strictness::Normal).unwrap()
 }
 
 fn resolved(options: &Value) -> Options {
-    Options::of_layers(&[script(options)]).unwrap()
+    Options::from_layers(&[script(options)]).unwrap()
 }
 
 fn refused(options: &Value) -> String {
-    let layer = Layer::of_object(Origin::Script, options, Strictness::Normal);
-    let options = layer.and_then(|layer| Options::of_layers(&[layer]));
+    let layer = Layer::from_object(Origin::Script, options, Strictness::Normal);
+    let options = layer.and_then(|layer| Options::from_layers(&[layer]));
     options.unwrap_err().to_string()
 }
 
@@ -135,8 +135,8 @@ fn higher_tiers_replace_the_load_below() {
         "scenarios": { "a": { "executor": "constant-vus", "vus": 2, "duration": "10s" } },
         "userAgent": "mine", "batch": 7,
     }));
-    let flags = Layer::of_flags([("duration", "5s"), ("vus", "3")]).unwrap();
-    let options = Options::of_layers(&[below.clone(), flags]).unwrap();
+    let flags = Layer::from_flags([("duration", "5s"), ("vus", "3")]).unwrap();
+    let options = Options::from_layers(&[below.clone(), flags]).unwrap();
     let only = options.scenarios.named("default").unwrap();
     assert!(only.describe().starts_with("default: 3 looping VUs for 5s"));
     assert_eq!(options.settings.user_agent.as_deref(), Some("mine"));
@@ -147,8 +147,8 @@ fn higher_tiers_replace_the_load_below() {
             .any(|warning| warning.to_string() == "--duration replaces `scenarios` of the script")
     );
 
-    let vus_alone = Layer::of_flags([("vus", "4")]).unwrap();
-    let options = Options::of_layers(&[below, vus_alone]).unwrap();
+    let vus_alone = Layer::from_flags([("vus", "4")]).unwrap();
+    let options = Options::from_layers(&[below, vus_alone]).unwrap();
     let only = options.scenarios.named("default").unwrap();
     assert!(
         only.describe()
@@ -159,18 +159,18 @@ fn higher_tiers_replace_the_load_below() {
 #[test]
 fn every_value_keeps_its_origin() {
     let file = json!({ "batch": 3, "rps": 5 });
-    let file = Layer::of_object(Origin::ConfigFile, &file, Strictness::Normal).unwrap();
+    let file = Layer::from_object(Origin::ConfigFile, &file, Strictness::Normal).unwrap();
     let environment = [
         ("K6_BATCH", "9"),
         ("K6_WEB_DASHBOARD", "true"),
         ("HOME", "/"),
     ];
-    let environment = Layer::of_environment(Origin::Environment, environment).unwrap();
+    let environment = Layer::from_environment(Origin::Environment, environment).unwrap();
     let own = [("PLIMSOLL_USER_AGENT", "ours"), ("PLIMSOLL_OUT", "x")];
-    let own = Layer::of_environment(Origin::OwnEnvironment, own).unwrap();
-    let flags = Layer::of_flags([("tag", "a=1"), ("tag", "b=2=3"), ("throw", "")]).unwrap();
+    let own = Layer::from_environment(Origin::OwnEnvironment, own).unwrap();
+    let flags = Layer::from_flags([("tag", "a=1"), ("tag", "b=2=3"), ("throw", "")]).unwrap();
     let of_script = script(&json!({ "batch": 5, "duration": "1m30s" }));
-    let options = Options::of_layers(&[file, of_script, environment, own, flags]).unwrap();
+    let options = Options::from_layers(&[file, of_script, environment, own, flags]).unwrap();
     let explained: Vec<String> = options
         .explained()
         .map(|(spec, value, origin)| format!("{} {value} {origin}", spec.name))
@@ -214,7 +214,7 @@ fn flags_and_variables_read_what_scripts_write() {
         ("dns", "ttl=inf,policy=onlyIPv4"),
         ("no-setup", "true"),
     ];
-    let options = Options::of_layers(&[Layer::of_flags(flags).unwrap()]).unwrap();
+    let options = Options::from_layers(&[Layer::from_flags(flags).unwrap()]).unwrap();
     let only = options.scenarios.named("default").unwrap();
     assert!(
         only.describe()
@@ -393,13 +393,13 @@ fn unknown_options_follow_the_strictness() {
             "options: unknown option `treshold` is ignored; did you mean `thresholds`?",
         ]
     );
-    let strict = Layer::of_object(Origin::Script, &options, Strictness::Strict);
+    let strict = Layer::from_object(Origin::Script, &options, Strictness::Strict);
     assert!(matches!(strict, Err(OptionError::UnknownOption { .. })));
     let misplaced = json!({ "rate": 5 });
-    let lenient = Layer::of_object(Origin::Script, &misplaced, Strictness::Lenient).unwrap();
+    let lenient = Layer::from_object(Origin::Script, &misplaced, Strictness::Lenient).unwrap();
     assert_eq!(lenient.warnings.len(), 1);
     assert!(
-        Layer::of_flags([("vu", "1")])
+        Layer::from_flags([("vu", "1")])
             .unwrap_err()
             .to_string()
             .contains("`vus`")

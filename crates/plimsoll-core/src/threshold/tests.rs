@@ -6,7 +6,7 @@ use super::*;
 use crate::metrics::{BuiltIn, Contains};
 
 fn read(value: &Value) -> Thresholds {
-    Thresholds::of_json("options.thresholds", value).unwrap()
+    Thresholds::from_json("options.thresholds", value).unwrap()
 }
 
 fn requests(store: &mut Store, tags: &[(&str, &str)], millis: &[f64]) {
@@ -88,7 +88,7 @@ fn what_is_refused_says_what_to_write() {
             "options.thresholds[\"checks\"]: `rte`",
         ),
     ] {
-        let error = Thresholds::of_json("options.thresholds", &value)
+        let error = Thresholds::from_json("options.thresholds", &value)
             .unwrap_err()
             .to_string();
         assert!(error.contains(part), "{value}: {error}");

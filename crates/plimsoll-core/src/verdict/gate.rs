@@ -36,7 +36,7 @@ const TABLE: [(GateId, u8, &str, &str); 13] = [
     (GateId::Failures, 7, "Failures by kind", "failures are not told apart by kind"),
     (GateId::Percentiles, 8, "Mean below p95", ""),
     (GateId::Merged, 9, "Merged, not averaged", ""),
-    (GateId::Path, 10, "Limits on the path", "a limit on the path bound that is not the service's"),
+    (GateId::Path, 10, "Limits on the path", "a limit between generator and service was reached first"),
     (GateId::Accepted, 11, "Accepted apart from done", "accepted is counted as done"),
     (GateId::Stored, 12, "Stored is acknowledged", "stored and acknowledged differ"),
     (GateId::OneChange, 13, "Same target throughout", ""),

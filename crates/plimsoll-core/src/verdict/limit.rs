@@ -188,7 +188,7 @@ impl ResourceKind {
     }
 
     /// Of a record that does not say it: written before kinds were, with names of these shapes.
-    fn of_name(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         match name.split(' ').next() {
             Some("thread") => Self::Thread,
             Some("processors" | "processor") => Self::Processors,
@@ -247,7 +247,7 @@ struct ReadResource {
 impl From<ReadResource> for Resource {
     fn from(read: ReadResource) -> Self {
         let kind = read.resource_kind;
-        let kind = kind.unwrap_or_else(|| ResourceKind::of_name(&read.resource));
+        let kind = kind.unwrap_or_else(|| ResourceKind::from_name(&read.resource));
         let pool_size = || read.resource.strip_prefix("pool of ")?.parse().ok();
         Self {
             size: read.size.or_else(pool_size),

@@ -123,27 +123,27 @@ impl fmt::Display for SearchRemark {
         match self {
             Self::DidNotComeBack { after, seconds, at } => write!(
                 f,
-                "after {after} the target did not come back within {seconds:.0} s at {at}; the search ended there"
+                "after {after} the target did not recover within {seconds:.0} s at {at}, so the search ended there"
             ),
             Self::GeneratorTooWeak { at, reading } => {
                 f.write_str("the generator could not sustain the load")?;
                 at.iter().try_for_each(|at| write!(f, " at {at}"))?;
-                f.write_str(" twice: ")?;
+                f.write_str(", not even when the level was repeated: ")?;
                 reading.iter().try_for_each(|reading| reading.fmt(f))
             }
             Self::WarmUpFailed { failures_count } => write!(
                 f,
-                "no attempt succeeded during the warm-up, {failures_count} failed; check the target first"
+                "no attempt succeeded during the warm-up and {failures_count} failed: check the target first"
             ),
             Self::AnchorGeneratorBound => f.write_str(
-                "the closed loop filled a thread of the generator: its throughput is a lower bound",
+                "in the closed loop a thread of the generator was the limit: the target may carry more than was measured there",
             ),
-            Self::AnchorFailed => f.write_str("no attempt succeeded in the closed loop"),
-            Self::NoTimeToFail => f.write_str("time ran out before a level failed"),
+            Self::AnchorFailed => f.write_str("no attempt succeeded in the closed loop with which the search begins"),
+            Self::NoTimeToFail => f.write_str("the time was used up before a level failed: allow more with --within"),
             Self::FailsEvenAt { at } => write!(f, "the objectives fail even at {at}"),
             Self::BoundsApart { ratio } => write!(
                 f,
-                "time ran out while the bounds were {:.0} % apart; allow more with --within",
+                "the time was used up while the bounds were {:.0} % apart: allow more with --within",
                 ratio * 100.0
             ),
             Self::NoTimeForSoak { seconds } => {
@@ -155,7 +155,7 @@ impl fmt::Display for SearchRemark {
             ),
             Self::Drifted { ratio } => write!(
                 f,
-                "the first level repeated at the end was {:.0} % {}: the target changed meanwhile",
+                "the first level, repeated at the end, was {:.0} % {}: the target changed meanwhile",
                 ratio.abs() * 100.0,
                 if *ratio > 0.0 { "slower" } else { "faster" }
             ),
@@ -173,31 +173,33 @@ impl SearchRemark {
                 f,
                 "recovery was not probed: {}",
                 match because {
-                    NotProbed::NoOverload => "the highest rate allowed is no overload",
-                    NotProbed::NoTime => "the time was used up before",
-                    NotProbed::NotNormal => "the target was not normal before",
+                    NotProbed::NoOverload =>
+                        "the highest rate allowed does not overload the target",
+                    NotProbed::NoTime => "no time was left",
+                    NotProbed::NotNormal =>
+                        "the target was not back to normal when it should begin",
                 }
             ),
             Self::DidNotRecover => f.write_str(
-                "the target did not come back within the time watched although the load did",
+                "the target did not recover while it was watched, although the load was low again",
             ),
             Self::SlowRecovery {
                 seconds,
                 expected_seconds,
             } => write!(
                 f,
-                "recovery took {seconds:.0} s; its backlog alone explains {expected_seconds:.1} s"
+                "recovery took {seconds:.0} s, of which the backlog explains only {expected_seconds:.1} s"
             ),
             Self::SetByStalls { .. } => self.fmt_stalls(f),
             Self::AtLeast { held, limited_by } => {
                 let (reason, fix) = match limited_by {
-                    CeilingKind::MaxRate => ("the highest rate allowed", "allow more"),
+                    CeilingKind::MaxRate => ("the highest rate allowed", "allow a higher one"),
                     CeilingKind::Generator => ("the generator", "use more cores or agents"),
                     CeilingKind::MaxVus => ("the most virtual users allowed", "allow more with -c"),
                 };
                 write!(
                     f,
-                    "carries at least {held}, limited by {reason}; {fix} to find the bound"
+                    "the target carries at least {held}; {reason} kept the search from offering more: {fix} to find the limit"
                 )
             }
             Self::Iterations {
@@ -206,7 +208,7 @@ impl SearchRemark {
             } => {
                 write!(
                     f,
-                    "rates count requests; an iteration of the script sends {requests_mean:.2}"
+                    "rates count requests, and an iteration of the script sends {requests_mean:.2} of them"
                 )?;
                 capacity_per_s.iter().try_for_each(|rate| {
                     let iterations = rate / requests_mean;
@@ -232,14 +234,14 @@ impl SearchRemark {
         };
         write!(
             f,
-            "boundary set by stalls about every {interval_seconds:.0} s; "
+            "rare stalls, about one every {interval_seconds:.0} s, set the limit; "
         )?;
         if let (Some(LoadSize::PerS(lower) | LoadSize::Vus(lower)), Some(upper)) = (lower, upper) {
-            write!(f, "capacity between {lower:.0} and {upper}; ")?;
+            write!(f, "it lies between {lower:.0} and {upper}; ")?;
         }
         write!(
             f,
-            "a soak of at least {soak_intervals:.0} stall intervals ({:.0} min) is needed to place it",
+            "a soak of at least {soak_intervals:.0} times that interval ({:.0} min) would say where",
             (interval_seconds * soak_intervals / 60.0).ceil()
         )
     }
@@ -301,14 +303,14 @@ pub(super) mod written {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::Found;
+    use crate::verdict::SearchResult;
 
     #[test]
     fn a_remark_is_a_sentence_with_its_figures_and_an_old_sentence_is_kept() {
         let text = r#"{"converged":true,"remarks":["as before",
             {"about":"fails_even_at","at":{"vus":1.0},"text":"the objectives fail even at 1 VU"},
             {"about":"something_new","text":"of a later version"}]}"#;
-        let found: Found = serde_json::from_str(text).unwrap();
+        let found: SearchResult = serde_json::from_str(text).unwrap();
         let at = LoadSize::Vus(1.0);
         assert_eq!(
             found.remarks,
@@ -337,8 +339,8 @@ mod tests {
         };
         assert_eq!(
             remark.to_string(),
-            "boundary set by stalls about every 20 s; capacity between 400 and 450/s; a soak of at least 50 stall \
-             intervals (17 min) is needed to place it"
+            "rare stalls, about one every 20 s, set the limit; it lies between 400 and 450/s; a soak of at least 50 \
+             times that interval (17 min) would say where"
         );
     }
 }

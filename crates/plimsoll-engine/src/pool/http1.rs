@@ -1,8 +1,8 @@
 //! Calls over HTTP/1.1: a connection carries one at a time.
 
 use plimsoll_core::Nanos;
-use plimsoll_net::Progress;
 use plimsoll_net::h1::Answer;
+use plimsoll_net::{Failure, Progress};
 
 use super::Pool;
 use super::call::{Call, CallEnd, Phase, PoolEvent};
@@ -19,6 +19,12 @@ impl<C: Call> Pool<C> {
             return;
         };
         let sent = call.send(&self.common, connection, now);
+        self.sent(token, sent, now);
+    }
+
+    /// A call was put on the wire, or could not be.
+    #[inline]
+    pub(super) fn sent(&mut self, token: u64, sent: Result<(), Failure>, now: Nanos) {
         self.note_sent();
         match sent {
             Ok(()) if C::IS_WATCHED => self.note_written(token),

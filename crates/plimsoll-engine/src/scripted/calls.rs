@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_script::host::LogLevel;
 use plimsoll_script::http::HttpCall;
-use plimsoll_script::{Got, Want};
+use plimsoll_script::{Resumption, Suspension};
 
 use super::client::Finished;
 use super::exchange::Caller;
@@ -16,23 +16,25 @@ use crate::recorder::Ending;
 
 impl VirtualUsers {
     /// Lets a virtual user go on until it waits for something.
-    pub(super) fn resume(&mut self, place: usize, got: Got) {
-        let mut got = got;
+    pub(super) fn resume(&mut self, place: usize, resumption: Resumption) {
+        let mut resumption = resumption;
         loop {
             let vu = &mut self.vus.list[place];
             vu.turn += 1;
-            match vu.vu.resume(got) {
-                Want::Http(calls) if calls.is_empty() => got = Got::Http(Vec::new()),
-                Want::Http(calls) => {
+            match vu.vu.resume(resumption) {
+                Suspension::Http(calls) if calls.is_empty() => {
+                    resumption = Resumption::Http(Vec::new());
+                }
+                Suspension::Http(calls) => {
                     vu.expect(calls);
                     return self.start_calls(place);
                 }
-                Want::Sleep(pause) => {
+                Suspension::Sleep(pause) => {
                     let due = self.context.clock.now() + pause;
                     self.timers.push(Reverse((due, place, vu.turn)));
                     return;
                 }
-                Want::Done(end) => return self.ended(place, &end),
+                Suspension::Done(end) => return self.ended(place, &end),
             }
         }
     }
@@ -86,8 +88,8 @@ impl VirtualUsers {
             self.count(&finished);
             self.log_answer(&finished);
             let vu = &mut self.vus.list[place];
-            if let Some(got) = vu.take_in(finished.caller.place, finished.result) {
-                self.resume(place, got);
+            if let Some(resumption) = vu.take_in(finished.caller.place, finished.result) {
+                self.resume(place, resumption);
             } else if self.vus.list[place].has_queued() {
                 self.start_calls(place);
             }

@@ -193,7 +193,7 @@ impl Client {
         let is_unprocessed = matches!(ended.end, CallEnd::Unprocessed(_));
         let (outcome, error) = match ended.end {
             CallEnd::Answered(answer) => {
-                let outcome = Outcome::of_status(answer.status);
+                let outcome = Outcome::from_status(answer.status);
                 let result = exchange.answered(answer, over_http2, peer, now);
                 return self.finish(exchange, outcome, result, now);
             }

@@ -9,7 +9,7 @@ use plimsoll_core::metrics::BuiltIn;
 use plimsoll_core::scenario::Scenario;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_script::tags::TagSetId;
-use plimsoll_script::{End, Got, Iteration, ScriptError, Want};
+use plimsoll_script::{End, Iteration, Resumption, ScriptError, Suspension};
 
 use super::levels::{FreeVu, Levels};
 use super::script::{Seating, shown};
@@ -179,7 +179,7 @@ impl VirtualUsers {
             in_test: next.in_scenario,
         };
         vu.iterations += 1;
-        self.resume(place, Got::Start(iteration));
+        self.resume(place, Resumption::Start(iteration));
     }
 
     fn drop_all(&mut self, index: usize, intended_at: Nanos, count: u64) {
@@ -214,12 +214,12 @@ impl VirtualUsers {
         vu.forget_calls();
         self.client.cancel(place, now);
         self.count_finished_only();
-        let mut want = self.vus.list[place].vu.resume(Got::Stop);
+        let mut suspension = self.vus.list[place].vu.resume(Resumption::Stop);
         for _ in 0..8 {
-            if matches!(want, Want::Done(_)) {
+            if matches!(suspension, Suspension::Done(_)) {
                 break;
             }
-            want = self.vus.list[place].vu.resume(Got::Stop);
+            suspension = self.vus.list[place].vu.resume(Resumption::Stop);
         }
         self.ended(place, &End::Interrupted);
     }

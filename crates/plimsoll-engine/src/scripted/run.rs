@@ -28,7 +28,7 @@ pub enum ScriptError {
     Crew(#[from] CrewError),
     #[error(transparent)]
     Script(#[from] plimsoll_script::ScriptError),
-    #[error("the generator broke: {0}")]
+    #[error("the load generator failed: {0}")]
     Broken(String),
 }
 

@@ -11,7 +11,7 @@ use plimsoll_base::poll::{Poll, Ready};
 use plimsoll_control::executor::Executor;
 use plimsoll_core::Nanos;
 use plimsoll_script::host::Instance;
-use plimsoll_script::{End, Got, Iteration, Runtime, ScriptError, Want};
+use plimsoll_script::{End, Iteration, Resumption, Runtime, ScriptError, Suspension};
 
 use super::client::Client;
 use super::host::WorkerHost;
@@ -172,7 +172,7 @@ impl VirtualUsers {
             root_group: lifecycle.has_group.then_some(lifecycle.function),
             ..Iteration::default()
         };
-        self.resume(place, Got::Start(iteration));
+        self.resume(place, Resumption::Start(iteration));
         self.settle();
     }
 
@@ -193,7 +193,7 @@ impl VirtualUsers {
                 self.start_calls(place);
                 self.settle();
             } else {
-                self.resume(place, Got::Slept);
+                self.resume(place, Resumption::Slept);
                 self.settle();
             }
         }
@@ -211,9 +211,9 @@ impl VirtualUsers {
         vu.forget_calls();
         self.client.cancel(place, now);
         self.count_finished_only();
-        let end = match self.vus.list[place].vu.resume(Got::Stop) {
-            Want::Done(end) => end,
-            Want::Http(_) | Want::Sleep(_) => End::Interrupted,
+        let end = match self.vus.list[place].vu.resume(Resumption::Stop) {
+            Suspension::Done(end) => end,
+            Suspension::Http(_) | Suspension::Sleep(_) => End::Interrupted,
         };
         self.lifecycle_done(end, true);
     }

@@ -7,7 +7,7 @@ use plimsoll_control::executor::Executor;
 use plimsoll_core::Nanos;
 use plimsoll_script::http::{HttpCall, HttpResult, RequestUrl};
 use plimsoll_script::tags::TagSetId;
-use plimsoll_script::{Got, Vu};
+use plimsoll_script::{Resumption, Vu};
 
 /// One iteration under way.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +93,7 @@ impl VirtualUser {
     }
 
     /// A call of the batch is over. All of them once the last is.
-    pub(super) fn take_in(&mut self, place: usize, result: HttpResult) -> Option<Got> {
+    pub(super) fn take_in(&mut self, place: usize, result: HttpResult) -> Option<Resumption> {
         let slot = self.results.get_mut(place)?;
         *slot = Some(result);
         self.hosts[place] = None;
@@ -102,7 +102,7 @@ impl VirtualUser {
             return None;
         }
         let results: Vec<HttpResult> = self.results.drain(..).flatten().collect();
-        Some(Got::Http(results))
+        Some(Resumption::Http(results))
     }
 
     /// Takes the time at which the next call may go, if one waits and `next_allowed` is still to come. Calls of all virtual

@@ -22,7 +22,7 @@ const MAX_CONCURRENT_STREAMS: u8 = 3;
 
 /// How it answers a request, or what it does instead.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Ways {
+pub(crate) enum H2Behaviour {
     CloseAtOnce,
     /// Another frame comes first.
     NoSettings,
@@ -68,7 +68,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    pub(crate) fn start(ways: Ways) -> Self {
+    pub(crate) fn start(behaviour: H2Behaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Seen::default());
@@ -82,7 +82,7 @@ impl Frames {
                 let seen = Arc::clone(&shared);
                 // An error is the client that went.
                 std::thread::spawn(move || {
-                    let mut talk = Talk::new(stream, ways, seen);
+                    let mut talk = Talk::new(stream, behaviour, seen);
                     talk.run().and_then(|()| talk.close())
                 });
             }
@@ -150,20 +150,20 @@ fn whole(stream: u32, status: &str) -> Vec<u8> {
 /// One connection.
 struct Talk {
     socket: TcpStream,
-    ways: Ways,
+    behaviour: H2Behaviour,
     seen: Arc<Seen>,
     requests: usize,
 }
 
 impl Talk {
-    fn new(socket: TcpStream, ways: Ways, seen: Arc<Seen>) -> Self {
+    fn new(socket: TcpStream, behaviour: H2Behaviour, seen: Arc<Seen>) -> Self {
         socket.set_nodelay(true).unwrap();
         socket
             .set_read_timeout(Some(Duration::from_secs(5)))
             .unwrap();
         Self {
             socket,
-            ways,
+            behaviour,
             seen,
             requests: 0,
         }
@@ -175,7 +175,7 @@ impl Talk {
 
     /// Bytes that nobody reads would make the close a reset.
     fn close(&mut self) -> std::io::Result<()> {
-        if let Ways::LeaveInHurry = self.ways {
+        if let H2Behaviour::LeaveInHurry = self.behaviour {
             return Ok(());
         }
         self.socket.shutdown(Shutdown::Write)?;
@@ -184,14 +184,14 @@ impl Talk {
     }
 
     fn run(&mut self) -> std::io::Result<()> {
-        if let Ways::CloseAtOnce = self.ways {
+        if let H2Behaviour::CloseAtOnce = self.behaviour {
             return Ok(());
         }
         self.socket.read_exact(&mut [0; PREFACE_BYTES])?;
-        match self.ways {
-            Ways::NoSettings => self.say(&frame(PING, 0, 0, &[0; 8]))?,
-            Ways::NoStreams => self.say(&settings(0))?,
-            Ways::LaterStreams => {
+        match self.behaviour {
+            H2Behaviour::NoSettings => self.say(&frame(PING, 0, 0, &[0; 8]))?,
+            H2Behaviour::NoStreams => self.say(&settings(0))?,
+            H2Behaviour::LaterStreams => {
                 self.say(&settings(0))?;
                 std::thread::sleep(Duration::from_millis(20));
                 self.say(&settings(10))?;
@@ -224,51 +224,58 @@ impl Talk {
     /// False when the connection is over.
     fn answer(&mut self, stream: u32) -> std::io::Result<bool> {
         let five = [(":status", "200"), ("content-length", "5")];
-        match self.ways {
-            Ways::Status(status) => self.say(&whole(stream, status))?,
-            Ways::Odd => self.say(&odd(stream))?,
-            Ways::FewerStreams => return self.answer_with_fewer(stream),
-            Ways::CloseMidway => {
+        match self.behaviour {
+            H2Behaviour::Status(status) => self.say(&whole(stream, status))?,
+            H2Behaviour::Odd => self.say(&odd(stream))?,
+            H2Behaviour::FewerStreams => return self.answer_with_fewer(stream),
+            H2Behaviour::CloseMidway => {
                 self.say(&[head(stream, &five), frame(DATA, 0, stream, b"he")].concat())?;
                 return Ok(false);
             }
-            Ways::EndEarly => {
+            H2Behaviour::EndEarly => {
                 self.say(&[head(stream, &five), frame(DATA, 1, stream, b"he")].concat())?;
             }
-            Ways::EndLate => {
+            H2Behaviour::EndLate => {
                 self.say(&[head(stream, &five), frame(DATA, 1, stream, b"hello!")].concat())?;
             }
-            Ways::Reset(code) => self.say(&frame(RST_STREAM, 0, stream, &code.to_be_bytes()))?,
-            Ways::GoAway(code) => {
+            H2Behaviour::Reset(code) => {
+                self.say(&frame(RST_STREAM, 0, stream, &code.to_be_bytes()))?;
+            }
+            H2Behaviour::GoAway(code) => {
                 self.say(&leave(stream, code))?;
                 return Ok(false);
             }
-            Ways::LeaveInHurry => return self.leave_in_hurry(stream),
-            Ways::LeaveAtOnce => {
+            H2Behaviour::LeaveInHurry => return self.leave_in_hurry(stream),
+            H2Behaviour::LeaveAtOnce => {
                 self.say(&[whole(stream, "200"), leave(stream, 0)].concat())?;
                 return Ok(false);
             }
-            Ways::Push => {
+            H2Behaviour::Push => {
                 let promised = [&[0, 0, 0, 2][..], &block(&[(":method", "GET")])].concat();
                 self.say(&frame(PUSH_PROMISE, END_HEADERS, stream, &promised))?;
             }
-            Ways::LongFrame => self.say(&frame(DATA, 0, stream, &vec![b'x'; 16_385]))?,
-            Ways::BrokenHeaders => self.say(&frame(HEADERS, END_HEADERS, stream, &[0xff; 6]))?,
-            Ways::EndlessHeaders => {
+            H2Behaviour::LongFrame => self.say(&frame(DATA, 0, stream, &vec![b'x'; 16_385]))?,
+            H2Behaviour::BrokenHeaders => {
+                self.say(&frame(HEADERS, END_HEADERS, stream, &[0xff; 6]))?;
+            }
+            H2Behaviour::EndlessHeaders => {
                 self.say(&frame(HEADERS, 0, stream, &block(&five)))?;
                 loop {
                     self.say(&frame(CONTINUATION, 0, stream, &[0; 1000]))?;
                 }
             }
-            Ways::EndlessBody => {
+            H2Behaviour::EndlessBody => {
                 self.say(&head(stream, &[(":status", "200")]))?;
                 while !self.seen.stop.load(Ordering::Relaxed) {
                     self.say(&frame(DATA, 0, stream, &[b'x'; 100]))?;
                     std::thread::sleep(Duration::from_millis(10));
                 }
             }
-            Ways::Silent | Ways::CloseAtOnce | Ways::NoSettings | Ways::NoStreams => {}
-            Ways::LaterStreams => self.say(&whole(stream, "200"))?,
+            H2Behaviour::Silent
+            | H2Behaviour::CloseAtOnce
+            | H2Behaviour::NoSettings
+            | H2Behaviour::NoStreams => {}
+            H2Behaviour::LaterStreams => self.say(&whole(stream, "200"))?,
         }
         Ok(true)
     }

@@ -8,9 +8,9 @@ use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::test::Http;
 use plimsoll_engine::preflight::preflight;
 
-use super::h2_frames::{Frames, Ways};
+use super::h2_frames::{Frames, H2Behaviour};
 use super::h2_server::serve;
-use super::server::{Manner, Server};
+use super::server::{Behaviour, Server};
 use super::{Case, Played, case, closed, open, options, play};
 
 fn streams(port: u16, path: &str, connections: u32, streams: u32) -> Case {
@@ -123,7 +123,7 @@ fn a_dead_server_fails_each_attempt_once() {
 
 #[test]
 fn a_first_answer_counts_although_the_server_closes_with_it() {
-    let server = Frames::start(Ways::LeaveAtOnce);
+    let server = Frames::start(H2Behaviour::LeaveAtOnce);
     let options = options(&streams(server.port, "", 1, 1));
     for _ in 0..50 {
         assert_eq!(preflight(&options).unwrap().status, 200);
@@ -132,7 +132,7 @@ fn a_first_answer_counts_although_the_server_closes_with_it() {
 
 #[test]
 fn a_server_of_http_1_is_named_before_the_run() {
-    let server = Server::start(Manner::Answer);
+    let server = Server::start(Behaviour::Answer);
     let mut case = streams(server.port, "", 1, 1);
     case.generator.timeout = Nanos::from_secs(2);
     let failure = preflight(&options(&case)).unwrap_err();
@@ -157,29 +157,29 @@ fn answers_that_are_not_as_long_as_declared_are_no_answers() {
 #[test]
 fn every_misbehaviour_over_http_2_has_its_outcome() {
     let cases = [
-        (Ways::CloseAtOnce, Outcome::Eof),
-        (Ways::NoSettings, Outcome::Protocol),
-        (Ways::NoStreams, Outcome::ConnectTimeout),
-        (Ways::LaterStreams, Outcome::Ok),
-        (Ways::Odd, Outcome::Ok),
-        (Ways::CloseMidway, Outcome::Eof),
-        (Ways::EndEarly, Outcome::Eof),
-        (Ways::EndLate, Outcome::Protocol),
-        (Ways::Reset(8), Outcome::Reset),
-        (Ways::GoAway(11), Outcome::Protocol),
-        (Ways::Push, Outcome::Protocol),
-        (Ways::LongFrame, Outcome::Protocol),
-        (Ways::BrokenHeaders, Outcome::Protocol),
-        (Ways::EndlessHeaders, Outcome::Protocol),
-        (Ways::EndlessBody, Outcome::Timeout),
-        (Ways::Silent, Outcome::Timeout),
-        (Ways::Status("500"), Outcome::Http5xx),
-        (Ways::Status("503"), Outcome::Shed),
+        (H2Behaviour::CloseAtOnce, Outcome::Eof),
+        (H2Behaviour::NoSettings, Outcome::Protocol),
+        (H2Behaviour::NoStreams, Outcome::ConnectTimeout),
+        (H2Behaviour::LaterStreams, Outcome::Ok),
+        (H2Behaviour::Odd, Outcome::Ok),
+        (H2Behaviour::CloseMidway, Outcome::Eof),
+        (H2Behaviour::EndEarly, Outcome::Eof),
+        (H2Behaviour::EndLate, Outcome::Protocol),
+        (H2Behaviour::Reset(8), Outcome::Reset),
+        (H2Behaviour::GoAway(11), Outcome::Protocol),
+        (H2Behaviour::Push, Outcome::Protocol),
+        (H2Behaviour::LongFrame, Outcome::Protocol),
+        (H2Behaviour::BrokenHeaders, Outcome::Protocol),
+        (H2Behaviour::EndlessHeaders, Outcome::Protocol),
+        (H2Behaviour::EndlessBody, Outcome::Timeout),
+        (H2Behaviour::Silent, Outcome::Timeout),
+        (H2Behaviour::Status("500"), Outcome::Http5xx),
+        (H2Behaviour::Status("503"), Outcome::Shed),
     ];
     std::thread::scope(|scope| {
-        for (ways, outcome) in cases {
+        for (behaviour, outcome) in cases {
             scope.spawn(move || {
-                let server = Frames::start(ways);
+                let server = Frames::start(behaviour);
                 let case = streams(server.port, "", 2, 4);
                 let loads = [(closed(3), 1), (open(40.0, Arrivals::Uniform), 1)];
                 let played = play(&case, None, &loads);
@@ -189,9 +189,9 @@ fn every_misbehaviour_over_http_2_has_its_outcome() {
                     .occurred()
                     .map(|(outcome, class)| (outcome, class.count))
                     .collect();
-                assert!(tally.attempts() > 0, "{ways:?}");
-                assert_eq!(got, [(outcome, tally.attempts())], "{ways:?}");
-                assert!(server.connections() < 20_000, "{ways:?} in a loop");
+                assert!(tally.attempts() > 0, "{behaviour:?}");
+                assert_eq!(got, [(outcome, tally.attempts())], "{behaviour:?}");
+                assert!(server.connections() < 20_000, "{behaviour:?} in a loop");
             });
         }
     });
@@ -199,7 +199,7 @@ fn every_misbehaviour_over_http_2_has_its_outcome() {
 
 #[test]
 fn a_server_that_allows_no_stream_is_not_connected_to_again_and_again() {
-    let server = Frames::start(Ways::NoStreams);
+    let server = Frames::start(H2Behaviour::NoStreams);
     let played = play(
         &streams(server.port, "", 2, 4),
         None,
@@ -212,7 +212,7 @@ fn a_server_that_allows_no_stream_is_not_connected_to_again_and_again() {
 
 #[test]
 fn a_server_that_allows_fewer_streams_in_the_middle_loses_nothing() {
-    let server = Frames::start(Ways::FewerStreams);
+    let server = Frames::start(H2Behaviour::FewerStreams);
     let played = play(
         &streams(server.port, "", 8, 8),
         Some(400),
@@ -227,7 +227,7 @@ fn a_server_that_allows_fewer_streams_in_the_middle_loses_nothing() {
 /// reset.
 #[test]
 fn a_server_that_leaves_in_a_hurry_loses_no_request() {
-    let server = Frames::start(Ways::LeaveInHurry);
+    let server = Frames::start(H2Behaviour::LeaveInHurry);
     let played = play(
         &streams(server.port, "", 4, 8),
         Some(500),

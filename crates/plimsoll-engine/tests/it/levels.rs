@@ -104,7 +104,7 @@ fn two_gets(port: u16) -> String {
 
 #[test]
 fn rates_of_a_script_are_rates_of_requests() {
-    let server = Server::start(Manner::Answer);
+    let server = Server::start(Behaviour::Answer);
     let steps = [
         step(1, Phase::Anchor, closed(4), 1),
         step(2, Phase::Bracket, open(200.0, Arrivals::Uniform), 3),
@@ -129,7 +129,7 @@ fn rates_of_a_script_are_rates_of_requests() {
 
 #[test]
 fn arrivals_wait_for_a_virtual_user_and_are_dropped_in_the_end() {
-    let server = Server::start(Manner::Delay(50));
+    let server = Server::start(Behaviour::Delay(50));
     // Two virtual users carry 40 requests per second.
     let steps = [step(1, Phase::Bracket, open(200.0, Arrivals::Uniform), 3)];
     let (played, _) = play(script(&two_gets(server.port), 1), 2, &steps);
@@ -168,7 +168,7 @@ fn a_slow_resolver_keeps_only_those_waiting_who_asked() {
         std::thread::sleep(std::time::Duration::from_millis(1500));
         Ok(vec![([127, 0, 0, 1], port).into()])
     }
-    let server = Server::start(Manner::Answer);
+    let server = Server::start(Behaviour::Answer);
     let port = server.port;
     let text = format!(
         "import http from 'k6/http';

@@ -24,7 +24,7 @@ use plimsoll_engine::preflight::preflight;
 use plimsoll_engine::{EngineRunner, Options};
 use plimsoll_net::Target;
 
-use server::{Manner, Server};
+use server::{Behaviour, Server};
 
 /// What a test of the engine varies.
 #[derive(Clone)]
@@ -156,7 +156,7 @@ fn play(case: &Case, attempts_max: Option<u64>, loads: &[(StepLoad, u32)]) -> Pl
 
 #[test]
 fn a_count_is_kept_exactly_by_any_number_of_workers() {
-    let server = Server::start(Manner::Answer);
+    let server = Server::start(Behaviour::Answer);
     for workers in [1, 3] {
         let played = play(&case(server.port, workers), Some(1001), &[(closed(8), 60)]);
         assert_eq!(played.tally().ok(), 1001);
@@ -167,7 +167,7 @@ fn a_count_is_kept_exactly_by_any_number_of_workers() {
 
 #[test]
 fn a_drain_with_nothing_in_flight_ends_at_once() {
-    let server = Server::start(Manner::Answer);
+    let server = Server::start(Behaviour::Answer);
     let mut case = case(server.port, 2);
     case.generator.timeout = Nanos::from_secs(30);
     let clock = Clock::start();
@@ -178,7 +178,7 @@ fn a_drain_with_nothing_in_flight_ends_at_once() {
 
 #[test]
 fn arrivals_follow_the_schedule_whatever_the_answers_do() {
-    let server = Server::start(Manner::Answer);
+    let server = Server::start(Behaviour::Answer);
     for arrivals in [Arrivals::Uniform, Arrivals::Poisson] {
         let played = play(&case(server.port, 2), None, &[(open(400.0, arrivals), 2)]);
         let due = played.due();
@@ -193,7 +193,7 @@ fn arrivals_follow_the_schedule_whatever_the_answers_do() {
 
 #[test]
 fn levels_follow_each_other_and_keep_their_attempts_apart() {
-    let server = Server::start(Manner::Delay(30));
+    let server = Server::start(Behaviour::Delay(30));
     let loads = [
         (closed(4), 1),
         (open(200.0, Arrivals::Poisson), 1),
@@ -227,45 +227,45 @@ fn levels_follow_each_other_and_keep_their_attempts_apart() {
 #[test]
 fn every_misbehaviour_has_its_outcome() {
     let cases = [
-        (Manner::CloseAtOnce, Outcome::Eof),
-        (Manner::CloseMidway, Outcome::Eof),
-        (Manner::Reset, Outcome::Reset),
-        (Manner::Garbage, Outcome::Protocol),
-        (Manner::EndlessHead, Outcome::Protocol),
-        (Manner::EndlessBody, Outcome::Timeout),
-        (Manner::BrokenChunk, Outcome::Protocol),
-        (Manner::TooShortLength, Outcome::Protocol),
-        (Manner::TooLongLength, Outcome::Timeout),
-        (Manner::Silent, Outcome::Timeout),
-        (Manner::Status(500), Outcome::Http5xx),
-        (Manner::Status(503), Outcome::Shed),
-        (Manner::Status(404), Outcome::Http4xx),
-        (Manner::Status(202), Outcome::Accepted),
+        (Behaviour::CloseAtOnce, Outcome::Eof),
+        (Behaviour::CloseMidway, Outcome::Eof),
+        (Behaviour::Reset, Outcome::Reset),
+        (Behaviour::Garbage, Outcome::Protocol),
+        (Behaviour::EndlessHead, Outcome::Protocol),
+        (Behaviour::EndlessBody, Outcome::Timeout),
+        (Behaviour::BrokenChunk, Outcome::Protocol),
+        (Behaviour::TooShortLength, Outcome::Protocol),
+        (Behaviour::TooLongLength, Outcome::Timeout),
+        (Behaviour::Silent, Outcome::Timeout),
+        (Behaviour::Status(500), Outcome::Http5xx),
+        (Behaviour::Status(503), Outcome::Shed),
+        (Behaviour::Status(404), Outcome::Http4xx),
+        (Behaviour::Status(202), Outcome::Accepted),
     ];
     std::thread::scope(|scope| {
-        for (manner, outcome) in cases {
-            scope.spawn(move || misbehave(manner, outcome));
+        for (behaviour, outcome) in cases {
+            scope.spawn(move || misbehave(behaviour, outcome));
         }
     });
 }
 
-fn misbehave(manner: Manner, outcome: Outcome) {
-    let server = Server::start(manner);
+fn misbehave(behaviour: Behaviour, outcome: Outcome) {
+    let server = Server::start(behaviour);
     let loads = [(closed(3), 1), (open(40.0, Arrivals::Uniform), 1)];
     let played = play(&case(server.port, 1), None, &loads);
     played.check_flows();
     let tally = played.tally();
-    assert!(tally.attempts() > 0, "{manner:?}");
+    assert!(tally.attempts() > 0, "{behaviour:?}");
     let got: Vec<_> = tally
         .occurred()
         .map(|(outcome, class)| (outcome, class.count))
         .collect();
-    assert_eq!(got, [(outcome, tally.attempts())], "{manner:?}");
+    assert_eq!(got, [(outcome, tally.attempts())], "{behaviour:?}");
 }
 
 #[test]
 fn nobody_listens() {
-    let port = Server::start(Manner::Answer).port;
+    let port = Server::start(Behaviour::Answer).port;
     let played = play(
         &case(port, 1),
         None,
@@ -280,7 +280,7 @@ fn nobody_listens() {
 
 #[test]
 fn a_connection_per_request_opens_as_many_and_loses_none() {
-    let server = Server::start(Manner::AnswerAndClose);
+    let server = Server::start(Behaviour::AnswerAndClose);
     for keepalive in [true, false] {
         let mut case = case(server.port, 1);
         case.generator.keepalive = keepalive;
@@ -294,7 +294,7 @@ fn a_connection_per_request_opens_as_many_and_loses_none() {
 
 #[test]
 fn waiting_for_a_connection_is_response_time_and_not_service_time() {
-    let server = Server::start(Manner::Delay(50));
+    let server = Server::start(Behaviour::Delay(50));
     // Two connections carry 40/s at most; 80/s are due, so half of the time is spent waiting.
     let mut case = case(server.port, 1);
     case.generator.connections_max = NonZeroU32::new(2).unwrap();
@@ -311,7 +311,7 @@ fn waiting_for_a_connection_is_response_time_and_not_service_time() {
 
 #[test]
 fn drops_while_all_connections_wait_are_charged_to_the_target() {
-    let server = Server::start(Manner::Silent);
+    let server = Server::start(Behaviour::Silent);
     let mut case = case(server.port, 1);
     case.generator.connections_max = NonZeroU32::new(2).unwrap();
     let played = play(&case, None, &[(open(3000.0, Arrivals::Uniform), 2)]);
@@ -328,7 +328,7 @@ fn drops_while_all_connections_wait_are_charged_to_the_target() {
 
 #[test]
 fn the_same_seed_gives_the_same_schedule_and_another_level_another() {
-    let server = Server::start(Manner::Answer);
+    let server = Server::start(Behaviour::Answer);
     let run = || {
         let played = play(
             &case(server.port, 1),
@@ -343,7 +343,7 @@ fn the_same_seed_gives_the_same_schedule_and_another_level_another() {
 
 #[test]
 fn an_interruption_ends_a_level_and_keeps_the_flows() {
-    let server = Server::start(Manner::Answer);
+    let server = Server::start(Behaviour::Answer);
     let options = options(&case(server.port, 1));
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut runner = EngineRunner::start(&options, Clock::start(), Arc::clone(&interrupt)).unwrap();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Manner {
+pub(crate) enum Behaviour {
     Answer,
     AnswerAndClose,
     /// Answers after so many milliseconds.
@@ -31,7 +31,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(manner: Manner) -> Self {
+    pub(crate) fn start(behaviour: Behaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let stop = Arc::new(AtomicBool::new(false));
@@ -43,7 +43,7 @@ impl Server {
                 }
                 let Ok(stream) = stream else { continue };
                 let stopped = Arc::clone(&stopped);
-                std::thread::spawn(move || serve(stream, manner, &stopped));
+                std::thread::spawn(move || serve(stream, behaviour, &stopped));
             }
         });
         Self { port, stop }
@@ -59,7 +59,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(mut stream: TcpStream, manner: Manner, stopped: &AtomicBool) {
+fn serve(mut stream: TcpStream, behaviour: Behaviour, stopped: &AtomicBool) {
     stream.set_nodelay(true).unwrap();
     stream
         .set_read_timeout(Some(Duration::from_millis(200)))
@@ -72,58 +72,60 @@ fn serve(mut stream: TcpStream, manner: Manner, stopped: &AtomicBool) {
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
             Err(_) => return,
         }
-        if !answer(&mut stream, manner, stopped) {
+        if !answer(&mut stream, behaviour, stopped) {
             return;
         }
     }
 }
 
 /// False when the connection is over.
-fn answer(stream: &mut TcpStream, manner: Manner, stopped: &AtomicBool) -> bool {
+fn answer(stream: &mut TcpStream, behaviour: Behaviour, stopped: &AtomicBool) -> bool {
     let head = "HTTP/1.1 200 OK\r\n";
     let ok = format!("{head}Content-Length: 2\r\n\r\nok");
     let mut say = |text: &str| stream.write_all(text.as_bytes()).is_ok();
-    match manner {
-        Manner::Answer => say(&ok),
-        Manner::Delay(milliseconds) => {
+    match behaviour {
+        Behaviour::Answer => say(&ok),
+        Behaviour::Delay(milliseconds) => {
             std::thread::sleep(Duration::from_millis(milliseconds));
             say(&ok)
         }
-        Manner::AnswerAndClose => {
+        Behaviour::AnswerAndClose => {
             say(&format!(
                 "{head}Connection: close\r\nContent-Length: 2\r\n\r\nok"
             ));
             false
         }
-        Manner::Status(status) => say(&format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n")),
-        Manner::CloseAtOnce => false,
-        Manner::CloseMidway => {
+        Behaviour::Status(status) => {
+            say(&format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n"))
+        }
+        Behaviour::CloseAtOnce => false,
+        Behaviour::CloseMidway => {
             say(&format!("{head}Content-Length: 100\r\n\r\npart"));
             false
         }
-        Manner::Reset => {
+        Behaviour::Reset => {
             // Unread bytes in the socket make the close a reset.
             say("");
             reset(stream);
             false
         }
-        Manner::Garbage => say("220 mail.example ESMTP\r\n\r\n"),
-        Manner::EndlessHead => {
+        Behaviour::Garbage => say("220 mail.example ESMTP\r\n\r\n"),
+        Behaviour::EndlessHead => {
             say(head);
             while !stopped.load(Ordering::Relaxed) && stream.write_all(&[b'x'; 8192]).is_ok() {}
             false
         }
-        Manner::EndlessBody => {
+        Behaviour::EndlessBody => {
             say(&format!("{head}\r\n"));
             while !stopped.load(Ordering::Relaxed) && stream.write_all(&[b'x'; 512]).is_ok() {
                 std::thread::sleep(Duration::from_millis(10));
             }
             false
         }
-        Manner::BrokenChunk => say(&format!("{head}Transfer-Encoding: chunked\r\n\r\nzz\r\n")),
-        Manner::TooShortLength => say(&format!("{head}Content-Length: 2\r\n\r\nok and more")),
-        Manner::TooLongLength => say(&format!("{head}Content-Length: 50\r\n\r\nok")),
-        Manner::Silent => true,
+        Behaviour::BrokenChunk => say(&format!("{head}Transfer-Encoding: chunked\r\n\r\nzz\r\n")),
+        Behaviour::TooShortLength => say(&format!("{head}Content-Length: 2\r\n\r\nok and more")),
+        Behaviour::TooLongLength => say(&format!("{head}Content-Length: 50\r\n\r\nok")),
+        Behaviour::Silent => true,
     }
 }
 

@@ -547,7 +547,7 @@ fn a_proxy_put_in_front_and_another_program_are_one_change_each() {
 fn a_variant_whose_base_is_left_out_is_compared_with_the_next_ancestor() {
     let experiment = read(CHAIN).unwrap();
     assert_eq!(experiment.quick, ["A", "two"]);
-    let only = experiment.clone().only(&experiment.quick);
+    let only = experiment.clone().only(&experiment.quick).unwrap();
     assert_eq!(only.variants.len(), 2);
     assert_eq!(only.variant("two").unwrap().base.as_deref(), Some("A"));
     assert_eq!(
@@ -557,7 +557,12 @@ fn a_variant_whose_base_is_left_out_is_compared_with_the_next_ancestor() {
             "tiers.proxy: added, and the load goes to it"
         ]
     );
-    let alone = experiment.only(&["two".to_owned()]);
+    let mistyped = experiment.clone().only(&["tw".to_owned()]);
+    assert_eq!(
+        mistyped.unwrap_err().to_string(),
+        "--only tw: there is no such variant; did you mean `two`? (there are A, behind, two, other)"
+    );
+    let alone = experiment.only(&["two".to_owned()]).unwrap();
     let base = alone.variant("two").unwrap().base.as_deref();
     assert_eq!(base, Some("behind"), "none of its ancestors is played");
     let problem = refused(&CHAIN.replace("\"two\"]", "\"behnid\"]"));

@@ -94,5 +94,5 @@ pub(super) fn how(status: WaitStatus) -> String {
     reason = "the log of a tier that cannot be started"
 )]
 pub(super) fn complain(error: &LabError) {
-    eprintln!("plimsoll lab: {error}");
+    eprintln!("plimsoll: {error}");
 }

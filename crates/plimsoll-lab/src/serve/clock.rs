@@ -26,6 +26,10 @@ pub(crate) fn unix_seconds() -> f64 {
 }
 
 /// Processor time that the calling thread has used.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where a service reads the clock"
+)]
 pub(crate) fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

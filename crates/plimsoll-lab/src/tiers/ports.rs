@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
 use crate::LabError;
-use crate::experiment::{Experiment, Tier};
+use crate::experiment::{Experiment, Filler, Peer, Tier, Variant};
 
 /// A port for every instance of every tier, the same in all runs.
 #[derive(Debug)]
@@ -39,7 +40,33 @@ impl Ports {
         Ok(Self { reserved })
     }
 
-    pub(super) fn of(&self, tier: &Tier, index: u32) -> Result<u16, LabError> {
+    /// Fills placeholders of a run in `place`, where every instance has a folder; the folders are not made.
+    pub fn filler(
+        &self,
+        experiment: &Experiment,
+        variant: &Variant,
+        place: &Path,
+    ) -> Result<Filler, LabError> {
+        let place = std::path::absolute(place).map_err(LabError::io("find the working folder"))?;
+        let mut peers: BTreeMap<String, Vec<Peer>> = BTreeMap::new();
+        for tier in &variant.tiers {
+            let limits = tier.limits.iter();
+            let limits = limits.map(|(name, value)| (name.clone(), value.to_string()));
+            let limits: BTreeMap<String, String> = limits.collect();
+            let peer = |index| {
+                Ok(Peer {
+                    port: self.of(tier, index)?,
+                    folder: place.join(tier.instance_name(index)),
+                    limits: limits.clone(),
+                })
+            };
+            let instances: Result<_, LabError> = (0..tier.instances).map(peer).collect();
+            peers.insert(tier.name.clone(), instances?);
+        }
+        Ok(Filler::new(peers, experiment.folder.clone()))
+    }
+
+    fn of(&self, tier: &Tier, index: u32) -> Result<u16, LabError> {
         let found = self.reserved.get(&key(tier, index));
         found
             .map(|(port, _)| *port)

@@ -15,14 +15,23 @@ const LENGTHS: [u8; 257] = [
     20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
     30,
 ];
-const END_OF_STRING: u16 = 256;
+const SHORTEST: usize = 5;
 const LONGEST: usize = 30;
-/// Codes of up to this many bits, those of nearly all text, are found by one look into a table.
-const QUICK_BITS: usize = 9;
+/// The next symbols are found by one look into a table of this many bits: two, as most codes of text have 5 or 6.
+const QUICK_BITS: usize = 11;
+
+/// What the next [`QUICK_BITS`] bits begin with.
+#[derive(Clone, Copy)]
+struct Quick {
+    symbols: [u8; 2],
+    /// How many symbols end within the bits; none if the first has a longer code.
+    count: u8,
+    /// Bits of those symbols.
+    length: u8,
+}
 
 struct Tables {
-    /// By the next [`QUICK_BITS`] bits: symbol and length; length 0 for longer codes.
-    quick: [(u8, u8); 1 << QUICK_BITS],
+    quick: [Quick; 1 << QUICK_BITS],
     /// By length: the first code, left-aligned in 32 bits; the next length's first code ends it.
     first: [u32; LONGEST + 2],
     /// By length: where its symbols begin in `symbols`.
@@ -33,8 +42,13 @@ struct Tables {
 static TABLES: Tables = tables();
 
 const fn tables() -> Tables {
+    let none = Quick {
+        symbols: [0; 2],
+        count: 0,
+        length: 0,
+    };
     let mut all = Tables {
-        quick: [(0, 0); 1 << QUICK_BITS],
+        quick: [none; 1 << QUICK_BITS],
         first: [0; LONGEST + 2],
         begin: [0; LONGEST + 2],
         symbols: [0; 257],
@@ -48,13 +62,6 @@ const fn tables() -> Tables {
             if LENGTHS[symbol] as usize == length {
                 all.symbols[count as usize] = symbol as u16;
                 count += 1;
-                let below = QUICK_BITS.saturating_sub(length);
-                let mut at = (code << below) as usize;
-                let end = ((code + 1) << below) as usize;
-                while length <= QUICK_BITS && at < end {
-                    all.quick[at] = (symbol as u8, length as u8);
-                    at += 1;
-                }
                 code += 1;
             }
             symbol += 1;
@@ -65,53 +72,118 @@ const fn tables() -> Tables {
     // Nothing is longer: every code ends below this one.
     all.first[LONGEST + 1] = u32::MAX;
     all.begin[LONGEST + 1] = count;
+    let mut bits = 0;
+    while bits < all.quick.len() {
+        all.quick[bits] = quick(&all, bits);
+        bits += 1;
+    }
     all
+}
+
+/// The symbols that end within these [`QUICK_BITS`] bits, two at most.
+const fn quick(tables: &Tables, bits: usize) -> Quick {
+    let mut found = Quick {
+        symbols: [0; 2],
+        count: 0,
+        length: 0,
+    };
+    while found.count < 2 {
+        let left = QUICK_BITS - found.length as usize;
+        // What follows is not known: zeros, below which no code that ends within the bits can change.
+        let next = ((bits << found.length) as u32) << (32 - QUICK_BITS);
+        let (symbol, length) = one(tables, next);
+        if length as usize > left {
+            break;
+        }
+        found.symbols[found.count as usize] = symbol as u8;
+        found.count += 1;
+        found.length += length as u8;
+    }
+    found
+}
+
+/// The symbol whose code these bits begin with, and the code's length.
+const fn one(tables: &Tables, next: u32) -> (u16, u32) {
+    let mut length = SHORTEST;
+    while length < LONGEST && next >= tables.first[length + 1] {
+        length += 1;
+    }
+    let offset = (next - tables.first[length]) >> (32 - length);
+    let at = tables.begin[length] as usize + offset as usize;
+    (tables.symbols[at], length as u32)
+}
+
+/// The bits of a coded string that are not decoded yet.
+struct Coded<'a> {
+    /// From the top; below those that are held, and at the end of the string, are ones, as the padding is, or the bits
+    /// that will be held next.
+    bits: u64,
+    held: u32,
+    rest: &'a [u8],
+}
+
+impl Coded<'_> {
+    /// Holds 56 bits at least, or all there are.
+    #[inline]
+    fn fill(&mut self) {
+        if let Some(eight) = self.rest.first_chunk() {
+            let held = !(u64::MAX >> self.held);
+            self.bits &= held | u64::from_be_bytes(*eight) >> self.held;
+            let bytes = (63 - self.held) / 8;
+            self.held += bytes * 8;
+            self.rest = &self.rest[bytes as usize..];
+            return;
+        }
+        while self.held <= 56
+            && let [byte, rest @ ..] = self.rest
+        {
+            let below = 56 - self.held;
+            self.bits &= !(0xff << below) | u64::from(*byte) << below;
+            self.held += 8;
+            self.rest = rest;
+        }
+    }
+
+    #[inline]
+    fn skip(&mut self, length: u32) {
+        self.bits = self.bits << length | ((1 << length) - 1);
+        self.held -= length;
+    }
 }
 
 /// Appends the text of a coded string. `None` if it is not one: the end of string within, or padding that is not its
 /// beginning or a byte too long.
 pub(super) fn decode(coded: &[u8], text: &mut Vec<u8>) -> Option<()> {
-    // Bits not yet used, from the top; below them ones, as the padding at the end is.
-    let (mut bits, mut held) = (u64::MAX, 0_u32);
-    let mut rest = coded;
+    let mut at = text.len();
+    // Two symbols are written at once, the second of which may be none.
+    text.resize(at + coded.len() * 8 / SHORTEST + 2, 0);
+    let mut input = Coded {
+        bits: u64::MAX,
+        held: 0,
+        rest: coded,
+    };
     loop {
-        while held <= 56
-            && let [byte, others @ ..] = rest
-        {
-            let below = 56 - held;
-            bits = bits & !(0xff << below) | u64::from(*byte) << below;
-            held += 8;
-            rest = others;
+        if input.held < LONGEST as u32 {
+            input.fill();
         }
-        let next = (bits >> 32) as u32;
-        let (symbol, length) = TABLES.quick[(next >> (32 - QUICK_BITS)) as usize];
-        let (symbol, length) = if length > 0 {
-            (u16::from(symbol), u32::from(length))
-        } else {
-            longer(next)?
-        };
-        if length > held {
+        let quick = &TABLES.quick[(input.bits >> (64 - QUICK_BITS)) as usize];
+        if quick.count > 0 && u32::from(quick.length) <= input.held {
+            text.get_mut(at..at + 2)?.copy_from_slice(&quick.symbols);
+            at += usize::from(quick.count);
+            input.skip(u32::from(quick.length));
+            continue;
+        }
+        let (symbol, length) = one(&TABLES, (input.bits >> 32) as u32);
+        if length > input.held {
+            text.truncate(at);
             // What is left is padding: fewer than eight bits, all ones.
-            let is_padding = held < 8 && bits == u64::MAX;
+            let is_padding = input.held < 8 && input.bits == u64::MAX;
             return is_padding.then_some(());
         }
-        text.push(u8::try_from(symbol).ok()?);
-        bits = bits << length | ((1 << length) - 1);
-        held -= length;
+        *text.get_mut(at)? = u8::try_from(symbol).ok()?;
+        at += 1;
+        input.skip(length);
     }
-}
-
-/// The symbol whose code begins with these bits, of those longer than [`QUICK_BITS`].
-fn longer(next: u32) -> Option<(u16, u32)> {
-    let mut length = QUICK_BITS + 1;
-    while length < LONGEST && next >= TABLES.first[length + 1] {
-        length += 1;
-    }
-    let offset = (next - TABLES.first[length]) >> (32 - length);
-    let symbol = *TABLES
-        .symbols
-        .get(TABLES.begin[length] as usize + offset as usize)?;
-    (symbol <= END_OF_STRING).then_some((symbol, length as u32))
 }
 
 #[cfg(test)]

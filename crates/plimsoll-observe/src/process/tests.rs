@@ -85,6 +85,7 @@ fn a_reused_process_number_is_another_process() {
 /// A busy thread demands one core and a sleeping one none. The kernel adds a wait only when it is
 /// over, so on a crowded machine a short interval may hold more or less of it than it should.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test measures for itself")]
 fn a_busy_and_a_sleeping_thread_of_this_process() {
     let proc = ProcFs::at("/proc");
     let pid = std::process::id();

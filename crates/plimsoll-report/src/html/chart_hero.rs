@@ -146,7 +146,7 @@ fn quantile_of(view: &View) -> f64 {
 }
 
 impl Hero<'_> {
-    fn found(&self) -> Option<&plimsoll_core::verdict::Found> {
+    fn found(&self) -> Option<&plimsoll_core::verdict::SearchResult> {
         let verdict = self
             .view
             .verdict()

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use plimsoll_core::objective::Clause;
-use plimsoll_core::verdict::{Bounds, Found, LevelState};
+use plimsoll_core::verdict::{Bounds, LevelState, SearchResult};
 
 use super::parts::both;
 use super::scale::Scale;
@@ -60,7 +60,7 @@ fn binding(view: &View) -> Option<(Clause, f64)> {
 /// Judged levels nearest to the load line, in the order of the rate.
 fn around<'a>(view: &'a View) -> Vec<&'a LevelView> {
     let found = view.verdict().map(|verdict| &verdict.found);
-    let Some(capacity) = found.and_then(Found::capacity) else {
+    let Some(capacity) = found.and_then(SearchResult::capacity) else {
         return Vec::new();
     };
     let mut levels: Vec<&LevelView> = view

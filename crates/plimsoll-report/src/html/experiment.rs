@@ -271,7 +271,7 @@ fn gates(judged: &Judged<'_>) -> Markup {
             h2 { "Gates over all runs: " (passed) " passed" }
             @if !noticed.is_empty() { (table("vt", &heads, rows)) }
             p.s style="margin-top:6px" {
-                "Each record’s own report lists all thirteen with the numbers that were compared."
+                "Each record’s own report lists every gate with the numbers that were compared."
             }
         }
     }

@@ -84,7 +84,7 @@ enum Cells {
 }
 
 impl Cells {
-    fn of(results: &Results<'_>, row: &Row<'_>) -> Self {
+    fn new(results: &Results<'_>, row: &Row<'_>) -> Self {
         let contains = row.metric.contains;
         let shown = |value: f64| figure(value, contains, results.unit);
         match row.sink {
@@ -282,7 +282,7 @@ impl Page {
         };
         let mut shown: Vec<(&Row<'_>, String, Cells)> = rows
             .iter()
-            .map(|row| (row, label(row), Cells::of(results, row)))
+            .map(|row| (row, label(row), Cells::new(results, row)))
             .collect();
         shown.sort_by_key(|(row, ..)| (row.metric.name.as_str(), row.is_submetric, row.key));
         let name_width = shown

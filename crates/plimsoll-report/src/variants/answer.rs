@@ -279,7 +279,7 @@ fn generator(ranked: &[One<'_>]) -> Option<String> {
     let warned: Vec<One<'_>> = warned.copied().collect();
     (!warned.is_empty()).then(|| {
         format!(
-            "The load generator was near its own limit with {} (gate 6): what is said of it is a lower bound.",
+            "The load generator was near its own limit with {} (gate 6): it may carry more than is said here.",
             listed(&warned)
         )
     })

@@ -388,7 +388,7 @@ fn next_limit(next: &NextClaim) -> String {
     format!(
         "{} of {}, predicted full at {}",
         next.resource,
-        words::place(&next.place),
+        words::location(&next.location),
         format::rate(next.full_at_per_s)
     )
 }

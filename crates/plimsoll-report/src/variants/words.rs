@@ -1,8 +1,8 @@
 //! What analysis found of a variant, in the words that sentences, cells and charts share.
 
 use plimsoll_core::experiment::{
-    Axis, Capacity, Difference, Foreseen, InvalidRuns, LimitClaim, Place, Replication, Spread,
-    Unprobed, Variant, VariantMeaning,
+    Axis, Capacity, Difference, Foreseen, InvalidRuns, LimitClaim, LimitLocation, Replication,
+    Spread, Unprobed, Variant, VariantMeaning,
 };
 use plimsoll_core::verdict::Cause;
 
@@ -87,11 +87,11 @@ pub(crate) fn axis(axis: Axis) -> AxisWords {
     AxisWords { name, place }
 }
 
-/// `412/s (404/s–421/s)`, `1,290/s, up to 480 users`, `not probed; 960/s offered held it`
+/// `412/s (404/s–421/s)`, `1,290/s, up to 480 users`, `not probed; 960/s met the objective`
 fn capacity(capacity: &Capacity) -> String {
     let place_on = |on: Axis, at: f64| (axis(on).place)(at);
     match *capacity {
-        Capacity::Found {
+        Capacity::Searched {
             spread: found,
             over_vus,
             is_open,
@@ -112,20 +112,26 @@ fn capacity(capacity: &Capacity) -> String {
         } => {
             let (goodput, at) = (format::rate(goodput_per_s), place_on(axis, at));
             if is_open {
-                format!("{goodput}, up to {at}, the most offered")
+                format!("{goodput}, up to {at}, the highest load played")
             } else {
                 format!("{goodput}, up to about {at}")
             }
         }
         Capacity::Missed { axis, at } => {
-            format!("missed from {} on, the least probed", place_on(axis, at))
+            format!(
+                "none: missed already at {}, the lowest load played",
+                place_on(axis, at)
+            )
         }
         Capacity::OneLoad {
             offered_per_s,
             held,
         } => {
-            let word = if held { "held it" } else { "missed it" };
-            format!("not probed; {} {word}", format::rate(offered_per_s))
+            let verb = if held { "met" } else { "missed" };
+            format!(
+                "not probed; {} {verb} the objective",
+                format::rate(offered_per_s)
+            )
         }
         Capacity::Unknown(why) => {
             let why = match why {
@@ -173,16 +179,16 @@ fn prediction(foreseen: &Foreseen) -> String {
     })
 }
 
-pub(super) fn place(place: &Place) -> String {
-    let alone = place.alone_of.map_or(String::new(), |count| {
+pub(super) fn location(location: &LimitLocation) -> String {
+    let alone = location.alone_of.map_or(String::new(), |count| {
         format!("one of the {count} instances of ")
     });
-    format!("{alone}{}", place.tier)
+    format!("{alone}{}", location.tier)
 }
 
 /// `connection slots of proxy`, `the CPU quota of one of the 2 instances of app`, `the downstream service stock`
 pub(super) fn limit(claim: &LimitClaim) -> String {
-    let of = claim.place.as_ref().map(place);
+    let of = claim.location.as_ref().map(location);
     // With a process the tier named is the one that is waited for, without one the tier that waits.
     let is_downstream = claim.limit.cause == Cause::Downstream && claim.limit.process.is_some();
     match of {
@@ -223,15 +229,20 @@ fn invalid_runs(name: &str, runs: &InvalidRuns, is_valid: bool) -> String {
         gates.push("interrupted, or not judged".to_owned());
     }
     let used = if is_valid {
-        "; the others are what is shown"
+        "; the figures are those of the other runs"
     } else {
-        "; its figures are shown and carry no claim"
+        "; its figures are shown, but nothing is concluded from them"
     };
     format!(
-        "{}: {} of {} carry no verdict: {}{used}",
+        "{}: {} of {} {} no verdict: {}{used}",
         quoted(name),
         runs.invalid_count,
         format::plural(runs.runs_count, "run", "runs"),
+        if runs.invalid_count == 1 {
+            "has"
+        } else {
+            "have"
+        },
         gates.join("; ")
     )
 }

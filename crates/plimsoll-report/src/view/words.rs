@@ -45,7 +45,7 @@ fn find_headline(view: &View, conclusion: Conclusion, verdict: &Verdict) -> Stri
         ),
         (Conclusion::Undecided, Some(lower)) => match capacity.and_then(|bounds| bounds.upper) {
             Some(upper) => format!(
-                "The limit of {title} lies between {} and {} {what}; closer was not decided.",
+                "The limit of {title} lies between {} and {} {what}; the search could not decide between them.",
                 format::number(lower),
                 format::number(upper)
             ),
@@ -215,7 +215,7 @@ fn gives_way(verdict: &Verdict) -> Option<String> {
 fn stalls(verdict: &Verdict) -> Option<String> {
     let stalls = verdict.found.rare_stalls?;
     Some(format!(
-        "The boundary is set by rare stalls, about one in {}; it is a share of stalls, not a speed.",
+        "Rare stalls set the limit, about one in {}: it says how often the service stalls, not how fast it is.",
         format::seconds(stalls.interval_seconds)
     ))
 }

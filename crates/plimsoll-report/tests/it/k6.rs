@@ -26,7 +26,7 @@ struct Test {
 
 impl Test {
     fn of(mut store: Store, thresholds: &Value, elapsed: Nanos) -> Self {
-        let thresholds = Thresholds::of_json("options.thresholds", thresholds).unwrap();
+        let thresholds = Thresholds::from_json("options.thresholds", thresholds).unwrap();
         thresholds.bind(&mut store).unwrap();
         Self {
             store,
@@ -401,8 +401,8 @@ fn rows_of_samples() {
 /// The default columns of the rows are the system tags that are on by default.
 #[test]
 fn default_tags_and_metrics_come_from_their_tables() {
-    let layer = Layer::of_object(Origin::Script, &json!({}), Strictness::Normal).unwrap();
-    let options = Options::of_layers(&[layer]).unwrap();
+    let layer = Layer::from_object(Origin::Script, &json!({}), Strictness::Normal).unwrap();
+    let options = Options::from_layers(&[layer]).unwrap();
     let columns: BTreeSet<String> = SYSTEM_TAGS.split(',').map(str::to_owned).collect();
     assert_eq!(options.settings.system_tags, columns);
     assert!(BUILT_IN.iter().all(|spec| !spec.help.is_empty()));

@@ -68,7 +68,7 @@ fn two() -> [Played; 2] {
 /// 520/s are more than the queue carries, so that its limit of 112 in flight sheds.
 fn with_confirmed() -> [Played; 2] {
     let mut all = [played("A", &[300.0]), played("2A", &[520.0])];
-    all[1].limit = Some(confirmed());
+    sample::verdict_mut(&mut all[1].records[0]).limit = Some(confirmed());
     all[1].predicted = Some(Prediction {
         per_s: 400.0,
         from: "A".to_owned(),
@@ -265,14 +265,14 @@ fn capacity(all: &[Played]) -> Value {
 
 #[test]
 fn capacity_is_found_read_from_a_ramp_or_not_probed() {
-    assert_eq!(capacity(&two()), "not probed; 400/s held it");
+    assert_eq!(capacity(&two()), "not probed; 400/s met the objective");
     let ramp = [
         ramped(played("A", &[200.0])),
         ramped(played("2A", &[400.0])),
     ];
     assert_eq!(
         capacity(&ramp),
-        "381/s, up to 1,950 users, the most offered"
+        "381/s, up to 1,950 users, the highest load played"
     );
     let mut searched = [played("A", &[200.0]), played("2A", &[])];
     searched[1].records = vec![sample::find()];

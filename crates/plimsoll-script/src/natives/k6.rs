@@ -8,7 +8,7 @@ use rquickjs::{Coerced, Exception, Function, Object, Result, Value};
 use super::is_truthy;
 use crate::raw::{Call, Native, suspend, throw_uncatchable};
 use crate::tags::TagSetId;
-use crate::turn::{End, Got, Want};
+use crate::turn::{End, Resumption, Suspension};
 
 pub(crate) static FUNCTIONS: &[Native] = &[
     Native::new("check", 2, check),
@@ -136,13 +136,13 @@ fn sleep<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 }
 
 fn pause(call: &Call<'_, '_>, pause: Nanos) -> Result<()> {
-    let got = suspend(&call.ctx, &call.vu, Want::Sleep(pause))?;
-    stop_if_asked(call, &got)
+    let resumption = suspend(&call.ctx, &call.vu, Suspension::Sleep(pause))?;
+    stop_if_asked(call, &resumption)
 }
 
 /// A stop ends the function under way.
-pub(crate) fn stop_if_asked(call: &Call<'_, '_>, got: &Got) -> Result<()> {
-    if matches!(got, Got::Stop) {
+pub(crate) fn stop_if_asked(call: &Call<'_, '_>, resumption: &Resumption) -> Result<()> {
+    if matches!(resumption, Resumption::Stop) {
         *call.vu.ending.borrow_mut() = Some(End::Interrupted);
         return Err(throw_uncatchable(
             &call.ctx,

@@ -8,7 +8,7 @@ use rquickjs::{Coerced, Ctx, Persistent, Result, Value};
 
 use crate::raw::{Call, Native, suspend, throw_uncatchable};
 use crate::timers::Timer;
-use crate::turn::{End, Got, Want};
+use crate::turn::{End, Resumption, Suspension};
 use crate::vu_state::VuState;
 
 pub(crate) static FUNCTIONS: &[Native] = &[
@@ -55,8 +55,8 @@ pub(crate) fn run_next(ctx: &Ctx<'_>, vu: &Rc<VuState>) -> Result<bool> {
     };
     let now = vu.now();
     if due > now {
-        let got = suspend(ctx, vu, Want::Sleep(due.saturating_sub(now)))?;
-        if matches!(got, Got::Stop) {
+        let resumption = suspend(ctx, vu, Suspension::Sleep(due.saturating_sub(now)))?;
+        if matches!(resumption, Resumption::Stop) {
             *vu.ending.borrow_mut() = Some(End::Interrupted);
             return Err(throw_uncatchable(ctx, "the iteration was interrupted"));
         }

@@ -11,7 +11,7 @@ use rquickjs::{Context, Ctx, Error, Function, Persistent, Result, Value, qjs};
 
 use super::native::state_of;
 use super::slot::Switch;
-use crate::turn::{End, Got, Want};
+use crate::turn::{End, Resumption, Suspension};
 use crate::vu_state::VuState;
 
 /// Kept free at the end of every stack for native code, which the engine does not ask before it calls.
@@ -26,13 +26,13 @@ pub(crate) fn prepare(ctx: &Ctx<'_>, vu: &VuState) -> Result<()> {
     Ok(())
 }
 
-/// Switches to the caller with `want` and comes back with what it got.
-pub(crate) fn suspend(ctx: &Ctx<'_>, vu: &VuState, want: Want) -> Result<Got> {
+/// Switches to the caller with `suspension` and comes back with what it is told.
+pub(crate) fn suspend(ctx: &Ctx<'_>, vu: &VuState, suspension: Suspension) -> Result<Resumption> {
     let slot = &vu.slot;
     let nested = slot.nested.borrow().clone().ok_or(Error::Unknown)?;
-    *slot.want.borrow_mut() = Some(want);
+    *slot.suspension.borrow_mut() = Some(suspension);
     nested.restore(ctx)?.call::<_, ()>(())?;
-    slot.got.borrow_mut().take().ok_or(Error::Unknown)
+    slot.resumption.borrow_mut().take().ok_or(Error::Unknown)
 }
 
 unsafe extern "C" fn switch_over(
@@ -48,12 +48,12 @@ unsafe extern "C" fn switch_over(
             return qjs::JS_EXCEPTION;
         };
         let vu = state_of(&Ctx::from_raw(alive));
-        let Some(want) = vu.slot.want.borrow_mut().take() else {
+        let Some(suspension) = vu.slot.suspension.borrow_mut().take() else {
             return qjs::JS_EXCEPTION;
         };
-        let got = (*vu.slot.switch.get()).suspend(want);
+        let resumption = (*vu.slot.switch.get()).suspend(suspension);
         use_stack(raw, vu.slot.stack_end.get());
-        *vu.slot.got.borrow_mut() = Some(got);
+        *vu.slot.resumption.borrow_mut() = Some(resumption);
         qjs::JS_UNDEFINED
     }
 }
@@ -110,7 +110,7 @@ impl StackPool {
 }
 
 /// One run of a virtual user, from a start to its end.
-pub(crate) struct Fiber(Option<Coroutine<Got, Want, End, DefaultStack>>);
+pub(crate) struct Fiber(Option<Coroutine<Resumption, Suspension, End, DefaultStack>>);
 
 impl fmt::Debug for Fiber {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -124,41 +124,42 @@ impl Fiber {
         pool: &StackPool,
         context: &Context,
         vu: &Rc<VuState>,
-        body: impl FnOnce(&Ctx<'_>, &Rc<VuState>, Got) -> End + 'static,
+        body: impl FnOnce(&Ctx<'_>, &Rc<VuState>, Resumption) -> End + 'static,
     ) -> std::io::Result<Self> {
         let stack = pool.take()?;
         let stack_end = stack.limit().get();
         let raw = context.as_raw();
         let vu = Rc::clone(vu);
-        let coroutine = Coroutine::with_stack(stack, move |switch: &Switch, got: Got| {
-            vu.slot.switch.set(ptr::from_ref(switch));
-            vu.slot.stack_end.set(stack_end);
-            // SAFETY: the context outlives the fiber.
-            let ctx = unsafe {
-                use_stack(raw.as_ptr(), stack_end);
-                Ctx::from_raw(raw)
-            };
-            let end = body(&ctx, &vu, got);
-            vu.slot.switch.set(ptr::null());
-            end
-        });
+        let coroutine =
+            Coroutine::with_stack(stack, move |switch: &Switch, resumption: Resumption| {
+                vu.slot.switch.set(ptr::from_ref(switch));
+                vu.slot.stack_end.set(stack_end);
+                // SAFETY: the context outlives the fiber.
+                let ctx = unsafe {
+                    use_stack(raw.as_ptr(), stack_end);
+                    Ctx::from_raw(raw)
+                };
+                let end = body(&ctx, &vu, resumption);
+                vu.slot.switch.set(ptr::null());
+                end
+            });
         Ok(Self(Some(coroutine)))
     }
 
-    /// Runs until the next want. After [`Want::Done`] the fiber is spent and its stack back in the pool.
-    pub(crate) fn resume(&mut self, pool: &StackPool, got: Got) -> Want {
+    /// Runs until the next suspension. After [`Suspension::Done`] the fiber is spent and its stack back in the pool.
+    pub(crate) fn resume(&mut self, pool: &StackPool, resumption: Resumption) -> Suspension {
         // Taken out meanwhile: after a panic there is nothing left to resume.
         let Some(mut coroutine) = self.0.take() else {
-            return Want::Done(End::Interrupted);
+            return Suspension::Done(End::Interrupted);
         };
-        match coroutine.resume(got) {
-            CoroutineResult::Yield(want) => {
+        match coroutine.resume(resumption) {
+            CoroutineResult::Yield(suspension) => {
                 self.0 = Some(coroutine);
-                want
+                suspension
             }
             CoroutineResult::Return(end) => {
                 pool.give_back(coroutine.into_stack());
-                Want::Done(end)
+                Suspension::Done(end)
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use plimsoll_core::ending::Cause;
-use plimsoll_script::{End, Got, Host, Limits, Memory, Runtime, Settings, Want};
+use plimsoll_script::{End, Host, Limits, Memory, Resumption, Runtime, Settings, Suspension};
 
 use crate::rig::{Contexts, Recorder, Rig, iteration, load};
 
@@ -163,8 +163,11 @@ fn the_stop_flag_ends_a_loop_from_another_thread() {
     .unwrap();
     let mut vu = runtime.vu(1).unwrap();
     let setter = std::thread::spawn(move || stop.store(true, Ordering::Relaxed));
-    let want = vu.resume(Got::Start(iteration("default", 0)));
-    assert!(matches!(want, Want::Done(End::Interrupted)), "{want:?}");
+    let suspension = vu.resume(Resumption::Start(iteration("default", 0)));
+    assert!(
+        matches!(suspension, Suspension::Done(End::Interrupted)),
+        "{suspension:?}"
+    );
     setter.join().unwrap();
 }
 

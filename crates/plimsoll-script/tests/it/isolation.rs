@@ -1,13 +1,13 @@
 //! Virtual users share an engine and nothing else.
 
 use plimsoll_script::http::HttpResult;
-use plimsoll_script::{End, Got, Want};
+use plimsoll_script::{End, Resumption, Suspension};
 
 use crate::rig::{Rig, iteration};
 
 /// Starts a function and gives back what it wants first.
-fn start(vu: &mut plimsoll_script::Vu, index: u64) -> Want {
-    vu.resume(Got::Start(iteration("default", index)))
+fn start(vu: &mut plimsoll_script::Vu, index: u64) -> Suspension {
+    vu.resume(Resumption::Start(iteration("default", index)))
 }
 
 #[test]
@@ -22,12 +22,15 @@ fn interleaved_virtual_users_keep_their_variables_and_stacks() {
         for (index, vu) in vus.iter_mut().enumerate() {
             let mut iteration = iteration("default", round);
             iteration.vu_in_test = index as u64 + 1;
-            assert!(matches!(vu.resume(Got::Start(iteration)), Want::Sleep(_)));
+            assert!(matches!(
+                vu.resume(Resumption::Start(iteration)),
+                Suspension::Sleep(_)
+            ));
         }
         // In another order than they went to sleep.
         for index in (0..20).map(|index| (index * 7) % 20) {
-            let end = vus[index].resume(Got::Slept);
-            assert!(matches!(end, Want::Done(End::Ok { .. })), "{end:?}");
+            let end = vus[index].resume(Resumption::Slept);
+            assert!(matches!(end, Suspension::Done(End::Ok { .. })), "{end:?}");
         }
     }
     let mut lines = rig.host.console_lines();
@@ -47,10 +50,10 @@ fn an_exception_keeps_its_own_stack_while_others_sleep() {
          export default function () { inner(); }",
     );
     let (mut one, mut two) = (rig.vu(1), rig.vu(2));
-    assert!(matches!(start(&mut one, 0), Want::Sleep(_)));
-    assert!(matches!(start(&mut two, 0), Want::Sleep(_)));
+    assert!(matches!(start(&mut one, 0), Suspension::Sleep(_)));
+    assert!(matches!(start(&mut two, 0), Suspension::Sleep(_)));
     for vu in [&mut one, &mut two] {
-        let Want::Done(End::Exception(exception)) = vu.resume(Got::Slept) else {
+        let Suspension::Done(End::Exception(exception)) = vu.resume(Resumption::Slept) else {
             panic!("no exception");
         };
         assert_eq!(&*exception.message, "Error: mine");
@@ -71,17 +74,20 @@ fn dropping_a_virtual_user_that_waits_leaves_the_others_alone() {
          export default function () { try { http.get('http://a.test/'); } finally { http.get('http://b.test/'); } console.log('end'); }",
     );
     let (mut one, mut two) = (rig.vu(1), rig.vu(2));
-    assert!(matches!(start(&mut one, 0), Want::Http(_)));
-    assert!(matches!(start(&mut two, 0), Want::Http(_)));
+    assert!(matches!(start(&mut one, 0), Suspension::Http(_)));
+    assert!(matches!(start(&mut two, 0), Suspension::Http(_)));
     drop(one);
     let answered = || {
-        Got::Http(vec![HttpResult {
+        Resumption::Http(vec![HttpResult {
             status: 200,
             ..HttpResult::default()
         }])
     };
-    assert!(matches!(two.resume(answered()), Want::Http(_)));
-    assert!(matches!(two.resume(answered()), Want::Done(End::Ok { .. })));
+    assert!(matches!(two.resume(answered()), Suspension::Http(_)));
+    assert!(matches!(
+        two.resume(answered()),
+        Suspension::Done(End::Ok { .. })
+    ));
     assert_eq!(rig.host.console_lines(), ["end"]);
 }
 
@@ -92,10 +98,16 @@ fn a_stop_cannot_be_caught() {
          export default function () { for (;;) { try { sleep(1); } catch (e) { console.log('caught'); } } }",
     );
     let mut vu = rig.vu(1);
-    assert!(matches!(start(&mut vu, 0), Want::Sleep(_)));
-    assert!(matches!(vu.resume(Got::Stop), Want::Done(End::Interrupted)));
+    assert!(matches!(start(&mut vu, 0), Suspension::Sleep(_)));
+    assert!(matches!(
+        vu.resume(Resumption::Stop),
+        Suspension::Done(End::Interrupted)
+    ));
     assert!(rig.host.console_lines().is_empty());
-    assert!(matches!(start(&mut vu, 1), Want::Sleep(_)), "it runs again");
+    assert!(
+        matches!(start(&mut vu, 1), Suspension::Sleep(_)),
+        "it runs again"
+    );
 }
 
 #[test]
@@ -111,10 +123,19 @@ fn promises_of_one_virtual_user_run_in_no_other() {
     let (mut one, mut two) = (rig.vu(1), rig.vu(2));
     let mut second = iteration("default", 0);
     second.vu_in_test = 2;
-    assert!(matches!(start(&mut one, 0), Want::Sleep(_)));
-    assert!(matches!(two.resume(Got::Start(second)), Want::Sleep(_)));
-    assert!(matches!(two.resume(Got::Slept), Want::Done(End::Ok { .. })));
-    assert!(matches!(one.resume(Got::Slept), Want::Done(End::Ok { .. })));
+    assert!(matches!(start(&mut one, 0), Suspension::Sleep(_)));
+    assert!(matches!(
+        two.resume(Resumption::Start(second)),
+        Suspension::Sleep(_)
+    ));
+    assert!(matches!(
+        two.resume(Resumption::Slept),
+        Suspension::Done(End::Ok { .. })
+    ));
+    assert!(matches!(
+        one.resume(Resumption::Slept),
+        Suspension::Done(End::Ok { .. })
+    ));
     let lines = rig.host.console_lines();
     assert_eq!(
         lines,
@@ -206,7 +227,10 @@ fn a_native_gets_every_argument() {
         "export default function () { console.log(1, 2, 3, 4, 5, 6, 7, 8); console.log(...Array.from({ length: 300 }, (_, i) => i)); }",
     );
     let mut one = rig.vu(1);
-    assert!(matches!(start(&mut one, 0), Want::Done(End::Ok { .. })));
+    assert!(matches!(
+        start(&mut one, 0),
+        Suspension::Done(End::Ok { .. })
+    ));
     let lines = rig.host.console_lines();
     assert_eq!(lines[0], "1 2 3 4 5 6 7 8");
     assert_eq!(lines[1].split(' ').count(), 300);

@@ -1,4 +1,4 @@
-//! Plays scripts: a host that remembers everything, and a driver that answers every want at once.
+//! Plays scripts: a host that remembers everything, and a driver that answers every suspension at once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use plimsoll_core::Nanos;
 use plimsoll_core::metrics::{BUILT_IN, BuiltIn, MetricId};
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, LogLevel};
 use plimsoll_script::{
-    End, Got, Host, Iteration, Load, Memory, Program, Runtime, Scenario, ScriptError, Settings,
-    Sources, TagSetId, Vu, Want,
+    End, Host, Iteration, Load, Memory, Program, Resumption, Runtime, Scenario, ScriptError,
+    Settings, Sources, Suspension, TagSetId, Vu,
 };
 
 use crate::httpbin;
@@ -180,23 +180,23 @@ impl Rig {
 
     /// Runs a function of a virtual user to its end.
     pub(crate) fn run(&self, vu: &mut Vu, iteration: Iteration) -> End {
-        let mut want = vu.resume(Got::Start(iteration));
+        let mut suspension = vu.resume(Resumption::Start(iteration));
         loop {
-            want = match want {
-                Want::Done(end) => return end,
+            suspension = match suspension {
+                Suspension::Done(end) => return end,
                 other => vu.resume(self.answer(other)),
             };
         }
     }
 
-    pub(crate) fn answer(&self, want: Want) -> Got {
-        match want {
-            Want::Sleep(pause) => {
+    pub(crate) fn answer(&self, suspension: Suspension) -> Resumption {
+        match suspension {
+            Suspension::Sleep(pause) => {
                 self.host.pass(pause);
                 self.host.slept.set(self.host.slept.get() + pause);
-                Got::Slept
+                Resumption::Slept
             }
-            Want::Http(calls) => {
+            Suspension::Http(calls) => {
                 let mut results = Vec::new();
                 for call in &calls {
                     let line = format!("{} {}", call.method, call.url.target);
@@ -204,9 +204,9 @@ impl Rig {
                     results.push(httpbin::answer(call));
                 }
                 self.host.pass(Nanos::from_millis(10));
-                Got::Http(results)
+                Resumption::Http(results)
             }
-            Want::Done(end) => panic!("nothing to answer: {end:?}"),
+            Suspension::Done(end) => panic!("nothing to answer: {end:?}"),
         }
     }
 

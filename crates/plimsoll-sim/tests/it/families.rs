@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use plimsoll_control::search::{Config, Observer, Search, client_timeout, drive};
 use plimsoll_core::step::{Step, StepError, StepLoad};
-use plimsoll_core::verdict::{Found, LevelResult};
+use plimsoll_core::verdict::{LevelResult, SearchResult};
 use plimsoll_core::{Nanos, Objectives, Window};
 use plimsoll_sim::Simulator;
 use plimsoll_sim::model::{Model, ServiceTime, Stalls};
@@ -80,7 +80,7 @@ pub(crate) const HEAVY: f64 = 1472.4;
 /// What a search did, beside what it found.
 #[derive(Debug)]
 pub(crate) struct Played {
-    pub(crate) found: Found,
+    pub(crate) found: SearchResult,
     /// Virtual seconds from the first to the last window.
     pub(crate) seconds: f64,
     pub(crate) plan_seconds: f64,

@@ -55,7 +55,7 @@ impl Loaded {
     pub(crate) fn new(name: &str, record: &Record, verdict: &Verdict) -> Self {
         Self {
             run: compare::of_record(name, record, verdict),
-            fingerprint: Fingerprint::of_record(&record.header),
+            fingerprint: Fingerprint::from_record(&record.header),
             objectives: record.header.test.objectives().cloned(),
         }
     }

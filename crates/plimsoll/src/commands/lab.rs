@@ -1,7 +1,6 @@
 //! `plimsoll lab EXPERIMENT`: starts the tiers of each variant in turn, puts the same load on each, and shows them side by side.
 
-mod chosen;
-pub(crate) mod confirm;
+mod confirm;
 mod foresee;
 mod plan;
 mod play;
@@ -19,6 +18,7 @@ use anyhow::{Context as _, Result};
 use plimsoll_core::Nanos;
 use plimsoll_core::record::SelfCheck;
 use plimsoll_lab::LabError;
+use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::tiers::Ports;
 
 use crate::args::LabArgs;
@@ -32,44 +32,51 @@ use play::Played;
 const LOOK: Duration = Duration::from_millis(50);
 
 pub(crate) fn execute(args: &LabArgs) -> Result<Exit> {
-    let experiment = chosen::experiment(args)?;
+    let experiment = chosen(args)?;
     let ports = Ports::reserve(&experiment)?;
-    let mut plan = plan::of(&experiment, &ports, args)?;
-    let text = plan::text(&plan);
+    let mut plan = plan::of(experiment, &ports, args)?;
     if args.check || args.dry_run {
-        output::data(&if args.dry_run {
-            text
+        let asked = if args.dry_run {
+            &plan.text
         } else {
-            plan::checked(&plan)
-        });
+            &plan.checked
+        };
+        output::data(asked);
         return Ok(Exit::Passed);
     }
     if !args.quiet {
-        output::progress(text.trim_end());
+        output::progress(plan.text.trim_end());
     }
     let folder = folder(args)?;
     let stop = interrupt_flag()?;
     let mut series = Series::default();
-    let mut whole = play(&plan, &ports, &folder, args, &stop, &mut series)?;
-    if whole && args.confirm {
-        let (runs, notes) = confirm::runs(&plan, &series.played);
+    let mut confirms = args.confirm;
+    loop {
+        if !play(&plan, &ports, &folder, args, &stop, &mut series)? {
+            let folder = folder.display();
+            output::progress(&format!("interrupted; the records so far are in {folder}"));
+            return Ok(Exit::Interrupted);
+        }
+        let judged = results::judged(&series, &plan.warnings, &folder)?;
+        if !std::mem::take(&mut confirms) {
+            return results::show(&judged, &folder, args.format);
+        }
+        let (runs, notes) = confirm::runs(&plan, &judged);
         plan.confirm(runs, notes);
-        whole = play(&plan, &ports, &folder, args, &stop, &mut series)?;
     }
-    if !whole {
-        output::progress(&format!(
-            "interrupted; the records so far are in {}",
-            folder.display()
-        ));
-        return Ok(Exit::Interrupted);
-    }
-    results::show(
-        &plan.warnings,
-        &series.played,
-        &series.foresight,
-        &folder,
-        args,
-    )
+}
+
+/// The experiment as the flags want it: some variants, another number of runs, a short form.
+fn chosen(args: &LabArgs) -> Result<Experiment> {
+    let experiment = Experiment::load(&args.experiment, args.real)?.scaled(args.scale)?;
+    let mut experiment = match args.only.as_slice() {
+        [] if args.quick => experiment.short()?,
+        [] => experiment,
+        names => experiment.only(names)?,
+    };
+    let runs = args.repeat.unwrap_or(experiment.runs);
+    experiment.runs = if args.quick { 1 } else { runs };
+    Ok(experiment)
 }
 
 /// What grows with the runs.
@@ -95,7 +102,7 @@ fn play(
             pause(plan.experiment.pause, stop);
         }
         if !args.quiet {
-            output::progress(&plan::progress(plan, index));
+            output::progress(&run.heading);
         }
         let prediction = series.foresight.look(&run.variant, &series.played);
         if let Some(text) = prediction.filter(|_| !args.quiet) {

@@ -20,9 +20,7 @@ pub(crate) enum Stop {
     Text(String),
     /// Nothing was asked; this says what can be.
     Nothing(String),
-    /// What was typed is no command line.
-    Refused(clap::Error),
-    /// It is one, and makes no sense.
+    /// What was typed is no command line, or one that makes no sense.
     Usage(anyhow::Error),
 }
 
@@ -36,7 +34,7 @@ impl From<anyhow::Error> for Stop {
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<(Verb, Args), Stop> {
     let matches = root(false)
         .try_get_matches_from(line)
-        .map_err(Stop::Refused)?;
+        .map_err(|error| anyhow!(text_of(&error)))?;
     if matches.get_flag("-V") {
         return Err(Stop::Text(format!(
             "plimsoll {}\n",
@@ -78,11 +76,17 @@ pub(crate) fn parse_side(words: impl IntoIterator<Item = OsString>) -> Result<Sc
 pub(super) fn parse_run(words: impl IntoIterator<Item = OsString>) -> Result<Given> {
     let command = command(Verb::Run, false).no_binary_name(true);
     let matches = command.try_get_matches_from(words).map_err(|error| {
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default();
-        anyhow!("{}", first.trim_start_matches("error: "))
+        let text = text_of(&error);
+        anyhow!(text.lines().next().unwrap_or_default().to_owned())
     })?;
     Given::typed(Verb::Run, &matches)
+}
+
+/// What clap says, with its tips. It begins with a word of its own, where our errors begin with the program's name.
+fn text_of(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    text.trim_end().to_owned()
 }
 
 fn wanted_help(matches: &ArgMatches) -> Option<Length> {
@@ -335,7 +339,7 @@ fn form(verb: Verb, words: &mut Vec<OsString>, all: &mut [Typed]) -> Result<Opti
         if let Some(typed) = taken
             && let Some((_, word)) = typed.values.pop()
         {
-            if Form::of_test(&word) == Form::Url {
+            if Form::from_test(&word) == Form::Url {
                 bail!(
                     "{} takes `{}`, which leaves no TEST: give both, {} VALUE TEST",
                     typed.spelling,
@@ -354,8 +358,8 @@ fn form(verb: Verb, words: &mut Vec<OsString>, all: &mut [Typed]) -> Result<Opti
     }
     Ok(match (verb, first) {
         (Verb::Inspect, _) => Some(Form::Script),
-        (Verb::Compare, _) => Some(Form::of_targets(words)?),
-        (_, Some(test)) if verb.has_forms() => Some(Form::of_test(test)),
+        (Verb::Compare, _) => Some(Form::from_targets(words)?),
+        (_, Some(test)) if verb.has_forms() => Some(Form::from_test(test)),
         _ => None,
     })
 }

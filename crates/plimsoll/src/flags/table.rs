@@ -82,8 +82,8 @@ const SCHEDULERS: &[(&str, Scheduler, &str)] = &[
     ("shared", Scheduler::Shared, "a pool over one store"),
 ];
 
-const SENT_BY_SCRIPT: &str = "a script sends its own requests: say it there";
-const LOAD_OF_SCRIPT: &str = "a script sets its own load: say it in its options, or with the side, such as 'shop.js --vus 10 --duration 30s'";
+const SENT_BY_SCRIPT: &str = "a script sends its own requests: write it there";
+const LOAD_OF_SCRIPT: &str = "a script sets its own load: write it in its options, or beside the script's name, such as 'shop.js --vus 10 --duration 30s'";
 const NO_SCRIPT: &str = "a URL has no script that would read it";
 
 /// In the order of the help within their groups: most used first.
@@ -94,9 +94,9 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
         .url("a script's load is its virtual users: -u").help("Connections")
         .more("Without a rate each sends its next request when its last is answered."),
     row("duration", Load, &[Run]).short('z').one("TIME", length, |a| &mut a.load.duration).default_words("10s without -n")
-        .url("for a script use -d").help("How long"),
+        .url("for a script use -d").help("How long the load lasts"),
     row("rate", Load, &[Run]).short('q').one("RATE", steady, |a| &mut a.load.rate).not_with(&["ramp"])
-        .url("a script says its arrival rate in its options: executor 'constant-arrival-rate'").help("Arrival rate, whatever the answers take"),
+        .url("a script says its arrival rate in its options: executor 'constant-arrival-rate'").help("Arrival rate: requests start on time, however long the answers take"),
     row("requests", Load, &[Run]).short('n').one("COUNT", count, |a| &mut a.load.requests).not_with(&["duration"]).url("for a script use -i").help("How many requests, instead of how long"),
     row("ramp", Load, &[Run]).one("FROM..TO", ramp, |a| &mut a.load.ramp).url("for a script use -s").help("Arrival rate that rises or falls over -z: 100/s..2000/s"),
     row("arrivals", Load, &[Run]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").url("a scenario of a script says `arrivals`").help("Spacing of arrivals with -q or --ramp"),
@@ -104,36 +104,37 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
         .help("Longest wait for a complete answer").more("It counts from the intended start of the request."),
 
     // What is searched for.
-    row("slo", Search, &[Find]).one("OBJECTIVES", objectives, |a| &mut a.slo).required().help("What the service must keep: 'p99<250ms,errors<0.1%'"),
-    row("rate", Search, &[Find]).short('q').one("RATE", rate, |a| &mut a.vary.only_per_s).help("Only say whether this arrival rate passes"),
-    row("within", Search, &[Find]).one("TIME", time, |a| &mut a.search.within).default("12m").help("Time for everything")
-        .more("Below 8m without the recovery probe, below 4m without overshoot; below 150s only whether -q passes."),
+    row("slo", Search, &[Find]).one("OBJECTIVES", objectives, |a| &mut a.slo).required().help("Objectives that the service must meet: 'p99<250ms,errors<0.1%'"),
+    row("rate", Search, &[Find]).short('q').one("RATE", rate, |a| &mut a.vary.only_per_s).help("Do not search, only say whether this arrival rate passes"),
+    row("within", Search, &[Find]).one("TIME", time, |a| &mut a.search.within).default("12m").help("Longest time for the whole search")
+        .more("With less than 8m recovery is not probed, and with less than 4m nothing beyond the capacity is; less than 150s are \
+               enough only to say whether -q passes."),
     row("connections", Search, &[Find]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).help("Most connections to open; with a script, most virtual users"),
     row("max-rate", Search, &[Find]).one("RATE", rate, |a| &mut a.vary.max_per_s).help("Never offer more than this rate"),
-    row("goal-width", Search, &[Find]).one("RATIO", ratio, |a| &mut a.search.goal_width).default("5%").help("How close the bounds must come"),
+    row("goal-width", Search, &[Find]).one("RATIO", ratio, |a| &mut a.search.goal_width).default("5%").help("End the search when its bounds are so close to each other"),
     row("no-overshoot", Search, &[Find]).switch(|a| a.search.overshoot = false).help("Do not go beyond the capacity: no collapse, no recovery probe"),
     row("over", Search, &[Find]).choice("WHAT", OVER, |a| &mut a.vary.over)
         .default_words("rate").help("With a script: search over the arrival rate, or over virtual users"),
-    row("vus", Search, &[Find]).one("COUNT", small_count, |a| &mut a.vary.only_vus).script("virtual users run a script; for a URL use -q").help("Only say whether so many virtual users pass"),
+    row("vus", Search, &[Find]).one("COUNT", small_count, |a| &mut a.vary.only_vus).script("virtual users run a script; for a URL use -q").help("Do not search, only say whether so many virtual users pass"),
     row("scenario", Search, &[Find]).one("NAME", text, |a| &mut a.vary.scenario).script(NO_SCRIPT).help("The scenario whose function is run; the search replaces its load"),
     row("arrivals", Search, &[Find]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").help("Spacing of arrivals"),
-    row("reuse", Search, &[Find]).one("RECORD", file, |a| &mut a.reuse).help("Take self-check and anchor from an earlier search on this host"),
+    row("reuse", Search, &[Find]).one("RECORD", file, |a| &mut a.reuse).help("Take the self-check and the first level from an earlier search on this host"),
     row("yes", Search, &[Find]).switch(|a| a.yes = true).help("Do not ask before loading a target that is not on this host"),
 
     // What is compared.
     row("rate", Compared, &[Compare]).short('q').one("RATE", steady, |a| &mut a.load.rate).not_with(&["find"]).url(LOAD_OF_SCRIPT).help("The same arrival rate for all targets"),
     row("connections", Compared, &[Compare]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).live().help("Connections")
         .more("Without a rate each sends its next request when its last is answered."),
-    row("duration", Compared, &[Compare]).short('z').one("TIME", length, |a| &mut a.load.duration).default_words("60s").not_with(&["find"]).url(LOAD_OF_SCRIPT).help("Length of a run at a set load"),
+    row("duration", Compared, &[Compare]).short('z').one("TIME", length, |a| &mut a.load.duration).default_words("60s").not_with(&["find"]).url(LOAD_OF_SCRIPT).help("How long a run lasts, where its load is set"),
     row("pairs", Compared, &[Compare]).one("COUNT", pairs, |a| &mut a.compare.pairs).default_words("as many as can reach 5 %: 6 for two targets, 7 for three, 8 for four").live().help("Pairs of runs"),
     row("find", Compared, &[Compare]).switch(|a| a.compare.find = true).live().help("In each run, find the highest rate that meets --slo, and compare those"),
-    row("within", Compared, &[Compare]).one("TIME", time, |a| &mut a.search.within).default("3m").live().help("Length of a run with --find"),
+    row("within", Compared, &[Compare]).one("TIME", time, |a| &mut a.search.within).default("3m").live().help("With --find: longest time for a run"),
     row("max-rate", Compared, &[Compare]).one("RATE", rate, |a| &mut a.vary.max_per_s).live().help("With --find: never offer more than this rate"),
-    row("aa", Compared, &[Compare]).switch(|a| a.compare.aa = true).live().help("Play one target against itself: how small a change shows here?"),
-    row("a", Compared, &[Compare]).several("RECORD", file, |a| &mut a.compare.a).needs("b").help("Saved runs of the variant to beat"),
+    row("aa", Compared, &[Compare]).switch(|a| a.compare.aa = true).live().help("Compare one target with itself, to see how small a change shows here"),
+    row("a", Compared, &[Compare]).several("RECORD", file, |a| &mut a.compare.a).needs("b").help("Saved runs of the variant that the other is compared with"),
     row("b", Compared, &[Compare]).several("RECORD", file, |a| &mut a.compare.b).needs("a").help("Saved runs of the variant that is judged"),
-    row("paired", Compared, &[Compare]).switch(|a| a.compare.paired = true).needs("a").help("The n-th run of --a was played beside the n-th of --b"),
-    row("history", Compared, &[Compare]).several("RECORD", file, |a| &mut a.compare.history).not_with(&["a", "b"]).help("Saved runs of one target over time: where did a figure change?"),
+    row("paired", Compared, &[Compare]).switch(|a| a.compare.paired = true).needs("a").help("The runs are pairs: the n-th of --a was played beside the n-th of --b"),
+    row("history", Compared, &[Compare]).several("RECORD", file, |a| &mut a.compare.history).not_with(&["a", "b"]).help("Saved runs of one target in order of time, to see when a figure changed"),
     row("arrivals", Compared, &[Compare]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").live().help("Spacing of arrivals with a rate or --find"),
     row("timeout", Compared, &[Compare]).one("TIME", timeout, |a| &mut a.load.timeout).default("10s").url(LOAD_OF_SCRIPT).help("Longest wait for a complete answer")
         .more("It counts from the intended start of the request."),
@@ -141,7 +142,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
 
     // Objectives.
     row("slo", Objectives, &[Run]).one("OBJECTIVES", objectives, |a| &mut a.slo).url("a script has `thresholds` in its options").help("Objectives for a pass or fail: 'p99<250ms,errors<0.1%'"),
-    row("slo", Objectives, &[Compare]).one("OBJECTIVES", objectives, |a| &mut a.slo).live().help("What goodput and capacity are within: 'p99<250ms,errors<0.1%'"),
+    row("slo", Objectives, &[Compare]).one("OBJECTIVES", objectives, |a| &mut a.slo).live().help("Objectives of goodput and of the capacity: 'p99<250ms,errors<0.1%'"),
     row("primary", Objectives, &[Compare]).one("FIGURE", figure, |a| &mut a.compare.primary).default_words("capacity where it was searched, else goodput")
         .help("The figure that decides: goodput, p99, failure_ratio …").more("It is not corrected for the figures beside it."),
     row("margin", Objectives, &[Compare]).one("RATIO", margin, |a| &mut a.compare.margin).default("5%").help("Changes smaller than this count as none"),
@@ -168,28 +169,28 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("include-system-env-vars", Script, SCRIPTS).switch(|a| a.script.system_env = true).script(NO_SCRIPT).help("Give the script the variables of this process, too"),
     row("lenient", Script, SCRIPTS).switch(|a| a.script.strictness = Strictness::Lenient).script(NO_SCRIPT).help("Only warn about misplaced options, as k6 does"),
     row("strict", Script, SCRIPTS).switch(|a| a.script.strictness = Strictness::Strict).script(NO_SCRIPT).not_with(&["lenient"]).help("Refuse unknown options"),
-    row("execution-requirements", Script, &[Inspect]).switch(|a| a.summary.requirements = true).help("Add the scenarios that follow, the longest duration and the most VUs"),
+    row("execution-requirements", Script, &[Inspect]).switch(|a| a.summary.requirements = true).help("Add the scenarios that these options give, their length and most VUs"),
 
     // What is measured.
     row("watch", Measured, &[Run, Find, Compare, Inspect]).each("[TIER=]WHAT", watch, |a| &mut a.watch).live().help("Sample a tier too: pid:N, port:N, name:TEXT …, repeatable")
         .more("pid:N, port:N, name:TEXT, nginx-log:FILE or metrics:URL, with TIER= in front to name it. The process behind a \
                target's port on this host is sampled without being named."),
-    row("workers", Measured, &[Run, Find, Compare, Inspect]).one("COUNT", workers, |a| &mut a.workers).default_words("half of the cores for a target on this host, else all").live().help("Load threads"),
+    row("workers", Measured, &[Run, Find, Compare, Inspect]).one("COUNT", workers, |a| &mut a.workers).default_words("half of the cores for a target on this host, else all").live().help("Threads that make the load"),
     row("seed", Measured, &[Run, Find, Compare, Inspect]).one("NUMBER", parsed::<u64>("a number, such as 7"), |a| &mut a.seed).help("Seed of all randomness; kept in the record"),
     row("baseline", Measured, &[Audit]).one("FILE", file, |a| &mut a.audit.baseline).help("Another result of the same workload, to compare with")
         .more("Work per success and goodput are held against it."),
-    row("declared-databases", Measured, &[Audit]).one("COUNT", parsed::<u64>("a count, such as 4"), |a| &mut a.audit.declared_databases).help("How many databases the test is said to have used"),
-    row("declared-in-flight", Measured, &[Audit]).one("COUNT", parsed::<u64>("a count, such as 64"), |a| &mut a.audit.declared_in_flight).help("How many requests at once the test is said to have kept"),
+    row("declared-databases", Measured, &[Audit]).one("COUNT", parsed::<u64>("a count, such as 4"), |a| &mut a.audit.declared_databases).help("How many databases the test was meant to use"),
+    row("declared-in-flight", Measured, &[Audit]).one("COUNT", parsed::<u64>("a count, such as 64"), |a| &mut a.audit.declared_in_flight).help("How many requests the test was meant to keep in flight"),
 
     // The lab.
-    row("check", Compared, &[Lab]).switch(|a| a.lab.check = true).not_with(&["dry-run"]).help("Only say whether everything is in order"),
+    row("check", Compared, &[Lab]).switch(|a| a.lab.check = true).not_with(&["dry-run"]).help("Only check the experiment and what it needs, and play nothing"),
     row("dry-run", Compared, &[Lab]).switch(|a| a.lab.dry_run = true).help("Only print what would be done, and the time it takes"),
     row("quick", Compared, &[Lab]).switch(|a| a.lab.quick = true).help("One run of each variant, in at most 8 minutes: a look, without an interval"),
     row("only", Compared, &[Lab]).each("VARIANT", text, |a| &mut a.lab.only).help("Play this variant only, repeatable"),
     row("repeat", Compared, &[Lab]).one("COUNT", whole::<1, 1000>, |a| &mut a.lab.repeat).not_with(&["quick"]).help("Runs of each variant, interleaved; instead of what the experiment says"),
-    row("confirm", Compared, &[Lab]).switch(|a| a.lab.confirm = true).help("Then confirm suspected limits by an experiment each")
-        .more("Each suspected limit that no variant moves is moved alone, in one run more, to see whether the system follows as \
-               predicted: only that makes a limit confirmed."),
+    row("confirm", Compared, &[Lab]).switch(|a| a.lab.confirm = true).help("Afterwards confirm each suspected limit by an experiment of its own")
+        .more("For each suspected limit that no variant moves, one more run moves that limit alone. If the system follows as predicted, \
+               the limit is confirmed."),
     row("real", Compared, &[Lab]).switch(|a| a.lab.real = true).help("Play the experiment's real.toml: real servers instead of embedded tiers"),
     row("scale", Compared, &[Lab]).one("FACTOR", scale, |a| &mut a.lab.scale).default("1").help("Multiply the load and the limits that tiers read, for small machines")
         .more("Above 0, at most 1. It multiplies virtual users, connections and rates of the load, and the limits that tiers read \
@@ -212,7 +213,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
 
     // The embedded services.
     row("list", Service, &[Serve]).switch(|a| a.serve.list = true).help("Show every service with its parameters and the verdict it should get"),
-    row("markdown", Service, &[Serve]).switch(|a| a.serve.markdown = true).needs("list").help("With --list: as the page in the documentation"),
+    row("markdown", Service, &[Serve]).switch(|a| a.serve.markdown = true).needs("list").help("With --list: as Markdown, which is the page in the documentation"),
     row("healthy", Service, &[Serve]).switch(|a| a.serve.healthy = true).help("Start the healthy twin, whose limit lies elsewhere or is lifted"),
     row("seed", Service, &[Serve]).one("NUMBER", parsed::<u64>("a number, such as 7"), |a| &mut a.serve.seed).default("1").help("Draw the parameters from this number: each seed is another instance"),
     row("set", Service, &[Serve]).each("PARAMETER=VALUE", parsed("a parameter with its value"), |a| &mut a.serve.set).help("Give a parameter this value instead"),
@@ -231,29 +232,29 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
         .url("for a script use --record").help("Write the record here"),
     row("out", Output, &[Find]).short('o').one("FILE", file, |a| &mut a.output.out).not_with(&["no-record"]).default_words("plimsoll-DATE-TIME/run.plimsoll.jsonl")
         .help("Write the record here"),
-    row("out", Output, SCRIPTS).short('o').each("KIND[=WHERE]", samples, |a| &mut a.script.outs).script("for a URL it is the file of the record").help("Samples to json=FILE, csv=FILE …, repeatable")
+    row("out", Output, SCRIPTS).short('o').each("KIND[=WHERE]", samples, |a| &mut a.script.outs).script("for a URL it is the file of the record").help("Write samples to json=FILE, csv=FILE …, repeatable")
         .more("json=FILE, csv=FILE, experimental-prometheus-rw[=URL] or web-dashboard."),
     row("record", Output, SCRIPTS).one("FILE", file, |a| &mut a.output.out).default_words("plimsoll-DATE-TIME/run.plimsoll.jsonl").script("for a URL use -o").help("Write the record here"),
     row("no-record", Output, &[Run, Find, Inspect]).switch(|a| a.output.no_record = true).help("Keep no record and write no report"),
-    row("note", Output, &[Run]).one("TEXT", text, |a| &mut a.output.note).default("").url("a script has its name in the report").help("What the report says of the set-up: 'proxy slots scaled down to 56'"),
-    row("note", Output, &[Find]).one("TEXT", text, |a| &mut a.output.note).default("").help("What the report says of the set-up: 'proxy slots scaled down to 56'"),
+    row("note", Output, &[Run]).one("TEXT", text, |a| &mut a.output.note).default("").url("a script has its name in the report").help("A note on the set-up, for the report: 'proxy slots scaled down to 56'"),
+    row("note", Output, &[Find]).one("TEXT", text, |a| &mut a.output.note).default("").help("A note on the set-up, for the report: 'proxy slots scaled down to 56'"),
     row("hlog", Output, &[Run, Find, Inspect]).one("FILE", file, |a| &mut a.output.hlog).help("Write the response times as a histogram log, too")
         .more("For a URL the service times, too."),
-    row("format", Output, &[Run]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").url("a script's summary goes to files: --summary-export, --markdown, --junit").help("What stdout gets"),
-    row("format", Output, &[Find, Explain, Audit, Compare, Doctor]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").help("What stdout gets"),
-    row("format", Output, &[Lab]).choice("FORMAT", FORMATS, |a| &mut a.lab.format).default("text").help("What stdout gets"),
+    row("format", Output, &[Run]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").url("a script's summary goes to files: --summary-export, --markdown, --junit").help("What is printed on stdout"),
+    row("format", Output, &[Find, Explain, Audit, Compare, Doctor]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").help("What is printed on stdout"),
+    row("format", Output, &[Lab]).choice("FORMAT", FORMATS, |a| &mut a.lab.format).default("text").help("What is printed on stdout"),
     row("junit", Output, SCRIPTS).one("FILE", file, |a| &mut a.summary.junit).script("thresholds belong to scripts; for a URL use --format json").help("Write the thresholds as JUnit test cases"),
     row("markdown", Output, SCRIPTS).one("FILE", file, |a| &mut a.summary.markdown).script("for a URL use --format markdown").help("Write the summary as Markdown; also goes to $GITHUB_STEP_SUMMARY"),
-    row("new-machine-readable-summary", Output, SCRIPTS).switch(|a| a.script.machine_readable = true).script("for a URL use --format json").help("Give exports and handleSummary the newer shape"),
+    row("new-machine-readable-summary", Output, SCRIPTS).switch(|a| a.script.machine_readable = true).script("for a URL use --format json").help("Give exports and handleSummary the newer form of the summary"),
     row("out", Output, &[Compare]).short('o').one("DIR", file, |a| &mut a.output.out).default_words("plimsoll-compare-DATE-TIME").live().help("Keep the records in this folder"),
     row("report", Output, &[Compare]).one("FILE", file, |a| &mut a.compare.report).default_words("live runs: report.html beside the records").help("Write the page with the variants side by side here"),
     row("out", Output, &[Report]).short('o').one("FILE", file, |a| &mut a.output.out).default_words("report.html, in the folder if one is named, else in this one").help("Write the page here"),
     row("out", Output, &[Lab]).short('o').one("FOLDER", file, |a| &mut a.lab.out).default_words("plimsoll-lab-DATE-TIME").help("Keep records, reports and logs in this new folder"),
     row("verbose", Output, SCRIPTS).short('v').switch(|a| a.summary.verbose = true).script("a URL has no script that could log").help("Show what scripts say by console.debug, too"),
-    row("quiet", Output, &[Run]).switch(|a| a.output.quiet = true).url("").help("No progress on stderr"),
-    row("quiet", Output, SCRIPTS).short('q').switch(|a| a.output.quiet = true).script("").help("No progress on stderr"),
-    row("quiet", Output, &[Find, Compare]).switch(|a| a.output.quiet = true).help("No progress on stderr"),
-    row("quiet", Output, &[Lab]).switch(|a| a.lab.quiet = true).help("No progress on stderr"),
+    row("quiet", Output, &[Run]).switch(|a| a.output.quiet = true).url("").help("Print no progress on stderr"),
+    row("quiet", Output, SCRIPTS).short('q').switch(|a| a.output.quiet = true).script("").help("Print no progress on stderr"),
+    row("quiet", Output, &[Find, Compare]).switch(|a| a.output.quiet = true).help("Print no progress on stderr"),
+    row("quiet", Output, &[Lab]).switch(|a| a.lab.quiet = true).help("Print no progress on stderr"),
 
     row("explain-config", General, &[Run, Find, Inspect, Explain, Audit, Compare, Report, Doctor, Lab, Docdb, Serve])
         .help("Print every value with its origin, and do nothing else"),

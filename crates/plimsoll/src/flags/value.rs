@@ -68,7 +68,7 @@ pub(super) fn pairs(word: &OsStr) -> Result<u32> {
     const MOST: u32 = 200;
     match small_count(word)?.get() {
         pairs if pairs <= MOST => Ok(pairs),
-        pairs => bail!("{pairs} is more than {MOST}"),
+        pairs => bail!("{pairs} pairs are more than the {MOST} allowed"),
     }
 }
 

@@ -96,13 +96,13 @@ impl Verb {
         match self {
             Self::Run => "Put a load on a URL, or run a k6 script, and measure it honestly",
             Self::Find => "Find the highest rate that meets an objective, and what gives way first",
-            Self::Explain => "Say again what gave way first in a record",
+            Self::Explain => "Print again what gave way first, from a saved record",
             Self::Audit => "Check the validity gates of a record, or of another tool's result",
             Self::Compare => {
                 "Compare variants: targets played in turns, saved records, or one target over time"
             }
             Self::Report => "Render records as one self-contained HTML file",
-            Self::Doctor => "Check this host as a load generator",
+            Self::Doctor => "Check whether this host is fit to generate load",
             Self::Serve => {
                 "Start an embedded service: a fixture with one injected cause, the shop, a proxy"
             }

@@ -10,7 +10,7 @@ use plimsoll_core::ending::Ending;
 use plimsoll_core::metrics::{Sample, Store};
 use plimsoll_core::record::{EventKind, SelfCheck};
 use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
-use plimsoll_core::verdict::{Found, SearchRemark};
+use plimsoll_core::verdict::{SearchRemark, SearchResult};
 use plimsoll_core::{Nanos, Tally, Window};
 use plimsoll_engine::scripted::{LogLine, MeanIteration, ScriptRunner, Tick, Watcher};
 
@@ -40,7 +40,7 @@ pub(super) fn load(
     session.watch_only(setting.watches)?;
     let mut outs = Outs::open(setting.outs, &loaded.options)?;
     if outs.wants_page {
-        session.show_page(PageOptions::of_environment(true, |name| {
+        session.show_page(PageOptions::from_environment(true, |name| {
             std::env::var(name).ok()
         })?)?;
     }
@@ -57,7 +57,7 @@ pub(super) fn search(
     loaded: &Arc<Loaded>,
     session: &mut Session,
     setting: &Setting<'_>,
-) -> Result<Found> {
+) -> Result<SearchResult> {
     let check = self_check(session, setting)?;
     let vus_max = session.record.header.test.generator.connections_max.get();
     let script = Arc::clone(&loaded.script);
@@ -67,7 +67,7 @@ pub(super) fn search(
     let mut ending = Ending::default();
     let data = play::set_up(loaded, &mut runner, &mut ending)?;
     if ending.cause().is_some() {
-        bail!("setup() did not end well, so there is nothing to search with; see the lines above");
+        bail!("setup() failed, so the search cannot begin; see the lines above");
     }
     runner.begin_search(data.as_deref(), vus_max);
     let searched = try_and_search(session, &mut runner, setting, &check);
@@ -176,7 +176,7 @@ fn watch(
 }
 
 /// Says what the rates are rates of, and what they are in iterations.
-fn in_iterations(mut found: Found, iteration: Option<MeanIteration>) -> Found {
+fn in_iterations(mut found: SearchResult, iteration: Option<MeanIteration>) -> SearchResult {
     let Some(MeanIteration { requests, .. }) = iteration else {
         return found;
     };

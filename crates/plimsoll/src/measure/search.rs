@@ -9,7 +9,6 @@ use plimsoll_core::{Nanos, Window};
 
 use super::level::is_interrupted;
 use super::setting::Setting;
-use crate::reuse;
 use crate::selfcheck;
 use crate::session::Session;
 
@@ -65,7 +64,7 @@ pub(super) fn drive(
 /// For a later search of a similar target.
 pub(super) fn keep_anchor(session: &mut Session, search: &Search) -> Result<()> {
     if let Some(anchor) = search.anchor() {
-        session.event(EventKind::Anchor(reuse::figures(anchor)))?;
+        session.event(EventKind::Anchor(anchor))?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use plimsoll_core::step::{Go, StepError, StepRunner as _};
-use plimsoll_core::verdict::Found;
+use plimsoll_core::verdict::SearchResult;
 use plimsoll_engine::{EngineRunner, Options};
 
 use super::level::{begin_drain, begin_set, is_interrupted};
@@ -35,7 +35,7 @@ pub(super) fn search(
     options: &Options,
     session: &mut Session,
     setting: &Setting<'_>,
-) -> Result<Found> {
+) -> Result<SearchResult> {
     let check = self_check(session, setting)?;
     session.watch(options.setup.address, setting.watches)?;
     let config = config(session, setting, &check)?;

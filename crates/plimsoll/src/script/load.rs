@@ -83,7 +83,7 @@ pub(crate) fn load(source: &ScriptSource, seed: u64, stop: &Arc<AtomicBool>) -> 
         .map_err(invalid)?;
     let mut store = Store::default();
     register(&mut store, &program)?;
-    let thresholds = Thresholds::of_json(&options.thresholds_place, &options.thresholds);
+    let thresholds = Thresholds::from_json(&options.thresholds_place, &options.thresholds);
     let thresholds = if options.settings.is_set(Flag::NoThresholds) {
         Thresholds::default()
     } else {
@@ -139,7 +139,7 @@ fn load_program(
         env.extend(std::env::vars());
     }
     env.extend(source.env.iter().cloned());
-    let digests = Rc::new(Digests::of(sources));
+    let digests = Rc::new(Digests::new(sources));
     let program = Program::load(Load {
         sources: Rc::<Digests>::clone(&digests),
         entry,
@@ -176,22 +176,22 @@ fn options(source: &ScriptSource, program: &Program) -> Result<Options> {
         let object = serde_json::from_str(&text)
             .with_context(|| format!("read options from {}", path.display()))?;
         layers.push(
-            Layer::of_object(Origin::ConfigFile, &object, source.strictness).map_err(invalid)?,
+            Layer::from_object(Origin::ConfigFile, &object, source.strictness).map_err(invalid)?,
         );
     }
-    let script = Layer::of_object(Origin::Script, program.options(), source.strictness);
+    let script = Layer::from_object(Origin::Script, program.options(), source.strictness);
     layers.push(script.map_err(invalid)?);
     let variables: Vec<(String, String)> = std::env::vars().collect();
     let variables = || variables.iter().map(|(name, value)| (&**name, &**value));
     for origin in [Origin::Environment, Origin::OwnEnvironment] {
-        layers.push(Layer::of_environment(origin, variables()).map_err(invalid)?);
+        layers.push(Layer::from_environment(origin, variables()).map_err(invalid)?);
     }
     let flags = source
         .options
         .iter()
         .map(|(name, value)| (&**name, &**value));
-    layers.push(Layer::of_flags(flags).map_err(invalid)?);
-    Options::of_layers(&layers).map_err(invalid)
+    layers.push(Layer::from_flags(flags).map_err(invalid)?);
+    Options::from_layers(&layers).map_err(invalid)
 }
 
 /// The names are those that the script's loader has checked, each declared once.

@@ -68,6 +68,38 @@ fn what_was_typed_wrong_is_named() {
     );
 }
 
+/// The parser's own errors began with `error:`.
+#[test]
+fn every_error_begins_with_the_name_of_the_program() {
+    let folder = Folder::new();
+    for (line, code, fragment) in [
+        ("--bogus", USAGE, "'--bogus'"),
+        ("fnid", USAGE, "tip: a similar subcommand exists: 'find'"),
+        (
+            "run http://h/ --conections 5",
+            USAGE,
+            "tip: a similar argument exists: '--connections'",
+        ),
+        ("run http://h/ -n", USAGE, "a value is required"),
+        ("run http://h/ --h2=yes", USAGE, "'yes'"),
+        ("find http://h/ --over x", USAGE, "rate, vus"),
+        ("completions", USAGE, "bash, zsh or fish"),
+        ("completions tcsh", USAGE, "bash, zsh, fish"),
+        ("help run find", USAGE, "'find'"),
+        ("compare http://h/ http://h/ --pairs 0", USAGE, "--pairs"),
+        ("audit /does/not/exist", USAGE, "/does/not/exist"),
+        ("lab-launch nonsense", 127, "start that instead"),
+        ("run gone.js", 255, "gone.js"),
+    ] {
+        let args: Vec<&str> = line.split(' ').collect();
+        let (left_with, out, err) = plimsoll(&folder, &args);
+        assert_eq!((left_with, &*out), (code, ""), "{line}: {err}");
+        assert!(err.starts_with("plimsoll: "), "{line}: {err}");
+        assert!(!err.contains("error:"), "{line}: {err}");
+        assert!(err.contains(fragment), "{line}: {err}");
+    }
+}
+
 #[test]
 fn what_does_not_fit_a_search_with_a_script_is_named() {
     let folder = Folder::new();

@@ -243,7 +243,10 @@ fn a_history_names_the_runs_between_which_it_changed() {
     assert!(words.contains("between r6.jsonl and s0.jsonl"), "{stdout}");
     let (code, _, stderr) = plimsoll(&folder, &["compare", "--history", "r0.jsonl", "r1.jsonl"]);
     assert_eq!(code, 104);
-    assert!(stderr.contains("2 usable runs are no history"), "{stderr}");
+    assert!(
+        stderr.contains("at least 6 usable runs, and there are 2"),
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -278,7 +281,7 @@ fn what_cannot_be_compared_is_refused_with_the_fix() {
     let (url, other) = ("http://127.0.0.1:9/", "http://127.0.0.1:9/other");
     for (args, fragment) in [
         (vec![], "nothing to compare"),
-        (vec!["a.jsonl"], "alone is nothing to compare"),
+        (vec!["a.jsonl"], "is the only record"),
         (vec!["a.jsonl", "missing.jsonl"], "missing.jsonl"),
         (vec!["a.jsonl", "./a.jsonl"], "given twice"),
         (vec!["a.jsonl", "."], ". is a folder"),
@@ -290,7 +293,7 @@ fn what_cannot_be_compared_is_refused_with_the_fix() {
         (vec!["--a", "a.jsonl"], "--b"),
         (
             vec!["--paired", "--a", "a.jsonl", "--b", "b.jsonl", "c.jsonl"],
-            "not as many",
+            "as many records in --a as in --b",
         ),
         (
             vec!["a.jsonl", "c.jsonl", "--primary", "speed"],

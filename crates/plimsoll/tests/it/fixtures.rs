@@ -13,7 +13,7 @@ use plimsoll_analysis::{gates, steal};
 use plimsoll_core::Window;
 use plimsoll_core::record::{LevelStart, Observation, Record, Seen};
 use plimsoll_core::step::Phase;
-use plimsoll_core::verdict::{Cause, Confidence, Found, GateId, GateState, Limit};
+use plimsoll_core::verdict::{Cause, Confidence, GateId, GateState, Limit, SearchResult};
 use plimsoll_lab::serve::catalogue::{Group, Service as Entry, Values, service, services};
 use plimsoll_observe::Watch;
 
@@ -86,7 +86,7 @@ impl Said {
             name,
             healthy,
             expected,
-            limit: explain(record, &Found::default()).limit,
+            limit: explain(record, &SearchResult::default()).limit,
             valid: conditions.iter().all(|(_, clean)| *clean),
             levels: conditions.into_iter().map(|(text, _)| text).collect(),
         }

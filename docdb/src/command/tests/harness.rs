@@ -7,14 +7,14 @@ use plimsoll_base::clock::Clock;
 use crate::backend::Task;
 use crate::folder::Folder;
 use crate::scheduler::{Backend, Context, Step};
-use crate::shard::{Options, Shard};
+use crate::shard::{Shard, ShardOptions};
 use crate::wire::Request;
 
 /// A shard in a directory that goes away with it.
 pub(super) struct Server {
     pub(super) shard: Option<Shard>,
     folder: Folder,
-    pub(super) options: Options,
+    pub(super) options: ShardOptions,
     /// Times that a command gave way.
     pub(super) slices: usize,
     pub(super) session: Option<[u8; 16]>,
@@ -28,9 +28,9 @@ impl Server {
 
     /// A command gives way after so many documents.
     pub(super) fn with_slice(slice: usize) -> Self {
-        let mut options = Options {
+        let mut options = ShardOptions {
             slice,
-            ..Options::default()
+            ..ShardOptions::default()
         };
         // Opening reads the journal's segments to their ends, and these tests open often.
         options.store.segment_bytes = 256 << 10;

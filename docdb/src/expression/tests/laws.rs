@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn a_date_taken_apart_is_the_same_date(millis in any::<i64>()) {
-        let civil = Civil::of(millis);
+        let civil = Civil::from_millis(millis);
         prop_assert!((1..=12).contains(&civil.month) && (1..=31).contains(&civil.day));
         prop_assert!((1..=366).contains(&civil.day_of_year()));
         prop_assert_eq!(civil.millis(), Some(millis));

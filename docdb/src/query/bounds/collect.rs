@@ -2,7 +2,7 @@
 
 use super::ranges::Ranges;
 use crate::query::condition::{Clause, Condition};
-use crate::query::condition::{Field, Node};
+use crate::query::condition::{Field, Predicate};
 use crate::value::path::Path;
 
 /// What one condition says about the values at a path.
@@ -23,7 +23,7 @@ pub(super) struct Restriction {
 pub(super) struct Collected<'f> {
     pub(super) restrictions: Vec<Restriction>,
     /// The alternatives on the top level, at least one of each of which must hold.
-    pub(super) ors: Vec<&'f [Node]>,
+    pub(super) ors: Vec<&'f [Predicate]>,
     /// Whether the two above say all that the filter says.
     pub(super) is_complete: bool,
     elem_matches: usize,
@@ -42,91 +42,96 @@ impl Default for Collected<'_> {
 
 /// Where a condition stands: the path of the `$elemMatch` around it.
 #[derive(Debug, Clone, Default)]
-struct Place {
+struct Nesting {
     prefix: String,
     within: Vec<(usize, usize)>,
 }
 
 impl<'f> Collected<'f> {
-    pub(super) fn node(&mut self, node: &'f Node) {
-        self.node_at(node, &Place::default());
+    pub(super) fn predicate(&mut self, predicate: &'f Predicate) {
+        self.predicate_at(predicate, &Nesting::default());
     }
 
-    fn node_at(&mut self, node: &'f Node, place: &Place) {
-        match node {
-            Node::And(nodes) => nodes.iter().for_each(|node| self.node_at(node, place)),
-            Node::Or(nodes) => match &nodes[..] {
-                [only] => self.node_at(only, place),
-                several if place.within.is_empty() => self.ors.push(several),
+    fn predicate_at(&mut self, predicate: &'f Predicate, nesting: &Nesting) {
+        match predicate {
+            Predicate::And(predicates) => predicates
+                .iter()
+                .for_each(|predicate| self.predicate_at(predicate, nesting)),
+            Predicate::Or(predicates) => match &predicates[..] {
+                [only] => self.predicate_at(only, nesting),
+                several if nesting.within.is_empty() => self.ors.push(several),
                 _ => self.is_complete = false,
             },
-            Node::Nor(nodes) => nodes.iter().for_each(|node| self.negated(node, place)),
-            Node::Not(node) => self.negated(node, place),
-            Node::Field(field) => self.field(field, place),
-            Node::Constant(true) => {}
-            Node::Constant(false) | Node::Expression(_) => self.is_complete = false,
+            Predicate::Nor(predicates) => predicates
+                .iter()
+                .for_each(|predicate| self.negated(predicate, nesting)),
+            Predicate::Not(predicate) => self.negated(predicate, nesting),
+            Predicate::Field(field) => self.field(field, nesting),
+            Predicate::Constant(true) => {}
+            Predicate::Constant(false) | Predicate::Expression(_) => self.is_complete = false,
         }
     }
 
-    fn negated(&mut self, node: &'f Node, place: &Place) {
-        let Node::Field(field) = node else {
+    fn negated(&mut self, predicate: &'f Predicate, nesting: &Nesting) {
+        let Predicate::Field(field) = predicate else {
             self.is_complete = false;
             return;
         };
         let ranges = Ranges::outside(&field.condition);
-        self.restrict(field, place, ranges, true);
+        self.restrict(field, nesting, ranges, true);
     }
 
-    fn field(&mut self, field: &'f Field, place: &Place) {
+    fn field(&mut self, field: &'f Field, nesting: &Nesting) {
         match &field.condition {
-            Condition::HasDocument(node) => {
+            Condition::HasDocument(predicate) => {
                 self.is_complete = false;
-                self.restrict(field, place, Ranges::of(&field.condition), false);
-                if let Some(place) = self.inside(field, place) {
-                    self.node_at(node, &place);
+                self.restrict(
+                    field,
+                    nesting,
+                    Ranges::from_condition(&field.condition),
+                    false,
+                );
+                if let Some(nesting) = self.inside(field, nesting) {
+                    self.predicate_at(predicate, &nesting);
                 }
             }
             Condition::HasElement(clauses) => {
                 self.is_complete = false;
                 let ranges = clauses
                     .iter()
-                    .map(of_clause)
+                    .map(from_clause)
                     .reduce(|all, one| all.intersect(&one));
-                if let (Some(ranges), Some(place)) = (ranges, self.inside(field, place)) {
-                    let at = Place {
-                        prefix: String::new(),
-                        within: place.within,
-                    };
-                    if let Some(path) = path(&place.prefix) {
-                        self.restrictions.push(Restriction {
-                            path,
-                            ranges,
-                            needs_value: true,
-                            is_negated: false,
-                            within: at.within,
-                        });
-                    }
+                if let (Some(ranges), Some(inner)) = (ranges, self.inside(field, nesting))
+                    && let Some(path) = path(&inner.prefix)
+                {
+                    self.restrictions.push(Restriction {
+                        path,
+                        ranges,
+                        needs_value: true,
+                        is_negated: false,
+                        within: inner.within,
+                    });
                 }
             }
-            condition => self.restrict(field, place, Ranges::of(condition), false),
+            condition => self.restrict(field, nesting, Ranges::from_condition(condition), false),
         }
     }
 
-    /// The place of what is inside the `$elemMatch` at `field`.
-    fn inside(&mut self, field: &Field, place: &Place) -> Option<Place> {
-        let prefix = joined(&place.prefix, field.path.text());
+    /// The nesting of what is inside the `$elemMatch` at `field`.
+    fn inside(&mut self, field: &Field, nesting: &Nesting) -> Option<Nesting> {
+        let prefix = joined(&nesting.prefix, field.path.text());
         let length = path(&prefix)?.parts().len();
-        let mut within = place.within.clone();
+        let mut within = nesting.within.clone();
         self.elem_matches += 1;
         within.push((self.elem_matches, length));
-        Some(Place { prefix, within })
+        Some(Nesting { prefix, within })
     }
 
-    fn restrict(&mut self, field: &Field, place: &Place, mut ranges: Ranges, is_negated: bool) {
+    fn restrict(&mut self, field: &Field, nesting: &Nesting, mut ranges: Ranges, is_negated: bool) {
         // Inside an `$elemMatch`, a number may be a place in an element that is an array: no key tells.
-        let is_inside = !place.within.is_empty();
+        let is_inside = !nesting.within.is_empty();
         let first = field.path.parts().first();
-        let Some(path) = path(&joined(&place.prefix, field.path.text())) else {
+        let Some(path) = path(&joined(&nesting.prefix, field.path.text())) else {
             self.is_complete = false;
             return;
         };
@@ -149,18 +154,18 @@ impl<'f> Collected<'f> {
             ranges,
             needs_value: !matches_missing,
             is_negated,
-            within: place.within.clone(),
+            within: nesting.within.clone(),
         });
     }
 }
 
-fn of_clause(clause: &Clause) -> Ranges {
+fn from_clause(clause: &Clause) -> Ranges {
     match clause {
-        Clause::Is(condition) => Ranges::of(condition),
+        Clause::Is(condition) => Ranges::from_condition(condition),
         Clause::Not(clauses) => match &clauses[..] {
             [Clause::Is(Condition::Exists)] => Ranges::missing(),
             [Clause::Is(condition)] => Ranges::outside(condition),
-            _ => Ranges::of(&Condition::Exists),
+            _ => Ranges::from_condition(&Condition::Exists),
         },
     }
 }

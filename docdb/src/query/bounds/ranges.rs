@@ -76,7 +76,7 @@ impl Range {
         }
     }
 
-    fn of_rank(rank: u8) -> Self {
+    fn from_rank(rank: u8) -> Self {
         Self::ranks(rank, rank + 1)
     }
 
@@ -133,17 +133,17 @@ impl Ranges {
     }
 
     /// What the condition allows.
-    pub(super) fn of(condition: &Condition) -> Self {
+    pub(super) fn from_condition(condition: &Condition) -> Self {
         match condition {
             Condition::Compare(Operator::Equal, constant) => equal(&constant.value()),
             Condition::Compare(operator, constant) => comparison(*operator, &constant.value()),
-            Condition::In(set) => of_set(set),
-            Condition::Matches(pattern) => of_pattern(pattern),
-            Condition::HasType(kinds) => of_types(kinds),
+            Condition::In(set) => from_set(set),
+            Condition::Matches(pattern) => from_pattern(pattern),
+            Condition::HasType(kinds) => from_types(kinds),
             Condition::Remainder { .. } => Self::inexact(vec![Range::ranks(NUMBERS.0, NUMBERS.1)]),
             Condition::Bits(_) => Self::inexact(vec![
                 Range::ranks(NUMBERS.0, NUMBERS.1),
-                Range::of_rank(kind::rank(kind::BINARY)),
+                Range::from_rank(kind::rank(kind::BINARY)),
             ]),
             Condition::Exists
             | Condition::Size(_)
@@ -157,7 +157,7 @@ impl Ranges {
         if matches!(condition, Condition::Exists) {
             return Self::missing();
         }
-        let ranges = Self::of(condition);
+        let ranges = Self::from_condition(condition);
         if !ranges.is_exact {
             return Self::full();
         }
@@ -263,7 +263,7 @@ fn comparison(operator: Operator, constant: &Value<'_>) -> Ranges {
     let bracket = if kind::is_number(constant.kind()) {
         Range::ranks(NUMBERS.0, NUMBERS.1)
     } else {
-        Range::of_rank(constant.rank())
+        Range::from_rank(constant.rank())
     };
     let Range { lower, upper } = Range::point(constant);
     Ranges::exact(vec![match (wants_less, with_equal) {
@@ -286,12 +286,12 @@ fn comparison(operator: Operator, constant: &Value<'_>) -> Ranges {
     }])
 }
 
-fn of_set(set: &Set) -> Ranges {
+fn from_set(set: &Set) -> Ranges {
     let constants = set
         .constants
         .iter()
         .map(|constant| equal(&constant.value()));
-    union(constants.chain(set.patterns.iter().map(of_pattern)))
+    union(constants.chain(set.patterns.iter().map(from_pattern)))
 }
 
 fn union(parts: impl Iterator<Item = Ranges>) -> Ranges {
@@ -308,14 +308,14 @@ fn union(parts: impl Iterator<Item = Ranges>) -> Ranges {
 }
 
 /// Strings that begin as every match does, and the regular expression itself as a stored value.
-fn of_pattern(pattern: &Pattern) -> Ranges {
+fn from_pattern(pattern: &Pattern) -> Ranges {
     let (prefix, is_all) = pattern.prefix();
     let itself = Range::point(&Value::Regex {
         pattern: pattern.source().as_bytes(),
         options: pattern.options().as_bytes(),
     });
     let strings = if prefix.is_empty() {
-        Range::of_rank(kind::rank(kind::STRING))
+        Range::from_rank(kind::rank(kind::STRING))
     } else {
         let mut lower = Vec::new();
         key::encode_value(&Value::String(prefix.as_bytes()), &mut lower);
@@ -334,13 +334,13 @@ fn of_pattern(pattern: &Pattern) -> Ranges {
     }
 }
 
-fn of_types(kinds: &[u8]) -> Ranges {
+fn from_types(kinds: &[u8]) -> Ranges {
     if kinds.contains(&kind::ARRAY) {
         return Ranges::full();
     }
     let list = kinds.iter().map(|kind| match *kind {
         number if kind::is_number(number) => Range::ranks(kind::RANK_NUMBER, NUMBERS.1),
-        kind => Range::of_rank(kind::rank(kind)),
+        kind => Range::from_rank(kind::rank(kind)),
     });
     Ranges::inexact(list.collect())
 }

@@ -206,7 +206,7 @@ fn index(pattern: &Document, documents: &mut Vec<RawDocumentBuf>) -> Index {
         let walked = keys::each(
             Purpose::Sort,
             &fields,
-            Fields::of(&document),
+            Fields::new(&document),
             &mut |values| {
                 let mut out = Vec::new();
                 encode_key(&fields, values, &mut out);

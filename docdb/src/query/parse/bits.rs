@@ -12,9 +12,9 @@ pub(super) fn parse(operator: &str, element: &Element<'_>) -> Result<Bits> {
             .values()
             .map(|value| position(&value))
             .collect::<Result<_, _>>()?,
-        Value::Binary { bytes, .. } => of_bytes(bytes),
-        value => match Number::of(value) {
-            Some(number) => of_mask(operator, value, number)?,
+        Value::Binary { bytes, .. } => set_in_bytes(bytes),
+        value => match Number::from_value(value) {
+            Some(number) => set_in_mask(operator, value, number)?,
             None => {
                 return Err(bad_value(format!(
                     "{operator} takes an Array, a number, or a BinData but received: {operator}: {}",
@@ -31,7 +31,7 @@ pub(super) fn parse(operator: &str, element: &Element<'_>) -> Result<Bits> {
 }
 
 fn position(value: &Value<'_>) -> Result<u32> {
-    let Some(number) = Number::of(value) else {
+    let Some(number) = Number::from_value(value) else {
         return Err(bad_value(format!(
             "bit positions must be an integer but got: {}",
             value.to_bson()
@@ -53,7 +53,7 @@ fn position(value: &Value<'_>) -> Result<u32> {
     })
 }
 
-fn of_bytes(bytes: &[u8]) -> Vec<u32> {
+fn set_in_bytes(bytes: &[u8]) -> Vec<u32> {
     let bits = bytes.iter().enumerate().flat_map(|(at, byte)| {
         (0..8_u32).filter_map(move |bit| {
             let at = u32::try_from(at).ok()?.checked_mul(8)?;
@@ -63,7 +63,7 @@ fn of_bytes(bytes: &[u8]) -> Vec<u32> {
     bits.collect()
 }
 
-fn of_mask(operator: &str, value: &Value<'_>, number: Number) -> Result<Vec<u32>> {
+fn set_in_mask(operator: &str, value: &Value<'_>, number: Number) -> Result<Vec<u32>> {
     let failed = |what: &str| {
         let shown = value.to_bson();
         Code::FailedToParse.error(format!("Expected {what}: {operator}: {shown}"))

@@ -4,7 +4,7 @@ use super::{
     Context, bad_value, begins_with_operator, bits, clauses, compare, document, equality, text,
 };
 use crate::error::{Code, Result};
-use crate::query::condition::{Clause, Condition, NUMBERS, Node, Operator, Set};
+use crate::query::condition::{Clause, Condition, NUMBERS, Operator, Predicate, Set};
 use crate::query::constant::Constant;
 use crate::value::pattern::Pattern;
 use crate::value::{Element, Fields, Number, Value, compare_values, kind};
@@ -116,7 +116,7 @@ fn set(operator: &str, element: &Element<'_>) -> Result<Set> {
             Value::Undefined => return Err(bad_value("cannot compare to undefined")),
             value => {
                 set.has_null |= matches!(value, Value::Null);
-                set.constants.push(Constant::of(&element));
+                set.constants.push(Constant::from_element(&element));
             }
         }
     }
@@ -200,8 +200,8 @@ pub(in crate::query) fn elem_match(value: &Value<'_>, context: Context<'_>) -> R
         variables: None,
         ..context
     };
-    let node: Node = document(*fields, context)?;
-    Ok(Condition::HasDocument(Box::new(node)))
+    let predicate: Predicate = document(*fields, context)?;
+    Ok(Condition::HasDocument(Box::new(predicate)))
 }
 
 fn regex(element: &Element<'_>, siblings: Fields<'_>) -> Result<Condition> {
@@ -250,7 +250,7 @@ fn add_type(value: &Value<'_>, kinds: &mut Vec<u8>) -> Result<()> {
         }
         return Ok(());
     }
-    let Some(number) = Number::of(value) else {
+    let Some(number) = Number::from_value(value) else {
         let text = "type must be represented as a number or a string";
         return Err(Code::TypeMismatch.error(text));
     };
@@ -286,7 +286,7 @@ fn remainder(value: &Value<'_>) -> Result<Condition> {
         return Err(bad_value("malformed mod, too many elements"));
     }
     let whole = |value: &Value<'_>, what: &str| {
-        let number = Number::of(value)
+        let number = Number::from_value(value)
             .ok_or_else(|| bad_value(format!("malformed mod, {what} not a number")))?;
         number.to_i64().ok_or_else(|| {
             bad_value(format!("malformed mod, {what} value is invalid :: caused by :: Unable to coerce NaN/Inf to integral type"))
@@ -308,7 +308,7 @@ fn size(element: &Element<'_>) -> Result<Condition> {
             "Failed to parse $size. Expected {what} in: $size: {shown}"
         ))
     };
-    let Some(number) = Number::of(&value) else {
+    let Some(number) = Number::from_value(&value) else {
         return Err(failed("a number"));
     };
     match number.to_i64_exact() {
@@ -323,6 +323,6 @@ pub(in crate::query) fn is_true(value: &Value<'_>) -> bool {
     match value {
         Value::Boolean(truth) => *truth,
         Value::Null | Value::Undefined => false,
-        value => Number::of(value).is_none_or(|number| !number.is_zero()),
+        value => Number::from_value(value).is_none_or(|number| !number.is_zero()),
     }
 }

@@ -2,7 +2,7 @@
 
 use bson::raw::RawDocument;
 
-use super::{Fork, Mode, Node, Projection, Slice};
+use super::{Fork, Mode, Projection, ProjectionNode, Slice};
 use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables};
 use crate::value::{Element, Fields, Value, Writer, kind};
@@ -53,7 +53,7 @@ impl Walk<'_> {
     fn element(
         &self,
         element: &Element<'_>,
-        node: Option<&Node>,
+        node: Option<&ProjectionNode>,
         is_cut: bool,
         out: &mut Writer,
     ) -> Result<()> {
@@ -63,12 +63,12 @@ impl Walk<'_> {
                     out.element(element);
                 }
             }
-            Some(Node::Field) => {
+            Some(ProjectionNode::Field) => {
                 if self.mode == Mode::Inclusion {
                     out.element(element);
                 }
             }
-            Some(Node::Positional) => match element.value() {
+            Some(ProjectionNode::Positional) => match element.value() {
                 Value::Array(array) if !is_cut => {
                     let positioned = self.positioned(array)?;
                     out.begin(kind::ARRAY, element.name);
@@ -77,7 +77,7 @@ impl Walk<'_> {
                 }
                 _ => out.element(element),
             },
-            Some(Node::Slice(slice)) => match element.value() {
+            Some(ProjectionNode::Slice(slice)) => match element.value() {
                 Value::Array(array) => {
                     out.begin(kind::ARRAY, element.name);
                     sliced(*slice, array, out);
@@ -85,7 +85,7 @@ impl Walk<'_> {
                 }
                 _ => out.element(element),
             },
-            Some(Node::ElemMatch(condition)) => {
+            Some(ProjectionNode::ElemMatch(condition)) => {
                 if let Value::Array(array) = element.value() {
                     let place = condition.matching_element(&element.value());
                     if let Some(found) = place.and_then(|place| array.elements().nth(place)) {
@@ -98,12 +98,12 @@ impl Walk<'_> {
                     }
                 }
             }
-            Some(Node::Computed(expression)) => {
+            Some(ProjectionNode::Computed(expression)) => {
                 if self.mode == Mode::Addition {
                     self.value(expression, element.name, out)?;
                 }
             }
-            Some(Node::Fork(fork)) => self.fork(element, fork, is_cut, out)?,
+            Some(ProjectionNode::Fork(fork)) => self.fork(element, fork, is_cut, out)?,
         }
         Ok(())
     }
@@ -200,12 +200,14 @@ impl Walk<'_> {
     fn computed(&self, fork: &Fork, document: Fields<'_>, out: &mut Writer) -> Result<()> {
         for (name, node) in fork {
             match node {
-                Node::Computed(expression)
+                ProjectionNode::Computed(expression)
                     if self.mode != Mode::Addition || document.find(name).is_none() =>
                 {
                     self.value(expression, name, out)?;
                 }
-                Node::Fork(inner) if has_computed(inner) && document.find(name).is_none() => {
+                ProjectionNode::Fork(inner)
+                    if has_computed(inner) && document.find(name).is_none() =>
+                {
                     self.made(inner, name, out)?;
                 }
                 _ => {}
@@ -240,23 +242,23 @@ impl Walk<'_> {
     }
 }
 
-fn find<'a>(fork: &'a Fork, name: &[u8]) -> Option<&'a Node> {
+fn find<'a>(fork: &'a Fork, name: &[u8]) -> Option<&'a ProjectionNode> {
     let found = fork.iter().find(|(given, _)| **given == *name);
     found.map(|(_, node)| node)
 }
 
 fn has_computed(fork: &Fork) -> bool {
     fork.iter().any(|(_, node)| match node {
-        Node::Computed(_) => true,
-        Node::Fork(inner) => has_computed(inner),
+        ProjectionNode::Computed(_) => true,
+        ProjectionNode::Fork(inner) => has_computed(inner),
         _ => false,
     })
 }
 
 fn has_positional(fork: &Fork) -> bool {
     fork.iter().any(|(_, node)| match node {
-        Node::Positional => true,
-        Node::Fork(inner) => has_positional(inner),
+        ProjectionNode::Positional => true,
+        ProjectionNode::Fork(inner) => has_positional(inner),
         _ => false,
     })
 }

@@ -1,6 +1,6 @@
 //! Reads a projection, with MongoDB's errors for mixed modes, colliding paths and wrong operators.
 
-use super::{Fork, Mode, Node, Projection, Slice};
+use super::{Fork, Mode, Projection, ProjectionNode, Slice};
 use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables, operators};
 use crate::query::field_path;
@@ -49,7 +49,7 @@ pub(super) fn unset(paths: &[&str]) -> Result<Projection> {
     let mut reading = Reading::new(Syntax::Project, &variables);
     reading.mode = Some(Mode::Exclusion);
     for path in paths {
-        reading.insert(path, Node::Field)?;
+        reading.insert(path, ProjectionNode::Field)?;
     }
     Ok(reading.finish())
 }
@@ -109,7 +109,7 @@ impl Reading<'_> {
                 }
             }
         }
-        let is_flag = matches!(value, Value::Boolean(_)) || Number::of(&value).is_some();
+        let is_flag = matches!(value, Value::Boolean(_)) || Number::from_value(&value).is_some();
         if !is_flag || self.syntax == Syntax::AddFields {
             return self.computed(path, &value);
         }
@@ -127,13 +127,13 @@ impl Reading<'_> {
             .filter(|_| self.syntax == Syntax::Find);
         let (path, node) = match array {
             Some(array) => (array, self.positional(mode)?),
-            None => (path, Node::Field),
+            None => (path, ProjectionNode::Field),
         };
         self.turn(mode, path)?;
         self.insert(path, node)
     }
 
-    fn positional(&mut self, mode: Mode) -> Result<Node> {
+    fn positional(&mut self, mode: Mode) -> Result<ProjectionNode> {
         if mode == Mode::Exclusion {
             let text = "positional projection cannot be used with exclusion";
             return Err(Code::Location(31395).error(text));
@@ -147,7 +147,7 @@ impl Reading<'_> {
             return Err(Code::Location(31256).error(text));
         }
         self.is_positional = true;
-        Ok(Node::Positional)
+        Ok(ProjectionNode::Positional)
     }
 
     /// The first field that is included or excluded decides for all.
@@ -175,8 +175,8 @@ impl Reading<'_> {
             Syntax::Find | Syntax::Project => self.turn(Mode::Inclusion, path)?,
             Syntax::AddFields => {}
         }
-        let expression = Expression::of_bson(&value.to_bson(), self.variables)?;
-        self.insert(path, Node::Computed(expression))
+        let expression = Expression::parse_bson(&value.to_bson(), self.variables)?;
+        self.insert(path, ProjectionNode::Computed(expression))
     }
 
     fn operator(&mut self, path: &str, operator: &Element<'_>, all: Fields<'_>) -> Result<()> {
@@ -188,7 +188,7 @@ impl Reading<'_> {
         match operator.name {
             b"$slice" => {
                 let slice = slice(&operator.value())?;
-                self.insert(path, Node::Slice(slice))
+                self.insert(path, ProjectionNode::Slice(slice))
             }
             b"$elemMatch" => self.elem_match(path, operator),
             b"$meta" => Err(Code::Location(40218)
@@ -218,11 +218,11 @@ impl Reading<'_> {
             return Err(Code::Location(31256).error(text));
         }
         self.has_elem_match = true;
-        let condition = elem_match(&value, Context::of_value())?;
-        self.insert(path, Node::ElemMatch(condition))
+        let condition = elem_match(&value, Context::for_value())?;
+        self.insert(path, ProjectionNode::ElemMatch(condition))
     }
 
-    fn insert(&mut self, path: &str, node: Node) -> Result<()> {
+    fn insert(&mut self, path: &str, node: ProjectionNode) -> Result<()> {
         if self.syntax == Syntax::Find && path.split('.').any(|part| part == "$") {
             return Err(Code::Location(31394).error(
                 "As of 4.4, it's illegal to specify positional operator in the middle of a path. \
@@ -236,7 +236,7 @@ impl Reading<'_> {
 }
 
 /// Puts `node` at what is left of `path`; levels are as many as documents may have.
-fn insert(fork: &mut Fork, path: &str, left: &str, node: Node) -> Result<()> {
+fn insert(fork: &mut Fork, path: &str, left: &str, node: ProjectionNode) -> Result<()> {
     let mut fork = fork;
     let mut left = left;
     for _ in 0..MAX_DEPTH {
@@ -255,11 +255,11 @@ fn insert(fork: &mut Fork, path: &str, left: &str, node: Node) -> Result<()> {
             return Ok(());
         };
         let at = at.unwrap_or_else(|| {
-            fork.push((name.as_bytes().into(), Node::Fork(Vec::new())));
+            fork.push((name.as_bytes().into(), ProjectionNode::Fork(Vec::new())));
             fork.len() - 1
         });
         match fork.get_mut(at) {
-            Some((_, Node::Fork(inner))) => fork = inner,
+            Some((_, ProjectionNode::Fork(inner))) => fork = inner,
             _ => {
                 return Err(Code::Location(31249)
                     .error(format!("Path collision at {path} remaining portion {rest}")));
@@ -277,7 +277,7 @@ fn slice(value: &Value<'_>) -> Result<Slice> {
         ))
     };
     let whole = |value: &Value<'_>| {
-        let number = Number::of(value);
+        let number = Number::from_value(value);
         number.map(|number| number.to_i64().unwrap_or(i64::MAX))
     };
     if let Some(count) = whole(value) {

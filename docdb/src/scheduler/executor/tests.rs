@@ -3,6 +3,7 @@
 use bson::rawdoc;
 
 use super::*;
+use crate::error::Code;
 use crate::scheduler::Ticket;
 use crate::wire::Origin;
 

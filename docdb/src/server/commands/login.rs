@@ -51,7 +51,7 @@ fn begin(
         .users()
         .get(database, &name)
         .map(|user| user.credentials.clone());
-    let credentials = known.unwrap_or_else(|| Credentials::of_nobody(&name, &shared.secret));
+    let credentials = known.unwrap_or_else(|| Credentials::decoy(&name, &shared.secret));
     let (conversation, first) = Conversation::begin(&name, database, &bare, credentials)?;
     session.conversation = Some(conversation);
     Ok(answer(&first, false))

@@ -64,9 +64,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::command::{Kind, find};
+    use crate::command::{CommandKind, find};
 
-    fn check<F>(table: &'static [Command<F>], kinds: [Kind; 2], all: &mut BTreeSet<&str>) {
+    fn check<F>(table: &'static [Command<F>], kinds: [CommandKind; 2], all: &mut BTreeSet<&str>) {
         let names: Vec<&str> = table.iter().map(|entry| entry.name).collect();
         assert!(names.is_sorted(), "{names:?}");
         for one in table {
@@ -83,10 +83,14 @@ mod tests {
     #[test]
     fn the_tables_are_in_order_and_every_name_is_found_once() {
         let mut all = BTreeSet::new();
-        check(TABLE, [Kind::Connection, Kind::Cluster], &mut all);
+        check(
+            TABLE,
+            [CommandKind::Connection, CommandKind::Cluster],
+            &mut all,
+        );
         check(
             command::TABLE,
-            [Kind::DatabaseRead, Kind::DatabaseWrite],
+            [CommandKind::DatabaseRead, CommandKind::DatabaseWrite],
             &mut all,
         );
         assert_eq!(listed().len(), TABLE.len() + command::TABLE.len());

@@ -29,7 +29,7 @@ pub(crate) fn create_user(
         .get_str("pwd")
         .map_err(|_| Code::BadValue.error("Must provide a 'pwd' field for all user documents"))?;
     let user = User {
-        credentials: Credentials::of_password(password)?,
+        credentials: Credentials::from_password(password)?,
         roles: roles(shared, session, &body, &database)?,
     };
     shared.change_users(|users| drop(users.insert((database, name), user)))?;
@@ -112,7 +112,7 @@ pub(crate) fn update_user(
         let password = password
             .as_str()
             .ok_or_else(|| Code::TypeMismatch.error("'pwd' must be a string"))?;
-        user.credentials = Credentials::of_password(password)?;
+        user.credentials = Credentials::from_password(password)?;
     }
     if body.contains_key("roles") {
         user.roles = roles(shared, session, &body, &database)?;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use super::simulated::{SimulatedDisk, World};
 use super::support::{Folder, Pairs, all, options, pairs};
-use crate::store::{Options, Space, Store, StoreError, replay_hostile};
+use crate::store::{Space, Store, StoreError, StoreOptions, replay_hostile};
 
-fn on(disk: &SimulatedDisk, segment_bytes: u64) -> Options {
-    Options {
+fn on(disk: &SimulatedDisk, segment_bytes: u64) -> StoreOptions {
+    StoreOptions {
         disk: Arc::new(disk.clone()),
         segment_bytes,
         ..options()
@@ -206,7 +206,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 /// Opens and reads everything; `Ok` is what was read.
 fn read_all(path: &Path) -> Result<Pairs, StoreError> {
-    let options = Options {
+    let options = StoreOptions {
         // A cache of its own: blocks read before the damage must not hide it.
         shared: crate::store::Shared::start(1 << 20),
         ..options()

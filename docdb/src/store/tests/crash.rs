@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use super::simulated::{Random, SimulatedDisk, Survives, World};
 use super::support::{Folder, Pairs, all, options, pairs};
-use crate::store::{Durability, Options, Space, Store};
+use crate::store::{Durability, Space, Store, StoreOptions};
 
 /// Documents and the index entries that belong to them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -66,8 +66,8 @@ struct Moment {
     begun: usize,
 }
 
-fn simulated(disk: &SimulatedDisk, durability: Durability) -> Options {
-    Options {
+fn simulated(disk: &SimulatedDisk, durability: Durability) -> StoreOptions {
+    StoreOptions {
         durability,
         // Four or so batches in a segment, so that beginning one is cut too.
         segment_bytes: 8 << 10,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::simulated::{SimulatedDisk, Survives, World};
 use super::support::{Folder, all, options, pairs};
-use crate::store::{Durability, Options, Space, Store, StoreError};
+use crate::store::{Durability, Space, Store, StoreError, StoreOptions};
 
-fn on(disk: &SimulatedDisk) -> Options {
-    Options {
+fn on(disk: &SimulatedDisk) -> StoreOptions {
+    StoreOptions {
         disk: Arc::new(disk.clone()),
         segment_bytes: 16 << 10,
         ..options()
@@ -62,7 +62,7 @@ fn with_an_interval_a_failed_sync_takes_back_what_was_not_durable() {
         Folder::new("interval"),
         SimulatedDisk::new(World::default()),
     );
-    let options = Options {
+    let options = StoreOptions {
         durability: Durability::Interval(50),
         ..on(&disk)
     };

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use proptest::prelude::*;
 
 use super::support::{Folder, Pairs, all, options, pairs};
-use crate::store::{MAX_KEY, Options, Scan, Space, Store, StoreError};
+use crate::store::{MAX_KEY, Scan, Space, Store, StoreError, StoreOptions};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -60,7 +60,7 @@ impl Pair {
         self.store.as_mut().unwrap()
     }
 
-    fn apply(&mut self, step: &Step, options: &Options, folder: &Folder) {
+    fn apply(&mut self, step: &Step, options: &StoreOptions, folder: &Folder) {
         match *step {
             Step::Put(space, number, length) => {
                 self.has_writes = true;
@@ -178,7 +178,7 @@ fn from_both_ends(mut scan: Scan) -> Pairs {
 
 fn run(steps: &[Step], memtable_bytes: u64) {
     let folder = Folder::new("model");
-    let options = Options {
+    let options = StoreOptions {
         memtable_bytes,
         ..options()
     };

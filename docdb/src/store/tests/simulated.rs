@@ -18,7 +18,7 @@ enum Change {
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Node {
+struct Inode {
     durable: Vec<u8>,
     /// Since the last sync, in order.
     changes: Vec<Change>,
@@ -35,7 +35,7 @@ enum Naming {
 /// Everything on the disk and in the page cache.
 #[derive(Debug, Clone, Default)]
 pub(super) struct World {
-    nodes: Vec<Node>,
+    nodes: Vec<Inode>,
     names: BTreeMap<PathBuf, usize>,
     durable_names: BTreeMap<PathBuf, usize>,
     namings: Vec<Naming>,
@@ -103,7 +103,7 @@ impl World {
             for change in &node.changes {
                 keep(&mut durable, change, survives, &mut random, &mut sector);
             }
-            world.nodes.push(Node {
+            world.nodes.push(Inode {
                 now: durable.clone(),
                 durable,
                 changes: Vec::new(),
@@ -293,7 +293,7 @@ impl Disk for SimulatedDisk {
         let found = self.world().names.get(path).copied();
         let node = found.unwrap_or_else(|| {
             let mut world = self.world();
-            world.nodes.push(Node::default());
+            world.nodes.push(Inode::default());
             world.nodes.len() - 1
         });
         if found.is_none() {

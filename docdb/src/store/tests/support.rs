@@ -4,14 +4,14 @@ use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
 
 pub(super) use crate::folder::Folder;
-use crate::store::{Options, Scan, Shared, Slice, Space, Store, StoreError};
+use crate::store::{Scan, Shared, Slice, Space, Store, StoreError, StoreOptions};
 
 /// Options with threads that all tests of this process share.
-pub(super) fn options() -> Options {
+pub(super) fn options() -> StoreOptions {
     static SHARED: OnceLock<Arc<Shared>> = OnceLock::new();
-    Options {
+    StoreOptions {
         segment_bytes: 64 << 10,
-        ..Options::new(Arc::clone(SHARED.get_or_init(|| Shared::start(4 << 20))))
+        ..StoreOptions::new(Arc::clone(SHARED.get_or_init(|| Shared::start(4 << 20))))
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::crash::Content;
 use super::simulated::{Random, SimulatedDisk, Survives, World};
 use super::support::{Folder, options};
-use crate::store::{Options, Shared, Space, Store, StoreError, TableStep};
+use crate::store::{Shared, Space, Store, StoreError, StoreOptions, TableStep};
 
 /// Operations beside the tables of which one is looked at.
 const EVERY: usize = 5;
@@ -27,8 +27,8 @@ struct Image {
     begun: usize,
 }
 
-fn on(disk: &SimulatedDisk) -> Options {
-    Options {
+fn on(disk: &SimulatedDisk) -> StoreOptions {
+    StoreOptions {
         // A flush every few batches, a merge every few flushes.
         memtable_bytes: 64 << 10,
         segment_bytes: 8 << 10,

@@ -4,7 +4,7 @@ use bson::{Bson, Document, doc};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 
-use super::super::Kind;
+use super::super::Modification;
 use super::{NOW, parse, raw};
 
 fn config() -> Config {
@@ -94,7 +94,7 @@ proptest! {
         let document = raw(&document);
         let fast = parse(update.clone(), &[]).expect("valid");
         let mut slow = parse(update, &[]).expect("valid");
-        if let Kind::Operators(operators) = &mut slow.kind {
+        if let Modification::Operators(operators) = &mut slow.modification {
             prop_assert!(operators.fast.take().is_some() || operators.root.is_empty()
                 || operators.root.len() > 16 || fast_declines(&operators.root));
         }
@@ -132,11 +132,11 @@ proptest! {
 
 /// A decimal under `$inc` is left to the walk from the start.
 fn fast_declines(root: &super::super::Children) -> bool {
-    use super::super::{operator::Operator, tree::Node};
+    use super::super::{operator::Operator, tree::UpdateNode};
     root.values().any(|node| {
         matches!(
             node,
-            Node::Leaf(Operator::Increment(crate::value::Number::Decimal(_)))
+            UpdateNode::Leaf(Operator::Increment(crate::value::Number::Decimal(_)))
         )
     })
 }

@@ -220,7 +220,7 @@ proptest! {
     #[test]
     fn a_value_written_back_is_the_same(value in samples::value()) {
         let document = raw(&doc! {"": value});
-        let element = Fields::of(&document).elements().next().unwrap();
+        let element = Fields::new(&document).elements().next().unwrap();
         let mut writer = crate::value::Writer::default();
         writer.value(b"", &element.value());
         let written = writer.finish();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::value::samples;
 
-fn of(text: &str) -> Decimal {
+fn parsed(text: &str) -> Decimal {
     Decimal::parse(text).unwrap()
 }
 
@@ -23,20 +23,20 @@ fn text_reads_and_writes() {
         "1E-6176",
         "0E+6111",
     ] {
-        assert_eq!(of(text).to_string(), text);
+        assert_eq!(parsed(text).to_string(), text);
     }
     assert_eq!(
-        of("12345678901234567890123456789012345").to_string(),
+        parsed("12345678901234567890123456789012345").to_string(),
         "1.234567890123456789012345678901234E+34"
     );
     assert_eq!(
-        of("12345678901234567890123456789012355").to_string(),
+        parsed("12345678901234567890123456789012355").to_string(),
         "1.234567890123456789012345678901236E+34"
     );
-    assert_eq!(of("1E+6145").to_string(), "Infinity");
-    assert_eq!(of("1E-7000").to_string(), "0E-6176");
+    assert_eq!(parsed("1E+6145").to_string(), "Infinity");
+    assert_eq!(parsed("1E-7000").to_string(), "0E-6176");
     assert_eq!(
-        of("1E+6140").to_string(),
+        parsed("1E+6140").to_string(),
         "1.00000000000000000000000000000E+6140"
     );
     for text in ["", "-", ".", "1.2.3", "e5", "1e", "x", "1_0"] {
@@ -83,7 +83,7 @@ fn arithmetic_rounds_half_to_even() {
         ("1E+20", '%', "7", "2"),
         ("3", '%', "1E+30", "3"),
     ] {
-        let (left, right) = (of(left), of(right));
+        let (left, right) = (parsed(left), parsed(right));
         let result = match sign {
             '+' => left.plus(right),
             '-' => left.minus(right),
@@ -107,14 +107,14 @@ fn doubles_come_with_fifteen_digits() {
 
 #[test]
 fn integers_come_back() {
-    assert_eq!(of("-9223372036854775808").to_i64(), Some(i64::MIN));
-    assert_eq!(of("9223372036854775808").to_i64(), None);
-    assert_eq!(of("2.5").to_i64(), Some(2));
-    assert_eq!(of("2.5").to_i64_exact(), None);
-    assert_eq!(of("2.50E+1").to_i64_exact(), Some(25));
-    assert_eq!(of("0E+6000").to_i64(), Some(0));
-    assert_eq!(of("1E-6000").to_i64(), Some(0));
-    assert_eq!(of("NaN").to_i64(), None);
+    assert_eq!(parsed("-9223372036854775808").to_i64(), Some(i64::MIN));
+    assert_eq!(parsed("9223372036854775808").to_i64(), None);
+    assert_eq!(parsed("2.5").to_i64(), Some(2));
+    assert_eq!(parsed("2.5").to_i64_exact(), None);
+    assert_eq!(parsed("2.50E+1").to_i64_exact(), Some(25));
+    assert_eq!(parsed("0E+6000").to_i64(), Some(0));
+    assert_eq!(parsed("1E-6000").to_i64(), Some(0));
+    assert_eq!(parsed("NaN").to_i64(), None);
 }
 
 proptest! {
@@ -126,22 +126,22 @@ proptest! {
         let again = Decimal::from_bytes(decimal.to_bytes());
         prop_assert!(decimal.compare(&again).is_eq());
         prop_assert_eq!(decimal.to_string(), Decimal128::from_bytes(bytes).to_string());
-        let parsed = of(&decimal.to_string());
-        prop_assert!(decimal.compare(&parsed).is_eq());
+        let read = parsed(&decimal.to_string());
+        prop_assert!(decimal.compare(&read).is_eq());
     }
 
     #[test]
     fn small_numbers_are_exact(a in any::<i64>(), b in any::<i64>(), x in -9_i32..9, y in -9_i32..9) {
         // In billionths.
         let scaled = |value: i64, exponent: i32| i128::from(value) * 10_i128.pow((exponent + 9).unsigned_abs());
-        let (left, right) = (of(&format!("{a}E{x}")), of(&format!("{b}E{y}")));
+        let (left, right) = (parsed(&format!("{a}E{x}")), parsed(&format!("{b}E{y}")));
         prop_assert_eq!(left.compare(&right), scaled(a, x).cmp(&scaled(b, y)));
         let sum = scaled(a, x) + scaled(b, y);
         if sum.unsigned_abs() < COEFFICIENT_MAX {
-            let expected = of(&format!("{sum}E-9"));
+            let expected = parsed(&format!("{sum}E-9"));
             prop_assert!(left.plus(right).compare(&expected).is_eq());
         }
-        let product = of(&(i128::from(a >> 12) * i128::from(b >> 12)).to_string());
+        let product = parsed(&(i128::from(a >> 12) * i128::from(b >> 12)).to_string());
         prop_assert!(Decimal::integer(a >> 12).times(Decimal::integer(b >> 12)).compare(&product).is_eq());
     }
 
@@ -149,8 +149,8 @@ proptest! {
     fn a_double_is_between_its_neighbours(value in any::<f64>()) {
         prop_assume!(value.is_finite() && value != 0.0);
         // A double's 34 digits are its nearest decimal, so the neighbours a little beyond differ by sign only.
-        let digits = of(&format!("{value:.33e}"));
-        let relative = of("1E-30");
+        let digits = parsed(&format!("{value:.33e}"));
+        let relative = parsed("1E-30");
         let above = digits.plus(digits.times(relative));
         prop_assert_eq!(above.compare_f64(value), if value > 0.0 { Ordering::Greater } else { Ordering::Less });
         prop_assert_eq!(digits.to_f64().to_bits(), value.to_bits());

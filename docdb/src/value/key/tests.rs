@@ -19,7 +19,7 @@ fn key(value: &Bson) -> Vec<u8> {
 fn descending(value: &Bson) -> Vec<u8> {
     let document = raw(&doc! {"": value});
     let mut out = Vec::new();
-    let element = Fields::of(&document).elements().next().unwrap();
+    let element = Fields::new(&document).elements().next().unwrap();
     encode_value_descending(&element.value(), &mut out);
     out
 }
@@ -88,7 +88,7 @@ fn bytes_that_were_never_checked_do_not_overflow_the_stack() {
             break;
         }
     }
-    let value = Value::Array(Fields::of_bytes(&bytes));
+    let value = Value::Array(Fields::from_bytes(&bytes));
     let mut out = Vec::new();
     encode_value(&value, &mut out);
     assert!(!out.is_empty());

@@ -5,8 +5,8 @@ use bson::bson;
 use super::*;
 use crate::value::samples::decimal;
 
-fn of(value: &Bson) -> Number {
-    Number::of_bson(value).unwrap()
+fn number(value: &Bson) -> Number {
+    Number::from_bson(value).unwrap()
 }
 
 #[test]
@@ -30,40 +30,43 @@ fn results_take_the_wider_type() {
         (bson!(2), decimal("1.5"), decimal("3.5"), decimal("3.0")),
     ] {
         assert_eq!(
-            of(&left).plus(of(&right)).to_bson(),
+            number(&left).plus(number(&right)).to_bson(),
             sum,
             "{left} + {right}"
         );
         assert_eq!(
-            of(&right).plus(of(&left)).to_bson(),
+            number(&right).plus(number(&left)).to_bson(),
             sum,
             "{right} + {left}"
         );
         assert_eq!(
-            of(&left).times(of(&right)).to_bson(),
+            number(&left).times(number(&right)).to_bson(),
             product,
             "{left} * {right}"
         );
     }
-    assert_eq!(of(&bson!(1)).minus(of(&bson!(3))).to_bson(), bson!(-2));
+    assert_eq!(
+        number(&bson!(1)).minus(number(&bson!(3))).to_bson(),
+        bson!(-2)
+    );
 }
 
 #[test]
 fn beyond_64_bits_is_refused_or_a_double() {
-    let (most, one) = (of(&bson!(i64::MAX)), of(&bson!(1)));
+    let (most, one) = (number(&bson!(i64::MAX)), number(&bson!(1)));
     assert!(most.checked_add(one).is_none());
-    assert!(most.checked_multiply(of(&bson!(2))).is_none());
+    assert!(most.checked_multiply(number(&bson!(2))).is_none());
     assert_eq!(most.plus(one).to_bson(), bson!(i64::MAX as f64));
 }
 
 #[test]
 fn integers_are_found_in_every_type() {
-    assert_eq!(of(&bson!(3.0)).to_i64_exact(), Some(3));
-    assert_eq!(of(&bson!(3.5)).to_i64_exact(), None);
-    assert_eq!(of(&bson!(3.5)).to_i64(), Some(3));
-    assert_eq!(of(&bson!(9.3e18)).to_i64(), None);
-    assert_eq!(of(&bson!(f64::NAN)).to_i64(), None);
-    assert_eq!(of(&decimal("-4.0")).to_i64_exact(), Some(-4));
-    assert!(of(&decimal("0E+5")).is_zero());
-    assert!(of(&bson!(-0.0)).is_zero());
+    assert_eq!(number(&bson!(3.0)).to_i64_exact(), Some(3));
+    assert_eq!(number(&bson!(3.5)).to_i64_exact(), None);
+    assert_eq!(number(&bson!(3.5)).to_i64(), Some(3));
+    assert_eq!(number(&bson!(9.3e18)).to_i64(), None);
+    assert_eq!(number(&bson!(f64::NAN)).to_i64(), None);
+    assert_eq!(number(&decimal("-4.0")).to_i64_exact(), Some(-4));
+    assert!(number(&decimal("0E+5")).is_zero());
+    assert!(number(&bson!(-0.0)).is_zero());
 }

@@ -13,7 +13,7 @@ fn found(document: &Document, path: &str, leaf: Leaf) -> Seen {
     let mut seen = Vec::new();
     Path::parse(path)
         .unwrap()
-        .visit(Fields::of(&document), leaf, |found| {
+        .visit(Fields::new(&document), leaf, |found| {
             let value = found.value.map_or(Bson::MaxKey, Value::to_bson);
             seen.push((value, found.position));
             false
@@ -109,7 +109,7 @@ fn a_walk_stops_when_told() {
     let mut count = 0;
     let stopped = Path::parse("a")
         .unwrap()
-        .visit(Fields::of(&document), Leaf::Elements, |_| {
+        .visit(Fields::new(&document), Leaf::Elements, |_| {
             count += 1;
             count == 2
         });

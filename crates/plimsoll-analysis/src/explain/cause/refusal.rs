@@ -9,7 +9,7 @@ use plimsoll_core::verdict::{Cause, Signal};
 use crate::explain::case::{Case, Tier};
 use crate::explain::finding::Finding;
 use crate::explain::saturation::Sign;
-use crate::facts::level::{Level, NO_ANSWER, WindowFacts};
+use crate::facts::level::{FAILING, Level, NO_ANSWER, WindowFacts};
 use crate::facts::tick::TierFacts;
 
 /// A configured refusal: answers at once, at a rate that does not move, from an idle service.
@@ -108,7 +108,7 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
         .max_by(|a, b| a.share(&NO_ANSWER).total_cmp(&b.share(&NO_ANSWER)))?;
     let share = worst.share(&NO_ANSWER);
     let low = median(case.low().map(|level| level.share(&NO_ANSWER)).collect()).unwrap_or(0.0);
-    if share >= 0.01 && low < 0.2 * share && share >= 0.4 * worst.failed_share() {
+    if share >= FAILING && low < 0.2 * share && share >= 0.4 * worst.failed_share() {
         finding.signal(
             Signal::NoAnswer,
             format!(
@@ -120,7 +120,7 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     }
     if let Some(proxy) = &tier.high.proxy {
         let unreached = ratio(proxy.upstream_unreached as f64, proxy.requests as f64);
-        if unreached >= 0.01 {
+        if unreached >= FAILING {
             let text = format!(
                 "{} of logged requests never reached the upstream",
                 percent(unreached)
@@ -195,7 +195,9 @@ fn in_service(level: &Level) -> Option<f64> {
 /// The first, because those that fail soon crowd out the others, and when they leave all come at once.
 fn declared(case: &Case, tier: &Tier) -> Option<String> {
     let bound = tier.slots.filter(|bound| *bound > 0.0)?;
-    let failing = case.high().filter(|level| level.share(&NO_ANSWER) >= 0.01);
+    let failing = case
+        .high()
+        .filter(|level| level.share(&NO_ANSWER) >= FAILING);
     let first = failing.filter_map(in_service).take(3);
     let served = first.fold(0.0, f64::max);
     (0.75..=1.15).contains(&(served / bound)).then(|| {

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_core::experiment::{Experiment, Run, Variant};
 use plimsoll_core::record::{LevelStart, Line};
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Phase, Step, StepLoad};
+use plimsoll_core::verdict::Verdict;
 use plimsoll_core::{Nanos, Tally, Window};
 
 use super::super::tests::build::{Service, search};
 use super::*;
+use crate::{experiment, summary};
 
 /// A variant that answers `ok` of 1,000 requests a second; the others end as `kind`.
 fn record(
@@ -368,4 +371,48 @@ fn a_next_limit_that_is_near_proves_nothing() {
     let follows = |is: f64, predicted: f64| by_rate(400.0, is, &lifted, Some(predicted)).0;
     assert_eq!(follows(1000.0, 600.0), Follows::PartOfTheWay);
     assert_eq!(follows(2000.0, 600.0), Follows::Not);
+}
+
+/// How sure the limit of the first is, in an experiment whose other variants lift the slots and then answer so many.
+fn judged_beside(answered: &[u64]) -> Confidence {
+    let mut few = record("few", None, &[], tier(64.0, 0.5), 700, Outcome::Eof);
+    few.verdict = Some(Verdict {
+        valid: true,
+        limit: Some(limit(Cause::ConnectionSlots)),
+        ..summary::of_run(&few)
+    });
+    let lifted = answered.iter().map(|ok| {
+        let more = tier(1_024.0, 0.5);
+        record("many", Some("few"), ONE, more, *ok, Outcome::Eof)
+    });
+    let records: Vec<Record> = [few].into_iter().chain(lifted).collect();
+    let variants = records.iter().map(|record| Variant {
+        name: &record.header.lab.as_ref().unwrap().variant,
+        about: "",
+        base: None,
+        changes: &[],
+        runs: vec![Run {
+            path: String::new(),
+            record,
+        }],
+        predicted: None,
+        probe: false,
+    });
+    let judged = experiment::judged(Experiment {
+        title: "slots",
+        variants: variants.collect(),
+        warnings: Vec::new(),
+        folder: String::new(),
+        comparison: None,
+        report: None,
+    });
+    let first = judged.meaning.variants[0].limits.first.as_ref();
+    first.unwrap().confidence
+}
+
+#[test]
+fn of_several_variants_that_moved_a_limit_one_that_contradicts_counts() {
+    assert_eq!(judged_beside(&[]), Confidence::Supported);
+    assert_eq!(judged_beside(&[999]), Confidence::Confirmed);
+    assert_eq!(judged_beside(&[999, 980]), Confidence::Suspected);
 }

@@ -77,7 +77,7 @@ fn planned(instances: u32, cpu: f64) -> [PlannedTier; 1] {
 #[test]
 fn a_record_is_scaled_by_what_the_variant_gives() {
     let record = pinned();
-    let found = Found::default();
+    let found = SearchResult::default();
     let base = capacity(&record, &found).unwrap();
     assert!((base / 400.0 - 1.0).abs() < 0.02, "{base}");
     let of = |instances, cpu| predict(&record, &found, &planned(instances, cpu)).unwrap();
@@ -106,7 +106,7 @@ fn what_did_not_reach_its_limit_predicts_nothing() {
         ..Service::default()
     };
     let record = search(&idle, &[0.1, 0.2, 0.4, 0.6], false);
-    let problem = predict(&record, &Found::default(), &planned(2, 1.0)).unwrap_err();
+    let problem = predict(&record, &SearchResult::default(), &planned(2, 1.0)).unwrap_err();
     assert_eq!(problem, "its base did not reach its limit");
-    assert_eq!(capacity(&record, &Found::default()), None);
+    assert_eq!(capacity(&record, &SearchResult::default()), None);
 }

@@ -130,7 +130,7 @@ fn curve(hero: &Hero, svg: &mut Svg, y: &Scale) {
 fn collapse(hero: &Hero, svg: &mut Svg, y: &Scale) {
     match hero
         .found()
-        .and_then(plimsoll_core::verdict::Found::collapse)
+        .and_then(plimsoll_core::verdict::SearchResult::collapse)
     {
         Some(Collapse::At(bounds)) => {
             let from = hero.x.clamped(bounds.lower.unwrap_or(bounds.estimate));

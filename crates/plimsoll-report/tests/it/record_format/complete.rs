@@ -5,9 +5,9 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::health::Reading;
 use plimsoll_core::record::{
-    AbsentSample, After, AnchorFigures, CgroupSample, Event, EventKind, Header, HostSample,
-    LabSetup, LevelStart, Line, ListenerSample, MetricsSample, Observation, ProcessSample,
-    ProxySample, Seen, SelfCheck, ThreadSample, ThreadState, TierSetup,
+    AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Header, HostSample, LabSetup,
+    LevelStart, Line, ListenerSample, MetricsSample, Observation, ProcessSample, ProxySample, Seen,
+    SelfCheck, ThreadSample, ThreadState, TierSetup,
 };
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
@@ -15,8 +15,8 @@ use plimsoll_core::test::{
     How, Http, Load, Over, Request, Script, ScriptSetup, SearchSettings, Until, Url, What,
 };
 use plimsoll_core::verdict::{
-    Bounds, Cause, CeilingKind, Collapse, Confidence, Found, GateState, Judgement, LevelState,
-    LoadSize, NotProbed, RareStalls, ResourceKind, SearchRemark,
+    Bounds, Cause, CeilingKind, Collapse, Confidence, GateState, Judgement, LevelState, LoadSize,
+    NotProbed, RareStalls, ResourceKind, SearchRemark, SearchResult,
 };
 use plimsoll_core::window::Carried;
 use plimsoll_core::{Nanos, Outcome, Tally, Window};
@@ -193,7 +193,7 @@ fn events() -> [Event; 4] {
     [
         EventKind::Interrupted,
         EventKind::SelfCheck(SelfCheck::default()),
-        EventKind::Anchor(AnchorFigures::default()),
+        EventKind::Anchor(Anchor::default()),
         EventKind::Other {
             event: "other".to_owned(),
         },
@@ -235,9 +235,9 @@ fn remarks() -> Vec<SearchRemark> {
 
 /// Words by which remarks tell what they are about.
 fn abouts() -> Vec<String> {
-    let found = Found {
+    let found = SearchResult {
         remarks: remarks(),
-        ..Found::default()
+        ..SearchResult::default()
     };
     let written = serde_json::to_value(&found).unwrap();
     let all = written["remarks"].as_array().unwrap();

@@ -3,9 +3,9 @@
 use plimsoll_core::record::Record;
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::verdict::{
-    Advice, Bounds, Cause, Collapse, Confidence, Evidence, Found, Gate, GateId, GateState,
-    Judgement, LevelResult, LevelState, Limit, NextLimit, ObjectiveResult, Recovery, Resource,
-    ResourceKind, Signal, Times, Verdict,
+    Advice, Bounds, Cause, Collapse, Confidence, Evidence, Gate, GateId, GateState, Judgement,
+    LevelResult, LevelState, Limit, NextLimit, ObjectiveResult, Recovery, Resource, ResourceKind,
+    SearchResult, Signal, Times, Verdict,
 };
 use plimsoll_core::{Nanos, Outcome, Tally};
 
@@ -68,7 +68,7 @@ pub(super) fn find_verdict(record: &Record) -> Verdict {
     let peak = [3, 5, 6, 7].map(goodput).into_iter().fold(0.0, f64::max);
     let mut verdict = verdict_of(record, super::SOAK);
     verdict.verdict = Judgement::Pass;
-    verdict.found = Found {
+    verdict.found = SearchResult {
         capacity_per_s: Some(Bounds {
             estimate: rate(7),
             lower: Some(rate(7)),
@@ -97,7 +97,7 @@ pub(super) fn find_verdict(record: &Record) -> Verdict {
         soak_seconds: Some(120.0),
         capacity_level: Some(super::SOAK),
         converged: true,
-        ..Found::default()
+        ..SearchResult::default()
     };
     explain(&mut verdict, rate(7));
     verdict
@@ -288,7 +288,7 @@ fn verdict_of(record: &Record, level: u32) -> Verdict {
             / seconds,
         bytes_received: tally.bytes(),
         objectives: objectives(&tally),
-        found: Found::default(),
+        found: SearchResult::default(),
         limit: None,
         next_limit: None,
         resources: Vec::new(),

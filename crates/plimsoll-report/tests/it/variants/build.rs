@@ -19,7 +19,6 @@ pub(crate) struct Played {
     pub(crate) base: Option<&'static str>,
     pub(crate) changes: Vec<String>,
     pub(crate) records: Vec<Record>,
-    pub(crate) limit: Option<Limit>,
     pub(crate) predicted: Option<Prediction>,
     pub(crate) probe: bool,
 }
@@ -43,7 +42,6 @@ pub(crate) fn played(name: &'static str, rates: &[f64]) -> Played {
         records: records
             .map(|(rate, number)| record(name, *rate, number))
             .collect(),
-        limit: None,
         predicted: None,
         probe: false,
     }
@@ -166,7 +164,6 @@ pub(crate) fn experiment(all: &[Played], comparison: Option<Comparison>) -> Judg
                 record,
             })
             .collect(),
-        limit: one.limit.clone(),
         predicted: one.predicted.clone(),
         probe: one.probe,
     });

@@ -17,7 +17,7 @@ use crate::http::{Headers, HttpCall, HttpError, HttpResult};
 use crate::natives::k6::stop_if_asked;
 use crate::raw::{Call, suspend};
 use crate::tags::TagSetId;
-use crate::turn::{Got, Want};
+use crate::turn::{Resumption, Suspension};
 
 /// A request that is over, as its response object shows it.
 #[derive(Debug)]
@@ -77,9 +77,9 @@ pub(crate) fn perform(call: &Call<'_, '_>, requests: Vec<Prepared>) -> Result<Ve
             })
             .collect();
         let sent: Vec<Headers> = calls.iter().map(|call| call.headers.clone()).collect();
-        let got = suspend(&call.ctx, &call.vu, Want::Http(calls))?;
-        stop_if_asked(call, &got)?;
-        let Got::Http(results) = got else {
+        let resumption = suspend(&call.ctx, &call.vu, Suspension::Http(calls))?;
+        stop_if_asked(call, &resumption)?;
+        let Resumption::Http(results) = resumption else {
             return call.fail("internal: the wrong answer came back for a request");
         };
         if results.len() != pending.len() {

@@ -146,7 +146,7 @@ fn texts(args: &Args) -> Result<Vec<String>> {
         (true, _) => bail!("--aa plays one target against itself: give one URL or one script"),
         (false, 1) => {
             bail!(
-                "{} alone is nothing to compare: give another, or --aa to play it against itself",
+                "{} is the only target: give another, or --aa to compare it with itself",
                 texts[0]
             )
         }

@@ -47,7 +47,6 @@ impl<'c> Pictured<'c> {
                         record,
                     })
                     .collect(),
-                limit: None,
                 predicted: None,
                 probe: false,
             });

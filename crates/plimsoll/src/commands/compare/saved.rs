@@ -21,7 +21,7 @@ pub(super) fn sides(args: &Args) -> Result<Exit> {
     refuse_twice(saved.a.iter().chain(&saved.b))?;
     if saved.paired && saved.a.len() != saved.b.len() {
         bail!(
-            "--paired takes the n-th of --a beside the n-th of --b: {} and {} are not as many",
+            "--paired needs as many records in --a as in --b, and there are {} and {}",
             saved.a.len(),
             saved.b.len()
         );
@@ -38,7 +38,7 @@ pub(super) fn singles(args: &Args) -> Result<Exit> {
     let paths: Vec<PathBuf> = args.words.iter().map(PathBuf::from).collect();
     if paths.len() < 2 {
         bail!(
-            "{} alone is nothing to compare: give another record",
+            "{} is the only record: give another to compare it with",
             paths[0].display()
         );
     }
@@ -90,7 +90,7 @@ pub(super) fn history(args: &Args) -> Result<Exit> {
     let refused = |effect| effect >= Effect::Withholds;
     if let Some(mismatch) = mismatches.iter().find(|mismatch| refused(mismatch.effect)) {
         bail!(
-            "these runs are no history, {}; keep those that were measured alike",
+            "these runs were not measured alike: {}; a history needs runs that were",
             words::mismatch(mismatch)
         );
     }
@@ -134,7 +134,7 @@ fn load(path: &Path) -> Result<Loaded> {
     if let Some(result) = audit::foreign(path)? {
         return Ok(Loaded {
             run: compare::of_result(&name, &result),
-            fingerprint: Fingerprint::of_result(&result),
+            fingerprint: Fingerprint::from_result(&result),
             objectives: None,
         });
     }

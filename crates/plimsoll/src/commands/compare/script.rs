@@ -17,7 +17,7 @@ use crate::{flags, from_args};
 pub(super) fn side(text: &str, args: &Args, seed: u64) -> Result<(Recipe, Prepared, Identity)> {
     if args.load.connections.is_some() && !args.compare.find {
         bail!(
-            "-c is for URLs; a script sets its own load: say it in its options, or with the side, such as 'shop.js \
+            "-c is for URLs; a script sets its own load: write it in its options, or beside the script's name, such as 'shop.js \
              --vus 10 --duration 30s'"
         );
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_analysis::explain::{PlannedTier, Predicted, predict};
-use plimsoll_core::experiment::Prediction;
+use plimsoll_core::experiment::{Experiment, Prediction};
 use plimsoll_core::verdict::Cause;
 use plimsoll_lab::experiment::Variant;
 use plimsoll_report::format::{self, quoted};
@@ -47,8 +47,11 @@ impl Foresight {
         }
     }
 
-    pub(super) fn of(&self, variant: &str) -> Option<Prediction> {
-        self.0.get(variant).cloned()
+    /// Gives each variant what was said of it.
+    pub(super) fn tell(&self, experiment: &mut Experiment<'_>) {
+        for variant in &mut experiment.variants {
+            variant.predicted = self.0.get(variant.name).cloned();
+        }
     }
 }
 

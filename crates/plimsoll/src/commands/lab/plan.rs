@@ -1,11 +1,12 @@
-//! What will be done and how long it takes, worked out and shown before anything starts.
+//! What will be done and how long it takes, worked out before anything starts.
 
-use std::collections::BTreeMap;
+mod text;
+
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use plimsoll_core::Nanos;
-use plimsoll_lab::experiment::{Experiment, Filler, Load, Program, Tier, Variant};
+use plimsoll_lab::experiment::{Experiment, Load, Variant};
 use plimsoll_lab::tiers::{self, Ports};
 use plimsoll_report::format::{self, quoted};
 
@@ -22,14 +23,16 @@ const USERS_END_ESTIMATE: Nanos = Nanos::from_secs(10);
 /// From the order to end until every process is gone.
 const END_ESTIMATE: Nanos = Nanos::from_millis(500);
 
-/// Everything that will be played.
+/// Everything that will be played, and the words for it.
 pub(super) struct Plan {
     pub(super) experiment: Experiment,
     pub(super) runs: Vec<Run>,
     /// In a file's or a flag's words, what the reader must know.
     pub(super) warnings: Vec<String>,
-    /// Runs that confirm what was found may follow.
-    pub(super) confirms: bool,
+    /// All of it for people.
+    pub(super) text: String,
+    /// For `--check`: that it is in order, and what to know of it.
+    pub(super) checked: String,
 }
 
 /// One run of one variant.
@@ -39,69 +42,120 @@ pub(super) struct Run {
     pub(super) number: u32,
     pub(super) seed: u64,
     /// With start, warm-up and end; an estimate but for the load itself.
-    pub(super) takes: Nanos,
+    takes: Nanos,
+    /// `run 2 of 6 · 2A · about 3 min left`
+    pub(super) heading: String,
 }
 
 impl Plan {
     /// Adds runs that confirm what was found; what cannot be confirmed becomes a warning.
     pub(super) fn confirm(&mut self, runs: Vec<Run>, notes: Vec<String>) {
-        let variants = runs.iter().map(|run| (*run.variant).clone());
-        self.experiment.variants.extend(variants);
+        let played = self.runs.len();
         self.runs.extend(runs);
-        let notes = notes
-            .into_iter()
-            .map(|note| format!("not confirmed: {note}"));
+        head(&mut self.runs, played, self.experiment.pause);
         self.warnings.extend(notes);
     }
 }
 
-pub(super) fn of(experiment: &Experiment, ports: &Ports, args: &LabArgs) -> Result<Plan> {
-    let mut experiment = experiment.clone();
-    let cores = tiers::machine_cores()?.len();
-    let mut loads = Vec::new();
-    for variant in &experiment.variants {
-        tiers::check_shares(variant, cores)?;
-        let duration = duration(&experiment, variant, ports)
-            .with_context(|| format!("test of variant `{}`", variant.name))?;
-        loads.push(duration);
+impl Run {
+    /// A first run of another variant, in the time and with the seed of this one.
+    pub(super) fn of(&self, variant: Variant) -> Self {
+        Self {
+            variant: Arc::new(variant),
+            number: 1,
+            seed: self.seed,
+            takes: self.takes,
+            heading: String::new(),
+        }
     }
+}
+
+/// Of this experiment, whose loads `--quick` may make shorter.
+pub(super) fn of(mut experiment: Experiment, ports: &Ports, args: &LabArgs) -> Result<Plan> {
+    let mut loads = loads(&experiment, ports)?;
     let mut warnings = warnings(&experiment);
     if args.quick {
         warnings.extend(fit(&mut experiment, &mut loads)?);
     }
-    let base = machine::fresh_seed();
-    let mut counts = vec![0; experiment.variants.len()];
-    let variants: Vec<Arc<Variant>> = experiment.variants.iter().cloned().map(Arc::new).collect();
-    let mut runs = Vec::new();
-    for index in experiment.order() {
-        counts[index] += 1;
-        let number = counts[index];
-        let variant = Arc::clone(&variants[index]);
-        runs.push(Run {
-            number,
-            // The same for every variant of a repetition: pairs see the same arrivals.
-            seed: variant.test.seed.unwrap_or(base + u64::from(number)),
-            takes: around(&variant) + loads[index],
-            variant,
-        });
-    }
+    let mut runs = runs(&experiment, &loads);
+    let takes = head(&mut runs, 0, experiment.pause);
+    let confirming = args.confirm.then(|| {
+        let firsts = runs.iter().filter(|run| run.number == 1);
+        firsts.fold(Nanos::ZERO, |sum, run| sum + run.takes)
+    });
+    let remarks = text::remarks(&experiment, &warnings);
     Ok(Plan {
+        checked: text::checked(&experiment, &remarks),
+        text: text::whole(&experiment, &runs, takes, confirming, &remarks),
         experiment,
         runs,
         warnings,
-        confirms: args.confirm,
     })
+}
+
+/// How long each variant is loaded; what cannot be played is refused.
+fn loads(experiment: &Experiment, ports: &Ports) -> Result<Vec<Nanos>> {
+    let cores = tiers::machine_cores()?.len();
+    let load = |variant: &Variant| {
+        tiers::check_shares(variant, cores)?;
+        duration(experiment, variant, ports)
+            .with_context(|| format!("test of variant `{}`", variant.name))
+    };
+    experiment.variants.iter().map(load).collect()
 }
 
 /// Checks the test as far as that goes without tiers, and says how long it lasts.
 fn duration(experiment: &Experiment, variant: &Variant, ports: &Ports) -> Result<Nanos> {
     let place = std::env::temp_dir().join(format!("plimsoll-lab-check-{}", std::process::id()));
-    let peers = tiers::peers(variant, ports, &place)?;
-    let filler = Filler::new(peers, experiment.folder.clone());
+    let filler = ports.filler(experiment, variant, &place)?;
     let prepared = test::recipe(variant, &filler, &place).and_then(|recipe| recipe.prepare(1));
     // Only a script that was made of stages is in it.
     drop(std::fs::remove_dir_all(&place));
     Ok(prepared?.test.length().unwrap_or_default())
+}
+
+/// In their order.
+fn runs(experiment: &Experiment, loads: &[Nanos]) -> Vec<Run> {
+    let base = machine::fresh_seed();
+    let each = experiment.variants.iter().zip(loads);
+    let each: Vec<(Arc<Variant>, Nanos)> = each
+        .map(|(variant, load)| (Arc::new(variant.clone()), around(variant) + *load))
+        .collect();
+    let order = experiment.order().into_iter().enumerate();
+    let run = |(place, index): (usize, usize)| {
+        let (variant, takes) = each[index].clone();
+        let number = (place / each.len()) as u32 + 1;
+        Run {
+            number,
+            // The same for every variant of a repetition: pairs see the same arrivals.
+            seed: variant.test.seed.unwrap_or(base + u64::from(number)),
+            takes,
+            variant,
+            heading: String::new(),
+        }
+    };
+    order.map(run).collect()
+}
+
+/// Heads the runs from this place on; gives the time until the last of them is over.
+fn head(runs: &mut [Run], from: usize, pause: Nanos) -> Nanos {
+    let count = runs.len();
+    let mut left = Nanos::ZERO;
+    for (place, run) in runs.iter_mut().enumerate().skip(from).rev() {
+        let pause = if place + 1 < count {
+            pause
+        } else {
+            Nanos::ZERO
+        };
+        left += pause + run.takes;
+        run.heading = format!(
+            "run {} of {count} · {} · about {} left",
+            place + 1,
+            run.variant.name,
+            format::duration(left)
+        );
+    }
+    left
 }
 
 /// What a run takes beside its load.
@@ -176,139 +230,4 @@ fn warnings(experiment: &Experiment) -> Vec<String> {
         }
     }
     warnings
-}
-
-/// The plan in a line, for `--check`, and what a reader must know of it.
-pub(super) fn checked(plan: &Plan) -> String {
-    let count = plan.experiment.variants.len() as u64;
-    let variants = format::plural(count, "variant is", "variants are");
-    let mut lines = vec![format!("{}: {variants} in order", plan.experiment.title)];
-    lines.extend(all_warnings(plan).map(|warning| format!("! {warning}")));
-    lines.join("\n") + "\n"
-}
-
-/// The plan for people.
-pub(super) fn text(plan: &Plan) -> String {
-    let experiment = &plan.experiment;
-    let mut lines = vec![experiment.title.clone()];
-    for variant in &experiment.variants {
-        let named = format!("  {}  {}", variant.name, variant.about);
-        lines.push(named.trim_end().to_owned());
-        lines.extend(variant.tiers.iter().map(tier_line));
-        lines.push(test_line(variant));
-        let base = quoted(variant.base.as_deref().unwrap_or_default());
-        let changes = variant.changes.iter();
-        lines.extend(changes.map(|change| format!("    other than {base}: {change}")));
-    }
-    let order: Vec<&str> = plan
-        .runs
-        .iter()
-        .map(|run| run.variant.name.as_str())
-        .collect();
-    lines.push(format!("  order  {}", order.join(" ")));
-    lines.push(format!(
-        "  takes  about {}",
-        format::duration(left(plan, 0))
-    ));
-    if plan.confirms {
-        let runs = plan.runs.iter();
-        let each = runs.map(|run| (run.variant.name.as_str(), run.takes));
-        let each: BTreeMap<&str, Nanos> = each.collect();
-        let most = each
-            .into_values()
-            .fold(Nanos::ZERO, |sum, takes| sum + takes);
-        lines.push(format!(
-            "  --confirm adds one run for each variant whose limit no other variant moves: at most {} more",
-            format::duration(most)
-        ));
-    }
-    if experiment.runs == 1 {
-        lines.push("  single run, no interval".to_owned());
-    }
-    lines.extend(all_warnings(plan).map(|warning| format!("  ! {warning}")));
-    lines.join("\n") + "\n"
-}
-
-fn all_warnings(plan: &Plan) -> impl Iterator<Item = String> {
-    let several = |variant: &Variant| {
-        let base = variant
-            .base
-            .as_deref()
-            .filter(|_| variant.changes.len() > 1)?;
-        Some(format!(
-            "variants {} and {} differ in {} things: a difference cannot be put down to one of them; \
-             a variant in between with `base` would tell",
-            quoted(base),
-            quoted(&variant.name),
-            variant.changes.len()
-        ))
-    };
-    let several = plan.experiment.variants.iter().filter_map(several);
-    plan.warnings.iter().cloned().chain(several)
-}
-
-fn tier_line(tier: &Tier) -> String {
-    let program = match &tier.program {
-        Program::Command(path) => path.display().to_string(),
-        Program::Embedded { name, .. } => format!("embedded {name}"),
-    };
-    let times = match tier.instances {
-        1 => String::new(),
-        several => format!("{several} × "),
-    };
-    let cores = tier.cpu.map(|cpu| match cpu {
-        whole if whole.fract() == 0.0 => format::plural(whole as u64, "core", "cores"),
-        part => format!("{part} of a core"),
-    });
-    let memory = tier
-        .memory_bytes
-        .map(|bytes| format!("{} MiB", bytes >> 20));
-    let limits = tier
-        .limits
-        .iter()
-        .map(|(name, value)| format!("{name} {value}"));
-    let shares: Vec<String> = cores.into_iter().chain(memory).chain(limits).collect();
-    let line = format!(
-        "    tier {}: {times}{program}  {}",
-        tier.name,
-        shares.join(", ")
-    );
-    line.trim_end().to_owned()
-}
-
-fn test_line(variant: &Variant) -> String {
-    let load = match &variant.test.load {
-        Load::Script(path) => format!("script {}", path.display()),
-        Load::Url { request, .. } | Load::Stages { request, .. } => request.url.clone(),
-        Load::Find { request, .. } => format!("capacity of {}", request.url),
-    };
-    let protocol = match (variant.test.h2, variant.test.streams) {
-        (None, _) => String::new(),
-        (Some(false), _) => " over HTTP/1.1".to_owned(),
-        (Some(true), None) => " over HTTP/2".to_owned(),
-        (Some(true), Some(streams)) => format!(" over HTTP/2, {streams} streams a connection"),
-    };
-    let length = variant.test.load.duration();
-    let length = length.map_or(String::new(), |length| {
-        format!(" for {}", format::duration(length))
-    });
-    let warm_up = format::plural(variant.test.warm_up, "request", "requests");
-    format!("    test {load}{protocol}{length}, after {warm_up}")
-}
-
-/// Time from the start of a run to the end of the last.
-fn left(plan: &Plan, from: usize) -> Nanos {
-    let runs = plan.runs.iter().skip(from);
-    let pauses = plan.runs.len().saturating_sub(from + 1) as u64;
-    runs.fold(plan.experiment.pause.saturating_mul(pauses), |sum, run| {
-        sum + run.takes
-    })
-}
-
-/// `run 2 of 6 · 2A · about 3 min left`
-pub(super) fn progress(plan: &Plan, index: usize) -> String {
-    let name = plan.runs.get(index).map_or("", |run| &run.variant.name);
-    let (number, all) = (index + 1, plan.runs.len());
-    let left = format::duration(left(plan, index));
-    format!("run {number} of {all} · {name} · about {left} left")
 }

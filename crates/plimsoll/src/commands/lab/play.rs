@@ -52,13 +52,14 @@ impl Play<'_> {
     pub(super) fn play(&self) -> Result<Option<Played>> {
         let experiment = &self.plan.experiment;
         let variant = &self.run.variant;
-        let started = System::start(experiment, variant, self.ports, self.folder, self.stop);
+        let filler = self.ports.filler(experiment, variant, self.folder)?;
+        let recipe = test::recipe(variant, &filler, self.folder)?;
+        let started = System::start(experiment, variant, filler, self.folder, self.stop);
         let mut system = match started {
             Ok(system) => system,
             Err(LabError::Stopped) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let recipe = test::recipe(variant, system.filler(), self.folder)?;
         let _logged = console::Logged::into(&self.folder.join("test.log"))?;
         let measured = self
             .warm_up(&recipe)

@@ -3,43 +3,46 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use plimsoll_analysis::experiment::judged;
-use plimsoll_core::experiment::Run;
+use plimsoll_analysis::experiment;
+use plimsoll_core::experiment::{Judged, Run};
 use plimsoll_report::html;
 use plimsoll_report::variants::{self, Shown};
 
-use super::foresee::Foresight;
-use super::play::Played;
-use crate::args::{Format, LabArgs};
+use super::Series;
+use crate::args::Format;
 use crate::exit::Exit;
 use crate::{output, side_by_side};
 
-pub(super) fn show(
+/// The page, beside the records.
+const PAGE: &str = "report.html";
+
+/// What was played so far, put together and judged.
+pub(super) fn judged<'s>(
+    series: &'s Series,
     warnings: &[String],
-    played: &[Played],
-    foresight: &Foresight,
     folder: &Path,
-    args: &LabArgs,
-) -> Result<Exit> {
-    let runs = played.iter().map(|run| Run {
+) -> Result<Judged<'s>> {
+    let runs = series.played.iter().map(|run| Run {
         path: run.path.clone(),
         record: &run.record,
     });
-    let experiment = side_by_side::experiment(runs.collect(), folder.display().to_string());
-    let mut experiment = experiment.context("no run was played")?;
-    for variant in &mut experiment.variants {
-        variant.predicted = foresight.of(variant.name);
-    }
-    experiment.warnings.splice(0..0, warnings.iter().cloned());
-    let page = folder.join("report.html");
-    experiment.report = Some(page.display().to_string());
-    let judged = judged(experiment);
-    let shown = Shown::new(&judged);
-    write_whole(&page, &html::experiment(&shown, env!("CARGO_PKG_VERSION")))?;
-    let text = serde_json::to_string_pretty(&variants::document(&shown))? + "\n";
-    write_whole(&folder.join("lab.json"), &text)?;
-    output::data(&match args.format {
-        Format::Json => text,
+    let together = side_by_side::experiment(runs.collect(), folder.display().to_string());
+    let mut together = together.context("no run was played")?;
+    series.foresight.tell(&mut together);
+    together.warnings.splice(0..0, warnings.iter().cloned());
+    together.report = Some(folder.join(PAGE).display().to_string());
+    Ok(experiment::judged(together))
+}
+
+/// Shows it in every form; the exit code says whether every run is valid.
+pub(super) fn show(judged: &Judged<'_>, folder: &Path, format: Format) -> Result<Exit> {
+    let shown = Shown::new(judged);
+    let document = serde_json::to_string_pretty(&variants::document(&shown))? + "\n";
+    write_whole(&folder.join("lab.json"), &document)?;
+    let page = html::experiment(&shown, env!("CARGO_PKG_VERSION"));
+    write_whole(&folder.join(PAGE), &page)?;
+    output::data(&match format {
+        Format::Json => document,
         Format::Markdown => variants::markdown(&shown),
         Format::Text => variants::text(&shown, output::terminal_columns()),
     });

@@ -19,7 +19,7 @@ pub(super) struct Digests {
 }
 
 impl Digests {
-    pub(super) fn of(from: Box<dyn Sources>) -> Self {
+    pub(super) fn new(from: Box<dyn Sources>) -> Self {
         Self {
             from,
             files: RefCell::default(),
@@ -74,7 +74,7 @@ pub(super) fn setup(
         files_count,
         scenarios: scenarios(options),
         options: said_outside
-            .map(|(spec, value, _)| (spec.name.to_owned(), kept(spec.kind, value)))
+            .map(|(spec, value, _)| (spec.name.to_owned(), without_secrets(spec.kind, value)))
             .collect(),
         environment: env
             .iter()
@@ -100,7 +100,7 @@ fn scenarios(options: &Options) -> Vec<String> {
 }
 
 /// What is free text may be a secret, such as the key of `tlsAuth`.
-fn kept(kind: Kind, value: String) -> String {
+fn without_secrets(kind: Kind, value: String) -> String {
     match kind {
         Kind::Text | Kind::Texts | Kind::TextMap | Kind::Json => shown(&value),
         _ => value,
@@ -131,7 +131,7 @@ mod tests {
     /// Of files read in this order, each twice.
     fn digest(files: &[(&str, &str)]) -> (String, u32) {
         let with = |memory: Memory, (path, text): &(&str, &str)| memory.with(*path, *text);
-        let digests = Digests::of(Box::new(files.iter().fold(Memory::default(), with)));
+        let digests = Digests::new(Box::new(files.iter().fold(Memory::default(), with)));
         for (path, _) in files.iter().chain(files) {
             digests.read(Path::new(path)).unwrap();
         }
@@ -166,8 +166,8 @@ mod tests {
             assert!(shown.starts_with("sha256:") && shown.len() == 19, "{shown}");
         }
         let key = "[{\"cert\":\"…\",\"key\":\"-----BEGIN PRIVATE KEY-----\"}]";
-        assert!(kept(Kind::Json, key.to_owned()).starts_with("sha256:"));
-        assert_eq!(kept(Kind::Count, "5".to_owned()), "5");
+        assert!(without_secrets(Kind::Json, key.to_owned()).starts_with("sha256:"));
+        assert_eq!(without_secrets(Kind::Count, "5".to_owned()), "5");
         // As `printf hunter2 | sha256sum` begins.
         assert_eq!(shown("hunter2"), "sha256:f52fbd32b2b3");
     }

@@ -147,7 +147,7 @@ fn what_scripts_cannot_be_asked_is_refused_with_the_fix() {
     scripts(&folder);
     let url = "http://127.0.0.1:9/";
     for (args, fragment) in [
-        (vec!["before.js"], "before.js alone is nothing to compare"),
+        (vec!["before.js"], "before.js is the only target"),
         (vec!["before.js", "copy.js"], "are the same script"),
         (vec!["before.js", url], "URLs and scripts together"),
         (vec!["before.js", "a.jsonl"], "scripts and records together"),

@@ -206,7 +206,7 @@ proptest! {
         prop_assert_eq!(kept.body.len() as u64, declared.map_or(came, |length| length.min(came)));
         prop_assert_eq!(kept.events.len(), 1);
         let outcome = match &kept.events[0] {
-            Event::Answered { answer, .. } => Outcome::of_status(answer.status),
+            Event::Answered { answer, .. } => Outcome::from_status(answer.status),
             Event::Failed { failure, .. } => failure.outcome,
             other => panic!("{other:?}"),
         };
