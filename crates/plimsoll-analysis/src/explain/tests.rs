@@ -274,7 +274,9 @@ fn a_small_pool_and_its_twin() {
     );
     // 1.5 × 500/s × 20 ms = 15 in use, plus √15.
     assert!(
-        explanation.advice[0].action.contains("a pool of 19 connections"),
+        explanation.advice[0]
+            .action
+            .contains("a pool of 19 connections"),
         "{:?}",
         explanation.advice
     );
