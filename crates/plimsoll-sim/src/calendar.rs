@@ -3,18 +3,22 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::jobs::Slot;
+use crate::arena::Slot;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
-    /// A pass of this job ends.
+    /// A pass of this try ends at the first station.
     Finish(Slot),
-    /// An answer that never reached a server: refused or shed.
+    /// The work on this try ends at the station behind it.
+    FinishBehind(Slot),
+    /// An answer that never came from a server: refused or shed.
     Reject(Slot),
+    /// This attempt is sent again.
+    Retry(Slot),
     /// A closed-loop user stops thinking.
     Think,
-    /// The service pauses.
-    Stall,
+    /// The condition with this index changes something.
+    Turn(u32),
 }
 
 /// When, in which order, what.
@@ -32,7 +36,7 @@ impl Calendar {
         self.heap.push(Reverse((at, sequence, event)));
     }
 
-    /// A place in the order for an event that is kept elsewhere (arrivals, timeouts).
+    /// A place in the order for an event that is kept elsewhere (arrivals, timers).
     pub(crate) fn next_sequence(&mut self) -> u64 {
         self.sequence += 1;
         self.sequence
@@ -48,12 +52,12 @@ impl Calendar {
         self.heap.pop().map(|Reverse((at, _, event))| (at, event))
     }
 
-    /// Moves every running pass by `length`: a pause of the whole service.
-    pub(crate) fn delay_finishes(&mut self, length: u64) {
+    /// Moves the end of every pass that runs at the first station: it stands still, or its speed changes.
+    pub(crate) fn move_finishes(&mut self, moved: impl Fn(u64) -> u64) {
         let mut entries = std::mem::take(&mut self.heap).into_vec();
         for Reverse((at, _, event)) in &mut entries {
             if matches!(event, Event::Finish(_)) {
-                *at += length;
+                *at = moved(*at);
             }
         }
         self.heap = entries.into();

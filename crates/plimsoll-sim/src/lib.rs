@@ -3,10 +3,14 @@
 //! Deterministic: integer nanoseconds, ties broken by sequence number, one random stream per
 //! entity. The same model and seed give the same windows on every platform.
 
+mod arena;
+mod attempts;
 mod calendar;
-mod jobs;
+mod conditions;
+mod door;
 mod meter;
 pub mod model;
+mod service;
 mod simulator;
 mod station;
 

@@ -1,142 +1,22 @@
-//! What is simulated: one station of servers with everything that can go wrong in front of it.
+//! What is simulated: a station of servers, what stands before and behind it, its clients, and what changes it.
 
-use plimsoll_base::random::Rng;
+mod condition;
+mod error;
+mod service_time;
+
 use plimsoll_core::Nanos;
-use thiserror::Error;
 
-/// Distribution of the service demand of one pass.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ServiceTime {
-    /// Always the mean.
-    Fixed {
-        mean: Nanos,
-    },
-    Exponential {
-        mean: Nanos,
-    },
-    /// Sum of `shape` exponentials: variance mean² ÷ shape.
-    Erlang {
-        mean: Nanos,
-        shape: u32,
-    },
-    /// Coefficient of variation `cv` = standard deviation ÷ mean.
-    Lognormal {
-        mean: Nanos,
-        cv: f64,
-    },
-    /// Two exponentials with balanced means; squared coefficient of variation `cv2` ≥ 1.
-    Hyperexponential {
-        mean: Nanos,
-        cv2: f64,
-    },
-    /// Power-law tail with exponent `shape` > 1 (the variance is infinite up to 2).
-    Pareto {
-        mean: Nanos,
-        shape: f64,
-    },
-}
+pub use condition::Condition;
+pub use error::ModelError;
+pub(crate) use service_time::Sampler;
+pub use service_time::ServiceTime;
 
-impl ServiceTime {
-    pub const fn mean(&self) -> Nanos {
-        match *self {
-            Self::Fixed { mean }
-            | Self::Exponential { mean }
-            | Self::Erlang { mean, .. }
-            | Self::Lognormal { mean, .. }
-            | Self::Hyperexponential { mean, .. }
-            | Self::Pareto { mean, .. } => mean,
-        }
-    }
-}
-
-/// One pass's demand in units of the mean, with what the distribution needs worked out once.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Sampler {
-    Fixed,
-    Exponential,
-    Erlang {
-        shape: u32,
-    },
-    Lognormal {
-        mu: f64,
-        sigma: f64,
-    },
-    /// Probability of the first branch, and both means.
-    Hyperexponential {
-        p: f64,
-        first: f64,
-        second: f64,
-    },
-    Pareto {
-        scale: f64,
-        inverse_shape: f64,
-    },
-}
-
-impl Sampler {
-    pub(crate) fn new(time: &ServiceTime) -> Self {
-        match *time {
-            ServiceTime::Fixed { .. } => Self::Fixed,
-            ServiceTime::Exponential { .. } => Self::Exponential,
-            ServiceTime::Erlang { shape, .. } => Self::Erlang { shape },
-            ServiceTime::Lognormal { cv, .. } => {
-                // E = exp(mu + sigma²/2) = 1 and cv² = exp(sigma²) − 1.
-                let variance = libm::log1p(cv * cv);
-                Self::Lognormal {
-                    mu: -variance / 2.0,
-                    sigma: libm::sqrt(variance),
-                }
-            }
-            ServiceTime::Hyperexponential { cv2, .. } => {
-                // Balanced means p·first = (1−p)·second = 1/2 gives cv² = 1/(2p(1−p)) − 1.
-                let p = f64::midpoint(1.0, libm::sqrt((cv2 - 1.0) / (cv2 + 1.0)));
-                Self::Hyperexponential {
-                    p,
-                    first: 0.5 / p,
-                    second: 0.5 / (1.0 - p),
-                }
-            }
-            ServiceTime::Pareto { shape, .. } => Self::Pareto {
-                scale: (shape - 1.0) / shape,
-                inverse_shape: 1.0 / shape,
-            },
-        }
-    }
-
-    #[inline]
-    pub(crate) fn draw(&self, rng: &mut Rng) -> f64 {
-        match *self {
-            Self::Fixed => 1.0,
-            Self::Exponential => rng.exponential(),
-            Self::Erlang { shape } => {
-                let sum: f64 = (0..shape).map(|_| rng.exponential()).sum();
-                sum / f64::from(shape)
-            }
-            Self::Lognormal { mu, sigma } => libm::exp(mu + sigma * rng.normal()),
-            Self::Hyperexponential { p, first, second } => {
-                let mean = if rng.unit() <= p { first } else { second };
-                mean * rng.exponential()
-            }
-            Self::Pareto {
-                scale,
-                inverse_shape,
-            } => scale * libm::pow(rng.unit(), -inverse_shape),
-        }
-    }
-}
-
-/// The whole service pauses now and then, as for a garbage collection.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stalls {
-    pub interval: Nanos,
-    pub length: Nanos,
-    /// Exponential gaps instead of equal ones.
-    pub random: bool,
-}
+use error::{POSITIVE, ZERO_OR_MORE, require};
 
 /// Connection slots or a pool in front of the station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slots {
+    /// Requests that hold one at the same time, from the station to the end of what is behind it.
     pub max: u64,
     /// How many wait for a slot; the rest is refused.
     pub waiting_max: u64,
@@ -147,6 +27,32 @@ pub struct Slots {
 pub struct RateRule {
     pub per_s: f64,
     pub burst: f64,
+}
+
+/// A second station that every request visits after the first: two tiers in series. Conditions, contention
+/// and passes are the first one's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Behind {
+    pub servers: u32,
+    pub service: ServiceTime,
+    /// Places to wait for one of its servers; beyond them the request ends as refused.
+    pub queue_max: Option<u64>,
+}
+
+/// Somebody between the measured clients and the service (a proxy, a client library) sends a request again.
+///
+/// A try fails when it is refused, shed or answered with an error, or when no answer came within `patience`. The
+/// service works on a try that was given up, so every try loads it: that makes a service bistable. What is
+/// measured is the request: one attempt, counted once, from its intended start to the first good answer to any
+/// try that is still awaited, or to the failure of the last one, whose outcome it gets. The client's own timeout
+/// ends the attempt and not its tries: whoever sends them does not notice that the client left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retries {
+    /// Tries after the first.
+    pub max: u32,
+    pub patience: Nanos,
+    /// From the failure of a try to the next one.
+    pub delay: Nanos,
 }
 
 /// The simulated service and its clients' patience.
@@ -161,26 +67,18 @@ pub struct Model {
     pub queue_max: Option<u64>,
     /// Service grows by this share per other request at the station (locks, caches, collection).
     pub contention: f64,
-    pub stalls: Option<Stalls>,
-    /// Standard deviation of the logarithm of the service's speed, drawn anew for each level.
-    pub speed_noise: f64,
+    /// What changes the station over time.
+    pub conditions: Vec<Condition>,
+    pub behind: Option<Behind>,
     pub slots: Option<Slots>,
     pub rate_rule: Option<RateRule>,
+    /// This share of the answers, at any rate, is an error (500) that took as long as a good one.
+    pub failure_ratio: f64,
+    pub retries: Option<Retries>,
     /// The client gives up after this; the service works on unless it notices.
     pub client_timeout: Option<Nanos>,
     /// Mean think time of closed-loop users, exponential.
     pub think_mean: Nanos,
-}
-
-/// A model that cannot be played.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum ModelError {
-    #[error("{what} is {value}; it must be {must}")]
-    Value {
-        what: &'static str,
-        value: String,
-        must: &'static str,
-    },
 }
 
 impl Model {
@@ -192,74 +90,42 @@ impl Model {
             passes: 1,
             queue_max: None,
             contention: 0.0,
-            stalls: None,
-            speed_noise: 0.0,
+            conditions: Vec::new(),
+            behind: None,
             slots: None,
             rate_rule: None,
+            failure_ratio: 0.0,
+            retries: None,
             client_timeout: None,
             think_mean: Nanos::ZERO,
         }
     }
 
     pub(crate) fn check(&self) -> Result<(), ModelError> {
-        let shape = match self.service {
-            ServiceTime::Lognormal { cv, .. } => ("cv", cv, cv >= 0.0, "zero or more"),
-            ServiceTime::Hyperexponential { cv2, .. } => ("cv²", cv2, cv2 >= 1.0, "at least 1"),
-            ServiceTime::Pareto { shape, .. } => ("shape", shape, shape > 1.0, "above 1"),
-            ServiceTime::Erlang { shape, .. } => {
-                ("shape", f64::from(shape), shape > 0, "at least 1")
-            }
-            _ => ("shape", 1.0, true, ""),
-        };
-        let interval = self
-            .stalls
-            .map_or(1.0, |stalls| stalls.interval.as_secs_f64());
-        let rule = self
-            .rate_rule
-            .map_or((1.0, 1.0), |rule| (rule.per_s, rule.burst));
-        let mean = self.service.mean().0 as f64;
-        let noise = self.speed_noise;
-        let positive = "more than zero";
-        for (what, value, fine, must) in [
-            shape,
-            (
-                "servers",
-                f64::from(self.servers),
-                self.servers > 0,
-                positive,
-            ),
-            ("passes", f64::from(self.passes), self.passes > 0, positive),
-            ("mean service time", mean, mean > 0.0, positive),
-            (
-                "contention",
-                self.contention,
-                self.contention >= 0.0,
-                "zero or more",
-            ),
-            (
-                "speed noise",
-                noise,
-                (0.0..1.0).contains(&noise),
-                "within 0 and 1",
-            ),
-            ("stall interval", interval, interval > 0.0, positive),
-            ("rate rule", rule.0, rule.0 > 0.0, positive),
-            (
-                "burst of the rate rule",
-                rule.1,
-                rule.1 >= 1.0,
-                "at least 1",
-            ),
-        ] {
-            if !fine || !value.is_finite() {
-                return Err(ModelError::Value {
-                    what,
-                    value: value.to_string(),
-                    must,
-                });
-            }
+        let servers = f64::from(self.servers);
+        require("servers", servers, self.servers > 0, POSITIVE)?;
+        require("passes", f64::from(self.passes), self.passes > 0, POSITIVE)?;
+        self.service.check()?;
+        let contention = self.contention;
+        require("contention", contention, contention >= 0.0, ZERO_OR_MORE)?;
+        let failing = self.failure_ratio;
+        let fine = (0.0..=1.0).contains(&failing);
+        require("failure ratio", failing, fine, "within 0 and 1")?;
+        if let Some(rule) = self.rate_rule {
+            require("rate rule", rule.per_s, rule.per_s > 0.0, POSITIVE)?;
+            let burst = rule.burst;
+            require("burst of the rate rule", burst, burst >= 1.0, "at least 1")?;
         }
-        Ok(())
+        if let Some(behind) = self.behind {
+            let servers = f64::from(behind.servers);
+            require("servers behind", servers, behind.servers > 0, POSITIVE)?;
+            behind.service.check()?;
+        }
+        if let Some(retries) = self.retries {
+            let patience = retries.patience.as_secs_f64();
+            require("patience of a try", patience, patience > 0.0, POSITIVE)?;
+        }
+        self.conditions.iter().try_for_each(Condition::check)
     }
 }
 

@@ -1,29 +1,23 @@
 //! The clock and the clients: plays levels one after the other on the same simulated system.
 
-use std::collections::VecDeque;
-
 use plimsoll_base::random::Rng;
 use plimsoll_core::schedule::Schedule;
 use plimsoll_core::step::{Go, Step, StepError, StepLoad, StepRunner};
 use plimsoll_core::{Nanos, Outcome, Window};
 
+use crate::arena::Slot;
+use crate::attempts::{Attempt, Attempts, Timers};
 use crate::calendar::{Calendar, Event};
-use crate::jobs::{Jobs, Slot};
 use crate::meter::Meter;
 use crate::model::{Model, ModelError};
-use crate::station::{Entrance, Station};
+use crate::service::{Answer, Service};
 
 const WINDOW: Nanos = Nanos::from_secs(1);
-/// How long a refusal or a 429 takes: it never reaches a server.
-const REJECTION: Nanos = Nanos::from_micros(500);
 
-/// Random streams, one per entity, so that changing one entity moves no other's draws.
+/// Random streams of the clients; those of the service are its own.
 mod stream {
-    pub(super) const SERVICE: u64 = 1;
-    pub(super) const STALLS: u64 = 2;
     pub(super) const THINK: u64 = 3;
-    /// Plus the level: speed noise and arrivals of a level do not depend on earlier levels.
-    pub(super) const SLOWNESS: u64 = 1 << 32;
+    /// Plus the level: the arrivals of a level do not depend on earlier levels.
     pub(super) const ARRIVALS: u64 = 2 << 32;
 }
 
@@ -34,14 +28,15 @@ pub struct Simulator {
     seed: u64,
     now: u64,
     calendar: Calendar,
-    jobs: Jobs,
-    station: Station,
+    service: Service,
     meter: Meter,
     arrivals: Option<Arrivals>,
-    /// Ends of the clients' patience; in order, because all are equally patient.
-    timeouts: VecDeque<Timeout>,
+    attempts: Attempts,
+    attempt_number: u64,
+    /// Ends of the clients' patience with attempts, and of the retrying proxy's with tries.
+    timeouts: Timers,
+    give_ups: Timers,
     users: Users,
-    stall_rng: Rng,
     events: u64,
 }
 
@@ -51,14 +46,6 @@ struct Arrivals {
     start: u64,
     at: u64,
     sequence: u64,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Timeout {
-    at: u64,
-    sequence: u64,
-    slot: Slot,
-    number: u64,
 }
 
 /// Closed-loop users: how many there should be, and how many are thinking or waiting.
@@ -73,6 +60,7 @@ struct Users {
 enum NextEvent {
     Arrival,
     Timeout,
+    GiveUp,
     Calendar,
 }
 
@@ -80,29 +68,29 @@ impl Simulator {
     /// A system at rest. `bounds` are the objectives' response-time bounds, for exact counts.
     pub fn new(model: Model, bounds: Vec<Nanos>, seed: u64) -> Result<Self, ModelError> {
         model.check()?;
-        let mut simulator = Self {
-            station: Station::new(&model, Rng::new(seed, stream::SERVICE)),
+        let mut calendar = Calendar::default();
+        Ok(Self {
+            service: Service::new(&model, seed, &mut calendar),
             seed,
             now: 0,
-            calendar: Calendar::default(),
-            jobs: Jobs::default(),
+            calendar,
             meter: Meter::new(bounds),
             arrivals: None,
-            timeouts: VecDeque::new(),
+            attempts: Attempts::default(),
+            attempt_number: 0,
+            timeouts: Timers::default(),
+            give_ups: Timers::default(),
             users: Users {
                 wanted: 0,
                 present: 0,
                 rng: Rng::new(seed, stream::THINK),
             },
-            stall_rng: Rng::new(seed, stream::STALLS),
             events: 0,
             model,
-        };
-        simulator.plan_first_stall();
-        Ok(simulator)
+        })
     }
 
-    /// Events handled since the start: arrivals, ends of passes, timeouts, stalls.
+    /// Events handled since the start: arrivals, ends of passes, timers, turns of conditions.
     pub fn events(&self) -> u64 {
         self.events
     }
@@ -112,30 +100,14 @@ impl Simulator {
         Nanos(self.now)
     }
 
-    fn plan_first_stall(&mut self) {
-        if let Some(stalls) = self.model.stalls {
-            // Anywhere in the first interval, or after an exponential gap.
-            let share = if stalls.random {
-                self.stall_rng.exponential()
-            } else {
-                self.stall_rng.unit()
-            };
-            let at = (share * stalls.interval.0 as f64) as u64;
-            self.calendar.plan(at, Event::Stall);
-        }
-    }
-
     fn begin_level(&mut self, step: &Step) {
-        let level = u64::from(step.level);
-        if self.model.speed_noise > 0.0 {
-            let noise = Rng::new(self.seed, stream::SLOWNESS + level).normal();
-            let slowness = libm::exp(self.model.speed_noise * noise);
-            self.station.change_slowness(slowness);
-        }
+        self.service
+            .begin_level(step.level, self.now, &mut self.calendar);
         match step.load {
             StepLoad::Open { profile, arrivals } => {
                 self.users.wanted = 0;
-                let seed = Rng::new(self.seed, stream::ARRIVALS + level).next_u64();
+                let stream = stream::ARRIVALS + u64::from(step.level);
+                let seed = Rng::new(self.seed, stream).next_u64();
                 let schedule = Schedule::new(profile, arrivals, seed, 0, 1);
                 self.arrivals = Some(Arrivals {
                     schedule,
@@ -164,7 +136,7 @@ impl Simulator {
         }
     }
 
-    /// The earliest of the three event lists, if before `end`.
+    /// The earliest of the four event lists, if before `end`.
     fn next_before(&self, end: u64) -> Option<(u64, NextEvent)> {
         let mut best = (end, 0, None);
         let mut offer = |place: Option<(u64, u64)>, next| {
@@ -177,10 +149,8 @@ impl Simulator {
             self.arrivals.as_ref().map(|a| (a.at, a.sequence)),
             NextEvent::Arrival,
         );
-        offer(
-            self.timeouts.front().map(|t| (t.at, t.sequence)),
-            NextEvent::Timeout,
-        );
+        offer(self.timeouts.first(), NextEvent::Timeout);
+        offer(self.give_ups.first(), NextEvent::GiveUp);
         best.2.map(|next| (best.0, next))
     }
 
@@ -194,6 +164,7 @@ impl Simulator {
                     self.start(false);
                 }
                 NextEvent::Timeout => self.time_out(),
+                NextEvent::GiveUp => self.give_up(),
                 NextEvent::Calendar => {
                     if let Some((_, event)) = self.calendar.pop() {
                         self.handle(event);
@@ -205,90 +176,119 @@ impl Simulator {
     }
 
     fn handle(&mut self, event: Event) {
-        match event {
-            Event::Finish(slot) => {
-                if self
-                    .station
-                    .finish(slot, self.now, &mut self.jobs, &mut self.calendar)
-                {
-                    self.end(slot, Outcome::Ok);
-                }
+        let (now, calendar) = (self.now, &mut self.calendar);
+        let answer = match event {
+            Event::Finish(slot) => self.service.finish(slot, now, calendar),
+            Event::FinishBehind(slot) => self.service.finish_behind(slot, now, calendar),
+            Event::Reject(slot) => Some(self.service.rejected(slot)),
+            Event::Turn(index) => {
+                self.service.turn(index, now, calendar);
+                None
             }
-            Event::Reject(slot) => {
-                let outcome = self.jobs.at(slot).outcome;
-                self.end(slot, outcome);
+            Event::Retry(attempt) => {
+                self.send(attempt);
+                None
             }
-            Event::Think if self.users.present > self.users.wanted => self.users.present -= 1,
-            Event::Think => self.start(true),
-            Event::Stall => {
-                if let Some(stalls) = self.model.stalls {
-                    self.station
-                        .stall(self.now, stalls.length, &mut self.calendar);
-                    let share = if stalls.random {
-                        self.stall_rng.exponential()
-                    } else {
-                        1.0
-                    };
-                    let gap = (share * stalls.interval.0 as f64) as u64;
-                    self.calendar.plan(self.now + gap.max(1), Event::Stall);
-                }
+            Event::Think if self.users.present > self.users.wanted => {
+                self.users.present -= 1;
+                None
             }
+            Event::Think => {
+                self.start(true);
+                None
+            }
+        };
+        if let Some(answer) = answer {
+            self.answered(answer);
         }
     }
 
     /// A client sends a request now.
     fn start(&mut self, closed: bool) {
-        let level = self.meter.level();
-        let slot = self.jobs.add(self.now, level, self.model.passes, closed);
+        self.attempt_number += 1;
+        let attempt = self.attempts.add(Attempt {
+            intended: self.now,
+            level: self.meter.level(),
+            closed,
+            awaited: true,
+            number: self.attempt_number,
+            current: 0,
+            tries_left: self.model.retries.map_or(0, |retries| retries.max),
+        });
         self.meter.started(self.now);
         if let Some(patience) = self.model.client_timeout {
-            let number = self.jobs.at(slot).number;
-            self.timeouts.push_back(Timeout {
-                at: self.now + patience.0,
-                sequence: self.calendar.next_sequence(),
-                slot,
-                number,
-            });
+            let at = self.now.saturating_add(patience.0);
+            let sequence = self.calendar.next_sequence();
+            self.timeouts
+                .add(at, sequence, attempt, self.attempt_number);
         }
-        let outcome = match self.station.enter(slot, self.now, &mut self.calendar) {
-            Entrance::Admitted => return,
-            Entrance::Refused => Outcome::Refused,
-            Entrance::Shed => Outcome::Shed,
+        self.send(attempt);
+    }
+
+    /// The first try of an attempt, or another one.
+    fn send(&mut self, attempt: Slot) {
+        let number = self.service.send(attempt, self.now, &mut self.calendar);
+        self.attempts.at_mut(attempt).current = number;
+        if let Some(retries) = self.model.retries {
+            let at = self.now.saturating_add(retries.patience.0);
+            let sequence = self.calendar.next_sequence();
+            self.give_ups.add(at, sequence, attempt, number);
+        }
+    }
+
+    fn answered(&mut self, answer: Answer) {
+        if self.attempts.at(answer.attempt).current == answer.number {
+            self.try_ended(answer.attempt, answer.outcome);
+        }
+    }
+
+    /// Nobody waits for this try any longer.
+    fn give_up(&mut self) {
+        let Some(timer) = self.give_ups.pop() else {
+            return;
         };
-        self.jobs.at_mut(slot).outcome = outcome;
-        self.calendar
-            .plan(self.now + REJECTION.0, Event::Reject(slot));
-    }
-
-    /// The service is done with a job; its client may have left long ago.
-    fn end(&mut self, slot: Slot, outcome: Outcome) {
-        let job = *self.jobs.at(slot);
-        // Its timer may still come up before the slot is used again.
-        self.jobs.at_mut(slot).awaited = false;
-        self.jobs.free(slot);
-        if job.awaited {
-            self.meter.ended(self.now, job.level, outcome, job.intended);
-            self.user_done(job.closed);
+        if self.attempts.at(timer.attempt).current == timer.number {
+            self.try_ended(timer.attempt, Outcome::Timeout);
         }
     }
 
+    /// Sends an attempt again, or ends it; its client may have left long ago.
+    fn try_ended(&mut self, slot: Slot, outcome: Outcome) {
+        let attempt = self.attempts.at_mut(slot);
+        attempt.current = 0;
+        if let Some(retries) = self.model.retries
+            && outcome.is_failure()
+            && attempt.tries_left > 0
+        {
+            attempt.tries_left -= 1;
+            let at = self.now.saturating_add(retries.delay.0);
+            self.calendar.plan(at, Event::Retry(slot));
+            return;
+        }
+        let was_awaited = std::mem::take(&mut attempt.awaited);
+        let attempt = self.attempts.free(slot);
+        if was_awaited {
+            self.end(&attempt, outcome);
+        }
+    }
+
+    /// The client of an attempt leaves.
     fn time_out(&mut self) {
-        let Some(timeout) = self.timeouts.pop_front() else {
+        let Some(timer) = self.timeouts.pop() else {
             return;
         };
-        let job = self.jobs.at_mut(timeout.slot);
-        if job.number != timeout.number || !job.awaited {
-            return;
+        let attempt = self.attempts.at_mut(timer.attempt);
+        if attempt.number == timer.number && std::mem::take(&mut attempt.awaited) {
+            let attempt = *attempt;
+            self.end(&attempt, Outcome::Timeout);
         }
-        job.awaited = false;
-        let (level, intended, closed) = (job.level, job.intended, job.closed);
-        self.meter
-            .ended(self.now, level, Outcome::Timeout, intended);
-        self.user_done(closed);
     }
 
-    fn user_done(&mut self, closed: bool) {
-        if !closed {
+    /// What a client waited for is over.
+    fn end(&mut self, attempt: &Attempt, outcome: Outcome) {
+        self.meter
+            .ended(self.now, attempt.level, outcome, attempt.intended);
+        if !attempt.closed {
             return;
         }
         if self.users.present > self.users.wanted {

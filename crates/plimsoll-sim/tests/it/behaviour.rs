@@ -4,7 +4,7 @@ use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner};
 use plimsoll_core::{Nanos, Outcome, Window};
 use plimsoll_sim::Simulator;
-use plimsoll_sim::model::{Model, RateRule, ServiceTime, Slots, Stalls};
+use plimsoll_sim::model::{Condition, Model, RateRule, ServiceTime, Slots};
 
 const MEAN: Nanos = Nanos::from_millis(5);
 
@@ -46,13 +46,15 @@ fn throughput(simulator: &mut Simulator, step: &Step) -> f64 {
 #[test]
 fn the_same_seed_gives_the_same_windows() {
     let model = Model {
-        speed_noise: 0.05,
         client_timeout: Some(Nanos::from_millis(40)),
-        stalls: Some(Stalls {
-            interval: Nanos::from_secs(3),
-            length: Nanos::from_millis(100),
-            random: true,
-        }),
+        conditions: vec![
+            Condition::LevelNoise { sd: 0.05 },
+            Condition::Stalls {
+                interval: Nanos::from_secs(3),
+                length: Nanos::from_millis(100),
+                random: true,
+            },
+        ],
         ..Model::station(
             4,
             ServiceTime::Lognormal {
@@ -106,11 +108,11 @@ fn every_attempt_ends_once_and_in_its_own_level() {
 #[test]
 fn a_stall_makes_everything_wait_and_nothing_is_lost() {
     let model = Model {
-        stalls: Some(Stalls {
+        conditions: vec![Condition::Stalls {
             interval: Nanos::from_secs(5),
             length: Nanos::from_millis(400),
             random: false,
-        }),
+        }],
         ..Model::station(4, ServiceTime::Fixed { mean: MEAN })
     };
     let mut simulator = Simulator::new(model, Vec::new(), 1).unwrap();
@@ -191,7 +193,7 @@ fn contention_makes_throughput_go_backwards() {
 #[test]
 fn noise_changes_the_speed_from_level_to_level_only() {
     let model = Model {
-        speed_noise: 0.1,
+        conditions: vec![Condition::LevelNoise { sd: 0.1 }],
         ..Model::station(1, ServiceTime::Fixed { mean: MEAN })
     };
     let mut simulator = Simulator::new(model, Vec::new(), 5).unwrap();

@@ -7,7 +7,7 @@ use plimsoll_core::step::{Step, StepError, StepLoad};
 use plimsoll_core::verdict::{LevelResult, SearchResult};
 use plimsoll_core::{Nanos, Objectives, Window};
 use plimsoll_sim::Simulator;
-use plimsoll_sim::model::{Model, ServiceTime, Stalls};
+use plimsoll_sim::model::{Condition, Model, ServiceTime};
 
 /// A service with an objective, and the highest rate that meets it in the long run.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ pub(crate) fn four() -> [Family; 4] {
         family(
             "noise",
             Model {
-                speed_noise: 0.03,
+                conditions: vec![Condition::LevelNoise { sd: 0.03 }],
                 ..plain.clone()
             },
             "p99<40ms,errors<0.1%",
@@ -60,11 +60,11 @@ pub(crate) fn four() -> [Family; 4] {
         family(
             "stalls",
             Model {
-                stalls: Some(Stalls {
+                conditions: vec![Condition::Stalls {
                     interval: Nanos::from_secs(20),
                     length: Nanos::from_millis(150),
                     random: false,
-                }),
+                }],
                 ..plain
             },
             "p99<40ms,errors<0.1%",
