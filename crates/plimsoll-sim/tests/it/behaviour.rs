@@ -8,7 +8,7 @@ use plimsoll_sim::model::{Condition, Model, RateRule, ServiceTime, Slots};
 
 const MEAN: Nanos = Nanos::from_millis(5);
 
-fn open(level: u32, rate: f64, windows_max: u32) -> Step {
+pub(crate) fn open(level: u32, rate: f64, windows_max: u32) -> Step {
     Step {
         level,
         phase: Phase::Run,
@@ -20,14 +20,14 @@ fn open(level: u32, rate: f64, windows_max: u32) -> Step {
     }
 }
 
-fn closed(level: u32, in_flight: u32, windows_max: u32) -> Step {
+pub(crate) fn closed(level: u32, in_flight: u32, windows_max: u32) -> Step {
     Step {
         load: StepLoad::Closed { in_flight },
         ..open(level, 1.0, windows_max)
     }
 }
 
-fn windows(simulator: &mut Simulator, step: &Step) -> Vec<Window> {
+pub(crate) fn windows(simulator: &mut Simulator, step: &Step) -> Vec<Window> {
     let mut windows = Vec::new();
     let mut judge = |window: &Window| {
         windows.push(window.clone());
@@ -37,7 +37,7 @@ fn windows(simulator: &mut Simulator, step: &Step) -> Vec<Window> {
     windows
 }
 
-fn throughput(simulator: &mut Simulator, step: &Step) -> f64 {
+pub(crate) fn throughput(simulator: &mut Simulator, step: &Step) -> f64 {
     let windows = windows(simulator, step);
     let ok: u64 = windows.iter().map(|window| window.total().ok()).sum();
     ok as f64 / windows.len() as f64

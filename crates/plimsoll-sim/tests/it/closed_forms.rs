@@ -7,24 +7,24 @@ use plimsoll_sim::Simulator;
 use plimsoll_sim::model::{Model, ServiceTime, Slots};
 
 /// Unit service mean of the theory: 1 ms, so that a long run is a short simulation.
-const UNIT: Nanos = Nanos::from_millis(1);
+pub(crate) const UNIT: Nanos = Nanos::from_millis(1);
 const PER_SECOND: f64 = 1000.0;
 const REPLICATIONS: u64 = 10;
 
-struct Run {
+pub(crate) struct Run {
     tally: Tally,
     seconds: f64,
-    in_flight: f64,
+    pub(crate) in_flight: f64,
 }
 
 impl Run {
     /// Mean response time of ok answers in units of the service mean.
-    fn response(&self) -> f64 {
+    pub(crate) fn response(&self) -> f64 {
         let ok = self.tally.answers_only();
         ok.sum_ns() as f64 / ok.count() as f64 / UNIT.0 as f64
     }
 
-    fn lost(&self) -> f64 {
+    pub(crate) fn lost(&self) -> f64 {
         self.tally.failures() as f64 / self.tally.attempts() as f64
     }
 
@@ -61,7 +61,7 @@ fn run(model: &Model, load: StepLoad, seconds: u32, seed: u64) -> Run {
     run
 }
 
-fn open(load: f64) -> StepLoad {
+pub(crate) fn open(load: f64) -> StepLoad {
     StepLoad::Open {
         profile: RateProfile::constant(load * PER_SECOND).unwrap(),
         arrivals: Arrivals::Poisson,
@@ -69,7 +69,7 @@ fn open(load: f64) -> StepLoad {
 }
 
 /// The mean over replications lies within three standard errors of the truth.
-fn agrees(
+pub(crate) fn agrees(
     name: &str,
     truth: f64,
     seconds: u32,

@@ -3,8 +3,11 @@
 
 mod behaviour;
 mod closed_forms;
+mod conditions;
 mod families;
 mod reference;
 mod rendered;
+mod retries;
 mod searches;
+mod tiers;
 mod virtual_users;
