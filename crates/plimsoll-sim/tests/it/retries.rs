@@ -9,12 +9,12 @@ use crate::behaviour::{closed, open, throughput, windows};
 const MEAN: Nanos = Nanos::from_millis(8);
 const DAY: Nanos = Nanos::from_secs(86_400);
 
-fn retries(max: u32, patience: Nanos) -> Option<Retries> {
-    Some(Retries {
+fn retries(max: u32, patience: Nanos) -> Retries {
+    Retries {
         max,
         patience,
         delay: Nanos::ZERO,
-    })
+    }
 }
 
 /// Four servers of 8 ms: 500/s.
@@ -38,7 +38,7 @@ fn failures_are_multiplied_as_a_geometric_series() {
     // Half of the answers fail: 1 + ½ + ¼ + ⅛ tries a request, and 1 of 16 requests fails four times.
     let model = Model {
         failure_ratio: 0.5,
-        ..service(retries(3, DAY))
+        ..service(Some(retries(3, DAY)))
     };
     let mut simulator = Simulator::new(model, Vec::new(), 1).unwrap();
     let total = total(&windows(&mut simulator, &closed(1, 16, 200)));
@@ -97,7 +97,7 @@ fn the_first_good_answer_ends_a_request_and_costs_the_service_the_others() {
     let patience = Nanos(MEAN.0 * 693_147 / 1_000_000);
     let model = Model {
         servers: 1_000,
-        ..service(retries(30, patience))
+        ..service(Some(retries(30, patience)))
     };
     let mut simulator = Simulator::new(model, Vec::new(), 1).unwrap();
     let total = total(&windows(&mut simulator, &open(1, 500.0, 100)));
@@ -132,7 +132,7 @@ fn after_a_pause(retries: Option<Retries>, rate: f64) -> f64 {
 
 #[test]
 fn three_retries_keep_a_service_down_that_would_come_back() {
-    let three = retries(3, Nanos::from_millis(150));
+    let three = Some(retries(3, Nanos::from_millis(150)));
     // Once nothing is in time, four tries a request: 300/s make 1,200/s of the 500/s there are.
     let stuck = after_a_pause(three, 300.0);
     assert!(stuck < 30.0, "{stuck}");
@@ -157,7 +157,7 @@ fn the_published_retry_storm_is_stuck_between_its_edges() {
         )
     };
     let model = Model {
-        retries: retries(3, Nanos::from_secs(4)),
+        retries: Some(retries(3, Nanos::from_secs(4))),
         ..model
     };
     for (rate, expected) in [(2.0, 0), (2.4, 0), (4.0, 10), (7.0, 10)] {
