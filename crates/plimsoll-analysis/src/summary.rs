@@ -19,10 +19,10 @@ use crate::gates;
 /// Judges a plain run: the figures of its only level against its objectives.
 pub fn of_run(record: &Record) -> Verdict {
     let level = record.levels.first().map_or(0, |start| start.step.level);
-    let mut verdict = figures(record, level);
+    let mut verdict = figures(record, level, &[level]);
     verdict.gates = gates::evaluate(record, level);
     verdict.valid = gates::passed(&verdict.gates);
-    verdict.objectives = objectives(record, &record.judged_tally(level));
+    verdict.objectives = objectives(record, &judged_tally(record, &[level]));
     verdict.verdict = judge_run(&verdict);
     verdict
 }
@@ -32,15 +32,20 @@ pub fn of_search(record: &Record, found: SearchResult) -> Verdict {
     let level = found
         .capacity_level
         .unwrap_or_else(|| last_judged_level(record));
-    let mut verdict = figures(record, level);
+    let pooled = match found.capacity_levels.as_slice() {
+        [] => &[level][..],
+        pooled => pooled,
+    };
+    let mut verdict = figures(record, level, pooled);
     verdict.gates = gates::evaluate(record, level);
     verdict.valid = gates::passed(&verdict.gates);
-    verdict.objectives = objectives(record, &record.judged_tally(level));
+    verdict.objectives = objectives(record, &judged_tally(record, pooled));
     let carried = found
         .capacity()
         .is_some_and(|bounds| bounds.lower.is_some());
     verdict.verdict = match (verdict.valid, found.converged && carried) {
         (false, _) => Judgement::Invalid,
+        (true, _) if found.is_hopeless() => Judgement::Fail,
         (true, true) => Judgement::Pass,
         (true, false) => Judgement::Inconclusive,
     };
@@ -78,12 +83,24 @@ fn judge_run(verdict: &Verdict) -> Judgement {
     }
 }
 
-/// Rates over the windows of the level; outcomes and times of every attempt that fell due in it.
-fn figures(record: &Record, level: u32) -> Verdict {
-    let tally = record.judged_tally(level);
+fn judged_tally(record: &Record, levels: &[u32]) -> Tally {
+    let mut tally = Tally::default();
+    for level in levels {
+        tally.merge(&record.judged_tally(*level));
+    }
+    tally
+}
+
+/// Rates over the windows of the levels, all at the same load; outcomes and times of every attempt that fell due in them.
+/// `level` is the one that stands for them.
+fn figures(record: &Record, level: u32, levels: &[u32]) -> Verdict {
+    let tally = judged_tally(record, levels);
     let mut inside = Tally::default();
     let (mut seconds, mut due, mut in_flight) = (0.0, 0, 0.0);
-    for window in record.judged_windows(level) {
+    for window in levels
+        .iter()
+        .flat_map(|level| record.judged_windows(*level))
+    {
         let length = window.length_ns.as_secs_f64();
         seconds += length;
         due += window.due_count;

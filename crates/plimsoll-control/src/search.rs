@@ -1,32 +1,43 @@
 //! Finds the load a service can carry: a pure state machine that says what to play next.
 //!
 //! ```text
-//! warm-up ─▶ anchor ─▶ bracket ─▶ bisect ─▶ soak ─▶ overshoot ─▶ recovery ─▶ repeat ─▶ done
-//!  closed    closed    open, ×2   open,     120 s   1.2 1.5 2×   0.7×, 2×,   first
-//!                                 geometric ×0.95                0.7×        level
+//! warm-up ─▶ anchor ─▶ approach ─▶ explore ─▶ hold ─▶ overshoot ─▶ recovery ─▶ repeat ─▶ done
+//!  closed    closed    ¼, ½ of it   median    blocks    1.2 1.5 2×   0.7×, 2×,   first
+//!                      or ×2      of where it  probes                0.7×        level
+//!                                  may be      above
 //! ```
-//! A failed level is followed by low load until its backlog is gone. A level that the generator
-//! could not sustain is repeated once and then ends the search with the reason. The whole is
-//! DESIGN section 7; the reasons for its numbers are in capacity-science B.3 to B.6.
+//! No level is final: where the boundary may be is worked out from all of them after each ([`posterior`]), and what may
+//! be claimed from all seconds near one rate ([`claim`]). After an overload low load is played until the backlog is gone.
+//! A level that the generator could not sustain says nothing and is played again later; a search ends for this only when
+//! a third of its time was lost so. The reasons for the numbers are simulations of services that tip over, pause, have
+//! neighbours, drift and scale out (`plimsoll-sim`, `worlds`).
 //!
 //! A search over virtual users goes the same way along their number: every level is closed, so there is
 //! no anchor, and no recovery probe, because users who wait pile up no backlog.
 
 mod anchor;
 mod boundary;
+mod check;
+mod claim;
 mod clock;
 mod config;
 mod drive;
 mod ended_level;
+mod evidence;
 mod found;
+mod hold;
+mod hopeless;
 mod judge;
 mod level;
 mod level_plan;
 mod load;
 mod measured;
 mod overload;
+mod posterior;
 mod progress;
-mod soak;
+mod remarks;
+mod settle;
+mod spells;
 mod stage;
 mod stalls;
 mod stats;
@@ -47,11 +58,16 @@ use level::Level;
 use level_plan::{LevelPlan, StopRule};
 use load::Load;
 use progress::Progress;
+use settle::Backlog;
 use stage::Stage;
 
-/// The least load that keeps a target measured while its backlog drains, as a share of the rate of
-/// the level before.
-const SETTLE_SHARE: f64 = 0.1;
+/// A search ends when so much of its time was lost to levels that the generator could not sustain.
+const LOST_SHARE: f64 = 1.0 / 3.0;
+/// Nothing is played between a level that was void and the same again but this many seconds of low load: what held the
+/// processor may be gone then.
+const CALM_SECONDS: f64 = 4.0;
+/// That load, as a share of the one that could not be sustained.
+const CALM_SHARE: f64 = 0.2;
 
 /// A search under way. Ask for a step, hand in its windows, finish it, ask again.
 #[derive(Debug)]
@@ -59,9 +75,13 @@ pub struct Search {
     progress: Progress,
     stage: Stage,
     running: Option<Level>,
-    /// The target has a backlog of a failed level: the rate that caused it.
-    backlog_of: Option<f64>,
-    voided: u32,
+    /// The target has a backlog that must be worked off first.
+    backlog: Option<Backlog>,
+    /// The last level was void, and its rate.
+    voided: Option<f64>,
+    void_seconds: f64,
+    /// The closed loop's own backlog was worked off.
+    is_settled_once: bool,
     next_level: u32,
 }
 
@@ -73,8 +93,10 @@ impl Search {
             stage: Stage::first(),
             progress: Progress::new(config),
             running: None,
-            backlog_of: None,
-            voided: 0,
+            backlog: None,
+            voided: None,
+            void_seconds: 0.0,
+            is_settled_once: false,
         })
     }
 
@@ -98,9 +120,10 @@ impl Search {
         if let Some(running) = &self.running {
             return Some(running.step.clone());
         }
-        let plan = self
-            .settling()
-            .or_else(|| self.stage.plan(&mut self.progress))?;
+        let plan = match self.between() {
+            Some(plan) => plan,
+            None => self.stage_plan()?,
+        };
         let plan = self.within_limits(plan)?;
         let step = Step {
             level: self.next_level,
@@ -134,32 +157,21 @@ impl Search {
     /// Ends the level that was played; `None` when none was.
     pub(crate) fn finish_step(&mut self) -> Option<LevelResult> {
         let level = self.running.take()?;
-        let played = EndedLevel::new(&level);
+        let played = EndedLevel::new(&level, self.progress.clock.elapsed());
         let result = played.result();
         if level.plan.phase == Phase::Settle {
-            let rate = self.backlog_of.take().unwrap_or_default();
-            if !played.settled {
-                // Whatever is played now would be judged by the wreck of an earlier level.
-                let seconds = level.measured.seconds_played();
-                let over = self.progress.config.over;
-                self.progress.remark_once(SearchRemark::DidNotComeBack {
-                    after: over.size(rate),
-                    seconds,
-                    at: over.size(over.nearest(rate * SETTLE_SHARE)),
-                });
-                self.stage = Stage::Done;
-            }
+            self.settled(&played);
             return Some(result);
         }
-        if played.leaves_backlog {
-            self.backlog_of = level.rate();
-        }
         let void = played.state == LevelState::Void;
-        self.progress.history.push(played);
+        let backlog = (!void)
+            .then(|| Backlog::of_level(&played, &self.progress))
+            .flatten();
+        self.progress.add(played);
+        self.backlog = backlog;
         if void {
             self.void(&level);
         } else {
-            self.voided = 0;
             self.stage.ended(&level, &mut self.progress);
         }
         Some(result)
@@ -168,7 +180,7 @@ impl Search {
     /// Ends a level that was cut short by an error: it decides nothing.
     pub(crate) fn interrupt_step(&mut self) -> Option<LevelResult> {
         let level = self.running.take()?;
-        let mut result = EndedLevel::new(&level).result();
+        let mut result = EndedLevel::new(&level, self.progress.clock.elapsed()).result();
         result.state = LevelState::Undecided;
         result.clause = None;
         result.reason = "interrupted".into();
@@ -180,13 +192,14 @@ impl Search {
         found::compose(&self.progress)
     }
 
-    /// A void level is played once more; then whatever needed it is given up.
+    /// A void level says nothing. The time is lost; when that is too much of it, so is the search.
     fn void(&mut self, level: &Level) {
-        self.voided += 1;
-        if self.voided < 2 {
+        self.void_seconds += level.measured.seconds_played();
+        self.voided = Some(level.rate().unwrap_or(0.0));
+        if self.void_seconds < LOST_SHARE * self.progress.clock.total() {
             return;
         }
-        self.voided = 0;
+        self.void_seconds = 0.0;
         let health = level.health();
         let over = self.progress.config.over;
         self.progress.remark_once(SearchRemark::GeneratorTooWeak {
@@ -196,20 +209,51 @@ impl Search {
         self.stage.give_up();
     }
 
-    fn settling(&self) -> Option<LevelPlan> {
-        let rate = self.backlog_of?;
+    /// The next level of the stage, behind the closed loop's backlog if there is one.
+    fn stage_plan(&mut self) -> Option<LevelPlan> {
+        let plan = self.stage.plan(&mut self.progress)?;
+        if self.stage.follows_anchor(&self.progress)
+            && self.backlog.is_none()
+            && !self.is_settled_once
+            && let Some(backlog) = Backlog::of_anchor(&self.progress)
+        {
+            self.is_settled_once = true;
+            let settle = backlog.plan(&self.progress);
+            self.backlog = Some(backlog);
+            return Some(settle);
+        }
+        Some(plan)
+    }
+
+    /// What must be played before the stage goes on.
+    fn between(&mut self) -> Option<LevelPlan> {
+        if let Some(backlog) = &self.backlog {
+            return Some(backlog.plan(&self.progress));
+        }
+        let rate = self.voided.take()?;
         let over = self.progress.config.over;
-        let rate = over.nearest(rate * SETTLE_SHARE);
-        let windows_max = self.progress.clock.windows(clock::SETTLE, 0.0);
-        Some(LevelPlan {
+        let low = over.nearest(rate * CALM_SHARE).max(over.nearest(0.0));
+        (rate > 0.0).then(|| LevelPlan {
             phase: Phase::Settle,
-            load: over.load(rate),
-            windows_max,
+            load: over.load(low),
+            windows_max: self.progress.clock.windows(CALM_SECONDS, 0.0),
             discard: 0,
-            stop: StopRule::Settled {
-                in_flight_max: self.progress.calm_in_flight(rate),
-            },
+            stop: StopRule::Fixed,
         })
+    }
+
+    fn settled(&mut self, played: &EndedLevel) {
+        let Some(backlog) = self.backlog.take() else {
+            return;
+        };
+        match backlog.after(played, &self.progress) {
+            Ok(next) => self.backlog = next,
+            Err(remark) => {
+                // Whatever is played now would be judged by the wreck of an earlier level.
+                self.progress.remark_once(remark);
+                self.stage = Stage::Done;
+            }
+        }
     }
 
     /// No level without time for it, none above the ceiling.

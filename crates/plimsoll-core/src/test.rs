@@ -349,7 +349,7 @@ impl From<Load> for StepLoad {
 
 impl SearchSettings {
     /// The default time for everything, self-check included (DESIGN section 7).
-    pub const WITHIN: Nanos = Nanos::from_secs(720);
+    pub const WITHIN: Nanos = Nanos::from_secs(300);
     /// The default distance of upper and lower bound (DESIGN section 7).
     pub const GOAL_WIDTH: f64 = 0.05;
     /// Below this a search only says whether one rate passes (DESIGN section 7).

@@ -129,10 +129,10 @@ pub struct RareStalls {
 /// `…_vus` where one over arrival rates says `…_per_s`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
-    /// The highest rate that held a soak, and the lowest that failed.
+    /// The highest rate whose pooled seconds held, and a rate that the boundary is below with 95 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_per_s: Option<Bounds>,
-    /// The most virtual users that held a soak, and the fewest that failed.
+    /// The same in virtual users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_vus: Option<Bounds>,
     /// Over virtual users: correct answers per second that the capacity came to.
@@ -156,9 +156,12 @@ pub struct SearchResult {
     pub binding_clause: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soak_seconds: Option<f64>,
-    /// The level whose windows carry the key figures.
+    /// The level whose windows carry the key figures: the longest of [`Self::capacity_levels`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_level: Option<u32>,
+    /// The levels whose seconds together carry the capacity: everything that was played at or near that rate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacity_levels: Vec<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rare_stalls: Option<RareStalls>,
     pub converged: bool,
@@ -172,6 +175,18 @@ pub struct SearchResult {
 }
 
 impl SearchResult {
+    /// No load meets the objective, and the search said so.
+    pub fn is_hopeless(&self) -> bool {
+        self.remarks.iter().any(SearchRemark::is_hopeless)
+    }
+
+    /// Nothing that was offered was too much, so there may be more.
+    pub fn is_at_least(&self) -> bool {
+        self.remarks
+            .iter()
+            .any(|remark| matches!(remark, SearchRemark::AtLeast { .. }))
+    }
+
     /// What the service carries, in what the search varied: a rate or virtual users.
     pub fn capacity(&self) -> Option<Bounds> {
         self.capacity_per_s.or(self.capacity_vus)

@@ -73,7 +73,7 @@ pub struct View<'a> {
     /// What the points of the load line differ in.
     pub(crate) varied: Varied,
     /// Index in `levels` of the level that the summary describes.
-    pub(crate) deciding: Option<usize>,
+    deciding: Option<LevelView>,
     pub gates: GateTally,
     /// From the start of the run to the end of its last window.
     pub(crate) elapsed: Nanos,
@@ -88,7 +88,10 @@ impl<'a> View<'a> {
         let kind = kind_of(record);
         let conclusion = conclusion_of(record, kind);
         let levels = level::all(record);
-        let deciding = deciding_level(record, &levels);
+        let deciding = match &record.verdict {
+            Some(verdict) => level::deciding(record, verdict),
+            None => levels.last().cloned(),
+        };
         let gates = GateTally::new(record.verdict.as_ref().map_or(&[], |v| &v.gates));
         let elapsed = record
             .windows
@@ -124,7 +127,7 @@ impl<'a> View<'a> {
     }
 
     pub fn deciding_level(&self) -> Option<&LevelView> {
-        self.deciding.and_then(|index| self.levels.get(index))
+        self.deciding.as_ref()
     }
 
     /// The objectives as written: `p99 < 250 ms, errors < 0.1 %`.
@@ -194,10 +197,15 @@ fn conclusion_of(record: &Record, kind: Kind) -> Conclusion {
     }
     if kind == Kind::Find {
         return match verdict.found.capacity() {
+            _ if verdict.found.is_hopeless() => Conclusion::Missed,
             None if verdict.verdict == Judgement::Fail => Conclusion::Missed,
             None => Conclusion::Undecided,
-            Some(bounds) if bounds.upper.is_none() => Conclusion::NotReached,
-            Some(_) if !verdict.found.converged => Conclusion::Undecided,
+            Some(bounds) if bounds.lower.is_none() || !verdict.found.converged => {
+                Conclusion::Undecided
+            }
+            Some(bounds) if bounds.upper.is_none() && verdict.found.is_at_least() => {
+                Conclusion::NotReached
+            }
             Some(_) => Conclusion::Held,
         };
     }
@@ -206,14 +214,6 @@ fn conclusion_of(record: &Record, kind: Kind) -> Conclusion {
         Judgement::Fail => Conclusion::Missed,
         Judgement::None => Conclusion::Measured,
         Judgement::Inconclusive | Judgement::Invalid => Conclusion::Undecided,
-    }
-}
-
-fn deciding_level(record: &Record, levels: &[LevelView]) -> Option<usize> {
-    let wanted = record.verdict.as_ref().map(|verdict| verdict.level);
-    match wanted {
-        Some(wanted) => levels.iter().position(|level| level.level == wanted),
-        None => levels.len().checked_sub(1),
     }
 }
 

@@ -25,6 +25,14 @@ const ANSWERS_LEAST: u64 = 3;
 const SLOW_LEVEL: f64 = 15.0;
 /// Longest anchor in seconds (B.4).
 const SECONDS_MAX: f64 = 60.0;
+/// Where each doubling still brings nearly twice the throughput and an answer takes this long, the next step is fourfold:
+/// the time would be over before a slow target is full.
+const SLOW: Nanos = Nanos::from_millis(500);
+const LINEAR: f64 = 1.8;
+/// A doubling that brought less than this says that the target is nearly full, should the time end there.
+const FLATTENS: f64 = 1.4;
+const STEP: u32 = 2;
+const STEP_SLOW: u32 = 4;
 /// Share of `max_rate` at which a search without a closed loop starts (B.4: 5 % of the anchor).
 const OPEN_START: f64 = 0.05;
 
@@ -81,6 +89,7 @@ pub(crate) struct AnchorStage {
     response: Option<Nanos>,
     seconds: f64,
     finished: bool,
+    flattens: bool,
 }
 
 impl AnchorStage {
@@ -92,6 +101,7 @@ impl AnchorStage {
             response: None,
             seconds: 0.0,
             finished: false,
+            flattens: false,
         }
     }
 
@@ -139,8 +149,12 @@ impl AnchorStage {
         }
         let failing = attempts > 0.0 && failures > 0.5 * attempts;
         self.finished = self.flat >= FLAT_LEVELS || throughput < self.best * RETROGRADE || failing;
+        let slow = self.response.is_some_and(|response| response >= SLOW);
+        let linear = throughput >= self.best * LINEAR;
+        self.flattens = throughput < self.best * FLATTENS;
         self.best = self.best.max(throughput);
-        self.in_flight = self.in_flight.saturating_mul(2);
+        let step = if slow && linear { STEP_SLOW } else { STEP };
+        self.in_flight = self.in_flight.saturating_mul(step);
         if level.health().condition == plimsoll_core::health::Condition::GeneratorBound {
             progress.remark_once(SearchRemark::AnchorGeneratorBound);
         }
@@ -150,6 +164,7 @@ impl AnchorStage {
     pub(crate) fn finish(&self, progress: &mut Progress) -> bool {
         match self.response {
             Some(response_ns) if self.best > 0.0 => {
+                progress.is_anchor_full = self.finished || self.flattens;
                 progress.anchor = Some(Anchor {
                     response_ns,
                     throughput_max_per_s: self.best,

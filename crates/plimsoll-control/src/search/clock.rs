@@ -4,21 +4,6 @@ use plimsoll_core::Window;
 
 use super::config::Config;
 
-/// Worst cases in seconds, from capacity-science B.4 with two discarded seconds per level.
-mod worst {
-    pub(super) const WARM_UP: f64 = 10.0;
-    pub(super) const ANCHOR: f64 = 60.0;
-    pub(super) const BRACKET: f64 = 6.0 * 17.0 + 64.0;
-    pub(super) const BISECT: f64 = 4.0 * 3.0 * 32.0;
-    pub(super) const STALL_WATCH: f64 = 62.0;
-    pub(super) const OVERSHOOT: f64 = 3.0 * (20.0 + super::SETTLE);
-    pub(super) const RECOVERY: f64 = 60.0 + 20.0 + 120.0 + super::SETTLE;
-    pub(super) const SETTLES: f64 = 4.0 * super::SETTLE;
-}
-
-/// Longest wait for a backlog to go after a failed level: an unprotected queue that was overloaded
-/// by half for 20 s needs ten, one whose work grows with its backlog never ends.
-pub(crate) const SETTLE: f64 = 30.0;
 /// Seconds of the repeat of the first level.
 pub(crate) const REPEAT: f64 = 10.0;
 
@@ -51,6 +36,11 @@ impl Clock {
         self.total
     }
 
+    /// Seconds since the first window began.
+    pub(crate) fn elapsed(&self) -> f64 {
+        self.elapsed
+    }
+
     /// Seconds until the printed time is over.
     pub(crate) fn left(&self) -> f64 {
         (self.total - self.spent - self.elapsed).max(0.0)
@@ -63,45 +53,58 @@ impl Clock {
     }
 }
 
-/// The time that is never exceeded, self-check included: what was given, or less where all phases
-/// at their longest need less. The twelve minutes of the default are the bound of a full search.
-pub(crate) fn plan_seconds(config: &Config) -> f64 {
+/// The time that is never exceeded, self-check included: what was given, or less where only one load is checked.
+fn plan_seconds(config: &Config) -> f64 {
+    const WARM_UP: f64 = 10.0;
+    const BETWEEN: f64 = 4.0;
     let within = config.within.as_secs_f64();
-    let spent = config.spent.as_secs_f64();
-    let phases = if config.only_check().is_some() {
-        worst::WARM_UP + config.soak_seconds() + 4.0
-    } else {
-        let mut sum = worst::WARM_UP + worst::BRACKET + worst::BISECT + worst::SETTLES;
-        sum += worst::STALL_WATCH + 2.0 * (config.soak_seconds() + 2.0) + REPEAT;
-        if config.anchor.is_none() && config.max_rate_per_s.is_none() {
-            sum += worst::ANCHOR;
-        }
-        if config.wants_overshoot() {
-            sum += worst::OVERSHOOT;
-        }
-        if config.wants_recovery() {
-            sum += worst::RECOVERY;
-        }
-        sum
-    };
-    within.min(spent + phases)
+    if config.only_check().is_none() {
+        return within;
+    }
+    within.min(config.spent.as_secs_f64() + WARM_UP + config.check_seconds() + BETWEEN)
 }
 
-/// Seconds to keep back while the boundary is still being looked for: a soak and, where wanted,
-/// the usual (not the longest) duration of what follows it.
-pub(crate) fn reserve_for_soak(config: &Config) -> f64 {
-    const OVERSHOOT_USUAL: f64 = 50.0;
-    const RECOVERY_USUAL: f64 = 110.0;
-    let mut seconds = config.soak_seconds() + 4.0;
-    if config.is_brief() {
-        return seconds;
-    }
-    seconds += REPEAT + SETTLE;
+/// Seconds kept back, while the boundary is looked for and held, for what follows: a search of five minutes plays an
+/// overload, one of twelve a recovery too.
+pub(crate) fn reserve_beyond(config: &Config) -> f64 {
+    let mut seconds = REPEAT;
     if config.wants_overshoot() {
-        seconds += OVERSHOOT_USUAL;
+        seconds += by_time(config, 35.0, 55.0);
     }
     if config.wants_recovery() {
-        seconds += RECOVERY_USUAL;
+        seconds += by_time(config, 60.0, 85.0);
     }
     seconds
+}
+
+/// Seconds kept for holding the rate, while the boundary is looked for.
+pub(crate) fn for_holding(config: &Config) -> f64 {
+    by_time(config, 110.0, 240.0)
+}
+
+/// Seconds at a rate, pooled, that end the holding when everything agrees.
+pub(crate) fn enough(config: &Config) -> f64 {
+    by_time(config, 75.0, 180.0)
+}
+
+/// Seconds at a rate, pooled, without which it is not claimed.
+pub(crate) fn claimable(config: &Config) -> f64 {
+    by_time(config, 50.0, 90.0)
+}
+
+/// Seconds of one block of holding.
+pub(crate) fn block(config: &Config) -> f64 {
+    by_time(config, 15.0, 25.0)
+}
+
+/// A duration that grows with the time of the search: `five` in one of five minutes, `twelve` in one of twelve, in
+/// proportion below five and no more above twelve.
+fn by_time(config: &Config, five: f64, twelve: f64) -> f64 {
+    const FIVE: f64 = 300.0;
+    const TWELVE: f64 = 720.0;
+    let within = config.within.as_secs_f64();
+    if within <= FIVE {
+        return five * within / FIVE;
+    }
+    five + (twelve - five) * ((within - FIVE) / (TWELVE - FIVE)).min(1.0)
 }

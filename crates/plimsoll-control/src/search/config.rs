@@ -174,8 +174,8 @@ impl Config {
         self.within < RECOVERY_FROM
     }
 
-    /// Seconds of a soak: a third of the time, between 60 and 120.
-    pub(crate) fn soak_seconds(&self) -> f64 {
+    /// Seconds for which one load is checked: a third of the time, between 60 and 120.
+    pub(crate) fn check_seconds(&self) -> f64 {
         (self.within.as_secs_f64() / 3.0).clamp(SOAK_LEAST, SOAK_FULL)
     }
 

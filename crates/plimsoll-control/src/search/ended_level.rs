@@ -5,7 +5,7 @@ use plimsoll_core::health::Condition;
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Bounds, LevelResult, LevelState};
 
-use super::judge::{Decision, LevelVerdict};
+use super::judge::{self, Decision, LevelVerdict};
 use super::level::Level;
 use super::level_plan::StopRule;
 use super::load::Load;
@@ -25,12 +25,15 @@ pub(crate) struct EndedLevel {
     pub(crate) in_flight_mean: f64,
     /// Kept for the first level and its repeat, to see drift.
     pub(crate) answers: Histogram,
-    pub(crate) leaves_backlog: bool,
+    /// Lost, or more arrived than was served: the rate is beyond the boundary, however few attempts had ended.
+    pub(crate) is_over: bool,
     pub(crate) settled: bool,
+    /// Seconds of the search at which it ended.
+    pub(crate) end: f64,
 }
 
 impl EndedLevel {
-    pub(crate) fn new(level: &Level) -> Self {
+    pub(crate) fn new(level: &Level, now: f64) -> Self {
         let verdict = level.verdict();
         let phase = level.plan.phase;
         let void = void_reason(level, verdict.as_ref());
@@ -39,7 +42,7 @@ impl EndedLevel {
             (None, None) => LevelState::Observed,
             (Some(verdict), None) => match verdict.decision {
                 Decision::Pass | Decision::PassProvisionally => LevelState::Pass,
-                Decision::Fail | Decision::FailAtOnce => LevelState::Fail,
+                Decision::Fail => LevelState::Fail,
                 Decision::Undecided => LevelState::Undecided,
             },
         };
@@ -60,7 +63,8 @@ impl EndedLevel {
             } else {
                 Histogram::new()
             },
-            leaves_backlog: leaves_backlog(phase, verdict.as_ref()),
+            is_over: judge::is_over(&measured),
+            end: now,
             settled: matches!(level.plan.stop, StopRule::Settled { .. })
                 && (measured.seconds.len() as u32) < level.plan.windows_max,
             measured,
@@ -70,6 +74,17 @@ impl EndedLevel {
 
     pub(crate) fn rate(&self) -> Option<f64> {
         self.measured.load.rate()
+    }
+
+    /// The clause nearest to (or furthest over) its budget: its index, bad attempts, attempts.
+    pub(crate) fn worst_clause(&self) -> (usize, f64, f64) {
+        judge::worst_clause(&self.measured)
+    }
+
+    /// The share of the worst clause, in budgets.
+    pub(crate) fn budgets(&self) -> f64 {
+        let (clause, bad, attempts) = self.worst_clause();
+        bad / attempts.max(1.0) / self.measured.clauses()[clause].budget()
     }
 
     pub(crate) fn result(&self) -> LevelResult {
@@ -94,14 +109,9 @@ fn void_reason(level: &Level, verdict: Option<&LevelVerdict>) -> Option<String> 
     // what it fails may be our fault.
     let ours = matches!(level.plan.load, Load::Vus(_))
         && health.condition == Condition::GeneratorBound
-        && verdict.is_some_and(|verdict| !verdict.leans_to_pass());
+        && verdict.is_some_and(|verdict| !verdict.holds());
     (judges && (health.breached() || ours)).then(|| {
         let worst = health.worst().map(ToString::to_string).unwrap_or_default();
         format!("the generator could not sustain it: {worst}")
     })
-}
-
-/// Whether the next level would be measured behind this one's queue.
-fn leaves_backlog(phase: Phase, verdict: Option<&LevelVerdict>) -> bool {
-    verdict.is_some_and(|verdict| !verdict.leans_to_pass()) || phase == Phase::Overshoot
 }

@@ -1,32 +1,43 @@
 //! Puts together what the levels say: capacity, knee, peak, collapse, and what could not be decided.
 
 use plimsoll_core::step::Phase;
-use plimsoll_core::verdict::{
-    Bounds, Collapse, LevelState, RareStalls, SearchRemark, SearchResult,
-};
+use plimsoll_core::verdict::{Bounds, Collapse, LevelState, SearchResult};
 
+use super::claim::{self, Claim};
 use super::ended_level::EndedLevel;
 use super::load::Over;
 use super::measured::late_in_time;
 use super::overload::COLLAPSE;
 use super::progress::Progress;
-use super::vus;
+use super::{evidence, remarks, stalls, vus};
 
-/// A soak that failed is followed by one 5 % lower: that distance counts as converged too.
-const WIDTH_SLACK: f64 = 0.005;
-/// Soak needed to place a boundary set by stalls, in intervals between them (B.4).
-const STALL_INTERVALS: f64 = 50.0;
+/// The interval that is shown: the boundary lies below it with this probability.
+const HIGH: f64 = 0.95;
+/// Where nothing is claimed, what is shown is on the careful side.
+const CAUTIOUS: f64 = 0.3;
+/// What is shown as an upper bound lies above the estimate by this much.
+const LEAST_APART: f64 = 1.005;
+/// A knee this little above the load line is at it; further above there is none.
+const KNEE_SLACK: f64 = 1.03;
+/// Response time that is so many times that at rest has risen.
+const RISES: f64 = 1.2;
 
 pub(crate) fn compose(progress: &Progress) -> SearchResult {
-    let capacity = capacity(progress);
+    let claim = claim::of_search(progress);
+    let held = claim.as_ref().filter(|claim| !claim.is_conditional);
+    let capacity = capacity(progress, claim.as_ref());
     let mut found = SearchResult {
         peak_goodput_per_s: progress.peak_goodput(),
         recovery_seconds: progress.recovery,
-        binding_clause: binding_clause(progress),
-        soak_seconds: progress.held.map(|held| held.seconds),
-        capacity_level: capacity_level(progress),
-        rare_stalls: progress.stalls,
-        converged: converged(progress),
+        binding_clause: binding_clause(progress, capacity),
+        soak_seconds: held_seconds(progress, held),
+        capacity_level: capacity_level(progress, claim.as_ref()),
+        capacity_levels: claim
+            .as_ref()
+            .map(|claim| claim.pool.levels.clone())
+            .unwrap_or_default(),
+        rare_stalls: stalls::seen(progress),
+        converged: held.is_some() || progress.checked.is_some(),
         remarks: progress.remarks.clone(),
         ..SearchResult::default()
     };
@@ -36,79 +47,92 @@ pub(crate) fn compose(progress: &Progress) -> SearchResult {
         found.knee_vus = vus::knee(progress);
         found.collapse_vus = collapse(progress);
     } else {
-        let knee = knee(progress);
+        let most = capacity.map_or(0.0, |bounds| bounds.estimate);
+        let knee = knee(progress).filter(|knee| knee.rate.estimate <= most * KNEE_SLACK);
+        let knee = knee.map(|knee| knee.at_most(most));
         found.capacity_per_s = capacity;
         found.knee_per_s = knee.map(|knee| knee.rate);
         found.knee_in_flight = knee.map(|knee| knee.in_flight);
         found.collapse_per_s = collapse(progress);
     }
-    if let Some(stalls) = &progress.stalls {
-        let remark = about_stalls(stalls, capacity, progress.config.over);
-        found.remarks.push(remark);
-    }
-    found.remarks.extend(about_ceiling(progress));
+    found
+        .remarks
+        .extend(remarks::about(progress, claim.as_ref(), &found));
     found
 }
 
-/// Lower: the highest rate that held a soak. Upper: the lowest rate that failed. The estimate is
-/// the rate that held; without one, the highest that passed shorter levels.
-fn capacity(progress: &Progress) -> Option<Bounds> {
-    let upper = progress.high().map(|edge| edge.rate);
-    if let Some(held) = progress
-        .held
-        .filter(|held| upper.is_none_or(|upper| held.rate < upper))
-    {
+/// Lower: the rate that is claimed, absent where nothing is. Upper: the boundary lies below it with 95 %; absent where
+/// nothing that was allowed was too much.
+fn capacity(progress: &Progress, claim: Option<&Claim>) -> Option<Bounds> {
+    if progress.config.only_check().is_some() {
+        let checked = progress.checked?;
         return Some(Bounds {
-            estimate: held.rate,
-            lower: Some(held.rate),
-            upper,
+            estimate: checked.rate,
+            lower: checked.holds.then_some(checked.rate),
+            upper: (!checked.holds).then_some(checked.rate),
         });
     }
-    if progress.config.only_check().is_some() {
-        return upper.map(|rate| Bounds {
-            estimate: rate,
-            lower: None,
-            upper: Some(rate),
-        });
+    if progress.is_hopeless() {
+        return None;
     }
-    progress.low().map(|low| Bounds {
-        estimate: low.rate,
-        lower: None,
-        upper,
-    })
-}
-
-fn converged(progress: &Progress) -> bool {
-    if progress.config.only_check().is_some() {
-        return progress.held.is_some() || progress.high().is_some();
-    }
-    let Some(held) = progress.held else {
-        return false;
-    };
-    let width = progress.config.goal_width.max(1.0 / 0.95 - 1.0) + WIDTH_SLACK;
+    let posterior = progress
+        .posterior()
+        .filter(|_| evidence::levels(&progress.history).next().is_some())?;
+    let high = posterior.quantile(HIGH);
+    let upper = (high < progress.ceiling()).then_some(high);
     let over = progress.config.over;
-    match (progress.high(), progress.config.ceiling()) {
-        _ if progress.stalls.is_some() => false,
-        (Some(high), _) if over.are_neighbours(held.rate, high.rate) => held.rate < high.rate,
-        (Some(high), _) => held.rate < high.rate && high.rate <= held.rate * (1.0 + width),
-        (None, Some(ceiling)) => held.rate >= ceiling.rate(),
-        (None, None) => false,
-    }
-}
-
-/// The clause that failed at the upper bound; without a failure the one that came nearest.
-fn binding_clause(progress: &Progress) -> Option<String> {
-    let edge = progress.high()?;
-    Some(progress.config.objectives.clauses()[edge.clause].to_string())
-}
-
-/// The level that carries the key figures: the soak that held, else the highest that passed.
-fn capacity_level(progress: &Progress) -> Option<u32> {
-    let low = progress.low().map(|edge| edge.rate);
-    progress.held.map(|held| held.level).or_else(|| {
-        let at = |played: &&EndedLevel| played.rate().is_some() && played.rate() == low;
-        progress.history.iter().rfind(at).map(|played| played.level)
+    let estimate = claim.map_or_else(
+        || over.at_most(posterior.quantile(CAUTIOUS)),
+        |claim| claim.rate,
+    );
+    Some(Bounds {
+        estimate: estimate.min(progress.ceiling()),
+        lower: claim
+            .filter(|claim| !claim.is_conditional)
+            .map(|claim| claim.rate),
+        upper: upper.map(|upper| upper.max(over.next_above(estimate * LEAST_APART))),
     })
+}
+
+fn held_seconds(progress: &Progress, held: Option<&Claim>) -> Option<f64> {
+    let checked = progress.checked.filter(|checked| checked.holds);
+    held.map(|claim| claim.pool.seconds)
+        .or(checked.map(|checked| checked.seconds))
+}
+
+/// The clause that was worst at the level nearest above what is claimed: what gives way first.
+fn binding_clause(progress: &Progress, capacity: Option<Bounds>) -> Option<String> {
+    let clauses = progress.config.objectives.clauses();
+    if let Some(checked) = progress.checked {
+        return (!checked.holds).then(|| clauses[checked.clause].to_string());
+    }
+    let from = capacity?.estimate;
+    let above = evidence::levels(&progress.history)
+        .filter(|played| played.budgets() > 1.0 || played.is_over);
+    let above =
+        above.filter_map(|played| Some((played.rate().filter(|rate| *rate >= from)?, played)));
+    let (_, nearest) = above.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(clauses[nearest.worst_clause().0].to_string())
+}
+
+/// The level that carries the key figures: the longest of those that carry the claim, else the highest that was met.
+fn capacity_level(progress: &Progress, claim: Option<&Claim>) -> Option<u32> {
+    let length = |played: &&EndedLevel| played.measured.seconds_judged();
+    if let Some(checked) = progress.checked {
+        return Some(checked.level);
+    }
+    if let Some(claim) = claim {
+        let pooled = evidence::levels(&progress.history)
+            .filter(|played| claim.pool.levels.contains(&played.level));
+        return pooled
+            .max_by(|a, b| length(a).total_cmp(&length(b)))
+            .map(|played| played.level);
+    }
+    let met = evidence::levels(&progress.history)
+        .filter(|played| !played.is_over && played.budgets() <= 1.0);
+    let rate = |played: &&EndedLevel| played.rate().unwrap_or(0.0);
+    met.max_by(|a, b| rate(a).total_cmp(&rate(b)))
+        .map(|played| played.level)
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -117,18 +141,26 @@ struct Knee {
     in_flight: f64,
 }
 
+impl Knee {
+    fn at_most(self, most: f64) -> Self {
+        let rate = Bounds {
+            estimate: self.rate.estimate.min(most),
+            ..self.rate
+        };
+        Self { rate, ..self }
+    }
+}
+
 /// The rate at which as many are in flight as the operational bounds meet at, N* = Xmax · R₀:
 /// below it response time is flat, above it attempts wait. Interpolated on a logarithmic scale
 /// between the two open levels around it, whose rates are the bounds.
 fn knee(progress: &Progress) -> Option<Knee> {
     // An anchor from an earlier search may be outdated by now; what was served since is not.
     let served = progress.anchor.map(|anchor| anchor.throughput_max_per_s);
-    let peak = progress
-        .high()
-        .and(progress.peak())
-        .map(|peak| peak.estimate);
+    let peak = progress.peak().map(|peak| peak.estimate);
     let most = served.into_iter().chain(peak).fold(0.0, f64::max);
-    let in_flight = most * progress.response_at_rest()?.as_secs_f64();
+    let rest = progress.response_at_rest()?.as_secs_f64();
+    let in_flight = most * rest;
     if in_flight <= 0.0 {
         return None;
     }
@@ -143,6 +175,11 @@ fn knee(progress: &Progress) -> Option<Knee> {
     let above = levels.iter().position(|&(_, n)| n >= in_flight)?;
     let (high, n_high) = levels[above];
     let (low, n_low) = *levels.get(above.checked_sub(1)?)?;
+    // Where a rule or slots refuse what is too much, response time never rises and there is no knee.
+    let rises = |&(rate, n): &(f64, f64)| n / rate >= RISES * rest;
+    if !levels[above..].iter().any(rises) {
+        return None;
+    }
     let share = libm::log(in_flight / n_low) / libm::log(n_high / n_low);
     let estimate = low * libm::pow(high / low, share.clamp(0.0, 1.0));
     Some(Knee {
@@ -173,7 +210,7 @@ fn collapse(progress: &Progress) -> Option<Collapse> {
             let kept = match index.checked_sub(1) {
                 Some(before) => levels[before].0,
                 // Below the overshoot: the highest rate that met the objective.
-                None => progress.low()?.rate,
+                None => claim::of_search(progress)?.rate,
             };
             let upper = levels[index].0;
             Some(Collapse::At(Bounds {
@@ -196,25 +233,4 @@ fn collapse(progress: &Progress) -> Option<Collapse> {
             }
         }),
     }
-}
-
-fn about_stalls(stalls: &RareStalls, capacity: Option<Bounds>, over: Over) -> SearchRemark {
-    let size =
-        |bound: fn(Bounds) -> Option<f64>| capacity.and_then(bound).map(|rate| over.size(rate));
-    SearchRemark::SetByStalls {
-        interval_seconds: stalls.interval_seconds,
-        lower: size(|bounds| bounds.lower),
-        upper: size(|bounds| bounds.upper),
-        soak_intervals: STALL_INTERVALS,
-    }
-}
-
-fn about_ceiling(progress: &Progress) -> Option<SearchRemark> {
-    let ceiling = progress.config.ceiling()?;
-    let held = progress.held?;
-    let at_ceiling = progress.high().is_none() && held.rate >= ceiling.rate() * 0.999;
-    at_ceiling.then(|| SearchRemark::AtLeast {
-        held: progress.config.over.size(held.rate),
-        limited_by: ceiling.kind(),
-    })
 }

@@ -17,19 +17,17 @@ const LOST_SECONDS: usize = 3;
 const LOST_LEAST: u64 = 5;
 /// Seconds that tell how many attempts a closed loop makes.
 const PACE_SECONDS: usize = 10;
-/// Judged seconds of a soak from which on growth is looked for: as many as a bracket level has (B.4).
-const SOAK_TREND_FROM: u32 = 5;
+/// Judged seconds from which on growth is looked for (B.4).
+const TREND_FROM: u32 = 5;
 /// A tenth more than the budget, so that a soak is not given up for what its last seconds might still make good.
 const SOAK_SLACK: f64 = 1.1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
     Pass,
-    /// No clause is over its budget, but one has too few attempts to be sure; the soak decides.
+    /// No clause is over its budget, but one has too few attempts to be sure.
     PassProvisionally,
     Fail,
-    /// So clearly that no repetition is needed.
-    FailAtOnce,
     Undecided,
 }
 
@@ -46,10 +44,10 @@ pub(crate) struct LevelVerdict {
 
 impl LevelVerdict {
     /// What the share itself says, however uncertain.
-    pub(crate) fn leans_to_pass(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         match self.decision {
             Decision::Pass | Decision::PassProvisionally => true,
-            Decision::Fail | Decision::FailAtOnce => false,
+            Decision::Fail => false,
             Decision::Undecided => self.share.estimate <= self.budget,
         }
     }
@@ -102,23 +100,29 @@ fn bad_share(seconds: &[Second], index: usize, clause: Clause) -> Bounds {
     }))
 }
 
-/// More than half bad in each of the last three judged seconds, on any clause.
-fn is_lost(level: &Measured) -> bool {
-    let seconds = level.judged();
-    if seconds.len() < LOST_SECONDS {
-        return false;
-    }
-    let last = &seconds[seconds.len() - LOST_SECONDS..];
+/// More than half bad in each of the last three judged seconds, on any clause. A service that answers a few requests a
+/// second has no three such seconds: there it is the last seconds that hold enough attempts to say so.
+pub(crate) fn is_lost(level: &Measured) -> bool {
     let worst = |second: &Second| {
         let bad = second.worst_bad();
         (bad + second.overdue, second.attempts + second.overdue)
     };
-    let bad: u64 = last.iter().map(|second| worst(second).0).sum();
-    bad >= LOST_LEAST
-        && last
-            .iter()
-            .map(worst)
-            .all(|(bad, attempts)| attempts > 0 && 2 * bad > attempts)
+    let (mut seconds, mut bad, mut attempts) = (0, 0, 0);
+    for second in level.judged().iter().rev() {
+        let (b, n) = worst(second);
+        if n > 0 && 2 * b <= n {
+            return false;
+        }
+        seconds += 1;
+        bad += second.worst_bad();
+        attempts += second.attempts;
+        // What is overdue now was counted in the seconds before too: only the newest figure counts.
+        let overdue = level.judged().last().map_or(0, |last| last.overdue);
+        if seconds >= LOST_SECONDS && attempts + overdue > 0 && bad + overdue >= LOST_LEAST {
+            return true;
+        }
+    }
+    false
 }
 
 /// What is in flight grows without end: arrivals exceed what is served, whatever the times say yet.
@@ -147,21 +151,26 @@ fn lost_reason(level: &Measured) -> Option<String> {
     }
 }
 
-/// The sequential test of bracket and bisection (B.4): after every second the 95 % interval of each clause's bad share is
-/// held against its budget b. Wholly above b: fail. Every one wholly below: pass. Else: go on.
-///
-/// Looking again each second makes more errors than the 5 % of one look. They are paid for where they cost: a bracket
-/// level that fails is played again, and what passes must still hold a soak.
-pub(crate) fn sequential(level: &Measured, windows_min: u32) -> LevelVerdict {
+/// Beyond what the target serves, however few attempts have ended: no share can say how far.
+pub(crate) fn is_over(level: &Measured) -> bool {
+    lost_reason(level).is_some() || is_unstable(level, TREND_FROM)
+}
+
+/// The clause furthest over (or nearest to) its budget: its index, bad attempts, attempts; with those that are overdue.
+pub(crate) fn worst_clause(level: &Measured) -> (usize, f64, f64) {
+    let binding = Binding::from_level(level);
+    let attempts = level.attempts() as f64;
+    (binding.clause, binding.share.estimate * attempts, attempts)
+}
+
+/// A level by its 95 % intervals: each clause's bad share is held against its budget b. Wholly above b: fail. Every one
+/// wholly below: pass. Else undecided; the search weighs it with the other levels.
+pub(crate) fn by_interval(level: &Measured) -> LevelVerdict {
     let binding = Binding::from_level(level);
     if let Some(reason) = lost_reason(level) {
-        return binding.decide(Decision::FailAtOnce, reason);
+        return binding.decide(Decision::Fail, reason);
     }
-    let count = level.judged().len();
-    if count < windows_min as usize {
-        return binding.decide(Decision::Undecided, format!("only {count} s judged"));
-    }
-    if is_unstable(level, windows_min) {
+    if is_unstable(level, TREND_FROM) {
         let reason = "what is in flight keeps growing".into();
         return binding.decide(Decision::Fail, reason);
     }
@@ -207,23 +216,11 @@ fn expected_attempts(level: &Measured, seconds: f64) -> Option<f64> {
     }
 }
 
-/// The level has too few attempts to decide its clause, and not one bad second's worth of bad ones: a
-/// few virtual users send a few requests per second, and one late answer among them says nothing.
-pub(crate) fn says_too_little(level: &Measured, verdict: &LevelVerdict) -> bool {
-    let attempts = level.attempts();
-    let seconds = level.judged().iter();
-    let bad: u64 = seconds.map(|second| second.bad[verdict.clause]).sum();
-    verdict.decision == Decision::Undecided
-        && !judge::is_enough(attempts, verdict.budget)
-        && bad < LOST_LEAST
-        && attempts > bad
-}
-
 /// The whole soak is over budget whatever still comes, or the target is plainly lost.
 ///
 /// Of A attempts in the whole soak a clause lets b·A be bad. Bad ones never become good, so more than 1.1·b·A + 5 of them
 /// before its end decide it. At 500/s for 120 s under a p99, A = 60,000 and b = 0.01: 665 may be bad, 666 are too many.
-pub(crate) fn soak_is_lost(level: &Measured, seconds: f64) -> bool {
+pub(crate) fn check_is_lost(level: &Measured, seconds: f64) -> bool {
     let Some(expected) = expected_attempts(level, seconds) else {
         return false;
     };
@@ -234,19 +231,19 @@ pub(crate) fn soak_is_lost(level: &Measured, seconds: f64) -> bool {
     used_up || is_lost(level)
 }
 
-/// A soak holds when no clause is over its budget. Here the share itself counts, not its interval: a soak is long enough
+/// One rate that was asked for holds when no clause is over its budget. Here the share itself counts, not its interval: a soak is long enough
 /// for it, and a capacity is a rate that kept its objectives, not one that might have.
-pub(crate) fn soak(level: &Measured) -> LevelVerdict {
+pub(crate) fn by_share(level: &Measured) -> LevelVerdict {
     let binding = Binding::from_level(level);
     let attempts = level.attempts();
     let count = level.judged().len();
     let (decision, reason) = if let Some(reason) = lost_reason(level) {
-        (Decision::FailAtOnce, reason)
+        (Decision::Fail, reason)
     } else if attempts == 0 {
         (Decision::Fail, "no attempt ended".to_owned())
     } else if binding.share.estimate > binding.budget {
         (Decision::Fail, String::new())
-    } else if is_unstable(level, SOAK_TREND_FROM) {
+    } else if is_unstable(level, TREND_FROM) {
         let reason = "what is in flight keeps growing".to_owned();
         (Decision::Fail, reason)
     } else if !judge::is_enough(attempts, binding.budget) {

@@ -5,7 +5,7 @@ use plimsoll_core::outcome::Outcome;
 use plimsoll_core::step::{Go, Step, StepLoad};
 use plimsoll_core::{Histogram, Objectives, Window};
 
-use super::judge::{self, Decision, LevelVerdict};
+use super::judge::{self, LevelVerdict};
 use super::level_plan::{LevelPlan, StopRule};
 use super::measured::{Measured, Second, recovered_at};
 
@@ -70,13 +70,8 @@ impl Level {
                 measured.ended >= count && measured.seconds.len() >= windows_min as usize
             }
             StopRule::Fixed | StopRule::Pulse => false,
-            StopRule::Sequential { fail_min, pass_min } => {
-                let decision = judge::sequential(measured, fail_min).decision;
-                let passes = matches!(decision, Decision::Pass | Decision::PassProvisionally);
-                decision != Decision::Undecided
-                    && (!passes || measured.judged().len() >= pass_min as usize)
-            }
-            StopRule::Soak { seconds } => judge::soak_is_lost(measured, seconds),
+            StopRule::Judged => judge::is_lost(measured),
+            StopRule::Check { seconds } => judge::check_is_lost(measured, seconds),
             StopRule::Settled { in_flight_max } => is_settled(&measured.seconds, in_flight_max),
             StopRule::Recovered { in_time_per_s, p99 } => {
                 recovered_at(&measured.seconds, in_time_per_s, p99).is_some()
@@ -105,22 +100,16 @@ impl Level {
     /// The level's verdict by its rule; `None` where it was only observed.
     pub(crate) fn verdict(&self) -> Option<LevelVerdict> {
         match self.plan.stop {
-            StopRule::Sequential { fail_min, .. } => {
-                Some(judge::sequential(&self.measured, fail_min))
-            }
-            StopRule::Soak { .. } => Some(judge::soak(&self.measured)),
+            StopRule::Judged => Some(judge::by_interval(&self.measured)),
+            StopRule::Check { .. } => Some(judge::by_share(&self.measured)),
             _ => None,
         }
     }
 }
 
-/// Two seconds in a row without a late attempt, without a backlog.
+/// Two seconds in a row without a backlog. Whether answers are late does not matter here: where no rate meets the objective
+/// they always are.
 fn is_settled(seconds: &[Second], in_flight_max: f64) -> bool {
-    let calm = |second: &Second| {
-        second.attempts > 0
-            && (second.worst_bad() as f64) <= 0.05 * second.attempts as f64
-            && second.overdue == 0
-            && second.in_flight_end as f64 <= in_flight_max
-    };
+    let calm = |second: &Second| second.in_flight_end as f64 <= in_flight_max;
     seconds.len() >= 2 && seconds.iter().rev().take(2).all(calm)
 }

@@ -23,10 +23,10 @@ pub(crate) enum StopRule {
     Attempts { count: u64, windows_min: u32 },
     /// Only the abort rule.
     Fixed,
-    /// As soon as every clause is decided, at the earliest after so many judged windows.
-    Sequential { fail_min: u32, pass_min: u32 },
-    /// When the budget of the whole soak of so many seconds is used up.
-    Soak { seconds: f64 },
+    /// When the target is plainly lost; else after its last window.
+    Judged,
+    /// One rate that was asked for: when its budget over so many seconds is used up.
+    Check { seconds: f64 },
     /// When the target answers as it did before.
     Settled { in_flight_max: f64 },
     /// When answers in time and p99 have been normal for three seconds. Never aborted.

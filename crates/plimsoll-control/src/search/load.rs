@@ -68,6 +68,14 @@ impl Over {
         }
     }
 
+    /// The least load above `rate` that can be played.
+    pub(crate) fn next_above(self, rate: f64) -> f64 {
+        match self {
+            Self::Rate => rate,
+            Self::Vus { .. } => rate + 1.0,
+        }
+    }
+
     /// No rate lies between the two that is worth playing.
     pub(crate) fn are_neighbours(self, low: f64, high: f64) -> bool {
         self.is_vus() && high - low < 1.5

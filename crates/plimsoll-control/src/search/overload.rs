@@ -6,6 +6,7 @@ use plimsoll_core::judge::DRIFT_RATIO;
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{self, NotProbed, SearchRemark};
 
+use super::claim;
 use super::clock::REPEAT;
 use super::config::{Ceiling, client_timeout};
 use super::ended_level::EndedLevel;
@@ -53,7 +54,7 @@ impl Overshoot {
             .config
             .ceiling()
             .map_or(f64::INFINITY, Ceiling::rate);
-        let wanted = progress.config.wants_overshoot() && progress.low().is_some();
+        let wanted = progress.config.wants_overshoot() && capacity(progress).is_some();
         let over = progress.config.over;
         // What a rate exceeds is the peak; what more users exceed is how many there could be.
         let from = if over.is_vus() {
@@ -92,10 +93,10 @@ impl Overshoot {
     }
 }
 
-/// The highest rate that held, or passed.
+/// The rate that is claimed, or where the boundary surely is above.
 fn capacity(progress: &Progress) -> Option<f64> {
-    let held = progress.held.map(|held| held.rate);
-    held.or(progress.low().map(|low| low.rate))
+    let claimed = claim::of_search(progress).map(|claim| claim.rate);
+    claimed.or_else(|| Some(progress.posterior()?.quantile(0.3)))
 }
 
 /// A pulse, and whether the target comes back from it.
@@ -191,9 +192,6 @@ impl Recovery {
     pub(crate) fn ended(&mut self, level: &Level, progress: &mut Progress) {
         *self = match *self {
             Self::Before { base, pulse } => {
-                if progress.stalls.is_none() {
-                    progress.stalls = stalls::seen(progress);
-                }
                 if let Some(normal) = normal_of(level, base) {
                     Self::Pulse { normal, pulse }
                 } else {
@@ -319,7 +317,7 @@ fn first_passed(progress: &Progress) -> Option<usize> {
     } else {
         f64::INFINITY
     };
-    let low = progress.low()?.rate.min(most.max(1.0));
+    let low = capacity(progress)?.min(most.max(1.0));
     let fits =
         |p: &EndedLevel| p.phase == Phase::Bracket && p.rate().is_some_and(|rate| rate <= low);
     let mut fitting = (0..progress.history.len()).filter(|&index| fits(&progress.history[index]));

@@ -1,54 +1,42 @@
-//! How far a search has come: its configuration, its clock, every level played and what they decided.
+//! How far a search has come: its configuration, its clock, every level played and what they say together.
 
 use plimsoll_core::Nanos;
+use plimsoll_core::objective::Clause;
 use plimsoll_core::record::Anchor;
 use plimsoll_core::step::Phase;
-use plimsoll_core::verdict::{Bounds, LevelState, RareStalls, SearchRemark};
+use plimsoll_core::verdict::{Bounds, LevelState, SearchRemark};
 
 use super::clock::Clock;
-use super::config::Config;
+use super::config::{Ceiling, Config};
 use super::ended_level::EndedLevel;
-use super::judge::{Decision, LevelVerdict};
+use super::evidence;
+use super::posterior::Posterior;
+use super::spells::Spells;
+
+/// What the check of one load showed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Checked {
+    pub(crate) rate: f64,
+    pub(crate) level: u32,
+    pub(crate) seconds: f64,
+    pub(crate) clause: usize,
+    pub(crate) holds: bool,
+}
 
 #[derive(Debug)]
 pub(crate) struct Progress {
     pub(crate) config: Config,
     pub(crate) clock: Clock,
     pub(crate) anchor: Option<Anchor>,
+    /// The closed loop went on until more in flight brought no more throughput; else the target may serve far more.
+    pub(crate) is_anchor_full: bool,
     pub(crate) history: Vec<EndedLevel>,
-    passes: Vec<Edge>,
-    fails: Vec<Edge>,
-    /// Highest rate that held a soak.
-    pub(crate) held: Option<Held>,
-    pub(crate) stalls: Option<RareStalls>,
+    /// Worked out anew from the history after every level.
+    posterior: Option<Posterior>,
+    spells: Spells,
+    pub(crate) checked: Option<Checked>,
     pub(crate) recovery: Option<plimsoll_core::verdict::Recovery>,
     pub(crate) remarks: Vec<SearchRemark>,
-}
-
-/// A rate at which a level was decided.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Edge {
-    pub(crate) rate: f64,
-    pub(crate) clause: usize,
-    /// By its interval or at once, not by a majority of undecided levels.
-    pub(crate) decided: bool,
-}
-
-impl Edge {
-    fn new(rate: f64, verdict: &LevelVerdict) -> Self {
-        Self {
-            rate,
-            clause: verdict.clause,
-            decided: verdict.decision != Decision::Undecided,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Held {
-    pub(crate) rate: f64,
-    pub(crate) level: u32,
-    pub(crate) seconds: f64,
 }
 
 impl Progress {
@@ -57,15 +45,50 @@ impl Progress {
             clock: Clock::new(&config),
             // A closed loop of connections says nothing about users who think.
             anchor: config.anchor.filter(|_| !config.over.is_vus()),
+            is_anchor_full: true,
             config,
             history: Vec::new(),
-            passes: Vec::new(),
-            fails: Vec::new(),
-            held: None,
-            stalls: None,
+            posterior: None,
+            spells: Spells::default(),
+            checked: None,
             recovery: None,
             remarks: Vec::new(),
         }
+    }
+
+    /// Takes in a level that has ended.
+    pub(crate) fn add(&mut self, played: EndedLevel) {
+        self.history.push(played);
+        self.weigh();
+    }
+
+    /// Works out what everything that was seen says together.
+    pub(crate) fn weigh(&mut self) {
+        let evidence = evidence::of_search(&self.config.objectives, &self.history);
+        let now = self.clock.elapsed();
+        self.posterior = Posterior::of_search(self.full_throughput(), &evidence, now);
+        let median = self
+            .posterior
+            .as_ref()
+            .map(|posterior| posterior.quantile(0.5));
+        self.spells = median
+            .map(|median| Spells::of_search(&self.history, median))
+            .unwrap_or_default();
+    }
+
+    /// Where the boundary may be; `None` before anything gives it a scale.
+    pub(crate) fn posterior(&self) -> Option<&Posterior> {
+        self.posterior.as_ref()
+    }
+
+    /// The throughput of a closed loop that filled the target.
+    pub(crate) fn full_throughput(&self) -> Option<f64> {
+        let anchor = self.anchor.filter(|_| self.is_anchor_full)?;
+        Some(anchor.throughput_max_per_s)
+    }
+
+    pub(crate) fn spells(&self) -> &Spells {
+        &self.spells
     }
 
     pub(crate) fn remark_once(&mut self, remark: SearchRemark) {
@@ -74,8 +97,58 @@ impl Progress {
         }
     }
 
-    /// Twice what Little's law expects in flight at `rate` with the response time at low load, and
-    /// a handful more for chance.
+    /// Seconds that spells like those that were seen make bad at `rate`.
+    pub(crate) fn spells_cost(&self, rate: f64) -> f64 {
+        let most = self.peak().map_or(rate, |peak| peak.estimate);
+        self.spells.cost(rate, most)
+    }
+
+    /// The highest load that may be offered.
+    pub(crate) fn ceiling(&self) -> f64 {
+        self.config.ceiling().map_or(f64::INFINITY, Ceiling::rate)
+    }
+
+    /// The search has said that no load meets the objective.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        let hopeless = |remark: &SearchRemark| {
+            matches!(
+                remark,
+                SearchRemark::NoLoadMeets { .. } | SearchRemark::FailsEvenAt { .. }
+            )
+        };
+        self.remarks.iter().any(hopeless)
+    }
+
+    /// The smallest share of bad attempts that a bound allows: what a spell must stay below. An error budget counts only
+    /// where there is no bound, for a slow answer is no error.
+    pub(crate) fn least_budget(&self) -> f64 {
+        let clauses = self.config.objectives.clauses();
+        let late = clauses
+            .iter()
+            .filter(|clause| matches!(clause, Clause::ResponseTime { .. }));
+        let least = |budget: f64, next: f64| budget.min(next);
+        let of_bounds = late.map(|clause| clause.budget()).fold(1.0, least);
+        if of_bounds < 1.0 {
+            return of_bounds;
+        }
+        clauses
+            .iter()
+            .map(|clause| clause.budget())
+            .fold(1.0, least)
+    }
+
+    /// Seconds for which the target was watched at `rate` or near it.
+    pub(crate) fn seconds_watched(&self, rate: f64) -> f64 {
+        const NEAR: (f64, f64) = (0.9, 1.1);
+        let levels = evidence::levels(&self.history).filter(|played| {
+            let share = played.rate().unwrap_or(0.0) / rate;
+            (NEAR.0..=NEAR.1).contains(&share)
+        });
+        levels.map(|played| played.measured.seconds_judged()).sum()
+    }
+
+    /// What is in flight at `rate` without a backlog, by Little's law with the response time at low load: twice the mean,
+    /// three standard deviations of a Poisson count and a couple for chance.
     pub(crate) fn calm_in_flight(&self, rate: f64) -> f64 {
         if self.config.over.is_vus() {
             let of_one = self
@@ -83,8 +156,8 @@ impl Progress {
                 .map_or(1.0, |(vus, played)| played.in_flight_mean / vus);
             return 2.0 * rate * of_one + 5.0;
         }
-        let response = self.response_at_rest().map_or(1.0, Nanos::as_secs_f64);
-        2.0 * rate * response + 5.0
+        let mean = rate * self.response_at_rest().map_or(1.0, Nanos::as_secs_f64);
+        2.0 * mean + 3.0 * libm::sqrt(mean) + 2.0
     }
 
     /// Mean response time with one in flight, or at the lowest open level.
@@ -102,52 +175,15 @@ impl Progress {
             .min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    pub(crate) fn pass_at(&mut self, rate: f64, verdict: &LevelVerdict) {
-        self.passes.push(Edge::new(rate, verdict));
-    }
-
-    pub(crate) fn fail_at(&mut self, rate: f64, verdict: &LevelVerdict) {
-        self.fails.push(Edge::new(rate, verdict));
-    }
-
-    /// A soak that was lost: by its share, and perhaps for stalls, so not beyond doubt.
-    pub(crate) fn lost_soak_at(&mut self, rate: f64, verdict: &LevelVerdict) {
-        self.fails.push(Edge {
-            decided: false,
-            ..Edge::new(rate, verdict)
-        });
-    }
-
-    /// The lowest rate that failed.
-    pub(crate) fn high(&self) -> Option<Edge> {
-        self.fails
-            .iter()
-            .copied()
-            .min_by(|a, b| a.rate.total_cmp(&b.rate))
-    }
-
-    /// The lowest rate that failed beyond doubt.
-    pub(crate) fn plainly_failed(&self) -> Option<f64> {
-        let decided = self.fails.iter().filter(|edge| edge.decided);
-        decided.map(|edge| edge.rate).min_by(f64::total_cmp)
-    }
-
-    /// The highest rate that passed below every rate that failed.
-    pub(crate) fn low(&self) -> Option<Edge> {
-        let high = self.high().map_or(f64::INFINITY, |edge| edge.rate);
-        let below = self.passes.iter().copied().filter(|edge| edge.rate < high);
-        below.max_by(|a, b| a.rate.total_cmp(&b.rate))
-    }
-
-    /// Seconds at the start of a level that are not judged (B.3): two, and for a slow target as long as
-    /// two answers take, because the first to end are the fast ones.
+    /// Seconds at the start of a level that are not judged (B.3): one for the change of load, and for a slow target as long
+    /// as two answers take, because the first to end are the fast ones. Never longer than a bound and a second.
     pub(crate) fn discard(&self) -> u32 {
-        const MOST: f64 = 10.0;
-        let least = if self.config.is_brief() { 1.0 } else { 2.0 };
-        let response = self.response_at_rest().map_or(0.0, Nanos::as_secs_f64);
+        let response = 2.0 * self.response_at_rest().map_or(0.0, Nanos::as_secs_f64);
+        let bound = self.config.objectives.longest_bound();
+        let bound = bound.map_or(f64::INFINITY, Nanos::as_secs_f64).max(1.0);
         // Virtual users join one after the other; before the last is there, the level has not begun.
         let joined = self.config.over.join().as_secs_f64().ceil() as u32;
-        joined + (2.0 * response).ceil().clamp(least, MOST) as u32
+        joined + 1 + response.clamp(1.0, 10.0).min(bound).ceil() as u32
     }
 
     /// Most answers in time per second at any level: goodput, and what was only taken in.
@@ -168,7 +204,9 @@ impl Progress {
         const SECONDS_LEAST: usize = 3;
         self.history
             .iter()
-            .filter(|p| p.state != LevelState::Void && p.phase != Phase::WarmUp)
+            .filter(|p| {
+                p.state != LevelState::Void && !matches!(p.phase, Phase::WarmUp | Phase::Settle)
+            })
             .filter(|p| p.measured.judged().len() >= SECONDS_LEAST)
             .filter_map(figure)
             .max_by(|a, b| a.lower.unwrap_or(0.0).total_cmp(&b.lower.unwrap_or(0.0)))

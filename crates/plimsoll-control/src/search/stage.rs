@@ -1,20 +1,25 @@
 //! The phases of a search as one enum, each with its own state, and how they follow each other.
 
+use plimsoll_core::step::Phase;
+
 use super::anchor::{self, AnchorStage};
-use super::boundary::{Bisect, Bracket};
+use super::boundary::{self, Approach};
+use super::check::Check;
+use super::hold::Hold;
+use super::hopeless;
 use super::level::Level;
 use super::level_plan::LevelPlan;
 use super::overload::{Overshoot, Recovery, Repeat};
 use super::progress::Progress;
-use super::soak::Soak;
 
 #[derive(Debug)]
 pub(crate) enum Stage {
     WarmUp,
     Anchor(AnchorStage),
-    Bracket(Bracket),
-    Bisect(Bisect),
-    Soak(Soak),
+    Approach(Approach),
+    Explore,
+    Hold(Hold),
+    Check(Check),
     Overshoot(Overshoot),
     Recovery(Recovery),
     Repeat(Repeat),
@@ -32,9 +37,10 @@ impl Stage {
             let plan = match self {
                 Self::WarmUp => anchor::plan_warm_up(progress),
                 Self::Anchor(stage) => stage.plan(progress),
-                Self::Bracket(stage) => stage.plan(progress),
-                Self::Bisect(_) => Bisect::plan(progress),
-                Self::Soak(stage) => stage.plan(progress),
+                Self::Approach(stage) => stage.plan(progress),
+                Self::Explore => boundary::explore(progress),
+                Self::Hold(stage) => stage.plan(progress),
+                Self::Check(stage) => stage.plan(progress),
                 Self::Overshoot(stage) => stage.plan(progress),
                 Self::Recovery(stage) => stage.plan(progress),
                 Self::Repeat(stage) => stage.plan(progress),
@@ -58,58 +64,63 @@ impl Stage {
                 };
             }
             Self::Anchor(stage) => stage.ended(level, progress),
-            Self::Bracket(stage) => stage.ended(level, progress),
-            Self::Bisect(stage) => stage.ended(level, progress),
-            Self::Soak(stage) => stage.ended(level, progress),
+            Self::Approach(stage) => stage.ended(level, progress),
+            Self::Hold(stage) => stage.ended(level, progress),
+            Self::Check(stage) => stage.ended(level, progress),
             Self::Overshoot(stage) => stage.ended(level),
             Self::Recovery(stage) => stage.ended(level, progress),
             Self::Repeat(stage) => stage.ended(level, progress),
-            Self::Done => {}
+            Self::Explore | Self::Done => {}
         }
+        if matches!(self, Self::Approach(_) | Self::Explore | Self::Hold(_))
+            && let Some(remark) = hopeless::seen(progress)
+        {
+            progress.remark_once(remark);
+        }
+        if progress.is_hopeless() {
+            *self = Self::Done;
+        }
+    }
+
+    /// Whether the level that comes next would be measured behind the closed loop's queue.
+    pub(crate) fn follows_anchor(&self, progress: &Progress) -> bool {
+        matches!(self, Self::Approach(_))
+            && progress
+                .history
+                .last()
+                .is_some_and(|played| played.phase == Phase::Anchor)
     }
 
     /// The next stage, because this one is finished or has no time.
     fn advance(&mut self, progress: &mut Progress) {
         *self = match self {
             Self::WarmUp => Self::after_warm_up(progress),
-            Self::Anchor(stage) if stage.finish(progress) => Self::Bracket(Bracket::new(progress)),
-            Self::Bracket(_) => Self::after_bracket(progress),
-            Self::Bisect(_) => Self::Soak(Soak::at_low(progress)),
-            Self::Soak(_) => Self::after_soak(progress),
+            Self::Anchor(stage) if stage.finish(progress) => {
+                progress.weigh();
+                Self::Approach(Approach::new(progress))
+            }
+            Self::Approach(_) => Self::Explore,
+            Self::Explore => Self::Hold(Hold::default()),
+            Self::Hold(_) => Self::Overshoot(Overshoot::new(progress)),
             Self::Overshoot(_) => Self::Recovery(Recovery::new(progress)),
             Self::Recovery(_) => Self::Repeat(Repeat::default()),
-            Self::Anchor(_) | Self::Repeat(_) | Self::Done => Self::Done,
+            Self::Anchor(_) | Self::Check(_) | Self::Repeat(_) | Self::Done => Self::Done,
         };
     }
 
-    fn after_warm_up(progress: &Progress) -> Self {
+    fn after_warm_up(progress: &mut Progress) -> Self {
         if let Some(rate) = progress.config.only_check() {
-            return Self::Soak(Soak::check(rate));
+            return Self::Check(Check::new(rate));
         }
+        progress.weigh();
         let config = &progress.config;
         if config.over.is_vus() || progress.anchor.is_some() || config.max_rate_per_s.is_some() {
-            return Self::Bracket(Bracket::new(progress));
+            return Self::Approach(Approach::new(progress));
         }
         Self::Anchor(AnchorStage::new())
     }
 
-    /// With both bounds they are brought together; with only a lower one it is held.
-    fn after_bracket(progress: &Progress) -> Self {
-        match (progress.low(), progress.high()) {
-            (None, _) => Self::Done,
-            (Some(_), None) => Self::Soak(Soak::at_low(progress)),
-            (Some(_), Some(_)) => Self::Bisect(Bisect::default()),
-        }
-    }
-
-    fn after_soak(progress: &Progress) -> Self {
-        if progress.config.only_check().is_some() {
-            return Self::Done;
-        }
-        Self::Overshoot(Overshoot::new(progress))
-    }
-
-    /// The generator failed twice: what is past the soak goes on without this stage, the rest ends.
+    /// The generator failed too often: what is past the claim goes on without this stage, the rest ends.
     pub(crate) fn give_up(&mut self) {
         *self = match self {
             Self::Overshoot(_) | Self::Recovery(_) => Self::Repeat(Repeat::default()),

@@ -12,7 +12,7 @@ use super::measured::Second;
 use super::progress::Progress;
 use super::{stats, vus};
 
-/// Levels at up to this share of the lowest rate that failed beyond doubt, and of the anchor, are
+/// Levels at up to this share of the rate that the boundary is surely above, and of the anchor, are
 /// calm: queueing explains nothing there.
 const CALM_SHARE: f64 = 0.6;
 /// A burst: at least this share of a second's attempts bad, and this multiple of the budget.
@@ -20,36 +20,10 @@ const BURST_SHARE: f64 = 0.03;
 const BURST_BUDGETS: f64 = 5.0;
 /// And at least so many attempts.
 const BURST_LEAST: u64 = 2;
-/// Bad attempts in so small a share of the seconds are bursts (B.4)…
+/// Bad attempts in so small a share of the seconds are bursts (B.4).
 const CARRYING_SHARE: f64 = 0.2;
-/// …when their counts per second vary far more than chance does (B.4: ≫ 1).
-const VARIANCE_TO_MEAN: f64 = 4.0;
 /// Bursts that make a pattern.
 const BURSTS_LEAST: usize = 2;
-
-/// A calm level has seen a burst.
-pub(crate) fn suspected(progress: &Progress) -> bool {
-    calm(progress).any(|played| {
-        let seconds = played.measured.judged();
-        seconds.iter().any(|second| is_burst(progress, second))
-    })
-}
-
-/// The last level's bad attempts came in bursts, as stalls make them, or a queue near its limit.
-pub(crate) fn in_last_level(progress: &Progress) -> bool {
-    let Some(played) = progress.history.last() else {
-        return false;
-    };
-    let counts = bad_counts(played.measured.judged());
-    let bursts = played
-        .measured
-        .judged()
-        .iter()
-        .any(|second| is_burst(progress, second));
-    bursts
-        && carrying_share(&counts) < CARRYING_SHARE
-        && stats::variance_to_mean(&counts) > VARIANCE_TO_MEAN
-}
 
 /// Stalls as the calm levels show them: at least two bursts that carry what was bad.
 pub(crate) fn seen(progress: &Progress) -> Option<RareStalls> {
@@ -73,13 +47,15 @@ pub(crate) fn seen(progress: &Progress) -> Option<RareStalls> {
 /// Up to here queueing explains nothing. Virtual users may queue long before they are too many, so for them
 /// the knee bounds it.
 pub(crate) fn calm_limit(progress: &Progress) -> f64 {
-    let failed = progress.plainly_failed().unwrap_or(f64::INFINITY);
+    let low = progress
+        .posterior()
+        .map_or(f64::INFINITY, |posterior| posterior.quantile(0.05));
     let served = if progress.config.over.is_vus() {
         Some(vus::crossing(progress).unwrap_or(0.0))
     } else {
         progress.anchor.map(|anchor| anchor.throughput_max_per_s)
     };
-    failed.min(served.unwrap_or(f64::INFINITY)) * CALM_SHARE
+    low.min(served.unwrap_or(f64::INFINITY)) * CALM_SHARE
 }
 
 fn calm(progress: &Progress) -> impl Iterator<Item = &EndedLevel> {

@@ -147,16 +147,23 @@ fn the_phases_follow_each_other() {
         Settle, Soak, WarmUp,
     };
 
-    let (found, log) = played(config(), &mut Ideal::new(640.0));
+    let mut config = config();
+    config.within = Nanos::from_secs(720);
+    let (found, log) = played(config, &mut Ideal::new(640.0));
     let phases: Vec<_> = log
         .phases()
         .into_iter()
         .filter(|phase| *phase != Settle)
         .collect();
-    let mut once = phases.clone();
-    once.dedup();
+    // Holding is blocks with probes between them.
+    let mut firsts = Vec::new();
+    for phase in phases {
+        if !firsts.contains(&phase) {
+            firsts.push(phase);
+        }
+    }
     assert_eq!(
-        once,
+        firsts,
         [
             WarmUp,
             Anchor,
@@ -175,7 +182,11 @@ fn the_phases_follow_each_other() {
         capacity.lower.unwrap() <= 640.0 && capacity.upper.unwrap() > 640.0,
         "{capacity:?}"
     );
-    assert!(found.converged && found.remarks.is_empty(), "{found:?}");
+    let watched = |remark: &SearchRemark| matches!(remark, SearchRemark::Watched { .. });
+    assert!(
+        found.converged && found.remarks.iter().all(watched),
+        "{found:?}"
+    );
     assert_eq!(found.binding_clause.as_deref(), Some("p99 < 100 ms"));
     assert_eq!(found.recovery_seconds.unwrap().seconds, Some(0.0));
     let knee = found.knee_in_flight.unwrap();
@@ -238,30 +249,37 @@ fn nothing_above_the_ceiling_is_offered_and_the_result_says_so() {
 }
 
 #[test]
-fn a_level_the_generator_cannot_sustain_is_repeated_once_and_ends_the_search() {
+fn levels_the_generator_cannot_sustain_are_played_later_until_a_third_of_the_time_is_lost() {
     let mut target = Ideal::new(640.0);
     target.lags_from = 300.0;
     let (found, log) = played(config(), &mut target);
-    let void: Vec<_> = log
+    let is_void = |level: &&(Step, LevelResult)| level.1.state == LevelState::Void;
+    let void: Vec<_> = log.levels.iter().filter(is_void).collect();
+    assert!(void.len() > 2, "{}", void.len());
+    let twice = log
         .levels
-        .iter()
-        .filter(|(_, result)| result.state == LevelState::Void)
-        .collect();
-    assert_eq!(void.len(), 2);
-    assert_eq!(void[0].0.load, void[1].0.load);
+        .windows(2)
+        .any(|pair| pair.iter().all(|level| is_void(&level)));
+    assert!(
+        !twice,
+        "something low lies between two levels that could not be sustained"
+    );
     assert!(
         void[1].1.reason.contains("lag p99 5.00 ms"),
         "{}",
         void[1].1.reason
     );
+    let remarks: Vec<String> = found.remarks.iter().map(ToString::to_string).collect();
     assert!(
-        !found.converged && found.remarks[0].to_string().contains("could not sustain"),
+        !found.converged && remarks.join("; ").contains("could not sustain"),
         "{found:?}"
     );
     let capacity = found.capacity_per_s.unwrap();
+    assert_eq!(capacity.lower, None, "{capacity:?}");
+    let seconds: u32 = void.iter().map(|level| level.0.windows_max).sum();
     assert!(
-        capacity.estimate < 300.0 && capacity.lower.is_none(),
-        "{capacity:?}"
+        (90..130).contains(&seconds),
+        "a third of five minutes: {seconds} s"
     );
 }
 
@@ -271,7 +289,7 @@ fn an_interruption_keeps_what_was_found() {
     let soak = log
         .levels
         .iter()
-        .find(|(step, _)| step.phase == Phase::Soak)
+        .rfind(|(step, _)| step.phase == Phase::Soak)
         .unwrap()
         .0
         .level;
@@ -284,7 +302,7 @@ fn an_interruption_keeps_what_was_found() {
     assert_eq!(log.levels.last().unwrap().1.reason, "interrupted");
     assert!(
         search.found().capacity_per_s.unwrap().lower.is_some(),
-        "the soak had held"
+        "the blocks had held"
     );
 }
 
@@ -364,10 +382,8 @@ fn the_plan_is_what_was_given_or_less() {
         change(&mut config);
         Search::new(config).unwrap().plan_seconds()
     };
-    assert!((plan(|_| {}) - 720.0).abs() < 1e-9);
-    assert!((plan(|config| config.within = Nanos::from_secs(300)) - 300.0).abs() < 1e-9);
-    let long = plan(|config| config.within = Nanos::from_secs(36_000));
-    assert!(long > 720.0 && long < 1800.0, "{long}");
+    assert!((plan(|_| {}) - 300.0).abs() < 1e-9);
+    assert!((plan(|config| config.within = Nanos::from_secs(720)) - 720.0).abs() < 1e-9);
     let check = plan(|config| config.check_rate_per_s = Some(100.0));
     assert!(check < 150.0, "{check}");
 }
@@ -377,7 +393,7 @@ fn what_cannot_be_asked_is_refused_with_the_fix() {
     type Change = fn(&mut Config);
     let cases: [(Change, &str); 7] = [
         (|c| c.within = Nanos::from_secs(140), "name a rate to check"),
-        (|c| c.spent = Nanos::from_secs(700), "allow more time"),
+        (|c| c.spent = Nanos::from_secs(280), "allow more time"),
         (|c| c.goal_width = 0.001, "goal width 0.001"),
         (|c| c.max_rate_per_s = Some(0.0), "the highest rate 0"),
         (|c| c.generator_max_per_s = Some(f64::NAN), "NaN"),

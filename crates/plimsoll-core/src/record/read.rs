@@ -175,6 +175,16 @@ impl Record {
         self.windows_of(level).skip(skip)
     }
 
+    /// The levels that carry the verdict's figures: one, or those that a search pooled at the rate it claims.
+    pub fn deciding_levels(&self, verdict: &Verdict) -> Vec<u32> {
+        let pooled = &verdict.found.capacity_levels;
+        if pooled.contains(&verdict.level) {
+            pooled.clone()
+        } else {
+            vec![verdict.level]
+        }
+    }
+
     /// Attempts of the whole run that were answered as done, and as taken in: what is owed for.
     pub fn acknowledged(&self) -> (u64, u64) {
         let ended = self.windows.iter().map(Window::total);

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::health::Reading;
+use crate::units::three_digits;
 
 /// The size of a load in what the search varies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -68,10 +69,6 @@ pub enum SearchRemark {
     /// The closed loop filled a thread of the generator.
     AnchorGeneratorBound,
     AnchorFailed,
-    NoTimeToFail,
-    FailsEvenAt {
-        at: LoadSize,
-    },
     /// The time ran out while the bounds were this far apart.
     BoundsApart {
         ratio: f64,
@@ -91,9 +88,38 @@ pub enum SearchRemark {
     NoTimeForSoak {
         seconds: f64,
     },
-    SoaksFailed {
+    FailsEvenAt {
+        at: LoadSize,
+    },
+    /// What is bad at low load is as bad at high load: no rate meets the objective.
+    NoLoadMeets {
+        clause: String,
+        bad_ratio: f64,
+        lowest: LoadSize,
+        highest: LoadSize,
+    },
+    /// The target was slow for a while although the load was carried before or after.
+    SlowSpells {
         count: u32,
-        last: LoadSize,
+        longest_seconds: f64,
+        /// Since the search began.
+        first_at_seconds: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        apart_seconds: Option<f64>,
+        /// Such spells use up the objective's budget unless they are rarer than this.
+        rarer_than_seconds: f64,
+        watched_seconds: f64,
+        /// The rate that holds outside of them, where it does not hold through them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outside: Option<LoadSize>,
+    },
+    /// How long the claim was watched: what comes more rarely was not seen.
+    Watched {
+        at: LoadSize,
+        seconds: f64,
+        /// From the first to the last of them.
+        over_seconds: f64,
+        is_enough: bool,
     },
     SetByStalls {
         interval_seconds: f64,
@@ -139,8 +165,6 @@ impl fmt::Display for SearchRemark {
                 "in the closed loop a thread of the generator was the limit: the target may carry more than was measured there",
             ),
             Self::AnchorFailed => f.write_str("no attempt succeeded in the closed loop with which the search begins"),
-            Self::NoTimeToFail => f.write_str("the time was used up before a level failed: allow more with --within"),
-            Self::FailsEvenAt { at } => write!(f, "the objectives fail even at {at}"),
             Self::BoundsApart { ratio } => write!(
                 f,
                 "the time was used up while the bounds were {:.0} % apart: allow more with --within",
@@ -149,23 +173,25 @@ impl fmt::Display for SearchRemark {
             Self::NoTimeForSoak { seconds } => {
                 write!(f, "no time was left for a soak of {seconds:.0} s")
             }
-            Self::SoaksFailed { count, last } => write!(
-                f,
-                "{count} soaks failed, the last at {last}; the capacity lies below it"
-            ),
             Self::Drifted { ratio } => write!(
                 f,
                 "the first level, repeated at the end, was {:.0} % {}: the target changed meanwhile",
                 ratio.abs() * 100.0,
                 if *ratio > 0.0 { "slower" } else { "faster" }
             ),
+            Self::FailsEvenAt { at } => write!(f, "the objectives fail even at {at}"),
             Self::Other(text) => f.write_str(text),
+            Self::NoLoadMeets { .. } | Self::SlowSpells { .. } | Self::Watched { .. } => self.fmt_seen(f),
             of_the_end => of_the_end.fmt_end(f),
         }
     }
 }
 
 impl SearchRemark {
+    pub(crate) fn is_hopeless(&self) -> bool {
+        matches!(self, Self::NoLoadMeets { .. } | Self::FailsEvenAt { .. })
+    }
+
     /// Recovery, and what qualifies the capacity.
     fn fmt_end(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -222,6 +248,75 @@ impl SearchRemark {
         }
     }
 
+    /// What was seen that no load explains, and how long was looked.
+    fn fmt_seen(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoLoadMeets {
+                clause,
+                bad_ratio,
+                lowest,
+                highest,
+            } => write!(
+                f,
+                "no load meets {clause}: {} % of the attempts break it at {lowest} as at {highest}",
+                three_digits(bad_ratio * 100.0)
+            ),
+            Self::SlowSpells {
+                count,
+                longest_seconds,
+                first_at_seconds,
+                apart_seconds,
+                rarer_than_seconds,
+                watched_seconds,
+                outside,
+            } => {
+                let at = clock_time(*first_at_seconds);
+                if *count == 1 {
+                    write!(
+                        f,
+                        "the target was slow for {longest_seconds:.0} s at {at}, and the load was not the reason"
+                    )?;
+                } else {
+                    write!(
+                        f,
+                        "the target was slow {count} times, for {longest_seconds:.0} s at most and first at {at}, and the load was not the reason"
+                    )?;
+                }
+                apart_seconds.iter().try_for_each(|seconds| {
+                    write!(f, "; the spells were about {seconds:.0} s apart")
+                })?;
+                match outside {
+                    Some(rate) => write!(
+                        f,
+                        "; {rate} holds outside of them, and through them only if they come less often than every {rarer_than_seconds:.0} s"
+                    ),
+                    None => write!(
+                        f,
+                        "; the objective holds as long as they come less often than every {rarer_than_seconds:.0} s"
+                    ),
+                }?;
+                write!(f, " ({watched_seconds:.0} s were watched)")
+            }
+            Self::Watched {
+                at,
+                seconds,
+                over_seconds,
+                is_enough,
+            } => {
+                write!(
+                    f,
+                    "{at} was watched for {seconds:.0} s within {over_seconds:.0} s: slow spells that come more rarely than that were not excluded"
+                )?;
+                if *is_enough {
+                    Ok(())
+                } else {
+                    f.write_str("; that was too few attempts to be sure of the objective")
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn fmt_stalls(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::SetByStalls {
             interval_seconds,
@@ -245,6 +340,12 @@ impl SearchRemark {
             (interval_seconds * soak_intervals / 60.0).ceil()
         )
     }
+}
+
+/// `2:26`
+fn clock_time(seconds: f64) -> String {
+    let seconds = seconds as u64;
+    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 /// Remarks in a record: each with its sentence beside its figures. Versions before wrote the sentence alone.

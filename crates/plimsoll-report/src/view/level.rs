@@ -7,7 +7,7 @@ use plimsoll_core::record::{LevelStart, Record};
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::tally::Tally;
-use plimsoll_core::verdict::{Bounds, LevelState};
+use plimsoll_core::verdict::{Bounds, LevelState, Verdict};
 
 use crate::format;
 
@@ -124,14 +124,24 @@ pub(super) fn all(record: &Record) -> Vec<LevelView> {
         .levels
         .iter()
         .filter(|start| !matches!(start.step.phase, Phase::SelfCheck | Phase::Drain))
-        .filter_map(|start| one(record, start))
+        .filter_map(|start| one(record, start, &[start.step.level]))
         .collect()
 }
 
-fn one(record: &Record, start: &LevelStart) -> Option<LevelView> {
+/// The level that stands for what the verdict quotes, with the windows of all that were pooled for it.
+pub(super) fn deciding(record: &Record, verdict: &Verdict) -> Option<LevelView> {
+    let start = record
+        .levels
+        .iter()
+        .find(|start| start.step.level == verdict.level)?;
+    one(record, start, &record.deciding_levels(verdict))
+}
+
+/// `start` with the windows of `levels`, all played at the same load.
+fn one(record: &Record, start: &LevelStart, levels: &[u32]) -> Option<LevelView> {
     let level = start.step.level;
     let result = record.level_result(level);
-    let sums = Sums::new(record, level)?;
+    let sums = Sums::new(record, levels)?;
     let (state, clause, reason, bad_ratio) = match result {
         Some(result) => (
             result.state,
@@ -195,12 +205,15 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(record: &Record, level: u32) -> Option<Self> {
-        let mut sums = Self {
-            tally: record.judged_tally(level),
-            ..Self::default()
-        };
-        for window in record.judged_windows(level) {
+    fn new(record: &Record, levels: &[u32]) -> Option<Self> {
+        let mut sums = Self::default();
+        for level in levels {
+            sums.tally.merge(&record.judged_tally(*level));
+        }
+        for window in levels
+            .iter()
+            .flat_map(|level| record.judged_windows(*level))
+        {
             let total = window.total();
             sums.length += window.length_ns;
             sums.due += window.due_count;

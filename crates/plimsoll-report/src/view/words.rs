@@ -1,7 +1,7 @@
 //! The sentences: subject, verb, number, unit, in the present tense.
 
 use plimsoll_core::Outcome;
-use plimsoll_core::verdict::{Cause, Confidence, GateState, Judgement, Verdict};
+use plimsoll_core::verdict::{Cause, Confidence, GateState, Judgement, SearchRemark, Verdict};
 
 use super::{Conclusion, Kind, View, sentence, unbroken};
 use crate::format;
@@ -37,20 +37,13 @@ pub(super) fn headline(view: &View) -> String {
 fn find_headline(view: &View, conclusion: Conclusion, verdict: &Verdict) -> String {
     let (title, what) = (view.title(), view.varied.in_prose());
     let capacity = verdict.found.capacity();
-    let lower = capacity.map(|bounds| bounds.lower.unwrap_or(bounds.estimate));
-    match (conclusion, lower) {
+    let claimed = capacity.map(|bounds| bounds.lower.unwrap_or(bounds.estimate));
+    match (conclusion, claimed) {
         (Conclusion::NotReached, Some(lower)) => format!(
             "{title} carries at least {} {what}; the limit was not reached.",
             format::number(lower)
         ),
-        (Conclusion::Undecided, Some(lower)) => match capacity.and_then(|bounds| bounds.upper) {
-            Some(upper) => format!(
-                "The limit of {title} lies between {} and {} {what}; the search could not decide between them.",
-                format::number(lower),
-                format::number(upper)
-            ),
-            None => format!("{title} carries at least {} {what}.", format::number(lower)),
-        },
+        (Conclusion::Undecided, Some(estimate)) => undecided(view, verdict, estimate),
         (_, Some(_)) => format!(
             "{title} carries {} {what}.",
             format::number(capacity.map_or(0.0, |bounds| bounds.estimate))
@@ -62,6 +55,38 @@ fn find_headline(view: &View, conclusion: Conclusion, verdict: &Verdict) -> Stri
             )
         }
         (_, None) => "No load line found: the search did not decide.".to_owned(),
+    }
+}
+
+/// Nothing is claimed that no rate held; what is known instead.
+fn undecided(view: &View, verdict: &Verdict, estimate: f64) -> String {
+    let (title, what) = (view.title(), view.varied.in_prose());
+    let conditional = |remark: &SearchRemark| {
+        matches!(
+            remark,
+            SearchRemark::SlowSpells {
+                outside: Some(_),
+                ..
+            }
+        )
+    };
+    if verdict.found.remarks.iter().any(conditional) {
+        return format!(
+            "{title} carries {} {what} outside of slow spells that were seen; through them no rate is proven.",
+            format::number(estimate)
+        );
+    }
+    match verdict.found.capacity().and_then(|bounds| bounds.upper) {
+        Some(upper) => format!(
+            "The limit of {title} lies between {} and {} {what}; the search could not decide between them.",
+            format::number(estimate),
+            format::number(upper)
+        ),
+        None => format!(
+            "No load line found: no {} was held for long enough, and nothing up to {} {what} was too much.",
+            view.varied.singular(),
+            format::number(estimate)
+        ),
     }
 }
 

@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 74] = [
+const NESTED: [(&str, &str, &str); 76] = [
     ("header", "plan", "plan"),
     ("header", "lab", "lab"),
     ("header", "script", "script"),
@@ -52,7 +52,9 @@ const NESTED: [(&str, &str, &str); 74] = [
     ("verdict", "remarks", "remark"),
     ("remark", "at", "load size"),
     ("remark", "after", "load size"),
-    ("remark", "last", "load size"),
+    ("remark", "lowest", "load size"),
+    ("remark", "highest", "load size"),
+    ("remark", "outside", "load size"),
     ("remark", "held", "load size"),
     ("remark", "lower", "load size"),
     ("remark", "upper", "load size"),

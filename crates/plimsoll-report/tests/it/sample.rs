@@ -14,7 +14,9 @@ use plimsoll_core::record::{Header, LevelStart, Line, Machine, Record, SCHEMA, W
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Phase, Step, StepLoad};
 use plimsoll_core::test::{Generator, How, Load, Request, Test, Until};
-use plimsoll_core::verdict::{Bounds, Judgement, LevelState, SearchRemark, Verdict};
+use plimsoll_core::verdict::{
+    Bounds, CeilingKind, Judgement, LevelState, LoadSize, SearchRemark, Verdict,
+};
 use plimsoll_core::{Histogram, Nanos};
 
 use queue::Queue;
@@ -187,6 +189,10 @@ pub(crate) fn not_reached() -> Record {
         estimate: 420.0,
         lower: Some(420.0),
         upper: None,
+    });
+    verdict.found.remarks.push(SearchRemark::AtLeast {
+        held: LoadSize::PerS(420.0),
+        limited_by: CeilingKind::MaxRate,
     });
     verdict.found.capacity_level = Some(5);
     verdict.found.peak_goodput_per_s = None;

@@ -106,7 +106,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     // What is searched for.
     row("slo", Search, &[Find]).one("OBJECTIVES", objectives, |a| &mut a.slo).required().help("Objectives that the service must meet: 'p99<250ms,errors<0.1%'"),
     row("rate", Search, &[Find]).short('q').one("RATE", rate, |a| &mut a.vary.only_per_s).help("Do not search, only say whether this arrival rate passes"),
-    row("within", Search, &[Find]).one("TIME", time, |a| &mut a.search.within).default("12m").help("Longest time for the whole search")
+    row("within", Search, &[Find]).one("TIME", time, |a| &mut a.search.within).default("5m").help("Longest time for the whole search")
         .more("With less than 8m recovery is not probed, and with less than 4m nothing beyond the capacity is; less than 150s are \
                enough only to say whether -q passes."),
     row("connections", Search, &[Find]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).help("Most connections to open; with a script, most virtual users"),

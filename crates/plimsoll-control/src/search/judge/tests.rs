@@ -33,18 +33,18 @@ fn a_soak_is_given_up_when_its_budget_is_used_up() {
         late[5] = bad - 5 * 111;
         played(&late, Outcome::Ok)
     };
-    assert!(!soak_is_lost(&spread(665), 120.0));
-    assert!(soak_is_lost(&spread(666), 120.0));
+    assert!(!check_is_lost(&spread(665), 120.0));
+    assert!(check_is_lost(&spread(666), 120.0));
 }
 
 #[test]
 fn an_answer_of_202_within_the_bound_holds_and_a_late_one_does_not() {
     for answer in [Outcome::Ok, Outcome::Accepted] {
         let holds = played(&[0; 60], answer);
-        assert_eq!(soak(&holds).decision, Decision::Pass, "{answer:?}");
-        assert_eq!(sequential(&holds, 5).decision, Decision::Pass);
+        assert_eq!(by_share(&holds).decision, Decision::Pass, "{answer:?}");
+        assert_eq!(by_interval(&holds).decision, Decision::Pass);
         let fails = played(&[6; 60], answer);
-        assert_eq!(soak(&fails).decision, Decision::Fail, "{answer:?}");
-        assert_eq!(soak(&fails).clause, 0);
+        assert_eq!(by_share(&fails).decision, Decision::Fail, "{answer:?}");
+        assert_eq!(by_share(&fails).clause, 0);
     }
 }

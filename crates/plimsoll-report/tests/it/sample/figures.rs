@@ -96,6 +96,7 @@ pub(super) fn find_verdict(record: &Record) -> Verdict {
         binding_clause: Some("p99 < 250 ms".to_owned()),
         soak_seconds: Some(120.0),
         capacity_level: Some(super::SOAK),
+        capacity_levels: vec![super::SOAK],
         converged: true,
         ..SearchResult::default()
     };

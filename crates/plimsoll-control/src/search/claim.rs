@@ -1,0 +1,211 @@
+//! What may be claimed: the highest rate whose pooled seconds hold, lost blocks and pauses among them.
+//!
+//! Choosing among many rates picks lucky ones. So a rate counts only where it was played for long, where the whole of the
+//! search finds it likely, and where no failure at or below it stands unrefuted.
+
+use plimsoll_core::judge;
+use plimsoll_core::objective::Clause;
+
+use super::clock;
+use super::ended_level::EndedLevel;
+use super::evidence::{self, refutes, timed};
+use super::measured::Second;
+use super::progress::Progress;
+
+/// Levels from this share of the claimed rate on speak for it…
+const NEAR_LEAST: f64 = 0.97;
+/// …up to a little above it, and where that is not enough, further: what holds at more holds at less. Where a rule refuses
+/// what is too much, a little more is plainly too much, and only what was played at the rate itself tells.
+const NEAR_MOST: [f64; 3] = [1.04, 1.08, 1.01];
+/// On average they are not below it by more than this.
+const MEAN_LEAST: f64 = 0.995;
+/// How likely the boundary must be above the claim, by everything that was seen.
+pub(crate) const ABOVE_LEAST: f64 = 0.35;
+/// Rates are tried from the highest down in steps of this share.
+const STEP: f64 = 0.995;
+/// A level beyond so many budgets failed.
+const FAILED_BUDGETS: f64 = 8.0;
+/// A failure counts against rates down to just below its own.
+const AGAINST: f64 = 1.01;
+/// Seconds over which the evidence must be spread: two bad seconds in a row are one event.
+const SPAN_LEAST: f64 = 60.0;
+
+/// The seconds at one rate, of all levels near it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pool {
+    pub(crate) levels: Vec<u32>,
+    pub(crate) seconds: f64,
+    /// From the first to the last of them.
+    pub(crate) span: f64,
+    rate_seconds: f64,
+    attempts: f64,
+    /// Bad attempts over the budget of the clause that is worst, with everything in it.
+    budgets: f64,
+    /// The same without slow spells.
+    budgets_between: f64,
+    /// Enough attempts to be sure of every clause.
+    pub(crate) is_enough: bool,
+}
+
+impl Pool {
+    pub(crate) fn holds(&self) -> bool {
+        self.attempts > 0.0 && self.budgets <= 1.0
+    }
+}
+
+/// What the search may say.
+#[derive(Debug, Clone)]
+pub(crate) struct Claim {
+    pub(crate) rate: f64,
+    pub(crate) pool: Pool,
+    /// Only outside the slow spells that were seen.
+    pub(crate) is_conditional: bool,
+}
+
+/// What the levels from just below `rate` up to `most` times it show together.
+pub(crate) fn pool(progress: &Progress, rate: f64, most: f64) -> Pool {
+    let mut pool = Pool::default();
+    let mut sums = Sums::new(progress.config.objectives.clauses());
+    let mut first = f64::INFINITY;
+    let mut last = 0.0_f64;
+    for played in near(progress, rate, most) {
+        let seconds = played.measured.judged();
+        let length = played.measured.seconds_judged();
+        pool.levels.push(played.level);
+        pool.seconds += length;
+        pool.rate_seconds += length * played.rate().unwrap_or(0.0);
+        first = first.min(played.end - length);
+        last = last.max(played.end);
+        for (at, second) in timed(played, seconds) {
+            let spell = progress.spells().iter().any(|spell| spell.holds(at));
+            sums.add(second, spell);
+        }
+    }
+    pool.span = (last - first).max(0.0);
+    pool.attempts = sums.all.attempts;
+    pool.budgets = sums.all.budgets(sums.clauses);
+    pool.budgets_between = sums.between.budgets(sums.clauses);
+    pool.is_enough = sums
+        .clauses
+        .iter()
+        .all(|clause| judge::is_enough(pool.attempts as u64, clause.budget()));
+    pool
+}
+
+/// Attempts, and bad ones of each clause.
+#[derive(Debug, Clone, Default)]
+struct Counts {
+    attempts: f64,
+    bad: Vec<f64>,
+}
+
+impl Counts {
+    fn add(&mut self, second: &Second) {
+        self.attempts += second.attempts as f64;
+        for (sum, count) in self.bad.iter_mut().zip(second.bad) {
+            *sum += count as f64;
+        }
+    }
+
+    /// The share of the worst clause, in budgets.
+    fn budgets(&self, clauses: &[Clause]) -> f64 {
+        let shares = self.bad.iter().zip(clauses);
+        let each = shares.map(|(bad, clause)| bad / self.attempts.max(1.0) / clause.budget());
+        each.fold(0.0, f64::max)
+    }
+}
+
+/// The counts of everything, and of what lies between slow spells.
+struct Sums<'a> {
+    clauses: &'a [Clause],
+    all: Counts,
+    between: Counts,
+}
+
+impl<'a> Sums<'a> {
+    fn new(clauses: &'a [Clause]) -> Self {
+        let none = Counts {
+            attempts: 0.0,
+            bad: vec![0.0; clauses.len()],
+        };
+        Self {
+            clauses,
+            all: none.clone(),
+            between: none,
+        }
+    }
+
+    fn add(&mut self, second: &Second, in_spell: bool) {
+        self.all.add(second);
+        if !in_spell {
+            self.between.add(second);
+        }
+    }
+}
+
+fn near(progress: &Progress, rate: f64, most: f64) -> impl Iterator<Item = &EndedLevel> {
+    evidence::levels(&progress.history).filter(move |played| {
+        let share = played.rate().unwrap_or(0.0) / rate;
+        (NEAR_LEAST..=most).contains(&share)
+    })
+}
+
+/// The highest rate that may be claimed; `None` where no rate was played long enough, or none holds.
+pub(crate) fn of_search(progress: &Progress) -> Option<Claim> {
+    let posterior = progress.posterior().filter(|_| !progress.is_hopeless())?;
+    let over = progress.config.over;
+    let least = over
+        .at_most(posterior.quantile(0.05) * 0.9)
+        .min(progress.ceiling());
+    let mut rate = over.at_most(posterior.quantile(0.95).min(progress.ceiling()));
+    while rate >= least && rate > 0.0 {
+        if let Some(claim) = at(progress, rate) {
+            return Some(claim);
+        }
+        rate = if over.is_vus() {
+            rate - 1.0
+        } else {
+            rate * STEP
+        };
+    }
+    None
+}
+
+fn at(progress: &Progress, rate: f64) -> Option<Claim> {
+    let each = NEAR_MOST.iter();
+    let mut claims = each.filter_map(|most| by_pool(progress, rate, pool(progress, rate, *most)));
+    let first = claims.next()?;
+    if first.is_conditional {
+        return claims.find(|claim| !claim.is_conditional).or(Some(first));
+    }
+    Some(first)
+}
+
+fn by_pool(progress: &Progress, rate: f64, pool: Pool) -> Option<Claim> {
+    let posterior = progress.posterior()?;
+    let played = pool.seconds >= clock::claimable(&progress.config)
+        && pool.span >= SPAN_LEAST.min(pool.seconds)
+        && pool.rate_seconds >= MEAN_LEAST * rate * pool.seconds;
+    let likely = rate >= progress.ceiling() || posterior.above(rate) >= ABOVE_LEAST;
+    let holds = pool.holds();
+    let between = pool.budgets_between <= 1.0 && pool.attempts > 0.0;
+    let watched = progress.seconds_watched(rate);
+    let costly = progress.spells_cost(rate) > progress.least_budget() * watched;
+    (played && likely && (holds || between) && !failed_below(progress, rate)).then_some(Claim {
+        rate,
+        pool,
+        is_conditional: !holds || costly,
+    })
+}
+
+/// A failure at or below `rate` that nothing later contradicts.
+fn failed_below(progress: &Progress, rate: f64) -> bool {
+    let levels: Vec<&EndedLevel> = evidence::levels(&progress.history).collect();
+    levels.iter().enumerate().any(|(index, failed)| {
+        let at = failed.rate().unwrap_or(0.0);
+        let failure = failed.is_over || failed.budgets() > FAILED_BUDGETS;
+        failure
+            && at <= AGAINST * rate
+            && !levels[index + 1..].iter().any(|later| refutes(later, at))
+    })
+}

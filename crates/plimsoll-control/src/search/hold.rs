@@ -1,0 +1,101 @@
+//! Holds the rate that was found, in blocks between which rates a little higher are tried: the pooled blocks are the claim.
+//!
+//! No block is final. When what they show moves the boundary, the rate follows; a block that was lost stays in the pool.
+
+use plimsoll_core::step::Phase;
+
+use super::boundary::judged;
+use super::claim;
+use super::clock;
+use super::level::Level;
+use super::level_plan::LevelPlan;
+use super::progress::Progress;
+
+/// The rate that is held is below the boundary with this probability's complement.
+const QUANTILE: f64 = 0.45;
+/// It is moved only when it is this far off, or when nothing could be claimed there any more.
+const MOVE: f64 = 0.025;
+/// Every so many blocks one is a probe above…
+const PROBE_EVERY: u32 = 3;
+/// …by this much, or by more after probes that were easy.
+const PROBE: f64 = 1.05;
+const PROBE_FAR: f64 = 1.2;
+const EASY_PROBES: u32 = 2;
+const PROBE_SECONDS: f64 = 12.0;
+/// A probe this far within its budget was easy.
+const EASY_BUDGETS: f64 = 0.5;
+/// A shorter block would say too little.
+const BLOCK_LEAST: f64 = 8.0;
+/// Enough: the boundary is above with this probability, and not far above.
+const SURE_ABOVE: f64 = 0.65;
+const SURE_WITHIN: f64 = 1.07;
+/// What counts as played at the rate: up to so much above it.
+const SPREAD_RATE: f64 = 1.04;
+/// And the evidence is spread over this many times its own length.
+const SPREAD: f64 = 1.3;
+
+#[derive(Debug, Default)]
+pub(crate) struct Hold {
+    rate: Option<f64>,
+    blocks: u32,
+    easy: u32,
+}
+
+impl Hold {
+    pub(crate) fn plan(&mut self, progress: &Progress) -> Option<LevelPlan> {
+        let posterior = progress.posterior()?;
+        let over = progress.config.over;
+        let ceiling = progress.ceiling();
+        let aim = over.at_most(posterior.quantile(QUANTILE)).min(ceiling);
+        let stays = |rate: &f64| {
+            (aim / rate - 1.0).abs() <= MOVE && posterior.above(*rate) >= claim::ABOVE_LEAST
+        };
+        let rate = self.rate.filter(stays).unwrap_or(aim);
+        self.rate = Some(rate);
+        let left = progress.clock.left() - clock::reserve_beyond(&progress.config);
+        if is_enough(rate, progress) || left < BLOCK_LEAST + f64::from(progress.discard()) {
+            return None;
+        }
+        let probe = self.blocks % PROBE_EVERY == PROBE_EVERY - 1 && rate < ceiling;
+        if probe {
+            let share = if self.easy >= EASY_PROBES {
+                PROBE_FAR
+            } else {
+                PROBE
+            };
+            let above = over
+                .nearest(rate * share)
+                .max(over.next_above(rate))
+                .min(ceiling);
+            return judged(progress, Phase::Bisect, above, PROBE_SECONDS);
+        }
+        judged(progress, Phase::Soak, rate, clock::block(&progress.config))
+    }
+
+    pub(crate) fn ended(&mut self, level: &Level, progress: &Progress) {
+        self.blocks += 1;
+        let Some(played) = progress.history.last() else {
+            return;
+        };
+        if level.plan.phase == Phase::Bisect {
+            let easy = !played.is_over && played.budgets() < EASY_BUDGETS;
+            self.easy = if easy { self.easy + 1 } else { 0 };
+        }
+    }
+}
+
+/// Whether the evidence at the rate carries the claim before the time is over.
+fn is_enough(rate: f64, progress: &Progress) -> bool {
+    let Some(posterior) = progress.posterior() else {
+        return false;
+    };
+    let pool = claim::pool(progress, rate, SPREAD_RATE);
+    let wanted = clock::enough(&progress.config);
+    let at_ceiling = rate >= progress.ceiling();
+    pool.seconds >= wanted
+        && pool.span >= SPREAD * wanted
+        && pool.holds()
+        && progress.spells().is_empty()
+        && (at_ceiling
+            || posterior.above(rate) > SURE_ABOVE && posterior.quantile(0.9) <= SURE_WITHIN * rate)
+}

@@ -1,0 +1,317 @@
+//! Where the boundary lies, as probabilities: Bayes' rule over every level that was judged, none of them final.
+//!
+//! The boundary θ is the rate at which the share of bad attempts reaches its budget b. Near it the share grows as a power
+//! of the rate, with an exponent s that differs between services. A level at rate r with n attempts then expects
+//!
+//! ```text
+//! λ = n/φ · b · (f + (1 − f) · (r ÷ θ)^s)      bad attempts in bunches of φ
+//! ```
+//!
+//! and k/φ of them are seen; f is what is bad at any rate. φ is how many attempts share one fate (a queue that is long makes many late).
+//!
+//! A level is believed to 96 %: L' = 0.96 · L ÷ Lmax + 0.04, so a single one weighs at most ln(1 ÷ 0.04) = 3.2 nats. One
+//! pause of the target or of the machine under it can therefore not decide; two levels that agree can. What was seen
+//! long ago counts less, so that a target that changes is followed.
+
+use super::evidence::Evidence;
+
+/// Least and greatest boundary as multiples of the best throughput of the closed loop.
+const LEAST: f64 = 0.005;
+const MOST: f64 = 6.0;
+/// Steps of the grid: 1.2 % apart.
+const POINTS: usize = 600;
+/// Prior: where boundaries of services usually lie relative to their best throughput.
+const USUAL: (f64, f64, f64) = (0.72, 0.5, 1.1);
+/// And the rest: below this, above it.
+const BELOW: (f64, f64) = (0.25, 1.3);
+const ABOVE: f64 = 0.03;
+/// Exponents with their prior weights: 3.5 is a service that refuses what finds its slots taken, 14 is M/LN/4 with p99 below eight service times, 6 a service with many servers or a
+/// loose bound, 35 one that answers in constant time until it is full (simulated), and 120 a rule that refuses what is too much.
+const SLOPES: [(f64, f64); 6] = [
+    (3.5, 0.08),
+    (6.0, 0.14),
+    (12.0, 0.3),
+    (20.0, 0.26),
+    (35.0, 0.12),
+    (120.0, 0.1),
+];
+/// Share of the budget that is bad at any rate, with its prior weight: a service whose own times have a long tail.
+const FLOORS: [(f64, f64); 2] = [(0.0, 0.7), (0.35, 0.3)];
+/// A level that has nothing to do with the boundary: a pause, a neighbour.
+const STRAY: f64 = 0.04;
+/// Beyond so many budgets the share has left the power law; only "at least so many" counts.
+const CENSORED_FROM: f64 = 3.0;
+/// And then it counts as so many bunches at most.
+const CENSORED_MOST: f64 = 5.0;
+/// Seconds in which a level loses half of its weight.
+const HALF_LIFE: f64 = 240.0;
+
+/// Probabilities of the boundary on a grid of rates.
+#[derive(Debug, Clone)]
+pub(crate) struct Posterior {
+    /// Rates, rising.
+    rates: Vec<f64>,
+    /// Probabilities, together 1.
+    weights: Vec<f64>,
+}
+
+impl Posterior {
+    /// What everything that was seen says at time `now`, once there is a scale for it: the closed loop's throughput, or
+    /// the least load that was too much, or twice the highest while none was.
+    pub(crate) fn of_search(
+        throughput: Option<f64>,
+        evidence: &[Evidence],
+        now: f64,
+    ) -> Option<Self> {
+        const OUTDATED: f64 = 0.05;
+        let rates = |too_much: bool| {
+            let levels = evidence
+                .iter()
+                .filter(move |level| level.is_too_much() == too_much);
+            levels.map(|level| level.rate)
+        };
+        let least = rates(true).min_by(f64::total_cmp);
+        let highest = rates(false).max_by(f64::total_cmp);
+        // An earlier search's closed loop may be far from what the target serves today: a small share of it is too much.
+        let outdated = |throughput: f64| {
+            least.is_some_and(|rate| rate < OUTDATED * throughput && rate > highest.unwrap_or(0.0))
+        };
+        let played = least.or(highest.map(|rate| 2.0 * rate));
+        let scale = throughput
+            .filter(|throughput| !outdated(*throughput))
+            .or(played)?;
+        Some(Self::new(scale, evidence, now))
+    }
+
+    /// What is known at time `now` of a target whose closed loop came to `anchor` per second.
+    pub(crate) fn new(anchor: f64, evidence: &[Evidence], now: f64) -> Self {
+        let step = libm::log(MOST / LEAST) / (POINTS - 1) as f64;
+        let rates: Vec<f64> = (0..POINTS)
+            .map(|index| anchor * LEAST * libm::exp(step * index as f64))
+            .collect();
+        // One row per shape; a level's likelihood is scaled by the greatest over all of them.
+        let shapes: Vec<Shape> = Shape::all().collect();
+        let mut joint: Vec<Vec<f64>> = shapes
+            .iter()
+            .map(|shape| {
+                let prior = |rate: &f64| libm::log(shape.prior * density(rate / anchor));
+                rates.iter().map(prior).collect()
+            })
+            .collect();
+        for level in evidence {
+            let likelihood: Vec<Vec<f64>> = shapes
+                .iter()
+                .map(|shape| {
+                    rates
+                        .iter()
+                        .map(|rate| shape.log_likelihood(level, *rate))
+                        .collect()
+                })
+                .collect();
+            let greatest = likelihood
+                .iter()
+                .flatten()
+                .copied()
+                .fold(f64::NEG_INFINITY, f64::max);
+            let weight = libm::exp2(-(now - level.end).max(0.0) / HALF_LIFE);
+            for (row, seen) in joint.iter_mut().zip(&likelihood) {
+                for (sum, value) in row.iter_mut().zip(seen) {
+                    *sum += weight * libm::log((1.0 - STRAY) * libm::exp(value - greatest) + STRAY);
+                }
+            }
+        }
+        Self {
+            weights: marginal(&joint),
+            rates,
+        }
+    }
+
+    /// The rate below which the boundary lies with probability `share`.
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
+        let mut sum = 0.0;
+        for (index, weight) in self.weights.iter().enumerate() {
+            if sum + weight >= share && *weight > 0.0 {
+                let before = if index == 0 {
+                    self.rates[0]
+                } else {
+                    self.rates[index - 1]
+                };
+                return before * libm::pow(self.rates[index] / before, (share - sum) / weight);
+            }
+            sum += weight;
+        }
+        self.rates[self.rates.len() - 1]
+    }
+
+    /// The probability that the boundary lies above `rate`.
+    pub(crate) fn above(&self, rate: f64) -> f64 {
+        let each = self.rates.iter().zip(&self.weights);
+        each.filter(|(at, _)| **at > rate)
+            .map(|(_, weight)| weight)
+            .sum()
+    }
+
+    /// How wide it still is: the rate that the boundary is below with 90 % over the one with 10 %.
+    pub(crate) fn width(&self) -> f64 {
+        self.quantile(0.9) / self.quantile(0.1)
+    }
+}
+
+/// Prior density over the logarithm of the boundary, as a share of the anchor; even in the rate itself where it is usual.
+fn density(share: f64) -> f64 {
+    let (usual, least, most) = USUAL;
+    let (below, limit) = BELOW;
+    let mut density = 0.0;
+    if (least..most).contains(&share) {
+        density += usual * share / (most - least);
+    }
+    if share < limit {
+        density += below / libm::log(limit / LEAST);
+    } else {
+        density += ABOVE / libm::log(MOST / limit);
+    }
+    density
+}
+
+/// How the share of bad attempts grows with the rate.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    slope: f64,
+    floor: f64,
+    prior: f64,
+}
+
+impl Shape {
+    fn all() -> impl Iterator<Item = Self> {
+        SLOPES.into_iter().flat_map(|(slope, a)| {
+            FLOORS.into_iter().map(move |(floor, b)| Self {
+                slope,
+                floor,
+                prior: a * b,
+            })
+        })
+    }
+
+    fn log_likelihood(self, level: &Evidence, boundary: f64) -> f64 {
+        let bunches = level.attempts / level.bunch;
+        let growth = libm::pow(level.rate / boundary, self.slope);
+        let expected = bunches * level.budget * (self.floor + (1.0 - self.floor) * growth);
+        let bad = level.bad / level.bunch;
+        if !level.is_over && level.ratio() <= CENSORED_FROM * level.budget {
+            return bad * libm::log(expected.max(f64::MIN_POSITIVE)) - expected;
+        }
+        let least = CENSORED_FROM * level.budget * bunches;
+        let counts = if level.is_over {
+            CENSORED_MOST
+        } else {
+            bad.min(CENSORED_MOST)
+        };
+        if expected >= least {
+            0.0
+        } else {
+            -counts * libm::log(least / expected.max(f64::MIN_POSITIVE))
+        }
+    }
+}
+
+/// Over all shapes, together 1.
+fn marginal(joint: &[Vec<f64>]) -> Vec<f64> {
+    let greatest = joint
+        .iter()
+        .flatten()
+        .copied()
+        .fold(f64::NEG_INFINITY, f64::max);
+    let sums: Vec<f64> = (0..POINTS)
+        .map(|index| {
+            joint
+                .iter()
+                .map(|row| libm::exp(row[index] - greatest))
+                .sum()
+        })
+        .collect();
+    let total: f64 = sums.iter().sum();
+    sums.into_iter().map(|sum| sum / total).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(rate: f64, share: f64, end: f64) -> Evidence {
+        let attempts = rate * 10.0;
+        Evidence {
+            rate,
+            attempts,
+            bad: share * attempts,
+            budget: 0.01,
+            bunch: 5.0,
+            is_over: share > 0.5,
+            end,
+        }
+    }
+
+    #[test]
+    fn without_evidence_it_is_the_prior() {
+        let prior = Posterior::new(100.0, &[], 0.0);
+        assert!((prior.weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert!((50.0..110.0).contains(&prior.quantile(0.5)));
+        assert!(
+            (prior.above(130.0) - 0.03).abs() < 0.005,
+            "{}",
+            prior.above(130.0)
+        );
+        assert!(prior.quantile(0.1) < prior.quantile(0.9));
+    }
+
+    #[test]
+    fn levels_that_agree_close_in_on_the_boundary() {
+        // The budget is reached at 80/s, with the exponent 14.
+        let share = |rate: f64| 0.01 * libm::pow(rate / 80.0, 14.0);
+        let rates = [60.0, 75.0, 78.0, 82.0, 84.0, 79.0, 81.0, 80.0];
+        let levels: Vec<_> = rates
+            .iter()
+            .map(|rate| level(*rate, share(*rate), 0.0))
+            .collect();
+        let posterior = Posterior::new(100.0, &levels, 0.0);
+        let median = posterior.quantile(0.5);
+        assert!((75.0..85.0).contains(&median), "{median}");
+        assert!(posterior.width() < 1.25, "{}", posterior.width());
+    }
+
+    #[test]
+    fn one_stray_level_does_not_decide_and_two_do() {
+        let good: Vec<_> = [60.0, 70.0, 75.0, 78.0]
+            .iter()
+            .map(|rate| level(*rate, 0.003, 0.0))
+            .collect();
+        let before = Posterior::new(100.0, &good, 0.0).quantile(0.5);
+        let mut one = good.clone();
+        one.push(level(40.0, 0.9, 0.0));
+        let after = Posterior::new(100.0, &one, 0.0).quantile(0.5);
+        assert!(
+            after > 0.9 * before,
+            "one pause moved it from {before} to {after}"
+        );
+        for _ in 0..5 {
+            one.push(level(40.0, 0.9, 0.0));
+        }
+        let after = Posterior::new(100.0, &one, 0.0).quantile(0.5);
+        assert!(after < 41.0, "six failures at 40/s left it at {after}");
+    }
+
+    #[test]
+    fn what_was_seen_long_ago_gives_way() {
+        let mut levels: Vec<_> = [60.0, 70.0, 75.0]
+            .iter()
+            .map(|rate| level(*rate, 0.002, 0.0))
+            .collect();
+        levels.extend([40.0, 42.0].iter().map(|rate| level(*rate, 0.9, 700.0)));
+        levels.extend([36.0, 37.0].iter().map(|rate| level(*rate, 0.002, 720.0)));
+        let posterior = Posterior::new(100.0, &levels, 720.0);
+        assert!(
+            posterior.quantile(0.5) < 50.0,
+            "{}",
+            posterior.quantile(0.5)
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! What a search says beside its figures: what it saw, how long it watched, what it could not decide.
+
+use plimsoll_core::verdict::{LevelState, SearchRemark, SearchResult};
+
+use super::claim::Claim;
+use super::evidence;
+use super::progress::Progress;
+use super::spells::Spell;
+
+/// Soak needed to place a boundary set by stalls, in intervals between them (B.4).
+const STALL_INTERVALS: f64 = 50.0;
+/// Bounds further apart than this are said.
+const APART: f64 = 0.1;
+
+pub(crate) fn about(
+    progress: &Progress,
+    claim: Option<&Claim>,
+    found: &SearchResult,
+) -> Vec<SearchRemark> {
+    let each = [
+        about_stalls(progress, found),
+        about_spells(progress, claim, found),
+        about_watching(progress, claim),
+        about_width(progress, claim, found),
+        about_ceiling(progress, claim),
+    ];
+    each.into_iter().flatten().collect()
+}
+
+fn about_stalls(progress: &Progress, found: &SearchResult) -> Option<SearchRemark> {
+    let stalls = found.rare_stalls?;
+    let over = progress.config.over;
+    let capacity = found.capacity();
+    Some(SearchRemark::SetByStalls {
+        interval_seconds: stalls.interval_seconds,
+        lower: capacity
+            .and_then(|bounds| bounds.lower)
+            .map(|rate| over.size(rate)),
+        upper: capacity
+            .and_then(|bounds| bounds.upper)
+            .map(|rate| over.size(rate)),
+        soak_intervals: STALL_INTERVALS,
+    })
+}
+
+/// Slow spells that the load does not explain: how many, how long, and how rare they must be.
+fn about_spells(
+    progress: &Progress,
+    claim: Option<&Claim>,
+    found: &SearchResult,
+) -> Option<SearchRemark> {
+    let spells = progress.spells();
+    let first = spells.iter().next()?;
+    let longest = spells.iter().map(Spell::seconds).fold(0.0, f64::max);
+    let rate = found.capacity()?.estimate;
+    let watched = progress.seconds_watched(rate);
+    let starts: Vec<f64> = spells.iter().map(|spell| spell.start).collect();
+    let gaps = starts.len().saturating_sub(1) as f64;
+    let apart = (starts.len() > 1).then(|| (starts[starts.len() - 1] - starts[0]) / gaps);
+    let cost = progress.spells_cost(rate);
+    Some(SearchRemark::SlowSpells {
+        count: spells.len() as u32,
+        longest_seconds: longest,
+        first_at_seconds: first.start + progress.config.spent.as_secs_f64(),
+        apart_seconds: apart,
+        rarer_than_seconds: cost / spells.len() as f64 / progress.least_budget(),
+        watched_seconds: watched,
+        outside: over_size(progress, claim.filter(|claim| claim.is_conditional)),
+    })
+}
+
+fn over_size(
+    progress: &Progress,
+    claim: Option<&Claim>,
+) -> Option<plimsoll_core::verdict::LoadSize> {
+    claim.map(|claim| progress.config.over.size(claim.rate))
+}
+
+/// What the time at the rate excludes, and what it cannot.
+fn about_watching(progress: &Progress, claim: Option<&Claim>) -> Option<SearchRemark> {
+    let claim = claim.filter(|claim| !claim.is_conditional)?;
+    Some(SearchRemark::Watched {
+        at: progress.config.over.size(claim.rate),
+        seconds: claim.pool.seconds,
+        over_seconds: claim.pool.span,
+        is_enough: claim.pool.is_enough,
+    })
+}
+
+fn about_width(
+    progress: &Progress,
+    claim: Option<&Claim>,
+    found: &SearchResult,
+) -> Option<SearchRemark> {
+    if claim.is_some() || progress.checked.is_some() {
+        return None;
+    }
+    let ratio = found.capacity()?.upper? / found.capacity()?.estimate - 1.0;
+    (ratio > APART).then_some(SearchRemark::BoundsApart { ratio })
+}
+
+/// "At least" only where nothing was too much: no level above failed, was void or was cut short.
+fn about_ceiling(progress: &Progress, claim: Option<&Claim>) -> Option<SearchRemark> {
+    let ceiling = progress.config.ceiling()?;
+    let claim = claim.filter(|claim| claim.rate >= ceiling.rate() * 0.999)?;
+    let too_much =
+        evidence::levels(&progress.history).any(|played| played.is_over || played.budgets() > 1.0);
+    let void = progress
+        .history
+        .iter()
+        .any(|played| played.state == LevelState::Void);
+    (!too_much && !void).then(|| SearchRemark::AtLeast {
+        held: progress.config.over.size(claim.rate),
+        limited_by: ceiling.kind(),
+    })
+}
