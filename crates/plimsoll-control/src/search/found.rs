@@ -43,7 +43,11 @@ pub(crate) fn compose(progress: &Progress) -> SearchResult {
     };
     if progress.config.over.is_vus() {
         found.capacity_vus = capacity;
-        found.reached_per_s = vus::reached(progress, found.capacity_level);
+        found.reached_per_s = if found.capacity_levels.is_empty() {
+            vus::reached(progress, found.capacity_level.as_slice())
+        } else {
+            vus::reached(progress, &found.capacity_levels)
+        };
         found.knee_vus = vus::knee(progress);
         found.collapse_vus = collapse(progress);
     } else {

@@ -138,11 +138,7 @@ impl Measured {
 
     /// A count per second over the judged seconds, with an interval.
     pub(crate) fn per_second(&self, count: fn(&Second) -> u64) -> Option<Bounds> {
-        let judged = self.judged().iter().filter(|second| second.length > 0.0);
-        let rates: Vec<f64> = judged
-            .map(|second| count(second) as f64 / second.length)
-            .collect();
-        stats::mean_interval(&rates)
+        per_second(self.judged().iter(), count)
     }
 
     /// Mean of a figure over the judged seconds.
@@ -153,6 +149,18 @@ impl Measured {
         }
         judged.iter().map(figure).sum::<f64>() / judged.len() as f64
     }
+}
+
+/// A count per second over seconds of one or several levels, with an interval.
+pub(crate) fn per_second<'a>(
+    seconds: impl Iterator<Item = &'a Second>,
+    count: fn(&Second) -> u64,
+) -> Option<Bounds> {
+    let whole = seconds.filter(|second| second.length > 0.0);
+    let rates: Vec<f64> = whole
+        .map(|second| count(second) as f64 / second.length)
+        .collect();
+    stats::mean_interval(&rates)
 }
 
 /// Answers in time per second in the second half of a level: a collapse takes its time.

@@ -4,8 +4,9 @@ use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Bounds, LevelState};
 
 use super::ended_level::EndedLevel;
-use super::measured::Second;
+use super::measured::{Second, per_second};
 use super::progress::Progress;
+use super::stats::t_975;
 
 /// Seconds that tell a throughput: three that happen to be alike look surer than a soak.
 const SECONDS_LEAST: usize = 5;
@@ -13,23 +14,12 @@ const SECONDS_LEAST: usize = 5;
 /// So many times the knee is beyond it: there the service is full.
 const BEYOND: f64 = 1.25;
 
-/// One level, as played.
-struct Point {
-    throughput: Bounds,
-    attempts: f64,
-    /// Seconds that virtual users spent outside of requests, all of them together.
-    thought: f64,
-    passed: bool,
-}
-
-/// What was served per second at the level that carries the key figures.
-pub(crate) fn reached(progress: &Progress, level: Option<u32>) -> Option<Bounds> {
-    let level = level?;
-    let played = progress
-        .history
-        .iter()
-        .rfind(|played| played.level == level)?;
-    throughput(played)
+/// What was served per second at the levels that carry what is claimed, together.
+pub(crate) fn reached(progress: &Progress, levels: &[u32]) -> Option<Bounds> {
+    let carry = |played: &&EndedLevel| levels.contains(&played.level);
+    let carrying = progress.history.iter().filter(carry);
+    let seconds = carrying.flat_map(|played| played.measured.judged());
+    per_second(seconds, |second| second.served)
 }
 
 /// Where the asymptotic bounds of a closed network meet (Lazowska et al., Quantitative System Performance,
@@ -37,16 +27,52 @@ pub(crate) fn reached(progress: &Progress, level: Option<u32>) -> Option<Bounds>
 /// law, Z = N ÷ X − R, from every level that passed. With 1 s of thought and 10 ms of work: 101. An estimate
 /// as far as was played: below the knee it is a little less than the most virtual users.
 pub(crate) fn crossing(progress: &Progress) -> Option<f64> {
-    let points: Vec<Point> = progress.history.iter().filter_map(point).collect();
-    let passed = || points.iter().filter(|point| point.passed);
-    let attempts: f64 = passed().map(|point| point.attempts).sum();
-    let thought: f64 = passed().map(|point| point.thought).sum();
+    let levels: Vec<&EndedLevel> = progress
+        .history
+        .iter()
+        .filter(|played| shows(played) && played.measured.judged().len() >= SECONDS_LEAST)
+        .collect();
+    let (mut thought, mut attempts) = (0.0, 0.0);
+    for played in levels.iter().filter(|p| p.state == LevelState::Pass) {
+        let vus = played.rate()?;
+        let outside = |second: &Second| (vus - second.in_flight_mean).max(0.0) * second.length;
+        thought += played.measured.judged().iter().map(outside).sum::<f64>();
+        attempts += played.measured.attempts() as f64;
+    }
     let think = (attempts > 0.0).then(|| thought / attempts)?;
     let rest = think + progress.response_at_rest()?.as_secs_f64();
-    // By the lower bound: by the mean, the shortest and noisiest level would win.
-    let lower = |point: &&Point| point.throughput.lower.unwrap_or(0.0);
-    let best = points.iter().max_by(|a, b| lower(a).total_cmp(&lower(b)))?;
-    Some(best.throughput.estimate * rest)
+    Some(most_served(&levels)? * rest)
+}
+
+/// Most that was served per second: all levels together that may have served as much as the best one. The best alone is the
+/// luckiest: 5 % above the truth in half of the simulated searches.
+fn most_served(levels: &[&EndedLevel]) -> Option<f64> {
+    let each: Vec<(Bounds, f64)> = levels
+        .iter()
+        .filter_map(|played| Some((throughput(played)?, played.measured.seconds_judged())))
+        .collect();
+    let lower = each.iter().filter_map(|(bounds, _)| bounds.lower);
+    let least = lower.max_by(f64::total_cmp)?;
+    let as_good = each
+        .iter()
+        .filter(|(bounds, _)| bounds.upper.is_some_and(|upper| upper >= least));
+    let (served, seconds) = as_good.fold((0.0, 0.0), |(served, seconds), (bounds, length)| {
+        (served + bounds.estimate * length, seconds + length)
+    });
+    (seconds > 0.0).then_some(served / seconds)
+}
+
+/// Served per second, with an interval. Seconds that happen to be alike are no surer than a Poisson count, whose variance
+/// is its mean.
+fn throughput(played: &EndedLevel) -> Option<Bounds> {
+    let seen = played.measured.per_second(|second| second.served)?;
+    let count = played.measured.judged().len();
+    let of_count = t_975(count - 1) * libm::sqrt(seen.estimate / count as f64);
+    Some(Bounds {
+        lower: Some(seen.lower?.min(seen.estimate - of_count)),
+        upper: Some(seen.upper?.max(seen.estimate + of_count)),
+        ..seen
+    })
 }
 
 /// The knee, once a level well beyond it has been played: as many virtual users as hardly wait come to nearly
@@ -71,24 +97,4 @@ fn shows(played: &EndedLevel) -> bool {
         Phase::Bracket | Phase::Bisect | Phase::Soak | Phase::Overshoot
     );
     phase && played.state != LevelState::Void
-}
-
-fn point(played: &EndedLevel) -> Option<Point> {
-    let seconds = played.measured.judged();
-    if !shows(played) || seconds.len() < SECONDS_LEAST {
-        return None;
-    }
-    let vus = played.rate()?;
-    let outside = |second: &Second| (vus - second.in_flight_mean).max(0.0) * second.length;
-    Some(Point {
-        throughput: throughput(played)?,
-        attempts: seconds.iter().map(|second| second.attempts as f64).sum(),
-        thought: seconds.iter().map(outside).sum(),
-        passed: played.state == LevelState::Pass,
-    })
-}
-
-/// Served per second, with an interval by the seconds.
-fn throughput(played: &EndedLevel) -> Option<Bounds> {
-    played.measured.per_second(|second| second.served)
 }

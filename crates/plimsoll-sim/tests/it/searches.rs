@@ -280,9 +280,11 @@ fn a_service_that_takes_seconds_is_not_judged_by_its_fastest_answers() {
             shape: 8,
         },
     );
+    let slo = "p90<5s,errors<1%";
     let mut claims = 0;
-    for seed in 0..5 {
-        let found = play(&model, config("p90<5s,errors<1%"), seed).found;
+    for seed in 0..10 {
+        let within = if seed < 5 { config(slo) } else { long(slo) };
+        let found = play(&model, within, seed).found;
         let capacity = found.capacity_per_s.unwrap();
         claims += usize::from(capacity.lower.is_some());
         assert!(
@@ -290,7 +292,8 @@ fn a_service_that_takes_seconds_is_not_judged_by_its_fastest_answers() {
             "64 servers of 2 s: {found:?}"
         );
     }
-    assert!(claims >= 2, "{claims} of 5 claimed a rate");
+    // A block must be much longer than an answer takes: five minutes are often too few, twelve are not.
+    assert!(claims >= 3, "{claims} of 10 claimed a rate");
 }
 
 #[test]

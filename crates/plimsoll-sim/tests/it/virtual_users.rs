@@ -50,6 +50,19 @@ fn late_share(n: u32) -> f64 {
     late / sum
 }
 
+/// Served per second with `n` virtual users: the server is idle when all of them think, with the probability
+/// 1 ÷ Σ n! ÷ (n − k)! · (D ÷ Z)^k, and else serves 1 ÷ D.
+fn throughput(n: u32) -> f64 {
+    let demand = DEMAND.as_secs_f64();
+    let ratio = demand / THINK.as_secs_f64();
+    let (mut weight, mut sum) = (1.0, 0.0);
+    for k in 0..=n {
+        sum += weight;
+        weight *= f64::from(n - k) * ratio;
+    }
+    (1.0 - 1.0 / sum) / demand
+}
+
 /// The most virtual users of whom at most one attempt in a hundred is late.
 fn truth() -> f64 {
     let fails = |n: &u32| late_share(*n) > 0.01;
@@ -96,9 +109,15 @@ fn the_most_virtual_users_and_the_knee_are_those_of_the_closed_form() {
 #[test]
 fn the_request_rate_that_the_virtual_users_come_to_is_said() {
     let found = play(&shop(), over_vus(), 3).found;
-    // Beyond the knee the server is busy all the time: 1 ÷ D.
-    let reached = found.reached_per_s.unwrap().estimate;
-    assert!((97.0..101.0).contains(&reached), "{reached}");
+    let vus = found.capacity_vus.unwrap().estimate;
+    let (reached, truth) = (
+        found.reached_per_s.unwrap().estimate,
+        throughput(vus as u32),
+    );
+    assert!(
+        (reached / truth - 1.0).abs() < 0.025,
+        "{reached} instead of {truth} with {vus}"
+    );
     assert_eq!(
         found.capacity_per_s, None,
         "what users come to is no rate that was offered"

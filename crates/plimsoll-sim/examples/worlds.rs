@@ -1,0 +1,186 @@
+//! Plays many searches on services as the world has them and prints how far off, how sure and how long they were.
+//!
+//! `worlds [all|NAME] [MINUTES] [FIRST_SEED] [COUNT]` · `worlds one NAME MINUTES SEED` shows the levels ·
+//! `worlds truth [NAME]` works out the capacities by playing half an hour at each rate.
+#![expect(clippy::print_stdout, reason = "a program for the terminal")]
+#![expect(clippy::unwrap_used, reason = "a program for developers of the search")]
+
+#[path = "../tests/it/families.rs"]
+mod families;
+#[path = "../tests/it/worlds.rs"]
+mod worlds;
+
+use std::env;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[allow(dead_code)]
+use families::{Played, config, play};
+use plimsoll_control::search::{Config, client_timeout};
+use plimsoll_core::schedule::{Arrivals, RateProfile};
+use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner};
+use plimsoll_core::{Nanos, Objectives, Tally, Window, judge};
+use plimsoll_sim::Simulator;
+use plimsoll_sim::model::Model;
+use worlds::{Answer, World, all};
+
+fn main() {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let word = |index: usize| words.get(index).map_or("", String::as_str);
+    let number = |index: usize, or: u64| word(index).parse().unwrap_or(or);
+    let named = |name: &str| {
+        let chosen = |world: &World| matches!(name, "" | "all") || world.name == name;
+        all().into_iter().filter(chosen).collect::<Vec<_>>()
+    };
+    match word(0) {
+        "truth" => {
+            for world in named(word(1)) {
+                println!("{:12} {:.4}", world.name, truth(&world));
+            }
+        }
+        "one" => one(&named(word(1))[0], number(2, 5), number(3, 0)),
+        name => {
+            println!(
+                "{:12} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7} {:>8}",
+                "world", "truth/s", "error%", ">5%high", "<20%low", "held%", "said%", "seconds"
+            );
+            for world in named(name) {
+                many(&world, number(1, 5), number(2, 1000), number(3, 100));
+            }
+        }
+    }
+}
+
+fn timed(world: &World, minutes: u64) -> Config {
+    Config {
+        within: Nanos::from_secs(60 * minutes),
+        ..config(world.slo)
+    }
+}
+
+fn one(world: &World, minutes: u64, seed: u64) {
+    let played = play(&world.model, timed(world, minutes), seed);
+    for (step, result) in &played.levels {
+        let share = result.bad_ratio.map(|b| b.estimate);
+        println!(
+            "{:3} {:?} {:?} {} s {:?} {share:?} {}",
+            step.level, step.phase, step.load, step.windows_max, result.state, result.reason
+        );
+    }
+    println!("{:#?}", played.found);
+    for remark in &played.found.remarks {
+        println!("  {remark}");
+    }
+    println!(
+        "{} s of {} s; the truth is {}/s",
+        played.seconds, played.plan_seconds, world.capacity_per_s
+    );
+}
+
+/// One line: searches on both cores.
+fn many(world: &World, minutes: u64, first: u64, count: u64) {
+    let next = AtomicU64::new(first);
+    let work = || {
+        let mut seen = Vec::new();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + count {
+                return seen;
+            }
+            let played: Played = play(&world.model, timed(world, minutes), seed);
+            seen.push((world.answer(&played), played.seconds + 20.0));
+        }
+    };
+    let seen: Vec<(Answer, f64)> = std::thread::scope(|scope| {
+        let threads = [scope.spawn(work), scope.spawn(work)];
+        threads
+            .into_iter()
+            .flat_map(|t| t.join().unwrap())
+            .collect()
+    });
+    let share = |is: fn(&Answer) -> bool| {
+        seen.iter().filter(|(answer, _)| is(answer)).count() as f64 * 100.0 / count as f64
+    };
+    let mut errors: Vec<f64> = seen
+        .iter()
+        .filter_map(|(answer, _)| Some(answer.error?.abs()))
+        .collect();
+    let mut seconds: Vec<f64> = seen.iter().map(|(_, seconds)| *seconds).collect();
+    println!(
+        "{:12} {:8.1} {:7.1} {:7.0} {:7.0} {:7.0} {:7.0} {:8.0}",
+        world.name,
+        world.capacity_per_s,
+        median(&mut errors) * 100.0,
+        share(|answer| answer.is_too_high()),
+        share(|answer| answer.is_too_low()),
+        share(|answer| answer.held),
+        share(|answer| answer.said),
+        median(&mut seconds),
+    );
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The highest rate that keeps every clause for half an hour, to 0.3 %.
+fn truth(world: &World) -> f64 {
+    const SEEDS: u64 = 6;
+    let objectives = Objectives::parse(world.slo).unwrap();
+    let mean = world.model.service.mean().as_secs_f64();
+    let (mut low, mut high) = (0.0, 2.5 * f64::from(world.model.servers) / mean);
+    while high - low > 0.003 * high {
+        let rate = f64::midpoint(low, high);
+        let runs = std::thread::scope(|scope| {
+            let run = |seed| {
+                let (model, objectives) = (&world.model, &objectives);
+                scope.spawn(move || half_an_hour(model, objectives, rate, seed))
+            };
+            let threads: Vec<_> = (0..SEEDS).map(run).collect();
+            threads
+                .into_iter()
+                .map(|t| t.join().unwrap())
+                .collect::<Vec<_>>()
+        });
+        let mut total = Tally::default();
+        runs.iter().for_each(|run| total.merge(run));
+        let holds =
+            judge::bad_of_each(&objectives, &total).all(|(clause, bad)| !bad.exceeds(clause));
+        if holds {
+            low = rate;
+        } else {
+            high = rate;
+        }
+    }
+    low
+}
+
+/// Everything that ended in half an hour at one rate, behind minutes in which a service may start and scale.
+fn half_an_hour(model: &Model, objectives: &Objectives, rate: f64, seed: u64) -> Tally {
+    const START: Nanos = Nanos::from_secs(200);
+    let model = Model {
+        client_timeout: Some(client_timeout(objectives)),
+        ..model.clone()
+    };
+    let mut simulator = Simulator::new(model, objectives.bounds(), seed).unwrap();
+    let step = Step {
+        level: 1,
+        phase: Phase::Run,
+        load: StepLoad::Open {
+            profile: RateProfile::constant(rate).unwrap(),
+            arrivals: Arrivals::Poisson,
+        },
+        windows_max: 2_000,
+    };
+    let mut total = Tally::default();
+    let mut judge = |window: &Window| {
+        if window.start_ns >= START {
+            total.merge(&window.total());
+        }
+        // Far too much: no need to see the rest of it.
+        let lost = total.attempts() > 20_000 && total.failures() * 5 > total.attempts();
+        if lost { Go::Stop } else { Go::On }
+    };
+    simulator.play(&step, &mut judge).unwrap();
+    total
+}
