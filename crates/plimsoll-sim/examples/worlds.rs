@@ -5,16 +5,15 @@
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 #![expect(clippy::unwrap_used, reason = "a program for developers of the search")]
 
-#[path = "../tests/it/families.rs"]
-mod families;
+#[path = "../tests/it/played.rs"]
+mod played;
 #[path = "../tests/it/worlds.rs"]
 mod worlds;
 
 use std::env;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-#[allow(dead_code)]
-use families::{Played, config, play};
+use played::{Played, config, play};
 use plimsoll_control::search::{Config, client_timeout};
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner};
@@ -71,8 +70,8 @@ fn one(world: &World, minutes: u64, seed: u64) {
         println!("  {remark}");
     }
     println!(
-        "{} s of {} s; the truth is {}/s",
-        played.seconds, played.plan_seconds, world.capacity_per_s
+        "{} s of {} s, at most {:.0}/s, {} events; the truth is {}/s",
+        played.seconds, played.plan_seconds, played.rate_max, played.events, world.capacity_per_s
     );
 }
 
@@ -110,8 +109,8 @@ fn many(world: &World, minutes: u64, first: u64, count: u64) {
         world.name,
         world.capacity_per_s,
         median(&mut errors) * 100.0,
-        share(|answer| answer.is_too_high()),
-        share(|answer| answer.is_too_low()),
+        share(Answer::is_too_high),
+        share(Answer::is_too_low),
         share(|answer| answer.held),
         share(|answer| answer.said),
         median(&mut seconds),
@@ -143,7 +142,9 @@ fn truth(world: &World) -> f64 {
                 .collect::<Vec<_>>()
         });
         let mut total = Tally::default();
-        runs.iter().for_each(|run| total.merge(run));
+        for run in &runs {
+            total.merge(run);
+        }
         let holds =
             judge::bad_of_each(&objectives, &total).all(|(clause, bad)| !bad.exceeds(clause));
         if holds {

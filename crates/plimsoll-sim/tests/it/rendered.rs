@@ -14,7 +14,7 @@ use plimsoll_report::{format, html, markdown, terminal};
 use plimsoll_sim::Simulator;
 use plimsoll_sim::model::Model;
 
-use crate::{families, virtual_users};
+use crate::{families, played, virtual_users};
 
 struct Recorder<'a> {
     record: &'a mut Record,
@@ -68,7 +68,7 @@ fn header(what: What, objectives: Objectives) -> Header {
 fn searched() -> Record {
     let [plain, ..] = families::four();
     let what = Request::get("http://simulated/").into();
-    record_of(&plain.model, families::config(plain.slo), what)
+    record_of(&plain.model, played::config(plain.slo), what)
 }
 
 /// A whole search, drained at the end as a real one is.

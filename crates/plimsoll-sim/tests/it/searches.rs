@@ -7,7 +7,8 @@ use plimsoll_core::verdict::{Collapse, LevelState, SearchRemark};
 use plimsoll_sim::model::{Model, RateRule, ServiceTime, Slots};
 use proptest::prelude::*;
 
-use crate::families::{Family, Played, config, four, play};
+use crate::families::{Family, four};
+use crate::played::{Played, config, play};
 use crate::reference;
 
 const MEAN: Nanos = Nanos::from_millis(5);

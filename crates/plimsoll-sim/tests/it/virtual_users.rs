@@ -6,7 +6,7 @@ use plimsoll_core::step::{Phase, Step, StepLoad};
 use plimsoll_core::verdict::{Collapse, LevelResult, LevelState};
 use plimsoll_sim::model::{Model, ServiceTime};
 
-use crate::families::{Played, config, play};
+use crate::played::{Played, config, play};
 
 const DEMAND: Nanos = Nanos::from_millis(10);
 const THINK: Nanos = Nanos::from_secs(1);

@@ -7,7 +7,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::verdict::SearchRemark;
 use plimsoll_sim::model::{Behind, Condition, Model, Retries, ServiceTime};
 
-use crate::families::Played;
+use crate::played::Played;
 
 /// What a search of five minutes can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
