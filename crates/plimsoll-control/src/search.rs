@@ -9,7 +9,8 @@
 //! No level is final: where the boundary may be is worked out from all of them after each ([`posterior`]), and what may
 //! be claimed from all seconds near one rate ([`claim`]). After an overload low load is played until the backlog is gone.
 //! A level that the generator could not sustain says nothing and is played again later; a search ends for this only when
-//! a third of its time was lost so. The reasons for the numbers are simulations of services that tip over, pause, have
+//! a third of its time was lost so. Where levels contradict each other because the target scaled out, warmed up or ran out of
+//! credits, only those since then count ([`change`]). The reasons for the numbers are simulations of services that tip over, pause, have
 //! neighbours, drift and scale out (`plimsoll-sim`, `worlds`).
 //!
 //! A search over virtual users goes the same way along their number: every level is closed, so there is
@@ -17,6 +18,7 @@
 
 mod anchor;
 mod boundary;
+mod change;
 mod check;
 mod claim;
 mod clock;

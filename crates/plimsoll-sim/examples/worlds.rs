@@ -39,8 +39,17 @@ fn main() {
         "one" => one(&named(word(1))[0], number(2, 5), number(3, 0)),
         name => {
             println!(
-                "{:12} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7} {:>8}",
-                "world", "truth/s", "error%", ">5%high", "<20%low", "held%", "said%", "seconds"
+                "{:12} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>8}",
+                "world",
+                "truth/s",
+                "signed%",
+                "error%",
+                ">5%high",
+                "<20%low",
+                "held%",
+                "said%",
+                "unsaid%",
+                "seconds"
             );
             for world in named(name) {
                 many(&world, number(1, 5), number(2, 1000), number(3, 100));
@@ -99,20 +108,20 @@ fn many(world: &World, minutes: u64, first: u64, count: u64) {
     let share = |is: fn(&Answer) -> bool| {
         seen.iter().filter(|(answer, _)| is(answer)).count() as f64 * 100.0 / count as f64
     };
-    let mut errors: Vec<f64> = seen
-        .iter()
-        .filter_map(|(answer, _)| Some(answer.error?.abs()))
-        .collect();
+    let mut signed: Vec<f64> = seen.iter().filter_map(|(answer, _)| answer.error).collect();
+    let mut errors: Vec<f64> = signed.iter().map(|error| error.abs()).collect();
     let mut seconds: Vec<f64> = seen.iter().map(|(_, seconds)| *seconds).collect();
     println!(
-        "{:12} {:8.1} {:7.1} {:7.0} {:7.0} {:7.0} {:7.0} {:8.0}",
+        "{:12} {:8.1} {:+7.1} {:7.1} {:7.0} {:7.0} {:7.0} {:7.0} {:7.0} {:8.0}",
         world.name,
         world.capacity_per_s,
+        median(&mut signed) * 100.0,
         median(&mut errors) * 100.0,
         share(Answer::is_too_high),
         share(Answer::is_too_low),
         share(|answer| answer.held),
         share(|answer| answer.said),
+        share(|answer| answer.held && !answer.watched),
         median(&mut seconds),
     );
 }

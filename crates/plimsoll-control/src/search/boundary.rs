@@ -4,10 +4,12 @@ use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::SearchRemark;
 
 use super::clock;
-use super::evidence::{self, FAR_OVER};
+use super::ended_level::EndedLevel;
+use super::evidence::FAR_OVER;
 use super::level::Level;
 use super::level_plan::{LevelPlan, StopRule};
 use super::load::{Load, Over};
+use super::posterior::Posterior;
 use super::progress::Progress;
 
 /// First levels, as shares of the closed loop's throughput: there nothing should be late yet.
@@ -29,6 +31,14 @@ const SECONDS_MOST: f64 = 30.0;
 const NARROW: f64 = 1.6;
 /// Known worse than this, holding it would be luck: look on, even with the time that was kept for it.
 const WIDE: f64 = 1.35;
+/// A level this far within its budget, at this share of the median or more, was easy…
+const EASY_BUDGETS: f64 = 0.1;
+const EASY_FROM: f64 = 0.9;
+/// …and after so many in a row, while fewer failed up to that multiple of the median,…
+const EASY_LEVELS: usize = 2;
+const EASY_TO: f64 = 1.3;
+/// …this is tried: the rate that the boundary is below with that probability.
+const EASY_QUANTILE: f64 = 0.9;
 /// Of the time kept for holding, this much is never used for looking.
 const HOLD_LEAST_SHARE: f64 = 0.6;
 
@@ -74,7 +84,11 @@ impl Approach {
             }
             None => self.double(rate, over, progress),
         };
-        if over && self.next.is_none() && !has_passed(progress) && progress.anchor.is_none() {
+        if over
+            && self.next.is_none()
+            && progress.highest_passed().is_none()
+            && progress.anchor.is_none()
+        {
             let at = progress.config.over.size(rate);
             progress.remark_once(SearchRemark::FailsEvenAt { at });
         }
@@ -84,7 +98,7 @@ impl Approach {
     fn double(&mut self, rate: f64, over: bool, progress: &Progress) -> Option<f64> {
         let size = progress.config.over;
         if over {
-            let passed = has_passed(progress);
+            let passed = progress.highest_passed().is_some();
             self.downs += 1;
             let least = size.is_vus() && rate < 1.5;
             return (!passed && !least && self.downs <= STEPS_DOWN)
@@ -93,10 +107,6 @@ impl Approach {
         let next = (rate * step_up(progress)).min(progress.ceiling());
         (self.downs == 0 && next > rate * 1.001).then_some(next)
     }
-}
-
-fn has_passed(progress: &Progress) -> bool {
-    evidence::levels(&progress.history).any(|played| !played.is_over && played.budgets() <= 1.0)
 }
 
 /// How far the next level is from one that passed. Virtual users start at one and may end at thousands: while they hardly
@@ -129,7 +139,7 @@ pub(crate) fn explore(progress: &Progress) -> Option<LevelPlan> {
         return None;
     }
     let rate = over
-        .nearest(posterior.quantile(0.5))
+        .nearest(next_rate(progress, posterior))
         .min(progress.ceiling());
     let phase = if width > WIDE {
         Phase::Bracket
@@ -137,6 +147,35 @@ pub(crate) fn explore(progress: &Progress) -> Option<LevelPlan> {
         Phase::Bisect
     };
     judged(progress, phase, rate, seconds_for(width))
+}
+
+/// The median of where the boundary may be. After levels in a row near it at which nothing was wrong, far above it: the one
+/// level that failed there may have had another reason, or the target carries more than it did.
+fn next_rate(progress: &Progress, posterior: &Posterior) -> f64 {
+    let median = posterior.quantile(0.5);
+    let levels: Vec<&EndedLevel> = progress.levels().collect();
+    let at = |played: &EndedLevel| played.rate().unwrap_or(0.0) / median;
+    let is_easy = |played: &&&EndedLevel| {
+        at(played) >= EASY_FROM && !played.is_over && played.budgets() <= EASY_BUDGETS
+    };
+    let is_too_much = |played: &&&EndedLevel| {
+        at(played) <= EASY_TO && (played.is_over || played.budgets() > FAR_OVER)
+    };
+    // More virtual users than the target serves only wait longer: the levels below that are all easy.
+    let is_doubtful = !progress.config.over.is_vus()
+        && levels.iter().rev().take_while(is_easy).count() >= EASY_LEVELS
+        && levels.iter().filter(is_too_much).count() < EASY_LEVELS;
+    progress.within_steps(if is_doubtful {
+        posterior.quantile(EASY_QUANTILE)
+    } else {
+        median
+    })
+}
+
+/// While a rate is held: the target changed, and nothing holds any more.
+pub(crate) fn explore_again(progress: &Progress) -> Option<LevelPlan> {
+    progress.change()?;
+    explore(progress).filter(|plan| plan.phase == Phase::Bracket)
 }
 
 fn seconds_for(width: f64) -> f64 {

@@ -11,32 +11,94 @@
 //! search goes on with what was seen since.
 
 use super::evidence::Evidence;
-use super::posterior::{Grid, Prior};
+use super::posterior::{Grid, Posterior, Prior};
 
 /// ln B from which a change is believed: three levels against what was before, none of which can be a stray one.
 const BELIEVED: f64 = 4.0;
 /// Levels on each side: fewer may have had a pause of their own.
 const LEVELS_LEAST: usize = 3;
 
-/// The index of the first level of the target as it is now; 0 while nothing tells that it changed.
-pub(crate) fn latest(scale: f64, evidence: &[Evidence]) -> usize {
-    let before = Grid::new(Prior::Usual(scale));
-    let after = Grid::new(Prior::Even(scale));
-    let seen: Vec<Vec<f64>> = evidence.iter().map(|level| after.seen(level)).collect();
-    let mut from = 0;
-    loop {
-        let grid = if from == 0 { &before } else { &after };
-        match first_change(grid, &after, &seen[from..]) {
-            Some(at) => from += at,
-            None => return from,
+/// More than the closed loop came to by so much is more than chance and another way of arriving explain.
+const OUTGROWN: f64 = 1.15;
+
+/// The latest change of the target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Change {
+    /// Index of the first evidence of the target as it is now, and its level.
+    pub(crate) first: usize,
+    pub(crate) level: u32,
+    /// Seconds of the search at which the last level before it ended.
+    pub(crate) after: f64,
+    /// Where the boundary probably was.
+    pub(crate) before: f64,
+}
+
+impl Change {
+    /// `None` while nothing tells that there was one; `scale` is what rates are measured by ([`Posterior::scale`]), `anchor`
+    /// the closed loop's throughput if it is that.
+    pub(crate) fn of_search(
+        scale: f64,
+        anchor: Option<f64>,
+        evidence: &[Evidence],
+    ) -> Option<Self> {
+        let mut change = anchor.and_then(|anchor| Self::outgrown(anchor, evidence));
+        loop {
+            let first = change.map_or(0, |change| change.first);
+            let prior = match change {
+                Some(_) => Prior::Even(Posterior::scale(None, &evidence[first..])?),
+                None => Prior::Usual(scale),
+            };
+            match Self::contradicted(prior, evidence, first) {
+                Some(later) => change = Some(later),
+                None => return change,
+            }
+        }
+    }
+
+    /// A level was carried well at far more than all that the closed loop came to: the target is larger, or warmer, than it
+    /// was. What was too much for it until then says nothing any more.
+    fn outgrown(anchor: f64, evidence: &[Evidence]) -> Option<Self> {
+        let carried = |level: &Evidence| {
+            !level.is_over && level.ratio() <= level.budget && level.rate >= OUTGROWN * anchor
+        };
+        let at = evidence.iter().position(carried)?;
+        let too_much = evidence[..at].iter().rposition(Evidence::is_too_much);
+        let first = too_much.map_or(0, |last| last + 1);
+        Some(Self {
+            before: anchor,
+            ..Self::at(evidence, first)
+        })
+    }
+
+    /// The first change behind `from` without which the levels contradict each other.
+    fn contradicted(prior: Prior, evidence: &[Evidence], from: usize) -> Option<Self> {
+        let at = first_change(prior, &evidence[from..])?;
+        let before = Posterior::new(prior, &evidence[from..from + at], evidence[from + at].end);
+        Some(Self {
+            before: before.quantile(0.5),
+            ..Self::at(evidence, from + at)
+        })
+    }
+
+    fn at(evidence: &[Evidence], first: usize) -> Self {
+        let last = first.checked_sub(1).map(|last| &evidence[last]);
+        Self {
+            first,
+            level: evidence[first].level,
+            after: last.map_or(0.0, |last| last.end),
+            before: 0.0,
         }
     }
 }
 
-fn first_change(grid: &Grid, after: &Grid, seen: &[Vec<f64>]) -> Option<usize> {
-    let last = seen.len().checked_sub(LEVELS_LEAST)?;
+fn first_change(prior: Prior, evidence: &[Evidence]) -> Option<usize> {
+    let last = evidence.len().checked_sub(LEVELS_LEAST)?;
+    let (grid, after) = (Grid::new(prior), Grid::new(prior.even()));
+    let seen: Vec<Vec<f64>> = evidence.iter().map(|level| grid.seen(level)).collect();
     let mut rest = vec![0.0; seen.first()?.len()];
-    seen.iter().for_each(|level| add(&mut rest, level, 1.0));
+    for level in &seen {
+        add(&mut rest, level, 1.0);
+    }
     let throughout = grid.likelihood(&rest);
     let mut past = vec![0.0; rest.len()];
     let mut best: Option<(usize, f64)> = None;
@@ -89,17 +151,20 @@ mod tests {
     #[test]
     fn one_boundary_is_no_change_and_a_pause_is_none_either() {
         let mut seen = levels(80.0, &SHARES);
-        assert_eq!(latest(100.0, &seen), 0);
+        assert_eq!(Change::of_search(100.0, Some(100.0), &seen), None);
         seen[3].is_over = true;
-        assert_eq!(latest(100.0, &seen), 0);
+        assert_eq!(Change::of_search(100.0, Some(100.0), &seen), None);
     }
 
     #[test]
     fn twice_the_servers_and_half_of_them_are_a_change() {
         for factor in [2.0, 0.5] {
             let mut seen = levels(80.0, &SHARES);
-            seen.extend(levels(80.0 * factor, &SHARES[3..]));
-            assert_eq!(latest(100.0, &seen), SHARES.len(), "× {factor}");
+            let again: Vec<f64> = SHARES[2..].iter().chain(&SHARES[2..]).copied().collect();
+            seen.extend(levels(80.0 * factor, &again));
+            let change = Change::of_search(100.0, Some(100.0), &seen).unwrap();
+            // Behind the last level that says something else of the target as it was.
+            assert!((3..=SHARES.len() + 1).contains(&change.first), "× {factor}");
         }
     }
 }

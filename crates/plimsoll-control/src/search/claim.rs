@@ -8,8 +8,9 @@ use plimsoll_core::objective::Clause;
 
 use super::clock;
 use super::ended_level::EndedLevel;
-use super::evidence::{self, refutes, timed};
+use super::evidence::{refutes, timed};
 use super::measured::Second;
+use super::posterior::Posterior;
 use super::progress::Progress;
 
 /// Levels from this share of the claimed rate on speak for it…
@@ -20,9 +21,11 @@ const NEAR_MOST: [f64; 3] = [1.04, 1.08, 1.01];
 /// On average they are not below it by more than this.
 const MEAN_LEAST: f64 = 0.995;
 /// How likely the boundary must be above the claim, by everything that was seen.
-pub(crate) const ABOVE_LEAST: f64 = 0.35;
+const ABOVE_LEAST: f64 = 0.35;
 /// Rates are tried from the highest down in steps of this share.
 const STEP: f64 = 0.995;
+/// Of what arrived so much ends: the rest is in flight at the end of a level and was not at its beginning.
+const KEEPS_UP: f64 = 0.99;
 /// A level beyond so many budgets failed.
 const FAILED_BUDGETS: f64 = 8.0;
 /// A failure counts against rates down to just below its own.
@@ -38,6 +41,7 @@ pub(crate) struct Pool {
     /// From the first to the last of them.
     pub(crate) span: f64,
     rate_seconds: f64,
+    due: f64,
     attempts: f64,
     /// Bad attempts over the budget of the clause that is worst, with everything in it.
     budgets: f64,
@@ -51,6 +55,11 @@ impl Pool {
     pub(crate) fn holds(&self) -> bool {
         self.attempts > 0.0 && self.budgets <= 1.0
     }
+
+    /// As much ended as arrived, but for chance. Where answers take seconds, a queue that grows is not late for long.
+    fn keeps_up(&self) -> bool {
+        self.attempts + 2.0 * libm::sqrt(self.due) >= KEEPS_UP * self.due
+    }
 }
 
 /// What the search may say.
@@ -62,18 +71,28 @@ pub(crate) struct Claim {
     pub(crate) is_conditional: bool,
 }
 
+/// The highest rate that everything seen makes likely enough to be claimed.
+pub(crate) fn likely_most(posterior: &Posterior) -> f64 {
+    posterior.quantile(1.0 - ABOVE_LEAST)
+}
+
 /// What the levels from just below `rate` up to `most` times it show together.
 pub(crate) fn pool(progress: &Progress, rate: f64, most: f64) -> Pool {
+    pool_between(progress, NEAR_LEAST * rate, most * rate)
+}
+
+fn pool_between(progress: &Progress, least: f64, most: f64) -> Pool {
     let mut pool = Pool::default();
     let mut sums = Sums::new(progress.config.objectives.clauses());
     let mut first = f64::INFINITY;
     let mut last = 0.0_f64;
-    for played in near(progress, rate, most) {
+    for played in between(progress, least, most) {
         let seconds = played.measured.judged();
         let length = played.measured.seconds_judged();
         pool.levels.push(played.level);
         pool.seconds += length;
         pool.rate_seconds += length * played.rate().unwrap_or(0.0);
+        pool.due += seconds.iter().map(|second| second.due as f64).sum::<f64>();
         first = first.min(played.end - length);
         last = last.max(played.end);
         for (at, second) in timed(played, seconds) {
@@ -143,10 +162,10 @@ impl<'a> Sums<'a> {
     }
 }
 
-fn near(progress: &Progress, rate: f64, most: f64) -> impl Iterator<Item = &EndedLevel> {
-    evidence::levels(&progress.history).filter(move |played| {
-        let share = played.rate().unwrap_or(0.0) / rate;
-        (NEAR_LEAST..=most).contains(&share)
+fn between(progress: &Progress, least: f64, most: f64) -> impl Iterator<Item = &EndedLevel> {
+    progress.levels().filter(move |played| {
+        let rate = played.rate().unwrap_or(0.0);
+        (least..=most).contains(&rate)
     })
 }
 
@@ -185,22 +204,26 @@ fn by_pool(progress: &Progress, rate: f64, pool: Pool) -> Option<Claim> {
     let posterior = progress.posterior()?;
     let played = pool.seconds >= clock::claimable(&progress.config)
         && pool.span >= SPAN_LEAST.min(pool.seconds)
-        && pool.rate_seconds >= MEAN_LEAST * rate * pool.seconds;
-    let likely = rate >= progress.ceiling() || posterior.above(rate) >= ABOVE_LEAST;
-    let holds = pool.holds();
+        && pool.rate_seconds >= MEAN_LEAST * rate * pool.seconds
+        && pool.keeps_up();
+    let likely = rate >= progress.ceiling() || rate <= likely_most(posterior);
+    // What is bad at a lower rate is bad at this one: what happened there counts too.
+    let holds = pool.holds() && pool_between(progress, 0.0, rate).holds();
     let between = pool.budgets_between <= 1.0 && pool.attempts > 0.0;
     let watched = progress.seconds_watched(rate);
+    // A target that changed once may change again: what it carried meanwhile is no promise.
+    let stands_still = progress.change().is_none();
     let costly = progress.spells_cost(rate) > progress.least_budget() * watched;
     (played && likely && (holds || between) && !failed_below(progress, rate)).then_some(Claim {
         rate,
         pool,
-        is_conditional: !holds || costly,
+        is_conditional: !holds || costly || !stands_still,
     })
 }
 
 /// A failure at or below `rate` that nothing later contradicts.
 fn failed_below(progress: &Progress, rate: f64) -> bool {
-    let levels: Vec<&EndedLevel> = evidence::levels(&progress.history).collect();
+    let levels: Vec<&EndedLevel> = progress.levels().collect();
     levels.iter().enumerate().any(|(index, failed)| {
         let at = failed.rate().unwrap_or(0.0);
         let failure = failed.is_over || failed.budgets() > FAILED_BUDGETS;

@@ -28,6 +28,7 @@ const REFUTED_BUDGETS: f64 = 2.0;
 /// One level against the clause that it came nearest to breaking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Evidence {
+    pub(crate) level: u32,
     pub(crate) rate: f64,
     pub(crate) attempts: f64,
     pub(crate) bad: f64,
@@ -110,6 +111,7 @@ fn of_level(objectives: &Objectives, played: &EndedLevel, bunches: &[Bunch]) -> 
         _ => rate * bound.map_or(0.0, Nanos::as_secs_f64),
     };
     Evidence {
+        level: played.level,
         rate,
         attempts,
         bad,

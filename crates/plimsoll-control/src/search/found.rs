@@ -9,7 +9,7 @@ use super::load::Over;
 use super::measured::late_in_time;
 use super::overload::COLLAPSE;
 use super::progress::Progress;
-use super::{evidence, remarks, stalls, vus};
+use super::{remarks, stalls, vus};
 
 /// The interval that is shown: the boundary lies below it with this probability.
 const HIGH: f64 = 0.95;
@@ -81,12 +81,16 @@ fn capacity(progress: &Progress, claim: Option<&Claim>) -> Option<Bounds> {
     }
     let posterior = progress
         .posterior()
-        .filter(|_| evidence::levels(&progress.history).next().is_some())?;
+        .filter(|_| progress.levels().next().is_some())?;
     let high = posterior.quantile(HIGH);
     let upper = (high < progress.ceiling()).then_some(high);
     let over = progress.config.over;
+    // What no level carried is not shown as carried, nor more than was ever served in time.
+    let served = progress.peak().filter(|_| !over.is_vus());
+    let carried = served.map_or(f64::INFINITY, |peak| peak.estimate);
+    let carried = carried.min(progress.highest_passed().unwrap_or(f64::INFINITY));
     let estimate = claim.map_or_else(
-        || over.at_most(posterior.quantile(CAUTIOUS)),
+        || over.at_most(posterior.quantile(CAUTIOUS).min(carried)),
         |claim| claim.rate,
     );
     Some(Bounds {
@@ -111,7 +115,8 @@ fn binding_clause(progress: &Progress, capacity: Option<Bounds>) -> Option<Strin
         return (!checked.holds).then(|| clauses[checked.clause].to_string());
     }
     let from = capacity?.estimate;
-    let above = evidence::levels(&progress.history)
+    let above = progress
+        .levels()
         .filter(|played| played.budgets() > 1.0 || played.is_over);
     let above =
         above.filter_map(|played| Some((played.rate().filter(|rate| *rate >= from)?, played)));
@@ -126,13 +131,15 @@ fn capacity_level(progress: &Progress, claim: Option<&Claim>) -> Option<u32> {
         return Some(checked.level);
     }
     if let Some(claim) = claim {
-        let pooled = evidence::levels(&progress.history)
+        let pooled = progress
+            .levels()
             .filter(|played| claim.pool.levels.contains(&played.level));
         return pooled
             .max_by(|a, b| length(a).total_cmp(&length(b)))
             .map(|played| played.level);
     }
-    let met = evidence::levels(&progress.history)
+    let met = progress
+        .levels()
         .filter(|played| !played.is_over && played.budgets() <= 1.0);
     let rate = |played: &&EndedLevel| played.rate().unwrap_or(0.0);
     met.max_by(|a, b| rate(a).total_cmp(&rate(b)))

@@ -17,10 +17,8 @@ const QUANTILE: f64 = 0.45;
 const MOVE: f64 = 0.025;
 /// Every so many blocks one is a probe above…
 const PROBE_EVERY: u32 = 3;
-/// …by this much, or by more after probes that were easy.
-const PROBE: f64 = 1.05;
-const PROBE_FAR: f64 = 1.2;
-const EASY_PROBES: u32 = 2;
+/// …by this much. After one that was easy the next follows at once, after two by more.
+const PROBES: [f64; 4] = [1.05, 1.05, 1.2, 1.5];
 const PROBE_SECONDS: f64 = 12.0;
 /// A probe this far within its budget was easy.
 const EASY_BUDGETS: f64 = 0.5;
@@ -38,7 +36,7 @@ const SPREAD: f64 = 1.3;
 pub(crate) struct Hold {
     rate: Option<f64>,
     blocks: u32,
-    easy: u32,
+    easy: usize,
 }
 
 impl Hold {
@@ -46,23 +44,22 @@ impl Hold {
         let posterior = progress.posterior()?;
         let over = progress.config.over;
         let ceiling = progress.ceiling();
-        let aim = over.at_most(posterior.quantile(QUANTILE)).min(ceiling);
-        let stays = |rate: &f64| {
-            (aim / rate - 1.0).abs() <= MOVE && posterior.above(*rate) >= claim::ABOVE_LEAST
-        };
+        let likely = claim::likely_most(posterior);
+        let known = progress
+            .highest_passed()
+            .map_or(f64::INFINITY, |rate| rate * PROBES[0]);
+        let aim = posterior.quantile(QUANTILE).min(likely).min(known);
+        let aim = over.at_most(progress.within_steps(aim)).min(ceiling);
+        let stays = |rate: &f64| (aim / rate - 1.0).abs() <= MOVE && *rate <= likely;
         let rate = self.rate.filter(stays).unwrap_or(aim);
         self.rate = Some(rate);
         let left = progress.clock.left() - clock::reserve_beyond(&progress.config);
         if is_enough(rate, progress) || left < BLOCK_LEAST + f64::from(progress.discard()) {
             return None;
         }
-        let probe = self.blocks % PROBE_EVERY == PROBE_EVERY - 1 && rate < ceiling;
-        if probe {
-            let share = if self.easy >= EASY_PROBES {
-                PROBE_FAR
-            } else {
-                PROBE
-            };
+        let is_due = self.easy > 0 || self.blocks % PROBE_EVERY == PROBE_EVERY - 1;
+        if is_due && rate < ceiling {
+            let share = PROBES[self.easy.min(PROBES.len() - 1)];
             let above = over
                 .nearest(rate * share)
                 .max(over.next_above(rate))
@@ -73,6 +70,9 @@ impl Hold {
     }
 
     pub(crate) fn ended(&mut self, level: &Level, progress: &Progress) {
+        if level.plan.phase == Phase::Bracket {
+            return;
+        }
         self.blocks += 1;
         let Some(played) = progress.history.last() else {
             return;

@@ -3,7 +3,6 @@
 use plimsoll_core::verdict::SearchRemark;
 
 use super::ended_level::EndedLevel;
-use super::evidence;
 use super::measured::Second;
 use super::progress::Progress;
 
@@ -60,7 +59,8 @@ pub(crate) fn seen(progress: &Progress) -> Option<SearchRemark> {
         Some(anchor) => anchor.throughput_max_per_s,
         None => progress.posterior()?.quantile(0.9),
     };
-    let mut calm: Vec<&EndedLevel> = evidence::levels(&progress.history)
+    let mut calm: Vec<&EndedLevel> = progress
+        .levels()
         .filter(|played| is_calm(progress, played, CALM_SHARE * scale))
         .collect();
     calm.sort_by(|a, b| a.rate().unwrap_or(0.0).total_cmp(&b.rate().unwrap_or(0.0)));

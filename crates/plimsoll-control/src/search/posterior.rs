@@ -56,13 +56,9 @@ pub(crate) struct Posterior {
 }
 
 impl Posterior {
-    /// What everything that was seen says at time `now`, once there is a scale for it: the closed loop's throughput, or
-    /// the least load that was too much, or twice the highest while none was.
-    pub(crate) fn of_search(
-        throughput: Option<f64>,
-        evidence: &[Evidence],
-        now: f64,
-    ) -> Option<Self> {
+    /// What rates are measured by: the closed loop's throughput, or the least load that was too much, or twice the highest
+    /// while none was.
+    pub(crate) fn scale(throughput: Option<f64>, evidence: &[Evidence]) -> Option<f64> {
         const OUTDATED: f64 = 0.05;
         let rates = |too_much: bool| {
             let levels = evidence
@@ -77,52 +73,24 @@ impl Posterior {
             least.is_some_and(|rate| rate < OUTDATED * throughput && rate > highest.unwrap_or(0.0))
         };
         let played = least.or(highest.map(|rate| 2.0 * rate));
-        let scale = throughput
+        throughput
             .filter(|throughput| !outdated(*throughput))
-            .or(played)?;
-        Some(Self::new(scale, evidence, now))
+            .or(played)
     }
 
-    /// What is known at time `now` of a target whose closed loop came to `anchor` per second.
-    pub(crate) fn new(anchor: f64, evidence: &[Evidence], now: f64) -> Self {
-        let step = libm::log(MOST / LEAST) / (POINTS - 1) as f64;
-        let rates: Vec<f64> = (0..POINTS)
-            .map(|index| anchor * LEAST * libm::exp(step * index as f64))
-            .collect();
-        // One row per shape; a level's likelihood is scaled by the greatest over all of them.
-        let shapes: Vec<Shape> = Shape::all().collect();
-        let mut joint: Vec<Vec<f64>> = shapes
-            .iter()
-            .map(|shape| {
-                let prior = |rate: &f64| libm::log(shape.prior * density(rate / anchor));
-                rates.iter().map(prior).collect()
-            })
-            .collect();
+    /// What is known at time `now` of a target.
+    pub(crate) fn new(prior: Prior, evidence: &[Evidence], now: f64) -> Self {
+        let grid = Grid::new(prior);
+        let mut joint = grid.prior.clone();
         for level in evidence {
-            let likelihood: Vec<Vec<f64>> = shapes
-                .iter()
-                .map(|shape| {
-                    rates
-                        .iter()
-                        .map(|rate| shape.log_likelihood(level, *rate))
-                        .collect()
-                })
-                .collect();
-            let greatest = likelihood
-                .iter()
-                .flatten()
-                .copied()
-                .fold(f64::NEG_INFINITY, f64::max);
             let weight = libm::exp2(-(now - level.end).max(0.0) / HALF_LIFE);
-            for (row, seen) in joint.iter_mut().zip(&likelihood) {
-                for (sum, value) in row.iter_mut().zip(seen) {
-                    *sum += weight * libm::log((1.0 - STRAY) * libm::exp(value - greatest) + STRAY);
-                }
+            for (sum, seen) in joint.iter_mut().zip(grid.seen(level)) {
+                *sum += weight * seen;
             }
         }
         Self {
             weights: marginal(&joint),
-            rates,
+            rates: grid.rates,
         }
     }
 
@@ -157,20 +125,104 @@ impl Posterior {
     }
 }
 
-/// Prior density over the logarithm of the boundary, as a share of the anchor; even in the rate itself where it is usual.
-fn density(share: f64) -> f64 {
-    let (usual, least, most) = USUAL;
-    let (below, limit) = BELOW;
-    let mut density = 0.0;
-    if (least..most).contains(&share) {
-        density += usual * share / (most - least);
+/// What is thought of the boundary before any level, from the closed loop's throughput.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Prior {
+    /// Where boundaries of services usually lie relative to it.
+    Usual(f64),
+    /// Anywhere: the target is not what it was when the closed loop was played.
+    Even(f64),
+}
+
+impl Prior {
+    pub(crate) fn even(self) -> Self {
+        Self::Even(self.scale())
     }
-    if share < limit {
-        density += below / libm::log(limit / LEAST);
-    } else {
-        density += ABOVE / libm::log(MOST / limit);
+
+    fn scale(self) -> f64 {
+        match self {
+            Self::Usual(scale) | Self::Even(scale) => scale,
+        }
     }
-    density
+
+    /// Density over the logarithm of the boundary, at `share` of the scale; even in the rate itself where it is usual.
+    fn density(self, share: f64) -> f64 {
+        if matches!(self, Self::Even(_)) {
+            return 1.0 / libm::log(MOST / LEAST);
+        }
+        let (usual, least, most) = USUAL;
+        let (below, limit) = BELOW;
+        let mut density = 0.0;
+        if (least..most).contains(&share) {
+            density += usual * share / (most - least);
+        }
+        if share < limit {
+            density += below / libm::log(limit / LEAST);
+        } else {
+            density += ABOVE / libm::log(MOST / limit);
+        }
+        density
+    }
+}
+
+/// The rates that the boundary may be, and what is thought of each under each shape: rows of shapes one after the other.
+#[derive(Debug)]
+pub(crate) struct Grid {
+    rates: Vec<f64>,
+    shapes: Vec<Shape>,
+    /// Logarithms.
+    prior: Vec<f64>,
+}
+
+impl Grid {
+    pub(crate) fn new(prior: Prior) -> Self {
+        let step = libm::log(MOST / LEAST) / (POINTS - 1) as f64;
+        let scale = prior.scale();
+        let rates: Vec<f64> = (0..POINTS)
+            .map(|index| scale * LEAST * libm::exp(step * index as f64))
+            .collect();
+        let shapes: Vec<Shape> = Shape::all().collect();
+        let of_shape = |shape: &Shape| {
+            let share = shape.prior;
+            let each = rates.iter().map(move |rate| (rate / scale, share));
+            each.map(|(at, share)| libm::log(share * step * prior.density(at)))
+                .collect::<Vec<f64>>()
+        };
+        let prior = shapes.iter().flat_map(of_shape).collect();
+        Self {
+            rates,
+            shapes,
+            prior,
+        }
+    }
+
+    /// What a level says of each, as a logarithm that is at most zero: its likelihood, believed to all but [`STRAY`].
+    pub(crate) fn seen(&self, level: &Evidence) -> Vec<f64> {
+        let of_shape = |shape: &Shape| {
+            let shape = *shape;
+            let each = self.rates.iter();
+            each.map(move |rate| shape.log_likelihood(level, *rate))
+                .collect::<Vec<f64>>()
+        };
+        let mut seen: Vec<f64> = self.shapes.iter().flat_map(of_shape).collect();
+        let greatest = seen.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        for value in &mut seen {
+            *value = libm::log((1.0 - STRAY) * libm::exp(*value - greatest) + STRAY);
+        }
+        seen
+    }
+
+    /// The logarithm of how likely all of it is together, under the prior.
+    pub(crate) fn likelihood(&self, seen: &[f64]) -> f64 {
+        let joint = self
+            .prior
+            .iter()
+            .zip(seen)
+            .map(|(prior, seen)| prior + seen);
+        let greatest = joint.clone().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = joint.map(|value| libm::exp(value - greatest)).sum();
+        greatest + libm::log(sum)
+    }
 }
 
 /// How the share of bad attempts grows with the rate.
@@ -215,20 +267,14 @@ impl Shape {
 }
 
 /// Over all shapes, together 1.
-fn marginal(joint: &[Vec<f64>]) -> Vec<f64> {
-    let greatest = joint
-        .iter()
-        .flatten()
-        .copied()
-        .fold(f64::NEG_INFINITY, f64::max);
-    let sums: Vec<f64> = (0..POINTS)
-        .map(|index| {
-            joint
-                .iter()
-                .map(|row| libm::exp(row[index] - greatest))
-                .sum()
-        })
-        .collect();
+fn marginal(joint: &[f64]) -> Vec<f64> {
+    let greatest = joint.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut sums = vec![0.0; POINTS];
+    for row in joint.chunks(POINTS) {
+        for (sum, value) in sums.iter_mut().zip(row) {
+            *sum += libm::exp(value - greatest);
+        }
+    }
     let total: f64 = sums.iter().sum();
     sums.into_iter().map(|sum| sum / total).collect()
 }
@@ -240,6 +286,7 @@ mod tests {
     fn level(rate: f64, share: f64, end: f64) -> Evidence {
         let attempts = rate * 10.0;
         Evidence {
+            level: 0,
             rate,
             attempts,
             bad: share * attempts,
@@ -252,7 +299,7 @@ mod tests {
 
     #[test]
     fn without_evidence_it_is_the_prior() {
-        let prior = Posterior::new(100.0, &[], 0.0);
+        let prior = Posterior::new(Prior::Usual(100.0), &[], 0.0);
         assert!((prior.weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         assert!((50.0..110.0).contains(&prior.quantile(0.5)));
         assert!(
@@ -272,7 +319,7 @@ mod tests {
             .iter()
             .map(|rate| level(*rate, share(*rate), 0.0))
             .collect();
-        let posterior = Posterior::new(100.0, &levels, 0.0);
+        let posterior = Posterior::new(Prior::Usual(100.0), &levels, 0.0);
         let median = posterior.quantile(0.5);
         assert!((75.0..85.0).contains(&median), "{median}");
         assert!(posterior.width() < 1.25, "{}", posterior.width());
@@ -284,10 +331,10 @@ mod tests {
             .iter()
             .map(|rate| level(*rate, 0.003, 0.0))
             .collect();
-        let before = Posterior::new(100.0, &good, 0.0).quantile(0.5);
+        let before = Posterior::new(Prior::Usual(100.0), &good, 0.0).quantile(0.5);
         let mut one = good.clone();
         one.push(level(40.0, 0.9, 0.0));
-        let after = Posterior::new(100.0, &one, 0.0).quantile(0.5);
+        let after = Posterior::new(Prior::Usual(100.0), &one, 0.0).quantile(0.5);
         assert!(
             after > 0.9 * before,
             "one pause moved it from {before} to {after}"
@@ -295,7 +342,7 @@ mod tests {
         for _ in 0..5 {
             one.push(level(40.0, 0.9, 0.0));
         }
-        let after = Posterior::new(100.0, &one, 0.0).quantile(0.5);
+        let after = Posterior::new(Prior::Usual(100.0), &one, 0.0).quantile(0.5);
         assert!(after < 41.0, "six failures at 40/s left it at {after}");
     }
 
@@ -307,7 +354,7 @@ mod tests {
             .collect();
         levels.extend([40.0, 42.0].iter().map(|rate| level(*rate, 0.9, 700.0)));
         levels.extend([36.0, 37.0].iter().map(|rate| level(*rate, 0.002, 720.0)));
-        let posterior = Posterior::new(100.0, &levels, 720.0);
+        let posterior = Posterior::new(Prior::Usual(100.0), &levels, 720.0);
         assert!(
             posterior.quantile(0.5) < 50.0,
             "{}",

@@ -6,11 +6,12 @@ use plimsoll_core::record::Anchor;
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Bounds, LevelState, SearchRemark};
 
+use super::change::Change;
 use super::clock::Clock;
 use super::config::{Ceiling, Config};
 use super::ended_level::EndedLevel;
 use super::evidence;
-use super::posterior::Posterior;
+use super::posterior::{Posterior, Prior};
 use super::spells::Spells;
 
 /// What the check of one load showed.
@@ -34,6 +35,7 @@ pub(crate) struct Progress {
     /// Worked out anew from the history after every level.
     posterior: Option<Posterior>,
     spells: Spells,
+    change: Option<Change>,
     pub(crate) checked: Option<Checked>,
     pub(crate) recovery: Option<plimsoll_core::verdict::Recovery>,
     pub(crate) remarks: Vec<SearchRemark>,
@@ -50,6 +52,7 @@ impl Progress {
             history: Vec::new(),
             posterior: None,
             spells: Spells::default(),
+            change: None,
             checked: None,
             recovery: None,
             remarks: Vec::new(),
@@ -66,14 +69,68 @@ impl Progress {
     pub(crate) fn weigh(&mut self) {
         let evidence = evidence::of_search(&self.config.objectives, &self.history);
         let now = self.clock.elapsed();
-        self.posterior = Posterior::of_search(self.full_throughput(), &evidence, now);
+        let throughput = self.full_throughput();
+        let mut scale = Posterior::scale(throughput, &evidence);
+        let anchor = throughput.filter(|throughput| scale == Some(*throughput));
+        self.change = scale
+            .filter(|_| self.is_quick())
+            .and_then(|scale| Change::of_search(scale, anchor, &evidence));
+        let seen = &evidence[self.change.map_or(0, |change| change.first)..];
+        if self.change.is_some() {
+            scale = Posterior::scale(None, seen);
+        }
+        let prior = scale.map(|scale| match self.change {
+            Some(_) => Prior::Even(scale),
+            None => Prior::Usual(scale),
+        });
+        self.posterior = prior.map(|prior| Posterior::new(prior, seen, now));
         let median = self
             .posterior
             .as_ref()
             .map(|posterior| posterior.quantile(0.5));
         self.spells = median
-            .map(|median| Spells::of_search(&self.history, median))
+            .map(|median| Spells::of_levels(&self.levels().collect::<Vec<_>>(), median))
             .unwrap_or_default();
+    }
+
+    /// Judged levels of the target as it is now: all, or those since it changed.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = &EndedLevel> {
+        let since = self.change.map_or(0, |change| change.level);
+        evidence::levels(&self.history).filter(move |played| played.level >= since)
+    }
+
+    /// The highest load at which every share was within its budget.
+    pub(crate) fn highest_passed(&self) -> Option<f64> {
+        let passed = |played: &&EndedLevel| !played.is_over && played.budgets() <= 1.0;
+        let rates = self.levels().filter(passed).filter_map(EndedLevel::rate);
+        rates.max_by(f64::total_cmp)
+    }
+
+    /// After a change nothing is known far from what was played since: steps are no larger than half as much again, or three
+    /// tenths less while nothing passed.
+    pub(crate) fn within_steps(&self, rate: f64) -> f64 {
+        const UP: f64 = 1.5;
+        const DOWN: f64 = 0.7;
+        if self.change.is_none() {
+            return rate;
+        }
+        let played = self.levels().filter_map(EndedLevel::rate);
+        match self.highest_passed() {
+            Some(passed) => rate.min(UP * passed),
+            None => rate.max(DOWN * played.fold(f64::INFINITY, f64::min)),
+        }
+    }
+
+    /// The target is not what it was when the search began.
+    pub(crate) fn change(&self) -> Option<Change> {
+        self.change
+    }
+
+    /// A level is long enough to be one of its own. Where answers take seconds it begins with what the one before it left, and
+    /// levels contradict each other without any change.
+    fn is_quick(&self) -> bool {
+        const SLOW: Nanos = Nanos::from_millis(500);
+        self.response_at_rest().is_some_and(|rest| rest < SLOW)
     }
 
     /// Where the boundary may be; `None` before anything gives it a scale.
@@ -140,7 +197,7 @@ impl Progress {
     /// Seconds for which the target was watched at `rate` or near it.
     pub(crate) fn seconds_watched(&self, rate: f64) -> f64 {
         const NEAR: (f64, f64) = (0.9, 1.1);
-        let levels = evidence::levels(&self.history).filter(|played| {
+        let levels = self.levels().filter(|played| {
             let share = played.rate().unwrap_or(0.0) / rate;
             (NEAR.0..=NEAR.1).contains(&share)
         });

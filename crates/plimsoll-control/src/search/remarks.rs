@@ -3,7 +3,6 @@
 use plimsoll_core::verdict::{LevelState, SearchRemark, SearchResult};
 
 use super::claim::Claim;
-use super::evidence;
 use super::progress::Progress;
 use super::spells::Spell;
 
@@ -18,6 +17,7 @@ pub(crate) fn about(
     found: &SearchResult,
 ) -> Vec<SearchRemark> {
     let each = [
+        about_change(progress, found),
         about_stalls(progress, found),
         about_spells(progress, claim, found),
         about_watching(progress, claim),
@@ -25,6 +25,17 @@ pub(crate) fn about(
         about_ceiling(progress, claim),
     ];
     each.into_iter().flatten().collect()
+}
+
+/// The target is not what it was when the search began.
+fn about_change(progress: &Progress, found: &SearchResult) -> Option<SearchRemark> {
+    let change = progress.change()?;
+    let over = progress.config.over;
+    Some(SearchRemark::Changed {
+        at_seconds: change.after + progress.config.spent.as_secs_f64(),
+        before: over.size(over.at_most(change.before)),
+        now: over.size(found.capacity()?.estimate),
+    })
 }
 
 fn about_stalls(progress: &Progress, found: &SearchResult) -> Option<SearchRemark> {
@@ -103,8 +114,9 @@ fn about_width(
 fn about_ceiling(progress: &Progress, claim: Option<&Claim>) -> Option<SearchRemark> {
     let ceiling = progress.config.ceiling()?;
     let claim = claim.filter(|claim| claim.rate >= ceiling.rate() * 0.999)?;
-    let too_much =
-        evidence::levels(&progress.history).any(|played| played.is_over || played.budgets() > 1.0);
+    let too_much = progress
+        .levels()
+        .any(|played| played.is_over || played.budgets() > 1.0);
     let void = progress
         .history
         .iter()

@@ -12,7 +12,7 @@ use super::level_plan::{LevelPlan, StopRule};
 use super::progress::Progress;
 
 /// Each step's share of the first one's load, and its longest seconds.
-const STEPS: [(f64, f64); 3] = [(1.0, 6.0), (0.5, 6.0), (0.2, 18.0)];
+const STEPS: [(f64, f64); 3] = [(1.0, 6.0), (0.4, 6.0), (0.05, 30.0)];
 /// The first step: at most this share of the rate that failed…
 const OF_RATE: f64 = 0.5;
 /// …and of the rate that the boundary is above with 95 %.

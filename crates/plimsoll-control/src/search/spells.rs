@@ -4,18 +4,19 @@
 //! because the same load is carried again later, and from the queue because fewer answers came in it than were asked.
 
 use super::ended_level::EndedLevel;
-use super::evidence::{self, refutes, timed};
+use super::evidence::{refutes, timed};
 use super::load::Load;
 use super::measured::Second;
 
 /// A second is bad when this share of its attempts is.
 const BAD_SHARE: f64 = 0.25;
-/// Only levels up to this multiple of the boundary are looked at: beyond it everything is late.
-const LOOKED_AT: f64 = 1.02;
+/// Where no later level carried as much, only levels up to this multiple of the boundary are looked at: beyond it everything
+/// is late.
+const LOOKED_AT: f64 = 1.05;
 /// Good seconds after it, in the same level, show that the load was not the cause.
 const GOOD_AFTER: usize = 5;
 /// Answers in a second fell below this share of the rate…
-const SERVED_SHARE: f64 = 0.85;
+const SERVED_SHARE: f64 = 0.8;
 /// …and by so many standard deviations of a Poisson count.
 const SERVED_DEVIATIONS: f64 = 4.0;
 /// Below this share of the boundary a queue alone makes no second bad.
@@ -47,16 +48,15 @@ impl Spell {
 pub(crate) struct Spells(Vec<Spell>);
 
 impl Spells {
-    pub(crate) fn of_search(history: &[EndedLevel], boundary: f64) -> Self {
-        let levels: Vec<&EndedLevel> = evidence::levels(history).collect();
+    pub(crate) fn of_levels(levels: &[&EndedLevel], boundary: f64) -> Self {
         let mut spells: Vec<Spell> = Vec::new();
         for (index, played) in levels.iter().enumerate() {
             let rate = played.rate().unwrap_or(0.0);
-            if matches!(played.measured.load, Load::Vus(_)) || rate > LOOKED_AT * boundary {
-                continue;
+            let refuted = levels[index + 1..].iter().any(|later| refutes(later, rate));
+            let is_open = !matches!(played.measured.load, Load::Vus(_));
+            if is_open && (refuted || rate <= LOOKED_AT * boundary) {
+                spells.extend(in_level(played, rate, boundary, refuted));
             }
-            let later = levels[index + 1..].iter().any(|later| refutes(later, rate));
-            spells.extend(in_level(played, rate, boundary, later));
         }
         Self(spells)
     }

@@ -39,7 +39,9 @@ impl Stage {
                 Self::Anchor(stage) => stage.plan(progress),
                 Self::Approach(stage) => stage.plan(progress),
                 Self::Explore => boundary::explore(progress),
-                Self::Hold(stage) => stage.plan(progress),
+                Self::Hold(stage) => {
+                    boundary::explore_again(progress).or_else(|| stage.plan(progress))
+                }
                 Self::Check(stage) => stage.plan(progress),
                 Self::Overshoot(stage) => stage.plan(progress),
                 Self::Recovery(stage) => stage.plan(progress),

@@ -98,6 +98,14 @@ pub enum SearchRemark {
         lowest: LoadSize,
         highest: LoadSize,
     },
+    /// Levels contradict each other unless the target changed in between: it scaled, slowed down or warmed up.
+    Changed {
+        /// Since the search began.
+        at_seconds: f64,
+        /// What it probably carried until then, and carries now.
+        before: LoadSize,
+        now: LoadSize,
+    },
     /// The target was slow for a while although the load was carried before or after.
     SlowSpells {
         count: u32,
@@ -181,6 +189,15 @@ impl fmt::Display for SearchRemark {
             ),
             Self::FailsEvenAt { at } => write!(f, "the objectives fail even at {at}"),
             Self::Other(text) => f.write_str(text),
+            Self::Changed {
+                at_seconds,
+                before,
+                now,
+            } => write!(
+                f,
+                "the target changed at about {}: until then it carried about {before}, since then {now}; search again when it stands still",
+                clock_time(*at_seconds)
+            ),
             Self::NoLoadMeets { .. } | Self::SlowSpells { .. } | Self::Watched { .. } => self.fmt_seen(f),
             of_the_end => of_the_end.fmt_end(f),
         }

@@ -12,3 +12,4 @@ mod retries;
 mod searches;
 mod tiers;
 mod virtual_users;
+mod worlds;

@@ -16,8 +16,10 @@ pub(crate) enum Promise {
     Held,
     /// The capacity; something happens meanwhile, or a second brings too few answers to hold much.
     Found,
-    /// Not to be sure and wrong: what the time cannot exclude is said.
+    /// Not to be sure and wrong: what happens again and again is seen, or said to be beyond what was watched.
     Careful,
+    /// To say how long was watched: the time cannot show what comes more rarely or more slowly.
+    Watched,
     /// To say that no rate meets the objective.
     Hopeless,
 }
@@ -106,7 +108,7 @@ const P99: &str = "p99<100ms,errors<0.1%";
 
 #[rustfmt::skip]
 pub(crate) fn all() -> Vec<World> {
-    use Promise::{Careful, Found, Held, Hopeless};
+    use Promise::{Careful, Found, Held, Hopeless, Watched};
     let world = |name, promise, slo, capacity_per_s, model| World { name, promise, slo, capacity_per_s, model };
     let station = Model::station;
     let pareto = |shape| ServiceTime::Pareto { mean: ms(8), shape };
@@ -132,18 +134,18 @@ pub(crate) fn all() -> Vec<World> {
         world("scale-out", Found, P99, 950.6, Model { conditions: vec![scale_out], ..four() }),
         world("retry", Found, "p99<400ms,errors<0.1%", 450.4, retrying(3, ms(250), ms(50))),
         world("retry-slow", Found, "p99<1s,errors<1%", 493.2, retrying(2, s(1), ms(100))),
-        world("pareto1.5", Found, P99, 272.2, station(4, pareto(1.5))),
+        world("pareto1.5", Watched, P99, 272.2, station(4, pareto(1.5))),
         world("fail0.2", Hopeless, P99, 0.1, failing(0.002)),
         world("always-late", Hopeless, "p99<20ms", 0.0, four()),
-        world("gc", Careful, P99, 378.4, stalls(s(10), ms(100))),
+        world("gc", Watched, P99, 378.4, stalls(s(10), ms(100))),
         world("gc-rare", Careful, P99, 264.3, stalls(s(45), ms(300))),
         world("cron60", Careful, P99, 233.2, neighbour(s(4), s(60))),
         world("cron180", Careful, P99, 238.0, neighbour(s(8), s(180))),
-        world("ar1", Careful, P99, 416.3, under(Condition::Wander { sd: 0.05, correlation: 0.9, step: s(10) })),
-        world("sine600", Careful, P99, 417.5, under(Condition::Swing { amplitude: 0.1, period: s(600) })),
-        world("credits", Careful, P99, 342.4, under(Condition::Credits { baseline: 0.65, start: 300.0, most: 600.0 })),
-        world("leak", Careful, P99, 295.4, under(Condition::Leak { per_hour: 1.0, per_million: 0.0 })),
-        world("cold", Careful, P99, EXP, under(Condition::Cold { slower: 3.0, requests: 15_000 })),
+        world("ar1", Watched, P99, 416.3, under(Condition::Wander { sd: 0.05, correlation: 0.9, step: s(10) })),
+        world("sine600", Watched, P99, 417.5, under(Condition::Swing { amplitude: 0.1, period: s(600) })),
+        world("credits", Watched, P99, 342.4, under(Condition::Credits { baseline: 0.65, start: 300.0, most: 600.0 })),
+        world("leak", Watched, P99, 295.4, under(Condition::Leak { per_hour: 1.0, per_million: 0.0 })),
+        world("cold", Watched, P99, EXP, under(Condition::Cold { slower: 3.0, requests: 15_000 })),
     ]
 }
 
@@ -157,8 +159,10 @@ pub(crate) struct Answer {
     pub(crate) error: Option<f64>,
     /// The search passed: the rate was held.
     pub(crate) held: bool,
-    /// It said what passes for the truth here: slow spells, a drift, that no rate meets the objective.
+    /// It said what passes for the truth here: slow spells, a change, that no rate meets the objective.
     pub(crate) said: bool,
+    /// It said how long the rate was watched.
+    pub(crate) watched: bool,
 }
 
 impl Answer {
@@ -186,12 +190,17 @@ impl World {
                 SearchRemark::SlowSpells { .. }
                     | SearchRemark::SetByStalls { .. }
                     | SearchRemark::Drifted { .. }
+                    | SearchRemark::Changed { .. }
             ),
         };
         Answer {
             error: capacity.map(|bounds| bounds.estimate / self.capacity_per_s - 1.0),
             held: found.converged && capacity.is_some_and(|bounds| bounds.lower.is_some()),
             said: found.remarks.iter().any(said),
+            watched: found
+                .remarks
+                .iter()
+                .any(|remark| matches!(remark, SearchRemark::Watched { .. })),
         }
     }
 }

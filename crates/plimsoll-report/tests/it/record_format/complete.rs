@@ -225,6 +225,7 @@ fn remarks() -> Vec<SearchRemark> {
         R::SlowRecovery { seconds: 1.0, expected_seconds: 1.0 },
         R::Drifted { ratio: 0.1 },
         R::NoTimeForSoak { seconds: 60.0 },
+        R::Changed { at_seconds: 151.0, before: size, now: size },
         R::NoLoadMeets {
             clause: "p99 < 250 ms".to_owned(),
             bad_ratio: 0.02,
