@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 76] = [
+const NESTED: [(&str, &str, &str); 78] = [
     ("header", "plan", "plan"),
     ("header", "lab", "lab"),
     ("header", "script", "script"),
@@ -54,8 +54,6 @@ const NESTED: [(&str, &str, &str); 76] = [
     ("remark", "after", "load size"),
     ("remark", "lowest", "load size"),
     ("remark", "highest", "load size"),
-    ("remark", "before", "load size"),
-    ("remark", "now", "load size"),
     ("remark", "before", "load size"),
     ("remark", "now", "load size"),
     ("remark", "outside", "load size"),
