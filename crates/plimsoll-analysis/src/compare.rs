@@ -35,12 +35,18 @@ pub const MARGIN_RATIO: f64 = 0.05;
 /// The same for shares of attempts where no objective gives an error budget.
 pub const SHARE_MARGIN: f64 = 0.001;
 
+/// Most figures that are guarded beside the primary one: failures, goodput, the median and the objective's percentile, less the
+/// primary.
+pub const GUARDED_MOST: usize = 3;
+
 /// What is asked of the runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     pub design: Design,
-    /// Declared beforehand; without it capacity, else goodput.
+    /// Declared beforehand; without it capacity, with a set rate [`Question::percentile`], else goodput.
     pub primary: Option<Figure>,
+    /// The percentile of the objective, else p99.
+    pub percentile: Figure,
     pub margin_ratio: f64,
     /// Indifference for shares of attempts: the error budget, where there is one.
     pub share_margin: f64,
@@ -58,6 +64,29 @@ pub struct Question {
 }
 
 impl Question {
+    /// With a set rate all variants answer as much as is asked: what can differ is how late.
+    fn primary(&self, figures: &[Figure]) -> Option<Figure> {
+        let late = self.is_open.then_some(self.percentile);
+        let late = late.filter(|figure| figures.contains(figure) && !is_capacity(figures[0]));
+        self.primary.or(late).or_else(|| figures.first().copied())
+    }
+
+    /// What no variant may be worse in, whatever the primary figure says.
+    fn guarded(&self, figures: &[Figure], primary: Option<Figure>) -> Vec<Figure> {
+        let of_load = [
+            Figure::Failures,
+            Figure::Goodput,
+            Figure::P50,
+            self.percentile,
+        ];
+        let beside = |figure: &Figure| figures.contains(figure) && Some(*figure) != primary;
+        let mut guarded: Vec<Figure> = of_load.into_iter().filter(beside).collect();
+        guarded.sort_unstable();
+        guarded.dedup();
+        guarded.truncate(GUARDED_MOST);
+        guarded
+    }
+
     fn asks(&self, variant: &Variant, baseline: &Variant) -> bool {
         let is_it =
             |(one, other): &(String, String)| *one == variant.name && *other == baseline.name;
@@ -65,6 +94,10 @@ impl Question {
             .as_ref()
             .is_none_or(|pairs| pairs.iter().any(is_it))
     }
+}
+
+const fn is_capacity(figure: Figure) -> bool {
+    matches!(figure, Figure::Capacity | Figure::CapacityVus)
 }
 
 /// Holds every variant against every other, the first being the one to beat.
@@ -76,7 +109,8 @@ pub fn compare(mut variants: Vec<Variant>, found: Vec<Mismatch>, asked: &Questio
         .difference(&withheld)
         .copied()
         .collect();
-    let primary = asked.primary.or_else(|| figures.first().copied());
+    let primary = asked.primary(&figures);
+    let guarded = asked.guarded(&figures, primary);
     if let Some(primary) = primary.filter(|primary| !figures.contains(primary)) {
         remarks.push(format!(
             "no verdict: {primary} is not in these runs, or cannot be compared"
@@ -84,7 +118,12 @@ pub fn compare(mut variants: Vec<Variant>, found: Vec<Mismatch>, asked: &Questio
     }
     let (first, others): (Vec<Figure>, Vec<Figure>) =
         figures.iter().partition(|figure| Some(**figure) == primary);
+    let others: Vec<Figure> = others
+        .into_iter()
+        .filter(|figure| !guarded.contains(figure))
+        .collect();
     let mut contrasts = family(&variants, &first, asked);
+    contrasts.extend(family(&variants, &guarded, asked));
     contrasts.extend(family(&variants, &others, asked));
     let undecided = |c: &&mut Contrast| {
         Some(c.figure) == primary && c.standing == Standing::Inconclusive && c.runs_needed.is_none()
@@ -95,7 +134,7 @@ pub fn compare(mut variants: Vec<Variant>, found: Vec<Mismatch>, asked: &Questio
     for contrast in &mut contrasts {
         contrast.because = words::because(contrast, asked.design);
     }
-    let standing = standing(&variants, &contrasts, primary);
+    let standing = standing(&variants, &contrasts, primary, &guarded);
     let is_withheld = is_withheld(&variants, &contrasts, primary);
     words::remarks(&variants, &contrasts, asked, &mut remarks);
     Comparison {
@@ -105,6 +144,7 @@ pub fn compare(mut variants: Vec<Variant>, found: Vec<Mismatch>, asked: &Questio
         objective: asked.objective.clone(),
         load: asked.load.clone(),
         primary,
+        guarded,
         standing,
         mismatches: found,
         variants,
@@ -370,22 +410,36 @@ fn plan_ahead(contrast: &mut Contrast, variants: &[Variant], asked: &Question) {
     }
 }
 
-/// Of the others against the first: the worst that was found.
-fn standing(variants: &[Variant], contrasts: &[Contrast], primary: Option<Figure>) -> Standing {
+/// Of the others against the first. Worse in the primary or in a guarded figure is worse; equivalent is equivalent in all of
+/// them: a doubled response time at equal goodput is no equivalence.
+fn standing(
+    variants: &[Variant],
+    contrasts: &[Contrast],
+    primary: Option<Figure>,
+    guarded: &[Figure],
+) -> Standing {
     let first = variants.first().map(|variant| &variant.name);
-    let against: Vec<Standing> = contrasts
-        .iter()
-        .filter(|contrast| Some(contrast.figure) == primary && Some(&contrast.baseline) == first)
-        .map(|contrast| contrast.standing)
-        .collect();
+    let against = |is: &dyn Fn(Figure) -> bool| -> Vec<Standing> {
+        let asked = contrasts
+            .iter()
+            .filter(|contrast| Some(&contrast.baseline) == first && is(contrast.figure));
+        asked.map(|contrast| contrast.standing).collect()
+    };
+    let primaries = against(&|figure| Some(figure) == primary);
+    let guards = against(&|figure| guarded.contains(&figure));
     let expected = variants.len().saturating_sub(1);
-    let any = |standing| against.contains(&standing);
-    if any(Standing::Worse) {
+    let any = |standings: &[Standing], standing| standings.contains(&standing);
+    if any(&primaries, Standing::Worse) || any(&guards, Standing::Worse) {
         Standing::Worse
-    } else if any(Standing::Inconclusive) || against.len() < expected || against.is_empty() {
+    } else if any(&primaries, Standing::Inconclusive)
+        || primaries.len() < expected
+        || primaries.is_empty()
+    {
         Standing::Inconclusive
-    } else if any(Standing::Better) {
+    } else if any(&primaries, Standing::Better) {
         Standing::Better
+    } else if any(&guards, Standing::Inconclusive) {
+        Standing::Inconclusive
     } else {
         Standing::Equivalent
     }

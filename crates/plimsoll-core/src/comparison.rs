@@ -93,6 +93,21 @@ impl Figure {
         })
     }
 
+    /// The percentile of a quantile (0–1), if it is one of those that are compared.
+    pub fn of_quantile(quantile: f64) -> Option<Self> {
+        let each = [
+            (0.5, Self::P50),
+            (0.9, Self::P90),
+            (0.95, Self::P95),
+            (0.99, Self::P99),
+            (0.999, Self::P999),
+        ];
+        let found = each
+            .into_iter()
+            .find(|(at, _)| (at - quantile).abs() < 1e-9);
+        found.map(|(_, figure)| figure)
+    }
+
     /// As a reader sees it.
     pub fn name(self) -> String {
         match self {
@@ -315,7 +330,10 @@ pub struct Comparison {
     /// Declared beforehand, and therefore not corrected for the figures beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub primary: Option<Figure>,
-    /// Of the primary figure of all others against the first: the worst that was found.
+    /// Figures beside it in which no variant may be worse: latency, failures and goodput.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub guarded: Vec<Figure>,
+    /// Of all others against the first. Worse: in the primary or a guarded figure. Equivalent: in all of them.
     pub standing: Standing,
     pub mismatches: Vec<Mismatch>,
     pub variants: Vec<Variant>,
@@ -332,6 +350,13 @@ impl Comparison {
         self.contrasts
             .iter()
             .filter(|contrast| Some(contrast.figure) == self.primary)
+    }
+
+    /// Those of the guarded figures.
+    pub fn guards(&self) -> impl Iterator<Item = &Contrast> {
+        self.contrasts
+            .iter()
+            .filter(|contrast| self.guarded.contains(&contrast.figure))
     }
 }
 

@@ -2,7 +2,7 @@
 //! repetitions as `plimsoll compare` would.
 
 use plimsoll_analysis::compare::MARGIN_RATIO;
-use plimsoll_core::comparison::{Comparison, Design};
+use plimsoll_core::comparison::{Comparison, Design, Figure};
 use plimsoll_core::experiment::{Experiment, Run, Variant};
 
 use crate::commands::compare::{Loaded, Pairing, judged};
@@ -73,8 +73,14 @@ fn against_bases(variants: &[Variant<'_>]) -> (Option<Comparison>, Option<String
         let runs = side.runs.iter().filter_map(loaded).collect();
         (side.name.to_owned(), runs)
     };
+    // What an experiment asks is how much each variant carries, whatever the load.
+    let is_search = |side: &&Variant<'_>| {
+        let mut runs = side.runs.iter();
+        runs.any(|run| run.record.header.test.is_search())
+    };
+    let primary = (!sides.iter().any(is_search)).then_some(Figure::Goodput);
     let loaded = sides.into_iter().map(loaded).collect();
-    match judged(loaded, None, MARGIN_RATIO, &asked) {
+    match judged(loaded, primary, MARGIN_RATIO, &asked) {
         Ok(comparison) => (Some(comparison), None),
         Err(error) => {
             let warning = format!("no variant is held against its base: {error}");

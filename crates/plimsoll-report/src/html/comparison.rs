@@ -242,7 +242,7 @@ fn method(comparison: &Comparison) -> Markup {
     let how = html! {
         p {
             "The run is the unit, not the request. " (tied)
-            " The test is on ranks and exact unless a row says otherwise; the change is the Hodges–Lehmann estimate, with the interval that belongs to the test. Comparisons of the primary figure are corrected among themselves by Holm’s rule, those of all other figures among themselves."
+            " The test is on ranks and exact unless a row says otherwise; the change is the Hodges–Lehmann estimate, with the interval that belongs to the test. Comparisons of the primary figure are corrected among themselves by Holm’s rule, those of the guarded figures (failures, goodput, p50 and the objective’s percentile) and of all others likewise."
         }
         (parts::facts(WORDS))
     };

@@ -92,13 +92,22 @@ pub const fn sign(standing: Standing) -> &'static str {
     }
 }
 
-/// The answer: of every other variant against the first, in the primary figure.
+/// The answer: of every other variant against the first, in the primary figure, and where it is worse in a guarded one or
+/// that is not clear.
 pub fn headline(comparison: &Comparison) -> String {
     let first = comparison.variants.first().map(|variant| &variant.name);
     let against: Vec<String> = comparison
         .primaries()
         .filter(|contrast| Some(&contrast.baseline) == first)
-        .map(|contrast| sentence(contrast, comparison))
+        .flat_map(|contrast| {
+            let (worse, unclear) = guards(contrast, comparison);
+            let answer = Some(sentence(contrast, comparison));
+            match contrast.standing {
+                Standing::Worse => [answer, worse, unclear],
+                _ => [worse, answer, unclear],
+            }
+        })
+        .flatten()
         .collect();
     if comparison.is_withheld {
         return "No verdict: too few valid runs are left.".to_owned();
@@ -107,6 +116,37 @@ pub fn headline(comparison: &Comparison) -> String {
         return "No verdict: these runs have no figure that can be compared.".to_owned();
     }
     against.join(" ")
+}
+
+/// What the guarded figures of the same two variants add: in what the variant is worse, and what is not clear where the primary
+/// figure is equivalent.
+fn guards(primary: &Contrast, comparison: &Comparison) -> (Option<String>, Option<String>) {
+    let of = |standing| -> Vec<String> {
+        let same = comparison.guards().filter(|contrast| {
+            contrast.variant == primary.variant && contrast.baseline == primary.baseline
+        });
+        same.filter(|contrast| contrast.standing == standing)
+            .map(measured)
+            .collect()
+    };
+    let (b, a) = (quoted(&primary.variant), quoted(&primary.baseline));
+    let worse = of(Standing::Worse);
+    let worse =
+        (!worse.is_empty()).then(|| format!("{b} is worse than {a} in {}.", worse.join(" and ")));
+    let unclear = of(Standing::Inconclusive);
+    let unclear = (primary.standing == Standing::Equivalent && !unclear.is_empty())
+        .then(|| format!("Not clear is {}.", unclear.join(", ")));
+    (worse, unclear)
+}
+
+/// `p99 over attempts +100 % (+90 % to +110 %)`
+fn measured(contrast: &Contrast) -> String {
+    format!(
+        "{} {} ({})",
+        contrast.figure,
+        change(contrast.scale, contrast.estimate),
+        range(contrast.scale, contrast.interval)
+    )
 }
 
 /// `‘B’ is better than ‘A’: goodput +23 % (+17 % to +29 %, 6 pairs).`
@@ -123,7 +163,7 @@ fn sentence(contrast: &Contrast, comparison: &Comparison) -> String {
         Standing::Better | Standing::Worse => {
             format!("{b} is {} than {a}: {what}.", contrast.standing.word())
         }
-        Standing::Equivalent => format!("{b} is equivalent to {a}: {what}."),
+        Standing::Equivalent => format!("{b} is equivalent to {a} in {what}."),
         Standing::Inconclusive => format!("Inconclusive, {b} against {a}: {what}."),
     }
 }

@@ -71,7 +71,8 @@ pub(crate) fn sample() -> Comparison {
         objective: Some("p99 < 250 ms".to_owned()),
         load: "closed loop, 16 in flight".to_owned(),
         primary: Some(Figure::Goodput),
-        standing: Standing::Better,
+        guarded: vec![Figure::Failures, Figure::P50, Figure::P99],
+        standing: Standing::Worse,
         mismatches: vec![Mismatch {
             fact: "kernel".to_owned(),
             effect: Effect::Confounds,
@@ -139,7 +140,8 @@ fn figures_are_the_same_text_everywhere() {
     assert_eq!(document["primary"], "goodput_per_s");
     let headline = document["headline"].as_str().unwrap();
     assert!(
-        headline.starts_with("‘B’ is better than ‘A’: goodput +20 %"),
+        headline.starts_with("‘B’ is worse than ‘A’ in failed attempts +26.6")
+            && headline.contains("‘B’ is better than ‘A’: goodput +20 %"),
         "{headline}"
     );
 }

@@ -106,6 +106,7 @@ pub(crate) fn judged(
     let question = Question {
         design: asked.design,
         primary,
+        percentile: objectives.as_ref().map_or(Figure::P99, percentile),
         margin_ratio,
         share_margin: share_margin.unwrap_or(compare::SHARE_MARGIN),
         seed: asked.seed,
@@ -116,6 +117,19 @@ pub(crate) fn judged(
         pairs: asked.pairs.clone(),
     };
     Ok(compare::compare(variants, mismatches, &question))
+}
+
+/// The first percentile of the objective that is a figure.
+fn percentile(objectives: &Objectives) -> Figure {
+    let quantiles = objectives
+        .clauses()
+        .iter()
+        .filter_map(|clause| match clause {
+            Clause::ResponseTime { quantile, .. } => Some(*quantile),
+            Clause::Errors { .. } => None,
+        });
+    let figures = quantiles.filter_map(Figure::of_quantile);
+    figures.into_iter().next().unwrap_or(Figure::P99)
 }
 
 fn error_budget(objectives: &Objectives) -> Option<f64> {

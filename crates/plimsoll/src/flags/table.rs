@@ -143,7 +143,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     // Objectives.
     row("slo", Objectives, &[Run]).one("OBJECTIVES", objectives, |a| &mut a.slo).url("a script has `thresholds` in its options").help("Objectives for a pass or fail: 'p99<250ms,errors<0.1%'"),
     row("slo", Objectives, &[Compare]).one("OBJECTIVES", objectives, |a| &mut a.slo).live().help("Objectives of goodput and of the capacity: 'p99<250ms,errors<0.1%'"),
-    row("primary", Objectives, &[Compare]).one("FIGURE", figure, |a| &mut a.compare.primary).default_words("capacity where it was searched, else goodput")
+    row("primary", Objectives, &[Compare]).one("FIGURE", figure, |a| &mut a.compare.primary).default_words("capacity where it was searched, with --rate the objective's percentile or p99, else goodput")
         .help("The figure that decides: goodput, p99, failure_ratio …").more("It is not corrected for the figures beside it."),
     row("margin", Objectives, &[Compare]).one("RATIO", margin, |a| &mut a.compare.margin).default("5%").help("Changes smaller than this count as none"),
     row("fail-on", Objectives, &[Compare]).choice("WHEN", VERDICTS, |a| &mut a.compare.fail_on)

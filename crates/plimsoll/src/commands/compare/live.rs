@@ -74,7 +74,13 @@ fn series(args: &Args) -> Result<Series> {
     let texts = texts(args)?;
     let count = texts.len();
     let comparisons = count * (count - 1) / 2;
-    let needed = || compare::runs_needed(Design::Paired, comparisons, compare::ALPHA);
+    // A search has its capacity alone; runs of a set load are guarded in other figures, which are corrected together.
+    let figures = if args.compare.find {
+        1
+    } else {
+        compare::GUARDED_MOST
+    };
+    let needed = || compare::runs_needed(Design::Paired, comparisons * figures, compare::ALPHA);
     let pairs = args.compare.pairs.unwrap_or_else(needed);
     let seed = args.seed();
     let targets = texts.into_iter().enumerate().map(|(index, text)| {
