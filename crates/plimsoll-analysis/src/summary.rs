@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::Tally;
 use plimsoll_core::histogram::Histogram;
-use plimsoll_core::judge::{self, Bad};
+use plimsoll_core::judge::{self, Bad, Lateness};
 use plimsoll_core::objective::{Clause, percentile_name};
 use plimsoll_core::record::Record;
 use plimsoll_core::statistics::ratio;
@@ -13,6 +12,7 @@ use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{
     GateId, GateState, Judgement, ObjectiveResult, SearchResult, Times, Verdict,
 };
+use plimsoll_core::{Objectives, Tally};
 
 use crate::gates;
 
@@ -22,7 +22,7 @@ pub fn of_run(record: &Record) -> Verdict {
     let mut verdict = figures(record, level, &[level]);
     verdict.gates = gates::evaluate(record, level);
     verdict.valid = gates::passed(&verdict.gates);
-    verdict.objectives = objectives(record, &judged_tally(record, &[level]));
+    verdict.objectives = objectives(record, &[level]);
     verdict.verdict = judge_run(&verdict);
     verdict
 }
@@ -39,7 +39,7 @@ pub fn of_search(record: &Record, found: SearchResult) -> Verdict {
     let mut verdict = figures(record, level, pooled);
     verdict.gates = gates::evaluate(record, level);
     verdict.valid = gates::passed(&verdict.gates);
-    verdict.objectives = objectives(record, &judged_tally(record, pooled));
+    verdict.objectives = objectives(record, pooled);
     let carried = found
         .capacity()
         .is_some_and(|bounds| bounds.lower.is_some());
@@ -162,17 +162,44 @@ fn times(
 
 /// Each clause with what was measured over attempts. A level that has ended has none in flight that could be overdue: what
 /// was due in it has ended since, or was cut off by us.
-fn objectives(record: &Record, tally: &Tally) -> Vec<ObjectiveResult> {
-    let asked = record.header.test.objectives();
-    let each = asked.map(|objectives| judge::bad_of_each(objectives, tally));
-    each.into_iter()
-        .flatten()
-        .map(|(clause, bad)| ObjectiveResult {
-            clause: clause.to_string(),
-            judgement: judge::verdict_of(clause, bad),
-            measured: measured(clause, bad, tally),
-        })
-        .collect()
+fn objectives(record: &Record, levels: &[u32]) -> Vec<ObjectiveResult> {
+    let Some(asked) = record.header.test.objectives() else {
+        return Vec::new();
+    };
+    let tally = judged_tally(record, levels);
+    let each = judge::bad_of_each(asked, &tally).zip(turned(record, asked, levels));
+    each.map(|((clause, bad), turned_count)| ObjectiveResult {
+        clause: clause.to_string(),
+        judgement: judge::verdict_despite(clause, bad, turned_count),
+        measured: measured(clause, bad, &tally),
+        turned_count,
+    })
+    .collect()
+}
+
+/// Of the attempts of the judged windows of `levels`, those that are bad under each clause and might not be if the generator
+/// had been on time.
+fn turned(record: &Record, asked: &Objectives, levels: &[u32]) -> Vec<u64> {
+    let mut sums = vec![0; asked.clauses().len()];
+    let mut add = |counts: Vec<u64>| sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+    for &level in levels {
+        let discarded = record.windows_of(level).count() - record.judged_windows(level).count();
+        let mut lateness = Lateness::default();
+        for (index, window) in record.windows_of(level).enumerate() {
+            lateness.next(window);
+            if index >= discarded {
+                let dropped = window.health.dropped_ours_count;
+                add(lateness.turned(asked, &window.total(), dropped));
+            }
+        }
+        for window in &record.windows {
+            if let Some(carried) = window.carried.iter().find(|one| one.level == level) {
+                lateness.next(window);
+                add(lateness.turned(asked, &carried.tally, 0));
+            }
+        }
+    }
+    sums
 }
 
 fn measured(clause: Clause, bad: Bad, tally: &Tally) -> String {

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod nanos;
 pub mod page;
 pub mod poll;
+pub mod priority;
 pub mod random;
 pub mod slab;
 

@@ -45,6 +45,7 @@ mod stalls;
 mod stats;
 mod vus;
 
+use plimsoll_core::judge::Lateness;
 use plimsoll_core::record::Anchor;
 use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::step::{Go, Phase, Step, StepLoad};
@@ -82,6 +83,8 @@ pub struct Search {
     /// The last level was void, and its rate.
     voided: Option<f64>,
     void_seconds: f64,
+    /// How late we were when the last level ended.
+    lateness: Lateness,
     /// The closed loop's own backlog was worked off.
     is_settled_once: bool,
     next_level: u32,
@@ -98,6 +101,7 @@ impl Search {
             backlog: None,
             voided: None,
             void_seconds: 0.0,
+            lateness: Lateness::default(),
             is_settled_once: false,
         })
     }
@@ -135,7 +139,7 @@ impl Search {
         };
         self.next_level += 1;
         let config = &self.progress.config;
-        let level = Level::new(step.clone(), plan, &config.objectives);
+        let level = Level::new(step.clone(), plan, &config.objectives, self.lateness);
         self.running = Some(level);
         Some(step)
     }
@@ -159,6 +163,7 @@ impl Search {
     /// Ends the level that was played; `None` when none was.
     pub(crate) fn finish_step(&mut self) -> Option<LevelResult> {
         let level = self.running.take()?;
+        self.lateness = level.lateness;
         let played = EndedLevel::new(&level, self.progress.clock.elapsed());
         let result = played.result();
         if level.plan.phase == Phase::Settle {

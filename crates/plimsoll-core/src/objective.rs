@@ -112,6 +112,11 @@ impl Objectives {
     pub fn longest_bound(&self) -> Option<Nanos> {
         self.bounds().into_iter().max()
     }
+
+    /// The shortest time that a clause allows.
+    pub fn tightest_bound(&self) -> Option<Nanos> {
+        self.bounds().into_iter().min()
+    }
 }
 
 fn same_subject(a: Clause, b: Clause) -> bool {

@@ -241,4 +241,16 @@ pub struct ObjectiveResult {
     pub judgement: Judgement,
     /// What was measured, as shown: `243 ms`, `0.07 %`, `never`.
     pub measured: String,
+    /// Bad attempts that might be good if the generator had been on time; where only they break the clause, it is
+    /// inconclusive.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub turned_count: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+const fn is_none_of_them(count: &u64) -> bool {
+    *count == 0
 }

@@ -19,6 +19,12 @@ pub struct Health {
     pub worker_run_ns: Vec<Nanos>,
     /// Time each worker thread was runnable but waited for a processor.
     pub worker_wait_ns: Vec<Nanos>,
+    /// How much later than asked a worker thread came round at worst: it waited for a processor, was stopped, or was busy.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub stall_max_ns: Nanos,
+    /// All of that together, over the worker threads; absent where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled_ns: Option<Nanos>,
     /// Connections open at the end of the window.
     pub connections_open: u32,
     /// Connections opened during the window.
@@ -26,6 +32,11 @@ pub struct Health {
 }
 
 impl Health {
+    /// Nothing was sent or read later than this: the worst of all attempts taken up and of all turns of a thread.
+    pub fn latest(&self) -> Nanos {
+        self.stall_max_ns.max(self.lag.max().unwrap_or_default())
+    }
+
     /// Adds the health of the window that follows.
     fn fold(&mut self, next: &Self) {
         self.lag.merge(&next.lag);
@@ -33,6 +44,9 @@ impl Health {
         self.dropped_target_count += next.dropped_target_count;
         self.connections_open = self.connections_open.max(next.connections_open);
         self.connects_count += next.connects_count;
+        self.stall_max_ns = self.stall_max_ns.max(next.stall_max_ns);
+        let both = self.stalled_ns.zip(next.stalled_ns);
+        self.stalled_ns = both.map(|(mine, theirs)| mine + theirs);
         let add = |mine: &mut Vec<Nanos>, theirs: &[Nanos]| {
             mine.resize(mine.len().max(theirs.len()), Nanos::ZERO);
             mine.iter_mut()
@@ -94,6 +108,14 @@ pub struct Carried {
 )]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_no_time(time: &Nanos) -> bool {
+    *time == Nanos::ZERO
 }
 
 impl Carried {

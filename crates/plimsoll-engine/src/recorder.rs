@@ -20,6 +20,10 @@ pub(crate) struct Recorder {
     pub(crate) connections_open: u32,
     pub(crate) run: Nanos,
     pub(crate) wait: Nanos,
+    /// How much later than asked the loop came round at worst.
+    pub(crate) stall_max: Nanos,
+    /// All of that together.
+    pub(crate) stalled: Nanos,
     /// Integral of attempts in flight over time, in attempt-nanoseconds.
     in_flight_ns: u128,
     last_change: Nanos,
@@ -192,6 +196,8 @@ impl Recorder {
         health.dropped_target_count += self.dropped_target;
         health.worker_run_ns.push(self.run);
         health.worker_wait_ns.push(self.wait);
+        health.stall_max_ns = health.stall_max_ns.max(self.stall_max);
+        health.stalled_ns = Some(health.stalled_ns.unwrap_or_default() + self.stalled);
         health.connections_open += self.connections_open;
         health.connects_count += self.connects;
     }

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use plimsoll_base::clock::{Clock, thread_run_time};
 use plimsoll_base::poll::{Poll, Ready};
+use plimsoll_base::priority::Priority;
 use plimsoll_core::Nanos;
 
 use crate::message::{Body, Command, Counted, Report, ScriptCommand, ScriptCounted};
@@ -18,6 +19,13 @@ use crate::source::{Level, Part};
 pub(crate) const WINDOW: Nanos = Nanos::from_secs(1);
 /// Memory for windows that a worker begins with; more comes back from the runner.
 const SPARE: usize = 1;
+/// The loop asks to be woken this often at least, and counts by how much it was late. A stall of length L that begins
+/// anywhere between two of these is seen as L − 5 ms at least; 200 wake-ups a second cost 0.1 % of a processor.
+const TICK: Nanos = Nanos::from_millis(5);
+/// A thread that ran for more than this share of a second leaves its priority: on the target's machine it would starve it.
+const HEAVY: f64 = 0.5;
+/// Below this share it takes it again.
+const LIGHT: f64 = 0.2;
 
 /// What a worker's users are and do. `now` is always the latest reading of the clock.
 pub(crate) trait Users {
@@ -135,6 +143,9 @@ pub(crate) struct Worker<U> {
     )]
     spare: Vec<Box<Recorder>>,
     cpu: CpuMeter,
+    /// When the loop asked to be woken next, whatever happens.
+    next_tick: Nanos,
+    priority: Priority,
 }
 
 impl<U: Users> Worker<U> {
@@ -148,6 +159,8 @@ impl<U: Users> Worker<U> {
             next_sweep: Nanos::ZERO,
             spare: (0..SPARE).map(|_| Box::default()).collect(),
             cpu: CpuMeter::new(),
+            next_tick: Nanos::ZERO,
+            priority: Priority::Normal,
         }
     }
 
@@ -155,6 +168,7 @@ impl<U: Users> Worker<U> {
     pub(crate) fn run(mut self) {
         // The default slack of 50 µs would be added to every sleep before an arrival.
         let _best_effort = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        self.priority = Priority::raise();
         let mut ready = Vec::with_capacity(256);
         let mut now = self.now();
         while self.obey(now) {
@@ -174,8 +188,23 @@ impl<U: Users> Worker<U> {
                 self.users.on_ready(event);
             }
             now = self.now();
+            self.tick(now);
             self.on_time(now);
         }
+    }
+
+    /// Counts how much later than asked the loop comes round. A thread that slept too long, waited for a processor, was
+    /// stopped or was busy with a turn is late alike: whatever it sent or read meanwhile was late by as much.
+    #[inline]
+    fn tick(&mut self, now: Nanos) {
+        if now < self.next_tick {
+            return;
+        }
+        let late = now - self.next_tick;
+        self.next_tick = now + TICK;
+        let recorder = &mut self.users.context().recorder;
+        recorder.stall_max = recorder.stall_max.max(late);
+        recorder.stalled += late;
     }
 
     #[inline]
@@ -219,6 +248,7 @@ impl<U: Users> Worker<U> {
         *context.recorder = Recorder::default();
         context.recorder.begin(0, start, 0);
         self.window_end = start + WINDOW;
+        self.next_tick = start + TICK;
         self.cpu.read();
     }
 
@@ -229,6 +259,10 @@ impl<U: Users> Worker<U> {
         }
         if let Some(level) = self.pending.take_if(|level| now >= level.start) {
             self.change_level(level.number, level.start, now);
+            if self.window_end == Nanos::MAX {
+                // Nobody asked for ticks before the first level.
+                self.next_tick = now + TICK;
+            }
             self.window_end = level.start + WINDOW;
             self.cpu.read();
             self.users.enter(&level, now);
@@ -284,12 +318,21 @@ impl<U: Users> Worker<U> {
         recorder.wire_max = wire_max;
         recorder.connections_open = connections;
         (recorder.run, recorder.wait) = self.cpu.read();
+        let busy = recorder.run.as_secs_f64() / WINDOW.as_secs_f64();
+        if busy > HEAVY {
+            self.priority = self.priority.leave();
+        } else if busy < LIGHT && self.priority == Priority::Normal {
+            self.priority = Priority::raise();
+        }
         let script = self.users.hand_over();
         Counted { recorder, script }
     }
 
     fn next_event(&mut self) -> Nanos {
         let mut next = self.users.next_event().min(self.window_end);
+        if self.window_end != Nanos::MAX {
+            next = next.min(self.next_tick);
+        }
         if self.users.needs_sweep() {
             next = next.min(self.next_sweep);
         }

@@ -13,7 +13,7 @@ use plimsoll_core::health::{Condition, Loop, Meter};
 use plimsoll_core::record::{Header, Observation, Seen};
 use plimsoll_core::step::{Step, StepLoad};
 use plimsoll_core::tally::{Quantile, Tally};
-use plimsoll_core::{Nanos, Window};
+use plimsoll_core::{Nanos, Objectives, Window};
 
 use crate::format;
 use crate::format::clean;
@@ -40,6 +40,8 @@ pub struct Live {
     last: Option<Window>,
     level_tally: Tally,
     meter: Meter,
+    /// The tightest of the objectives.
+    bound: Option<Nanos>,
     history: VecDeque<Point>,
     /// Of a script: virtual users at work, and those that exist.
     vus: Option<(u32, u32)>,
@@ -59,6 +61,10 @@ struct Point {
 
 impl Live {
     pub fn new(header: &Header) -> Self {
+        let bound = header
+            .test
+            .objectives()
+            .and_then(Objectives::tightest_bound);
         Self {
             command: header.test.command(),
             title: clean(&header.title),
@@ -70,7 +76,8 @@ impl Live {
             begins: true,
             last: None,
             level_tally: Tally::default(),
-            meter: Meter::default(),
+            meter: Meter::new(bound),
+            bound,
             history: VecDeque::with_capacity(HISTORY),
             vus: None,
             thresholds: Vec::new(),
@@ -116,7 +123,7 @@ impl Live {
     pub fn window(&mut self, window: &Window) {
         if std::mem::take(&mut self.begins) {
             self.level_tally = Tally::default();
-            self.meter = Meter::default();
+            self.meter = Meter::new(self.bound);
         }
         self.elapsed = window.end_ns();
         let tally = window.total();
@@ -333,7 +340,8 @@ impl Live {
             matches!(&self.step, Some(step) if matches!(step.load, StepLoad::Closed { .. }));
         let model = if closed { Loop::Closed } else { Loop::Open };
         let assessment = self.meter.assess(model);
-        let worst = assessment.worst().filter(|_| assessment.breached());
+        let is_off = matches!(assessment.condition, Condition::Breached | Condition::Late);
+        let worst = assessment.worst().filter(|_| is_off);
         (assessment.condition, worst.map(ToString::to_string))
     }
 
@@ -341,12 +349,12 @@ impl Live {
         let (condition, why) = self.condition();
         let role = match condition {
             Condition::Clean => Role::Good,
-            Condition::GeneratorBound => Role::Warn,
+            Condition::GeneratorBound | Condition::Late => Role::Warn,
             Condition::Breached => Role::Fail,
             Condition::Unknown => Role::Dim,
         };
         let mut parts: Vec<String> = why.into_iter().collect();
-        if condition != Condition::Breached {
+        if !matches!(condition, Condition::Breached | Condition::Late) {
             let lag = window.health.lag.quantile(0.99);
             parts.extend(lag.map(|lag| format!("lag p99 {}", format::time(lag))));
             parts.extend(
@@ -366,6 +374,7 @@ const fn condition_words(condition: Condition) -> &'static str {
     match condition {
         Condition::Clean => "clean",
         Condition::GeneratorBound => "its own thread is full",
+        Condition::Late => "late",
         Condition::Breached => "behind",
         Condition::Unknown => "unknown",
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
 use plimsoll_base::clock::Clock;
+use plimsoll_base::priority::Priority;
 use plimsoll_core::record::SelfCheck;
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner as _};
@@ -64,7 +65,15 @@ pub(crate) fn measure(workers: NonZeroU32, interrupt: &Arc<AtomicBool>) -> Resul
         lag_p99_ns: lag.quantile(0.99).unwrap_or_default(),
         lag_max_ns: lag.max().unwrap_or_default(),
         seconds: clock.now().as_secs_f64(),
+        priority: priority(),
     })
+}
+
+/// What the kernel gives a thread that asks; one of its own asks, so that this one stays as it is.
+fn priority() -> Priority {
+    std::thread::spawn(Priority::raise)
+        .join()
+        .unwrap_or_default()
 }
 
 fn play(

@@ -10,6 +10,8 @@ const KEEPS_UP: f64 = 0.93;
 /// Doubling the in-flight of a closed loop below the knee nearly doubles its rate.
 const GAIN_BELOW_KNEE: f64 = 1.15;
 const FAILED_COUNT: u64 = 20;
+/// Fewer attempts of a level that was lost may have met a pause.
+const LOST_ATTEMPTS: u64 = 100;
 /// A level this clean is not failing.
 const CLEAN: f64 = 0.002;
 
@@ -53,7 +55,9 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         .collect();
     // A disturbance below a rate that was held later is not the limit.
     let counts = |level: &Level| level.closed.is_none() && level.offered > clean_rate;
-    let beyond = levels_where(levels, |level| counts(level) && falls_behind(level));
+    let beyond = levels_where(levels, |level| {
+        counts(level) && (falls_behind(level) || is_lost(level))
+    });
     let failing = levels_where(levels, |level| {
         (counts(level) || (open.is_empty() && level.closed.is_some())) && has_failures(level)
     });
@@ -147,6 +151,18 @@ fn falls_behind(level: &Level) -> bool {
     level.closed.is_none()
         && level.tally.attempts() >= FAILED_COUNT
         && (missing > (1.0 - KEEPS_UP) * level.offered || level.queue_grows)
+}
+
+/// Above every rate that was held most attempts were bad, although nearly all were answered: 6 % beyond its limit a service
+/// still answers 93 %, and each of them late.
+fn is_lost(level: &Level) -> bool {
+    let (bad, attempts) = level
+        .windows
+        .iter()
+        .fold((0, 0), |(bad, attempts), window| {
+            (bad + window.bad, attempts + window.attempts)
+        });
+    level.state == LevelState::Fail && 2 * bad > attempts && attempts >= LOST_ATTEMPTS
 }
 
 fn has_failures(level: &Level) -> bool {

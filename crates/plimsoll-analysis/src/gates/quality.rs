@@ -6,7 +6,7 @@ use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Gate, GateId, GateState};
-use plimsoll_core::{Nanos, Outcome};
+use plimsoll_core::{Objectives, Outcome};
 
 use crate::facts::level::users_vary;
 use crate::steal;
@@ -106,16 +106,19 @@ fn drift(case: Case<'_>) -> Option<Gate> {
     })
 }
 
-/// Gate 6: The generator was clean at the quoted level; levels that were not are void and named.
+/// Gate 6: The generator was on time at the quoted level, or its lateness turned nothing; where the load was not the one
+/// that was asked for there is no verdict.
 pub(super) fn generator(case: Case<'_>) -> Gate {
     let model = match case.load() {
         Some(StepLoad::Closed { .. }) => Loop::Closed,
         _ => Loop::Open,
     };
-    let assessment = health::assess(model, case.windows());
+    let objectives = case.record.header.test.objectives();
+    let bound = objectives.and_then(Objectives::tightest_bound);
+    let assessment = health::assess(model, bound, case.windows());
     let state = match assessment.condition {
         Condition::Clean => GateState::Pass,
-        Condition::GeneratorBound => GateState::Warning,
+        Condition::GeneratorBound | Condition::Late => GateState::Warning,
         Condition::Breached => GateState::Fail,
         Condition::Unknown => GateState::Unknown,
     };
@@ -134,28 +137,34 @@ pub(super) fn generator(case: Case<'_>) -> Gate {
         ),
         ..with_figures(
             result,
-            shown(worst.figure, worst.measured),
+            worst.figure.shown(worst.measured),
             "0",
-            &shown(worst.figure, worst.tolerance),
+            &worst.figure.shown(worst.tolerance),
         )
     };
     let result = Gate {
         right: None,
         ..result
     };
-    match state {
-        GateState::Warning => with_note(
+    let who = taken(case).map_or_else(String::new, |text| format!("; {text}"));
+    match assessment.condition {
+        Condition::GeneratorBound => with_note(
             result,
-            "the generator is the limit: one of its threads is full, so the target may carry more; use more --workers or another host",
+            "the generator is the limit: one of its threads ran full, so the target may carry more; use more --workers or another host",
         ),
-        GateState::Fail => with_note(
+        Condition::Late => with_note(
             result,
             format!(
-                "{worst}: the load was not what was asked for; {}use fewer connections, more --workers, or an idle host (plimsoll doctor says what this one can do)",
-                taken(case).map_or_else(String::new, |text| format!("{text}; "))
+                "{worst}{who}: response times include our lateness, so the target is not slower than shown, and what was met is met (plimsoll doctor says what would help)"
             ),
         ),
-        _ => result,
+        Condition::Breached => with_note(
+            result,
+            format!(
+                "{worst}{who}: the load was not what was asked for; use fewer connections or an idle host (plimsoll doctor says what this one can do)"
+            ),
+        ),
+        Condition::Clean | Condition::Unknown => result,
     }
 }
 
@@ -164,13 +173,6 @@ fn taken(case: Case<'_>) -> Option<String> {
     let from = case.windows().next()?.start_ns;
     let last = case.windows().last()?;
     steal::worst(case.record, from, last.start_ns + last.length_ns)
-}
-
-fn shown(figure: health::Figure, value: f64) -> String {
-    match figure {
-        health::Figure::LagP99 => Nanos(value as u64).to_string(),
-        _ => format!("{} %", three_digits(value * 100.0)),
-    }
 }
 
 /// Gate 7: Every failure has a kind, and the survivors' percentiles are not the result.

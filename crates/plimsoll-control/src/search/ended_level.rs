@@ -110,7 +110,9 @@ fn void_reason(level: &Level, verdict: Option<&LevelVerdict>) -> Option<String> 
     let ours = matches!(level.plan.load, Load::Vus(_))
         && health.condition == Condition::GeneratorBound
         && verdict.is_some_and(|verdict| !verdict.holds());
-    (judges && (health.breached() || ours)).then(|| {
+    // What holds despite our lateness holds; what fails for certain fails. The rest may be ours.
+    let turned = verdict.is_some_and(LevelVerdict::holds) && level.measured.is_turned_by_us();
+    (judges && (health.breached() || ours || turned)).then(|| {
         let worst = health.worst().map(ToString::to_string).unwrap_or_default();
         format!("the generator could not sustain it: {worst}")
     })

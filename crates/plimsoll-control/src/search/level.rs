@@ -1,6 +1,7 @@
 //! One level as it is played: what its seconds showed, and when it has shown enough.
 
 use plimsoll_core::health::{Assessment, Loop, Meter};
+use plimsoll_core::judge::Lateness;
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::step::{Go, Step, StepLoad};
 use plimsoll_core::{Histogram, Objectives, Window};
@@ -20,24 +21,33 @@ pub(crate) struct Level {
     pub(crate) plan: LevelPlan,
     pub(crate) measured: Measured,
     meter: Meter,
+    /// How late we were, the end of the level before included.
+    pub(crate) lateness: Lateness,
     /// Response times of what was served in judged windows.
     pub(crate) answers: Histogram,
 }
 
 impl Level {
-    pub(crate) fn new(step: Step, plan: LevelPlan, objectives: &Objectives) -> Self {
+    pub(crate) fn new(
+        step: Step,
+        plan: LevelPlan,
+        objectives: &Objectives,
+        lateness: Lateness,
+    ) -> Self {
         Self {
             step,
             plan,
             measured: Measured::new(plan.load, objectives, plan.discard),
-            meter: Meter::default(),
+            meter: Meter::new(objectives.tightest_bound()),
+            lateness,
             answers: Histogram::new(),
         }
     }
 
     pub(crate) fn observe(&mut self, window: &Window) -> Go {
         let total = window.total();
-        self.measured.add(window, &total);
+        self.lateness.next(window);
+        self.measured.add(window, &total, self.lateness);
         self.meter.add(window);
         if self.measured.seconds.len() > self.plan.discard as usize {
             for outcome in [Outcome::Ok, Outcome::Accepted] {

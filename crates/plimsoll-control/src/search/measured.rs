@@ -1,6 +1,6 @@
 //! What the seconds of one level showed, before anybody judges them.
 
-use plimsoll_core::judge;
+use plimsoll_core::judge::{self, Bad, Lateness};
 use plimsoll_core::objective::Clause;
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::verdict::Bounds;
@@ -27,8 +27,11 @@ pub(crate) struct Second {
     /// Done within every bound: goodput.
     pub(crate) good: u64,
     pub(crate) failures: u64,
-    /// Bad attempts per clause.
+    /// Bad attempts per clause, but for those set aside.
     pub(crate) bad: [u64; CLAUSES_MAX],
+    /// Bad attempts that our own lateness could have turned, where it was beyond what the objective tolerates: they say
+    /// nothing about the target, so neither they nor their share of `attempts` are counted.
+    pub(crate) set_aside: u64,
     /// Attempts of this level that must already be late although they have not ended.
     pub(crate) overdue: u64,
     pub(crate) in_flight_mean: f64,
@@ -37,16 +40,30 @@ pub(crate) struct Second {
 }
 
 impl Second {
-    fn from_window(window: &Window, total: &Tally, objectives: &Objectives) -> Self {
+    fn from_window(
+        window: &Window,
+        total: &Tally,
+        objectives: &Objectives,
+        lateness: Lateness,
+    ) -> Self {
         let mut bad = [0; CLAUSES_MAX];
         let each = judge::bad_of_each(objectives, total);
         for (slot, (_, of_clause)) in bad.iter_mut().zip(each) {
             *slot = of_clause.count;
         }
+        let mut set_aside = 0;
+        if lateness.disturbs(objectives) {
+            let turned = lateness.turned(objectives, total, window.health.dropped_ours_count);
+            for (slot, turned) in bad.iter_mut().zip(turned) {
+                *slot -= turned;
+                set_aside = set_aside.max(turned);
+            }
+        }
         Self {
             length: window.length_ns.as_secs_f64(),
             due: window.due_count,
-            attempts: total.decided(),
+            attempts: total.decided() - set_aside,
+            set_aside,
             served: total.served(),
             in_time: judge::in_time(objectives, total),
             good: total.good(),
@@ -92,10 +109,10 @@ impl Measured {
         }
     }
 
-    pub(crate) fn add(&mut self, window: &Window, total: &Tally) {
+    pub(crate) fn add(&mut self, window: &Window, total: &Tally, lateness: Lateness) {
         self.due += window.due_count;
         self.ended += total.attempts();
-        let second = Second::from_window(window, total, &self.objectives);
+        let second = Second::from_window(window, total, &self.objectives, lateness);
         self.seconds.push(second);
         let overdue = self.overdue();
         if let Some(last) = self.seconds.last_mut() {
@@ -122,6 +139,21 @@ impl Measured {
     /// The seconds that count.
     pub(crate) fn judged(&self) -> &[Second] {
         &self.seconds[self.discarded() as usize..]
+    }
+
+    /// Whether more than a third of the judged seconds hold bad attempts that were set aside, so many that the level may
+    /// be over its budget with them: then what is left is no picture of it.
+    pub(crate) fn is_turned_by_us(&self) -> bool {
+        let judged = self.judged();
+        let disturbed = judged.iter().filter(|second| second.set_aside > 0).count();
+        let set_aside: u64 = judged.iter().map(|second| second.set_aside).sum();
+        let attempts = self.attempts() + set_aside;
+        let over = self.clauses().iter().enumerate().any(|(index, clause)| {
+            let bad: u64 = judged.iter().map(|second| second.bad[index]).sum();
+            let count = bad + set_aside;
+            Bad { count, attempts }.exceeds(*clause)
+        });
+        3 * disturbed > judged.len() && over
     }
 
     pub(crate) fn attempts(&self) -> u64 {

@@ -65,7 +65,7 @@ impl Ideal {
             ..Window::default()
         };
         let lag = if offered && rate >= self.lags_from {
-            5_000
+            50_000
         } else {
             10
         };
@@ -265,7 +265,7 @@ fn levels_the_generator_cannot_sustain_are_played_later_until_a_third_of_the_tim
         "something low lies between two levels that could not be sustained"
     );
     assert!(
-        void[1].1.reason.contains("lag p99 5.00 ms"),
+        void[1].1.reason.contains("lag p50 50.0 ms"),
         "{}",
         void[1].1.reason
     );

@@ -80,6 +80,20 @@ pub fn in_time(objectives: &Objectives, tally: &Tally) -> u64 {
     each.min().unwrap_or_else(|| tally.served())
 }
 
+/// The same where `turned` of the bad attempts may be bad because of us ([`super::Lateness`]): what fails only with them
+/// is inconclusive. What passes with them passes, because being late takes nothing from a response time.
+pub fn verdict_despite(clause: Clause, bad: Bad, turned: u64) -> Judgement {
+    let counted = verdict_of(clause, bad);
+    let certain = Bad {
+        count: bad.count.saturating_sub(turned),
+        ..bad
+    };
+    match (counted, verdict_of(clause, certain)) {
+        (Judgement::Fail, Judgement::Pass | Judgement::Inconclusive) => Judgement::Inconclusive,
+        _ => counted,
+    }
+}
+
 /// Pass and fail want enough attempts; with fewer it is inconclusive, unless more are bad than any number of attempts that
 /// is too few could allow: p99, 4 bad of 100 fail, 2 of 100 might be chance, 300 would tell.
 pub fn verdict_of(clause: Clause, bad: Bad) -> Judgement {
@@ -94,7 +108,7 @@ pub fn verdict_of(clause: Clause, bad: Bad) -> Judgement {
 
 /// Answers that said "done" were counted against the bounds when they came, exact to the nanosecond; those that said "taken
 /// in", and all of a record without these bounds, as finely as a histogram counts.
-fn served_within(tally: &Tally, index: Option<usize>, bound: Nanos) -> u64 {
+pub(super) fn served_within(tally: &Tally, index: Option<usize>, bound: Nanos) -> u64 {
     let at_most = |outcome| tally.class(outcome).response.count_at_most(bound);
     let done = index.and_then(|index| tally.within(index));
     done.unwrap_or_else(|| at_most(Outcome::Ok)) + at_most(Outcome::Accepted)
@@ -175,5 +189,20 @@ mod tests {
         assert_eq!(of(4, 100), Judgement::Fail);
         assert_eq!(of(0, 0), Judgement::Inconclusive);
         assert_eq!(Bad::default().ratio(), None);
+        let despite = |count, turned| {
+            let bad = Bad {
+                count,
+                attempts: 1_000,
+            };
+            verdict_despite(clause, bad, turned)
+        };
+        assert_eq!(despite(10, 0), Judgement::Pass);
+        assert_eq!(despite(12, 0), Judgement::Fail);
+        assert_eq!(
+            despite(12, 2),
+            Judgement::Inconclusive,
+            "two of them may be ours"
+        );
+        assert_eq!(despite(13, 2), Judgement::Fail, "eleven are not");
     }
 }

@@ -1,5 +1,6 @@
 //! What happened once in a run, with its figures: an interruption, and what a search measured before it began.
 
+use plimsoll_base::priority::Priority;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -41,6 +42,9 @@ pub struct SelfCheck {
     pub lag_p99_ns: Nanos,
     pub lag_max_ns: Nanos,
     pub seconds: f64,
+    /// How the kernel treats its threads beside others.
+    #[serde(default)]
+    pub priority: Priority,
 }
 
 /// What the closed loop at the start of a search measured: where an open loop starts to look.

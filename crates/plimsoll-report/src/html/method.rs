@@ -100,10 +100,11 @@ fn event_words(event: &Event) -> String {
     let words = match &event.what {
         EventKind::Interrupted => "interrupted".to_owned(),
         EventKind::SelfCheck(check) => format!(
-            "self-check: the generator sends at most {} here, and at {} its lag p99 is {}",
+            "self-check: the generator sends at most {} here, and at {} its lag p99 is {}; its threads have {}",
             format::rate(check.max_per_s),
             format::rate(check.open_rate_per_s),
-            format::time(check.lag_p99_ns)
+            format::time(check.lag_p99_ns),
+            check.priority
         ),
         EventKind::Anchor(anchor) => format!(
             "anchor: {} without load, {} with ever more in flight",

@@ -1,7 +1,9 @@
 //! The sentences: subject, verb, number, unit, in the present tense.
 
 use plimsoll_core::Outcome;
-use plimsoll_core::verdict::{Cause, Confidence, GateState, Judgement, SearchRemark, Verdict};
+use plimsoll_core::verdict::{
+    Cause, Confidence, GateState, Judgement, ObjectiveResult, SearchRemark, Verdict,
+};
 
 use super::{Conclusion, Kind, View, sentence, unbroken};
 use crate::format;
@@ -20,17 +22,31 @@ pub(super) fn headline(view: &View) -> String {
             format::number(verdict.offered_per_s)
         ),
         (Kind::Run, Conclusion::Missed) => run_missed(title, verdict),
-        (Kind::Run, Conclusion::Undecided) => {
-            format!(
-                "Not decided: {} attempts are too few.",
-                format::count(verdict.attempts_count)
-            )
-        }
+        (Kind::Run, Conclusion::Undecided) => undecided_run(verdict),
         (Kind::Run, _) => format!(
             "{title} answered {} requests per second, {} of attempts correctly.",
             format::number(verdict.throughput_per_s),
             format::percent(share(verdict, Outcome::Ok))
         ),
+    }
+}
+
+/// Why a run has no answer: our own lateness, a load that was not carried to the end, or too little of it.
+fn undecided_run(verdict: &Verdict) -> String {
+    let undecided = |objective: &&ObjectiveResult| objective.judgement == Judgement::Inconclusive;
+    let ours = verdict.objectives.iter().filter(undecided);
+    let ours = ours.map(|objective| objective.turned_count).max();
+    match ours {
+        Some(0) => format!(
+            "Not decided: {} attempts are too few.",
+            format::count(verdict.attempts_count)
+        ),
+        Some(ours) => format!(
+            "Not decided: {} may be bad because the generator was late, not the target.",
+            format::plural(ours, "attempt", "attempts")
+        ),
+        None => "Not decided: the objective holds so far, but what is in flight keeps growing."
+            .to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use anyhow::Result;
 use plimsoll_analysis::steal;
+use plimsoll_base::priority::Priority;
 use plimsoll_core::record::SelfCheck;
 use serde::Serialize;
 
@@ -81,6 +82,12 @@ fn findings(check: &SelfCheck, steal: Option<f64>) -> Vec<Finding> {
             fix: "something else uses the processors: stop it, or use another host",
         },
     ];
+    findings.push(Finding {
+        subject: "priority",
+        good: check.priority == Priority::RealTime,
+        measured: check.priority.to_string(),
+        fix: "beside other work it sends late: run as root, or sudo setcap cap_sys_nice=ep $(which plimsoll)",
+    });
     if let Some(steal) = steal {
         findings.push(Finding {
             subject: "steal",

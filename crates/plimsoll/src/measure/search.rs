@@ -49,8 +49,8 @@ pub(super) fn drive(
 ) -> Result<(Search, bool)> {
     let mut search = Search::new(config)?;
     session.say(&format!(
-        "{generator}: up to {:.0}/s, lag p99 {} at {:.0}/s",
-        check.max_per_s, check.lag_p99_ns, check.open_rate_per_s
+        "{generator}: up to {:.0}/s, lag p99 {} at {:.0}/s, {}",
+        check.max_per_s, check.lag_p99_ns, check.open_rate_per_s, check.priority
     ));
     let plan = Nanos::from_secs_f64(search.plan_seconds());
     session.say(&format!(

@@ -18,7 +18,7 @@ use plimsoll_core::verdict::{
     Bounds, Cause, CeilingKind, Collapse, Confidence, GateState, Judgement, LevelState, LoadSize,
     NotProbed, RareStalls, ResourceKind, SearchRemark, SearchResult,
 };
-use plimsoll_core::window::Carried;
+use plimsoll_core::window::{Carried, Health};
 use plimsoll_core::{Nanos, Outcome, Tally, Window};
 use serde_json::Value;
 
@@ -144,6 +144,11 @@ fn window() -> Window {
             in_flight_seconds: 0.5,
             tally,
         }],
+        health: Health {
+            stall_max_ns: Nanos(1),
+            stalled_ns: Some(Nanos(1)),
+            ..Health::default()
+        },
         ..Window::default()
     }
 }
@@ -269,6 +274,7 @@ fn abouts() -> Vec<String> {
 fn verdicts() -> Vec<Line> {
     let mut verdict = sample::find().verdict.unwrap();
     verdict.found.remarks = remarks();
+    verdict.objectives[0].turned_count = 1;
     verdict.found.rare_stalls = Some(RareStalls {
         interval_seconds: 20.0,
         variance_to_mean: 9.0,

@@ -339,11 +339,13 @@ fn objectives(tally: &Tally) -> Vec<ObjectiveResult> {
             measured: p99
                 .finite()
                 .map_or("never".to_owned(), |value| value.to_string()),
+            turned_count: 0,
         },
         ObjectiveResult {
             clause: "errors < 0.1 %".to_owned(),
             judgement: of(failed >= 0.001),
             measured: format!("{:.2} %", failed * 100.0),
+            turned_count: 0,
         },
     ]
 }
