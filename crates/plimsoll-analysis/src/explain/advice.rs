@@ -88,6 +88,21 @@ fn lift(case: &Case, limit: &Limit, next: Option<&NextLimit>) -> Option<Advice> 
         ),
         Cause::Pool => return pool_size(case, peak),
         Cause::ConnectionSlots => return slots(case, peak),
+        Cause::Concurrency => (
+            "serve more at once, or make each shorter".to_owned(),
+            format!(
+                "{}/s is all that so many workers or connections carry while processors are idle; twice as many carry {}, if what they wait for allows it",
+                three_digits(peak),
+                up_to(next, peak, 2.0)
+            ),
+        ),
+        Cause::Lock => (
+            "shorten the section that only one request may be in, or split what it guards".to_owned(),
+            format!(
+                "{}/s is one after the other; more threads, cores or connections wait at the same place",
+                three_digits(peak)
+            ),
+        ),
         Cause::Rule => (
             "raise the configured rate, or let clients send less".to_owned(),
             format!(

@@ -14,6 +14,10 @@ use crate::facts::tick::{ThreadFacts, Tick, TierFacts, TierTick, tier_facts};
 
 /// Share of a process' time from which one thread is all of it; medians of the two are compared, hence the room.
 const ALONE: f64 = 0.85;
+/// Levels up to this share of the peak are quiet: a thread whose work is the requests is no busier there than this.
+const QUIET: f64 = 0.7;
+/// Share of a thread's time under load that it runs without load, and of a second, from which on it spins.
+const SPINS: f64 = 0.85;
 
 /// A tier where the system had given way, and where it had room.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +37,15 @@ impl Tier {
     /// It was looked at where the system had given way, and had no processor to spare.
     pub(super) fn is_filled(&self) -> bool {
         self.high.ticks > 0 && !self.high.has_idle_processor()
+    }
+
+    /// The busiest thread, if it is as busy without load: it works for no request.
+    pub(super) fn spinning(&self, case: &Case) -> Option<&ThreadFacts> {
+        let (high, low) = (self.high.thread.as_ref()?, self.low.thread.as_ref()?);
+        let most = case.low().map(|level| level.served).fold(0.0, f64::max);
+        let is_quiet = self.low.ticks >= 2 && most <= QUIET * case.saturation.peak;
+        let same = high.pid == low.pid && high.thread == low.thread;
+        (is_quiet && same && low.run >= SPINS * high.run.max(SPINS)).then_some(high)
     }
 
     /// One thread does the tier's work.

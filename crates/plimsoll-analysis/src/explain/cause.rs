@@ -1,12 +1,15 @@
 //! The discriminators of D.3 step 4, one function per cause, each with the figures it rests on.
 
+mod at_once;
 mod backlog;
+mod concurrency;
 mod processor;
 mod refusal;
 mod waiting;
 
 use super::case::{Case, Tier};
 use super::finding::Finding;
+pub(super) use concurrency::calls_unseen;
 
 /// Findings in the order of the decision procedure. More specific discriminators come first: a full
 /// processor under a quota is the quota, a thread that collects garbage is memory.
@@ -20,7 +23,7 @@ pub(super) fn findings(case: &Case) -> Vec<Finding> {
         let theirs = of_tier(case, tier);
         found.extend(theirs.into_iter().map(|f| waiting::behind(case, &entry, f)));
     }
-    found.extend(waiting::lock(case, &entry));
+    found.extend(concurrency::at_a_time(case, &entry));
     found.extend(waiting::downstream(case, &entry));
     found.extend(refusal::stalls(case, &entry));
     found

@@ -91,7 +91,9 @@ pub fn knobs(limit: &Limit) -> &'static [Knob] {
             &[Knob::Cpu, Knob::Instances, Knob::Stub]
         }
         Cause::Downstream => &[Knob::Stub, Knob::Cpu, Knob::Instances],
-        Cause::Lock | Cause::Disk | Cause::Memory | Cause::Stalls => &[Knob::Stub],
+        Cause::Lock | Cause::Concurrency | Cause::Disk | Cause::Memory | Cause::Stalls => {
+            &[Knob::Stub]
+        }
         _ => &[],
     }
 }

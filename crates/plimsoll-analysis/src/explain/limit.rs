@@ -3,6 +3,7 @@
 use plimsoll_core::verdict::{Cause, Confidence, Evidence, Limit, NextLimit, Signal};
 
 use super::case::Case;
+use super::cause::calls_unseen;
 use super::finding::Finding;
 use super::resource;
 use crate::facts::level::WindowFacts;
@@ -104,7 +105,14 @@ fn instances_alike(case: &Case, first: &Finding, covered: &[Finding]) -> Option<
 fn confidence(case: &Case, finding: &Finding) -> Confidence {
     let entry = case.entry();
     let observed = case.tiers.iter().any(|tier| tier.high.ticks >= 2);
-    let hidden = finding.cause == Cause::Lock && entry.high.out.is_none();
+    // Where calls are hidden, or lead to somebody unseen, the queue may be there.
+    let waits = matches!(finding.cause, Cause::Lock | Cause::Concurrency);
+    let own = case
+        .tiers
+        .iter()
+        .find(|tier| finding.tier.as_ref() == Some(&tier.name));
+    let own = own.unwrap_or(&entry);
+    let hidden = waits && (own.high.out.is_none() || calls_unseen(case, own));
     if observed && !hidden && finding.signals() >= 2 {
         Confidence::Supported
     } else {
@@ -120,8 +128,10 @@ fn covers(case: &Case, first: &Finding, second: &Finding) -> bool {
         // A pool answers when nothing becomes free, a full processor answers late: ends without an answer come from
         // slots, and clients that fail at once and ask again at once fill processors.
         (Cause::ConnectionSlots, _)
-        | (Cause::Rule, Cause::Pool | Cause::Downstream | Cause::Lock)
-        | (Cause::Downstream, Cause::Downstream) => true,
+        | (
+            Cause::Rule | Cause::Downstream,
+            Cause::Pool | Cause::Downstream | Cause::Lock | Cause::Concurrency,
+        ) => true,
         (Cause::Pool, Cause::CpuQuota | Cause::PinnedThread | Cause::EventLoop | Cause::Cpu) => {
             let full = case
                 .tiers
@@ -131,8 +141,19 @@ fn covers(case: &Case, first: &Finding, second: &Finding) -> bool {
             then.is_some_and(|then| then.had_room())
         }
         (Cause::Memory | Cause::CpuQuota, Cause::PinnedThread | Cause::Cpu)
-        | (Cause::PinnedThread | Cause::EventLoop, Cause::Cpu | Cause::Lock)
-        | (Cause::Cpu | Cause::Disk | Cause::Pool, Cause::Lock) => same_tier,
+        | (Cause::PinnedThread | Cause::EventLoop, Cause::Cpu)
+        | (
+            Cause::Pool
+            | Cause::Disk
+            | Cause::Memory
+            | Cause::CpuQuota
+            | Cause::Cpu
+            | Cause::PinnedThread
+            | Cause::EventLoop
+            | Cause::Lock
+            | Cause::Concurrency,
+            Cause::Concurrency | Cause::Lock,
+        ) => same_tier,
         _ => false,
     }
 }

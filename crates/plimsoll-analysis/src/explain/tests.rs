@@ -1,6 +1,7 @@
 //! One synthetic service per cause and its healthy twin, and what must not be said.
 
 pub(super) mod build;
+mod concurrency;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -496,7 +497,13 @@ fn a_lock_and_its_twin() {
 fn idle_workers_in_a_futex_are_no_lock() {
     let mut service = service(idle);
     service.states = |share| BTreeMap::from([(ThreadState::Futex, (8.0 - 4.0 * share).max(0.0))]);
-    is(&sick(&service), Cause::Unknown, Confidence::Unknown);
+    // One at a time it is, by Little's law alone.
+    let explanation = is(&sick(&service), Cause::Lock, Confidence::Supported);
+    let evidence = &explanation.limit.evidence;
+    assert!(
+        evidence.iter().all(|e| e.signal != Signal::Futex),
+        "{evidence:#?}"
+    );
 }
 
 #[test]
@@ -525,7 +532,7 @@ fn a_disk_and_its_twin() {
 fn a_neighbours_disk_pressure_is_not_ours() {
     let mut service = service(idle);
     service.disk_pressure = |share| share.min(0.9);
-    is(&sick(&service), Cause::Unknown, Confidence::Unknown);
+    is(&sick(&service), Cause::Lock, Confidence::Supported);
 }
 
 #[test]
@@ -638,6 +645,7 @@ fn a_remote_target_is_suspected_at_most() {
 #[test]
 fn names_are_never_evidence() {
     let mut service = service(idle);
+    service.base = Nanos::from_millis(1);
     service.process = "postgres lock fsync pinned";
     let explanation = is(&sick(&service), Cause::Unknown, Confidence::Unknown);
     let shown = format!("{:?}", explanation.limit);

@@ -158,6 +158,12 @@ impl TierFacts {
         self.thread.as_ref().map_or(0.0, ThreadFacts::demand)
     }
 
+    /// It holds connections to somebody.
+    pub(crate) fn calls_out(&self) -> bool {
+        let mut counts = self.out.iter().flat_map(BTreeMap::values);
+        counts.any(|count| *count >= 1.0)
+    }
+
     pub(crate) fn state(&self, state: ThreadState) -> f64 {
         self.states.get(&state).copied().unwrap_or(0.0)
     }

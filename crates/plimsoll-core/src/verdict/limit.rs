@@ -31,6 +31,8 @@ pub enum Cause {
     Pool,
     Downstream,
     Lock,
+    /// Only so many at a time: workers, connections of a pool that is not seen, permits.
+    Concurrency,
     Disk,
     EventLoop,
     Memory,
@@ -61,6 +63,10 @@ impl Cause {
             Self::Pool => ("connection pool", "a connection pool"),
             Self::Downstream => ("downstream", "a downstream service"),
             Self::Lock => ("lock or serialised section", "a lock or serialised section"),
+            Self::Concurrency => (
+                "limit on requests served at once",
+                "a limit on requests served at once",
+            ),
             Self::Disk => ("disk", "the disk"),
             Self::EventLoop => ("event loop", "the event loop"),
             Self::Memory => (

@@ -21,6 +21,9 @@ const CEILING_TOLERANCE: f64 = 0.2;
 pub(super) fn thread(case: &Case, tier: &Tier) -> Option<Finding> {
     let thread = tier.high.thread.as_ref()?;
     let full = thread.demand() >= FULL && thread.run >= FULL_RUNNING * thread.demand();
+    if tier.spinning(case).is_some() {
+        return None;
+    }
     if !full || thread.next >= OTHERS_IDLE * thread.demand() || is_throttled(tier) {
         return None;
     }

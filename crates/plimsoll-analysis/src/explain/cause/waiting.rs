@@ -1,18 +1,21 @@
-//! Waiting for others: a pool, a tier behind, a lock.
+//! Waiting for others: a pool, a tier behind.
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::record::ThreadState;
 use plimsoll_core::statistics::ratio;
 use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{Cause, Signal};
 use plimsoll_core::{Histogram, Nanos};
 
+use super::at_once::at_once;
 use crate::explain::case::{Case, Tier};
 use crate::explain::finding::Finding;
 use crate::facts::gauges::{Gauge, Gauges, gauges};
-use crate::facts::level::{GIVEN_UP, Level, WindowFacts};
+use crate::facts::level::{GIVEN_UP, WindowFacts};
 
+/// How far the connections of a pool may be from what is served at once (waiting-study, step 5: 15 %, and the count is a
+/// median over looks).
+const POOL_AGREES: f64 = 0.2;
 /// Seconds; nobody fails a request so late without having waited.
 const LEAST_WAIT: f64 = 0.05;
 
@@ -40,7 +43,10 @@ pub(super) fn pool(case: &Case, tier: &Tier) -> Option<Finding> {
         .tiers
         .first()
         .is_some_and(|first| first.name == tier.name);
-    let flat = flat_outgoing(tier).filter(|_| is_entry);
+    // Nor do connections that carry many requests each, or that something behind keeps waiting: a pool of N serves N at once.
+    let served = at_once(case).map(|at_once| at_once.count);
+    let is_pool = |count: f64| served.is_none_or(|n| (n / count - 1.0).abs() <= POOL_AGREES);
+    let flat = flat_outgoing(tier).filter(|(_, count)| is_entry && is_pool(*count));
     if let Some((port, count)) = flat {
         finding.signal(
             Signal::Connections,
@@ -165,7 +171,7 @@ fn add_idle_behind(case: &Case, tier: &Tier, finding: &mut Finding) {
     }
 }
 
-fn busy_behind(case: &Case, tier: &Tier) -> bool {
+pub(super) fn busy_behind(case: &Case, tier: &Tier) -> bool {
     case.behind_of(tier).iter().any(|tier| {
         let thread = tier.high.busiest();
         thread >= 0.7 || tier.high.cpu_share() >= 0.7 || tier.high.throttled >= 0.5
@@ -234,7 +240,7 @@ fn add_share_of_upstream(entry: &Tier, finding: &mut Finding) {
 }
 
 /// How many times more connections to the busiest remote port at saturation than at low load.
-fn outgoing_growth(case: &Case, tier: &Tier) -> Option<(u16, f64)> {
+pub(super) fn outgoing_growth(case: &Case, tier: &Tier) -> Option<(u16, f64)> {
     let (port, count) = most(tier.high.out.as_ref()?)?;
     let before = tier.low.out.as_ref()?.get(&port).copied().unwrap_or(0.0);
     let (_, in_flight) = case.in_flight();
@@ -261,80 +267,4 @@ pub(super) fn downstream(case: &Case, tier: &Tier) -> Option<Finding> {
         ),
     );
     Some(finding)
-}
-
-/// D.3 4e: no more throughput with more in flight, processors idle, threads waiting for each other.
-pub(super) fn lock(case: &Case, tier: &Tier) -> Option<Finding> {
-    let calls_out = tier
-        .high
-        .out
-        .as_ref()
-        .is_some_and(|out| most(out).is_some());
-    let disk = tier.high.state(ThreadState::Disk);
-    let idle = tier.high.has_idle_processor() && tier.high.cpu_share() < 0.7;
-    if !idle || disk >= 0.3 || calls_out || busy_behind(case, tier) {
-        return None;
-    }
-    let mut finding = Finding::new(Cause::Lock, tier);
-    let (high, low) = (
-        tier.high.state(ThreadState::Futex),
-        tier.low.state(ThreadState::Futex),
-    );
-    // Idle workers of a pool wait at the same place, but fewer of them under load.
-    if high >= 3.0 && high >= 1.5 * low + 1.0 {
-        finding.signal(
-            Signal::Futex,
-            format!(
-                "{} threads wait for a lock at any time, {} at low load",
-                three_digits(high),
-                three_digits(low)
-            ),
-        );
-    }
-    let switches = tier.high.switches.zip(tier.low.switches);
-    if let Some((high, low)) = switches.filter(|(high, low)| *high >= 1.3 * low && *low > 0.0) {
-        finding.signal(
-            Signal::Switches,
-            format!(
-                "{} voluntary switches per request, {} at low load",
-                three_digits(high),
-                three_digits(low)
-            ),
-        );
-    }
-    if finding.evidence.is_empty() {
-        return None;
-    }
-    add_flat(case, &mut finding);
-    Some(finding)
-}
-
-fn add_flat(case: &Case, finding: &mut Finding) {
-    let served: Vec<(f64, f64)> = case
-        .high()
-        // Far beyond, answers come too late and say nothing of the rate.
-        .filter(|level| level.seconds() >= 2.0 && level.served >= 0.8 * case.saturation.peak)
-        .map(|level: &Level| (level.in_flight, level.served))
-        .collect();
-    let span = |of: fn(&(f64, f64)) -> f64| {
-        let each = served.iter().map(of);
-        each.fold((f64::INFINITY, 0.0), |(a, b): (f64, f64), x| {
-            (a.min(x), b.max(x))
-        })
-    };
-    let (fewest, most) = span(|level| level.0);
-    let (slowest, fastest) = span(|level| level.1);
-    if served.len() >= 2 && most >= 1.5 * fewest && fastest <= 1.2 * slowest {
-        finding.ceiling = Some(case.saturation.peak);
-        finding.signal(
-            Signal::Flat,
-            format!(
-                "{} to {}/s with {} to {} in flight, and processors idle",
-                three_digits(slowest),
-                three_digits(fastest),
-                three_digits(fewest),
-                three_digits(most)
-            ),
-        );
-    }
 }

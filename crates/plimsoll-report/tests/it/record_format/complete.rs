@@ -340,7 +340,7 @@ fn causes_and_sources() -> [Value; 7] {
     [
         serde_json::to_value([
             Cause::PinnedThread, Cause::Cpu, Cause::CpuQuota, Cause::ConnectionSlots, Cause::Pool,
-            Cause::Downstream, Cause::Lock, Cause::Disk, Cause::EventLoop, Cause::Memory,
+            Cause::Downstream, Cause::Lock, Cause::Concurrency, Cause::Disk, Cause::EventLoop, Cause::Memory,
             Cause::Stalls, Cause::Rule, Cause::NotReached, Cause::Unknown,
         ]).unwrap(),
         serde_json::to_value([

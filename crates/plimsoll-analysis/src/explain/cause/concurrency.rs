@@ -1,0 +1,192 @@
+//! Only so many at a time: workers, connections or one section, where nobody's processor or disk is full.
+//!
+//! Little's law says how many: the most that was ever served × the time of one without load. 8.02 are eight workers, 1.04 is
+//! a lock or another serial section (`waiting-study`: 14 of 16 services by it and where the queue stands).
+
+use plimsoll_core::Nanos;
+use plimsoll_core::record::ThreadState;
+use plimsoll_core::units::three_digits;
+use plimsoll_core::verdict::{Cause, Signal};
+
+use super::at_once::{AtOnce, at_once};
+use super::refusal::idle_line;
+use super::waiting::{busy_behind, outgoing_growth};
+use crate::explain::case::{Case, Tier};
+use crate::explain::finding::Finding;
+use crate::facts::level::Level;
+
+/// Fewer than this at once are one at a time.
+const SERIAL_BELOW: f64 = 1.3;
+/// Threads in a disk's queue from which on it is the disk.
+const ON_DISK: f64 = 0.3;
+
+/// A tier that serves only so many at a time, the deepest that holds the queue: behind a front, that is its downstream.
+pub(super) fn at_a_time(case: &Case, entry: &Tier) -> Option<Finding> {
+    let holder = holder(case, entry)?;
+    if holder.high.ticks == 0 || !has_idle_processor(case, holder) {
+        return None;
+    }
+    if holder.high.state(ThreadState::Disk) >= ON_DISK || busy_behind(case, holder) {
+        return None;
+    }
+    let found = match at_once(case) {
+        Some(at_once) => counted(case, holder, at_once),
+        None => by_threads(case, holder)?,
+    };
+    let is_entry = holder.name == entry.name;
+    Some(if is_entry {
+        found
+    } else {
+        super::waiting::behind(case, entry, found)
+    })
+}
+
+/// From the entry to the next tier, as long as the connections to it grow with the requests in flight. `None` where they lead
+/// to one that is not seen.
+fn holder<'a>(case: &'a Case, entry: &'a Tier) -> Option<&'a Tier> {
+    let mut holder = entry;
+    for _ in 0..case.tiers.len() {
+        match outgoing_growth(case, holder) {
+            Some((port, rises)) if rises >= 1.5 => {
+                let mut behind = case.behind().iter();
+                holder = behind.find(|tier| tier.ports.contains(&port))?;
+            }
+            _ => return Some(holder),
+        }
+    }
+    None
+}
+
+/// A thread that is as busy without load works for nobody: beside it the processor may be idle all the same.
+fn has_idle_processor(case: &Case, tier: &Tier) -> bool {
+    let beside = |thread: f64| tier.high.ticks > 0 && tier.high.run - thread < 0.5;
+    let spinning = tier.spinning(case).map(|thread| thread.run);
+    let idle = tier.high.has_idle_processor() && tier.high.cpu_share() < 0.7;
+    idle || spinning.is_some_and(beside)
+}
+
+fn counted(case: &Case, tier: &Tier, at_once: AtOnce) -> Finding {
+    let is_serial = at_once.count < SERIAL_BELOW;
+    let cause = if is_serial {
+        Cause::Lock
+    } else {
+        Cause::Concurrency
+    };
+    let mut finding = Finding::new(cause, tier);
+    finding.process = tier
+        .high
+        .thread
+        .as_ref()
+        .map(|t| format!("{} (pid {})", t.process, t.pid));
+    finding.ceiling = Some(at_once.peak);
+    finding.signal(
+        Signal::Little,
+        format!(
+            "{}/s × {}, the time without load: {} are served at once",
+            three_digits(at_once.peak),
+            Nanos::from_secs_f64(at_once.time),
+            three_digits(at_once.count)
+        ),
+    );
+    finding.signal(
+        Signal::Flat,
+        format!(
+            "no more than that with {} as with {} in flight",
+            three_digits(at_once.in_flight.1),
+            three_digits(at_once.in_flight.0)
+        ),
+    );
+    finding.signal(Signal::Idle, idle_line(&tier.high));
+    if is_serial {
+        add_threads(tier, &mut finding);
+    }
+    if calls_unseen(case, tier) {
+        let text = "what it calls is not seen: they may wait inside it or behind it".to_owned();
+        finding.signal(Signal::None, text);
+    }
+    finding
+}
+
+/// D.3 4e where no figure without load tells how many: no more throughput with more in flight, processors idle, threads
+/// waiting for each other.
+fn by_threads(case: &Case, tier: &Tier) -> Option<Finding> {
+    if tier.high.calls_out() {
+        return None;
+    }
+    let mut finding = Finding::new(Cause::Lock, tier);
+    add_threads(tier, &mut finding);
+    if finding.evidence.is_empty() {
+        return None;
+    }
+    add_flat(case, &mut finding);
+    Some(finding)
+}
+
+/// Threads at a futex, and turns of the scheduler per request; each against a figure at low load that there must be.
+fn add_threads(tier: &Tier, finding: &mut Finding) {
+    let (high, low) = (
+        tier.high.state(ThreadState::Futex),
+        tier.low.state(ThreadState::Futex),
+    );
+    // Idle workers of a pool wait at the same place, but fewer of them under load.
+    if tier.low.ticks > 0 && high >= 3.0 && high >= 1.5 * low + 1.0 {
+        finding.signal(
+            Signal::Futex,
+            format!(
+                "{} threads wait for a lock at any time, {} at low load",
+                three_digits(high),
+                three_digits(low)
+            ),
+        );
+    }
+    let switches = tier.high.switches.zip(tier.low.switches);
+    if let Some((high, low)) = switches.filter(|(high, low)| *high >= 1.3 * low && *low > 0.0) {
+        finding.signal(
+            Signal::Switches,
+            format!(
+                "{} voluntary switches per request, {} at low load",
+                three_digits(high),
+                three_digits(low)
+            ),
+        );
+    }
+}
+
+/// Connections to something that no tier of the record is.
+pub(in crate::explain) fn calls_unseen(case: &Case, tier: &Tier) -> bool {
+    let out = tier.high.out.iter().flatten();
+    let mut called = out
+        .filter(|(_, count)| **count >= 1.0)
+        .map(|(port, _)| port);
+    called.any(|port| !case.tiers.iter().any(|known| known.ports.contains(port)))
+}
+
+fn add_flat(case: &Case, finding: &mut Finding) {
+    let served: Vec<(f64, f64)> = case
+        .high()
+        // Far beyond, answers come too late and say nothing of the rate.
+        .filter(|level| level.seconds() >= 2.0 && level.served >= 0.8 * case.saturation.peak)
+        .map(|level: &Level| (level.in_flight, level.served))
+        .collect();
+    let span = |of: fn(&(f64, f64)) -> f64| {
+        let each = served.iter().map(of);
+        each.fold((f64::INFINITY, 0.0), |(a, b): (f64, f64), x| {
+            (a.min(x), b.max(x))
+        })
+    };
+    let (fewest, most) = span(|level| level.0);
+    let (slowest, fastest) = span(|level| level.1);
+    if served.len() >= 2 && most >= 1.5 * fewest && fastest <= 1.2 * slowest {
+        finding.ceiling = Some(case.saturation.peak);
+        finding.signal(
+            Signal::Flat,
+            format!(
+                "{} to {}/s with {} to {} in flight, and processors idle",
+                three_digits(slowest),
+                three_digits(fastest),
+                three_digits(fewest),
+                three_digits(most)
+            ),
+        );
+    }
+}
