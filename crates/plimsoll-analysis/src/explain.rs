@@ -28,8 +28,8 @@ use plimsoll_core::verdict::{
 use crate::facts::level::{Level, levels};
 use crate::facts::tick::{Tick, ticks};
 use case::Case;
-pub(crate) use confirm::confirm;
 pub use confirm::{Knob, knobs};
+pub(crate) use confirm::{confirm, lifted};
 pub use predict::{PlannedTier, Predicted, capacity, predict};
 use saturation::{Saturation, Sign, saturation};
 

@@ -60,13 +60,25 @@ fn of_one(limit: &Limit, record: &Record) -> LimitClaim {
     }
 }
 
-/// What the runs of other variants showed of it, else what most of its own runs say.
+/// What the runs of other variants showed of it, else what most of its own runs say. An intervention decides before any one
+/// run's sampling does: on a busy machine a full processor is suspected easily.
 fn first(variant: &Variant<'_>, all: &[Variant<'_>]) -> Option<LimitClaim> {
-    let (location, named) = most_named(variant)?;
-    let (limit, record) = *named.first()?;
-    if let Some(limit) = tried(limit, record, all) {
+    let named = most_named(variant);
+    let own = named.as_ref().and_then(|(_, named)| named.first().copied());
+    let tried = own.and_then(|(limit, record)| Some((tried(limit, record, all)?, record)));
+    if let Some((limit, record)) = &tried
+        && limit.confidence == Confidence::Confirmed
+    {
+        return Some(of_one(limit, record));
+    }
+    if let Some((limit, record)) = intervened(variant, all, own.map(|(limit, _)| limit)) {
         return Some(of_one(&limit, record));
     }
+    if let Some((limit, record)) = tried {
+        return Some(of_one(&limit, record));
+    }
+    let (location, named) = named?;
+    let (limit, _) = *named.first()?;
     Some(LimitClaim {
         limit: limit.clone(),
         location,
@@ -74,6 +86,29 @@ fn first(variant: &Variant<'_>, all: &[Variant<'_>]) -> Option<LimitClaim> {
         runs_count: named.len(),
         of_runs_count: variant.verdicts().count(),
     })
+}
+
+/// The limit of this variant that another one lifts, and with it the failures; `suspected` is what its own runs said.
+fn intervened<'r>(
+    variant: &Variant<'r>,
+    all: &[Variant<'_>],
+    suspected: Option<&Limit>,
+) -> Option<(Limit, &'r Record)> {
+    let runs = all.iter().flat_map(|variant| &variant.runs);
+    let shown = variant.shown().map(|run| run.record);
+    let mut pairs = shown.flat_map(|record| runs.clone().map(move |run| (record, run.record)));
+    let (mut limit, record) = pairs.find_map(|(record, other)| {
+        let limit = tried(&explain::lifted(record, other)?, record, all)?;
+        (limit.confidence == Confidence::Confirmed).then_some((limit, record))
+    })?;
+    let other = suspected.filter(|own| own.cause != limit.cause && own.cause.is_known());
+    limit.ruled_out.extend(other.map(|own| {
+        format!(
+            "{}: it looked so in a run, and the failures went with the other limit alone",
+            own.cause.word()
+        )
+    }));
+    Some((limit, record))
 }
 
 /// What a run names, with its record.

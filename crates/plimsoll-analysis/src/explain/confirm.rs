@@ -173,6 +173,38 @@ pub(crate) fn confirm(limit: &Limit, before: &Record, after: &Record) -> Option<
     Some(limit)
 }
 
+/// The limit of `before` that `after` lifts, if the failures that such a limit produces are gone with it, for [`confirm`] to
+/// judge: then it was the first to give way, whatever was suspected of one run's sampling. `None` if another thing was
+/// changed too, the failures had another cause, or some of them stayed.
+pub(crate) fn lifted(before: &Record, after: &Record) -> Option<Limit> {
+    let (was, is) = (before.header.lab.as_ref()?, after.header.lab.as_ref()?);
+    let moved = moved(was, is)?;
+    let cause = match moved.knob {
+        Knob::Slots | Knob::Connections => Cause::ConnectionSlots,
+        Knob::Pool => Cause::Pool,
+        Knob::Cpu | Knob::Instances | Knob::Stub => return None,
+    };
+    if moved.to <= moved.from {
+        return None;
+    }
+    let kinds = failures_of(cause);
+    let failed = [before, after].map(|record| share(&levels(record), kinds));
+    if failed[0] < FAILING {
+        return None;
+    }
+    let (follows, _) = by_failures(failed[0], failed[1]);
+    let named = was.tiers.iter().find(|tier| tier.tier == moved.tier)?;
+    (follows == Follows::AsPredicted).then(|| Limit {
+        cause,
+        tier: Some(named.name.clone()),
+        process: None,
+        confidence: Confidence::Suspected,
+        ceiling_per_s: None,
+        evidence: Vec::new(),
+        ruled_out: Vec::new(),
+    })
+}
+
 /// The failures that a limit of this cause produces.
 fn failures_of(cause: Cause) -> &'static [Outcome] {
     match cause {

@@ -373,12 +373,13 @@ fn a_next_limit_that_is_near_proves_nothing() {
     assert_eq!(follows(2000.0, 600.0), Follows::Not);
 }
 
-/// How sure the limit of the first is, in an experiment whose other variants lift the slots and then answer so many.
-fn judged_beside(answered: &[u64]) -> Confidence {
+/// The limit of the first, whose own run says `own`, in an experiment whose other variants lift the slots and then answer so
+/// many.
+fn judged_beside(own: Cause, answered: &[u64]) -> Limit {
     let mut few = record("few", None, &[], tier(64.0, 0.5), 700, Outcome::Eof);
     few.verdict = Some(Verdict {
         valid: true,
-        limit: Some(limit(Cause::ConnectionSlots)),
+        limit: Some(limit(own)),
         ..summary::of_run(&few)
     });
     let lifted = answered.iter().map(|ok| {
@@ -407,12 +408,41 @@ fn judged_beside(answered: &[u64]) -> Confidence {
         report: None,
     });
     let first = judged.meaning.variants[0].limits.first.as_ref();
-    first.unwrap().confidence
+    first.unwrap().limit.clone()
+}
+
+/// On a busy machine one run's sampling said "CPU quota of the proxy, supported" of failures that were gone with more slots.
+#[test]
+fn an_intervention_decides_against_what_one_runs_sampling_says() {
+    let found = judged_beside(Cause::CpuQuota, &[999]);
+    assert_eq!(
+        (found.cause, found.confidence),
+        (Cause::ConnectionSlots, Confidence::Confirmed)
+    );
+    assert_eq!(found.tier.as_deref(), Some("proxy"));
+    assert!(
+        found.evidence[0]
+            .text
+            .contains("slots of proxy changed from 64 to 1024")
+    );
+    assert!(
+        found.ruled_out[0].starts_with("CPU quota"),
+        "{:?}",
+        found.ruled_out
+    );
+    for stays in [&[980][..], &[999, 980], &[]] {
+        let found = judged_beside(Cause::CpuQuota, stays);
+        assert_eq!(
+            (found.cause, found.confidence),
+            (Cause::CpuQuota, Confidence::Supported)
+        );
+    }
 }
 
 #[test]
 fn of_several_variants_that_moved_a_limit_one_that_contradicts_counts() {
-    assert_eq!(judged_beside(&[]), Confidence::Supported);
-    assert_eq!(judged_beside(&[999]), Confidence::Confirmed);
-    assert_eq!(judged_beside(&[999, 980]), Confidence::Suspected);
+    let sure = |answered: &[u64]| judged_beside(Cause::ConnectionSlots, answered).confidence;
+    assert_eq!(sure(&[]), Confidence::Supported);
+    assert_eq!(sure(&[999]), Confidence::Confirmed);
+    assert_eq!(sure(&[999, 980]), Confidence::Suspected);
 }
