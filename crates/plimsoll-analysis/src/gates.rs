@@ -3,6 +3,7 @@
 //! Each gate says what it compared, both numbers and the tolerance. A failed gate withholds the
 //! verdict; an unknown one says which measurement would decide.
 
+mod change;
 mod done;
 mod flow;
 mod limits;

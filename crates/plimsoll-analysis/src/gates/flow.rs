@@ -6,6 +6,7 @@ use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Gate, GateId, GateState};
 use plimsoll_core::{Outcome, Tally};
 
+use super::change::{Change, Side};
 use super::{Case, deviation, gate, levels_of, with_figures, with_note};
 
 /// Little's law and work per success agree within this (capacity-science D.3, gate 0).
@@ -125,13 +126,22 @@ pub(super) fn accounting(case: Case<'_>) -> Gate {
 /// Gate 3: Bytes per success at the quoted level against the lowest load of the same record.
 pub(super) fn work(case: Case<'_>) -> Gate {
     let compared = "bytes per success, quoted level against the lowest load";
-    let here = bytes_per_success(&case.tally());
-    let (reference, where_from) = match reference_level(case) {
-        Some(level) => (
-            bytes_per_success(&case.record.judged_tally(level)),
-            "lowest load",
-        ),
-        None => (first_half(case), "first half of the run"),
+    let (here, reference, which) = if let Some(level) = reference_level(case) {
+        (
+            Side::of_windows(case.windows(), bytes_per_success),
+            Side::of_windows(case.record.judged_windows(level), bytes_per_success),
+            "quoted level against the lowest load",
+        )
+    } else {
+        let count = case.windows().count();
+        let half = count.div_ceil(2);
+        // A single window is like itself.
+        let from = if count < 2 { 0 } else { half };
+        (
+            Side::of_windows(case.windows().skip(from), bytes_per_success),
+            Side::of_windows(case.windows().take(half), bytes_per_success),
+            "second half of the run against the first",
+        )
     };
     let (Some(here), Some(reference)) = (here, reference) else {
         let result = gate(GateId::Work, GateState::Unknown, compared);
@@ -140,19 +150,24 @@ pub(super) fn work(case: Case<'_>) -> Gate {
             "no successes to compare; a level that succeeds would decide",
         );
     };
-    let state = if deviation(here, reference) < TOLERANCE {
-        GateState::Pass
-    } else {
-        GateState::Fail
+    // Bodies vary: 5 % that chance explains are no other work.
+    let state = match Change::between(reference, here).surely_exceeds(TOLERANCE) {
+        Some(false) => GateState::Pass,
+        Some(true) => GateState::Fail,
+        None => GateState::Unknown,
     };
-    let compared = format!("bytes per success, quoted level against the {where_from}");
+    let compared = format!("bytes per success, {which}");
     let result = gate(GateId::Work, state, &compared);
     let result = with_figures(
         result,
-        format!("{here:.0} B"),
-        format!("{reference:.0} B"),
+        format!("{:.0} B", here.value),
+        format!("{:.0} B", reference.value),
         TOLERANCE_TEXT,
     );
+    if state == GateState::Unknown {
+        let note = "the bodies differ, and so few seconds do not tell whether by chance; a longer run would decide";
+        return with_note(result, note);
+    }
     if state == GateState::Fail {
         return with_note(
             result,
@@ -179,15 +194,6 @@ fn reference_level(case: Case<'_>) -> Option<u32> {
         .filter_map(|level| Some((level, rate_of(level)?)))
         .min_by(|a, b| a.1.total_cmp(&b.1))
         .map(|(level, _)| level)
-}
-
-fn first_half(case: Case<'_>) -> Option<f64> {
-    let count = case.windows().count();
-    let mut tally = Tally::default();
-    for window in case.windows().take(count.div_ceil(2)) {
-        tally.merge(&window.total());
-    }
-    bytes_per_success(&tally)
 }
 
 /// Gate 4: Concurrency on the wire against what was configured, and against what the target's listener saw.

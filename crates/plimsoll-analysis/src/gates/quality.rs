@@ -6,16 +6,19 @@ use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Gate, GateId, GateState};
-use plimsoll_core::{Objectives, Outcome};
+use plimsoll_core::{Nanos, Objectives, Outcome};
 
 use crate::facts::level::users_vary;
 use crate::steal;
 
-use super::{Case, deviation, gate, levels_of, with_figures, with_note};
+use super::change::{Change, Side};
+use super::{Case, gate, levels_of, with_figures, with_note};
 
 /// Drift of the repeated first level that voids the order of levels (B.3).
 const DRIFT_VOIDS: f64 = 0.25;
-/// Fewer tell no median: of ten exponential times its standard deviation is a third.
+/// What of it must be no chance.
+const DRIFT_SURE: f64 = 0.1;
+/// Fewer tell no mean: of ten exponential times its standard deviation is a third.
 const DRIFT_ATTEMPTS: u64 = 100;
 
 /// Gate 5: Steady state: in-flight does not grow, and the first level repeated gives the first answer.
@@ -77,24 +80,29 @@ fn drift(case: Case<'_>) -> Option<Gate> {
         .find(|start| start.step.load == load && start.step.level != repeated)?
         .step
         .level;
-    let median = |level| {
-        let tally = case.record.judged_tally(level);
-        let time = tally.service_quantile(0.5)?.finite()?;
-        (tally.decided() >= DRIFT_ATTEMPTS).then_some(time.as_millis_f64())
+    let mean = |level| {
+        let attempts = case.record.judged_tally(level).decided();
+        let windows = case.record.judged_windows(level);
+        let side = Side::of_windows(windows, |tally| {
+            tally.served_service().mean().map(Nanos::as_millis_f64)
+        });
+        side.filter(|_| attempts >= DRIFT_ATTEMPTS)
     };
-    let (before, after) = (median(first)?, median(repeated)?);
-    let off = deviation(after, before);
-    // A tenth of a millisecond is the scheduler's, whatever share of the median it is.
-    let state = if off < DRIFT_RATIO || (after - before).abs() < 0.1 {
+    let (before, after) = (mean(first)?, mean(repeated)?);
+    let change = Change::between(before, after);
+    let off = change.share.abs();
+    // A tenth of a millisecond is the scheduler's, whatever share of the mean it is.
+    let is_small = off < DRIFT_RATIO || (after.value - before.value).abs() < 0.1;
+    let state = if is_small || !change.is_seen() {
         GateState::Pass
-    } else if off < DRIFT_VOIDS {
-        GateState::Warning
-    } else {
+    } else if off >= DRIFT_VOIDS && change.surely_exceeds(DRIFT_SURE) == Some(true) {
         GateState::Fail
+    } else {
+        GateState::Warning
     };
-    let compared = "median service time of the first level and of its repetition at the end";
+    let compared = "mean service time of the first level and of its repetition at the end";
     let result = gate(GateId::Steady, state, compared);
-    let figures = [before, after].map(|ms| format!("{} ms", three_digits(ms)));
+    let figures = [before, after].map(|side| format!("{} ms", three_digits(side.value)));
     let [before, after] = figures;
     let result = with_figures(result, before, after, "5 %, void from 25 %");
     Some(match state {

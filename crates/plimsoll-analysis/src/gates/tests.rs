@@ -2,6 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
+use plimsoll_base::random::Rng;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::record::{
     After, Header, HostSample, LevelStart, Line, Machine, Observation, SCHEMA, Seen,
@@ -210,6 +211,96 @@ fn empty_answers_under_load_are_not_successes() {
         window.operations = vec![tally];
     }
     assert_eq!(state_of(&record, 3).0, GateState::Fail);
+}
+
+/// Windows of one level whose answers have sizes and times drawn by `draw`, a hundred each.
+fn drawn(level: u32, rng: &mut Rng, windows: u64, draw: fn(&mut Rng) -> (u64, f64)) -> Vec<Window> {
+    let windows = (0..windows).map(|second| {
+        let mut tally = Tally::default();
+        for _ in 0..100 {
+            let (bytes, millis) = draw(rng);
+            let time = Nanos::from_secs_f64(millis / 1e3);
+            tally.record(Outcome::Ok, time, Some(time), bytes, &[]);
+        }
+        Window {
+            level,
+            start_ns: Nanos::from_secs(second + 100 * u64::from(level)),
+            length_ns: Nanos::from_secs(1),
+            due_count: 100,
+            operations: vec![tally],
+            ..Window::default()
+        }
+    });
+    windows.collect()
+}
+
+/// Bodies between nothing and 20 kB: three of four runs were void. An error page of a third of their size still voids.
+#[test]
+fn bodies_of_varying_size_are_the_same_work() {
+    let mut rng = Rng::new(7, 0);
+    let varying = |rng: &mut Rng| ((rng.exponential().min(8.0) * 5_000.0) as u64, 10.0);
+    let mut of_state = |record: &mut Record, second: fn(&mut Rng) -> (u64, f64)| {
+        record.windows = drawn(0, &mut rng, 6, varying);
+        record.windows.extend(drawn(0, &mut rng, 6, second));
+        state_of(record, 3).0
+    };
+    let mut record = clean();
+    let void = (0..200).filter(|_| of_state(&mut record, varying) == GateState::Fail);
+    let void = void.count();
+    assert!(void <= 2, "{void} of 200");
+    let other = |rng: &mut Rng| ((rng.exponential().min(8.0) * 1_500.0) as u64, 10.0);
+    let found = (0..50).filter(|_| of_state(&mut record, other) == GateState::Fail);
+    assert!(found.count() >= 48);
+}
+
+/// Exponential times: a stable service is void in less than 1 %, and one that is a fifth slower is found.
+#[test]
+fn a_repeated_level_is_judged_with_its_own_scatter() {
+    let stable = |rng: &mut Rng| (100, 10.0 * rng.exponential());
+    let slower = |rng: &mut Rng| (100, 12.0 * rng.exponential());
+    let mut rng = Rng::new(11, 0);
+    let mut states = |again: fn(&mut Rng) -> (u64, f64)| -> Vec<GateState> {
+        let mut record = repeated();
+        let once = |record: &mut Record, rng: &mut Rng| {
+            record.windows = drawn(0, rng, 10, stable);
+            record.windows.extend(drawn(1, rng, 10, again));
+            state_of(record, 5).0
+        };
+        (0..300).map(|_| once(&mut record, &mut rng)).collect()
+    };
+    let count = |states: &[GateState], state| states.iter().filter(|s| **s == state).count();
+    let calm = states(stable);
+    assert!(
+        count(&calm, GateState::Fail) <= 2,
+        "{} of 300 void",
+        count(&calm, GateState::Fail)
+    );
+    assert!(
+        count(&calm, GateState::Warning) <= 24,
+        "{} of 300 warn",
+        count(&calm, GateState::Warning)
+    );
+    let found = states(slower);
+    assert!(
+        count(&found, GateState::Pass) <= 60,
+        "{} of 300 pass",
+        count(&found, GateState::Pass)
+    );
+}
+
+/// A level of 100/s, and the same once more at the end.
+fn repeated() -> Record {
+    let mut record = record_with(RateProfile::constant(100.0).unwrap());
+    let again = LevelStart {
+        start_ns: Nanos::from_secs(100),
+        step: Step {
+            level: 1,
+            phase: Phase::Repeat,
+            ..record.levels[0].step.clone()
+        },
+    };
+    record.push(Line::Level(again));
+    record
 }
 
 #[test]
