@@ -5,6 +5,7 @@
 //! users and `client.rs`, which puts them on connections of the engine's pool.
 
 mod calls;
+mod checks;
 mod client;
 mod exchange;
 mod host;

@@ -116,8 +116,19 @@ impl Context {
 
     #[inline]
     pub(crate) fn end(&mut self, ending: &Ending, now: Nanos) {
+        self.leave(now);
+        self.record(ending);
+    }
+
+    /// An attempt is in flight no more; what it came to is recorded within the same turn.
+    #[inline]
+    pub(crate) fn leave(&mut self, now: Nanos) {
         self.recorder.advance(now, self.in_flight);
         self.in_flight -= 1;
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, ending: &Ending) {
         self.recorder.record(ending, &self.bounds);
     }
 

@@ -22,6 +22,9 @@ pub trait Host {
     /// request on the wire, so once per hop of a redirect.
     fn http(&self, sample: &HttpSample<'_>);
 
+    /// A `check()` failed on the answer to this call; none where its value is no answer.
+    fn check_failed(&self, call: Option<u64>);
+
     /// A line for the log, of a script or about it.
     fn console(&self, line: &ConsoleLine<'_>);
 
@@ -48,6 +51,7 @@ impl Host for Deaf {
     }
     fn sample(&self, _metric: MetricId, _value: f64, _tags: TagSetId) {}
     fn http(&self, _sample: &HttpSample<'_>) {}
+    fn check_failed(&self, _call: Option<u64>) {}
     fn console(&self, _line: &ConsoleLine<'_>) {}
     fn mark_failed(&self, _message: &str) {}
     fn instance(&self) -> Instance {

@@ -129,4 +129,6 @@ pub struct HttpResult {
     pub sent_bytes: u64,
     /// On the wire, heads included.
     pub received_bytes: u64,
+    /// The surroundings' own number of the call, by which a check names the answer that it failed.
+    pub call: u64,
 }

@@ -63,6 +63,7 @@ impl Host for Quiet {
     }
     fn sample(&self, _metric: MetricId, _value: f64, _tags: TagSetId) {}
     fn http(&self, _sample: &HttpSample<'_>) {}
+    fn check_failed(&self, _: Option<u64>) {}
     fn console(&self, line: &ConsoleLine<'_>) {
         if line.source == Some("console") {
             self.lines.borrow_mut().push(line.message.to_owned());

@@ -21,7 +21,10 @@ impl VirtualUsers {
         loop {
             let vu = &mut self.vus.list[place];
             vu.turn += 1;
-            match vu.vu.resume(resumption) {
+            let suspension = vu.vu.resume(resumption);
+            self.take_checks(place);
+            let vu = &mut self.vus.list[place];
+            match suspension {
                 Suspension::Http(calls) if calls.is_empty() => {
                     resumption = Resumption::Http(Vec::new());
                 }
@@ -84,25 +87,61 @@ impl VirtualUsers {
     /// Hands results to the virtual users that wait for them, until nothing is left.
     pub(super) fn settle(&mut self) {
         while let Some(finished) = self.client.finished.pop() {
-            let place = finished.caller.vu;
-            self.count(&finished);
+            let (place, mut finished) = (finished.caller.vu, finished);
+            self.calls += 1;
+            finished.result.call = self.calls;
+            let ending = self.leave(&finished);
             self.log_answer(&finished);
             let vu = &mut self.vus.list[place];
             if let Some(resumption) = vu.take_in(finished.caller.place, finished.result) {
+                // The script may check the answer before it waits again: only then is it known what it came to.
+                self.unchecked = Some((self.calls, ending));
                 self.resume(place, resumption);
-            } else if self.vus.list[place].has_queued() {
-                self.start_calls(place);
+            } else {
+                self.record(place, self.calls, ending);
+                if self.vus.list[place].has_queued() {
+                    self.start_calls(place);
+                }
             }
         }
     }
 
-    pub(super) fn count_finished_only(&mut self) {
-        while let Some(finished) = self.client.finished.pop() {
-            self.count(&finished);
+    /// Records the call that the script has just seen the answer of, with what its checks said.
+    fn take_checks(&mut self, place: usize) {
+        let mut unchecked = self.unchecked.take();
+        let mut failed = std::mem::take(&mut *self.host.failed_checks.borrow_mut());
+        for call in failed.drain(..) {
+            match &mut unchecked {
+                Some((number, ending)) if call.is_none_or(|call| call == *number) => {
+                    if !ending.outcome.is_failure() {
+                        ending.outcome = Outcome::CheckFailed;
+                    }
+                }
+                _ => self.vus.list[place].checks.fail(call),
+            }
+        }
+        *self.host.failed_checks.borrow_mut() = failed;
+        if let Some((number, ending)) = unchecked {
+            self.record(place, number, ending);
         }
     }
 
-    fn count(&mut self, finished: &Finished) {
+    /// Counts what a call came to, after what the script said of earlier ones too late.
+    fn record(&mut self, place: usize, call: u64, mut ending: Ending) {
+        let checks = &mut self.vus.list[place].checks;
+        ending.outcome = checks.settle(call, ending.outcome);
+        self.context.record(&ending);
+    }
+
+    pub(super) fn count_finished_only(&mut self) {
+        while let Some(finished) = self.client.finished.pop() {
+            let ending = self.leave(&finished);
+            self.context.record(&ending);
+        }
+    }
+
+    /// A call is not in flight any more; what it came to.
+    fn leave(&mut self, finished: &Finished) -> Ending {
         let now = finished.ended;
         if finished.sent.is_some() {
             self.context.recorder.sent += 1;
@@ -118,7 +157,8 @@ impl VirtualUsers {
             service: finished.sent.map(|sent| now.saturating_sub(sent)),
             bytes: finished.result.received_bytes,
         };
-        self.context.end(&ending, now);
+        self.context.leave(now);
+        ending
     }
 
     /// An arrival found no virtual user in time: every one waits for the target, so it is a bad attempt, not a gap.

@@ -32,6 +32,8 @@ pub(super) struct WorkerHost {
     reports: Sender<Report>,
     pub(super) instance: Cell<Instance>,
     pub(super) progress: RefCell<BTreeMap<String, f64>>,
+    /// Checks that failed since the virtual user at hand went on, by the call whose answer they looked at.
+    pub(super) failed_checks: RefCell<Vec<Option<u64>>>,
 }
 
 impl WorkerHost {
@@ -52,6 +54,7 @@ impl WorkerHost {
             reports,
             instance: Cell::default(),
             progress: RefCell::default(),
+            failed_checks: RefCell::default(),
         }
     }
 
@@ -152,6 +155,10 @@ impl Host for WorkerHost {
         ] {
             feed(metric, user_tags, bytes as f64);
         }
+    }
+
+    fn check_failed(&self, call: Option<u64>) {
+        self.failed_checks.borrow_mut().push(call);
     }
 
     fn console(&self, line: &ConsoleLine<'_>) {

@@ -230,6 +230,7 @@ impl VirtualUsers {
         let Some(running) = vu.running.take() else {
             return;
         };
+        vu.checks.end_iteration();
         let Some(scenario) = running.scenario else {
             self.lifecycle_deadline = None;
             let end = end.clone();

@@ -21,7 +21,7 @@ use super::script::Script;
 use super::vus::{Playing, RunningIteration, VirtualUser, Vus};
 use crate::crew::Endpoint;
 use crate::message::{Body, Lifecycle, Report, ScriptCommand, ScriptCounted, VuCounts};
-use crate::recorder::Recorder;
+use crate::recorder::{Ending, Recorder};
 use crate::source::{Level, Part};
 use crate::worker::{Context, Users, Worker};
 
@@ -58,6 +58,10 @@ pub(super) struct VirtualUsers {
     /// Between two requests of this worker, where `rps` limits them, and when the next may go.
     pub(super) request_gap: Nanos,
     pub(super) next_allowed: Nanos,
+    /// Calls that ended, which numbers them.
+    pub(super) calls: u64,
+    /// The call whose answer the virtual user at hand sees now, and may check.
+    pub(super) unchecked: Option<(u64, Ending)>,
 }
 
 fn request_gap(script: &Script) -> Nanos {
@@ -129,6 +133,8 @@ impl VirtualUsers {
             is_finished: false,
             request_gap: request_gap(&script),
             next_allowed: Nanos::ZERO,
+            calls: 0,
+            unchecked: None,
             script,
         };
         users.seat_scenarios()?;

@@ -9,6 +9,8 @@ use plimsoll_script::http::{HttpCall, HttpResult, RequestUrl};
 use plimsoll_script::tags::TagSetId;
 use plimsoll_script::{Resumption, Vu};
 
+use super::checks::Checks;
+
 /// One iteration under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunningIteration {
@@ -45,6 +47,7 @@ pub(super) struct VirtualUser {
     may_call: bool,
     /// Its iteration is over, and ends in this scenario when the shortest allowed duration is over too.
     pub(super) resting: Option<usize>,
+    pub(super) checks: Checks,
 }
 
 impl VirtualUser {
@@ -62,6 +65,7 @@ impl VirtualUser {
             waits_for_turn: false,
             may_call: false,
             resting: None,
+            checks: Checks::default(),
         }
     }
 

@@ -3,12 +3,14 @@
 use plimsoll_base::random::Rng;
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::BuiltIn;
-use rquickjs::{Coerced, Exception, Function, Object, Result, Value};
+use rquickjs::{Class, Coerced, Exception, Function, Object, Result, Value};
 
+use super::http::response::Response;
 use super::is_truthy;
-use crate::raw::{Call, Native, suspend, throw_uncatchable};
+use super::stop::stop_if_asked;
+use crate::raw::{Call, Native, suspend};
 use crate::tags::TagSetId;
-use crate::turn::{End, Resumption, Suspension};
+use crate::turn::Suspension;
 
 pub(crate) static FUNCTIONS: &[Native] = &[
     Native::new("check", 2, check),
@@ -53,9 +55,22 @@ fn check<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         };
         call.vu
             .sample(BuiltIn::Checks.into(), f64::from(u8::from(passed)), tags);
+        if outcome.is_err() {
+            call.vu.worker.host.check_failed(answered_call(&value));
+        }
         outcome?;
     }
+    if !all_passed {
+        call.vu.worker.host.check_failed(answered_call(&value));
+    }
     Ok(call.boolean(all_passed))
+}
+
+/// The call that a checked value is the answer to.
+fn answered_call(value: &Value<'_>) -> Option<u64> {
+    let response = Class::<Response>::from_value(value).ok()?;
+    let call = response.borrow().call();
+    Some(call)
 }
 
 /// The set with the members of a tags object added.
@@ -138,18 +153,6 @@ fn sleep<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
 fn pause(call: &Call<'_, '_>, pause: Nanos) -> Result<()> {
     let resumption = suspend(&call.ctx, &call.vu, Suspension::Sleep(pause))?;
     stop_if_asked(call, &resumption)
-}
-
-/// A stop ends the function under way.
-pub(crate) fn stop_if_asked(call: &Call<'_, '_>, resumption: &Resumption) -> Result<()> {
-    if matches!(resumption, Resumption::Stop) {
-        *call.vu.ending.borrow_mut() = Some(End::Interrupted);
-        return Err(throw_uncatchable(
-            &call.ctx,
-            "the iteration was interrupted",
-        ));
-    }
-    Ok(())
 }
 
 /// `fail(message)`: throws, so the iteration ends.

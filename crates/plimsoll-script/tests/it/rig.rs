@@ -32,6 +32,7 @@ pub(crate) struct Recorder {
     raw: RefCell<Vec<(MetricId, f64, TagSetId)>>,
     pub(crate) lines: RefCell<Vec<(LogLevel, Option<&'static str>, String)>>,
     pub(crate) failures: RefCell<Vec<String>>,
+    pub(crate) failed_checks: RefCell<Vec<Option<u64>>>,
     pub(crate) requests: RefCell<Vec<String>>,
     pub(crate) slept: Cell<Nanos>,
 }
@@ -58,6 +59,10 @@ impl Host for Recorder {
             let failed = f64::from(u8::from(!expected));
             raw.push((BuiltIn::HttpReqFailed.into(), failed, sample.tags));
         }
+    }
+
+    fn check_failed(&self, call: Option<u64>) {
+        self.failed_checks.borrow_mut().push(call);
     }
 
     fn console(&self, line: &ConsoleLine<'_>) {

@@ -317,6 +317,8 @@ impl Host for InitHost {
 
     fn http(&self, _: &HttpSample<'_>) {}
 
+    fn check_failed(&self, _: Option<u64>) {}
+
     fn console(&self, line: &ConsoleLine<'_>) {
         console::line(line.level, line.message, line.source);
     }

@@ -205,6 +205,50 @@ fn a_search_where_nothing_listens_ends_after_the_trial() {
     assert!(!err.contains("bracket"), "{err}");
 }
 
+/// A script whose check failed 40 of 40 times reported "100 % of attempts correctly", and `find` certified its answers.
+#[test]
+fn an_answer_that_fails_its_check_is_no_correct_one() {
+    let (served, folder) = (Service::start(&["echo"]), Folder::new());
+    let outcomes = |body: &str| {
+        let text = format!(
+            "import http from 'k6/http'; import {{ check, sleep }} from 'k6';
+            export const options = {{ scenarios: {{ one: {{ executor: 'per-vu-iterations', vus: 2, iterations: 20 }} }} }};
+            const wrong = {{ 'is right': (r) => r.body === 'right' }};
+            export default function () {{ {body} }}"
+        );
+        let script = write(&folder, "checked.js", &text);
+        let env = format!("TARGET={}", served.url);
+        let record = folder.file("checked.plimsoll.jsonl");
+        let _earlier = std::fs::remove_file(&record);
+        let args = ["run", &script, "-e", &env, "--record", &record, "--quiet"];
+        let (code, out, err) = plimsoll(&folder, &args);
+        let lines = std::fs::read_to_string(&record).unwrap_or_else(|_| panic!("{out}{err}"));
+        let summary: serde_json::Value =
+            serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+        let count = |outcome| summary["outcomes"][outcome].as_u64().unwrap_or(0);
+        (code, count("ok"), count("check_failed"), count("http_4xx"))
+    };
+    let plain = "check(http.get(__ENV.TARGET), wrong);";
+    assert_eq!(outcomes(plain), (0, 0, 40, 0));
+    // Two checks of one answer fail one call; what passes fails none.
+    let twice = "const r = http.get(__ENV.TARGET); check(r, wrong); check(r, wrong); check(r, { ok: (r) => r.status === 200 });
+        http.get(__ENV.TARGET);";
+    assert_eq!(outcomes(twice), (0, 40, 40, 0));
+    // A value that is no answer: the call before it.
+    assert_eq!(
+        outcomes("check(http.get(__ENV.TARGET).body, { is: (b) => b === 'right' });"),
+        (0, 0, 40, 0)
+    );
+    // Of a batch and after a pause they come late, and count in a later call's place: all but those of the last iterations.
+    let batch =
+        "const all = http.batch([__ENV.TARGET, __ENV.TARGET, __ENV.TARGET]); check(all[0], wrong);";
+    let (_, ok, failed, _) = outcomes(batch);
+    assert!(ok + failed == 120 && failed == 40, "{ok} {failed}");
+    let late = "const r = http.get(__ENV.TARGET); sleep(0.01); check(r, wrong);";
+    let (_, ok, failed, _) = outcomes(late);
+    assert!(ok + failed == 40 && failed == 38, "{ok} {failed}");
+}
+
 /// They were counted as timeouts, which are failures of the service.
 #[test]
 fn requests_under_way_when_the_test_ends_are_interrupted_not_failed() {

@@ -14,7 +14,7 @@ use crate::http::address::{Address, address};
 use crate::http::cookies::parse_set_cookie;
 use crate::http::session::AnswerKey;
 use crate::http::{Headers, HttpCall, HttpError, HttpResult};
-use crate::natives::k6::stop_if_asked;
+use crate::natives::stop::stop_if_asked;
 use crate::raw::{Call, suspend};
 use crate::tags::TagSetId;
 use crate::turn::{Resumption, Suspension};

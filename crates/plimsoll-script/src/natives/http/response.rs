@@ -86,6 +86,12 @@ pub(crate) struct Response {
     done: Finished,
 }
 
+impl Response {
+    pub(crate) fn call(&self) -> u64 {
+        self.done.result.call
+    }
+}
+
 class!(Response, "Response", |prototype| {
     set_getters(prototype, GETTERS)?;
     set_functions(prototype, METHODS)
