@@ -395,6 +395,10 @@ pub struct History {
     pub mismatches: Vec<Mismatch>,
     pub moments: Vec<Moment>,
     pub changes: Vec<Change>,
+    /// The smallest change in the middle that so many runs would have shown in four of five cases, for better and for worse:
+    /// a ratio or a difference, as the figure's scale says. Absent where so few runs show none, however large.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detectable: Option<f64>,
     pub remarks: Vec<String>,
 }
 

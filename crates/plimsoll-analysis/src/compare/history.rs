@@ -11,7 +11,10 @@ use plimsoll_core::comparison::{
 use thiserror::Error;
 
 use super::effect::Shifts;
-use super::{ALPHA, inward, outward};
+use super::{ALPHA, change_of, inward, outward};
+use scatter::Scatter;
+
+mod scatter;
 
 /// A part has at least so many runs: one odd run is no change.
 const PART_LEAST: usize = 3;
@@ -68,9 +71,20 @@ pub fn history(
         })
         .collect();
     let values = finite(&moments, figure.scale(), &mut remarks);
-    let changes = changes(&values, seed)
-        .into_iter()
-        .map(|point| change(&point, &values, &moments, figure))
+    let found = changes(&values, seed);
+    let bounds = |found: &[ChangePoint]| -> Vec<usize> { found.iter().map(|at| at.at).collect() };
+    let scatter = Scatter::around(&values, &bounds(&found));
+    let (found, doubtful): (Vec<ChangePoint>, Vec<ChangePoint>) =
+        found.into_iter().partition(|point| {
+            let (from, to) = point.part;
+            scatter.is_beyond_drift(&values[from..point.at], &values[point.at..to])
+        });
+    remarks.extend(scatter.remark(doubtful.len()));
+    let scatter = Scatter::around(&values, &bounds(&found));
+    let detectable = scatter.detectable(values.len());
+    let changes = found
+        .iter()
+        .map(|point| change(point, &values, &moments, figure))
         .collect();
     Ok(History {
         schema: HISTORY_SCHEMA,
@@ -78,6 +92,7 @@ pub fn history(
         mismatches,
         moments,
         changes,
+        detectable: detectable.map(|shift| change_of(figure.scale(), shift)),
         remarks,
     })
 }

@@ -225,7 +225,21 @@ pub fn headline_of_history(history: &History) -> String {
     let count = history.moments.len() as u64;
     let runs = format::plural(count, "run", "runs");
     match history.changes.len() {
-        0 => format!("No change in {} over {runs}.", history.figure),
+        0 => match history.detectable {
+            None => format!(
+                "Not decided: {runs} show no change in {}, however large; 8 are the fewest that do.",
+                history.figure
+            ),
+            Some(size) => format!(
+                "No change in {} over {runs}; one of ±{}{NBSP}{} in the middle would have shown in four of five cases.",
+                history.figure,
+                format::number(size * 100.0),
+                match history.figure.scale() {
+                    Scale::Ratio => "%",
+                    Scale::Difference => "points",
+                }
+            ),
+        },
         changes => format!(
             "{} in {} over {runs}.",
             capitalised(&format::plural(changes as u64, "change", "changes")),

@@ -199,10 +199,32 @@ fn a_history_marks_where_it_changed() {
             p: 0.001,
             standing: Standing::Worse,
         }],
+        detectable: Some(0.05),
         remarks: Vec::new(),
     };
     let text = terminal::history(&history, &Style::default());
     insta::assert_snapshot!(text);
+    let calm = |detectable| {
+        let calm = History {
+            changes: Vec::new(),
+            detectable,
+            ..history.clone()
+        };
+        terminal::history(&calm, &Style::default())
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert!(
+        calm(Some(0.05)).contains("No change in goodput over 6 runs; one of ±5 % in the middle"),
+        "{}",
+        calm(Some(0.05))
+    );
+    assert!(
+        calm(None).contains("Not decided: 6 runs show no change in goodput, however large"),
+        "{}",
+        calm(None)
+    );
     let page = markdown::history(&history).replace('\u{a0}', " ");
     assert!(page.contains("1 change in goodput over 6 runs"), "{page}");
     assert!(json::history(&history).contains("\"schema\": \"plimsoll.history/1\""));
