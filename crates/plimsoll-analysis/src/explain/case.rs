@@ -16,7 +16,7 @@ use crate::facts::tick::{ThreadFacts, Tick, TierFacts, TierTick, tier_facts};
 const ALONE: f64 = 0.85;
 /// Levels up to this share of the peak are quiet: a thread whose work is the requests is no busier there than this.
 const QUIET: f64 = 0.7;
-/// Share of a thread's time under load that it runs without load, and of a second, from which on it spins.
+/// Share of a thread's demand under load that it has without load, and of a second, from which on it spins.
 const SPINS: f64 = 0.85;
 
 /// A tier where the system had given way, and where it had room.
@@ -45,7 +45,9 @@ impl Tier {
         let most = case.low().map(|level| level.served).fold(0.0, f64::max);
         let is_quiet = self.low.ticks >= 2 && most <= QUIET * case.saturation.peak;
         let same = high.pid == low.pid && high.thread == low.thread;
-        (is_quiet && same && low.run >= SPINS * high.run.max(SPINS)).then_some(high)
+        // It wants all of its time, of which a neighbour may take a part, and gets no more under load.
+        let spins = low.demand() >= SPINS * SPINS && low.run >= SPINS * high.run;
+        (is_quiet && same && spins).then_some(high)
     }
 
     /// One thread does the tier's work.

@@ -15,7 +15,11 @@ use crate::facts::tick::TierFacts;
 /// A configured refusal: answers at once, at a rate that does not move, from an idle service.
 pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
     let sheds = |level: &Level| level.share(&[Outcome::Shed]) >= 0.03;
-    let shedding: Vec<&Level> = case.high().filter(|level| sheds(level)).collect();
+    let mut shedding: Vec<&Level> = case.high().filter(|level| sheds(level)).collect();
+    // Users that are refused at once ask again at once: how many depends on them.
+    if shedding.iter().any(|level| level.closed.is_none()) {
+        shedding.retain(|level| level.closed.is_none());
+    }
     let by_offered = |a: &&&Level, b: &&&Level| a.offered.total_cmp(&b.offered);
     let most = shedding.iter().max_by(by_offered)?;
     // What else is full is seen where refusals begin: far beyond, the refusals themselves fill the processor.

@@ -40,6 +40,9 @@ fn a_thread_that_always_spins_is_neither_the_event_loop_nor_the_limit() {
     let mut service = workers(6);
     service.threads = |_| vec![ThreadLoad::new("poller", 0.98, 0.01)];
     is(&sick(&service), Cause::Concurrency, Confidence::Supported);
+    // Beside a neighbour it gets half of its core.
+    service.threads = |_| vec![ThreadLoad::new("poller", 0.53, 0.45)];
+    is(&sick(&service), Cause::Concurrency, Confidence::Supported);
 }
 
 #[test]
