@@ -1,5 +1,6 @@
 //! How far a figure of one level may be from what a longer one would show: intervals from its own attempts and windows.
 
+use crate::statistics::mean_and_error;
 use crate::tally::{Quantile, Tally};
 
 /// Standard deviations on either side that hold 95 % of a normal distribution.
@@ -28,11 +29,8 @@ pub fn of_mean(windows: &[f64]) -> Option<(f64, f64)> {
     if windows.len() < WINDOWS_MIN {
         return None;
     }
-    let n = windows.len() as f64;
-    let mean = windows.iter().sum::<f64>() / n;
-    let squares = windows.iter().map(|value| (value - mean).powi(2));
-    let variance = squares.sum::<f64>() / (n - 1.0);
-    let half = NORMAL_95 * (variance / n).sqrt();
+    let (mean, error) = mean_and_error(windows)?;
+    let half = NORMAL_95 * error?;
     Some(((mean - half).max(0.0), mean + half))
 }
 

@@ -13,6 +13,15 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
+/// Mean and its standard error s ÷ √n, with s² over n − 1; no error of a single value. 4, 5, 6: 5 and 1 ÷ √3.
+pub fn mean_and_error(values: &[f64]) -> Option<(f64, Option<f64>)> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let error = (values.len() > 1).then(|| (squares / (n - 1.0) / n).sqrt());
+    (!values.is_empty()).then_some((mean, error))
+}
+
 /// `part ÷ whole`, and 0 of nothing.
 pub fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }

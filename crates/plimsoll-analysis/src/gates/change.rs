@@ -1,6 +1,7 @@
 //! How far two means over windows are apart, and how much of that is chance.
 
 use plimsoll_core::Tally;
+use plimsoll_core::statistics::mean_and_error;
 use plimsoll_core::window::Window;
 
 /// The fewest windows of either side that show a spread.
@@ -35,13 +36,10 @@ impl Side {
             all.merge(&total);
         }
         let value = of(&all).filter(|value| *value > 0.0)?;
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let squares = values.iter().map(|value| (value - mean).powi(2));
-        let variance = squares.sum::<f64>() / (n - 1.0).max(1.0);
-        let error = (values.len() >= WINDOWS_MIN).then(|| {
+        let known = mean_and_error(&values).filter(|_| values.len() >= WINDOWS_MIN);
+        let error = known.and_then(|(_, error)| {
             let wider = STUDENT.get(values.len() - WINDOWS_MIN).copied();
-            wider.unwrap_or(1.15) * (variance / n).sqrt() / value
+            Some(wider.unwrap_or(1.15) * error? / value)
         });
         Some(Self { value, error })
     }

@@ -1,5 +1,6 @@
 //! Intervals for a share of attempts from windows that are not independent attempts.
 
+use plimsoll_core::statistics::mean_and_error;
 use plimsoll_core::verdict::Bounds;
 
 /// Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom (standard table).
@@ -64,14 +65,8 @@ pub(crate) fn bad_share(windows: impl Iterator<Item = (u64, u64)> + Clone) -> Bo
 
 /// Mean of window values with a 95 % interval: x̄ ± t(0.975, n − 1) · s ÷ √n. Of 4, 5, 6: 5 ± 4.303 · 1 ÷ √3 = 2.484.
 pub(crate) fn mean_interval(values: &[f64]) -> Option<Bounds> {
-    if values.is_empty() {
-        return None;
-    }
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-    let half = (values.len() > 1)
-        .then(|| t_975(values.len() - 1) * libm::sqrt(squares / (count - 1.0) / count));
+    let (mean, error) = mean_and_error(values)?;
+    let half = error.map(|error| t_975(values.len() - 1) * error);
     Some(Bounds {
         estimate: mean,
         lower: half.map(|half| (mean - half).max(0.0)),

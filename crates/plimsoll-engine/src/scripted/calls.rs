@@ -86,8 +86,8 @@ impl VirtualUsers {
 
     /// Hands results to the virtual users that wait for them, until nothing is left.
     pub(super) fn settle(&mut self) {
-        while let Some(finished) = self.client.finished.pop() {
-            let (place, mut finished) = (finished.caller.vu, finished);
+        while let Some(mut finished) = self.client.finished.pop() {
+            let place = finished.caller.vu;
             self.calls += 1;
             finished.result.call = self.calls;
             let ending = self.leave(&finished);

@@ -1,6 +1,11 @@
 //! Checks that fail after their call was counted: the next call of the same virtual user stands in for it.
 
+use std::collections::VecDeque;
+
 use plimsoll_core::Outcome;
+
+/// So many calls of an iteration are remembered: one that never ends must not fill the memory.
+const REMEMBERED: usize = 256;
 
 /// What the checks of one virtual user said too late.
 ///
@@ -11,7 +16,9 @@ use plimsoll_core::Outcome;
 #[derive(Debug, Default)]
 pub(super) struct Checks {
     /// Calls of the iteration at hand whose answers were good, and that no check of their own has failed.
-    good: Vec<u64>,
+    good: VecDeque<u64>,
+    /// Calls up to this number are forgotten.
+    forgotten: u64,
     /// Good calls that should have been counted as failed.
     owed: u64,
     /// The iteration as a whole was failed already, by a check on no call of it.
@@ -30,6 +37,7 @@ impl Checks {
                 self.good.remove(at);
                 self.owed += 1;
             }
+            None if call.is_some_and(|call| call <= self.forgotten) => self.owed += 1,
             // It failed by itself, or by an earlier check.
             None if call.is_some() || self.is_failed => {}
             None => {
@@ -44,7 +52,10 @@ impl Checks {
         if outcome.is_failure() || outcome == Outcome::Interrupted {
             return outcome;
         }
-        self.good.push(call);
+        if self.good.len() == REMEMBERED {
+            self.forgotten = self.good.pop_front().unwrap_or(self.forgotten);
+        }
+        self.good.push_back(call);
         if self.owed == 0 {
             return outcome;
         }
@@ -93,5 +104,20 @@ mod tests {
             "the iteration, once"
         );
         assert_eq!(ok(&mut checks, 8), Outcome::Ok);
+    }
+
+    #[test]
+    fn an_iteration_without_end_takes_no_memory_without_end() {
+        let mut checks = Checks::default();
+        for call in 1..=10_000 {
+            assert_eq!(checks.settle(call, Outcome::Ok), Outcome::Ok);
+        }
+        assert_eq!(checks.good.len(), REMEMBERED);
+        checks.fail(Some(5));
+        assert_eq!(
+            checks.settle(10_001, Outcome::Ok),
+            Outcome::CheckFailed,
+            "forgotten, and failed all the same"
+        );
     }
 }

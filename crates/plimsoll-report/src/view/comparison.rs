@@ -2,7 +2,8 @@
 
 use plimsoll_core::Nanos;
 use plimsoll_core::comparison::{
-    Change, Comparison, Contrast, Design, Figure, History, Interval, Mismatch, Scale, Standing,
+    Change, Comparison, Contrast, Design, Figure, History, Interval, Mismatch, RUNS_THAT_SHOW,
+    Scale, Standing,
 };
 
 use crate::format::{self, NBSP, quoted};
@@ -227,7 +228,7 @@ pub fn headline_of_history(history: &History) -> String {
     match history.changes.len() {
         0 => match history.detectable {
             None => format!(
-                "Not decided: {runs} show no change in {}, however large; 8 are the fewest that do.",
+                "Not decided: {runs} show no change in {}, however large; {RUNS_THAT_SHOW} are the fewest that do.",
                 history.figure
             ),
             Some(size) => format!(

@@ -110,9 +110,9 @@ fn page(check: &SelfCheck, workers: NonZeroU32, findings: &[Finding]) -> String 
     );
     for finding in findings {
         let mark = if finding.good { '✓' } else { '!' };
-        let _infallible = writeln!(text, "{mark} {:<10}{}", finding.subject, finding.measured);
+        let _infallible = writeln!(text, "{mark} {:<12}{}", finding.subject, finding.measured);
         if !finding.good {
-            let _infallible = writeln!(text, "            {}", finding.fix);
+            let _infallible = writeln!(text, "              {}", finding.fix);
         }
     }
     text

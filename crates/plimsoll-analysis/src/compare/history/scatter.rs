@@ -1,9 +1,8 @@
 //! How much runs scatter around their level, how much neighbours resemble each other, and what change would show in that.
 
+use plimsoll_core::comparison::RUNS_THAT_SHOW;
 use plimsoll_core::statistics::median;
 
-/// Fewer runs show no change at the 5 % level, however large: of three and four there are 35 orders, and two split as well.
-pub(super) const RUNS_THAT_SHOW: usize = 8;
 /// A step of so many standard errors between two halves is found in four of five cases: 2.8 for one split that is known, more
 /// for the choice of it and for drifts, and with few runs more for what they know of their scatter. Measured in the tests.
 const FOUND_FROM: f64 = 4.2;

@@ -73,11 +73,6 @@ fn counted(case: &Case, tier: &Tier, at_once: AtOnce) -> Finding {
         Cause::Concurrency
     };
     let mut finding = Finding::new(cause, tier);
-    finding.process = tier
-        .high
-        .thread
-        .as_ref()
-        .map(|t| format!("{} (pid {})", t.process, t.pid));
     finding.ceiling = Some(at_once.peak);
     finding.signal(
         Signal::Little,
