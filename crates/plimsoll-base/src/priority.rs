@@ -28,13 +28,15 @@ pub enum Priority {
 impl Priority {
     /// Takes the best that the kernel gives the calling thread.
     pub fn raise() -> Self {
-        if set_policy(libc::SCHED_RR, REAL_TIME_LOWEST) {
+        if is_started_in_real_time() || set_policy(libc::SCHED_RR, REAL_TIME_LOWEST) {
             return Self::RealTime;
         }
-        match setpriority_process(None, NICE_BEST) {
-            Ok(()) => Self::High,
-            Err(_) => Self::Normal,
+        if policy_of_process() == libc::SCHED_OTHER && setpriority_process(None, NICE_BEST).is_ok()
+        {
+            return Self::High;
         }
+        // Also for a process of `SCHED_IDLE` or `SCHED_BATCH` (a build machine's jobs), where nice means little.
+        Self::Normal
     }
 
     /// Gives it back, so that the calling thread starves nobody.
@@ -42,8 +44,10 @@ impl Priority {
     pub fn leave(self) -> Self {
         match self {
             // What could be raised can be lowered; if not, the thread goes on as it is.
-            Self::RealTime if !set_policy(libc::SCHED_OTHER, 0) => return self,
-            Self::High if setpriority_process(None, of_process()).is_err() => return self,
+            // Who started the process in real time asked for it.
+            Self::RealTime if is_started_in_real_time() => return self,
+            Self::RealTime if !set_policy(policy_of_process(), 0) => return self,
+            Self::High if setpriority_process(None, nice_of_process()).is_err() => return self,
             _ => {}
         }
         Self::Normal
@@ -51,8 +55,22 @@ impl Priority {
 }
 
 /// The nice value that the process was started with: its first thread keeps it.
-fn of_process() -> i32 {
+fn nice_of_process() -> i32 {
     getpriority_process(Some(getpid())).unwrap_or(0)
+}
+
+/// The policy that the process was started with: its first thread keeps it.
+#[expect(unsafe_code, reason = "rustix has no call for it")]
+fn policy_of_process() -> i32 {
+    // SAFETY: the call reads no memory of ours; it returns −1 where it fails.
+    match unsafe { libc::sched_getscheduler(libc::getpid()) } {
+        policy if policy >= 0 => policy,
+        _ => libc::SCHED_OTHER,
+    }
+}
+
+fn is_started_in_real_time() -> bool {
+    matches!(policy_of_process(), libc::SCHED_RR | libc::SCHED_FIFO)
 }
 
 /// For the calling thread alone; false where the kernel does not allow it.
@@ -90,6 +108,7 @@ mod tests {
         (fields[41 - 3].to_owned(), fields[19 - 3].to_owned())
     }
 
+    /// Also in a process that `chrt --idle 0` started: what is given back is what it had.
     #[test]
     fn what_is_taken_is_what_the_kernel_says_and_is_given_back() {
         std::thread::spawn(|| {
@@ -99,9 +118,13 @@ mod tests {
             match taken {
                 Priority::RealTime => assert_eq!(policy, "2"),
                 Priority::High => assert_eq!((policy.as_str(), nice.as_str()), ("0", "-20")),
-                Priority::Normal => assert_eq!(policy, "0"),
+                Priority::Normal => assert_eq!((policy, nice), before),
             }
-            assert_eq!(taken.leave(), Priority::Normal);
+            let left = match before.0.as_str() {
+                "1" | "2" => Priority::RealTime,
+                _ => Priority::Normal,
+            };
+            assert_eq!(taken.leave(), left);
             assert_eq!(policy_and_nice(), before);
         })
         .join()
