@@ -18,6 +18,7 @@ mod scrape;
 mod socket;
 mod table;
 mod tier;
+mod waiting;
 mod watch;
 
 pub use metrics::parse_metrics;

@@ -15,8 +15,10 @@ use crate::metrics::since as metrics_since;
 use crate::nginx::{LOG_FORMAT, LogTail};
 use crate::procfs::ProcFs;
 use crate::scrape::{Answer, Scraper};
+use crate::socket::traffic;
 use crate::table::Sockets;
 use crate::tier::{Roots, Tier};
+use crate::waiting::Waits;
 use crate::watch::{Subject, Watch};
 
 /// The tier of the address that the load goes to, unless a watch on its port renames it.
@@ -24,6 +26,8 @@ pub(crate) const TARGET_TIER: &str = "target";
 /// Tiers found by following connections end here; named ones are always sampled.
 const TIERS_MAX: usize = 8;
 const HOST_TIER: &str = "host";
+/// A look at this many connections costs 2 ms (0.3 ms and 1.6 µs each, measured): a fiftieth of the time between two looks.
+const CONNECTIONS_PER_LOOK: usize = 1_000;
 
 /// Why something that was asked for cannot be watched.
 #[derive(Debug, Error)]
@@ -57,6 +61,9 @@ pub struct Sampler {
     scrapers: Vec<(String, Scraper)>,
     host: Option<HostCounters>,
     last: Nanos,
+    waits: Waits,
+    /// Looks until the connections are looked at again.
+    looks_to_skip: usize,
     /// By tier and subject, what was recorded as absent: each is once.
     absent: BTreeSet<(String, String)>,
 }
@@ -85,6 +92,8 @@ impl Sampler {
             scrapers: Vec::new(),
             host: None,
             last: Nanos::ZERO,
+            waits: Waits::default(),
+            looks_to_skip: 0,
             absent: BTreeSet::new(),
         };
         let local = target.filter(|address| is_local(address.ip()));
@@ -196,11 +205,24 @@ impl Sampler {
         tier.map_or_else(|| self.target_name(), |tier| tier.name().to_owned())
     }
 
-    /// Looks at what threads are doing; several looks per sample make the states finer.
+    /// Looks at what threads are doing and where requests wait; several looks per sample make the counts finer. Looks should
+    /// not come in step with the load.
     pub fn look(&mut self) {
         for tier in &mut self.tiers {
             tier.look(&self.proc);
         }
+        self.looks_to_skip = match self.looks_to_skip {
+            0 if self.waits.is_needed() => self.look_at_connections(),
+            skip => skip.saturating_sub(1),
+        };
+    }
+
+    /// How many looks to leave out after this one.
+    fn look_at_connections(&mut self) -> usize {
+        // A kernel that does not tell: its listeners have no such figures, and what needs them says nothing.
+        let Ok(connections) = traffic() else { return 0 };
+        self.waits.look(&connections);
+        connections.len() / CONNECTIONS_PER_LOOK
     }
 
     /// What happened since the last call, which was at `self.last`; the first call only sets the
@@ -220,8 +242,11 @@ impl Sampler {
         let sockets = Sockets::read(&self.proc);
         let mut behind = BTreeSet::new();
         for tier in &mut self.tiers {
-            behind.extend(tier.sample(&self.proc, cores, &sockets, &mut batch));
+            behind.extend(tier.sample(&self.proc, cores, &sockets, &self.waits, &mut batch));
         }
+        self.waits.restart();
+        let listening = self.tiers.iter().flat_map(Tier::listening);
+        self.waits.follow(listening.collect());
         for port in behind {
             self.add_behind(port);
         }

@@ -31,6 +31,31 @@ pub(crate) struct Socket {
     pub(crate) inode: u64,
 }
 
+/// What the kernel tells of a connection's traffic: a part of `tcp_info` (`linux/tcp.h`). Times are ages in milliseconds, in
+/// steps of the kernel's tick.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    pub(crate) sent_ago: u32,
+    pub(crate) received_ago: u32,
+    pub(crate) acknowledged_ago: u32,
+    /// Segments that the other side has not acknowledged, and bytes that were not sent yet.
+    pub(crate) unacknowledged: u32,
+    pub(crate) unsent: u32,
+    pub(crate) received_bytes: u64,
+    /// Segments with data, both ways.
+    pub(crate) segments_in: u32,
+    pub(crate) segments_out: u32,
+}
+
+/// Established connections with what passed through them. Needs no rights, but netlink and a kernel of 2016 (4.6) or later.
+pub(crate) fn traffic() -> io::Result<Vec<(Socket, Traffic)>> {
+    let mut found = Vec::new();
+    dump(ESTABLISHED, 0, TRAFFIC, &mut |body| {
+        found.extend(diag(body).zip(attribute(body, INFO).and_then(tcp_info)));
+    })?;
+    Ok(found)
+}
+
 /// Sockets in `state`, of one local port or (port 0) of all.
 pub(crate) fn sockets(proc: &ProcFs, state: u8, port: u16) -> io::Result<Vec<Socket>> {
     match by_netlink(state, port) {
@@ -59,6 +84,12 @@ fn by_files(proc: &ProcFs, state: u8, port: u16) -> io::Result<Vec<Socket>> {
 
 fn by_netlink(state: u8, port: u16) -> io::Result<Vec<Socket>> {
     let mut sockets = Vec::new();
+    dump(state, port, 0, &mut |body| sockets.extend(diag(body)))?;
+    Ok(sockets)
+}
+
+/// Gives every message about a socket of either family to `each`.
+fn dump(state: u8, port: u16, extensions: u8, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     for family in [AddressFamily::INET, AddressFamily::INET6] {
         let socket = socket_with(
             AddressFamily::NETLINK,
@@ -66,11 +97,11 @@ fn by_netlink(state: u8, port: u16) -> io::Result<Vec<Socket>> {
             SocketFlags::CLOEXEC,
             Some(netlink::SOCK_DIAG),
         )?;
-        let request = request(family.as_raw() as u8, state, port);
+        let request = request(family.as_raw() as u8, state, port, extensions);
         send(&socket, &request, SendFlags::empty())?;
-        receive_all(&socket, &mut sockets)?;
+        receive_all(&socket, each)?;
     }
-    Ok(sockets)
+    Ok(())
 }
 
 /// `SOCK_DIAG_BY_FAMILY`, `NLM_F_REQUEST | NLM_F_DUMP` (`linux/netlink.h`, `linux/sock_diag.h`).
@@ -81,13 +112,18 @@ const HEADER: usize = 16;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 const REQUEST: usize = HEADER + 56;
+/// `inet_diag_msg`; attributes follow it.
+const MESSAGE: usize = 72;
+/// `INET_DIAG_INFO`, and the bit that asks for it.
+const INFO: u16 = 2;
+const TRAFFIC: u8 = 1 << (INFO - 1);
 
 /// `inet_diag_req_v2` in a netlink header. The kernel filters by local port in a dump.
 #[expect(
     clippy::host_endian_bytes,
     reason = "netlink speaks the host's byte order"
 )]
-fn request(family: u8, state: u8, port: u16) -> [u8; REQUEST] {
+fn request(family: u8, state: u8, port: u16, extensions: u8) -> [u8; REQUEST] {
     const TCP: u8 = 6;
     let mut bytes = [0; REQUEST];
     let mut put = |at: usize, field: &[u8]| {
@@ -99,7 +135,7 @@ fn request(family: u8, state: u8, port: u16) -> [u8; REQUEST] {
     put(4, &BY_FAMILY.to_ne_bytes());
     put(6, &REQUEST_DUMP.to_ne_bytes());
     put(8, &1u32.to_ne_bytes());
-    put(HEADER, &[family, TCP, 0, 0]);
+    put(HEADER, &[family, TCP, extensions, 0]);
     put(HEADER + 4, &(1u32 << state).to_ne_bytes());
     put(HEADER + 8, &port.to_be_bytes());
     // No particular socket: both cookie words all ones.
@@ -107,7 +143,7 @@ fn request(family: u8, state: u8, port: u16) -> [u8; REQUEST] {
     bytes
 }
 
-fn receive_all(from: &OwnedFd, into: &mut Vec<Socket>) -> io::Result<()> {
+fn receive_all(from: &OwnedFd, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = vec![0_u8; 64 << 10];
     loop {
         let (read, _) = recv(from, buffer.as_mut_slice(), RecvFlags::empty())?;
@@ -119,7 +155,7 @@ fn receive_all(from: &OwnedFd, into: &mut Vec<Socket>) -> io::Result<()> {
             match kind {
                 DONE => return Ok(()),
                 ERROR => return Err(io::Error::from(io::ErrorKind::PermissionDenied)),
-                _ => into.extend(diag(body)),
+                _ => each(body),
             }
             rest = next;
         }
@@ -146,6 +182,40 @@ fn diag(body: &[u8]) -> Option<Socket> {
         queue_max: word(body, 60)?,
         user: word(body, 64)?,
         inode: u64::from(word(body, 68)?),
+    })
+}
+
+/// The attribute of a kind behind an `inet_diag_msg`: length and kind of 16 bits each, aligned to four bytes.
+fn attribute(body: &[u8], kind: u16) -> Option<&[u8]> {
+    let mut rest = body.get(MESSAGE..)?;
+    loop {
+        let length = usize::from(half_word(rest, 0)?);
+        let value = rest.get(4..length)?;
+        if half_word(rest, 2)? == kind {
+            return Some(value);
+        }
+        rest = rest.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+/// `None` of a kernel whose `tcp_info` is too short to tell.
+fn tcp_info(info: &[u8]) -> Option<Traffic> {
+    let low = word(info, 128)?;
+    let high = word(info, 132)?;
+    let (low, high) = if cfg!(target_endian = "big") {
+        (high, low)
+    } else {
+        (low, high)
+    };
+    Some(Traffic {
+        unacknowledged: word(info, 24)?,
+        sent_ago: word(info, 44)?,
+        received_ago: word(info, 52)?,
+        acknowledged_ago: word(info, 56)?,
+        received_bytes: u64::from(high) << 32 | u64::from(low),
+        unsent: word(info, 144)?,
+        segments_in: word(info, 152)?,
+        segments_out: word(info, 156)?,
     })
 }
 
@@ -206,5 +276,38 @@ mod tests {
         assert!(message(&short).is_none(), "shorter than its own header");
         assert!(diag(&[0; 71]).is_none());
         assert!(diag(&[0; 72]).is_some());
+        // An attribute that says it has no length, or more than there is.
+        for length in [0, 3, 255] {
+            let mut body = [0; 80];
+            body[MESSAGE] = length;
+            assert!(attribute(&body, INFO).is_none());
+        }
+        assert!(tcp_info(&[0; 159]).is_none());
+        assert!(tcp_info(&[0; 160]).is_some());
+    }
+
+    #[test]
+    fn the_traffic_of_a_connection_is_told() {
+        use std::io::{Read as _, Write as _};
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let (mut served, _) = listener.accept().unwrap();
+        let seen = || {
+            let all = traffic().unwrap().into_iter();
+            let mut all = all.filter(|(socket, _)| socket.local_port == port);
+            all.next().unwrap()
+        };
+        assert_eq!(seen().1.received_bytes, 0);
+        client.write_all(b"request").unwrap();
+        let (socket, traffic) = seen();
+        assert_eq!(socket.queue, 7, "nobody has read it");
+        assert_eq!((traffic.segments_in, traffic.segments_out), (1, 0));
+        served.read_exact(&mut [0; 7]).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        served.write_all(b"answer").unwrap();
+        let (socket, traffic) = seen();
+        assert_eq!((socket.queue, traffic.received_bytes), (0, 7));
+        assert!(traffic.sent_ago < traffic.received_ago, "{traffic:?}");
     }
 }

@@ -12,6 +12,7 @@ use crate::process::{Looks, ProcessCounters};
 use crate::procfs::ProcFs;
 use crate::socket::Socket;
 use crate::table::Sockets;
+use crate::waiting::Waits;
 
 /// Looking for new processes reads every process's descriptors: not in every sample.
 const SEARCH_EVERY: u32 = 10;
@@ -44,6 +45,8 @@ pub(crate) struct Tier {
     /// Processes that a watch gave to another tier.
     foreign: BTreeSet<u32>,
     until_search: u32,
+    /// Ports that it listened on in the last sample.
+    listening: BTreeSet<u16>,
 }
 
 impl Tier {
@@ -55,11 +58,16 @@ impl Tier {
             cgroups: BTreeMap::new(),
             foreign: BTreeSet::new(),
             until_search: 0,
+            listening: BTreeSet::new(),
         }
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn listening(&self) -> impl Iterator<Item = u16> + '_ {
+        self.listening.iter().copied()
     }
 
     pub(crate) fn has(&self, roots: &Roots) -> bool {
@@ -88,6 +96,7 @@ impl Tier {
         proc: &ProcFs,
         cores: u32,
         sockets: &Sockets,
+        waits: &Waits,
         batch: &mut Batch,
     ) -> BTreeSet<u16> {
         let mut behind = BTreeSet::new();
@@ -105,7 +114,7 @@ impl Tier {
             }
         }
         self.sample_cgroups(proc, batch);
-        self.sample_listeners(sockets, &inodes, batch);
+        self.sample_listeners(sockets, &inodes, waits, batch);
         behind.extend(sockets.local_ports_of(&inodes));
         behind
     }
@@ -239,7 +248,14 @@ impl Tier {
         self.cgroups = seen;
     }
 
-    fn sample_listeners(&self, sockets: &Sockets, inodes: &BTreeSet<u64>, batch: &mut Batch) {
+    fn sample_listeners(
+        &mut self,
+        sockets: &Sockets,
+        inodes: &BTreeSet<u64>,
+        waits: &Waits,
+        batch: &mut Batch,
+    ) {
+        self.listening.clear();
         let mut ports = self.ports();
         ports.extend(sockets.held_ports(inodes).into_iter().take(PORTS_MAX));
         for port in ports {
@@ -247,6 +263,7 @@ impl Tier {
             if queues.is_empty() {
                 continue;
             }
+            self.listening.insert(port);
             let sample = ListenerSample {
                 port,
                 accept_queue: queues.iter().map(|socket| socket.queue).sum(),
@@ -254,6 +271,7 @@ impl Tier {
                 // Connections without an owner wait in the accept queue and are counted there.
                 established: sockets.accepted_on(port).count() as u32,
                 unread: sockets.accepted_on(port).filter(|s| s.queue > 0).count() as u32,
+                waits: waits.of(port),
             };
             batch.see(&self.name, Seen::Listener(sample));
         }

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use plimsoll_base::clock::Clock;
+use plimsoll_base::random::Rng;
 use plimsoll_core::Nanos;
 use plimsoll_core::record::Observation;
 use plimsoll_observe::{Sampler, Watch};
 
-/// Between two looks at what changes faster than a sample tells: queues, thread states.
+/// Between two looks at what changes faster than a sample tells, in the mean: queues, thread states. From half of it to one
+/// and a half, for looks in step with the load see the same of it each time (measured: 0.57 where 0.83 was true).
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Between two samples.
 const SAMPLE_EVERY: Nanos = Nanos::from_secs(1);
@@ -38,9 +40,10 @@ impl Watcher {
             .name("watch".to_owned())
             .spawn(move || {
                 let mut sampler = sampler;
+                let mut random = Rng::new(0, 0);
                 let mut next = clock.now() + SAMPLE_EVERY;
                 while !stopped.load(Ordering::Relaxed) {
-                    std::thread::sleep(LOOK_EVERY);
+                    std::thread::sleep(LOOK_EVERY.mul_f64(0.5 + random.unit()));
                     let now = clock.now();
                     if now < next {
                         sampler.look();

@@ -34,6 +34,11 @@ pub(super) struct Tier {
 }
 
 impl Tier {
+    /// A figure without load; `None` where it was not looked at then: an absent figure is not zero.
+    pub(super) fn before(&self, of: impl Fn(&TierFacts) -> f64) -> Option<f64> {
+        (self.low.ticks > 0).then(|| of(&self.low))
+    }
+
     /// It was looked at where the system had given way, and had no processor to spare.
     pub(super) fn is_filled(&self) -> bool {
         self.high.ticks > 0 && !self.high.has_idle_processor()
@@ -65,6 +70,13 @@ pub(super) struct HostFacts {
     pub(super) steal: f64,
     pub(super) drops_per_s: f64,
     pub(super) retransmits_per_answer: f64,
+}
+
+impl HostFacts {
+    /// A figure of a host that was looked at.
+    pub(super) fn seen(&self, of: impl Fn(&Self) -> f64) -> Option<f64> {
+        (self.cores > 0.0).then(|| of(self))
+    }
 }
 
 #[derive(Debug)]
@@ -149,6 +161,14 @@ impl<'a> Case<'a> {
             }
         }
         found
+    }
+
+    /// The tiers that one calls itself.
+    pub(super) fn called_by(&self, tier: &Tier) -> impl Iterator<Item = &Tier> {
+        let behind = self.behind().iter();
+        behind.filter(move |other| {
+            !self.are_of_one_tier(Some(&tier.name), Some(&other.name)) && self.calls(tier, other)
+        })
     }
 
     /// By the caller's connections; by the order of the tiers where those or the other's ports are hidden.

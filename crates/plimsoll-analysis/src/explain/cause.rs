@@ -4,6 +4,7 @@ mod at_once;
 mod backlog;
 mod concurrency;
 mod processor;
+mod queue;
 mod refusal;
 mod waiting;
 

@@ -1,7 +1,9 @@
 //! One synthetic service per cause and its healthy twin, and what must not be said.
 
+mod absent;
 pub(super) mod build;
 mod concurrency;
+mod neighbours;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -97,15 +99,6 @@ fn a_pinned_thread_and_its_twin() {
         "{advice:?}"
     );
     twin_is_not_reached(&service);
-}
-
-#[test]
-fn a_thread_robbed_by_neighbours_is_not_its_own_limit() {
-    let robbed = |rate: f64| vec![ThreadLoad::new("main", rate * 0.0012, rate * 0.0012)];
-    let explanation = explained(&sick(&service(robbed)));
-    assert_ne!(explanation.limit.cause, Cause::PinnedThread);
-    let crowded = |rate: f64| vec![ThreadLoad::new("main", rate * 0.0008, 2.0 - rate * 0.0008)];
-    is(&sick(&service(crowded)), Cause::Cpu, Confidence::Suspected);
 }
 
 #[test]

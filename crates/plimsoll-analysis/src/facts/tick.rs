@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_core::Nanos;
 use plimsoll_core::record::{
     CgroupSample, HostSample, ListenerSample, MetricsSample, Observation, ProcessSample,
-    ProxySample, Record, Seen, ThreadState,
+    ProxySample, Record, Seen, ThreadState, WaitSample,
 };
 use plimsoll_core::statistics::{median, ratio};
 
@@ -136,6 +136,8 @@ pub(crate) struct TierFacts {
     pub(crate) accept_full: f64,
     pub(crate) accept_queue: f64,
     pub(crate) files_share: Option<f64>,
+    /// Where the requests of its connections were, all its ports together; `None` where the kernel does not tell.
+    pub(crate) waits: Option<WaitSample>,
     /// Outgoing connections by remote port; `None` where descriptors are hidden.
     pub(crate) out: Option<BTreeMap<u16, f64>>,
     pub(crate) proxy: Option<ProxySample>,
@@ -249,6 +251,7 @@ pub(crate) fn tier_facts(ticks: &[&Tick], tier: &str) -> TierFacts {
     facts.out = out(&processes);
     add_group(&mut facts, &seen);
     add_listener(&mut facts, &seen);
+    facts.waits = waits(&seen);
     add_proxy(&mut facts, &seen);
     facts
 }
@@ -377,6 +380,37 @@ fn add_listener(facts: &mut TierFacts, seen: &[(&&Tick, &TierTick)]) {
     facts.accept_waits = share(&|l| l.accept_queue > 0);
     facts.accept_full =
         share(&|l| l.accept_queue_max > 0 && l.accept_queue * 10 >= l.accept_queue_max * 9);
+}
+
+/// Means over all looks: what a port adds in an interval counts by the looks of that.
+fn waits(seen: &[(&&Tick, &TierTick)]) -> Option<WaitSample> {
+    let mut sum = WaitSample::default();
+    for (_, at) in seen {
+        let ports: Vec<&WaitSample> = at
+            .listeners
+            .iter()
+            .filter_map(|l| l.waits.as_ref())
+            .collect();
+        // All ports of a tier are looked at together.
+        sum.looks += ports.iter().map(|port| port.looks).max().unwrap_or(0);
+        for port in ports {
+            let looks = f64::from(port.looks);
+            sum.inside += port.inside * looks;
+            sum.unread += port.unread * looks;
+            sum.not_accepted += port.not_accepted * looks;
+            sum.held += port.held * looks;
+            sum.answers_unread += port.answers_unread * looks;
+        }
+    }
+    let mean = |count: f64| count / f64::from(sum.looks);
+    (sum.looks > 0).then(|| WaitSample {
+        looks: sum.looks,
+        inside: mean(sum.inside),
+        unread: mean(sum.unread),
+        not_accepted: mean(sum.not_accepted),
+        held: mean(sum.held),
+        answers_unread: mean(sum.answers_unread),
+    })
 }
 
 fn add_proxy(facts: &mut TierFacts, seen: &[(&&Tick, &TierTick)]) {

@@ -144,6 +144,26 @@ pub struct ListenerSample {
     /// Of these, connections whose received bytes the process has not read yet.
     #[serde(default)]
     pub unread: u32,
+    /// Where the requests of its connections were; absent where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<WaitSample>,
+}
+
+/// Requests of a port's connections by where they were, in the mean over some looks of the interval. One request at a time on
+/// each connection: of HTTP/2 and of pipelining it tells too few.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct WaitSample {
+    pub looks: u32,
+    /// Read by the service and not answered.
+    pub inside: f64,
+    /// Received, and not read by the service.
+    pub unread: f64,
+    /// On connections that wait to be accepted.
+    pub not_accepted: f64,
+    /// Answered, and the rest of the answer waits for an acknowledgement to be sent.
+    pub held: f64,
+    /// Answers that the caller has not read, where it is on this host.
+    pub answers_unread: f64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -54,6 +54,8 @@ signals! {
     ProxyLog => "proxy log",
     Refusals => "refusals",
     RunQueue => "run queue",
+    /// Where requests wait, counted in sockets.
+    Sockets => "sockets",
     Switches => "switches",
     Thread => "thread",
     Throttling => "throttling",

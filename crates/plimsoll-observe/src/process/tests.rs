@@ -83,10 +83,17 @@ fn a_reused_process_number_is_another_process() {
 }
 
 /// A busy thread demands one core and a sleeping one none. The kernel adds a wait only when it is
-/// over, so on a crowded machine a short interval may hold more or less of it than it should.
+/// over, so on a crowded machine a short interval may hold more or less of it than it should: one of some must be right.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test measures for itself")]
 fn a_busy_and_a_sleeping_thread_of_this_process() {
+    let demands: Vec<f64> = (0..6).map(|_| demand_of_a_busy_thread()).collect();
+    let is_one = |demand: &f64| (0.6..1.5).contains(demand);
+    assert!(demands.iter().any(is_one), "{demands:?}");
+}
+
+/// Looks at a busy thread and at one that sleeps for a third of a second.
+#[expect(clippy::disallowed_methods, reason = "a test measures for itself")]
+fn demand_of_a_busy_thread() -> f64 {
     let proc = ProcFs::at("/proc");
     let pid = std::process::id();
     let stop = AtomicBool::new(false);
@@ -126,18 +133,15 @@ fn a_busy_and_a_sleeping_thread_of_this_process() {
         let thread = sample.threads.iter().find(|thread| thread.name == name);
         thread.map_or(0.0, |t| (t.run_ns + t.wait_ns).as_secs_f64() / seconds)
     };
-    assert!(
-        (0.6..1.5).contains(&demand("obs-busy")),
-        "{}",
-        demand("obs-busy")
-    );
     assert!(demand("obs-asleep") < 0.05, "{}", demand("obs-asleep"));
-    assert!(states.get(&ThreadState::Running).copied().unwrap_or(0.0) >= 0.6);
+    let running = states.get(&ThreadState::Running).copied();
+    assert!(running.unwrap_or(0.0) >= 0.6, "{states:?}");
     assert!(
         sample.open_files.unwrap() > 2,
         "our own descriptors are ours to read"
     );
     assert!(sample.resident_bytes > 1 << 16);
+    demand("obs-busy")
 }
 
 #[test]

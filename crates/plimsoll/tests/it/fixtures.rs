@@ -50,6 +50,8 @@ const STALLING: [At; 4] = [
 
 /// So often a fixture is played until its answer is right, or the run was valid.
 const PLAYS: usize = 3;
+/// A thread that waits for a core for more of its time shares it with other tests.
+const CROWDED: f64 = 0.3;
 
 /// All, one by its name, or the short ones.
 fn chosen() -> Vec<&'static Entry> {
@@ -189,6 +191,7 @@ fn conditions(record: &Record) -> Vec<(String, bool)> {
             let seen: Vec<&Observation> = record.observations.iter().filter(inside).collect();
             let is_shared = seen.iter().any(|seen| {
                 matches!(&seen.seen, Seen::Host(host) if host.steal_ratio > steal::TOLERATED)
+                    || waits(seen) > CROWDED
             });
             let text = format!(
                 "{:?}: generator {:?} ({}); {}",
@@ -203,6 +206,16 @@ fn conditions(record: &Record) -> Vec<(String, bool)> {
             (text, generator.state != GateState::Fail && !is_shared)
         })
         .collect()
+}
+
+/// Share of an interval for which the busiest thread of a process waited for a core.
+fn waits(seen: &Observation) -> f64 {
+    match &seen.seen {
+        Seen::Process(process) => process.threads.first().map_or(0.0, |thread| {
+            thread.wait_ns.as_secs_f64() / seen.length_ns.as_secs_f64()
+        }),
+        _ => 0.0,
+    }
 }
 
 /// The busiest thread of a process, or what the hypervisor took.

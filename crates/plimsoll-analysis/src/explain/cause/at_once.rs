@@ -2,6 +2,7 @@
 
 use plimsoll_core::Nanos;
 
+use super::queue::held_share;
 use crate::explain::case::Case;
 use crate::explain::saturation::Sign;
 use crate::facts::level::{FAILING, GIVEN_UP, Level, NO_ANSWER};
@@ -20,7 +21,10 @@ const CONTENDED: f64 = 0.9;
 pub(super) struct AtOnce {
     pub(super) count: f64,
     pub(super) peak: f64,
+    /// Without what answers waited in sockets.
     pub(super) time: f64,
+    /// For so long: nobody works on those.
+    pub(super) held: f64,
     /// In flight at the least and at the most level that stands at the peak.
     pub(super) in_flight: (f64, f64),
 }
@@ -43,11 +47,14 @@ pub(super) fn at_once(case: &Case) -> Option<AtOnce> {
     let in_flight = still.fold((f64::INFINITY, 0.0), |(a, b): (f64, f64), level| {
         (a.min(level.in_flight), b.max(level.in_flight))
     });
+    let held = time * held_share(case);
+    let time = time - held;
     let count = peak * time;
     (count >= LEAST && in_flight.1 >= 2.0 * in_flight.0).then_some(AtOnce {
         count,
         peak,
         time,
+        held,
         in_flight,
     })
 }

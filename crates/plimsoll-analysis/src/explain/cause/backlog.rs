@@ -41,8 +41,10 @@ pub(super) fn memory(case: &Case, tier: &Tier) -> Option<Finding> {
     }
     let (high, low) = (&case.host_high, &case.host_low);
     let faults = tier.high.major_faults_per_s;
-    let presses = high.psi_memory >= 0.1 && high.psi_memory >= 2.0 * low.psi_memory;
-    let rises = faults >= 20.0 && faults >= 2.0 * tier.low.major_faults_per_s;
+    let pressed = low.seen(|host| host.psi_memory);
+    let presses = high.psi_memory >= 0.1 && pressed.is_some_and(|low| high.psi_memory >= 2.0 * low);
+    let faulted = tier.before(|low| low.major_faults_per_s);
+    let rises = faults >= 20.0 && faulted.is_some_and(|low| faults >= 2.0 * low);
     if presses && rises {
         let text = format!("memory pressure {} of the time", percent(high.psi_memory));
         finding.signal(Signal::Pressure, text);
@@ -63,14 +65,15 @@ pub(super) fn memory(case: &Case, tier: &Tier) -> Option<Finding> {
 pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
     let mut finding = Finding::new(Cause::Disk, tier);
     let waiting = tier.high.state(ThreadState::Disk);
-    let waits = waiting >= DISK_THREADS && waiting >= 1.3 * tier.low.state(ThreadState::Disk);
+    let waited = tier.before(|low| low.state(ThreadState::Disk));
+    let waits = waiting >= DISK_THREADS && waited.is_none_or(|low| waiting >= 1.3 * low);
     if waits && tier.high.has_idle_processor() {
         finding.signal(
             Signal::DiskState,
             format!(
-                "{} threads wait for the disk at any time ({} at low load)",
+                "{} threads wait for the disk at any time{}",
                 three_digits(waiting),
-                three_digits(tier.low.state(ThreadState::Disk))
+                at_low_load(waited.map(three_digits))
             ),
         );
     }
@@ -82,14 +85,15 @@ pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
     if finding.evidence.is_empty() {
         return None;
     }
-    let (high, low) = (case.host_high.psi_io, case.host_low.psi_io);
-    if high >= 0.2 && high >= 1.3 * low {
+    let high = case.host_high.psi_io;
+    let low = case.host_low.seen(|host| host.psi_io);
+    if high >= 0.2 && low.is_none_or(|low| high >= 1.3 * low) {
         finding.signal(
             Signal::Pressure,
             format!(
-                "disk pressure {} of the time ({} at low load)",
+                "disk pressure {} of the time{}",
                 percent(high),
-                percent(low)
+                at_low_load(low.map(percent))
             ),
         );
     }
@@ -98,4 +102,9 @@ pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
         finding.signal(Signal::Writes, text);
     }
     Some(finding)
+}
+
+/// ` (3 % at low load)`, where it was looked at then.
+pub(super) fn at_low_load(figure: Option<String>) -> String {
+    figure.map_or(String::new(), |low| format!(" ({low} at low load)"))
 }

@@ -9,6 +9,7 @@ use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Cause, Signal};
 
 use super::at_once::{AtOnce, at_once};
+use super::queue::{Counted, queue};
 use super::refusal::idle_line;
 use super::waiting::{busy_behind, outgoing_growth};
 use crate::explain::case::{Case, Tier};
@@ -22,17 +23,28 @@ const ON_DISK: f64 = 0.3;
 
 /// A tier that serves only so many at a time, the deepest that holds the queue: behind a front, that is its downstream.
 pub(super) fn at_a_time(case: &Case, entry: &Tier) -> Option<Finding> {
-    let holder = holder(case, entry)?;
+    let counted = queue(case, entry);
+    let holder = match &counted {
+        Counted::In(queue) if calls_grow_unseen(case, queue.tier) => return None,
+        Counted::In(queue) => queue.tier,
+        Counted::Unknown | Counted::Spread => holder(case, entry)?,
+    };
     if holder.high.ticks == 0 || !has_idle_processor(case, holder) {
         return None;
     }
     if holder.high.state(ThreadState::Disk) >= ON_DISK || busy_behind(case, holder) {
         return None;
     }
-    let found = match at_once(case) {
-        Some(at_once) => counted(case, holder, at_once),
+    let mut found = match at_once(case) {
+        Some(at_once) => at_once_in(case, holder, at_once),
         None => by_threads(case, holder)?,
     };
+    match counted {
+        Counted::In(queue) => found.signal(Signal::Sockets, queue.line()),
+        // A limit has one queue before it: then the rest is no more than a suspicion.
+        Counted::Spread => found.evidence.truncate(1),
+        Counted::Unknown => {}
+    }
     let is_entry = holder.name == entry.name;
     Some(if is_entry {
         found
@@ -57,6 +69,12 @@ fn holder<'a>(case: &'a Case, entry: &'a Tier) -> Option<&'a Tier> {
     None
 }
 
+/// Its connections to somebody who is not seen grow with the requests in flight: these may wait there.
+fn calls_grow_unseen(case: &Case, tier: &Tier) -> bool {
+    let grows = outgoing_growth(case, tier).filter(|(_, rises)| *rises >= 1.5);
+    grows.is_some_and(|(port, _)| !case.tiers.iter().any(|known| known.ports.contains(&port)))
+}
+
 /// A thread that is as busy without load works for nobody: beside it the processor may be idle all the same.
 fn has_idle_processor(case: &Case, tier: &Tier) -> bool {
     let beside = |thread: f64| tier.high.ticks > 0 && tier.high.run - thread < 0.5;
@@ -65,7 +83,7 @@ fn has_idle_processor(case: &Case, tier: &Tier) -> bool {
     idle || spinning.is_some_and(beside)
 }
 
-fn counted(case: &Case, tier: &Tier, at_once: AtOnce) -> Finding {
+fn at_once_in(case: &Case, tier: &Tier, at_once: AtOnce) -> Finding {
     let is_serial = at_once.count < SERIAL_BELOW;
     let cause = if is_serial {
         Cause::Lock
@@ -83,6 +101,11 @@ fn counted(case: &Case, tier: &Tier, at_once: AtOnce) -> Finding {
             three_digits(at_once.count)
         ),
     );
+    if at_once.held >= 0.001 {
+        let held = Nanos::from_secs_f64(at_once.held);
+        let text = format!("not in that time: {held} for which answers wait in sockets to be sent");
+        finding.signal(Signal::Little, text);
+    }
     finding.signal(
         Signal::Flat,
         format!(
@@ -119,12 +142,10 @@ fn by_threads(case: &Case, tier: &Tier) -> Option<Finding> {
 
 /// Threads at a futex, and turns of the scheduler per request; each against a figure at low load that there must be.
 fn add_threads(tier: &Tier, finding: &mut Finding) {
-    let (high, low) = (
-        tier.high.state(ThreadState::Futex),
-        tier.low.state(ThreadState::Futex),
-    );
+    let high = tier.high.state(ThreadState::Futex);
+    let low = tier.before(|low| low.state(ThreadState::Futex));
     // Idle workers of a pool wait at the same place, but fewer of them under load.
-    if tier.low.ticks > 0 && high >= 3.0 && high >= 1.5 * low + 1.0 {
+    if let Some(low) = low.filter(|low| high >= 3.0 && high >= 1.5 * low + 1.0) {
         finding.signal(
             Signal::Futex,
             format!(

@@ -5,6 +5,7 @@ use plimsoll_core::statistics::ratio;
 use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{Cause, Signal};
 
+use super::backlog::at_low_load;
 use crate::explain::case::{Case, Tier};
 use crate::explain::finding::Finding;
 use crate::facts::gauges::Gauge;
@@ -20,7 +21,9 @@ const CEILING_TOLERANCE: f64 = 0.2;
 /// D.3 4b, and 4i where the loop takes in requests faster than it finishes them.
 pub(super) fn thread(case: &Case, tier: &Tier) -> Option<Finding> {
     let thread = tier.high.thread.as_ref()?;
-    let full = thread.demand() >= FULL && thread.run >= FULL_RUNNING * thread.demand();
+    // Neighbours may hold its core: then it must be nearly all that the tier runs, else they hold up others as well.
+    let robbed = thread.run < FULL_RUNNING * thread.demand();
+    let full = thread.demand() >= FULL && (!robbed || tier.works_alone(thread));
     if tier.spinning(case).is_some() {
         return None;
     }
@@ -45,8 +48,15 @@ pub(super) fn thread(case: &Case, tier: &Tier) -> Option<Finding> {
             percent(thread.next.max(thread.elsewhere)),
         ),
     );
-    let demand = case.thread_demand(tier, thread);
-    add_ceiling(case, &mut finding, demand, 1.0, "of one core per request");
+    if robbed {
+        // No second signal and no ceiling: both end with the neighbours.
+        let waits = percent(thread.wait);
+        let text = format!("neighbours hold its core for the {waits} that it waits");
+        finding.signal(Signal::Thread, text);
+    } else {
+        let demand = case.thread_demand(tier, thread);
+        add_ceiling(case, &mut finding, demand, 1.0, "of one core per request");
+    }
     if finding.ceiling.is_some() && thread.elsewhere >= FULL_RUNNING {
         // Several full processes share the load: one thread's demand is not the tier's ceiling.
         finding.ceiling = None;
@@ -183,9 +193,9 @@ pub(super) fn quota(case: &Case, tier: &Tier) -> Option<Finding> {
     finding.signal(
         Signal::Throttling,
         format!(
-            "throttled in {} of the quota's periods ({} at low load)",
+            "throttled in {} of the quota's periods{}",
             percent(tier.high.throttled),
-            percent(tier.low.throttled)
+            at_low_load(tier.before(|low| low.throttled).map(percent))
         ),
     );
     let demand = case.processor_demand(tier);
@@ -255,12 +265,14 @@ pub(super) fn cpu(case: &Case, tier: &Tier) -> Option<Finding> {
         );
     }
     let waited = ratio(tier.high.wait, capacity);
-    if own && waited >= 0.15 && tier.high.wait >= 2.0 * tier.low.wait {
+    let before = tier.before(|low| low.wait);
+    if let Some(before) = before.filter(|low| own && waited >= 0.15 && tier.high.wait >= 2.0 * low)
+    {
         finding.signal(
             Signal::RunQueue,
             format!(
                 "waiting for a core rose from {} to {} cores",
-                three_digits(tier.low.wait),
+                three_digits(before),
                 three_digits(tier.high.wait)
             ),
         );

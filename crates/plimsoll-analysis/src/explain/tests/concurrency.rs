@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
-use plimsoll_core::record::{ListenerSample, Observation, Record, Seen};
-use plimsoll_core::verdict::{Cause, Confidence};
+use plimsoll_core::record::{ListenerSample, Observation, Record, Seen, WaitSample};
+use plimsoll_core::verdict::{Cause, Confidence, Signal};
 
 use super::build::{OkTime, Service, ThreadLoad, search};
 use super::{explained, idle, is, service, sick, twin_is_not_reached};
@@ -124,4 +124,138 @@ fn a_limit_on_requests_at_once_that_refuses_is_no_rate_rule() {
 
 fn erlang(servers: u32, load: f64) -> f64 {
     (1..=servers).fold(1.0, |b, n| load * b / (f64::from(n) + load * b))
+}
+
+/// The sockets of the target and, if any, of `behind` on port 81: requests by place, by how many are in flight.
+fn with_sockets(record: &mut Record, target: fn(f64) -> WaitSample, behind: fn(f64) -> WaitSample) {
+    let mut in_flight = Vec::new();
+    for observation in &mut record.observations {
+        if let Seen::Listener(listener) = &mut observation.seen {
+            let mean = f64::from(listener.established - 1);
+            in_flight.push((observation.at_ns, mean));
+            listener.waits = Some(target(mean));
+        }
+    }
+    let tiers = record.observations.iter().filter(|o| o.tier == "behind");
+    let listeners = tiers.filter_map(|observation| {
+        let (_, mean) = in_flight.iter().find(|(at, _)| *at == observation.at_ns)?;
+        Some(Observation {
+            seen: Seen::Listener(ListenerSample {
+                port: 81,
+                waits: Some(behind(*mean)),
+                ..ListenerSample::default()
+            }),
+            ..observation.clone()
+        })
+    });
+    let listeners: Vec<Observation> = listeners.collect();
+    record.observations.extend(listeners);
+}
+
+const LOOKS: WaitSample = WaitSample {
+    looks: 10,
+    inside: 0.0,
+    unread: 0.0,
+    not_accepted: 0.0,
+    held: 0.0,
+    answers_unread: 0.0,
+};
+
+fn inside(count: f64) -> WaitSample {
+    WaitSample {
+        inside: count,
+        ..LOOKS
+    }
+}
+
+/// What `limit` takes at once is inside, the rest lies before it.
+fn unread(count: f64) -> WaitSample {
+    WaitSample {
+        inside: count.min(8.0),
+        unread: (count - 8.0).max(0.0),
+        ..LOOKS
+    }
+}
+
+fn not_accepted(count: f64) -> WaitSample {
+    WaitSample {
+        inside: count.min(8.0),
+        not_accepted: (count - 8.0).max(0.0),
+        ..LOOKS
+    }
+}
+
+#[test]
+fn where_the_requests_wait_is_told_from_the_sockets() {
+    for (place, told) in [
+        (inside as fn(f64) -> WaitSample, "wait inside it"),
+        (unread, "lie unread in its sockets"),
+        (not_accepted, "wait to be accepted"),
+    ] {
+        let mut record = sick(&workers(8));
+        with_sockets(&mut record, place, inside);
+        let limit = is(&record, Cause::Concurrency, Confidence::Supported).limit;
+        let shown = limit.evidence.iter().any(|e| e.text.contains(told));
+        assert!(shown, "{told}: {:?}", limit.evidence);
+    }
+    // Half of what was in flight is not seen, as with streams on few connections: nothing is said.
+    let mut record = sick(&workers(8));
+    with_sockets(&mut record, |count| inside(count / 2.0), inside);
+    let limit = is(&record, Cause::Concurrency, Confidence::Supported).limit;
+    let said = limit.evidence.iter().any(|e| e.signal == Signal::Sockets);
+    assert!(!said, "{:?}", limit.evidence);
+}
+
+/// The connections to it are a pool that is never used up: only the sockets tell that the requests are there.
+#[test]
+fn a_tier_behind_is_found_by_its_sockets_where_connections_do_not_tell() {
+    let mut service = workers(4);
+    service.behind = Some(|_| vec![ThreadLoad::new("worker", 0.05, 0.0)]);
+    let mut record = sick(&service);
+    call(&mut record, |_| 200);
+    with_sockets(&mut record, inside, inside);
+    let limit = is(&record, Cause::Downstream, Confidence::Supported).limit;
+    assert_eq!(limit.tier.as_deref(), Some("behind"));
+    // The same with everything inside the front.
+    let mut record = sick(&service);
+    call(&mut record, |_| 200);
+    with_sockets(&mut record, inside, |_| inside(1.0));
+    let limit = is(&record, Cause::Concurrency, Confidence::Supported).limit;
+    assert_eq!(limit.tier.as_deref(), Some("target"));
+}
+
+/// Half here and half behind: no single limit has its queue in two places.
+#[test]
+fn a_queue_in_two_places_is_no_more_than_a_suspicion() {
+    let mut record = sick(&workers(8));
+    let spread = |count: f64| WaitSample {
+        inside: count / 2.0,
+        unread: count / 2.0,
+        ..LOOKS
+    };
+    with_sockets(&mut record, spread, inside);
+    is(&record, Cause::Concurrency, Confidence::Suspected);
+}
+
+/// A server that writes head and body by themselves: 40 ms of each answer wait for an acknowledgement (Java, Python). Six threads,
+/// and not fourteen.
+#[test]
+fn answers_that_wait_to_be_sent_are_no_work() {
+    let mut service = workers(14);
+    service.base = Nanos::from_millis(35);
+    let mut record = sick(&service);
+    let held = |count: f64| WaitSample {
+        inside: count * 3.0 / 7.0,
+        held: count * 4.0 / 7.0,
+        ..LOOKS
+    };
+    with_sockets(&mut record, held, inside);
+    let limit = explained(&record).limit;
+    assert_eq!(limit.cause, Cause::Concurrency, "{limit:#?}");
+    let shown = format!("{:?}", limit.evidence);
+    assert!(shown.contains("6.00 are served at once"), "{shown}");
+    assert!(
+        shown.contains("20.0 ms for which answers wait in sockets"),
+        "{shown}"
+    );
 }

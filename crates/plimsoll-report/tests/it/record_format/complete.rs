@@ -7,7 +7,7 @@ use plimsoll_core::health::Reading;
 use plimsoll_core::record::{
     AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Header, HostSample, LabSetup,
     LevelStart, Line, ListenerSample, MetricsSample, Observation, ProcessSample, ProxySample, Seen,
-    SelfCheck, ThreadSample, ThreadState, TierSetup,
+    SelfCheck, ThreadSample, ThreadState, TierSetup, WaitSample,
 };
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
@@ -180,7 +180,10 @@ fn observations() -> impl Iterator<Item = Observation> {
         Seen::Process(process),
         Seen::Host(host),
         Seen::Cgroup(cgroup),
-        Seen::Listener(ListenerSample::default()),
+        Seen::Listener(ListenerSample {
+            waits: Some(WaitSample::default()),
+            ..ListenerSample::default()
+        }),
         Seen::Proxy(ProxySample::default()),
         Seen::Metrics(MetricsSample::default()),
         Seen::Absent(AbsentSample::default()),

@@ -1,0 +1,51 @@
+//! Tiers and hosts that nobody looked at while the load was low: what is not known is not zero.
+
+use std::collections::BTreeMap;
+
+use plimsoll_core::Nanos;
+use plimsoll_core::record::{CgroupSample, Record, Seen, ThreadState};
+
+use super::build::{Service, ThreadLoad};
+use super::{explained, service, sick};
+
+/// The same record, in which looking began with the first level above the capacity.
+fn looked_at_late(mut record: Record) -> Record {
+    let above = record.levels.iter().rev().nth(2).unwrap().start_ns;
+    record.observations.retain(|seen| seen.at_ns > above);
+    record
+}
+
+fn with(states: fn(f64) -> BTreeMap<ThreadState, f64>) -> Service {
+    let mut service = service(super::idle);
+    service.states = states;
+    service
+}
+
+#[test]
+fn a_figure_that_is_absent_at_low_load_is_not_shown_as_zero() {
+    let mut quota = service(|rate| vec![ThreadLoad::new("main", rate * 0.001, 0.0)]);
+    quota.extra = |_, _| {
+        vec![Seen::Cgroup(CgroupSample {
+            quota_cores: Some(0.4),
+            periods: 10,
+            throttled_periods: 9,
+            run_ns: Nanos::from_millis(400),
+            ..CgroupSample::default()
+        })]
+    };
+    let mut disk = with(|share| BTreeMap::from([(ThreadState::Disk, 1.0 + 4.0 * share)]));
+    disk.disk_pressure = |share| 0.3 * share;
+    let crowded = service(|rate| {
+        let each = |name| ThreadLoad::new(name, rate * 0.0023, rate * 0.001);
+        vec![each("one"), each("two")]
+    });
+    let lock = with(|share| BTreeMap::from([(ThreadState::Futex, 2.0 + 6.0 * share)]));
+    for service in [quota, disk, crowded, lock] {
+        let whole = explained(&sick(&service)).limit;
+        let text = |limit: &plimsoll_core::verdict::Limit| format!("{:?}", limit.evidence);
+        let shows = |text: &str| text.contains("at low load") || text.contains("rose from");
+        assert!(shows(&text(&whole)), "{whole:#?}");
+        let late = explained(&looked_at_late(sick(&service))).limit;
+        assert!(!shows(&text(&late)), "{late:#?}");
+    }
+}
