@@ -16,6 +16,7 @@
 //! A search over virtual users goes the same way along their number: every level is closed, so there is
 //! no anchor, and no recovery probe, because users who wait pile up no backlog.
 
+mod again;
 mod anchor;
 mod boundary;
 mod change;

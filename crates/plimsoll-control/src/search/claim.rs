@@ -212,7 +212,7 @@ fn by_pool(progress: &Progress, rate: f64, pool: Pool) -> Option<Claim> {
     let between = pool.budgets_between <= 1.0 && pool.attempts > 0.0;
     let watched = progress.seconds_watched(rate);
     // A target that changed once may change again: what it carried meanwhile is no promise.
-    let stands_still = progress.change().is_none();
+    let stands_still = progress.change().is_none() && !progress.slows_down();
     let costly = progress.spells_cost(rate) > progress.least_budget() * watched;
     (played && likely && (holds || between) && !failed_below(progress, rate)).then_some(Claim {
         rate,

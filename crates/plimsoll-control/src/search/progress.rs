@@ -121,6 +121,12 @@ impl Progress {
         }
     }
 
+    /// It slows down: what it carried meanwhile, later it may not.
+    pub(crate) fn slows_down(&self) -> bool {
+        let slows = |remark: &SearchRemark| matches!(remark, SearchRemark::SlowsDown { .. });
+        self.remarks.iter().any(slows)
+    }
+
     /// The target is not what it was when the search began.
     pub(crate) fn change(&self) -> Option<Change> {
         self.change

@@ -2,6 +2,7 @@
 
 use plimsoll_core::step::Phase;
 
+use super::again::Again;
 use super::anchor::{self, AnchorStage};
 use super::boundary::{self, Approach};
 use super::check::Check;
@@ -23,6 +24,7 @@ pub(crate) enum Stage {
     Overshoot(Overshoot),
     Recovery(Recovery),
     Repeat(Repeat),
+    Again(Again),
     Done,
 }
 
@@ -46,6 +48,7 @@ impl Stage {
                 Self::Overshoot(stage) => stage.plan(progress),
                 Self::Recovery(stage) => stage.plan(progress),
                 Self::Repeat(stage) => stage.plan(progress),
+                Self::Again(stage) => stage.plan(progress),
                 Self::Done => return None,
             };
             if plan.is_some() {
@@ -72,6 +75,7 @@ impl Stage {
             Self::Overshoot(stage) => stage.ended(level),
             Self::Recovery(stage) => stage.ended(level, progress),
             Self::Repeat(stage) => stage.ended(level, progress),
+            Self::Again(stage) => stage.ended(level, progress),
             Self::Explore | Self::Done => {}
         }
         if matches!(self, Self::Approach(_) | Self::Explore | Self::Hold(_))
@@ -106,7 +110,8 @@ impl Stage {
             Self::Hold(_) => Self::Overshoot(Overshoot::new(progress)),
             Self::Overshoot(_) => Self::Recovery(Recovery::new(progress)),
             Self::Recovery(_) => Self::Repeat(Repeat::default()),
-            Self::Anchor(_) | Self::Check(_) | Self::Repeat(_) | Self::Done => Self::Done,
+            Self::Repeat(_) => Self::Again(Again::default()),
+            Self::Anchor(_) | Self::Check(_) | Self::Again(_) | Self::Done => Self::Done,
         };
     }
 

@@ -85,6 +85,11 @@ pub enum SearchRemark {
     Drifted {
         ratio: f64,
     },
+    /// The closed loop of the beginning, played again at the end, served less by this share.
+    SlowsDown {
+        ratio: f64,
+        over_seconds: f64,
+    },
     NoTimeForSoak {
         seconds: f64,
     },
@@ -186,6 +191,12 @@ impl fmt::Display for SearchRemark {
                 "the first level, repeated at the end, was {:.0} % {}: the target changed meanwhile",
                 ratio.abs() * 100.0,
                 if *ratio > 0.0 { "slower" } else { "faster" }
+            ),
+            Self::SlowsDown { ratio, over_seconds } => write!(
+                f,
+                "the target slows down: {} after the closed loop of the beginning the same one got {:.0} % less, so this rate was carried only meanwhile; search again with more time in --within",
+                clock_time(*over_seconds),
+                ratio * 100.0
             ),
             Self::FailsEvenAt { at } => write!(f, "the objectives fail even at {at}"),
             Self::Other(text) => f.write_str(text),

@@ -190,6 +190,7 @@ impl World {
                 SearchRemark::SlowSpells { .. }
                     | SearchRemark::SetByStalls { .. }
                     | SearchRemark::Drifted { .. }
+                    | SearchRemark::SlowsDown { .. }
                     | SearchRemark::Changed { .. }
             ),
         };

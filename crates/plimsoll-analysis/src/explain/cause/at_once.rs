@@ -13,6 +13,8 @@ const LEAST: f64 = 0.85;
 const ANSWERS_LEAST: u64 = 30;
 /// Levels within this of the peak stand still.
 const STANDS_STILL: f64 = 0.93;
+/// Of levels of a second nothing is concluded; two of a brief search last a little less than two.
+const SECONDS_LEAST: f64 = 1.5;
 /// Beyond its peak a service that serves less than this of it has contention, and no fixed number.
 const CONTENDED: f64 = 0.9;
 
@@ -38,7 +40,7 @@ pub(super) fn at_once(case: &Case) -> Option<AtOnce> {
     let time = quiet.filter_map(Level::served_service);
     let time = time.map(Nanos::as_secs_f64).reduce(f64::min)?;
     let still = case.levels.iter().filter(|level| {
-        level.seconds() >= 2.0
+        level.seconds() >= SECONDS_LEAST
             && level.served >= STANDS_STILL * peak
             && level.failed_share() < 0.05
             // Open levels below saturation serve what is offered: they stand still for no other reason.
@@ -71,6 +73,7 @@ fn is_contended(case: &Case) -> bool {
     let peak = closed().max_by(|a, b| a.served.total_cmp(&b.served));
     peak.is_some_and(|peak| {
         let mut beyond = closed().filter(|level| level.closed > peak.closed);
-        beyond.any(|level| level.seconds() >= 2.0 && level.served < CONTENDED * peak.served)
+        beyond
+            .any(|level| level.seconds() >= SECONDS_LEAST && level.served < CONTENDED * peak.served)
     })
 }

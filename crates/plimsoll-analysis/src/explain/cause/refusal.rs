@@ -16,6 +16,11 @@ use crate::facts::tick::TierFacts;
 pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
     let sheds = |level: &Level| level.share(&[Outcome::Shed]) >= 0.03;
     let mut shedding: Vec<&Level> = case.high().filter(|level| sheds(level)).collect();
+    if shedding.is_empty() {
+        // A short search ends near the limit, where hardly any are refused: the closed loop that it began with was beyond it.
+        let beyond = case.levels.iter().filter(|level| level.closed.is_some());
+        shedding = beyond.filter(|level| sheds(level)).collect();
+    }
     // Users that are refused at once ask again at once: how many depends on them.
     if shedding.iter().any(|level| level.closed.is_none()) {
         shedding.retain(|level| level.closed.is_none());

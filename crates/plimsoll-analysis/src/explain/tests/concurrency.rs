@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::{ListenerSample, Observation, Record, Seen, WaitSample};
+use plimsoll_core::step::StepLoad;
 use plimsoll_core::verdict::{Cause, Confidence, Signal};
 
 use super::build::{OkTime, Service, ThreadLoad, search};
@@ -258,4 +259,37 @@ fn answers_that_wait_to_be_sent_are_no_work() {
         shown.contains("20.0 ms for which answers wait in sockets"),
         "{shown}"
     );
+}
+
+const HALF: Nanos = Nanos::from_micros(500);
+
+/// A search of two minutes ends near the limit: only its closed loop was far enough beyond for many refusals.
+#[test]
+fn what_a_closed_loop_was_refused_counts_where_nothing_else_was() {
+    let service = Service {
+        capacity: 400.0,
+        base: Nanos::from_millis(5),
+        threads: idle,
+        excess: Outcome::Shed,
+        excess_time: Nanos::from_micros(500),
+        ok_time: OkTime::Unchanged,
+        overload_ok: |_| 1.0,
+        ..Service::default()
+    };
+    let mut record = search(&service, &[0.25, 0.5, 0.9, 1.02, 1.025], true);
+    for window in &mut record.windows {
+        let mut starts = record.levels.iter();
+        let start = starts.find(|start| start.step.level == window.level);
+        let StepLoad::Closed { in_flight } = start.unwrap().step.load else {
+            continue;
+        };
+        if in_flight >= 4 {
+            let mut refused = plimsoll_core::Tally::default();
+            for _ in 0..2_000 {
+                refused.record(Outcome::Shed, HALF, Some(HALF), 0, &[]);
+            }
+            window.operations[0].merge(&refused);
+        }
+    }
+    is(&record, Cause::Rule, Confidence::Supported);
 }

@@ -232,6 +232,10 @@ fn remarks() -> Vec<SearchRemark> {
         R::DidNotRecover,
         R::SlowRecovery { seconds: 1.0, expected_seconds: 1.0 },
         R::Drifted { ratio: 0.1 },
+        R::SlowsDown {
+            ratio: 0.1,
+            over_seconds: 250.0,
+        },
         R::NoTimeForSoak { seconds: 60.0 },
         R::Changed { at_seconds: 151.0, before: size, now: size },
         R::NoLoadMeets {
