@@ -8,5 +8,6 @@ pub mod explain;
 mod facts;
 pub mod gates;
 pub mod import;
+mod neighbours;
 pub mod steal;
 pub mod summary;

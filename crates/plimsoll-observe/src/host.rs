@@ -82,6 +82,7 @@ impl HostCounters {
             listen_overflows: counted(self.listen_overflows, earlier.listen_overflows),
             listen_drops: counted(self.listen_drops, earlier.listen_drops),
             retransmits: counted(self.retransmits, earlier.retransmits),
+            neighbours: Vec::new(),
         }
     }
 }

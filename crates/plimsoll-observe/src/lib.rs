@@ -9,6 +9,7 @@ mod cgroup;
 mod discover;
 mod host;
 mod metrics;
+mod neighbours;
 mod nginx;
 mod parse;
 mod process;

@@ -12,6 +12,7 @@ use crate::batch::Batch;
 use crate::discover::listeners;
 use crate::host::HostCounters;
 use crate::metrics::since as metrics_since;
+use crate::neighbours::Neighbours;
 use crate::nginx::{LOG_FORMAT, LogTail};
 use crate::procfs::ProcFs;
 use crate::scrape::{Answer, Scraper};
@@ -61,6 +62,7 @@ pub struct Sampler {
     scrapers: Vec<(String, Scraper)>,
     host: Option<HostCounters>,
     last: Nanos,
+    neighbours: Neighbours,
     waits: Waits,
     /// Looks until the connections are looked at again.
     looks_to_skip: usize,
@@ -92,6 +94,7 @@ impl Sampler {
             scrapers: Vec::new(),
             host: None,
             last: Nanos::ZERO,
+            neighbours: Neighbours::default(),
             waits: Waits::default(),
             looks_to_skip: 0,
             absent: BTreeSet::new(),
@@ -263,7 +266,11 @@ impl Sampler {
         }
         if let Some(earlier) = &self.host {
             let seconds = batch.length_ns.as_secs_f64();
-            batch.see(HOST_TIER, Seen::Host(now.since(earlier, seconds)));
+            let mut host = now.since(earlier, seconds);
+            let tiers = self.tiers.iter().flat_map(Tier::pids);
+            let known = tiers.chain([std::process::id()]).collect();
+            host.neighbours = self.neighbours.sample(&self.proc, seconds, &known);
+            batch.see(HOST_TIER, Seen::Host(host));
         }
         self.host = Some(now);
     }

@@ -66,6 +66,10 @@ impl Tier {
         &self.name
     }
 
+    pub(crate) fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.processes.keys().copied()
+    }
+
     pub(crate) fn listening(&self) -> impl Iterator<Item = u16> + '_ {
         self.listening.iter().copied()
     }

@@ -11,6 +11,7 @@ use super::saturation::Saturation;
 use crate::facts::gauges::{Gauges, gauges};
 use crate::facts::level::{Level, WindowFacts};
 use crate::facts::tick::{ThreadFacts, Tick, TierFacts, TierTick, tier_facts};
+use crate::neighbours;
 
 /// Share of a process' time from which one thread is all of it; medians of the two are compared, hence the room.
 const ALONE: f64 = 0.85;
@@ -70,6 +71,8 @@ pub(super) struct HostFacts {
     pub(super) steal: f64,
     pub(super) drops_per_s: f64,
     pub(super) retransmits_per_answer: f64,
+    /// Who else ran there.
+    pub(super) neighbour: Option<String>,
 }
 
 impl HostFacts {
@@ -394,6 +397,7 @@ fn host_facts(ticks: &[&Tick]) -> HostFacts {
         psi_io: middle(&|_, host| host.psi_io_some_ratio.or(host.psi_io_full_ratio)),
         psi_memory: middle(&|_, host| host.psi_memory_some_ratio),
         steal: middle(&|_, host| Some(host.steal_ratio)),
+        neighbour: neighbours::busiest(hosts.iter().map(|(_, host)| *host)),
         drops_per_s: middle(&|tick, host| {
             Some((host.listen_drops + host.listen_overflows) as f64 / tick.seconds)
         }),

@@ -9,7 +9,7 @@ use plimsoll_core::verdict::{Gate, GateId, GateState};
 use plimsoll_core::{Nanos, Objectives, Outcome};
 
 use crate::facts::level::users_vary;
-use crate::steal;
+use crate::{neighbours, steal};
 
 use super::change::{Change, Side};
 use super::{Case, gate, levels_of, with_figures, with_note};
@@ -182,7 +182,13 @@ pub(super) fn generator(case: Case<'_>) -> Gate {
 fn taken(case: Case<'_>) -> Option<String> {
     let from = case.windows().next()?.start_ns;
     let last = case.windows().last()?;
-    steal::worst(case.record, from, last.start_ns + last.length_ns)
+    let to = last.start_ns + last.length_ns;
+    let each = [
+        steal::worst(case.record, from, to),
+        neighbours::between(case.record, from, to),
+    ];
+    let said: Vec<String> = each.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join(", "))
 }
 
 /// Gate 7: Every failure has a kind, and the survivors' percentiles are not the result.

@@ -114,6 +114,17 @@ pub struct HostSample {
     pub listen_overflows: u64,
     pub listen_drops: u64,
     pub retransmits: u64,
+    /// The busiest processes that are neither watched nor ours, at most three; empty where none is worth a word.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<NeighbourSample>,
+}
+
+/// A process that takes processor time of the host beside the tiers and the generator.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NeighbourSample {
+    pub pid: u32,
+    pub name: String,
+    pub cores: f64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 79] = [
+const NESTED: [(&str, &str, &str); 80] = [
     ("header", "plan", "plan"),
     ("header", "lab", "lab"),
     ("header", "script", "script"),
@@ -93,6 +93,7 @@ const NESTED: [(&str, &str, &str); 79] = [
     ("times", "max", "*"),
     ("request", "headers", "*"),
     ("request", "body", "*"),
+    ("source host", "neighbours", "neighbours"),
     ("source listener", "waits", "waits"),
 ];
 

@@ -52,6 +52,7 @@ pub(super) fn thread(case: &Case, tier: &Tier) -> Option<Finding> {
         // No second signal and no ceiling: both end with the neighbours.
         let waits = percent(thread.wait);
         let text = format!("neighbours hold its core for the {waits} that it waits");
+        let text = with_neighbour(case, text);
         finding.signal(Signal::Thread, text);
     } else {
         let demand = case.thread_demand(tier, thread);
@@ -64,6 +65,14 @@ pub(super) fn thread(case: &Case, tier: &Tier) -> Option<Finding> {
     add_spare_cores(case, &mut finding);
     overload(case, tier, &mut finding);
     Some(finding)
+}
+
+/// Who they are, where one of them was seen.
+fn with_neighbour(case: &Case, text: String) -> String {
+    match &case.host_high.neighbour {
+        Some(neighbour) => format!("{text}: {neighbour}"),
+        None => text,
+    }
 }
 
 /// What the hypervisor took, where it is worth a word.
@@ -247,6 +256,7 @@ pub(super) fn cpu(case: &Case, tier: &Tier) -> Option<Finding> {
             "neighbours"
         };
         let text = format!("{neighbours} hold the cores that it may use");
+        let text = with_neighbour(case, text);
         finding.signal(Signal::ProcessorTime, text);
     }
     if host_full {

@@ -6,8 +6,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use plimsoll_core::health::Reading;
 use plimsoll_core::record::{
     AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Header, HostSample, LabSetup,
-    LevelStart, Line, ListenerSample, MetricsSample, Observation, ProcessSample, ProxySample, Seen,
-    SelfCheck, ThreadSample, ThreadState, TierSetup, WaitSample,
+    LevelStart, Line, ListenerSample, MetricsSample, NeighbourSample, Observation, ProcessSample,
+    ProxySample, Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, WaitSample,
 };
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
@@ -168,6 +168,7 @@ fn observations() -> impl Iterator<Item = Observation> {
         psi_io_full_ratio: Some(0.1),
         psi_memory_some_ratio: Some(0.1),
         psi_io_some_ratio: Some(0.1),
+        neighbours: vec![NeighbourSample::default()],
         ..HostSample::default()
     };
     let cgroup = CgroupSample {
