@@ -140,7 +140,7 @@ pub(super) fn peak(levels: &[Level]) -> f64 {
 }
 
 fn is_clean(level: &Level) -> bool {
-    level.state != LevelState::Fail
+    !matches!(level.state, LevelState::Fail | LevelState::Undecided)
         && level.failed_share() < CLEAN
         && level.share(&[Outcome::Dropped]) < CLEAN
         && !falls_behind(level)

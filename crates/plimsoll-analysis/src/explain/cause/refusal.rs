@@ -368,6 +368,23 @@ fn plateau(case: &Case, there: &TierFacts, finding: &mut Finding) {
 
 /// Late attempts come in bursts at rates that are otherwise carried with ease.
 pub(super) fn stalls(case: &Case, tier: &Tier) -> Option<Finding> {
+    in_bursts(case, tier).or_else(|| at_low_load(case, tier))
+}
+
+/// The search saw bursts of late attempts at loads that explain none.
+fn at_low_load(case: &Case, tier: &Tier) -> Option<Finding> {
+    let stalls = case.found.rare_stalls?;
+    let mut finding = Finding::new(Cause::Stalls, tier);
+    let text = format!(
+        "also at low load attempts are late in bursts, one about every {}: {} of the seconds carry four fifths of them",
+        Nanos::from_secs_f64(stalls.interval_seconds),
+        percent(stalls.bad_seconds_ratio)
+    );
+    finding.signal(Signal::Bursts, text);
+    Some(finding)
+}
+
+fn in_bursts(case: &Case, tier: &Tier) -> Option<Finding> {
     if case.saturation.sign != Sign::ResponseTime {
         return None;
     }

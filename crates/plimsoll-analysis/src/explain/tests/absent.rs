@@ -1,12 +1,14 @@
-//! Tiers and hosts that nobody looked at while the load was low: what is not known is not zero.
+//! What is not known: tiers that nobody looked at while the load was low, levels that were not decided, and what only the
+//! search saw.
 
 use std::collections::BTreeMap;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::record::{CgroupSample, Record, Seen, ThreadState};
+use plimsoll_core::verdict::{Cause, Confidence, LevelState, RareStalls, SearchResult};
 
-use super::build::{Service, ThreadLoad};
-use super::{explained, service, sick};
+use super::build::{Service, ThreadLoad, search};
+use super::{explain, explained, idle, service, sick};
 
 /// The same record, in which looking began with the first level above the capacity.
 fn looked_at_late(mut record: Record) -> Record {
@@ -16,7 +18,7 @@ fn looked_at_late(mut record: Record) -> Record {
 }
 
 fn with(states: fn(f64) -> BTreeMap<ThreadState, f64>) -> Service {
-    let mut service = service(super::idle);
+    let mut service = service(idle);
     service.states = states;
     service
 }
@@ -48,4 +50,52 @@ fn a_figure_that_is_absent_at_low_load_is_not_shown_as_zero() {
         let late = explained(&looked_at_late(sick(&service))).limit;
         assert!(!shows(&text(&late)), "{late:#?}");
     }
+}
+
+#[test]
+fn a_level_that_was_not_decided_was_not_held() {
+    let mut record = search(&service(idle), &[0.2, 0.4, 0.6, 0.8], false);
+    let held = |record: &Record| explained(record).limit.evidence[0].text.clone();
+    assert!(
+        held(&record).starts_with("held up to 320/s"),
+        "{}",
+        held(&record)
+    );
+    for result in &mut record.level_results {
+        if result.level == 4 {
+            result.state = LevelState::Undecided;
+        }
+    }
+    assert!(
+        held(&record).starts_with("held up to 240/s"),
+        "{}",
+        held(&record)
+    );
+}
+
+#[test]
+fn stalls_that_the_search_saw_are_suspected_where_nothing_else_explains() {
+    let mut silent = service(idle);
+    silent.observed = false;
+    let found = SearchResult {
+        rare_stalls: Some(RareStalls {
+            interval_seconds: 12.0,
+            variance_to_mean: 30.0,
+            bad_seconds_ratio: 0.05,
+        }),
+        ..SearchResult::default()
+    };
+    let record = sick(&silent);
+    assert_eq!(explained(&record).limit.cause, Cause::Unknown);
+    let limit = explain(&record, &found).limit;
+    assert_eq!(
+        (limit.cause, limit.confidence),
+        (Cause::Stalls, Confidence::Suspected)
+    );
+    let told = "one about every 12.0 s: 5 % of the seconds";
+    assert!(
+        limit.evidence[0].text.contains(told),
+        "{:?}",
+        limit.evidence
+    );
 }
