@@ -1,26 +1,40 @@
 //! Results of other load generators, read as far as their fields go, and audited by the same gates.
 
+mod ab;
+mod autocannon;
+mod csv;
 mod docdb;
 mod figures;
+mod formats;
 mod gates;
+mod gatling;
+mod hyperfoil;
 mod json;
+mod jtl;
 mod k6;
+mod k6_dashboard;
+mod k6_load;
 mod k6_points;
+mod locust;
+mod nosqlbench;
 mod plain;
+mod samples;
+mod text;
+mod ycsb;
 
-use serde_json::Value;
+use std::io::Read as _;
+
+use flate2::read::MultiGzDecoder;
 use thiserror::Error;
 
-pub use figures::{Failures, Figures, Part, Times, Tool};
+pub use figures::{Arrivals, Failures, Figures, Part, Times, Tool};
+pub use formats::known;
 pub use gates::{Audit, Declared, audit};
 
 /// A file that cannot be read as anybody's result.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ImportError {
-    #[error(
-        "no known result: neither a plimsoll record nor one of k6 (summary export, handleSummary \
-         data, --out json), oha, vegeta, hey, wrk, latte or the DocDB load tool"
-    )]
+    #[error("no known result: neither a plimsoll record nor one of {}", known())]
     Unknown,
     #[error("{tool}: `{field}` is missing or no number; was the file cut off?")]
     Missing {
@@ -33,44 +47,31 @@ pub enum ImportError {
         line: usize,
         problem: String,
     },
+    #[error("{tool}: {problem}")]
+    Refused { tool: &'static str, problem: String },
 }
 
-/// Reads a result, whoever wrote it.
-pub fn read(text: &str) -> Result<Figures, ImportError> {
-    let text = text.trim_start_matches('\u{feff}').trim();
-    if text.starts_with('{') {
-        return match serde_json::from_str::<Value>(text) {
-            Ok(value) => of_json(&value),
-            Err(_) => k6_points::read(text),
-        };
+/// More than any tool writes; what unpacks to more is not read to its end.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// Reads a result, whoever wrote it; also one that was packed by gzip.
+pub fn read(bytes: &[u8]) -> Result<Figures, ImportError> {
+    if gatling::is_binary_log(bytes) {
+        return Err(gatling::binary());
     }
-    if text.contains("Thread Stats") {
-        return plain::wrk(text);
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let mut unpacked = Vec::new();
+        let mut unpacking = MultiGzDecoder::new(bytes).take(BYTES_MAX);
+        let whole = unpacking.read_to_end(&mut unpacked);
+        whole.map_err(|_| ImportError::Unknown)?;
+        return of_text(&unpacked);
     }
-    if text.contains("Summary:") && text.contains("Requests/sec:") {
-        return plain::hey(text);
-    }
-    Err(ImportError::Unknown)
+    of_text(bytes)
 }
 
-fn of_json(value: &Value) -> Result<Figures, ImportError> {
-    let has = |key: &str| value.get(key).is_some();
-    if has("root_group") || (has("metrics") && has("state")) {
-        k6::summary(value)
-    } else if has("summary") && (has("latencyPercentiles") || has("statusCodeDistribution")) {
-        json::oha(value)
-    } else if has("latencies") && has("status_codes") {
-        json::vegeta(value)
-    } else if has("conf") && has("result") {
-        json::latte(value)
-    } else if has("Databases") && has("TotalOperations") {
-        docdb::read(value)
-    } else if has("type") && has("metric") {
-        // A file of a single line.
-        k6_points::read(&value.to_string())
-    } else {
-        Err(ImportError::Unknown)
-    }
+fn of_text(bytes: &[u8]) -> Result<Figures, ImportError> {
+    let text = String::from_utf8_lossy(bytes);
+    formats::read(text.trim_start_matches('\u{feff}').trim())
 }
 
 #[cfg(test)]

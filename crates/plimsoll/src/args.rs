@@ -188,6 +188,7 @@ pub(crate) struct AuditArgs {
     pub(crate) baseline: Option<PathBuf>,
     pub(crate) declared_databases: Option<u64>,
     pub(crate) declared_in_flight: Option<u64>,
+    pub(crate) declared_changes: Vec<String>,
 }
 
 #[derive(Debug, Default)]

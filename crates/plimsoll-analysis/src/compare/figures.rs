@@ -196,7 +196,7 @@ fn processes(record: &Record, begin: Nanos, end: Nanos) -> usize {
 
 /// The run of another tool's result, as far as its fields go.
 pub fn of_result(name: &str, result: &import::Figures) -> Run {
-    let audit = import::audit(result, None, Declared::default());
+    let audit = import::audit(result, None, &Declared::default());
     let failed: Vec<String> = audit
         .gates
         .iter()

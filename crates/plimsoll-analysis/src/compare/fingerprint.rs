@@ -21,6 +21,19 @@ struct Fact {
     topic: Topic,
     value: String,
     effect: Effect,
+    /// The number behind the value, where it was sampled: two equal tests differ in it a little.
+    sampled: Option<f64>,
+}
+
+/// Sampled numbers that differ by less than this share are of the same setting.
+const SAMPLED_SHARE: f64 = 0.02;
+
+impl Fact {
+    fn is_same(&self, other: &Self) -> bool {
+        let close =
+            |(one, other): (f64, f64)| (one - other).abs() <= SAMPLED_SHARE * one.max(other);
+        self.value == other.value || self.sampled.zip(other.sampled).is_some_and(close)
+    }
 }
 
 /// What a fact is about.
@@ -106,6 +119,7 @@ impl Fingerprint {
                 topic,
                 value,
                 effect,
+                sampled: None,
             }
         };
         let objective = test
@@ -168,6 +182,7 @@ impl Fingerprint {
 
     pub fn from_result(result: &import::Figures) -> Self {
         let number = |value: Option<f64>| value.map_or("not said".to_owned(), three_digits);
+        let samples = result.in_flight_is_sampled;
         let facts = [
             (
                 Topic::KindOfRun,
@@ -187,6 +202,12 @@ impl Fingerprint {
                 Effect::Confounds,
             ),
         ];
+        let sampled = |topic| match topic {
+            Topic::InFlight => result.in_flight.filter(|_| samples),
+            Topic::OfferedPerSecond => result.offered_per_s,
+            Topic::Seconds => result.seconds,
+            _ => None,
+        };
         Self {
             facts: facts
                 .into_iter()
@@ -194,9 +215,10 @@ impl Fingerprint {
                     topic,
                     value,
                     effect,
+                    sampled: sampled(topic),
                 })
                 .collect(),
-            is_open: result.offered_per_s.is_some(),
+            is_open: result.offered_per_s.is_some() || result.arrivals == import::Arrivals::Open,
         }
     }
 
@@ -210,8 +232,11 @@ impl Fingerprint {
     }
 
     fn fact(&self, topic: Topic) -> Option<&str> {
-        let fact = self.facts.iter().find(|fact| fact.topic == topic);
-        fact.map(|fact| fact.value.as_str())
+        self.found(topic).map(|fact| fact.value.as_str())
+    }
+
+    fn found(&self, topic: Topic) -> Option<&Fact> {
+        self.facts.iter().find(|fact| fact.topic == topic)
     }
 }
 
@@ -255,7 +280,7 @@ fn of_fact(
         })
         .collect();
     let all: Vec<&String> = values.iter().flat_map(|(_, distinct)| distinct).collect();
-    if all.windows(2).all(|pair| pair[0] == pair[1]) {
+    if all.windows(2).all(|pair| pair[0] == pair[1]) || are_same(topic, variants) {
         return None;
     }
     let mixed = values.iter().find(|(_, distinct)| distinct.len() > 1);
@@ -279,6 +304,13 @@ fn of_fact(
         values,
         says,
     })
+}
+
+/// Every run has the fact, and as far as sampling can tell the same.
+fn are_same(topic: Topic, variants: &[(String, Vec<Fingerprint>)]) -> bool {
+    let runs = variants.iter().flat_map(|(_, runs)| runs);
+    let facts: Option<Vec<&Fact>> = runs.map(|run| run.found(topic)).collect();
+    facts.is_some_and(|facts| facts.iter().all(|fact| facts[0].is_same(fact)))
 }
 
 fn headers(request: &Request) -> String {
@@ -401,4 +433,55 @@ fn protocol(streams: Option<u32>) -> String {
     streams.map_or("HTTP/1.1".to_owned(), |streams| {
         format!("HTTP/2, at most {streams} streams per connection")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ramp whose largest number of VUs k6 saw once a second; `ready` is a setting, which older files lack.
+    fn ramp(seen: u32, ready: Option<u32>, seconds: f64) -> Fingerprint {
+        let ready = ready.map_or_else(String::new, |ready| {
+            format!(",\"vus_max\":{{\"min\":{ready},\"max\":{ready}}}")
+        });
+        let summary = format!(
+            "{{\"root_group\":{{}},\"metrics\":{{\"http_reqs\":{{\"count\":176584,\"rate\":{}}},\
+             \"vus\":{{\"min\":5,\"max\":{seen}}}{ready}}}}}",
+            176_584.0 / seconds
+        );
+        Fingerprint::from_result(&import::read(summary.as_bytes()).unwrap())
+    }
+
+    fn differs(one: Fingerprint, other: Fingerprint) -> Vec<String> {
+        let variants = [("A".to_owned(), vec![one]), ("B".to_owned(), vec![other])];
+        mismatches(&variants)
+            .into_iter()
+            .map(|mismatch| mismatch.fact)
+            .collect()
+    }
+
+    #[test]
+    fn sampled_maxima_of_the_same_load_are_the_same() {
+        let none: Vec<String> = Vec::new();
+        assert_eq!(
+            differs(ramp(1991, None, 80.4), ramp(1990, None, 80.6)),
+            none
+        );
+        assert_eq!(
+            differs(ramp(1891, Some(2000), 80.4), ramp(1990, Some(2000), 80.6)),
+            none
+        );
+        assert_eq!(
+            differs(ramp(1000, None, 80.4), ramp(1990, None, 80.4)),
+            ["in flight"]
+        );
+        assert_eq!(
+            differs(ramp(990, Some(1000), 80.4), ramp(990, Some(1020), 80.4)),
+            ["in flight"]
+        );
+        assert_eq!(
+            differs(ramp(1990, None, 80.4), ramp(1990, None, 96.3)),
+            ["seconds"]
+        );
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Who wrote a result.
+/// Who wrote a result; what each is called and which of its files are read is in the table of formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tool {
     #[default]
@@ -13,22 +13,60 @@ pub enum Tool {
     Vegeta,
     Hey,
     Wrk,
+    Wrk2,
+    Ab,
+    Autocannon,
+    JMeter,
+    Locust,
+    Gatling,
+    Ycsb,
+    NoSqlBench,
+    Hyperfoil,
+    Fortio,
     Latte,
     DocDb,
 }
 
-impl Tool {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::K6 => "k6",
-            Self::Oha => "oha",
-            Self::Vegeta => "vegeta",
-            Self::Hey => "hey",
-            Self::Wrk => "wrk",
-            Self::Latte => "latte",
-            Self::DocDb => "DocDB load tool",
-        }
-    }
+/// What made the next request due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Arrivals {
+    #[default]
+    NotSaid,
+    /// The answer to the one before it.
+    Closed,
+    /// The clock.
+    Open,
+}
+
+/// What the tool's mean time is the mean of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum MeanOf {
+    #[default]
+    Requests,
+    /// Also of requests that were never made: the tool adds those that a wait kept it from sending.
+    Corrected,
+    /// It is computed from throughput and the configured number of clients.
+    Throughput,
+}
+
+/// Whether the file counts failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Counting {
+    #[default]
+    Counted,
+    /// The tool never does, and counts what failed as done.
+    Never,
+    /// This file does not, and why.
+    NotHere(&'static str),
+}
+
+/// How the number of clients went.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) enum Clients {
+    #[default]
+    Constant,
+    /// Between these, on purpose as far as the file tells.
+    Changing { low: f64, high: f64 },
 }
 
 /// Times of a population, in milliseconds.
@@ -53,6 +91,18 @@ impl Times {
     }
 }
 
+/// Of two figures that may be absent.
+pub(super) fn either(
+    one: Option<f64>,
+    other: Option<f64>,
+    of_both: fn(f64, f64) -> f64,
+) -> Option<f64> {
+    match one.zip(other) {
+        Some((one, other)) => Some(of_both(one, other)),
+        None => one.or(other),
+    }
+}
+
 fn hundredths(percent: f64) -> u32 {
     (percent * 100.0).round() as u32
 }
@@ -73,6 +123,18 @@ impl Failures {
     /// Failures that the target answered.
     pub fn answered(&self) -> u64 {
         self.by_status.values().sum::<u64>() + self.other_answers
+    }
+
+    /// The total is what was counted by kind.
+    pub(super) fn add_up(&mut self) {
+        let unanswered: u64 = self.unanswered.values().sum();
+        self.total = Some(self.answered() + unanswered);
+    }
+
+    pub(super) fn no_answer(&mut self, kind: impl Into<String>, count: u64) {
+        if count > 0 {
+            *self.unanswered.entry(kind.into()).or_default() += count;
+        }
     }
 
     /// Failures without any answer: counted as such, or what is left when answers are taken away.
@@ -114,8 +176,31 @@ pub struct Figures {
     pub successes: Times,
     /// Clients, connections or VUs that the test was configured with.
     pub in_flight: Option<f64>,
-    /// The configuration changed on purpose during the test.
-    pub(crate) is_ramp: bool,
+    /// `in_flight` is the largest of samples and not a setting, so two equal tests differ in it.
+    pub(crate) in_flight_is_sampled: bool,
+    pub(crate) arrivals: Arrivals,
+    pub(crate) clients: Clients,
+    /// Clients wait between their requests, and how long is not in the file.
+    pub(crate) has_pauses: bool,
+    pub(crate) mean_of: MeanOf,
+    /// Requests that were on their way when the time was up.
+    pub(crate) unfinished: u64,
+    /// Requests that were sent, as the tool counts them.
+    pub(crate) sent: Option<u64>,
+    /// Successes that are a 202, which says "taken in" and not "done".
+    pub(crate) accepted_count: u64,
+    /// Why there may be such successes that nobody counted.
+    pub(crate) accepts: Option<String>,
+    /// What the test was configured with, in the words of its file.
+    pub(crate) settings: Vec<(&'static str, String)>,
+    /// What else a reader of the failures should know.
+    pub(crate) remarks: Vec<String>,
+    /// Which part of the file the figures are of; empty for all of it.
+    pub scope: String,
+    /// What percentiles are given for where there are none of everything together.
+    pub(crate) percentiles_per: Option<&'static str>,
+    /// Of windows of the test in order, the 95th percentile and the mean.
+    pub(crate) windows: Vec<(f64, f64)>,
     pub bytes_received: Option<f64>,
     pub parts: Vec<Part>,
     pub(crate) workers_per_part: Option<u64>,
@@ -123,25 +208,43 @@ pub struct Figures {
     pub(crate) on_wire_per_part: Option<u64>,
     /// Bytes that the target's log grew, and that the acknowledged writes must have taken at least.
     pub(crate) log_bytes: Option<(f64, f64)>,
+    /// Bytes that were in the logs of each part when the test began, and when it ended.
+    pub(crate) logs: Vec<(String, f64, f64)>,
     /// Percentiles that the tool gives for everything together.
     pub global: Times,
-    /// The tool writes down failures at all.
-    pub(crate) counts_failures: bool,
+    pub(crate) counting: Counting,
 }
 
 impl Figures {
     pub fn successes(&self) -> Option<u64> {
-        let failed = if self.counts_failures {
-            self.failures.total
-        } else {
-            None
-        };
-        Some(self.attempts? - failed?.min(self.attempts?))
+        let failed = self
+            .failures
+            .total
+            .filter(|_| self.counting == Counting::Counted)?;
+        Some(self.attempts?.saturating_sub(failed))
+    }
+
+    /// Counts an answer by its HTTP status.
+    pub(super) fn answer(&mut self, status: u16, count: u64) {
+        match status {
+            202 => self.accepted_count += count,
+            400.. => {
+                *self.failures.by_status.entry(status).or_default() += count;
+                return;
+            }
+            _ => {}
+        }
+        *self.counted_successes.get_or_insert(0) += count;
+    }
+
+    pub(crate) fn is_ramp(&self) -> bool {
+        matches!(self.clients, Clients::Changing { .. })
     }
 
     /// Successful attempts per second.
     pub fn goodput_per_s(&self) -> Option<f64> {
-        per_s(self.successes()?, self.seconds?)
+        let done = self.successes()?.saturating_sub(self.accepted_count);
+        per_s(done, self.seconds?)
     }
 
     /// Mean number of clients at work by Little's law, pauses included where the tool has them.
@@ -194,13 +297,13 @@ pub(super) fn whole(number: f64) -> Option<u64> {
         .then(|| number.round() as u64)
 }
 
-/// `p99.9`, `p(99.9)`, `99th`, `P999` as a percentage.
+/// `p99.9`, `p(99.9)`, `p99_9`, `99th` as a percentage.
 pub(super) fn percent_of(name: &str) -> Option<f64> {
     let inner = name
         .strip_prefix("p(")
         .and_then(|rest| rest.strip_suffix(')'))
         .or_else(|| name.strip_prefix('p'))
         .or_else(|| name.strip_suffix("th"))?;
-    let percent: f64 = inner.parse().ok()?;
+    let percent: f64 = inner.replace('_', ".").parse().ok()?;
     (0.0..=100.0).contains(&percent).then_some(percent)
 }

@@ -1,13 +1,33 @@
-//! oha, vegeta and latte, which write one JSON document each.
+//! oha, vegeta, Fortio and latte, which write one JSON document each.
 
 use serde_json::Value;
 
 use super::ImportError;
-use super::figures::{Figures, Times, Tool, count, number, percent_of};
+use super::figures::{Arrivals, Figures, Times, Tool, count, number, percent_of};
 
 fn missing(tool: &'static str, field: &'static str) -> ImportError {
     ImportError::Missing { tool, field }
 }
+
+pub(super) fn is_oha(value: &Value) -> bool {
+    let has = |key: &str| value.get(key).is_some();
+    has("summary") && (has("latencyPercentiles") || has("statusCodeDistribution"))
+}
+
+pub(super) fn is_vegeta(value: &Value) -> bool {
+    value.get("latencies").is_some() && value.get("status_codes").is_some()
+}
+
+pub(super) fn is_latte(value: &Value) -> bool {
+    value.get("conf").is_some() && value.get("result").is_some()
+}
+
+pub(super) fn is_fortio(value: &Value) -> bool {
+    value.get("DurationHistogram").is_some() && value.get("ActualQPS").is_some()
+}
+
+/// What oha calls the requests that were on their way when the time was up: they are no failures of the target.
+pub(super) const CUT_OFF: &str = "aborted due to deadline";
 
 /// oha: seconds; statuses and errors apart; times over answers, unless it was asked for more.
 pub(super) fn oha(value: &Value) -> Result<Figures, ImportError> {
@@ -16,7 +36,6 @@ pub(super) fn oha(value: &Value) -> Result<Figures, ImportError> {
         seconds: number(value, &["summary", "total"]),
         reported_per_s: number(value, &["summary", "requestsPerSec"]),
         bytes_received: number(value, &["summary", "totalData"]),
-        counts_failures: true,
         ..Figures::default()
     };
     let statuses = counts(value.get("statusCodeDistribution"));
@@ -30,12 +49,15 @@ pub(super) fn oha(value: &Value) -> Result<Figures, ImportError> {
         add_status(&mut figures, name.parse().ok(), n);
     }
     for (name, n) in errors {
-        attempts += n;
-        figures.failures.unanswered.insert(name, n);
+        if name == CUT_OFF {
+            figures.unfinished += n;
+        } else {
+            attempts += n;
+            figures.failures.no_answer(name, n);
+        }
     }
     figures.attempts = Some(attempts);
-    let unanswered: u64 = figures.failures.unanswered.values().sum();
-    figures.failures.total = Some(figures.failures.answered() + unanswered);
+    figures.failures.add_up();
     let scale = |seconds: f64| seconds * 1e3;
     figures.all = times_of(value.get("latencyPercentiles"), scale);
     figures.all.mean = number(value, &["summary", "average"]).map(scale);
@@ -56,22 +78,16 @@ pub(super) fn vegeta(value: &Value) -> Result<Figures, ImportError> {
         offered_per_s: number(value, &["rate"]),
         reported_per_s: number(value, &["throughput"]),
         bytes_received: number(value, &["bytes_in", "total"]),
-        counts_failures: true,
+        arrivals: Arrivals::Open,
         ..Figures::default()
     };
     for (name, n) in counts(value.get("status_codes")) {
         match name.parse::<u16>() {
-            Ok(0) | Err(_) => {
-                figures
-                    .failures
-                    .unanswered
-                    .insert("no answer".to_owned(), n);
-            }
+            Ok(0) | Err(_) => figures.failures.no_answer("no answer", n),
             Ok(status) => add_status(&mut figures, Some(status), n),
         }
     }
-    let unanswered: u64 = figures.failures.unanswered.values().sum();
-    figures.failures.total = Some(figures.failures.answered() + unanswered);
+    figures.failures.add_up();
     let scale = |nanos: f64| nanos / 1e6;
     figures.all = times_of(value.get("latencies"), scale);
     figures.all.mean = number(value, &["latencies", "mean"]).map(scale);
@@ -101,16 +117,15 @@ pub(super) fn latte(value: &Value) -> Result<Figures, ImportError> {
         in_flight: threads
             .zip(concurrency)
             .map(|(threads, each)| threads * each),
-        counts_failures: true,
         ..Figures::default()
     };
     figures.failures.total = Some(errors);
-    if errors > 0 {
-        figures
-            .failures
-            .unanswered
-            .insert("database error".to_owned(), errors);
-    }
+    figures.failures.no_answer("database error", errors);
+    // Without a rate the answer to one request makes the next due.
+    figures.arrivals = match figures.offered_per_s {
+        Some(_) => Arrivals::Open,
+        None => Arrivals::Closed,
+    };
     let times = ["request_latency", "cycle_latency"]
         .into_iter()
         .find_map(|name| result.get(name).filter(|times| times.is_object()));
@@ -136,12 +151,52 @@ fn counts(value: Option<&Value>) -> Vec<(String, u64)> {
 
 fn add_status(figures: &mut Figures, status: Option<u16>, n: u64) {
     match status {
-        Some(status) if status >= 400 => {
-            figures.failures.by_status.insert(status, n);
-        }
-        Some(_) => *figures.counted_successes.get_or_insert(0) += n,
+        Some(status) => figures.answer(status, n),
         None => figures.failures.other_answers += n,
     }
+}
+
+/// Fortio: seconds; `max` as the rate is a closed loop; -1 is a failure without an answer.
+pub(super) fn fortio(value: &Value) -> Result<Figures, ImportError> {
+    let nanos = number(value, &["ActualDuration"]).ok_or(missing("Fortio", "ActualDuration"))?;
+    let rate = value["RequestedQPS"]
+        .as_str()
+        .and_then(|rate| rate.parse().ok());
+    let mut figures = Figures {
+        tool: Tool::Fortio,
+        seconds: Some(nanos / 1e9),
+        attempts: count(value, &["DurationHistogram", "Count"]),
+        reported_per_s: number(value, &["ActualQPS"]),
+        offered_per_s: rate,
+        // Threads that keep to a rate catch up, and are timed from when they send.
+        arrivals: Arrivals::Closed,
+        has_pauses: rate.is_some(),
+        in_flight: number(value, &["NumThreads"]),
+        bytes_received: number(value, &["Sizes", "Sum"]),
+        ..Figures::default()
+    };
+    for (status, n) in counts(value.get("RetCodes")) {
+        match status.parse::<u16>() {
+            Ok(status) if status > 0 => figures.answer(status, n),
+            Ok(_) => *figures.counted_successes.get_or_insert(0) += n,
+            Err(_) if status == "OK" || status == "SERVING" => {
+                *figures.counted_successes.get_or_insert(0) += n;
+            }
+            Err(_) => figures.failures.no_answer("no answer", n),
+        }
+    }
+    figures.failures.add_up();
+    let histogram = &value["DurationHistogram"];
+    let millis = |name: &str| number(histogram, &[name]).map(|seconds| seconds * 1e3);
+    (figures.all.mean, figures.all.min, figures.all.max) =
+        (millis("Avg"), millis("Min"), millis("Max"));
+    for entry in histogram["Percentiles"].as_array().into_iter().flatten() {
+        if let Some(percent) = number(entry, &["Percentile"]) {
+            let time = number(entry, &["Value"]).map(|seconds| seconds * 1e3);
+            figures.all.set(percent, time);
+        }
+    }
+    Ok(figures)
 }
 
 /// Every key that is a percentile.

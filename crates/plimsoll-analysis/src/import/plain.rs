@@ -1,38 +1,88 @@
-//! hey and wrk, which write text for people.
+//! wrk, wrk2, hey and oha, which write text for people.
 
 use super::ImportError;
-use super::figures::{Figures, Tool, whole};
+use super::figures::{Arrivals, Figures, MeanOf, Tool};
+use super::json::CUT_OFF;
+use super::text::{bytes, counted, leading, time_ms};
 
-/// wrk: answers with an error status are counted together, failures on sockets by kind; its times
-/// are those of answers. Every connection is closed-loop.
+pub(super) fn is_wrk(text: &str) -> bool {
+    text.contains("Thread Stats")
+}
+
+/// wrk2 looks for its sampling interval first, and says that its latencies are recorded ones.
+pub(super) fn is_wrk2(text: &str) -> bool {
+    let marks = ["Thread calibration:", "(HdrHistogram - Recorded Latency)"];
+    is_wrk(text) && marks.iter().any(|mark| text.contains(mark))
+}
+
+/// Every connection is closed-loop. It adds times of requests that a wait kept it from sending.
 pub(super) fn wrk(text: &str) -> Result<Figures, ImportError> {
+    let figures = read_wrk(text)?;
+    Ok(Figures {
+        arrivals: Arrivals::Closed,
+        mean_of: MeanOf::Corrected,
+        ..figures
+    })
+}
+
+/// Requests are due at a rate, and timed from when they were due; the rate is on the command line alone.
+pub(super) fn wrk2(text: &str) -> Result<Figures, ImportError> {
+    let figures = read_wrk(text)?;
+    let mut words = text
+        .lines()
+        .take_while(|line| !line.contains("Running "))
+        .flat_map(str::split_whitespace);
+    let mut rate = None;
+    while let Some(word) = words.next() {
+        let joined = word.strip_prefix("-R").or(word.strip_prefix("--rate="));
+        match joined {
+            Some("") => rate = words.next().and_then(leading),
+            Some(number) => rate = leading(number),
+            None if word == "--rate" => rate = words.next().and_then(leading),
+            None => {}
+        }
+    }
+    Ok(Figures {
+        tool: Tool::Wrk2,
+        arrivals: Arrivals::Open,
+        offered_per_s: rate,
+        in_flight: None,
+        ..figures
+    })
+}
+
+/// Answers with an error status are counted together, failures on sockets by kind; times are those of answers.
+fn read_wrk(text: &str) -> Result<Figures, ImportError> {
     let mut figures = Figures {
         tool: Tool::Wrk,
-        counts_failures: true,
         ..Figures::default()
     };
-    let mut answers = None;
+    // Older versions of wrk2 show the 99th percentile where others show the largest.
+    let third_is_max = !text
+        .lines()
+        .any(|line| line.contains("Thread Stats") && line.contains("99%"));
+    let (mut answers, mut is_again) = (None, false);
     for line in text.lines().map(str::trim) {
+        // The same again, measured from when requests were sent.
+        is_again |= line.contains("Uncorrected Latency");
         if let Some((_, rest)) = line.split_once(" threads and ") {
             figures.in_flight = leading(rest);
+            figures
+                .settings
+                .extend(leading(rest).map(|n| ("connections", n.to_string())));
         } else if let Some(rest) = line.strip_prefix("Latency ") {
-            wrk_times(&mut figures, rest);
+            wrk_times(&mut figures, rest, third_is_max);
         } else if let Some((requests, rest)) = line.split_once(" requests in ") {
             answers = counted(requests);
             let mut parts = rest.split(',');
             figures.seconds = parts.next().and_then(time_ms).map(|ms| ms / 1e3);
-            let read = parts
-                .next()
-                .and_then(|read| read.trim().strip_suffix(" read"));
-            figures.bytes_received = read.and_then(bytes);
+            figures.bytes_received = parts.next().and_then(bytes);
         } else if let Some(rest) = line.strip_prefix("Socket errors:") {
             for pair in rest.split(',') {
                 let mut words = pair.split_whitespace();
-                let kind = words.next().unwrap_or_default().to_owned();
+                let kind = words.next().unwrap_or_default();
                 let n = words.next().and_then(counted).unwrap_or(0);
-                if n > 0 {
-                    figures.failures.unanswered.insert(kind, n);
-                }
+                figures.failures.no_answer(kind, n);
             }
         } else if let Some(rest) = line.strip_prefix("Non-2xx or 3xx responses:") {
             figures.failures.other_answers = counted(rest).unwrap_or(0);
@@ -40,6 +90,7 @@ pub(super) fn wrk(text: &str) -> Result<Figures, ImportError> {
             figures.reported_per_s = rest.trim().parse().ok();
         } else if let Some((percent, time)) = line.split_once('%')
             && let Ok(percent) = percent.parse::<f64>()
+            && !is_again
         {
             figures.all.set(percent, time_ms(time));
         }
@@ -69,123 +120,96 @@ pub(super) fn wrk(text: &str) -> Result<Figures, ImportError> {
 }
 
 /// `635.91us  0.89ms  12.92ms  93.69%`: mean, deviation, largest.
-fn wrk_times(figures: &mut Figures, rest: &str) {
+fn wrk_times(figures: &mut Figures, rest: &str, third_is_max: bool) {
     let mut words = rest.split_whitespace();
     let mean = words.next().and_then(time_ms);
     if mean.is_some() && figures.all.mean.is_none() {
         figures.all.mean = mean;
-        figures.all.max = words.nth(1).and_then(time_ms);
+        let third = words.nth(1).and_then(time_ms);
+        if third_is_max {
+            figures.all.max = third;
+        } else {
+            figures.all.set(99.0, third);
+        }
     }
 }
 
-/// hey: seconds; statuses and errors apart; times of answers.
+pub(super) fn is_hey(text: &str) -> bool {
+    text.contains("Summary:") && text.contains("Requests/sec:")
+}
+
+pub(super) fn is_oha(text: &str) -> bool {
+    is_hey(text) && text.contains("Success rate:")
+}
+
 pub(super) fn hey(text: &str) -> Result<Figures, ImportError> {
+    read_hey(text, Tool::Hey)
+}
+
+/// As hey prints it, with other units.
+pub(super) fn oha(text: &str) -> Result<Figures, ImportError> {
+    read_hey(text, Tool::Oha)
+}
+
+/// Statuses and errors apart; times of answers.
+fn read_hey(text: &str, tool: Tool) -> Result<Figures, ImportError> {
     let mut figures = Figures {
-        tool: Tool::Hey,
-        counts_failures: true,
+        tool,
         ..Figures::default()
     };
     let (mut attempts, mut section) = (0, "");
-    let seconds = |rest: &str| leading(rest).map(|seconds| seconds * 1e3);
     for line in text.lines().map(str::trim) {
         if let Some(title) = line.strip_suffix(':').filter(|title| !title.contains('\t')) {
             section = title;
         } else if let Some(rest) = line.strip_prefix("Total:") {
-            figures.seconds = leading(rest);
+            figures.seconds = time_ms(rest).map(|millis| millis / 1e3);
         } else if let Some(rest) = line.strip_prefix("Slowest:") {
-            figures.all.max = seconds(rest);
+            figures.all.max = time_ms(rest);
         } else if let Some(rest) = line.strip_prefix("Fastest:") {
-            figures.all.min = seconds(rest);
+            figures.all.min = time_ms(rest);
         } else if let Some(rest) = line.strip_prefix("Average:") {
-            figures.all.mean = seconds(rest);
+            figures.all.mean = time_ms(rest);
         } else if let Some(rest) = line.strip_prefix("Requests/sec:") {
             figures.reported_per_s = leading(rest);
         } else if let Some(rest) = line.strip_prefix("Total data:") {
-            figures.bytes_received = leading(rest);
+            figures.bytes_received = bytes(rest);
         } else if let Some((percent, time)) = line.split_once("% in ") {
             if let Ok(percent) = percent.trim_end_matches('%').parse::<f64>() {
-                figures.all.set(percent, seconds(time));
+                figures.all.set(percent, time_ms(time));
             }
         } else if let Some((code, rest)) = line.strip_prefix('[').and_then(|l| l.split_once(']')) {
-            attempts += hey_count(&mut figures, section, code, rest);
+            attempts += answers_or_errors(&mut figures, section, code, rest);
         }
     }
-    if attempts == 0 {
+    if attempts == 0 && figures.unfinished == 0 {
         return Err(ImportError::Missing {
-            tool: "hey",
+            tool: tool.name(),
             field: "Status code distribution",
         });
     }
     figures.attempts = Some(attempts);
-    let unanswered: u64 = figures.failures.unanswered.values().sum();
-    figures.failures.total = Some(figures.failures.answered() + unanswered);
+    figures.failures.add_up();
     Ok(figures)
 }
 
 /// `[200] 1000 responses` or `[12] connection refused`.
-fn hey_count(figures: &mut Figures, section: &str, code: &str, rest: &str) -> u64 {
+fn answers_or_errors(figures: &mut Figures, section: &str, code: &str, rest: &str) -> u64 {
     if section.starts_with("Status") {
-        let n = leading(rest).and_then(whole).unwrap_or(0);
+        let n = counted(rest).unwrap_or(0);
         match code.parse::<u16>() {
-            Ok(status) if status < 400 => *figures.counted_successes.get_or_insert(0) += n,
-            Ok(status) => {
-                figures.failures.by_status.insert(status, n);
-            }
+            Ok(status) => figures.answer(status, n),
             Err(_) => figures.failures.other_answers += n,
         }
         return n;
     }
-    if section.starts_with("Error") {
-        let n = counted(code).unwrap_or(0);
-        *figures
-            .failures
-            .unanswered
-            .entry(rest.trim().to_owned())
-            .or_default() += n;
-        return n;
+    if !section.starts_with("Error") {
+        return 0;
     }
-    0
-}
-
-/// The number at the start of a text.
-fn leading(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
-    text.get(..end.unwrap_or(text.len()))?.parse().ok()
-}
-
-fn counted(text: &str) -> Option<u64> {
-    text.trim().parse().ok().and_then(whole)
-}
-
-fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
-    let text = text.trim();
-    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
-    let (number, unit) = text.split_at(split);
-    let scale = units.iter().find(|(name, _)| *name == unit)?.1;
-    Some(number.parse::<f64>().ok()? * scale)
-}
-
-/// `635.91us`, `1.20ms`, `30.00s`, `1.10m` in milliseconds.
-fn time_ms(text: &str) -> Option<f64> {
-    let units = [
-        ("us", 1e-3),
-        ("ms", 1.0),
-        ("s", 1e3),
-        ("m", 6e4),
-        ("h", 3.6e6),
-    ];
-    with_unit(text, &units)
-}
-
-/// `17.76GB`; powers of 1,024, as wrk counts.
-fn bytes(text: &str) -> Option<f64> {
-    let units = [
-        ("B", 1.0),
-        ("KB", 1024.0),
-        ("MB", 1_048_576.0),
-        ("GB", 1_073_741_824.0),
-        ("TB", 1_099_511_627_776.0),
-    ];
-    with_unit(text, &units)
+    let n = counted(code).unwrap_or(0);
+    if rest.trim() == CUT_OFF {
+        figures.unfinished += n;
+        return 0;
+    }
+    figures.failures.no_answer(rest.trim(), n);
+    n
 }

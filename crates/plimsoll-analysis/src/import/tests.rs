@@ -6,12 +6,12 @@
 )]
 
 use plimsoll_core::verdict::{Gate, GateState};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
 fn of(value: &Value) -> Figures {
-    read(&value.to_string()).unwrap()
+    read(value.to_string().as_bytes()).unwrap()
 }
 
 fn gate(audit: &Audit, number: u8) -> &Gate {
@@ -51,7 +51,7 @@ fn the_published_doubled_servers() {
         [492.8, 269.9],
         69_992_593,
     ));
-    let audit = audit(&two, Some(&one), Declared::default());
+    let audit = audit(&two, Some(&one), &Declared::default());
     assert_eq!(audit.goodput_per_s.unwrap().round(), 2672.0);
     assert_eq!((audit.goodput_change.unwrap() * 1000.0).round(), 218.0);
     assert_eq!(
@@ -84,7 +84,7 @@ fn the_published_doubled_servers() {
 #[test]
 fn a_test_without_failures_passes_what_can_be_said() {
     let one = of(&doubled(176_584, 80.49, 0, [796.8, 796.8], 48_302_234));
-    let audit = audit(&one, None, Declared::default());
+    let audit = audit(&one, None, &Declared::default());
     assert_eq!(gate(&audit, 7).state, GateState::Pass);
     assert_eq!(audit.headline, "goodput 2,194/s");
     assert_eq!(
@@ -139,8 +139,9 @@ fn the_published_seven_databases() {
     let declared = Declared {
         parts: Some(7),
         in_flight: Some(70.0),
+        changes: Vec::new(),
     };
-    let audit = audit(&ten, Some(&one), declared);
+    let audit = audit(&ten, Some(&one), &declared);
     let little = gate(&audit, 1);
     assert_eq!(little.state, GateState::Fail);
     assert!(
@@ -188,7 +189,7 @@ fn k6_export_and_points() {
     assert_eq!(figures.seconds, Some(10.0));
     assert_eq!(figures.successes(), Some(95));
     assert_eq!(figures.all.percentile(50.0), Some(18.0));
-    assert_eq!((figures.is_ramp, figures.in_flight), (false, Some(2.0)));
+    assert_eq!((figures.is_ramp(), figures.in_flight), (false, Some(2.0)));
 
     let point = |metric: &str, second: u32, value: f64, status: &str| {
         let ok = if status == "200" { "true" } else { "false" };
@@ -214,7 +215,7 @@ fn k6_export_and_points() {
             status,
         ));
     }
-    let figures = read(&lines.join("\n")).unwrap();
+    let figures = read(lines.join("\n").as_bytes()).unwrap();
     assert_eq!(
         (figures.attempts, figures.failures.total),
         (Some(3), Some(2))
@@ -226,7 +227,7 @@ fn k6_export_and_points() {
     assert_eq!(figures.successes.max, Some(10.0));
     lines.push("{\"metric\":\"vus\",\"ty".to_owned());
     assert!(matches!(
-        read(&lines.join("\n")),
+        read(lines.join("\n").as_bytes()),
         Err(ImportError::Line { line: 11, .. })
     ));
 }
@@ -275,7 +276,7 @@ fn oha_and_vegeta_and_latte() {
         (Some(128.0), Some(6000))
     );
     assert_eq!(figures.all.percentile(99.9), Some(12.0));
-    let audit = audit(&figures, None, Declared::default());
+    let audit = audit(&figures, None, &Declared::default());
     let little = gate(&audit, 1);
     assert_eq!(
         little.state,
@@ -292,7 +293,7 @@ fn wrk_and_hey() {
         50%  600.00us\n     99%    2.10ms\n  1000000 requests in 10.00s, 1.00GB read\n  Socket errors: \
         connect 0, read 12, write 0, timeout 3\n  Non-2xx or 3xx responses: 100\nRequests/sec: 100000.00\n\
         Transfer/sec: 102.40MB\n";
-    let figures = read(text).unwrap();
+    let figures = read(text.as_bytes()).unwrap();
     assert_eq!(figures.attempts, Some(1_000_012));
     assert_eq!(figures.failures.total, Some(115));
     assert_eq!(figures.failures.without_answer(), Some(15));
@@ -302,7 +303,7 @@ fn wrk_and_hey() {
         (Some(0.64), Some(12.92))
     );
     assert_eq!(figures.bytes_received, Some(1_073_741_824.0));
-    let audit = audit(&figures, None, Declared::default());
+    let audit = audit(&figures, None, &Declared::default());
     assert_eq!(
         gate(&audit, 1).state,
         GateState::Pass,
@@ -314,7 +315,7 @@ fn wrk_and_hey() {
         distribution:\n  50%% in 0.0150 secs\n  95% in 0.0900 secs\n\nStatus code distribution:\n  \
         [200]\t900 responses\n  [500]\t60 responses\n\nError distribution:\n  [40]\tGet \
         \"http://127.0.0.1/\": connection refused\n";
-    let figures = read(text).unwrap();
+    let figures = read(text.as_bytes()).unwrap();
     assert_eq!(
         (figures.attempts, figures.failures.total),
         (Some(1000), Some(100))
@@ -335,7 +336,7 @@ fn what_is_no_result_is_refused() {
         "{\"a\":1}",
         "{\"type\":\"header\"}\n{\"x\":2}",
     ] {
-        assert_eq!(read(text), Err(ImportError::Unknown), "{text}");
+        assert_eq!(read(text.as_bytes()), Err(ImportError::Unknown), "{text}");
     }
     for (value, field) in [
         (json!({ "root_group": {}, "metrics": {} }), "http_reqs"),
@@ -350,7 +351,11 @@ fn what_is_no_result_is_refused() {
             "statusCodeDistribution",
         ),
     ] {
-        let error = read(&value.to_string()).unwrap_err().to_string();
+        let error = read(value.to_string().as_bytes()).unwrap_err().to_string();
         assert!(error.contains(field), "{error}");
     }
 }
+
+mod accused;
+mod formats;
+mod named;

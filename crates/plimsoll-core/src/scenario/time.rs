@@ -54,7 +54,7 @@ fn from_seconds(seconds: f64) -> Option<Nanos> {
 }
 
 /// A duration in an options object: text, or a number of milliseconds.
-pub fn of_json(value: &Value) -> Option<Nanos> {
+pub(crate) fn of_json(value: &Value) -> Option<Nanos> {
     match value {
         Value::String(text) => parse(text),
         Value::Number(millis) => from_seconds(millis.as_f64()? / 1e3),

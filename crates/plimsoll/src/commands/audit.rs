@@ -56,9 +56,17 @@ fn of_result(args: &AuditArgs, figures: &Figures) -> Result<(Vec<Gate>, String)>
     let declared = Declared {
         parts: args.declared_databases,
         in_flight: args.declared_in_flight.map(|count| count as f64),
+        changes: args.declared_changes.clone(),
     };
-    let audit = import::audit(figures, baseline.as_ref(), declared);
-    let title = format!("gates that a result of {} allows", figures.tool.name());
+    let audit = import::audit(figures, baseline.as_ref(), &declared);
+    let scope = match figures.scope.as_str() {
+        "" => String::new(),
+        scope => format!(", {scope}"),
+    };
+    let title = format!(
+        "gates that a result of {} allows{scope}",
+        figures.tool.name()
+    );
     let title = match audit.headline.as_str() {
         "" => title,
         headline => format!("{headline}\n\n{title}"),
@@ -70,12 +78,14 @@ fn of_result(args: &AuditArgs, figures: &Figures) -> Result<(Vec<Gate>, String)>
 pub(super) fn foreign(path: &Path) -> Result<Option<Figures>> {
     let shown = path.display();
     let bytes = std::fs::read(path).with_context(|| format!("open {shown}"))?;
-    let text = String::from_utf8_lossy(&bytes);
-    let first = text.lines().next().unwrap_or_default();
-    if first.contains(RECORD_SCHEMA) {
+    let first = bytes
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    if String::from_utf8_lossy(first).contains(RECORD_SCHEMA) {
         return Ok(None);
     }
-    match import::read(&text) {
+    match import::read(&bytes) {
         Ok(figures) => Ok(Some(figures)),
         // The reader of records says what is wrong with it.
         Err(ImportError::Unknown) => Ok(None),

@@ -181,6 +181,8 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
         .more("Work per success and goodput are held against it."),
     row("declared-databases", Measured, &[Audit]).one("COUNT", parsed::<u64>("a count, such as 4"), |a| &mut a.audit.declared_databases).help("How many databases the test was meant to use"),
     row("declared-in-flight", Measured, &[Audit]).one("COUNT", parsed::<u64>("a count, such as 64"), |a| &mut a.audit.declared_in_flight).help("How many requests the test was meant to keep in flight"),
+    row("declared-change", Measured, &[Audit]).each("WHAT", text, |a| &mut a.audit.declared_changes).help("What was changed since the baseline, repeatable")
+        .more("Which of several changes made a difference cannot be told, so more than one is named."),
 
     // The lab.
     row("check", Compared, &[Lab]).switch(|a| a.lab.check = true).not_with(&["dry-run"]).help("Only check the experiment and what it needs, and play nothing"),

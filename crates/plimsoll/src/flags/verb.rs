@@ -1,5 +1,7 @@
 //! The commands: what each is for, and which words it takes beside flags.
 
+use std::sync::LazyLock;
+
 /// A command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
@@ -53,6 +55,14 @@ impl Words {
         }
     }
 }
+
+/// What can be audited, from the table of formats.
+static AUDITED: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "A record, or a result of {}",
+        plimsoll_analysis::import::known()
+    )
+});
 
 const SCRIPT: &str = "A k6 script (.js .mjs .cjs .ts .mts .cts); - reads it from standard input";
 
@@ -118,7 +128,7 @@ impl Verb {
         }
     }
 
-    pub(super) const fn words(self) -> Words {
+    pub(super) fn words(self) -> Words {
         match self {
             Self::Run => Words::One(
                 "TEST",
@@ -130,11 +140,7 @@ impl Verb {
                 "A URL with its scheme, such as http://127.0.0.1:3000/cart, or a k6 script that says what a user does",
             ),
             Self::Explain => Words::One("RECORD", "A record: run.plimsoll.jsonl"),
-            Self::Audit => Words::One(
-                "FILE",
-                "A record, or a result of k6 (summary export, handleSummary data, --out json), oha, vegeta, hey, \
-                 wrk, latte or the load tool of DocDB",
-            ),
+            Self::Audit => Words::One("FILE", &AUDITED),
             Self::Compare => Words::Any(
                 "URL|SCRIPT|RECORD",
                 "Two or more targets to play in turns, the first being the one to beat: URLs, or scripts, each in \

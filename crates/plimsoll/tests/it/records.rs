@@ -70,6 +70,22 @@ fn another_tools_result_is_audited_by_the_gates_that_it_allows() {
     ] {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
+    let changed = [
+        "--declared-change",
+        "a proxy",
+        "--declared-change",
+        "a server",
+    ];
+    let asked = ["audit", "after.json", "--baseline", "before.json"];
+    let (_, stdout, _) = plimsoll(&folder, &[&asked[..], &changed[..]].concat());
+    assert!(
+        stdout.contains("2 changes at once: a proxy, a server"),
+        "{stdout}"
+    );
+    write("notes.txt", "it went well\n");
+    let (code, _, stderr) = plimsoll(&folder, &["audit", "notes.txt"]);
+    assert_eq!(code, 104);
+    assert!(stderr.contains("JMeter (JTL as CSV or XML)"), "{stderr}");
     write("cut.json", "{\"conf\":{},\"result\":{}}");
     let (code, _, stderr) = plimsoll(&folder, &["audit", "cut.json"]);
     assert_eq!(code, 104);
