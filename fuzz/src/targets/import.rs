@@ -18,6 +18,19 @@ pub(super) const WORDS: &[&str] = &[
     "Latency   640.00us    0.89ms  12.92ms",
     "Summary:\n  Requests/sec:\t1",
     "Status code distribution:\n  [200]\t9 responses",
+    "Concurrency Level:      8\nComplete requests:      500\nTime taken for tests:   0.160 seconds\n",
+    "timeStamp,elapsed,responseCode,success\n1700000000000,12,200,true\n",
+    "<testResults><httpSample t=\"12\" ts=\"1700000000000\" rc=\"503\" s=\"false\"/>",
+    "Name,Request Count,Failure Count,Requests/s,95%\nAggregated,350,24,87.6,25\n",
+    "Timestamp,User Count,Name,Total Request Count,Total Failure Count\n1795541527,10,Aggregated,350,24\n",
+    "REQUEST\t\tHome\t1700000000110\t1700000000160\tOK\t \n",
+    "\"numberOfRequests\":{\"total\":9,\"ok\":8,\"ko\":1},\"percentiles1\":{\"total\":5}",
+    "[OVERALL], RunTime(ms), 100\n[READ], Operations, 9\n[READ], Return=ERROR, 2\n",
+    "READ   - Takes(s): 10.0, Count: 18102, OPS: 1810.9, Avg(us): 1500\n",
+    "x.cycles.servicetime\n             count = 60\n         mean rate = 10.0 calls/second\n",
+    "\"stats\":[{\"summary\":{\"requestCount\":9,\"responseCount\":8}}]",
+    "\"2xx\":9,\"latency\":{\"mean\":2,\"totalCount\":9},\"requests\":{\"sent\":12},\"duration\":1",
+    "<script id=\"data\">k6",
     "1e308",
     "-1",
     "\n",
@@ -25,7 +38,7 @@ pub(super) const WORDS: &[&str] = &[
 
 pub(super) fn read(data: &[u8]) -> Outcome {
     let text = String::from_utf8_lossy(data);
-    let figures = match import::read(&text) {
+    let figures = match import::read(data) {
         Ok(figures) => figures,
         Err(error) => return variant(&error),
     };
@@ -35,7 +48,7 @@ pub(super) fn read(data: &[u8]) -> Outcome {
             "more successes than attempts in {text:?}"
         );
     }
-    let audit = import::audit(&figures, Some(&figures), Declared::default());
+    let audit = import::audit(&figures, Some(&figures), &Declared::default());
     assert!(
         audit
             .gates

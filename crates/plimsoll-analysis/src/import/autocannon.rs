@@ -3,10 +3,12 @@
 use serde_json::Value;
 
 use super::ImportError;
-use super::figures::{Arrivals, Figures, MeanOf, Tool, count, number, percent_of};
+use super::figures::{Arrivals, Figures, MeanOf, Tool, count, number, percent_of, whole};
 use super::text::{bytes, leading, time_ms};
 
 const TOOL: &str = "autocannon";
+/// It cuts times to whole milliseconds.
+const STEP_MS: f64 = 1.0;
 
 pub(super) fn is_json(value: &Value) -> bool {
     value["latency"].is_object() && value.get("requests").is_some() && value.get("2xx").is_some()
@@ -20,6 +22,7 @@ pub(super) fn json(value: &Value) -> Result<Figures, ImportError> {
         seconds: Some(seconds.ok_or(missing("duration"))?),
         reported_per_s: number(value, &["requests", "average"]),
         bytes_received: number(value, &["throughput", "total"]),
+        mean_step: STEP_MS,
         ..Figures::default()
     };
     let answers = |class: &str| count(value, &[class]).unwrap_or(0);
@@ -92,6 +95,7 @@ pub(super) fn text(text: &str) -> Result<Figures, ImportError> {
     let mut figures = Figures {
         tool: Tool::Autocannon,
         has_pauses: true,
+        mean_step: STEP_MS,
         ..Figures::default()
     };
     let mut printed = Printed::default();
@@ -109,12 +113,13 @@ pub(super) fn text(text: &str) -> Result<Figures, ImportError> {
     let counted = figures.reported_per_s.zip(printed.samples);
     let counted = counted.map(|(average, samples)| average * samples);
     let good = printed.good.or(counted).or(printed.sent).unwrap_or(0.0);
-    figures.failures.other_answers = printed.bad as u64;
+    let counted = |number: f64| whole(number).unwrap_or(0);
+    figures.failures.other_answers = counted(printed.bad);
     figures
         .failures
-        .no_answer("error or timeout", printed.errors as u64);
+        .no_answer("error or timeout", counted(printed.errors));
     figures.failures.add_up();
-    figures.attempts = Some((good + printed.bad + printed.errors).round() as u64);
+    figures.attempts = whole(good + printed.bad + printed.errors);
     Ok(figures)
 }
 

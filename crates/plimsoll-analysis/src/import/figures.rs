@@ -180,9 +180,11 @@ pub struct Figures {
     pub(crate) in_flight_is_sampled: bool,
     pub(crate) arrivals: Arrivals,
     pub(crate) clients: Clients,
-    /// Clients wait between their requests, and how long is not in the file.
+    /// Clients do something else between their requests, and how long is not in the file.
     pub(crate) has_pauses: bool,
     pub(crate) mean_of: MeanOf,
+    /// Times are cut to whole steps of so many milliseconds, so the mean may be as much larger.
+    pub(crate) mean_step: f64,
     /// Requests that were on their way when the time was up.
     pub(crate) unfinished: u64,
     /// Requests that were sent, as the tool counts them.

@@ -69,6 +69,7 @@ pub(super) fn summary(value: &Value) -> Result<Figures, ImportError> {
         reported_per_s: number(requests, &["rate"]),
         seconds: seconds(value, requests),
         bytes_received: metrics.number("data_received", "count"),
+        has_pauses: true,
         counting: *counting,
         ..Figures::default()
     };

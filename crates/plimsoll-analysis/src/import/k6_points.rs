@@ -30,6 +30,7 @@ pub(super) fn is(text: &str) -> bool {
 pub(super) fn read(text: &str) -> Result<Figures, ImportError> {
     let mut figures = Figures {
         tool: Tool::K6,
+        has_pauses: true,
         ..Figures::default()
     };
     let mut points = Points::default();

@@ -175,7 +175,8 @@ pub(super) fn json(value: &Value) -> Result<Figures, ImportError> {
         first = first.min(number(entry, &["start_time"]).unwrap_or(first));
         last = last.max(number(entry, &["last_request_timestamp"]).unwrap_or(last));
         let buckets = entry["response_times"].as_object().into_iter().flatten();
-        merged.extend(buckets.filter_map(|(millis, n)| Some((millis.parse().ok()?, n.as_u64()?))));
+        merged
+            .extend(buckets.filter_map(|(millis, n)| Some((millis.parse().ok()?, count(n, &[])?))));
         let (min, max) = (
             number(entry, &["min_response_time"]),
             number(entry, &["max_response_time"]),

@@ -139,7 +139,8 @@ fn finished(
         tool: Tool::Ycsb,
         // Threads that keep to a target wait before they send, and are timed from when they send.
         arrivals: Arrivals::Closed,
-        has_pauses: figures.offered_per_s.is_some(),
+        // What a thread does between two operations is not in their times.
+        has_pauses: true,
         ..figures
     };
     if operations.keys().any(|name| is_intended(name)) {

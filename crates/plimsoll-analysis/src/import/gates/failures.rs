@@ -61,7 +61,7 @@ fn nothing_ended(figures: &Figures) -> String {
 fn lost(figures: &Figures) -> Option<(u64, u64)> {
     let (sent, ended) = (figures.sent?, figures.attempts?);
     let on_their_way = figures.in_flight? as u64;
-    (sent > ended + on_their_way).then_some((sent, ended))
+    (sent > ended.saturating_add(on_their_way)).then_some((sent, ended))
 }
 
 /// Gate 7: every failure has a kind; and what the kinds rule out.

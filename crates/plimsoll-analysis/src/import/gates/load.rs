@@ -72,8 +72,20 @@ fn weighed(figures: &Figures, declared: &Declared, product: f64, said: f64) -> (
              requests that were made; the exact one would decide",
         );
     }
+    let steps = figures.attempts_per_s().unwrap_or(0.0) * figures.mean_step / 1e3;
+    if product < said && said < (product + steps) * (1.0 + TOLERANCE) {
+        return unknown("the tool cuts times to whole milliseconds, which is too coarse to tell");
+    }
     if figures.has_pauses && product < said {
-        return unknown("clients may pause between requests, and for how long is not in the file");
+        return unknown(match figures.tool {
+            Tool::K6 => {
+                "iterations that were cut off at the end, and the time of setup and teardown, are not in it; a longer \
+                 test would decide"
+            }
+            _ => {
+                "clients may do something else between requests, and for how long is not in the file"
+            }
+        });
     }
     if figures.has_pauses {
         let note = "more in flight than clients: requests of one client ran side by side, or were counted twice";

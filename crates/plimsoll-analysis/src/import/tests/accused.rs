@@ -265,6 +265,41 @@ fn autocannon_with_a_rate_is_not_held_against_its_connections() {
     );
 }
 
+/// Four connections to a target that answers in a quarter of a millisecond, which autocannon calls none.
+#[test]
+fn times_in_whole_milliseconds_do_not_contradict_connections() {
+    let result = |rate: u64, mean: f64| {
+        of(&json!({
+            "connections": 4, "pipelining": 1, "duration": 10.0, "errors": 0, "timeouts": 0, "non2xx": 0,
+            "1xx": 0, "2xx": rate * 10, "3xx": 0, "4xx": 0, "5xx": 0,
+            "latency": { "mean": mean, "max": 15, "p50": 0, "p99": 1, "totalCount": rate * 10 },
+            "requests": { "average": rate, "total": rate * 10, "sent": rate * 10 + 4 },
+            "throughput": { "total": 1000 },
+        }))
+    };
+    let audit = assert_accuses_nobody(&result(16_000, 0.02));
+    assert!(
+        gate(&audit, 1).note.contains("whole milliseconds"),
+        "{audit:?}"
+    );
+    assert_eq!(
+        gate(&gates(&result(100, 4.2)), 1).state,
+        GateState::Fail,
+        "0.4 or 0.5 of 4"
+    );
+}
+
+/// What k6 cut off at the end, and the time of setup, are in no iteration.
+#[test]
+fn a_short_test_of_k6_is_not_said_to_have_idle_users() {
+    let figures = of(&k6([10.0, 10.0], 10.0, 60, 12.0, 1000.0));
+    let audit = assert_accuses_nobody(&figures);
+    assert!(
+        gate(&audit, 1).note.contains("cut off at the end"),
+        "{audit:?}"
+    );
+}
+
 /// Pages of errors are among the bytes, and so a success did not grow.
 #[test]
 fn bytes_of_failures_are_not_those_of_successes() {

@@ -316,6 +316,32 @@ pub(super) fn dashboard(vus_max: u32) -> String {
     )
 }
 
+/// Counts that no tool writes, and files that are cut off anywhere, are no reason to fall over.
+#[test]
+fn nothing_makes_the_readers_panic() {
+    for (bytes, ..) in ROWS {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let part = |part: usize| text.chars().take(text.len() * part / 12).collect();
+        let mut broken: Vec<String> = (1..12).map(part).collect();
+        for (from, to) in [
+            ("0", "9999999999999999"),
+            ("1", "-1"),
+            (",", ""),
+            (":", " "),
+            ("\"", "'"),
+            (" ", "\t"),
+        ] {
+            broken.push(text.replace(from, to));
+        }
+        for text in broken {
+            if let Ok(figures) = read(text.as_bytes()) {
+                let audit = audit(&figures, Some(&figures), &Declared::default());
+                assert!(!audit.gates.is_empty());
+            }
+        }
+    }
+}
+
 /// What help and documentation say can be read is what the table has.
 #[test]
 fn the_documentation_names_every_format() {
