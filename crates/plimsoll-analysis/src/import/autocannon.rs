@@ -23,6 +23,8 @@ pub(super) fn json(value: &Value) -> Result<Figures, ImportError> {
         reported_per_s: number(value, &["requests", "average"]),
         bytes_received: number(value, &["throughput", "total"]),
         mean_step: STEP_MS,
+        // With a number of requests it goes on to the end of the second, with nothing to do.
+        has_pauses: true,
         ..Figures::default()
     };
     let answers = |class: &str| count(value, &[class]).unwrap_or(0);
@@ -78,7 +80,6 @@ fn load(figures: &mut Figures, value: &Value, answers: u64) {
     }
     figures.in_flight = connections.map(|connections| connections * pipelined);
     // An older version does not say how many it timed, so it may have kept to a rate.
-    figures.has_pauses = timed.is_none();
     if timed.is_some() {
         figures.arrivals = Arrivals::Closed;
         figures.sent = count(value, &["requests", "sent"]);

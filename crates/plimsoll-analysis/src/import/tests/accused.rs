@@ -282,11 +282,9 @@ fn times_in_whole_milliseconds_do_not_contradict_connections() {
         gate(&audit, 1).note.contains("whole milliseconds"),
         "{audit:?}"
     );
-    assert_eq!(
-        gate(&gates(&result(100, 4.2)), 1).state,
-        GateState::Fail,
-        "0.4 or 0.5 of 4"
-    );
+    // A number of requests is done within a second that it goes on to the end of.
+    let audit = assert_accuses_nobody(&result(100, 4.2));
+    assert_eq!(gate(&audit, 1).state, GateState::Unknown, "0.4 of 4");
 }
 
 /// What k6 cut off at the end, and the time of setup, are in no iteration.
