@@ -9,6 +9,7 @@ mod effect;
 mod figures;
 mod fingerprint;
 mod history;
+mod named;
 mod permutation;
 mod power;
 mod words;
@@ -36,7 +37,7 @@ pub const MARGIN_RATIO: f64 = 0.05;
 pub const SHARE_MARGIN: f64 = 0.001;
 
 /// Most figures that are guarded beside the primary one: failures, goodput, the median and the objective's percentile, less the
-/// primary.
+/// primary. A script has its failed checks beside them.
 pub const GUARDED_MOST: usize = 3;
 
 /// What is asked of the runs.
@@ -73,8 +74,10 @@ impl Question {
 
     /// What no variant may be worse in, whatever the primary figure says.
     fn guarded(&self, figures: &[Figure], primary: Option<Figure>) -> Vec<Figure> {
+        let has_checks = usize::from(figures.contains(&Figure::ChecksFailed));
         let of_load = [
             Figure::Failures,
+            Figure::ChecksFailed,
             Figure::Goodput,
             Figure::P50,
             self.percentile,
@@ -83,7 +86,7 @@ impl Question {
         let mut guarded: Vec<Figure> = of_load.into_iter().filter(beside).collect();
         guarded.sort_unstable();
         guarded.dedup();
-        guarded.truncate(GUARDED_MOST);
+        guarded.truncate(GUARDED_MOST + has_checks);
         guarded
     }
 
@@ -101,8 +104,13 @@ const fn is_capacity(figure: Figure) -> bool {
 }
 
 /// Holds every variant against every other, the first being the one to beat.
-pub fn compare(mut variants: Vec<Variant>, found: Vec<Mismatch>, asked: &Question) -> Comparison {
+pub fn compare(
+    mut variants: Vec<Variant>,
+    mut found: Vec<Mismatch>,
+    asked: &Question,
+) -> Comparison {
     fill_classes(&mut variants);
+    found.extend(named::mismatches(&variants));
     let mut remarks = Vec::new();
     let withheld = withheld(&variants, &found, asked, &mut remarks);
     let figures: Vec<Figure> = figures_of(&variants)
@@ -136,6 +144,9 @@ pub fn compare(mut variants: Vec<Variant>, found: Vec<Mismatch>, asked: &Questio
     }
     let standing = standing(&variants, &contrasts, primary, &guarded);
     let is_withheld = is_withheld(&variants, &contrasts, primary);
+    let named = named::contrasts(&variants, &withheld, asked);
+    let metrics = named::metrics(&variants, !withheld.is_empty());
+    remarks.extend(named::remark(&named));
     words::remarks(&variants, &contrasts, asked, &mut remarks);
     Comparison {
         schema: SCHEMA,
@@ -149,6 +160,8 @@ pub fn compare(mut variants: Vec<Variant>, found: Vec<Mismatch>, asked: &Questio
         mismatches: found,
         variants,
         contrasts,
+        named,
+        metrics,
         remarks,
         is_withheld,
     }

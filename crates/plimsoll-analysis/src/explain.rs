@@ -18,11 +18,13 @@ mod limit;
 mod predict;
 mod resource;
 mod saturation;
+mod script;
 
 use plimsoll_core::record::Record;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{
-    Advice, Cause, Confidence, Evidence, Limit, NextLimit, Resource, SearchResult, Signal,
+    Advice, Cause, Confidence, Evidence, Limit, NextLimit, Resource, ScriptFault, SearchResult,
+    Signal, Verdict,
 };
 
 use crate::facts::level::{Level, levels};
@@ -64,6 +66,12 @@ pub fn explain(record: &Record, found: &SearchResult) -> Explanation {
         resources,
         advice,
     }
+}
+
+/// What a script itself calls wrong: crossed thresholds, failing checks and names; empty where no script played.
+pub fn script_faults(record: &Record, verdict: &Verdict) -> Vec<ScriptFault> {
+    let judged = record.script_of(&record.deciding_levels(verdict));
+    script::faults(record, judged.as_ref())
 }
 
 /// Without saturation there is no limit to name, but demand per request and where it would end.

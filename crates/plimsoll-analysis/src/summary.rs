@@ -23,7 +23,10 @@ pub fn of_run(record: &Record) -> Verdict {
     verdict.gates = gates::evaluate(record, level);
     verdict.valid = gates::passed(&verdict.gates);
     verdict.objectives = objectives(record, &[level]);
-    verdict.verdict = judge_run(&verdict);
+    verdict.verdict = match judge_run(&verdict) {
+        Judgement::Invalid => Judgement::Invalid,
+        judged => with_thresholds(judged, record, level),
+    };
     verdict
 }
 
@@ -80,6 +83,18 @@ fn judge_run(verdict: &Verdict) -> Judgement {
         }
     } else {
         Judgement::Inconclusive
+    }
+}
+
+/// A threshold of the script counts as the objectives do: one that was crossed fails the run. Those of a run that was cut off
+/// were not judged at its end, and decide nothing.
+fn with_thresholds(judged: Judgement, record: &Record, level: u32) -> Judgement {
+    let script = record.script_of(&[level]);
+    let script = script.filter(|script| script.is_final && !script.thresholds.is_empty());
+    match (script, judged) {
+        (Some(script), _) if script.has_crossed() => Judgement::Fail,
+        (Some(_), Judgement::None) => Judgement::Pass,
+        (_, judged) => judged,
     }
 }
 
@@ -140,6 +155,7 @@ fn figures(record: &Record, level: u32, levels: &[u32]) -> Verdict {
         next_limit: None,
         resources: Vec::new(),
         advice: Vec::new(),
+        script_faults: Vec::new(),
         gates: Vec::new(),
     }
 }

@@ -1,9 +1,13 @@
 //! What repeated runs of two or more variants say beside each other: figures, effects, verdicts.
 
+mod named;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+
+pub use named::{MetricFigure, MetricRow, Named, NamedContrast, NamedFigures, NamedKind};
 
 use crate::outcome::Outcome;
 
@@ -28,6 +32,8 @@ pub enum Figure {
     Throughput,
     /// Failed attempts as a share of attempts.
     Failures,
+    /// Checks of a script that failed, as a share of those that were evaluated.
+    ChecksFailed,
     /// Attempts that ended in this class, as a share of attempts.
     Class(Outcome),
     P50,
@@ -51,12 +57,13 @@ pub enum Scale {
 
 impl Figure {
     /// Those that have a name of their own; the classes are beside them.
-    pub const PLAIN: [Self; 11] = [
+    pub const PLAIN: [Self; 12] = [
         Self::Capacity,
         Self::CapacityVus,
         Self::Goodput,
         Self::Throughput,
         Self::Failures,
+        Self::ChecksFailed,
         Self::P50,
         Self::P90,
         Self::P95,
@@ -73,6 +80,7 @@ impl Figure {
             Self::Goodput => "goodput_per_s".to_owned(),
             Self::Throughput => "throughput_per_s".to_owned(),
             Self::Failures => "failure_ratio".to_owned(),
+            Self::ChecksFailed => "checks_failed_ratio".to_owned(),
             Self::Class(outcome) => format!("{}_ratio", outcome.name()),
             Self::P50 => "p50_seconds".to_owned(),
             Self::P90 => "p90_seconds".to_owned(),
@@ -118,6 +126,7 @@ impl Figure {
             Self::Goodput => "goodput".to_owned(),
             Self::Throughput => "throughput".to_owned(),
             Self::Failures => "failed attempts".to_owned(),
+            Self::ChecksFailed => "failed checks".to_owned(),
             Self::Class(outcome) => format!("outcome {}", outcome.name()),
             Self::P50 => "p50 over attempts".to_owned(),
             Self::P90 => "p90 over attempts".to_owned(),
@@ -138,7 +147,7 @@ impl Figure {
 
     pub const fn scale(self) -> Scale {
         match self {
-            Self::Failures | Self::Class(_) => Scale::Difference,
+            Self::Failures | Self::ChecksFailed | Self::Class(_) => Scale::Difference,
             _ => Scale::Ratio,
         }
     }
@@ -178,6 +187,9 @@ pub struct Run {
     pub excluded: Option<String>,
     #[serde(serialize_with = "values")]
     pub figures: BTreeMap<Figure, f64>,
+    /// By the names that a script gives; the comparison's own rows say what they come to.
+    #[serde(skip)]
+    pub named: NamedFigures,
 }
 
 /// All runs of one variant, in the order of their pairs where they have any.
@@ -340,6 +352,11 @@ pub struct Comparison {
     pub mismatches: Vec<Mismatch>,
     pub variants: Vec<Variant>,
     pub contrasts: Vec<Contrast>,
+    /// Requests and checks by the names that scripts give them, corrected together; they do not decide.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<NamedContrast>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricRow>,
     /// Sentences on what was left out, and why.
     pub remarks: Vec<String>,
     /// Too few valid runs are left to say anything.
@@ -453,6 +470,7 @@ mod tests {
             name: "a".to_owned(),
             started_at: String::new(),
             excluded: None,
+            named: NamedFigures::default(),
             figures: BTreeMap::from([(Figure::P99, f64::INFINITY), (Figure::Goodput, 5.0)]),
         };
         let text = serde_json::to_string(&run).unwrap();

@@ -9,7 +9,7 @@ mod hdr_v2;
 mod packed;
 
 pub use hdr_v2::DecodeError;
-pub(crate) use hdr_v2::WINDOW_COUNT_MAX;
+pub(crate) use hdr_v2::{WINDOW_COUNT_MAX, read_zigzag, write_zigzag};
 
 use crate::units::Nanos;
 

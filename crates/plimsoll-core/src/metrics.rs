@@ -1,5 +1,6 @@
 //! The metrics of a scripted test: built-in and custom ones, their tags, and what was counted.
 
+mod names;
 mod registry;
 mod series;
 mod sink;
@@ -8,6 +9,7 @@ mod sum;
 mod tags;
 mod trend;
 
+pub use names::Names;
 pub use registry::{
     BUILT_IN, BuiltIn, BuiltInSpec, Contains, Kind, Metric, MetricError, MetricId, check_name,
 };

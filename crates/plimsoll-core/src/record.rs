@@ -9,6 +9,7 @@ mod header;
 mod observation;
 mod plausible;
 mod read;
+mod script;
 mod setup;
 
 use std::io::{self, Write};
@@ -19,6 +20,9 @@ pub use after::After;
 pub use event::{Anchor, Event, EventKind, SelfCheck};
 pub use observation::*;
 pub use read::{ReadError, Record, Remark};
+pub use script::{
+    Iterations, LeftOut, MetricCounts, NameCounts, Scope, ScriptCounts, SubmetricCounts, VuSpan,
+};
 pub use setup::{LabSetup, TierSetup};
 
 use crate::step::Step;
@@ -80,6 +84,7 @@ pub enum Line {
     Observation(Observation),
     LevelEnd(LevelResult),
     Event(Event),
+    Script(ScriptCounts),
     After(After),
     Verdict(Verdict),
 }

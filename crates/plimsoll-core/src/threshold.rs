@@ -8,6 +8,7 @@
 
 mod expression;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -160,6 +161,7 @@ impl Thresholds {
                     source: threshold.source.clone(),
                     value,
                     ok,
+                    is_without_data: sink.is_empty(),
                 });
             }
         }
@@ -175,7 +177,7 @@ pub enum Phase {
 }
 
 /// One threshold's value and whether it held.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// The metric or submetric.
     pub key: String,
@@ -183,6 +185,40 @@ pub struct Judgement {
     pub source: String,
     pub value: f64,
     pub ok: bool,
+    /// There was no sample to judge: the value is none that was observed.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub is_without_data: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+const fn is_not(flag: &bool) -> bool {
+    !*flag
+}
+
+impl Judgement {
+    /// The same threshold over what `store` holds after `elapsed`. Without samples there it stays as it is.
+    #[must_use]
+    pub fn again(&self, store: &Store, elapsed: Nanos) -> Self {
+        let place = Counted::find(store, &self.key);
+        let expression = Expression::parse(&self.source);
+        let (Ok(place), Ok(expression)) = (place, expression) else {
+            return self.clone();
+        };
+        let sink = place.sink(store);
+        if sink.is_empty() {
+            return self.clone();
+        }
+        let value = expression.aggregation.figure(sink, elapsed);
+        Self {
+            value,
+            ok: expression.holds(value),
+            is_without_data: false,
+            ..self.clone()
+        }
+    }
 }
 
 /// All judgements of one moment.

@@ -1,5 +1,6 @@
 //! What a record means: gates, capacity, the limit and advice, in the stable keys of the summary.
 
+mod fault;
 mod gate;
 mod limit;
 mod remark;
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use fault::ScriptFault;
 pub use gate::{Gate, GateId, GateState};
 pub use limit::{Cause, Confidence, Evidence, Limit, NextLimit, Resource, ResourceKind};
 pub use remark::{CeilingKind, LoadSize, NotProbed, SearchRemark};
@@ -232,6 +234,9 @@ pub struct Verdict {
     pub resources: Vec<Resource>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<Advice>,
+    /// What a script itself calls wrong, and from which load on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub script_faults: Vec<ScriptFault>,
     pub gates: Vec<Gate>,
 }
 

@@ -7,7 +7,7 @@ use plimsoll_core::metrics::{Sample, Store, TagSetId};
 use plimsoll_script::host::LogLevel;
 use plimsoll_script::{End, ScriptError};
 
-use crate::recorder::Recorder;
+use crate::recorder::{Ending, Recorder};
 use crate::source::Level;
 
 /// Runner to worker.
@@ -111,8 +111,24 @@ impl Counted {
 pub(crate) struct ScriptCounted {
     pub(crate) metrics: Metrics,
     pub(crate) vus: VuCounts,
+    pub(crate) requests: NamedRequests,
     /// The share of each scenario that is over.
     pub(crate) progress: Vec<(String, f64)>,
+}
+
+/// What requests came to, by the number that the worker gave their name.
+#[derive(Debug, Default)]
+pub(crate) struct NamedRequests {
+    /// Names that are new, in the order of their numbers.
+    pub(crate) fresh: Vec<Box<str>>,
+    /// Of iterations that have ended.
+    pub(crate) ended: Vec<NamedEnding>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NamedEnding {
+    pub(crate) name: u32,
+    pub(crate) ending: Ending,
 }
 
 impl ScriptCounted {
@@ -126,6 +142,8 @@ impl ScriptCounted {
     fn clear(&mut self) {
         self.metrics.store.clear();
         self.metrics.samples.clear();
+        self.requests.fresh.clear();
+        self.requests.ended.clear();
         self.progress.clear();
     }
 }

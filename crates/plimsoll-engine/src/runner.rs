@@ -11,7 +11,7 @@ use plimsoll_core::{Nanos, Window};
 
 use crate::crew::{Crew, CrewError};
 use crate::gather::Gather;
-use crate::message::{Body, Command, Report, ScriptCounted};
+use crate::message::{Body, Command, Counted, Report};
 use crate::options::Options;
 use crate::requests;
 use crate::source::Level;
@@ -27,7 +27,7 @@ const SILENCE: Nanos = Nanos::from_secs(30);
 pub(crate) trait Listener {
     /// What is said of workers that report nothing any more.
     const SILENCE: &'static str;
-    fn script(&mut self, _worker: usize, _counted: &ScriptCounted) {}
+    fn script(&mut self, _worker: usize, _counted: &mut Counted) {}
     fn other(&mut self, body: Body, crew: &Crew) -> Result<(), StepError>;
     /// Nothing more will come of this level.
     fn is_over(&self) -> bool {
@@ -141,10 +141,8 @@ impl Workers {
             }
             let report = self.receive::<L>(silent_from, true)?;
             match report.body {
-                Body::Window(counted) => {
-                    if let Some(script) = &counted.script {
-                        listener.script(report.worker, script);
-                    }
+                Body::Window(mut counted) => {
+                    listener.script(report.worker, &mut counted);
                     self.gather.add(report.worker, counted, level);
                 }
                 body => listener.other(body, &self.crew)?,
@@ -171,7 +169,7 @@ impl Workers {
         let mut parts = 0;
         while parts < self.crew.len() {
             let report = self.receive::<L>(until + SILENCE, false)?;
-            let (counted, is_last) = match report.body {
+            let (mut counted, is_last) = match report.body {
                 Body::Finished(counted) => (counted, true),
                 Body::Window(counted) => (counted, false),
                 // While draining nothing more is started anyway.
@@ -181,9 +179,7 @@ impl Workers {
                     continue;
                 }
             };
-            if let Some(script) = &counted.script {
-                listener.script(report.worker, script);
-            }
+            listener.script(report.worker, &mut counted);
             if is_last {
                 counted.recorder.add_to(&mut window);
                 parts += 1;

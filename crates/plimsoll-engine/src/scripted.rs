@@ -7,9 +7,11 @@
 mod calls;
 mod checks;
 mod client;
+mod counts;
 mod exchange;
 mod host;
 mod levels;
+mod named;
 mod names;
 mod play;
 mod resolver;
@@ -20,6 +22,7 @@ mod users;
 mod vus;
 
 pub use crate::message::{LogLine, Reached};
+pub use counts::LevelCounts;
 pub use names::Naming;
 pub use resolver::Lookup;
 pub use run::{ScriptEnd, ScriptError, ScriptRunner, Tick, Watcher};

@@ -22,6 +22,7 @@ mod method;
 mod paint;
 mod parts;
 mod scale;
+mod script;
 mod style;
 mod svg;
 mod tiers;
@@ -114,14 +115,17 @@ fn report(view: &View, index: usize, heading: &Markup) -> Markup {
     html! {
         (heading)
         (head::answer(view))
+        (script::first(view))
         @if has_load_line {
             (chart_hero::section(view, &id))
             @if view.conclusion != Conclusion::Invalid { (decided::section(view, &id)) }
         }
         (tiers::section(view))
         (chart_outcomes::section(view, &id))
+        @if view.kind == Kind::Run { (chart_response::users(view, &id)) }
         @if view.kind == Kind::Run { (chart_response::section(view, &id)) }
         (chart_spectrum::section(view, &id))
+        (script::metrics(view))
         (levels::section(view))
         (gates::section(view))
         (method::section(view))

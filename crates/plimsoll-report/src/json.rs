@@ -1,7 +1,7 @@
 //! The summary as one JSON document, in the stable keys of the verdict.
 
 use plimsoll_core::comparison::{Comparison, History};
-use plimsoll_core::record::Record;
+use plimsoll_core::record::{Record, ScriptCounts};
 use serde_json::{Map, Value, json};
 
 use crate::view::View;
@@ -41,6 +41,9 @@ pub fn document(record: &Record) -> Value {
         document.insert("valid".to_owned(), json!(false));
         document.insert("interrupted".to_owned(), json!(true));
     }
+    if let Some(script) = &view.script {
+        document.insert("script".to_owned(), of_script(&script.counts));
+    }
     if !view.warnings.is_empty() {
         let plain: Vec<String> = view
             .warnings
@@ -50,6 +53,39 @@ pub fn document(record: &Record) -> Value {
         document.insert("warnings".to_owned(), json!(plain));
     }
     Value::Object(document)
+}
+
+/// What a script counted, without the counters that the record keeps for merging.
+fn of_script(counts: &ScriptCounts) -> Value {
+    let names = counts.names.iter().map(|row| {
+        let tally = &row.tally;
+        let outcomes: Map<String, Value> = tally
+            .occurred()
+            .map(|(outcome, class)| (outcome.name().to_owned(), json!(class.count)))
+            .collect();
+        json!({
+            "name": row.name,
+            "attempts_count": tally.attempts(),
+            "outcomes": outcomes,
+            "response_time_ns": {
+                "p50": tally.response_quantile(0.5),
+                "p95": tally.response_quantile(0.95),
+                "p99": tally.response_quantile(0.99),
+            },
+        })
+    });
+    let mut document = json!({
+        "is_final": counts.is_final,
+        "elapsed_ns": counts.elapsed_ns,
+        "iterations": counts.iterations,
+        "thresholds": counts.thresholds,
+        "checks": counts.checks,
+        "names": names.collect::<Vec<_>>(),
+    });
+    if let (Some(vus), Value::Object(keys)) = (counts.vus, &mut document) {
+        keys.insert("vus".to_owned(), json!(vus));
+    }
+    document
 }
 
 /// The document of a comparison: its own keys, and the answer as a sentence.

@@ -15,7 +15,7 @@ mod value;
 use std::collections::BTreeSet;
 
 use plimsoll_core::Nanos;
-use plimsoll_core::metrics::{Metric, Sink, Store};
+use plimsoll_core::metrics::{Contains, Metric, Sink, Store};
 use plimsoll_core::scenario::{SummaryUnit, TrendStat};
 use plimsoll_core::threshold::Judgement;
 use serde_json::Value;
@@ -43,6 +43,40 @@ pub struct Results<'a> {
     pub unit: Option<SummaryUnit>,
     /// What `setup` returned.
     pub setup_data: Option<&'a Value>,
+}
+
+/// Figures of a trend where nobody asked for others; k6's.
+const TREND_STATS: [TrendStat; 6] = [
+    TrendStat::Avg,
+    TrendStat::Min,
+    TrendStat::Med,
+    TrendStat::Max,
+    TrendStat::Percentile(90.0),
+    TrendStat::Percentile(95.0),
+];
+
+impl<'a> Results<'a> {
+    /// Of what a record holds, as the summary shows it where the script asks for nothing else.
+    fn of_record(store: &'a Store, elapsed: Nanos) -> Self {
+        Self {
+            store,
+            judgements: &[],
+            elapsed,
+            trend_stats: &TREND_STATS,
+            unit: None,
+            setup_data: None,
+        }
+    }
+}
+
+/// What a threshold observed: `p(95)=46.81ms`.
+pub(crate) fn observed(store: &Store, elapsed: Nanos, judgement: &Judgement) -> String {
+    text::judged_figure(&Results::of_record(store, elapsed), judgement)
+}
+
+/// Figures of a metric, as in the summary of a run.
+pub(crate) fn cells(store: &Store, elapsed: Nanos, contains: Contains, sink: &Sink) -> Vec<String> {
+    text::cells(&Results::of_record(store, elapsed), contains, sink)
 }
 
 /// One metric or submetric that is shown.

@@ -1,6 +1,7 @@
 //! The summary for a pull request: verdict, figures, limit and gates in Markdown.
 
 mod comparison;
+mod script;
 
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::GateState;
@@ -32,6 +33,7 @@ fn section(view: &View) -> String {
         putln!(out, "> **Warning:** {}\n", escape(warning));
     }
     figures(&mut out, view);
+    script::section(&mut out, view);
     if view.kind == Kind::Find {
         levels(&mut out, view);
     }

@@ -5,6 +5,7 @@ mod distribution;
 mod find;
 mod ink;
 mod run;
+mod script;
 mod shared;
 
 pub use comparison::{comparison, history};
@@ -53,6 +54,7 @@ pub fn summary(record: &Record, style: &Style) -> String {
         Kind::Find if view.verdict().is_some() => find::block(&mut page, &view, style.quiet),
         _ => run::block(&mut page, &view, style.quiet),
     }
+    script::block(&mut page, &view);
     if !style.quiet {
         shared::explanation(&mut page, &view);
     }

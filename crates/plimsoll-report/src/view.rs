@@ -6,6 +6,7 @@ mod figures;
 mod gates;
 mod level;
 mod limit;
+mod script;
 mod spectrum;
 mod timeline;
 mod varied;
@@ -18,6 +19,7 @@ pub(crate) use gates::{state_sign, state_word};
 pub use level::LevelView;
 pub(crate) use level::{load_words, phase_word};
 pub(crate) use limit::{TierRow, confidence_sentence, limit_sentence};
+pub(crate) use script::{NameRow, ScriptView, group_name};
 pub(crate) use spectrum::Spectrum;
 pub(crate) use timeline::{Bin, Lane, Span, Timeline};
 pub(crate) use varied::Varied;
@@ -75,6 +77,8 @@ pub struct View<'a> {
     /// Index in `levels` of the level that the summary describes.
     deciding: Option<LevelView>,
     pub gates: GateTally,
+    /// What a script counted itself, in the levels that the summary describes.
+    pub(crate) script: Option<ScriptView>,
     /// From the start of the run to the end of its last window.
     pub(crate) elapsed: Nanos,
     /// What a reader has to know before believing anything else.
@@ -109,6 +113,7 @@ impl<'a> View<'a> {
             levels,
             deciding,
             gates,
+            script: ScriptView::new(record),
             elapsed: elapsed.unwrap_or_default(),
             warnings: warnings(record),
         };

@@ -1,6 +1,6 @@
 //! The verdict of a record: as recorded, or computed when the run was interrupted before it.
 
-use plimsoll_analysis::explain::explain;
+use plimsoll_analysis::explain::{explain, script_faults};
 use plimsoll_analysis::summary;
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::{SearchResult, Verdict};
@@ -34,6 +34,8 @@ pub(crate) fn compute(record: &Record, found: Option<&SearchResult>) -> Verdict 
 pub(crate) fn add_explanation(record: &Record, verdict: &mut Verdict) {
     let explanation = explain(record, &verdict.found);
     verdict.resources = explanation.resources;
+    // The script's own words, whatever the gates say of the numbers.
+    verdict.script_faults = script_faults(record, verdict);
     if !verdict.valid {
         // Gate 0: figures that carry no verdict carry no cause either. What was measured stays.
         return;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::comparison::{Figure, Run};
+use plimsoll_core::comparison::{Figure, NamedFigures, Run};
 use plimsoll_core::record::{EventKind, Record, Remark, Seen};
 use plimsoll_core::step::StepLoad;
 use plimsoll_core::tally::Quantile;
@@ -17,7 +17,7 @@ const CLOSE: f64 = 1.1;
 
 /// The run of a record; `verdict` is the record's own or was computed from it.
 pub fn of_record(name: &str, record: &Record, verdict: &Verdict) -> Run {
-    let mut figures = BTreeMap::new();
+    let (mut figures, mut named) = (BTreeMap::new(), NamedFigures::default());
     // A search plays many rates: percentiles and shares over them are nobody's.
     if record.header.test.is_search() {
         let found = &verdict.found;
@@ -34,6 +34,11 @@ pub fn of_record(name: &str, record: &Record, verdict: &Verdict) -> Run {
         figures.insert(Figure::Throughput, verdict.throughput_per_s);
         figures.extend(times(&verdict.response_time_ns));
         figures.extend(shares(&verdict.outcomes));
+        if let Some(script) = record.script() {
+            let failed = script.failed_checks_ratio();
+            figures.extend(failed.map(|share| (Figure::ChecksFailed, share)));
+            named = super::named::figures(&script);
+        }
     }
     let processor = processor_time(record, verdict.level);
     figures.extend(processor.map(|seconds| (Figure::ProcessorTime, seconds)));
@@ -42,6 +47,7 @@ pub fn of_record(name: &str, record: &Record, verdict: &Verdict) -> Run {
         started_at: record.header.started_at.clone(),
         excluded: unusable(record, verdict),
         figures,
+        named,
     }
 }
 
@@ -232,6 +238,7 @@ pub fn of_result(name: &str, result: &import::Figures) -> Run {
         started_at: String::new(),
         excluded,
         figures,
+        named: NamedFigures::default(),
     }
 }
 

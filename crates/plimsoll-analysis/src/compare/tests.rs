@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_base::random::Rng;
-use plimsoll_core::comparison::{Effect, Method, Run};
+use plimsoll_core::comparison::{Effect, Method, NamedFigures, Run};
 use proptest::prelude::*;
 
 use super::*;
@@ -34,6 +34,7 @@ fn variant(name: &str, figure: Figure, values: &[f64]) -> Variant {
         name: format!("{name}{}", index + 1),
         started_at: String::new(),
         excluded: None,
+        named: NamedFigures::default(),
         figures: BTreeMap::from([(figure, *value)]),
     };
     Variant {

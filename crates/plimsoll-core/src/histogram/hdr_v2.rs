@@ -116,7 +116,7 @@ fn check_header(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     }
 }
 
-pub(super) fn write_zigzag(out: &mut Vec<u8>, value: i64) {
+pub(crate) fn write_zigzag(out: &mut Vec<u8>, value: i64) {
     let mut rest = ((value << 1) ^ (value >> 63)) as u64;
     // The ninth byte carries eight bits, so nine bytes hold any 64-bit value.
     for _ in 0..8 {
@@ -137,7 +137,7 @@ pub(super) fn zigzag_bytes(value: i64) -> usize {
     bits.div_ceil(7).min(9)
 }
 
-pub(super) fn read_zigzag(rest: &mut &[u8]) -> Option<i64> {
+pub(crate) fn read_zigzag(rest: &mut &[u8]) -> Option<i64> {
     let mut value = 0u64;
     for position in 0..9 {
         let (&byte, tail) = rest.split_first()?;

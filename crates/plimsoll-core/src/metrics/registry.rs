@@ -1,5 +1,6 @@
 //! The one table of built-in metrics, and the rules for a script's own.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// What a metric does with its samples.
@@ -27,7 +28,8 @@ impl Kind {
 }
 
 /// What the numbers of a metric are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Contains {
     Default,
     /// Milliseconds.

@@ -1,12 +1,14 @@
 //! What becomes of samples: one sink per metric and per submetric.
 
+use serde::{Deserialize, Serialize};
+
 use super::registry::Kind;
 use super::sum::Sum;
 use super::trend::Trend;
 use crate::units::Nanos;
 
 /// Values added up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counter {
     sum: Sum,
     samples: u64,
@@ -27,7 +29,7 @@ impl Counter {
 }
 
 /// The last value by time, the smallest and the largest.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Gauge {
     last: Option<(Nanos, f64)>,
     min: f64,
@@ -71,7 +73,7 @@ impl Gauge {
 }
 
 /// How many samples were not zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Rate {
     pub passes: u64,
     pub total: u64,
@@ -79,7 +81,7 @@ pub struct Rate {
 
 impl Rate {
     pub const fn fails(&self) -> u64 {
-        self.total - self.passes
+        self.total.saturating_sub(self.passes)
     }
 
     /// Zero without samples.
@@ -92,7 +94,8 @@ impl Rate {
 }
 
 /// Everything kept of the samples of one metric or submetric.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Sink {
     Counter(Counter),
     Gauge(Gauge),
@@ -154,12 +157,17 @@ impl Sink {
         }
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
+        self.samples() == 0
+    }
+
+    /// Samples that were counted; of a gauge only whether there were any.
+    pub const fn samples(&self) -> u64 {
         match self {
-            Self::Counter(counter) => counter.samples == 0,
-            Self::Gauge(gauge) => gauge.last.is_none(),
-            Self::Rate(rate) => rate.total == 0,
-            Self::Trend(trend) => trend.count() == 0,
+            Self::Counter(counter) => counter.samples,
+            Self::Gauge(gauge) => gauge.last.is_some() as u64,
+            Self::Rate(rate) => rate.total,
+            Self::Trend(trend) => trend.count(),
         }
     }
 

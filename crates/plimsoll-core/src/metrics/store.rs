@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::registry::{
     BUILT_IN, BuiltIn, Contains, Kind, Metric, MetricError, MetricId, check_name,
 };
@@ -54,9 +56,10 @@ pub struct Sample {
 }
 
 /// How often a check held, in a group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// `::outer::inner`, empty at the root.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
     pub name: String,
     pub passes: u64,
@@ -250,7 +253,7 @@ impl Store {
         self.tags.insert(tags)
     }
 
-    fn add_group(&mut self, group: &str) {
+    pub(crate) fn add_group(&mut self, group: &str) {
         if !group.is_empty() && !self.groups.iter().any(|known| known == group) {
             self.groups.push(group.to_owned());
         }
@@ -299,26 +302,39 @@ impl Store {
     /// Adds what another store of the same script counted, in any order.
     pub fn merge(&mut self, other: &Self) {
         for (metric, sink) in other.metrics.iter().zip(&other.sinks) {
-            let id = self.find(&metric.name);
-            let id =
-                id.unwrap_or_else(|| self.add_metric(&metric.name, metric.kind, metric.contains));
-            self.sinks[id.0 as usize].merge(sink);
+            self.add_sink(&metric.name, metric.contains, sink);
         }
         for submetric in &other.submetrics {
-            if let Ok(place) = self.submetric(&submetric.key) {
-                self.submetrics[place].sink.merge(&submetric.sink);
-            }
+            self.add_submetric(&submetric.key, &submetric.sink);
         }
         for group in &other.groups {
             self.add_group(group);
         }
         for check in &other.checks {
-            let place = self.check_place(&check.group, &check.name) as usize;
-            self.checks[place].passes += check.passes;
-            self.checks[place].fails += check.fails;
+            self.add_check(check);
         }
         self.not_finite += other.not_finite;
         self.overflowed |= other.overflowed;
+    }
+
+    /// Adds what was counted of a metric elsewhere.
+    pub(crate) fn add_sink(&mut self, name: &str, contains: Contains, sink: &Sink) {
+        let id = self.find(name);
+        let id = id.unwrap_or_else(|| self.add_metric(name, sink.kind(), contains));
+        self.sinks[id.0 as usize].merge(sink);
+    }
+
+    /// The same of a submetric; one that no metric here could have is left out.
+    pub(crate) fn add_submetric(&mut self, key: &str, sink: &Sink) {
+        if let Ok(place) = self.submetric(key) {
+            self.submetrics[place].sink.merge(sink);
+        }
+    }
+
+    pub(crate) fn add_check(&mut self, check: &Check) {
+        let place = self.check_place(&check.group, &check.name) as usize;
+        self.checks[place].passes += check.passes;
+        self.checks[place].fails += check.fails;
     }
 
     /// Forgets every sample; metrics, tag sets, checks, groups and memory stay.

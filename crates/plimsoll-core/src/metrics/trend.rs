@@ -10,6 +10,8 @@
 //! A percentile is interpolated on index p·(n − 1) between neighbouring values, as k6 does over its
 //! raw samples; with both neighbours within 0.049 % so is the result.
 
+mod wire;
+
 use super::sum::Sum;
 
 const FRACTION_BITS: u32 = 11;

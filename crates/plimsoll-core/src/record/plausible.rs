@@ -17,6 +17,7 @@ pub(super) fn implausible(line: &Line) -> Option<String> {
         }
         Line::Observation(observation) => of_observation(observation),
         Line::After(after) => (of_after(after), RUN_COUNT_MAX),
+        Line::Script(script) => (script.counts(), RUN_COUNT_MAX),
         Line::Verdict(verdict) => (of_verdict(verdict), RUN_COUNT_MAX),
         _ => return None,
     };

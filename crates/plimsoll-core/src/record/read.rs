@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::fold::Folding;
 use super::plausible::implausible;
-use super::{After, Event, Header, LevelStart, Line, Observation, SCHEMA};
+use super::{After, Event, Header, LevelStart, Line, Observation, SCHEMA, ScriptCounts};
 use crate::outcome::Outcome;
 use crate::step::Phase;
 use crate::tally::Tally;
@@ -53,6 +53,8 @@ pub struct Record {
     pub observations: Vec<Observation>,
     pub level_results: Vec<LevelResult>,
     pub events: Vec<Event>,
+    /// What a script counted, level by level; the last line of a level counts.
+    pub scripts: Vec<ScriptCounts>,
     /// What was found when the load had ended, if the run looked.
     pub after: Option<After>,
     /// The last verdict line, if the run came to one.
@@ -71,6 +73,7 @@ impl Record {
             observations: Vec::new(),
             level_results: Vec::new(),
             events: Vec::new(),
+            scripts: Vec::new(),
             after: None,
             verdict: None,
             remarks: Vec::new(),
@@ -129,6 +132,10 @@ impl Record {
             }
             Line::LevelEnd(result) => self.level_results.push(result),
             Line::Event(event) => self.events.push(event),
+            Line::Script(counts) => {
+                self.scripts.retain(|known| known.level != counts.level);
+                self.scripts.push(counts);
+            }
             Line::After(after) => self.after = Some(after),
             Line::Verdict(verdict) => self.verdict = Some(verdict),
         }
@@ -156,6 +163,20 @@ impl Record {
         self.level_results
             .iter()
             .find(|result| result.level == level)
+    }
+
+    /// What a script counted in these levels, as one; none if no such line was written.
+    pub fn script_of(&self, levels: &[u32]) -> Option<ScriptCounts> {
+        let all = self.scripts.iter();
+        ScriptCounts::pooled(all.filter(|counts| levels.contains(&counts.level)))
+    }
+
+    /// What a script counted in the levels that the verdict describes; of a run without a verdict, in its last level.
+    pub fn script(&self) -> Option<ScriptCounts> {
+        match &self.verdict {
+            Some(verdict) => self.script_of(&self.deciding_levels(verdict)),
+            None => self.scripts.last().cloned(),
+        }
     }
 
     /// The windows of a level in order.
@@ -244,13 +265,14 @@ fn parse_header(bytes: &[u8]) -> Result<Header, ReadError> {
 
 /// A line of a kind we do not know is skipped with a remark; a known kind must be readable.
 fn unknown_kind(bytes: &[u8], line: usize, error: &serde_json::Error) -> Result<Remark, ReadError> {
-    const KINDS: [&str; 8] = [
+    const KINDS: [&str; 9] = [
         "header",
         "level",
         "window",
         "observation",
         "level_end",
         "event",
+        "script",
         "after",
         "verdict",
     ];

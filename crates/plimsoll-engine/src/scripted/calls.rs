@@ -11,7 +11,7 @@ use super::client::Finished;
 use super::exchange::Caller;
 use super::script::HttpDebug;
 use super::users::VirtualUsers;
-use crate::message::{Body, LogLine};
+use crate::message::{Body, LogLine, NamedEnding};
 use crate::recorder::Ending;
 
 impl VirtualUsers {
@@ -73,11 +73,16 @@ impl VirtualUsers {
                 }
             }
             self.context.begin(intended, level, now);
+            let name = match self.host.tags.get() {
+                Some(table) => self.named.number(call.tags, &table.borrow()),
+                None => 0,
+            };
             let caller = Caller {
                 vu: place,
                 place: at,
                 intended,
                 level,
+                name,
             };
             self.log_call(&call);
             self.client.start(caller, call, now);
@@ -112,36 +117,48 @@ impl VirtualUsers {
         let mut failed = std::mem::take(&mut *self.host.failed_checks.borrow_mut());
         for call in failed.drain(..) {
             match &mut unchecked {
-                Some((number, ending)) if call.is_none_or(|call| call == *number) => {
+                Some((number, NamedEnding { ending, .. }))
+                    if call.is_none_or(|call| call == *number) =>
+                {
                     if !ending.outcome.is_failure() {
                         ending.outcome = Outcome::CheckFailed;
                     }
                 }
-                _ => self.vus.list[place].checks.fail(call),
+                _ => {
+                    let vu = &mut self.vus.list[place];
+                    vu.checks.fail(call);
+                    vu.fail_remembered(call);
+                }
             }
         }
         *self.host.failed_checks.borrow_mut() = failed;
-        if let Some((number, ending)) = unchecked {
-            self.record(place, number, ending);
+        if let Some((number, ended)) = unchecked {
+            self.record(place, number, ended);
         }
     }
 
     /// Counts what a call came to, after what the script said of earlier ones too late.
-    fn record(&mut self, place: usize, call: u64, mut ending: Ending) {
-        let checks = &mut self.vus.list[place].checks;
-        ending.outcome = checks.settle(call, ending.outcome);
+    fn record(&mut self, place: usize, call: u64, ended: NamedEnding) {
+        let vu = &mut self.vus.list[place];
+        let mut ending = ended.ending;
+        ending.outcome = vu.checks.settle(call, ending.outcome);
+        // By name it is what it was itself: it may stand in for a call of another name.
+        vu.remember(call, ended, &mut self.named.requests.ended);
         self.context.record(&ending);
     }
 
     pub(super) fn count_finished_only(&mut self) {
         while let Some(finished) = self.client.finished.pop() {
-            let ending = self.leave(&finished);
-            self.context.record(&ending);
+            let ended = self.leave(&finished);
+            self.calls += 1;
+            let vu = &mut self.vus.list[finished.caller.vu];
+            vu.remember(self.calls, ended, &mut self.named.requests.ended);
+            self.context.record(&ended.ending);
         }
     }
 
     /// A call is not in flight any more; what it came to.
-    fn leave(&mut self, finished: &Finished) -> Ending {
+    fn leave(&mut self, finished: &Finished) -> NamedEnding {
         let now = finished.ended;
         if finished.sent.is_some() {
             self.context.recorder.sent += 1;
@@ -158,7 +175,10 @@ impl VirtualUsers {
             bytes: finished.result.received_bytes,
         };
         self.context.leave(now);
-        ending
+        NamedEnding {
+            name: caller.name,
+            ending,
+        }
     }
 
     /// An arrival found no virtual user in time: every one waits for the target, so it is a bad attempt, not a gap.

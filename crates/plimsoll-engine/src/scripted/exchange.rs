@@ -115,6 +115,8 @@ pub(super) struct Caller {
     pub(super) intended: Nanos,
     /// In which the call was due.
     pub(super) level: u32,
+    /// The number of the call's name.
+    pub(super) name: u32,
 }
 
 /// One request of one virtual user. Reused, so that a request costs no allocation of its own.

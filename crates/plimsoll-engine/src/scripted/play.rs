@@ -231,6 +231,12 @@ impl VirtualUsers {
             return;
         };
         vu.checks.end_iteration();
+        if running.scenario.is_some() {
+            self.named.requests.ended.extend(vu.take_ended());
+        } else {
+            // What setup() and teardown() send is no load.
+            vu.take_ended().for_each(drop);
+        }
         let Some(scenario) = running.scenario else {
             self.lifecycle_deadline = None;
             let end = end.clone();
@@ -298,6 +304,10 @@ impl VirtualUsers {
             && let Some(due) = levels.take_late(longest, now)
         {
             self.drop_arrival(due.intended, due.level, now);
+            if let Some(playing) = self.playing.first() {
+                self.host
+                    .count(BuiltIn::DroppedIterations, 1.0, playing.tags);
+            }
         }
     }
 

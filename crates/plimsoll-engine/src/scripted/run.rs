@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use plimsoll_base::clock::Clock;
-use plimsoll_core::metrics::{BuiltIn, MetricId, Sample, Store};
+use plimsoll_core::metrics::{BuiltIn, MetricId, Names, Sample, Store};
 use plimsoll_core::step::StepError;
 use plimsoll_core::{Nanos, Window};
 use plimsoll_script::End;
 use thiserror::Error;
 
+use super::counts::{self, LevelCounts, Levels, Tallier};
 use super::script::Script;
 use super::users::work;
 use crate::crew::{Crew, CrewError};
 use crate::message::{
-    Body, Command, Lifecycle, LogLine, Metrics, Report, ScriptCommand, ScriptCounted, VuCounts,
+    Body, Command, Counted, Lifecycle, LogLine, Metrics, Report, ScriptCommand, VuCounts,
 };
 use crate::runner::{LEAD, Listener, Workers};
 
@@ -40,6 +41,10 @@ pub struct Tick<'a> {
     pub store: &'a Store,
     /// Only what the window added.
     pub added: &'a Store,
+    /// Requests by name since the scenarios began.
+    pub names: &'a Names,
+    /// Iterations that were cut off.
+    pub interrupted: u64,
     pub elapsed: Nanos,
     pub vus_active: u32,
     pub vus_existing: u32,
@@ -56,6 +61,8 @@ pub trait Watcher {
     fn samples(&mut self, store: &Store, samples: &[Sample]);
     /// A window is over; false ends the test (a threshold with `abortOnFail`).
     fn tick(&mut self, tick: &Tick<'_>) -> bool;
+    /// What was counted in a level of a search, to which nothing more will come.
+    fn level(&mut self, _counts: LevelCounts) {}
 }
 
 /// How the scenarios ended.
@@ -98,9 +105,31 @@ pub(super) struct Collected<W> {
     store: Store,
     end: ScriptEnd,
     pub(super) vus: Vec<VuCounts>,
+    /// Requests by name of a run with its own load.
+    names: Names,
+    tallier: Tallier,
+    /// Of a search.
+    levels: Levels,
+    /// A store in which nothing was counted.
+    empty: Store,
 }
 
 impl<W: Watcher> Collected<W> {
+    /// From now on a search plays this level.
+    pub(super) fn begin_level(&mut self, level: u32) {
+        let past = self.levels.begin(level, &self.empty, self.vus.len());
+        if let Some(counts) = past {
+            self.watcher.level(counts);
+        }
+    }
+
+    /// Nothing more will come to any level.
+    pub(super) fn end_levels(&mut self) {
+        for counts in self.levels.end() {
+            self.watcher.level(counts);
+        }
+    }
+
     /// Takes note of what needs no answer, and hands back the rest.
     fn take_note(&mut self, body: Body) -> Result<Option<Body>, ScriptError> {
         match body {
@@ -124,9 +153,22 @@ impl<W: Watcher> Collected<W> {
 impl<W: Watcher> Listener for Collected<W> {
     const SILENCE: &'static str = "workers fell silent: does the script compute without a pause?";
 
-    fn script(&mut self, worker: usize, counted: &ScriptCounted) {
-        self.add_metrics(&counted.metrics);
-        self.vus[worker] = counted.vus;
+    fn script(&mut self, worker: usize, counted: &mut Counted) {
+        if let Some(script) = &counted.script {
+            self.add_metrics(&script.metrics);
+            let before = VuCounts::sum(&self.vus).interrupted;
+            self.vus[worker] = script.vus;
+            let vus = VuCounts::sum(&self.vus);
+            self.levels.count_interrupted(vus.interrupted - before);
+            self.levels.count_vus(counted.recorder.end, &vus);
+        }
+        let Self {
+            levels,
+            empty,
+            tallier,
+            ..
+        } = self;
+        levels.add((worker, counted), empty, tallier);
     }
 
     fn other(&mut self, body: Body, _crew: &Crew) -> Result<(), StepError> {
@@ -180,6 +222,10 @@ impl<W: Watcher> ScriptRunner<W> {
                 store: script.store.clone(),
                 end: ScriptEnd::default(),
                 vus: vec![VuCounts::default(); script.workers as usize],
+                names: Names::default(),
+                tallier: Tallier::new(script.workers as usize, script.bounds.clone()),
+                levels: Levels::default(),
+                empty: script.store.clone(),
             },
             script,
             stop: Stop(stop),
@@ -282,7 +328,7 @@ impl<W: Watcher> ScriptRunner<W> {
 
     fn take_in(&mut self, played: &mut Played, report: Report) {
         let worker = report.worker;
-        let counted = match report.body {
+        let mut counted = match report.body {
             Body::Window(counted) => counted,
             Body::Finished(counted) => {
                 self.workers.gather.finish(worker);
@@ -294,7 +340,9 @@ impl<W: Watcher> ScriptRunner<W> {
             }
             _ => return,
         };
-        if let Some(script) = &counted.script {
+        if let Some(script) = &mut counted.script {
+            let Collected { names, tallier, .. } = &mut self.collected;
+            counts::add_names(names, (worker, script), tallier);
             let metrics = &script.metrics;
             let watcher = &mut self.collected.watcher;
             watcher.samples(&metrics.store, &metrics.samples);
@@ -341,6 +389,7 @@ impl<W: Watcher> ScriptRunner<W> {
             watcher,
             store,
             end,
+            names,
             ..
         } = &mut self.collected;
         if self.script.keeps_samples {
@@ -351,6 +400,8 @@ impl<W: Watcher> ScriptRunner<W> {
             window: &window,
             store,
             added,
+            names,
+            interrupted: vus.interrupted,
             elapsed,
             vus_active: vus.active,
             vus_existing: vus.existing,
@@ -367,6 +418,12 @@ impl<W: Watcher> ScriptRunner<W> {
     /// Everything that was counted.
     pub fn store(&self) -> &Store {
         &self.collected.store
+    }
+
+    /// Requests by name of a run with its own load, and the iterations that were cut off.
+    pub fn names(&self) -> (&Names, u64) {
+        let vus = VuCounts::sum(&self.collected.vus);
+        (&self.collected.names, vus.interrupted)
     }
 
     pub fn watcher(&mut self) -> &mut W {

@@ -88,6 +88,7 @@ impl<W: Watcher> ScriptRunner<W> {
         each: &mut dyn FnMut(&Window) -> std::io::Result<()>,
     ) -> Result<(), StepError> {
         let join = self.join;
+        self.collected.begin_level(step.level);
         self.workers.enter(step.level, step.load, join);
         for count in 1..=step.windows_max {
             each(&self.workers.next_window(step.level, &mut self.collected)?)?;
@@ -101,13 +102,17 @@ impl<W: Watcher> ScriptRunner<W> {
 
     /// Starts nothing more and waits, at most `limit`, for what is under way.
     pub fn drain(&mut self, level: u32, limit: Nanos) -> Result<Window, StepError> {
-        self.workers.drain(level, limit, &mut self.collected)
+        self.collected.begin_level(level);
+        let window = self.workers.drain(level, limit, &mut self.collected);
+        self.collected.end_levels();
+        window
     }
 }
 
 impl<W: Watcher> StepRunner for ScriptRunner<W> {
     fn play(&mut self, step: &Step, judge: &mut dyn FnMut(&Window) -> Go) -> Result<(), StepError> {
         let load = (self.in_iterations(step)?, self.join);
+        self.collected.begin_level(step.level);
         self.workers.play(step, load, &mut self.collected, judge)
     }
 }

@@ -16,12 +16,15 @@ use plimsoll_script::{End, Iteration, Resumption, Runtime, ScriptError, Suspensi
 use super::client::Client;
 use super::host::WorkerHost;
 use super::levels::Levels;
+use super::named::Named;
 use super::names::Names;
 use super::script::Script;
 use super::vus::{Playing, RunningIteration, VirtualUser, Vus};
 use crate::crew::Endpoint;
-use crate::message::{Body, Lifecycle, Report, ScriptCommand, ScriptCounted, VuCounts};
-use crate::recorder::{Ending, Recorder};
+use crate::message::{
+    Body, Lifecycle, NamedEnding, Report, ScriptCommand, ScriptCounted, VuCounts,
+};
+use crate::recorder::Recorder;
 use crate::source::{Level, Part};
 use crate::worker::{Context, Users, Worker};
 
@@ -61,7 +64,8 @@ pub(super) struct VirtualUsers {
     /// Calls that ended, which numbers them.
     pub(super) calls: u64,
     /// The call whose answer the virtual user at hand sees now, and may check.
-    pub(super) unchecked: Option<(u64, Ending)>,
+    pub(super) unchecked: Option<(u64, NamedEnding)>,
+    pub(super) named: Named,
 }
 
 fn request_gap(script: &Script) -> Nanos {
@@ -135,6 +139,7 @@ impl VirtualUsers {
             next_allowed: Nanos::ZERO,
             calls: 0,
             unchecked: None,
+            named: Named::default(),
             script,
         };
         users.seat_scenarios()?;
@@ -364,6 +369,7 @@ impl Users for VirtualUsers {
     fn hand_over(&mut self) -> Option<Box<ScriptCounted>> {
         let mut counted = self.hand_over_metrics();
         counted.progress = self.progress();
+        std::mem::swap(&mut counted.requests, &mut self.named.requests);
         self.count_vus();
         counted.vus = self.counts;
         Some(counted)

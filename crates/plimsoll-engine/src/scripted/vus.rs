@@ -4,12 +4,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use plimsoll_control::executor::Executor;
-use plimsoll_core::Nanos;
+use plimsoll_core::{Nanos, Outcome};
 use plimsoll_script::http::{HttpCall, HttpResult, RequestUrl};
 use plimsoll_script::tags::TagSetId;
 use plimsoll_script::{Resumption, Vu};
 
 use super::checks::Checks;
+use crate::message::NamedEnding;
+
+/// Calls of one iteration that a check may still fail by name.
+const REMEMBERED: usize = 256;
 
 /// One iteration under way.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +52,8 @@ pub(super) struct VirtualUser {
     /// Its iteration is over, and ends in this scenario when the shortest allowed duration is over too.
     pub(super) resting: Option<usize>,
     pub(super) checks: Checks,
+    /// What the calls of the iteration at hand came to, by their number: until it ends, a check may fail one of them.
+    ended: Vec<(u64, NamedEnding)>,
 }
 
 impl VirtualUser {
@@ -66,7 +72,36 @@ impl VirtualUser {
             may_call: false,
             resting: None,
             checks: Checks::default(),
+            ended: Vec::new(),
         }
+    }
+
+    /// Remembers what a call of the iteration came to; the first ones are let go when they are very many.
+    pub(super) fn remember(&mut self, call: u64, ended: NamedEnding, told: &mut Vec<NamedEnding>) {
+        if self.ended.len() == REMEMBERED {
+            told.extend(self.ended.drain(..).map(|(_, ended)| ended));
+        }
+        self.ended.push((call, ended));
+    }
+
+    /// A check failed on the answer of this call, or of the last good one.
+    pub(super) fn fail_remembered(&mut self, call: Option<u64>) {
+        let is_good = |(_, ended): &&mut (u64, NamedEnding)| !ended.ending.outcome.is_failure();
+        let mut good = self.ended.iter_mut().rev().filter(is_good);
+        let failed = match call {
+            Some(call) => good.find(|(number, _)| *number == call),
+            None => good.next(),
+        };
+        if let Some((_, ended)) = failed
+            && ended.ending.outcome != Outcome::Interrupted
+        {
+            ended.ending.outcome = Outcome::CheckFailed;
+        }
+    }
+
+    /// What the calls of the iteration came to, which is over.
+    pub(super) fn take_ended(&mut self) -> impl Iterator<Item = NamedEnding> + '_ {
+        self.ended.drain(..).map(|(_, ended)| ended)
     }
 
     /// Starts to wait for `calls`.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use plimsoll_core::comparison::{
-    Comparison, Contrast, Design, Effect, Figure, Run, Scale, Standing, Variant,
+    Comparison, Contrast, Design, Effect, Figure, NamedContrast, Run, Scale, Standing, Variant,
 };
 use plimsoll_core::experiment::Judged;
 
@@ -43,6 +43,7 @@ pub fn comparison(comparison: &Comparison, runs: Option<&Judged<'_>>, version: &
             (chart_shares::cost(shown.judged))
         }
         (contrasts(comparison))
+        (named(comparison))
         (list(comparison))
         (method(comparison))
     };
@@ -155,6 +156,43 @@ fn contrasts(comparison: &Comparison) -> Markup {
     let rows = html! { @for contrast in &comparison.contrasts { (contrast_row(contrast)) } };
     html! {
         section { h2 { "Every comparison, with its interval" } (table("d", &heads, rows)) }
+    }
+}
+
+/// What scripts count by name; what differs first.
+fn named(comparison: &Comparison) -> Markup {
+    let rows = words::named(comparison);
+    if rows.is_empty() && comparison.metrics.is_empty() {
+        return html! {};
+    }
+    let heads = [
+        "<name", "<figure", "<of", "value", "<against", "value", "change", "<verdict",
+    ];
+    let row = |named: &NamedContrast| {
+        let contrast = &named.contrast;
+        html! {
+            tr {
+                td.l.x { (named.kind.word()) " " code { (named.name) } }
+                td.l { (contrast.figure.name()) }
+                td.l { (contrast.variant) }
+                td { (words::value(contrast.figure, contrast.variant_median)) }
+                td.l { (contrast.baseline) }
+                td { (words::value(contrast.figure, contrast.baseline_median)) }
+                td { (words::change(contrast.scale, contrast.estimate)) }
+                td.l { (words::sign(contrast.standing)) " " (contrast.standing.word()) }
+            }
+        }
+    };
+    html! {
+        section {
+            h2 { "By the names that the scripts give" }
+            p.t { "Corrected together, so that among many rows a difference must be plain. They do not decide the answer above." }
+            @if !rows.is_empty() { (table("d", &heads, html! { @for named in &rows { (row(named)) } })) }
+            @if !comparison.metrics.is_empty() {
+                h3 { "Metrics of the scripts" }
+                (parts::facts(comparison.metrics.iter().map(|row| (row.metric.as_str(), words::medians(row)))))
+            }
+        }
     }
 }
 

@@ -40,7 +40,7 @@ fn facts(view: &View) -> Vec<Markup> {
         validity(view),
         html! {
             @if let Some(objective) = objective { "objective " b { (objective) } }
-            @else { "no objective asked" }
+            @else { (unasked(view)) }
         },
     ];
     if view.conclusion != Conclusion::Invalid {
@@ -57,6 +57,17 @@ fn facts(view: &View) -> Vec<Markup> {
         facts.push(html! { (level.load_words()) });
     }
     facts
+}
+
+/// The thresholds of a script are asked for as an objective is.
+fn unasked(view: &View) -> &'static str {
+    let script = view.script.as_ref();
+    let thresholds = script.map_or(0, |script| script.counts.thresholds.len());
+    if thresholds > 0 {
+        "thresholds of the script, no other objective"
+    } else {
+        "no objective asked"
+    }
 }
 
 fn validity(view: &View) -> Markup {

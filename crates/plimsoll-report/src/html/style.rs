@@ -78,7 +78,7 @@ table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:ta
 th{font-weight:400;font-size:13px;color:var(--ink2);text-align:right;padding:3px 8px;border-bottom:1px solid var(--ink3);white-space:nowrap;vertical-align:bottom}\
 td{padding:5px 8px;text-align:right;border-bottom:1px solid var(--grid);vertical-align:top;white-space:nowrap;overflow-wrap:normal}\
 th.l,td.l{text-align:left}td.x{white-space:normal;min-width:16em;overflow-wrap:anywhere}\
-table.d{font-size:13px}table.d td,table.d th{padding-left:6px;padding-right:6px}table.d td:first-child{padding-left:0}tr.why td{padding-top:0;border-bottom-color:var(--rule);white-space:normal}tr:has(+tr.why) td{border-bottom:0;padding-bottom:1px}tr.void td{color:var(--ink3)}tr.line td{font-weight:650;background:var(--panel)}td.z{color:var(--ink3)}\
+table.sc td.x{min-width:9em}table.d{font-size:13px}table.d td,table.d th{padding-left:6px;padding-right:6px}table.d td:first-child{padding-left:0}tr.why td{padding-top:0;border-bottom-color:var(--rule);white-space:normal}tr:has(+tr.why) td{border-bottom:0;padding-bottom:1px}tr.void td{color:var(--ink3)}tr.line td{font-weight:650;background:var(--panel)}td.z{color:var(--ink3)}\
 .two{display:grid;grid-template-columns:1fr 1fr;gap:12px 48px;align-items:start}\
 .adv{list-style:none;margin:6px 0 0;padding:0;border-top:1px solid var(--ink3)}\
 .adv li{display:grid;grid-template-columns:minmax(0,22em) minmax(0,1fr);gap:4px 24px;padding:9px 0;border-bottom:1px solid var(--grid)}.adv span{color:var(--ink2)}\

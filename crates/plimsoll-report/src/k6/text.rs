@@ -1,6 +1,6 @@
 //! The summary at the end of a scripted test, laid out as users of k6 know it.
 
-use plimsoll_core::metrics::{BUILT_IN, BuiltIn, Check, Sink};
+use plimsoll_core::metrics::{BUILT_IN, BuiltIn, Check, Contains, Sink};
 use plimsoll_core::threshold::Judgement;
 
 use super::groups::Group;
@@ -84,10 +84,9 @@ enum Cells {
 }
 
 impl Cells {
-    fn new(results: &Results<'_>, row: &Row<'_>) -> Self {
-        let contains = row.metric.contains;
+    fn new(results: &Results<'_>, contains: Contains, sink: &Sink) -> Self {
         let shown = |value: f64| figure(value, contains, results.unit);
-        match row.sink {
+        match sink {
             Sink::Counter(counter) => {
                 let per_s = shown(counter.per_s(results.elapsed));
                 Self::Other(vec![shown(counter.sum()), format!("{per_s}/s")])
@@ -106,7 +105,7 @@ impl Cells {
                     "count" => format!("count={}", plain(value)),
                     _ => format!("{name}={}", shown(value)),
                 };
-                Self::Trend(results.figures(row.sink).into_iter().map(cell).collect())
+                Self::Trend(results.figures(sink).into_iter().map(cell).collect())
             }
         }
     }
@@ -116,6 +115,11 @@ impl Cells {
             Self::Trend(cells) | Self::Other(cells) => cells,
         }
     }
+}
+
+/// The figures of one metric.
+pub(super) fn cells(results: &Results<'_>, contains: Contains, sink: &Sink) -> Vec<String> {
+    Cells::new(results, contains, sink).list().clone()
 }
 
 /// The widest cell of each column.
@@ -282,7 +286,13 @@ impl Page {
         };
         let mut shown: Vec<(&Row<'_>, String, Cells)> = rows
             .iter()
-            .map(|row| (row, label(row), Cells::new(results, row)))
+            .map(|row| {
+                (
+                    row,
+                    label(row),
+                    Cells::new(results, row.metric.contains, row.sink),
+                )
+            })
             .collect();
         shown.sort_by_key(|(row, ..)| (row.metric.name.as_str(), row.is_submetric, row.key));
         let name_width = shown

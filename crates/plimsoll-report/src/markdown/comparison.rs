@@ -42,6 +42,7 @@ pub fn comparison(comparison: &Comparison) -> String {
         putln!(out, "| {} |", cells.map(|cell| escape(&cell)).join(" | "));
     }
     out.push('\n');
+    named(&mut out, comparison);
     for line in words::excluded(comparison) {
         putln!(out, "- not used: {}", escape(&line));
     }
@@ -49,6 +50,35 @@ pub fn comparison(comparison: &Comparison) -> String {
         putln!(out, "- {}", escape(remark));
     }
     out
+}
+
+/// What scripts count by name.
+fn named(out: &mut String, comparison: &Comparison) {
+    let rows = words::named(comparison);
+    if !rows.is_empty() {
+        out.push_str("| by name | figure | of | value | against | value | change | verdict |\n|---|---|---|---:|---|---:|---:|---|\n");
+    }
+    for named in &rows {
+        let contrast = &named.contrast;
+        let cells = [
+            format!("{} {}", named.kind.word(), named.name),
+            contrast.figure.name(),
+            contrast.variant.clone(),
+            words::value(contrast.figure, contrast.variant_median),
+            contrast.baseline.clone(),
+            words::value(contrast.figure, contrast.baseline_median),
+            words::change(contrast.scale, contrast.estimate),
+            contrast.standing.word().to_owned(),
+        ];
+        putln!(out, "| {} |", cells.map(|cell| escape(&cell)).join(" | "));
+    }
+    if !rows.is_empty() {
+        out.push('\n');
+    }
+    for row in &comparison.metrics {
+        let text = format!("{}: {}", row.metric, words::medians(row));
+        putln!(out, "- metric {}", escape(&text));
+    }
 }
 
 fn mismatches(out: &mut String, mismatches: &[Mismatch]) {

@@ -4,6 +4,7 @@ use plimsoll_core::comparison::{Comparison, Contrast, Effect, History, Mismatch,
 
 use super::Style;
 use super::ink::{Ink, Page, Role};
+use crate::format;
 use crate::view::comparison as words;
 
 /// Columns of the table: figure, verdict, baseline, variant, change, interval, p.
@@ -20,6 +21,7 @@ pub fn comparison(comparison: &Comparison, style: &Style) -> String {
     }
     page.blank();
     tables(&mut page, comparison);
+    named(&mut page, comparison);
     if !comparison.load.is_empty() {
         page.row("load", &Ink::plain(&comparison.load));
     }
@@ -75,6 +77,38 @@ fn tables(page: &mut Page, comparison: &Comparison) {
                 page.line(&figure(contrast));
             }
         }
+        page.blank();
+    }
+}
+
+/// Rows by name that are shown: those that differ come first.
+const NAMED: usize = 12;
+
+/// What scripts count by name.
+fn named(page: &mut Page, comparison: &Comparison) {
+    let rows = words::named(comparison);
+    for (index, named) in rows.iter().take(NAMED).enumerate() {
+        let contrast = &named.contrast;
+        let text = format!(
+            "{} {}: {} → {}, {} ",
+            format::clean(&named.name),
+            contrast.figure.name(),
+            words::value(contrast.figure, contrast.baseline_median),
+            words::value(contrast.figure, contrast.variant_median),
+            words::change(contrast.scale, contrast.estimate),
+        );
+        let ink = Ink::plain(text).and(role(contrast.standing), contrast.standing.word());
+        page.row(if index == 0 { "by name" } else { "" }, &ink);
+    }
+    if rows.len() > NAMED {
+        let more = format!("and {} more with --format json", rows.len() - NAMED);
+        page.row("", &Ink::new(Role::Dim, more));
+    }
+    for (index, row) in comparison.metrics.iter().enumerate() {
+        let text = format!("{}: {}", format::clean(&row.metric), words::medians(row));
+        page.row(if index == 0 { "metrics" } else { "" }, &Ink::plain(text));
+    }
+    if !rows.is_empty() || !comparison.metrics.is_empty() {
         page.blank();
     }
 }

@@ -2,8 +2,8 @@
 
 use plimsoll_core::Nanos;
 use plimsoll_core::comparison::{
-    Change, Comparison, Contrast, Design, Figure, History, Interval, Mismatch, RUNS_THAT_SHOW,
-    Scale, Standing,
+    Change, Comparison, Contrast, Design, Figure, History, Interval, MetricRow, Mismatch,
+    NamedContrast, RUNS_THAT_SHOW, Scale, Standing,
 };
 
 use crate::format::{self, NBSP, quoted};
@@ -16,7 +16,7 @@ pub fn value(figure: Figure, value: f64) -> String {
     match figure {
         Figure::Capacity | Figure::Goodput | Figure::Throughput => format::rate(value),
         Figure::CapacityVus => format!("{}{NBSP}VUs", format::number(value)),
-        Figure::Failures | Figure::Class(_) => format::percent(value),
+        Figure::Failures | Figure::ChecksFailed | Figure::Class(_) => format::percent(value),
         _ if value == f64::INFINITY => "never".to_owned(),
         _ => format::time(Nanos::from_secs_f64(value)),
     }
@@ -279,4 +279,26 @@ pub fn change_point(change: &Change, history: &History) -> String {
         change.after,
         chance(change.p)
     )
+}
+
+/// Rows by name: worse, better, then the others.
+pub(crate) fn named(comparison: &Comparison) -> Vec<&NamedContrast> {
+    let mut rows: Vec<&NamedContrast> = comparison.named.iter().collect();
+    rows.sort_by_key(|named| match named.contrast.standing {
+        Standing::Worse => 0,
+        Standing::Better => 1,
+        Standing::Inconclusive => 2,
+        Standing::Equivalent => 3,
+    });
+    rows
+}
+
+/// `p95 12.4 → 18.1`, one median for each variant.
+pub(crate) fn medians(row: &MetricRow) -> String {
+    let values = row
+        .medians
+        .iter()
+        .map(|median| median.map_or_else(|| format::ABSENT.to_owned(), format::number));
+    let values: Vec<String> = values.collect();
+    format!("{} {}", row.figure, values.join(" → "))
 }

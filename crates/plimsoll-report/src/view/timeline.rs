@@ -55,6 +55,8 @@ pub(crate) struct Bin {
     /// Attempts due, per second.
     pub(crate) due_per_s: f64,
     pub(crate) in_flight_mean: f64,
+    /// Virtual users at work at its end, where a script plays.
+    pub(crate) vus: Option<u32>,
 }
 
 impl Bin {
@@ -171,6 +173,7 @@ fn empty_bin(start_seconds: f64) -> Bin {
         tally: Tally::default(),
         due_per_s: 0.0,
         in_flight_mean: 0.0,
+        vus: None,
     }
 }
 
@@ -183,6 +186,7 @@ fn add(bin: &mut Bin, window: &Window, tally: &Tally) {
         bin.in_flight_mean = of(bin.in_flight_mean, window.in_flight_mean * length);
     }
     bin.length_seconds = whole;
+    bin.vus = window.vus.or(bin.vus);
     bin.tally.merge(tally);
 }
 

@@ -18,10 +18,11 @@ pub(super) fn headline(view: &View) -> String {
         (_, Conclusion::Invalid) => format!("No verdict: {}.", invalid_because(view)),
         (Kind::Find, conclusion) => find_headline(view, conclusion, verdict),
         (Kind::Run, Conclusion::Held) => format!(
-            "{title} holds its objective at {} requests per second.",
+            "{title} {} at {} requests per second.",
+            held_words(view, verdict),
             format::number(verdict.offered_per_s)
         ),
-        (Kind::Run, Conclusion::Missed) => run_missed(title, verdict),
+        (Kind::Run, Conclusion::Missed) => run_missed(view, verdict),
         (Kind::Run, Conclusion::Undecided) => undecided_run(verdict),
         (Kind::Run, _) => format!(
             "{title} answered {} requests per second, {} of attempts correctly.",
@@ -106,7 +107,19 @@ fn undecided(view: &View, verdict: &Verdict, estimate: f64) -> String {
     }
 }
 
-fn run_missed(title: &str, verdict: &Verdict) -> String {
+/// What a run that passed was asked for.
+fn held_words(view: &View, verdict: &Verdict) -> &'static str {
+    let thresholds = view.script.as_ref().map(|s| s.counts.thresholds.len());
+    match (verdict.objectives.len(), thresholds.unwrap_or(0)) {
+        (_, 0) => "holds its objective",
+        (0, 1) => "keeps its threshold",
+        (0, _) => "keeps its thresholds",
+        _ => "holds its objective and its thresholds",
+    }
+}
+
+fn run_missed(view: &View, verdict: &Verdict) -> String {
+    let title = view.title();
     let missed: Vec<String> = verdict
         .objectives
         .iter()
@@ -119,10 +132,26 @@ fn run_missed(title: &str, verdict: &Verdict) -> String {
             )
         })
         .collect();
-    if missed.is_empty() {
-        return format!("{title} misses its objective.");
+    let crossed = view.script.as_ref().map(super::ScriptView::crossed);
+    let crossed = crossed.unwrap_or_default();
+    match (missed.as_slice(), crossed.as_slice()) {
+        ([], []) => format!("{title} misses its objective."),
+        ([], crossed) => format!(
+            "{title} crosses {}: {}.",
+            if crossed.len() == 1 {
+                "a threshold"
+            } else {
+                "its thresholds"
+            },
+            format::list(crossed)
+        ),
+        (missed, []) => format!("{title} misses its objective: {}.", format::list(missed)),
+        (missed, crossed) => format!(
+            "{title} misses its objective, {}, and crosses {}.",
+            format::list(missed),
+            format::list(crossed)
+        ),
     }
-    format!("{title} misses its objective: {}.", format::list(&missed))
 }
 
 /// The first failed gate in the words of its effect.

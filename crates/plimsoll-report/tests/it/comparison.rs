@@ -13,6 +13,7 @@ fn variant(name: &str, values: [f64; 2]) -> Variant {
     let run = |(index, value): (usize, f64)| Run {
         name: format!("kept/{name}{index}.jsonl"),
         started_at: "2026-03-12T10:00:00Z".to_owned(),
+        named: plimsoll_core::comparison::NamedFigures::default(),
         excluded: (index == 1).then(|| "not valid: gate 6 (generator) failed".to_owned()),
         figures: BTreeMap::from([(Figure::Goodput, value), (Figure::P99, f64::INFINITY)]),
     };
@@ -92,6 +93,8 @@ pub(crate) fn sample() -> Comparison {
             contrast(Figure::P50, (0.020, 0.0201), Standing::Equivalent),
             never,
         ],
+        named: Vec::new(),
+        metrics: Vec::new(),
         remarks: Vec::new(),
         is_withheld: false,
     }

@@ -34,6 +34,7 @@ fn pages() -> Vec<Page> {
         ("not reached", vec![sample::not_reached()]),
         ("undecided", vec![sample::undecided()]),
         ("hostile", vec![sample::hostile()]),
+        ("script", vec![sample::scripted()]),
         ("empty", vec![Record::new(sample::find().header)]),
         ("two", vec![sample::find_at(4_000_000.0, 3), sample::find()]),
         (

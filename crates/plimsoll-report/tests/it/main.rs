@@ -8,6 +8,7 @@ mod k6;
 mod live;
 mod record_format;
 mod sample;
+mod script;
 mod terminal;
 mod text;
 mod variants;

@@ -14,12 +14,27 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 80] = [
+const NESTED: [(&str, &str, &str); 95] = [
     ("header", "plan", "plan"),
     ("header", "lab", "lab"),
-    ("header", "script", "script"),
-    ("script", "options", "*"),
-    ("script", "environment", "*"),
+    ("header", "script", "script setup"),
+    ("script setup", "options", "*"),
+    ("script setup", "environment", "*"),
+    ("script", "iterations", "iterations"),
+    ("script", "vus", "vus"),
+    ("script", "thresholds", "threshold"),
+    ("script", "checks", "check"),
+    ("script", "names", "name"),
+    ("name", "tally", "tally"),
+    ("script", "metrics", "metric"),
+    ("script", "submetrics", "submetric"),
+    ("script", "left_out", "left out"),
+    ("left out", "names_tally", "tally"),
+    ("verdict", "script_faults", "script fault"),
+    ("script fault", "load", "load size"),
+    ("script fault", "held_at", "load size"),
+    ("metric", "last", "*"),
+    ("submetric", "last", "*"),
     ("lab", "tiers", "tier"),
     ("tier", "limits", "*"),
     ("header", "machine", "machine"),

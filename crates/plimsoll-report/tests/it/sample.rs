@@ -5,6 +5,9 @@
 
 mod figures;
 mod queue;
+mod script;
+
+pub(crate) use script::scripted;
 
 use std::num::NonZeroU32;
 use std::sync::LazyLock;

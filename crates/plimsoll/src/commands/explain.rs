@@ -22,6 +22,7 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
             "next_limit": verdict.next_limit,
             "resources": verdict.resources,
             "advice": verdict.advice,
+            "script_faults": verdict.script_faults,
         });
         output::data(&(serde_json::to_string_pretty(&document)? + "\n"));
     } else {

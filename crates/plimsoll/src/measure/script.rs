@@ -1,21 +1,24 @@
 //! Plays a script: with the load of its own options, or with those that a search asks for.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Result, bail};
 use plimsoll_control::search::{Config, Over, Search};
 use plimsoll_core::ending::Ending;
-use plimsoll_core::metrics::{Sample, Store};
-use plimsoll_core::record::{EventKind, SelfCheck};
+use plimsoll_core::metrics::{BuiltIn, Sample, Store};
+use plimsoll_core::record::{EventKind, Line, Scope, ScriptCounts, SelfCheck};
 use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
+use plimsoll_core::threshold::{self, Thresholds};
 use plimsoll_core::verdict::{SearchRemark, SearchResult};
 use plimsoll_core::{Nanos, Tally, Window};
-use plimsoll_engine::scripted::{LogLine, MeanIteration, ScriptRunner, Tick, Watcher};
+use plimsoll_engine::scripted::{LevelCounts, LogLine, MeanIteration, ScriptRunner, Tick, Watcher};
 
 use super::level::{begin_drain, begin_set, refuse_the_dead};
-use super::search::{config, drive, keep_anchor, self_check};
+use super::search::{Keep, config, drive, keep_anchor, self_check};
 use super::setting::Setting;
 use crate::exit::{Exit, Failure};
 use crate::page::PageOptions;
@@ -44,8 +47,10 @@ pub(super) fn load(
             std::env::var(name).ok()
         })?)?;
     }
-    begin_set(session)?;
+    let level = begin_set(session)?.level;
     let played = play::play(loaded, session, &mut outs, setting.interrupt)?;
+    let at = session.clock.now();
+    session.append(Line::Script(played.counts(level, at)))?;
     outs.close()?;
     if setting.interrupt.load(Ordering::Relaxed) {
         session.event(EventKind::Interrupted)?;
@@ -62,15 +67,18 @@ pub(super) fn search(
     let vus_max = session.record.header.test.generator.connections_max.get();
     let script = Arc::clone(&loaded.script);
     let interrupt = Arc::clone(setting.interrupt);
-    let mut runner = ScriptRunner::start(script, session.clock, interrupt, Console::default())
-        .map_err(play::of_runner)?;
+    let console = Console::default();
+    let counted = Rc::clone(&console.counted);
+    let mut runner =
+        ScriptRunner::start(script, session.clock, interrupt, console).map_err(play::of_runner)?;
     let mut ending = Ending::default();
     let data = play::set_up(loaded, &mut runner, &mut ending)?;
     if ending.cause().is_some() {
         bail!("setup() failed, so the search cannot begin; see the lines above");
     }
     runner.begin_search(data.as_deref(), vus_max);
-    let searched = try_and_search(session, &mut runner, setting, &check);
+    let mut keep = |session: &mut Session| keep_counts(session, &counted, &loaded.thresholds);
+    let searched = try_and_search(session, &mut runner, (setting, &check), &mut keep);
     // What setup() made is torn down however the search ended.
     let is_interrupted = searched
         .as_ref()
@@ -78,6 +86,7 @@ pub(super) fn search(
     let (level, limit) = begin_drain(session, is_interrupted)?;
     let iteration = runner.iteration();
     session.window(&runner.drain(level, limit)?)?;
+    keep(session)?;
     play::tear_down(loaded, &mut runner, data.as_deref(), &mut ending)?;
     drop(runner);
     let (search, _) = searched.map_err(with_exit)?;
@@ -89,8 +98,8 @@ pub(super) fn search(
 fn try_and_search(
     session: &mut Session,
     runner: &mut ScriptRunner<Console>,
-    setting: &Setting<'_>,
-    check: &SelfCheck,
+    (setting, check): (&Setting<'_>, &SelfCheck),
+    keep: Keep<'_>,
 ) -> Result<(Search, bool)> {
     try_out(session, runner)?;
     watch(session, runner, setting)?;
@@ -104,7 +113,7 @@ fn try_and_search(
         runner.join_over(config.over.join());
     }
     let generator = ("generator, without the script", check);
-    drive(config, generator, runner, session)
+    drive(config, generator, runner, session, keep)
 }
 
 fn is_signal(error: &anyhow::Error) -> bool {
@@ -188,11 +197,45 @@ fn in_iterations(mut found: SearchResult, iteration: Option<MeanIteration>) -> S
     found
 }
 
+/// What the script counted in each level, judged by its thresholds there. A level speaks with the windows that the search
+/// judged, and with what was due in them and ended later.
+fn keep_counts(
+    session: &mut Session,
+    counted: &RefCell<Vec<LevelCounts>>,
+    thresholds: &Thresholds,
+) -> std::io::Result<()> {
+    for counts in counted.take() {
+        let level = counts.level;
+        let result = session.record.level_result(level);
+        let discarded = result.map_or(0, |result| result.discarded_windows);
+        let (store, names) = counts.judged(discarded as usize);
+        let windows = session.record.judged_windows(level);
+        let elapsed = windows.fold(Nanos::ZERO, |sum, window| sum + window.length_ns);
+        let is_empty = names.is_empty() && store.built_in(BuiltIn::Iterations).is_empty();
+        if elapsed == Nanos::ZERO || is_empty {
+            continue;
+        }
+        let scope = Scope {
+            level,
+            at_ns: session.clock.now(),
+            elapsed_ns: elapsed,
+            is_final: true,
+            interrupted_count: counts.interrupted(),
+        };
+        let judged = thresholds.evaluate(&store, elapsed, threshold::Phase::Final);
+        let counts = ScriptCounts::new(scope, &store, &names, &judged.results);
+        session.append(Line::Script(counts))?;
+    }
+    Ok(())
+}
+
 /// What scripts log goes to stderr. Under overload every request may have something to say: what repeats itself is
 /// shown once, because outcomes are counted by kind.
 #[derive(Default)]
 struct Console {
     shown: BTreeSet<Box<str>>,
+    /// Of levels that are over.
+    counted: Rc<RefCell<Vec<LevelCounts>>>,
 }
 
 impl Watcher for Console {
@@ -207,5 +250,9 @@ impl Watcher for Console {
 
     fn tick(&mut self, _tick: &Tick<'_>) -> bool {
         true
+    }
+
+    fn level(&mut self, counts: LevelCounts) {
+        self.counted.borrow_mut().push(counts);
     }
 }

@@ -40,12 +40,16 @@ pub(super) fn config(
     })
 }
 
+/// What is kept besides levels and windows when a level has ended.
+pub(super) type Keep<'a> = &'a mut dyn FnMut(&mut Session) -> std::io::Result<()>;
+
 /// Says what is about to happen, and searches; `generator` is who was checked. Also whether a signal ended it.
 pub(super) fn drive(
     config: Config,
     (generator, check): (&str, &SelfCheck),
     runner: &mut dyn StepRunner,
     session: &mut Session,
+    keep: Keep<'_>,
 ) -> Result<(Search, bool)> {
     let mut search = Search::new(config)?;
     session.say(&format!(
@@ -56,7 +60,7 @@ pub(super) fn drive(
     session.say(&format!(
         "search: at most {plan} from now; Ctrl-C keeps what is known by then"
     ));
-    let driven = search::drive(&mut search, runner, &mut Recording(session));
+    let driven = search::drive(&mut search, runner, &mut Recording(session, keep));
     let interrupted = is_interrupted(session, driven.err())?;
     Ok((search, interrupted))
 }
@@ -70,7 +74,7 @@ pub(super) fn keep_anchor(session: &mut Session, search: &Search) -> Result<()> 
 }
 
 /// Writes every level and window of a search as it happens.
-struct Recording<'a>(&'a mut Session);
+struct Recording<'a>(&'a mut Session, Keep<'a>);
 
 impl search::Observer for Recording<'_> {
     fn level_start(&mut self, step: &Step, time_left: Nanos) -> Result<(), StepError> {
@@ -82,6 +86,7 @@ impl search::Observer for Recording<'_> {
     }
 
     fn level_end(&mut self, result: &LevelResult) -> Result<(), StepError> {
-        Ok(self.0.append(Line::LevelEnd(result.clone()))?)
+        self.0.append(Line::LevelEnd(result.clone()))?;
+        Ok((self.1)(self.0)?)
     }
 }

@@ -40,7 +40,13 @@ pub(super) fn search(
     session.watch(options.setup.address, setting.watches)?;
     let config = config(session, setting, &check)?;
     let mut runner = start(options, session, setting)?;
-    let (search, interrupted) = drive(config, ("generator", &check), &mut runner, session)?;
+    let (search, interrupted) = drive(
+        config,
+        ("generator", &check),
+        &mut runner,
+        session,
+        &mut |_| Ok(()),
+    )?;
     drain(&mut runner, session, interrupted)?;
     keep_anchor(session, &search)?;
     Ok(search.found())

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result};
 use plimsoll_core::Nanos;
 use plimsoll_core::ending::{Cause, Ending};
-use plimsoll_core::metrics::{Sample, Store};
+use plimsoll_core::metrics::{Names, Sample, Store};
+use plimsoll_core::record::{Line, Scope, ScriptCounts};
 use plimsoll_core::scenario::Flag;
 use plimsoll_core::threshold::{EVALUATE_EVERY, Evaluation, Phase, Thresholds};
 use plimsoll_engine::scripted::{LogLine, ScriptEnd, ScriptRunner, Tick, Watcher};
@@ -21,11 +22,15 @@ use crate::exit;
 use crate::session::Session;
 use crate::{machine, output};
 
+/// How often what was counted so far goes into the record: a run that is killed loses no more than that.
+const KEEP_EVERY: Nanos = Nanos::from_secs(30);
+
 /// Follows the test: record and progress, thresholds, console.
 struct Following<'a> {
     session: &'a mut Session,
     thresholds: &'a Thresholds,
     next_judgement: Nanos,
+    next_kept: Nanos,
     crossed: bool,
     /// Thresholds as last judged, until the live view has them.
     judged: Option<Vec<(String, bool)>>,
@@ -51,6 +56,13 @@ impl Watcher for Following<'_> {
             self.failed = Some(error);
             return false;
         }
+        if tick.elapsed >= self.next_kept {
+            self.next_kept = tick.elapsed + KEEP_EVERY;
+            if let Err(error) = self.keep(tick) {
+                self.failed = Some(error);
+                return false;
+            }
+        }
         if self.thresholds.is_empty() || tick.elapsed < self.next_judgement {
             return true;
         }
@@ -66,10 +78,29 @@ impl Watcher for Following<'_> {
     }
 }
 
+impl Following<'_> {
+    /// What was counted so far.
+    fn keep(&mut self, tick: &Tick<'_>) -> std::io::Result<()> {
+        let (store, elapsed) = (tick.store, tick.elapsed);
+        let judged = self.thresholds.evaluate(store, elapsed, Phase::Running);
+        let scope = Scope {
+            level: tick.window.level,
+            at_ns: self.session.clock.now(),
+            elapsed_ns: elapsed,
+            is_final: false,
+            interrupted_count: tick.interrupted,
+        };
+        let counts = ScriptCounts::new(scope, store, tick.names, &judged.results);
+        self.session.append(Line::Script(counts))
+    }
+}
+
 /// What a test came to.
 pub(crate) struct Played {
     pub(crate) ending: Ending,
     pub(crate) store: Store,
+    names: Names,
+    interrupted_count: u64,
     pub(crate) evaluation: Evaluation,
     pub(crate) elapsed: Nanos,
     pub(crate) setup_data: Option<Value>,
@@ -88,6 +119,7 @@ pub(crate) fn play(
         session,
         thresholds: &loaded.thresholds,
         next_judgement: EVALUATE_EVERY,
+        next_kept: KEEP_EVERY,
         crossed: false,
         judged: None,
         elapsed: Nanos::ZERO,
@@ -110,6 +142,8 @@ pub(crate) fn play(
     }
     let elapsed = runner.watcher().elapsed;
     let store = runner.store().clone();
+    let (names, interrupted_count) = runner.names();
+    let names = names.clone();
     let evaluation = loaded.thresholds.evaluate(&store, elapsed, Phase::Final);
     if !evaluation.passed() {
         ending.note(Cause::ThresholdCrossed);
@@ -120,6 +154,8 @@ pub(crate) fn play(
     let mut played = Played {
         ending,
         store,
+        names,
+        interrupted_count,
         evaluation,
         elapsed,
         setup_data,
@@ -127,6 +163,20 @@ pub(crate) fn play(
     };
     played.summary = summarise(loaded, &mut runner, &mut played)?;
     Ok(played)
+}
+
+impl Played {
+    /// What the script counted, for the record of `level`.
+    pub(crate) fn counts(&self, level: u32, at: Nanos) -> ScriptCounts {
+        let scope = Scope {
+            level,
+            at_ns: at,
+            elapsed_ns: self.elapsed,
+            is_final: true,
+            interrupted_count: self.interrupted_count,
+        };
+        ScriptCounts::new(scope, &self.store, &self.names, &self.evaluation.results)
+    }
 }
 
 pub(crate) fn of_runner(error: plimsoll_engine::scripted::ScriptError) -> anyhow::Error {

@@ -1,5 +1,7 @@
 //! Scripts of k6 against a service of our own, through the product: summary, exports, exit codes.
 
+mod record;
+
 use crate::support::{Folder, Service, closed_port, plimsoll};
 
 const BROWSE: &str = r"

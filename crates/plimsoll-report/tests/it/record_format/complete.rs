@@ -4,19 +4,22 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::health::Reading;
+use plimsoll_core::metrics::{BuiltIn, Contains, Kind, Names, Store};
 use plimsoll_core::record::{
     AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Header, HostSample, LabSetup,
-    LevelStart, Line, ListenerSample, MetricsSample, NeighbourSample, Observation, ProcessSample,
-    ProxySample, Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, WaitSample,
+    LeftOut, LevelStart, Line, ListenerSample, MetricsSample, NameCounts, NeighbourSample,
+    Observation, ProcessSample, ProxySample, Scope, ScriptCounts, Seen, SelfCheck, ThreadSample,
+    ThreadState, TierSetup, WaitSample,
 };
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
 use plimsoll_core::test::{
     How, Http, Load, Over, Request, Script, ScriptSetup, SearchSettings, Until, Url, What,
 };
+use plimsoll_core::threshold::{Phase as JudgedAt, Thresholds};
 use plimsoll_core::verdict::{
     Bounds, Cause, CeilingKind, Collapse, Confidence, GateState, Judgement, LevelState, LoadSize,
-    NotProbed, RareStalls, ResourceKind, SearchRemark, SearchResult,
+    NotProbed, RareStalls, ResourceKind, ScriptFault, SearchRemark, SearchResult,
 };
 use plimsoll_core::window::{Carried, Health};
 use plimsoll_core::{Nanos, Outcome, Tally, Window};
@@ -57,8 +60,47 @@ pub(super) fn lines() -> Vec<Line> {
         stored_count: Some(97),
         killed: vec!["worker at 40 s".to_owned()],
     }));
+    lines.push(Line::Script(script_counts()));
     lines.extend(verdicts());
     lines
+}
+
+/// Every kind of metric, with and without tags, and what there was no room for.
+fn script_counts() -> ScriptCounts {
+    let mut store = Store::default();
+    let kinds = [Kind::Counter, Kind::Gauge, Kind::Rate, Kind::Trend];
+    let names = ["orders", "stock", "happy", "price"];
+    let tags = [("group", "::shop"), ("check", "is 200"), ("name", "pay")];
+    for (name, kind) in names.into_iter().zip(kinds) {
+        let id = store.register(name, kind, Contains::Default).unwrap();
+        store.submetric(&format!("{name}{{name:pay}}")).unwrap();
+        let tags = store.tag_set(&tags);
+        for value in [-1.0, 0.0, 2.0] {
+            store.record(id, tags, Nanos(1), value);
+        }
+    }
+    let tags = store.tag_set(&tags);
+    store.record(BuiltIn::Checks.into(), tags, Nanos(1), 1.0);
+    store.record(BuiltIn::Vus.into(), tags, Nanos(1), 3.0);
+    let thresholds = Thresholds::from_json(
+        "thresholds",
+        &serde_json::json!({ "price": ["avg<1"], "data_sent": ["count>=0"] }),
+    );
+    let judged = thresholds
+        .unwrap()
+        .evaluate(&store, Nanos(9), JudgedAt::Final);
+    let mut counts =
+        ScriptCounts::new(Scope::default(), &store, &Names::default(), &judged.results);
+    let tally = window().total();
+    counts.names.push(NameCounts {
+        name: "pay".to_owned(),
+        tally: tally.clone(),
+    });
+    counts.left_out = Some(LeftOut {
+        names_tally: tally,
+        ..LeftOut::default()
+    });
+    counts
 }
 
 fn headers() -> Vec<Line> {
@@ -279,10 +321,39 @@ fn abouts() -> Vec<String> {
         .collect()
 }
 
+fn script_faults() -> Vec<ScriptFault> {
+    let (load, held_at) = (LoadSize::PerS(300.0), Some(LoadSize::PerS(100.0)));
+    vec![
+        ScriptFault::Threshold {
+            metric: "checks".to_owned(),
+            threshold: "rate>0.9".to_owned(),
+            observed: Some(0.5),
+            contains: Contains::Default,
+        },
+        ScriptFault::Check {
+            group: "::shop".to_owned(),
+            check: "is 200".to_owned(),
+            failed_count: 1,
+            evaluated_count: 2,
+            load,
+            held_at,
+        },
+        ScriptFault::Name {
+            name: "pay".to_owned(),
+            failed_count: 1,
+            attempts_count: 2,
+            outcome: Outcome::CheckFailed,
+            load,
+            held_at,
+        },
+    ]
+}
+
 fn verdicts() -> Vec<Line> {
     let mut verdict = sample::find().verdict.unwrap();
     verdict.found.remarks = remarks();
     verdict.objectives[0].turned_count = 1;
+    verdict.script_faults = script_faults();
     verdict.found.rare_stalls = Some(RareStalls {
         interval_seconds: 20.0,
         variance_to_mean: 9.0,

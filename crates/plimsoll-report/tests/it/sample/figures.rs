@@ -294,6 +294,7 @@ fn verdict_of(record: &Record, level: u32) -> Verdict {
         next_limit: None,
         resources: Vec::new(),
         advice: Vec::new(),
+        script_faults: Vec::new(),
         gates: gates(&tally),
     }
 }

@@ -78,7 +78,8 @@ fn series(args: &Args) -> Result<Series> {
     let figures = if args.compare.find {
         1
     } else {
-        compare::GUARDED_MOST
+        // The failed checks of a script are one more.
+        compare::GUARDED_MOST + usize::from(args.form == Some(Form::Script))
     };
     let needed = || compare::runs_needed(Design::Paired, comparisons * figures, compare::ALPHA);
     let pairs = args.compare.pairs.unwrap_or_else(needed);
