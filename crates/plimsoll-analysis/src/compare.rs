@@ -164,6 +164,7 @@ pub fn compare(
         metrics,
         remarks,
         is_withheld,
+        stopped: None,
     }
 }
 

@@ -17,11 +17,12 @@ mod finding;
 mod limit;
 mod predict;
 mod resource;
+mod ruled_out;
 mod saturation;
 mod script;
 
 use plimsoll_core::record::Record;
-use plimsoll_core::units::three_digits;
+use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{
     Advice, Cause, Confidence, Evidence, Limit, NextLimit, Resource, ScriptFault, SearchResult,
     Signal, Verdict,
@@ -93,22 +94,24 @@ fn not_reached(
     };
     let case = Case::new(record, levels, ticks, &pretended, found);
     let resources = resource::resources(&case);
+    let (cause, text) = if levels.is_empty() {
+        (Cause::NotReached, "no level was measured".to_owned())
+    } else if held > 0.0 {
+        let held = three_digits(held);
+        let text = format!("held up to {held}/s; no level beyond it gave way");
+        (Cause::NotReached, text)
+    } else {
+        (Cause::Unknown, nothing_held(levels))
+    };
     let limit = Limit {
-        cause: Cause::NotReached,
+        cause,
         tier: None,
         process: None,
         confidence: Confidence::Unknown,
         ceiling_per_s: None,
         evidence: vec![Evidence {
             signal: Signal::Throughput,
-            text: if levels.is_empty() {
-                "no level was measured".to_owned()
-            } else {
-                format!(
-                    "held up to {}/s; no level beyond it gave way",
-                    three_digits(held)
-                )
-            },
+            text,
         }],
         ruled_out: Vec::new(),
     };
@@ -118,6 +121,26 @@ fn not_reached(
         resources,
         advice: Vec::new(),
     }
+}
+
+/// Why no rate was held, where too little was seen to say that the system gave way.
+fn nothing_held(levels: &[Level]) -> String {
+    let failures = |level: &&Level| level.tally.failures();
+    let Some(level) = levels.iter().max_by_key(failures) else {
+        return String::new();
+    };
+    let (failed, attempts) = (level.tally.failures(), level.tally.decided());
+    let what = if failed > 0 {
+        let share = percent(failed as f64 / attempts.max(1) as f64);
+        format!("no load was held: {failed} of {attempts} attempts failed ({share})")
+    } else {
+        let served = three_digits(level.served);
+        format!(
+            "no load was held: {served}/s were answered of {}/s offered",
+            three_digits(level.offered)
+        )
+    };
+    what + ", too few to say what gave way; a longer run would tell"
 }
 
 #[cfg(test)]

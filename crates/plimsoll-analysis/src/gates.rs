@@ -44,6 +44,13 @@ pub fn evaluate(record: &Record, level: u32) -> Vec<Gate> {
     gates
 }
 
+/// Whether gate 10 has something to say of slots or accept queues, at whatever level it may be asked.
+pub(crate) fn slots_are_near(record: &Record) -> bool {
+    let levels = record.levels.iter().map(|start| start.step.level);
+    let mut cases = levels.map(|level| Case { record, level });
+    cases.any(limits::slots_are_near)
+}
+
 /// No gate failed.
 pub fn passed(gates: &[Gate]) -> bool {
     gates.iter().all(|gate| gate.state != GateState::Fail)

@@ -27,6 +27,17 @@ pub fn of_run(record: &Record) -> Verdict {
         Judgement::Invalid => Judgement::Invalid,
         judged => with_thresholds(judged, record, level),
     };
+    unless_interrupted(record, verdict)
+}
+
+/// Of a run that was stopped only what was seen is said: what the rest would have shown nobody knows.
+fn unless_interrupted(record: &Record, mut verdict: Verdict) -> Verdict {
+    if record.interrupted_at().is_some() {
+        verdict.verdict = Judgement::None;
+        for objective in &mut verdict.objectives {
+            objective.judgement = Judgement::None;
+        }
+    }
     verdict
 }
 
@@ -53,7 +64,7 @@ pub fn of_search(record: &Record, found: SearchResult) -> Verdict {
         (true, false) => Judgement::Inconclusive,
     };
     verdict.found = found;
-    verdict
+    unless_interrupted(record, verdict)
 }
 
 fn last_judged_level(record: &Record) -> u32 {

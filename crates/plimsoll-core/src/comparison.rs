@@ -361,9 +361,32 @@ pub struct Comparison {
     pub remarks: Vec<String>,
     /// Too few valid runs are left to say anything.
     pub is_withheld: bool,
+    /// A signal ended it before its end: then what was seen is no verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stopped>,
+}
+
+/// How far a comparison came that was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Stopped {
+    /// Runs that were begun, and those that were planned.
+    pub begun_count: usize,
+    pub planned_count: usize,
 }
 
 impl Comparison {
+    /// The same figures without a verdict, since a signal ended the runs.
+    #[must_use]
+    pub fn stopped(mut self, stopped: Stopped) -> Self {
+        self.standing = Standing::Inconclusive;
+        for contrast in &mut self.contrasts {
+            contrast.standing = Standing::Inconclusive;
+            "Not decided: the comparison was interrupted.".clone_into(&mut contrast.because);
+        }
+        self.stopped = Some(stopped);
+        self
+    }
+
     /// The comparisons of the primary figure.
     pub fn primaries(&self) -> impl Iterator<Item = &Contrast> {
         self.contrasts

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 pub use fault::ScriptFault;
 pub use gate::{Gate, GateId, GateState};
-pub use limit::{Cause, Confidence, Evidence, Limit, NextLimit, Resource, ResourceKind};
+pub use limit::{
+    Cause, Confidence, Evidence, Limit, NextLimit, REACH, Resource, ResourceKind, within_reach,
+};
 pub use remark::{CeilingKind, LoadSize, NotProbed, SearchRemark};
 pub use signal::Signal;
 

@@ -33,7 +33,7 @@ use maud::{Markup, PreEscaped, html};
 use plimsoll_core::record::Record;
 
 use crate::format;
-use crate::view::{Conclusion, Kind, View};
+use crate::view::{Kind, View};
 
 pub use comparison::comparison;
 pub use experiment::experiment;
@@ -56,7 +56,7 @@ pub fn render(records: &[Record]) -> String {
             page("plimsoll report", &html! {}, &body, &versions)
         }
         [view] => {
-            let body = report(view, 0, &html! { h1 { (view.headline) } });
+            let body = report(view, 0, &parts::headline(&view.headline));
             page(&view.headline, &head::masthead(view), &body, &versions)
         }
         views => {
@@ -65,7 +65,7 @@ pub fn render(records: &[Record]) -> String {
                 @for (index, view) in views.iter().enumerate() {
                     article {
                         (head::masthead(view))
-                        (report(view, index, &html! { h2.h1 { (view.headline) } }))
+                        (report(view, index, &parts::headline_of_one(&view.headline)))
                     }
                 }
             };
@@ -118,7 +118,7 @@ fn report(view: &View, index: usize, heading: &Markup) -> Markup {
         (script::first(view))
         @if has_load_line {
             (chart_hero::section(view, &id))
-            @if view.conclusion != Conclusion::Invalid { (decided::section(view, &id)) }
+            @if view.concludes() { (decided::section(view, &id)) }
         }
         (tiers::section(view))
         (chart_outcomes::section(view, &id))

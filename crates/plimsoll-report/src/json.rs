@@ -1,10 +1,12 @@
 //! The summary as one JSON document, in the stable keys of the verdict.
 
+use plimsoll_core::Nanos;
 use plimsoll_core::comparison::{Comparison, History};
 use plimsoll_core::record::{Record, ScriptCounts};
+use plimsoll_core::verdict::Judgement;
 use serde_json::{Map, Value, json};
 
-use crate::view::View;
+use crate::view::{Conclusion, View};
 
 /// The document of `--format json`: the verdict's own keys, and beside them what names the run.
 /// Without a verdict it holds `valid: false`, the reason, and no figure.
@@ -39,7 +41,18 @@ pub fn document(record: &Record) -> Value {
         document.extend(keys);
     } else {
         document.insert("valid".to_owned(), json!(false));
+    }
+    if view.conclusion == Conclusion::Interrupted {
         document.insert("interrupted".to_owned(), json!(true));
+        let at = record.interrupted_at().map(Nanos::as_secs_f64);
+        document.extend(at.map(|at| ("interrupted_after_seconds".to_owned(), json!(at))));
+        // An older version judged what it had seen of an interrupted run.
+        for claim in ["limit", "next_limit", "advice"] {
+            document.remove(claim);
+        }
+        if record.verdict.is_some() {
+            document.insert("verdict".to_owned(), json!(Judgement::None));
+        }
     }
     if let Some(script) = &view.script {
         document.insert("script".to_owned(), of_script(&script.counts));

@@ -108,7 +108,7 @@ fn level_row(level: &LevelView, view: &View) -> String {
 }
 
 fn explanation(out: &mut String, view: &View) {
-    let Some(verdict) = view.verdict() else {
+    let Some(verdict) = view.verdict().filter(|_| view.concludes()) else {
         return;
     };
     if let Some(limit) = &verdict.limit {

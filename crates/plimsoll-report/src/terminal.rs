@@ -7,6 +7,7 @@ mod ink;
 mod run;
 mod script;
 mod shared;
+mod table;
 
 pub use comparison::{comparison, history};
 pub(crate) use ink::paint;

@@ -27,6 +27,8 @@ pub struct Shown<'j> {
     pub(crate) replication: String,
     /// The warnings, and those that follow from what the variants differ in and from their gates.
     pub(crate) remarks: Vec<String>,
+    /// What is worth knowing beside the verdict.
+    pub(crate) notes: Vec<String>,
     /// One for each variant, in their order.
     pub(crate) words: Vec<Words>,
     pub(crate) rows: Vec<Row>,
@@ -34,18 +36,22 @@ pub struct Shown<'j> {
 
 impl<'j> Shown<'j> {
     pub fn new(judged: &'j Judged<'j>) -> Self {
-        let variants = judged.variants();
+        let subjects = words::subjects(&judged.experiment.variants);
+        let variants = judged.variants().zip(subjects);
         let words: Vec<Words> = variants
-            .map(|(one, meaning)| Words::new(one, meaning))
+            .map(|((one, meaning), subject)| Words::new(one, subject, meaning))
             .collect();
+        let mut answer = Answer::new(judged, &words);
         let of_variants = words.iter().flat_map(|words| &words.remarks);
         let remarks = judged.experiment.warnings.iter().chain(of_variants);
+        let remarks = remarks.map(|remark| format::clean(remark)).collect();
         Self {
             judged,
             title: format::clean(judged.experiment.title),
-            answer: Answer::new(judged, &words),
+            notes: std::mem::take(&mut answer.notes),
+            answer,
             replication: words::replication(judged.meaning.replication),
-            remarks: remarks.map(|remark| format::clean(remark)).collect(),
+            remarks,
             rows: rows::all(judged, &words),
             words,
         }

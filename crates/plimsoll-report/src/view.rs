@@ -55,7 +55,7 @@ pub enum Conclusion {
     Measured,
     /// A gate failed.
     Invalid,
-    /// The record ends without a verdict.
+    /// A signal ended the run, or the record ends without a verdict.
     Interrupted,
 }
 
@@ -125,6 +125,14 @@ impl<'a> View<'a> {
 
     pub fn verdict(&self) -> Option<&'a Verdict> {
         self.record.verdict.as_ref()
+    }
+
+    /// Whether anything may be concluded: not from a run that is not valid, nor from one that did not come to its end.
+    pub(crate) fn concludes(&self) -> bool {
+        !matches!(
+            self.conclusion,
+            Conclusion::Invalid | Conclusion::Interrupted
+        )
     }
 
     pub(crate) fn title(&self) -> &'a str {
@@ -197,6 +205,9 @@ fn conclusion_of(record: &Record, kind: Kind) -> Conclusion {
     let Some(verdict) = &record.verdict else {
         return Conclusion::Interrupted;
     };
+    if record.interrupted_at().is_some() {
+        return Conclusion::Interrupted;
+    }
     if !verdict.valid || verdict.verdict == Judgement::Invalid {
         return Conclusion::Invalid;
     }

@@ -3,17 +3,26 @@
 //! Rules without their evidence are silent: an in-flight cap needs saturation and an idle response
 //! time, a pool size needs a pool that was the limit.
 
-use plimsoll_core::Nanos;
+use plimsoll_core::objective::percentile_name;
 use plimsoll_core::record::Record;
 use plimsoll_core::units::three_digits;
-use plimsoll_core::verdict::{Advice, Cause, Confidence, Limit, NextLimit};
+use plimsoll_core::verdict::{Advice, Cause, Confidence, Limit, NextLimit, REACH};
+use plimsoll_core::{Nanos, Tally};
 
 use super::case::Case;
 use super::saturation::Sign;
-use crate::facts::level::Level;
 
 /// Retries may add this share to the load (G.5).
 const RETRY_BUDGET: f64 = 0.1;
+/// Answers beyond a percentile that make it more than one man's luck.
+const TAIL_LEAST: f64 = 1.0;
+
+/// What is advised of requests in flight, if so many are not far beyond what was in flight when it was measured.
+fn within_reach(case: &Case, count: f64) -> bool {
+    let most = case.levels.iter().flat_map(|level| &level.windows);
+    let most = most.map(|window| window.in_flight_max).fold(0.0, f64::max);
+    count <= REACH * most
+}
 
 pub(super) fn advice(
     case: &Case,
@@ -36,7 +45,7 @@ pub(super) fn advice(
         advice.extend(in_flight_cap(case));
         advice.extend(queue_bound(case, record));
     }
-    advice.extend(client_timeout(case));
+    advice.extend(client_timeout(case, record));
     advice
 }
 
@@ -55,7 +64,7 @@ fn up_to(next: Option<&NextLimit>, peak: f64, factor: f64) -> String {
 
 /// Moves the limit itself.
 fn lift(case: &Case, limit: &Limit, next: Option<&NextLimit>) -> Option<Advice> {
-    let peak = limit.ceiling_per_s.unwrap_or(case.saturation.peak);
+    let peak = limit.ceiling_per_s.unwrap_or(case.shown_peak());
     let (action, because) = match limit.cause {
         Cause::PinnedThread => (
             "run a second process of it behind the same port".to_owned(),
@@ -122,7 +131,7 @@ fn pool_size(case: &Case, peak: f64) -> Option<Advice> {
     let wanted = 1.5 * peak;
     let busy = wanted * held;
     let size = (busy + busy.sqrt()).ceil();
-    Some(Advice {
+    within_reach(case, size).then(|| Advice {
         action: format!(
             "a pool of {size:.0} connections, for {}/s",
             three_digits(wanted)
@@ -142,7 +151,8 @@ fn slots(case: &Case, peak: f64) -> Option<Advice> {
     let most = case.high().map(|level| level.in_flight).fold(0.0, f64::max);
     let base = case.base_service()?;
     let wanted = (2.0 * most.max(2.0 * peak * base)).ceil();
-    Some(Advice {
+    // Two slots for each request.
+    within_reach(case, wanted / 2.0).then(|| Advice {
         action: format!(
             "give it at least {wanted:.0} connection slots, and let it keep connections to the upstream open"
         ),
@@ -156,8 +166,8 @@ fn slots(case: &Case, peak: f64) -> Option<Advice> {
 /// G.1: Xmax × R₀ in flight fill the system; twice that leaves room for variance.
 fn in_flight_cap(case: &Case) -> Option<Advice> {
     let response = case.base_response()?;
-    let knee = (case.saturation.peak * response).ceil().max(1.0);
-    Some(Advice {
+    let knee = (case.shown_peak() * response).ceil().max(1.0);
+    within_reach(case, 2.0 * knee).then(|| Advice {
         action: format!(
             "let at most {knee:.0} to {:.0} requests be in flight",
             2.0 * knee
@@ -165,7 +175,7 @@ fn in_flight_cap(case: &Case) -> Option<Advice> {
         because: format!(
             "{}/s × {}, the response time without load, keep the system busy; with more in flight only \
              the wait grows; several clients share this number",
-            three_digits(case.saturation.peak),
+            three_digits(case.shown_peak()),
             Nanos::from_secs_f64(response)
         ),
     })
@@ -174,36 +184,55 @@ fn in_flight_cap(case: &Case) -> Option<Advice> {
 /// G.3: what is queued must still be answered within the bound: K ≤ 0.8·X·T.
 fn queue_bound(case: &Case, record: &Record) -> Option<Advice> {
     let bound = record.header.test.objectives()?.longest_bound()?;
-    let length = (0.8 * case.saturation.peak * bound.as_secs_f64()).floor();
-    (length >= 1.0).then(|| Advice {
+    let length = (0.8 * case.shown_peak() * bound.as_secs_f64()).floor();
+    (length >= 1.0 && within_reach(case, length)).then(|| Advice {
         action: format!("let at most {length:.0} requests wait, and refuse more at once"),
         because: format!(
             "0.8 × {}/s × {bound}: who waits behind so many misses the objective",
-            three_digits(case.saturation.peak)
+            three_digits(case.shown_peak())
         ),
     })
 }
 
-/// G.4: at least p99.9 at about four fifths of the capacity.
-fn client_timeout(case: &Case) -> Option<Advice> {
+/// G.4: what the load line itself takes. A timeout below the slowest answers that the claim rests on would end them.
+fn client_timeout(case: &Case, record: &Record) -> Option<Advice> {
     let capacity = case.found.capacity_per_s?.estimate;
-    let wanted = 0.8 * capacity;
-    let far = |level: &Level| (level.offered - wanted).abs();
-    let level = case
-        .levels
-        .iter()
-        .filter(|level| level.closed.is_none() && level.failed_share() < 0.001)
-        .filter(|level| far(level) <= 0.25 * capacity && level.tally.attempts() >= 1000)
-        .min_by(|a, b| far(a).total_cmp(&far(b)))?;
-    let slowest = level.tally.answers_only().quantile(0.999)?;
+    let pooled = &case.found.capacity_levels;
+    let levels = if pooled.is_empty() {
+        case.found.capacity_level.as_slice()
+    } else {
+        pooled.as_slice()
+    };
+    let mut tally = Tally::default();
+    for level in levels {
+        tally.merge(&record.judged_tally(*level));
+    }
+    let answers = tally.answers_only();
+    let quantile =
+        tails().find(|quantile| (1.0 - quantile) * answers.count() as f64 >= TAIL_LEAST)?;
+    let slowest = answers.quantile(quantile)?;
     Some(Advice {
-        action: format!("client timeout of at least {slowest}"),
+        action: format!("client timeout of at least {}", rounded_up(slowest)),
         because: format!(
-            "p99.9 at {}/s, near four fifths of the capacity; add the time to connect, and stay \
-             above the service's own timeout",
-            three_digits(level.offered)
+            "{} at the load line of {}/s is {slowest}; add the time to connect, and stay above the service's own timeout",
+            percentile_name(quantile),
+            three_digits(capacity)
         ),
     })
+}
+
+/// The furthest percentile first.
+fn tails() -> impl Iterator<Item = f64> {
+    [0.999, 0.99].into_iter()
+}
+
+/// Two digits, and never less: 76.3 ms is 77 ms, 1.23 s is 1.3 s.
+fn rounded_up(time: Nanos) -> Nanos {
+    let mut grain = 1;
+    while time.0 / grain >= 100 {
+        grain *= 10;
+    }
+    Nanos(time.0.div_ceil(grain) * grain)
 }
 
 /// G.7: room for variance and for retries within their budget.

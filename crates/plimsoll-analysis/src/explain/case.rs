@@ -5,16 +5,19 @@ use std::collections::BTreeSet;
 use plimsoll_core::Nanos;
 use plimsoll_core::record::{HostSample, Observation, Record, Seen, TierSetup};
 use plimsoll_core::statistics::{Line, median, ratio};
+use plimsoll_core::units::{is_alike, three_digits};
 use plimsoll_core::verdict::SearchResult;
 
 use super::saturation::Saturation;
 use crate::facts::gauges::{Gauges, gauges};
 use crate::facts::level::{Level, WindowFacts};
 use crate::facts::tick::{ThreadFacts, Tick, TierFacts, TierTick, tier_facts};
-use crate::neighbours;
+use crate::{gates, neighbours};
 
 /// Share of a process' time from which one thread is all of it; medians of the two are compared, hence the room.
 const ALONE: f64 = 0.85;
+/// Two figures of the peak this close to each other are one.
+const ONE_PEAK: f64 = 0.1;
 /// Levels up to this share of the peak are quiet: a thread whose work is the requests is no busier there than this.
 const QUIET: f64 = 0.7;
 /// Share of a thread's demand under load that it has without load, and of a second, from which on it spins.
@@ -90,6 +93,8 @@ pub(super) struct Case<'a> {
     setup: &'a [TierSetup],
     pub(super) saturation: &'a Saturation,
     pub(super) found: &'a SearchResult,
+    /// A gate says that connection slots or an accept queue were near their end.
+    pub(super) slots_are_near: bool,
     /// Tiers of which a watched process was gone at some time.
     ended: BTreeSet<&'a str>,
     /// The tier that the load goes to first.
@@ -127,6 +132,7 @@ impl<'a> Case<'a> {
             setup: record.header.lab.as_ref().map_or(&[], |lab| &lab.tiers),
             saturation,
             found,
+            slots_are_near: gates::slots_are_near(record),
             ended: record
                 .observations
                 .iter()
@@ -256,6 +262,29 @@ impl<'a> Case<'a> {
             .low
             .iter()
             .filter_map(|i| self.levels.get(*i))
+    }
+
+    /// The peak as the page shows it: that of the search, which counts answers in time, where it is the same one.
+    pub(super) fn shown_peak(&self) -> f64 {
+        let peak = self.saturation.peak;
+        let searched = self.found.peak_goodput_per_s.map(|bounds| bounds.estimate);
+        let same = |searched: &f64| (ratio(*searched, peak) - 1.0).abs() <= ONE_PEAK;
+        searched.filter(same).unwrap_or(peak)
+    }
+
+    /// That peak in words; where much more was answered than was in time, it is called what it is.
+    pub(super) fn peak_words(&self) -> String {
+        let peak = self.shown_peak();
+        let searched = self.found.peak_goodput_per_s.map(|bounds| bounds.estimate);
+        match searched {
+            Some(searched) if !is_alike(searched, peak) => {
+                format!(
+                    "at most {}/s were answered, in time or late",
+                    three_digits(peak)
+                )
+            }
+            _ => format!("measured peak {}/s", three_digits(peak)),
+        }
     }
 
     pub(super) fn in_flight(&self) -> (f64, f64) {

@@ -33,7 +33,8 @@ impl Finding {
     }
 
     pub(super) fn signals(&self) -> usize {
-        let signals: BTreeSet<&Signal> = self.evidence.iter().map(|e| &e.signal).collect();
-        signals.len()
+        let signals = self.evidence.iter().map(|e| &e.signal);
+        let figures = signals.filter(|signal| **signal != Signal::None);
+        figures.collect::<BTreeSet<_>>().len()
     }
 }

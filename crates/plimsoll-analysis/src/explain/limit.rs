@@ -5,7 +5,8 @@ use plimsoll_core::verdict::{Cause, Confidence, Evidence, Limit, NextLimit, Sign
 use super::case::Case;
 use super::cause::calls_unseen;
 use super::finding::Finding;
-use super::resource;
+use super::ruled_out;
+use super::saturation::Sign;
 use crate::facts::level::WindowFacts;
 
 /// Slots end requests whatever else is full: what is full behind them is met as soon as they are lifted.
@@ -42,23 +43,21 @@ pub(super) fn choose(case: &Case, findings: Vec<Finding>) -> (Limit, Vec<Finding
         return (unknown(case), Vec::new());
     }
     let (mut sure, first) = ranked.remove(pool_that_fills(case, &ranked).unwrap_or(0));
-    let mut covered = Vec::new();
-    let mut ruled_out = resource::ruled_out(case, first.cause, first.tier.as_deref());
-    for (rival_sure, rival) in ranked {
-        if covers(case, &first, &rival) {
-            covered.push(rival);
-        } else if rival_sure == sure {
-            sure = Confidence::Suspected;
-            ruled_out.push(format!(
-                "not ruled out: {} {}",
-                rival.cause.word(),
-                rival.evidence.first().map_or("", |e| e.text.as_str())
-            ));
-        }
-    }
+    let first_sure = sure;
+    let (covered, rivals): (Vec<_>, Vec<_>) = ranked
+        .into_iter()
+        .partition(|(_, rival)| covers(case, &first, rival));
+    let covered: Vec<Finding> = covered.into_iter().map(|(_, finding)| finding).collect();
+    let others = covered.iter().chain(rivals.iter().map(|(_, rival)| rival));
+    let findings: Vec<&Finding> = std::iter::once(&first).chain(others).collect();
+    let ruled_out = ruled_out::lines(case, &findings);
     let mut first = first;
     let alike = instances_alike(case, &first, &covered);
     first.evidence.extend(alike);
+    for (_, rival) in rivals.iter().filter(|(rival, _)| *rival == first_sure) {
+        sure = Confidence::Suspected;
+        first.evidence.push(not_ruled_out(rival));
+    }
     let limit = Limit {
         cause: first.cause,
         tier: first.tier,
@@ -69,6 +68,16 @@ pub(super) fn choose(case: &Case, findings: Vec<Finding>) -> (Limit, Vec<Finding
         ruled_out,
     };
     (limit, covered)
+}
+
+/// As likely as the limit.
+fn not_ruled_out(rival: &Finding) -> Evidence {
+    let figure = rival.evidence.first().map_or("", |line| line.text.as_str());
+    Evidence {
+        // No figure for the limit that is named.
+        signal: Signal::None,
+        text: format!("not ruled out: {}, {figure}", rival.cause.word()),
+    }
 }
 
 /// As sure as the first, a pool that covers it: clients whose wait was given up ask again at once, and that fills
@@ -160,12 +169,21 @@ fn covers(case: &Case, first: &Finding, second: &Finding) -> bool {
 
 fn unknown(case: &Case) -> Limit {
     let observed = case.tiers.iter().any(|tier| tier.high.ticks >= 2);
-    let text = if observed {
-        "the system gave way, and no figure of the tiers that were seen says why; \
-         watch the tier behind (--watch port:N) or its gauges (--watch metrics:URL)"
+    // One closed loop says that requests wait, not that something ended.
+    let what = if case.saturation.sign == Sign::Queueing {
+        "requests wait for each other"
     } else {
-        "the system gave way, and no tier could be seen; run on its host, or name its process \
-         (--watch pid:N)"
+        "the system gave way"
+    };
+    let text = if observed {
+        format!(
+            "{what}, and no figure of the tiers that were seen says why; watch the tier behind \
+             (--watch port:N) or its gauges (--watch metrics:URL)"
+        )
+    } else {
+        format!(
+            "{what}, and no tier could be seen; run on its host, or name its process (--watch pid:N)"
+        )
     };
     Limit {
         cause: Cause::Unknown,
@@ -175,8 +193,8 @@ fn unknown(case: &Case) -> Limit {
         ceiling_per_s: None,
         evidence: vec![Evidence {
             signal: Signal::None,
-            text: text.to_owned(),
+            text,
         }],
-        ruled_out: resource::ruled_out(case, Cause::Unknown, None),
+        ruled_out: ruled_out::lines(case, &[]),
     }
 }

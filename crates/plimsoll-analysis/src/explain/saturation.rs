@@ -24,7 +24,8 @@ pub(super) enum Sign {
     Errors,
     /// Only the response time broke the objective.
     ResponseTime,
-    /// One closed loop that breaks the objective, or whose answers take at least twice the fastest ones.
+    /// One closed loop that breaks the objective, or whose answers take at least twice the fastest ones; one rate that is not
+    /// kept up with.
     Queueing,
 }
 
@@ -104,7 +105,7 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         with(Sign::Errors, union(&failing, &beyond))
     } else if late.len() >= 2 {
         with(Sign::ResponseTime, late)
-    } else if open.is_empty() && levels.len() == 1 && (queues(levels) || !late.is_empty()) {
+    } else if levels.len() == 1 && is_overrun(levels, &open, &late) {
         with(Sign::Queueing, vec![0])
     } else {
         None
@@ -218,9 +219,23 @@ fn low(levels: &[Level], high: &[usize], peak: f64) -> Vec<usize> {
     lowest.map(|(index, _)| vec![*index]).unwrap_or_default()
 }
 
-/// A closed loop of at least four whose mean is at least twice its fastest hundredth.
+/// One level that shows by itself that requests wait: a closed loop that queues or breaks its objective, arrivals that are not
+/// kept up with.
+fn is_overrun(levels: &[Level], open: &[usize], late: &[usize]) -> bool {
+    if open.is_empty() {
+        queues(levels) || !late.is_empty()
+    } else {
+        levels.iter().all(falls_behind)
+    }
+}
+
+/// A closed loop of at least four whose mean is at least twice its fastest hundredth. One that meets its objective has
+/// not given way, however it queues.
 fn queues(levels: &[Level]) -> bool {
     levels.first().is_some_and(|level| {
+        if level.in_time {
+            return false;
+        }
         let answers = level.tally.served_response();
         let fast = answers.quantile(0.01).unwrap_or_default();
         let mean = answers.mean().unwrap_or_default();

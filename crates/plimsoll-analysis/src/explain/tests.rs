@@ -3,6 +3,7 @@
 mod absent;
 pub(super) mod build;
 mod concurrency;
+mod contradictions;
 mod neighbours;
 
 use std::collections::BTreeMap;

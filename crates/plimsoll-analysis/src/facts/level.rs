@@ -30,6 +30,8 @@ pub(crate) struct Level {
     pub(crate) state: LevelState,
     /// Its own attempts break a response-time objective, whether anybody judged it or not.
     pub(crate) late: bool,
+    /// A response-time objective was asked for, and its own attempts meet it.
+    pub(crate) in_time: bool,
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
     /// Attempts due, answers, and ok or accepted answers per second of its time.
@@ -179,6 +181,7 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
         },
         state,
         late: objectives.is_some_and(|objectives| is_late(objectives, &tally)),
+        in_time: objectives.is_some_and(|objectives| is_in_time(objectives, &tally)),
         start: first.start_ns,
         end: last.end_ns(),
         offered: due as f64 / seconds,
@@ -197,6 +200,15 @@ fn is_late(objectives: &Objectives, tally: &Tally) -> bool {
         matches!(clause, Clause::ResponseTime { .. })
             && judge::verdict_of(clause, bad) == Judgement::Fail
     })
+}
+
+fn is_in_time(objectives: &Objectives, tally: &Tally) -> bool {
+    let times = || {
+        judge::bad_of_each(objectives, tally)
+            .filter(|(clause, _)| matches!(clause, Clause::ResponseTime { .. }))
+    };
+    let passes = |(clause, bad)| judge::verdict_of(clause, bad) == Judgement::Pass;
+    times().next().is_some() && times().all(passes)
 }
 
 fn facts(window: &Window, bound: Option<Nanos>) -> WindowFacts {

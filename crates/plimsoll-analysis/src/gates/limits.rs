@@ -66,6 +66,11 @@ pub(super) fn path(case: Case<'_>) -> Gate {
     with_note(result, notes.join("; "))
 }
 
+/// Slots that an experiment declares were nearly taken, or an accept queue was full.
+pub(super) fn slots_are_near(case: Case<'_>) -> bool {
+    !declared(case).is_empty() || !listeners(case).is_empty()
+}
+
 /// Connections per second that leave a port resting for a minute each.
 fn ports(case: Case<'_>) -> Option<String> {
     let seconds = case.seconds();

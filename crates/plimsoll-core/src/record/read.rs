@@ -6,10 +6,11 @@ use thiserror::Error;
 
 use super::fold::Folding;
 use super::plausible::implausible;
-use super::{After, Event, Header, LevelStart, Line, Observation, SCHEMA, ScriptCounts};
+use super::{After, Event, EventKind, Header, LevelStart, Line, Observation, SCHEMA, ScriptCounts};
 use crate::outcome::Outcome;
 use crate::step::Phase;
 use crate::tally::Tally;
+use crate::units::Nanos;
 use crate::verdict::{LevelResult, Verdict};
 use crate::window::Window;
 
@@ -114,6 +115,18 @@ impl Record {
             record.remarks.push(Remark::NoVerdict);
         }
         Ok(record)
+    }
+
+    /// When the run was stopped before its end: by a signal, or by what left no verdict. None if it came to its end.
+    pub fn interrupted_at(&self) -> Option<Nanos> {
+        let mut events = self.events.iter();
+        let signal = events.find(|event| event.what == EventKind::Interrupted);
+        if signal.is_some() {
+            return signal.map(|event| event.at_ns);
+        }
+        let is_cut = self.remarks.contains(&Remark::NoVerdict);
+        let ends = self.windows.iter().map(Window::end_ns);
+        is_cut.then(|| ends.max().unwrap_or_default())
     }
 
     /// Adds one line, as it would be read back.

@@ -114,6 +114,19 @@ impl Confidence {
     }
 }
 
+/// Predictions and advice go no further than so many times what was measured.
+pub const REACH: f64 = 5.0;
+
+/// How far a figure may be shown where so much was measured: itself, or the most that can be said.
+pub fn within_reach(rate_per_s: f64, measured_per_s: f64) -> Result<f64, f64> {
+    let most = REACH * measured_per_s;
+    if measured_per_s > 0.0 && rate_per_s > most {
+        Err(most)
+    } else {
+        Ok(rate_per_s)
+    }
+}
+
 /// One figure that speaks for (or rules out) a cause.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -141,10 +154,11 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Independent signals behind it; two lines of one signal count once.
+    /// Independent signals behind it; two lines of one signal count once, and what is no figure does not count.
     pub fn signals_count(&self) -> usize {
-        let signals: BTreeSet<&Signal> = self.evidence.iter().map(|line| &line.signal).collect();
-        signals.len()
+        let signals = self.evidence.iter().map(|line| &line.signal);
+        let figures = signals.filter(|signal| **signal != Signal::None);
+        figures.collect::<BTreeSet<_>>().len()
     }
 
     /// Which of these resources it is: the one that is full at its ceiling, else the busiest of its tier.

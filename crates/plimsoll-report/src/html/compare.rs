@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::parts::{status, table_under};
+use super::parts::{self, status, table_under};
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Svg};
 use crate::format;
@@ -58,7 +58,7 @@ fn result(view: &View, name: &str) -> String {
 pub(super) fn section(views: &[View]) -> Markup {
     let records = format::plural(views.len() as u64, "record", "records");
     html! {
-        h1 { (headline(views)) }
+        (parts::headline(&headline(views)))
         p.lede {
             (records) " side by side, each in full below. One run each shows no spread: whether a difference is more than chance takes repeated, interleaved runs."
         }

@@ -25,7 +25,7 @@ pub fn comparison(comparison: &Comparison, runs: Option<&Judged<'_>>, version: &
                 "differs: " (words::mismatch(mismatch)) " " span.s { "(" (mismatch.says) ")" }
             }
         }
-        h1 { (headline) }
+        (parts::headline(&headline))
         @for contrast in comparison.primaries() {
             p.lede {
                 (quoted(&contrast.variant)) " against " (quoted(&contrast.baseline)) ": " (contrast.because) "."

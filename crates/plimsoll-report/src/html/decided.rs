@@ -138,10 +138,6 @@ fn chart(levels: &[&LevelView], (budget, varied): (f64, Varied), size: Size, id:
         Anchor::Start,
         &label,
     );
-    for (index, level) in levels.iter().enumerate() {
-        let x = left + step * (index as f64 + 0.5);
-        point(&mut svg, level, x, &y, size);
-    }
     svg.line("axis", (left, y.at(0.0)), (width, y.at(0.0)));
     svg.text(
         "m",
@@ -149,6 +145,17 @@ fn chart(levels: &[&LevelView], (budget, varied): (f64, Varied), size: Size, id:
         Anchor::Middle,
         varied.axis(),
     );
+    let places = levels.iter().enumerate();
+    let places = places.map(|(index, level)| (level, left + step * (index as f64 + 0.5)));
+    for (level, x) in places.clone() {
+        let is_held = level.state == LevelState::Pass;
+        let class = if is_held { "b" } else { "" };
+        let at = (x, y.at(0.0) + 17.0);
+        svg.fixed(class, at, Anchor::Middle, &format::number(level.size));
+    }
+    for (level, x) in places {
+        point(&mut svg, level, x, &y, size);
+    }
     svg.finish()
 }
 
@@ -187,15 +194,4 @@ fn point(svg: &mut Svg, level: &LevelView, x: f64, y: &Scale, size: Size) {
     if size == Size::Wide || text_width(word) < 60.0 {
         svg.text("halo", (x, base + 13.0), Anchor::Middle, word);
     }
-    let class = if level.state == LevelState::Pass {
-        "b"
-    } else {
-        ""
-    };
-    svg.text(
-        class,
-        (x, y.at(0.0) + 17.0),
-        Anchor::Middle,
-        &format::number(level.size),
-    );
 }

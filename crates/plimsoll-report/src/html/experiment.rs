@@ -21,12 +21,13 @@ pub fn experiment(shown: &Shown<'_>, version: &str) -> String {
     let (judged, answer) = (shown.judged, &shown.answer);
     let comparison = judged.experiment.comparison.as_ref();
     let body = html! {
-        h1 { (answer.headline) }
+        (parts::headline(&answer.headline))
         p.lede { (answer.findings.join(" ")) }
         p.t { (answer.caveats.join(" ")) }
         (chips(facts(shown)))
         // A variant's name keeps its case.
-        @for remark in &shown.remarks { (note(format!("{remark}."))) }
+        @for remark in &shown.remarks { (note(format!("{}.", remark.trim_end_matches('.')))) }
+        @for note in &shown.notes { p.t { (note) } }
         (load_lines(judged))
         (side_by_side(shown))
         (chart_shares::failures(judged))

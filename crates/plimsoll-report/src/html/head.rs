@@ -43,7 +43,7 @@ fn facts(view: &View) -> Vec<Markup> {
             @else { (unasked(view)) }
         },
     ];
-    if view.conclusion != Conclusion::Invalid {
+    if view.concludes() {
         facts.extend(results(view));
     }
     if view.kind == Kind::Find {
@@ -74,6 +74,9 @@ fn validity(view: &View) -> Markup {
     let Some(verdict) = view.verdict() else {
         return html! { (status("warn", "! interrupted")) " no gate evaluated" };
     };
+    if view.conclusion == Conclusion::Interrupted {
+        return html! { (status("warn", "! interrupted")) " gates: " (view.gates.words()) };
+    }
     let (class, word) = if verdict.valid {
         ("pass", "✓ run valid")
     } else {

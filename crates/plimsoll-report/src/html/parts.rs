@@ -5,6 +5,67 @@ use plimsoll_core::verdict::GateState;
 
 use super::svg::{Size, Svg};
 
+/// From so many letters on a heading is set smaller, and smaller still: six lines on a phone are as many as are read at a glance.
+const LONG: usize = 130;
+const LONGEST: usize = 190;
+/// What is longer goes on below.
+const MOST: usize = 220;
+
+fn length_class(text: &str) -> &'static str {
+    match text.chars().count() {
+        0..LONG => "",
+        LONG..LONGEST => "long",
+        _ => "longest",
+    }
+}
+
+/// The answer as the first heading; of one that is too long for that the first sentence, and the rest below.
+pub(super) fn headline(text: &str) -> Markup {
+    let (head, rest) = split(text);
+    let class = length_class(&head);
+    html! {
+        h1 class=[(!class.is_empty()).then_some(class)] { (head) }
+        @if let Some(rest) = rest { p.lede { (rest) } }
+    }
+}
+
+/// The same within a page of several.
+pub(super) fn headline_of_one(text: &str) -> Markup {
+    let (head, rest) = split(text);
+    let class = format!("h1 {}", length_class(&head));
+    html! {
+        h2 class=(class.trim_end()) { (head) }
+        @if let Some(rest) = rest { p.lede { (rest) } }
+    }
+}
+
+/// A heading of a section, which may hold the name of anything.
+pub(super) fn heading(text: &str) -> Markup {
+    let class = length_class(text);
+    html! { h2 class=[(!class.is_empty()).then_some(class)] { (shortened(text)) } }
+}
+
+fn split(text: &str) -> (String, Option<String>) {
+    if text.chars().count() <= MOST {
+        return (text.to_owned(), None);
+    }
+    match text.split_once(". ") {
+        Some((first, rest)) if first.chars().count() < MOST => {
+            (format!("{first}."), Some(rest.to_owned()))
+        }
+        _ => (shortened(text), Some(text.to_owned())),
+    }
+}
+
+/// Cut where it is too long for a heading.
+pub(super) fn shortened(text: &str) -> String {
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(MOST - 1).collect();
+    kept + "…"
+}
+
 /// A table with its headings; the columns whose heading begins with `<` read from the left.
 pub(super) fn table(class: &str, headings: &[&str], rows: impl Render) -> Markup {
     let heads = html! { @for heading in headings { (head(heading)) } };

@@ -32,6 +32,7 @@ header,main,footer{max-width:1128px;margin:0 auto;padding:0 24px}\
 header{padding-top:18px;display:flex;flex-wrap:wrap;gap:2px 18px;color:var(--ink2);font-size:13px}\
 header span,h1,h2,h3,p,li,td,th,dd{overflow-wrap:anywhere}\
 h1,.h1{font-size:34px;line-height:1.18;font-weight:650;letter-spacing:-.012em;margin:26px 0 12px;max-width:32em}\
+h1.long,.h1.long{font-size:26px}h1.longest,.h1.longest{font-size:21px}\
 h2{font-size:20px;line-height:1.3;font-weight:650;margin:0 0 4px}\
 h3{font-size:15px;font-weight:650;margin:0 0 4px}\
 p{margin:0 0 8px;max-width:52em}\
@@ -89,7 +90,7 @@ details{border-bottom:1px solid var(--rule)}summary{padding:9px 0;font-weight:60
 code{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}\
 footer{margin-top:46px;padding-bottom:28px;font-size:13px;color:var(--ink3)}\
 #tip{position:fixed;z-index:9;pointer-events:none;white-space:pre;background:var(--ink);color:var(--bg);font-size:13px;line-height:1.4;padding:5px 9px;border-radius:3px;display:none}\
-@media (max-width:720px){header,main,footer{padding-left:16px;padding-right:16px}h1,.h1{font-size:26px}.lede{font-size:16px}svg.wide{display:none}svg.nar{display:block}.key{grid-template-columns:1fr 1fr}.key div{padding-left:12px;border-top:1px solid var(--rule)}.key div:nth-child(odd){border-left:0;padding-left:0}.key div:first-child{grid-column:1/-1;border-top:0}.key div:nth-child(odd):not(:first-child){border-left:1px solid var(--rule);padding-left:12px}.key div:nth-child(even){border-left:0;padding-left:0}td svg.in{max-width:84px}.pl{display:none}.two,.adv li{grid-template-columns:minmax(0,1fr)}.facts{grid-template-columns:minmax(0,1fr)}.facts dt{margin-top:5px}}\
+@media (max-width:720px){header,main,footer{padding-left:16px;padding-right:16px}h1,.h1{font-size:26px}h1.long,.h1.long,h2.long{font-size:20px}h1.longest,.h1.longest,h2.longest{font-size:17px}.lede{font-size:16px}svg.wide{display:none}svg.nar{display:block}.key{grid-template-columns:1fr 1fr}.key div{padding-left:12px;border-top:1px solid var(--rule)}.key div:nth-child(odd){border-left:0;padding-left:0}.key div:first-child{grid-column:1/-1;border-top:0}.key div:nth-child(odd):not(:first-child){border-left:1px solid var(--rule);padding-left:12px}.key div:nth-child(even){border-left:0;padding-left:0}td svg.in{max-width:84px}.pl{display:none}.two,.adv li{grid-template-columns:minmax(0,1fr)}.facts{grid-template-columns:minmax(0,1fr)}.facts dt{margin-top:5px}}\
 @page{margin:12mm}@media print{body{font-size:12px}header,main,footer{max-width:none;padding-left:10px;padding-right:10px}h1,.h1{font-size:24px;margin:14px 0 8px}h2{font-size:16px}.lede{font-size:14px;max-width:none}section{break-inside:auto;margin-top:26px}h1,h2,h3,h2+p,h3+p,h2+p+p,.lg,summary,thead{break-after:avoid}p,figure,tr,.key,.note,.multi>*,.adv li,.facts dd{break-inside:avoid}figure:has(.multi){break-inside:auto}.multi{grid-template-columns:1fr 1fr!important}svg.wide{display:block}svg.nar{display:none}.scroll{overflow:visible}th,td{white-space:normal;padding:3px 5px}th{overflow-wrap:normal}footer{margin-top:16px;padding-bottom:0}details::details-content{content-visibility:visible;display:block;height:auto}#tip{display:none!important}}";
 
 /// Shows the read-outs at the pointer at once and unfolds everything for print; nothing depends on it.

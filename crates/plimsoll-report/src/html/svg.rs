@@ -57,7 +57,40 @@ pub(super) struct Svg {
     grid: String,
     /// Where in `out` it goes.
     grid_at: usize,
+    height: f64,
+    /// Where texts are, and lines that no text may be struck through by.
+    taken: Vec<Area>,
 }
+
+/// From left to right, from top to bottom.
+#[derive(Debug, Clone, Copy)]
+struct Area {
+    x: (f64, f64),
+    y: (f64, f64),
+}
+
+impl Area {
+    /// Seven units a letter: a usual wide font at 12.5 units.
+    fn of_text((x, y): (f64, f64), anchor: Anchor, text: &str) -> Self {
+        let width = text.chars().count() as f64 * 7.0;
+        let left = match anchor {
+            Anchor::Start => x,
+            Anchor::Middle => x - width / 2.0,
+            Anchor::End => x - width,
+        };
+        Self {
+            x: (left, left + width),
+            y: (y - 10.0, y + 3.0),
+        }
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.x.0 < other.x.1 && other.x.0 < self.x.1 && self.y.0 < other.y.1 && other.y.0 < self.y.1
+    }
+}
+
+/// Where a text goes that would lie on another: the nearest line that is free, below before above.
+const STEPS: [f64; 7] = [0.0, 15.0, -15.0, 30.0, -30.0, 45.0, -45.0];
 
 impl Svg {
     /// `title` and `desc` state the result for those who do not see it.
@@ -81,8 +114,8 @@ impl Svg {
         Self::open("small", dimensions, id, title, desc)
     }
 
-    fn open(class: &str, (width, height): (f64, f64), id: &str, title: &str, desc: &str) -> Self {
-        let (width, height) = (n(width), n(height));
+    fn open(class: &str, dimensions: (f64, f64), id: &str, title: &str, desc: &str) -> Self {
+        let (width, height) = (n(dimensions.0), n(dimensions.1));
         let mut out = format!(
             "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}{class}t {id}{class}d\">"
         );
@@ -91,23 +124,26 @@ impl Svg {
             desc id={ (id) (class) "d" } { (desc) }
         };
         out.push_str(&words.into_string());
-        Self::begun(out)
+        Self::begun(out, dimensions.1)
     }
 
-    fn begun(out: String) -> Self {
+    fn begun(out: String, height: f64) -> Self {
         Self {
             grid_at: out.len(),
             grid: String::new(),
             out,
+            height,
+            taken: Vec::new(),
         }
     }
 
     /// A drawing inside a line of text or a table cell, without a title of its own.
     pub(super) fn inline(width: f64, height: f64) -> Self {
-        let (width, height) = (n(width), n(height));
-        Self::begun(format!(
-            "<svg class=\"in\" viewBox=\"0 0 {width} {height}\" style=\"width:{width}px\" aria-hidden=\"true\">"
-        ))
+        let (w, h) = (n(width), n(height));
+        let open = format!(
+            "<svg class=\"in\" viewBox=\"0 0 {w} {h}\" style=\"width:{w}px\" aria-hidden=\"true\">"
+        );
+        Self::begun(open, height)
     }
 
     /// Every element of a drawing is written here. Names and attributes are ours, the text inside may be anybody's.
@@ -137,9 +173,15 @@ impl Svg {
         };
         if class == "grid" {
             self.grid.push_str(&line);
-        } else {
-            self.path(("class", class), &line);
+            return;
         }
+        if class == "slo" && y == to_y {
+            self.taken.push(Area {
+                x: (from.0.min(to.0), from.0.max(to.0)),
+                y: (from.1 - 1.5, from.1 + 1.5),
+            });
+        }
+        self.path(("class", class), &line);
     }
 
     pub(super) fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
@@ -213,7 +255,20 @@ impl Svg {
         self.line("sign", (at.0 - 6.0, at.1), (at.0 + 6.0, at.1));
     }
 
+    /// Where that lies on another text it goes to the nearest free line. The figures of an axis (`m`) stay where they are.
     pub(super) fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
+        let is_fixed = class.split(' ').any(|part| part == "m");
+        let at = if is_fixed {
+            at
+        } else {
+            self.free(at, anchor, text)
+        };
+        self.fixed(class, at, anchor, text);
+    }
+
+    /// A text whose place says what it means: below its point on an axis.
+    pub(super) fn fixed(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
+        self.taken.push(Area::of_text(at, anchor, text));
         let class = match anchor {
             Anchor::Start => class.to_owned(),
             Anchor::Middle => format!("c {class}"),
@@ -222,6 +277,16 @@ impl Svg {
         let (x, y) = (n(at.0), n(at.1));
         let place = [("class", class.trim()), ("x", &x), ("y", &y)];
         self.element("text", &place, Some(html! { (text) }));
+    }
+
+    fn free(&self, (x, y): (f64, f64), anchor: Anchor, text: &str) -> (f64, f64) {
+        let places = STEPS.iter().map(|step| (x, y + step));
+        let mut inside = places.filter(|(_, y)| (10.0..=self.height - 3.0).contains(y));
+        let is_free = |at: &(f64, f64)| {
+            let area = Area::of_text(*at, anchor, text);
+            !self.taken.iter().any(|taken| taken.meets(&area))
+        };
+        inside.find(is_free).unwrap_or((x, y))
     }
 
     /// The grid of an axis at the left: a line and a figure for each tick.

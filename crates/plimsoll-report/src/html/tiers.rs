@@ -1,12 +1,12 @@
 //! What gives way first, what then, what to change, and every resource along the path.
 
 use maud::{Markup, html};
-use plimsoll_core::verdict::{Cause, Limit, NextLimit, Verdict};
+use plimsoll_core::verdict::{Cause, Limit, NextLimit, Verdict, within_reach};
 
 use super::bars;
-use super::parts::{chips, status, table_under};
+use super::parts::{self, chips, status, table_under};
 use crate::format;
-use crate::view::{TierRow, View, confidence_sentence, sentence, unbroken};
+use crate::view::{Conclusion, LevelView, TierRow, View, confidence_sentence, sentence, unbroken};
 
 pub(super) fn section(view: &View) -> Markup {
     let Some(verdict) = view.verdict() else {
@@ -17,16 +17,19 @@ pub(super) fn section(view: &View) -> Markup {
     }
     html! {
         section {
-            @match &verdict.limit {
+            @match verdict.limit.as_ref().filter(|_| view.concludes()) {
                 Some(limit) => { (first(limit)) }
+                None if view.conclusion == Conclusion::Interrupted => {
+                    h2 { "How full each resource was" }
+                }
                 None => {
                     h2 { "What gives way first is unknown" }
                     p.t { "The record names no limit." }
                 }
             }
             @if !verdict.resources.is_empty() { (resources(view, verdict)) }
-            @if let Some(next) = &verdict.next_limit { (then(view, next)) }
-            @if !verdict.advice.is_empty() {
+            @if let Some(next) = verdict.next_limit.as_ref().filter(|_| view.concludes()) { (then(view, next)) }
+            @if !verdict.advice.is_empty() && view.concludes() {
                 h3 style="margin-top:20px" { "Advice" }
                 ol.adv {
                     @for advice in &verdict.advice {
@@ -60,7 +63,7 @@ fn first(limit: &Limit) -> Markup {
         .iter()
         .map(|text| format!("ruled out: {}", unbroken(text)));
     html! {
-        h2 { (heading) }
+        (parts::heading(&heading))
         @if limit.cause.is_known() {
             p.t {
                 "Confidence: " b { (confidence_sentence(limit)) } "."
@@ -83,7 +86,8 @@ fn then(view: &View, next: &NextLimit) -> Markup {
     let rate = format::rate(next.full_at_per_s);
     html! {
         h3 style="margin-top:20px" {
-            "Then: " (next.resource) " of " (next.tier) ", at about " (rate) " " span.s { "predicted" }
+            "Then: " (parts::shortened(&format!("{} of {}", next.resource, next.tier)))
+            ", at about " (rate) " " span.s { "predicted" }
         }
         p.t {
             "By the utilisation law, from what it uses per request now."
@@ -92,11 +96,30 @@ fn then(view: &View, next: &NextLimit) -> Markup {
     }
 }
 
+/// Of the levels that were judged; users who wait offer nothing by themselves, and their answers count.
 fn highest_measured(view: &View) -> f64 {
-    view.load_line()
-        .iter()
-        .map(|level| level.offered_per_s)
-        .fold(0.0, f64::max)
+    let of = |rate: fn(&LevelView) -> f64| {
+        let points = view.load_line();
+        points.into_iter().map(rate).fold(0.0, f64::max)
+    };
+    let offered = of(|level| level.offered_per_s);
+    let levels = || view.levels.iter().filter(|level| !level.is_void());
+    if offered > 0.0 {
+        offered
+    } else {
+        levels()
+            .map(|level| level.throughput_per_s)
+            .fold(0.0, f64::max)
+    }
+}
+
+/// Far beyond what was measured a figure would say more than anybody knows.
+fn full_at(row: &TierRow, highest: f64) -> String {
+    match row.full_at_per_s.map(|rate| within_reach(rate, highest)) {
+        None => format::ABSENT.to_owned(),
+        Some(Ok(rate)) => format::rate(rate),
+        Some(Err(most)) => format!("over {}", format::rate(most)),
+    }
 }
 
 fn resources(view: &View, verdict: &Verdict) -> Markup {
@@ -122,10 +145,11 @@ fn resources(view: &View, verdict: &Verdict) -> Markup {
                 (used(row))
                 @if plotted {
                     td.pl { (bars::ceiling(row, axis, highest)) }
-                    td { (row.full_at_per_s.map_or(format::ABSENT.to_owned(), format::rate)) }
+                    td { (full_at(row, highest)) }
                 }
                 td.l {
-                    @if row.first { (status("fail", "✕ full first")) }
+                    @if row.first && row.lowest { (status("fail", "✕ full first")) }
+                    @else if row.first { (status("fail", "✕ gives way first")) }
                     @else if row.next { b { "→ next" } }
                 }
             }
@@ -137,8 +161,11 @@ fn resources(view: &View, verdict: &Verdict) -> Markup {
             "Busy counts run and wait: what waits for a core is as full as what runs."
             @if plotted {
                 " Full at is the rate at which the resource reaches " (format::percent(1.0))
-                ", by the utilisation law; open circles are predicted, the line is dotted beyond "
-                (format::rate(highest)) ", the highest rate measured."
+                ", by the utilisation law; open circles are predicted"
+                @if highest > 0.0 {
+                    ", the line is dotted beyond " (format::rate(highest)) ", the highest rate measured"
+                }
+                "."
             }
         }
     }

@@ -47,12 +47,15 @@
   function frame(height, most, label, tickList) {
     var first = seconds[0].at - seconds[0].length, last = seconds[seconds.length - 1].at;
     var span = Math.max(last - first, 10);
+    var marks = tickList || ticks(most);
+    // As wide as its widest figure, so that none begins outside of the page.
+    LEFT = marks.reduce(function (widest, value) { return Math.max(widest, 14 + 7.4 * label(value).length); }, 62);
     var chart = {
       x: function (at) { return LEFT + (at - first) / span * (WIDTH - LEFT - RIGHT); },
       y: function (value) { return height - BOTTOM - Math.min(1.05, value / (most || 1)) * (height - TOP - BOTTOM); },
       svg: ''
     };
-    (tickList || ticks(most)).forEach(function (value) {
+    marks.forEach(function (value) {
       var y = chart.y(value).toFixed(1);
       chart.svg += '<path class="grid" d="M' + LEFT + ' ' + y + 'H' + (WIDTH - RIGHT) + '"/>' +
         '<text class="e" x="' + (LEFT - 8) + '" y="' + (+y + 4) + '">' + text(label(value)) + '</text>';

@@ -4,11 +4,14 @@ use plimsoll_core::comparison::{Comparison, Contrast, Effect, History, Mismatch,
 
 use super::Style;
 use super::ink::{Ink, Page, Role};
+use super::table::Columns;
 use crate::format;
 use crate::view::comparison as words;
 
 /// Columns of the table: figure, verdict, baseline, variant, change, interval, p.
 const WIDTHS: [usize; 7] = [24, 13, 9, 10, 13, 22, 7];
+/// On a page that has no room for all: the interval says what p does.
+const DROPPED_FIRST: [usize; 3] = [6, 2, 3];
 
 /// The whole page, ending in a line break.
 pub fn comparison(comparison: &Comparison, style: &Style) -> String {
@@ -71,11 +74,22 @@ fn tables(page: &mut Page, comparison: &Comparison) {
             "95 % interval",
             "p",
         ];
-        page.line(&row(&head.map(str::to_owned), Role::Dim, Role::Dim));
-        for contrast in &comparison.contrasts {
-            if (contrast.baseline.as_str(), contrast.variant.as_str()) == pair {
-                page.line(&figure(contrast));
-            }
+        let of_pair = comparison
+            .contrasts
+            .iter()
+            .filter(|contrast| (contrast.baseline.as_str(), contrast.variant.as_str()) == pair);
+        let figures: Vec<(Role, [String; 7])> = of_pair
+            .map(|contrast| (role(contrast.standing), cells(contrast)))
+            .collect();
+        let head = head.map(str::to_owned);
+        let rows = [&head[..]].into_iter();
+        let rows: Vec<&[String]> = rows
+            .chain(figures.iter().map(|(_, row)| &row[..]))
+            .collect();
+        let columns = Columns::fit(&rows, &WIDTHS, page.room(), &DROPPED_FIRST);
+        page.line(&row(&columns, &head, Role::Dim, Role::Dim));
+        for (verdict, cells) in &figures {
+            page.line(&row(&columns, cells, Role::Plain, *verdict));
         }
         page.blank();
     }
@@ -113,8 +127,8 @@ fn named(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-fn figure(contrast: &Contrast) -> Ink {
-    let cells = [
+fn cells(contrast: &Contrast) -> [String; 7] {
+    [
         contrast.figure.name(),
         contrast.standing.word().to_owned(),
         words::value(contrast.figure, contrast.baseline_median),
@@ -122,14 +136,13 @@ fn figure(contrast: &Contrast) -> Ink {
         words::change(contrast.scale, contrast.estimate),
         words::range(contrast.scale, contrast.interval),
         words::chance(contrast.p_adjusted),
-    ];
-    row(&cells, Role::Plain, role(contrast.standing))
+    ]
 }
 
 /// Cells in their columns, words to the left and numbers to the right.
-fn row(cells: &[String; 7], role: Role, verdict: Role) -> Ink {
+fn row(columns: &Columns, cells: &[String; 7], role: Role, verdict: Role) -> Ink {
     let mut ink = Ink::default();
-    for (index, (cell, width)) in cells.iter().zip(WIDTHS).enumerate() {
+    for (index, cell, width) in columns.of(cells) {
         ink = match index {
             0 => ink.and(role, format!("{cell:<width$}")),
             1 => ink.and(verdict, format!("{cell:<width$}")),

@@ -2,14 +2,17 @@
 
 use super::ink::{Ink, Page, Role, right_aligned};
 use crate::format;
-use crate::view::{FigureKind, LevelView, View, unbroken};
+use crate::view::{Conclusion, FigureKind, LevelView, View, unbroken};
 
 /// On fewer columns the result would be cut off: two columns make room.
 const WIDE: usize = 80;
 
 pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
     let objective = view.objective().map(|text| text.replace(", ", " and "));
-    for figure in &view.figures {
+    // What was interrupted found nothing: its levels are what was seen.
+    let found = view.figures.iter();
+    let found = found.filter(|_| view.conclusion != Conclusion::Interrupted);
+    for figure in found {
         let leads = figure.kind == FigureKind::LoadLine;
         let mut note = figure.note.clone();
         if let (true, Some(objective)) = (leads, &objective) {

@@ -48,15 +48,18 @@ impl Ink {
         self
     }
 
-    /// On one line, cut at `width` columns.
+    /// On one line of at most `width` columns. What is cut off is cut between words, so that no number lacks its digits or
+    /// its unit, and that shows.
     pub(crate) fn line(&self, colour: bool, width: usize) -> String {
-        let mut left = width;
+        let whole: String = self.spans.iter().map(|(_, text)| text.as_str()).collect();
+        let (mut left, end) = cut(whole.trim_end(), width);
         let mut out = String::new();
         for (role, text) in &self.spans {
             let cut: String = text.chars().take(left).collect();
             left -= cut.chars().count();
             paint(&mut out, colour, *role, &cut);
         }
+        out.push_str(end);
         out
     }
 
@@ -75,6 +78,19 @@ impl Ink {
         }
         words
     }
+}
+
+/// How many letters of a line are shown, and what says that there are more.
+fn cut(text: &str, width: usize) -> (usize, &'static str) {
+    if text.chars().count() <= width {
+        return (width, "");
+    }
+    let room = width.saturating_sub(1);
+    let shown: Vec<char> = text.chars().take(width).collect();
+    let space = shown.iter().rposition(|letter| *letter == ' ');
+    // A word as long as half of the line is cut where it must be.
+    let at = space.filter(|at| *at >= width / 2);
+    (at.map_or(room, |at| (at + 1).min(room)), "…")
 }
 
 /// Appends text in the colour of its role.
@@ -129,6 +145,11 @@ impl Page {
 
     pub(super) fn width(&self) -> usize {
         self.width
+    }
+
+    /// Columns behind the margin.
+    pub(super) fn room(&self) -> usize {
+        self.width - MARGIN
     }
 
     pub(super) fn indent(&mut self, column: usize) {

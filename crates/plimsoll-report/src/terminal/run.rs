@@ -5,7 +5,8 @@ use plimsoll_core::step::StepLoad;
 use plimsoll_core::verdict::{Judgement, Times, Verdict};
 
 use super::distribution;
-use super::ink::{Ink, Page, Role, right_aligned};
+use super::ink::{Ink, Page, Role};
+use super::table::Columns;
 use crate::format;
 use crate::view::{LevelView, View, unbroken};
 
@@ -14,7 +15,7 @@ pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
         return;
     };
     if let Some(verdict) = view.verdict() {
-        objectives(page, verdict);
+        objectives(page, verdict, view.concludes());
         rates(page, verdict, level);
     } else {
         rates_without_verdict(page, level);
@@ -37,9 +38,10 @@ pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
     in_flight_and_health(page, view, level);
 }
 
-fn objectives(page: &mut Page, verdict: &Verdict) {
+fn objectives(page: &mut Page, verdict: &Verdict, concludes: bool) {
     for (index, objective) in verdict.objectives.iter().enumerate() {
         let (role, sign, word) = match objective.judgement {
+            _ if !concludes => (Role::Dim, "–", "not judged"),
             Judgement::Pass => (Role::Good, "✓", "passed"),
             Judgement::Fail => (Role::Fail, "✕", "missed"),
             Judgement::Inconclusive => (Role::Warn, "?", "not decided"),
@@ -138,6 +140,10 @@ fn outcomes(page: &mut Page, level: &LevelView) {
 }
 
 const HEADS: [&str; 7] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
+/// On a page that has no room for all: those between the middle and the tail.
+const DROPPED_FIRST: [usize; 4] = [2, 3, 0, 5];
+/// Column of the figures behind the name of the clock.
+const CLOCK: usize = 11;
 
 /// Both clocks side by side; the difference is the queue inside the client.
 fn percentiles(page: &mut Page, view: &View, level: &LevelView) {
@@ -148,14 +154,18 @@ fn percentiles(page: &mut Page, view: &View, level: &LevelView) {
         ),
         None => clocks(level),
     };
-    let head = right_aligned(&HEADS);
-    page.line(&Ink::new(Role::Dim, format!("{:11}{head}", "")));
-    for (name, times, role) in [
+    let heads = HEADS.map(str::to_owned);
+    let (response, service) = (cells(&response), cells(&service));
+    let room = page.room().saturating_sub(CLOCK);
+    let rows = [&heads[..], &response, &service];
+    let columns = Columns::fit(&rows, &[10; HEADS.len()], room, &DROPPED_FIRST);
+    for (name, cells, role) in [
+        ("", &heads, Role::Dim),
         ("response", &response, Role::Plain),
         ("service", &service, Role::Dim),
     ] {
-        let cells = right_aligned(&cells(times));
-        page.line(&Ink::new(Role::Dim, format!("{name:<11}")).and(role, cells));
+        let cells = columns.right(cells);
+        page.line(&Ink::new(Role::Dim, format!("{name:<CLOCK$}")).and(role, cells));
     }
 }
 

@@ -39,7 +39,7 @@ const LONG_LABEL: usize = 20;
 
 /// What gives way first, what then, and what to change.
 pub(super) fn explanation(page: &mut Page, view: &View) {
-    let Some(verdict) = view.verdict() else {
+    let Some(verdict) = view.verdict().filter(|_| view.concludes()) else {
         return;
     };
     if let Some(limit) = &verdict.limit {

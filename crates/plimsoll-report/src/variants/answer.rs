@@ -1,20 +1,25 @@
-//! The verdict of an experiment in a paragraph: who carries most, what fails, what gives way, and how sure that is.
+//! The verdict of an experiment in at most four sentences: who carried most, what failed, what gave way, what that is worth.
+//!
+//! Its subjects are what the variants are (`about`), not the keys of their file; past tense, so that one server and two
+//! servers take the same verb.
 
 use plimsoll_core::experiment::{
-    Carrier, Judged, Lead, Measure, Replication, Trouble, Variant, VariantMeaning,
+    Carrier, Difference, Judged, Lead, Measure, Replication, Trouble, Variant, VariantMeaning,
 };
 use plimsoll_core::verdict::{Cause, Confidence};
 
 use super::words::{self, Words};
-use crate::format::{self, quoted};
-use crate::view::{sentence, unbroken};
+use crate::format;
+use crate::view::{comparison as figures, sentence, unbroken};
 
-/// One sentence, what was found beside it, and what it is worth.
+/// One sentence, what was found beside it, what it is worth, and what else there is to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) headline: String,
     pub(crate) findings: Vec<String>,
     pub(crate) caveats: Vec<String>,
+    /// Beside the verdict, each a line of its own.
+    pub(crate) notes: Vec<String>,
 }
 
 /// A variant with what its runs say and the words for it.
@@ -29,26 +34,25 @@ impl Answer {
             .collect();
         let places = judged.meaning.ranking.iter();
         let ranked: Vec<One<'_>> = places.filter_map(|at| all.get(*at).copied()).collect();
-        let (mut findings, mut caveats) = (Vec::new(), Vec::new());
+        let (mut findings, mut caveats, mut notes) = (Vec::new(), Vec::new(), Vec::new());
         if !ranked.is_empty() {
-            findings.extend(failing(&ranked));
+            findings.push(failing(&ranked));
             findings.extend(giving_way(&ranked));
-            findings.extend(predicted(&all));
             caveats.push(replication(judged.meaning.replication));
-            caveats.extend(others(&all, &judged.meaning.lead));
-            caveats.extend(several_changes(&all));
-            caveats.extend(generator(&ranked));
+            notes.extend(tried(&ranked));
+            notes.extend(predicted(&all));
+            notes.extend(generator(&ranked));
         }
-        caveats.extend(not_valid(&all));
         let clean = |texts: Vec<String>| texts.iter().map(|text| format::clean(text)).collect();
         Self {
             headline: format::clean(&headline(judged, &all)),
             findings: clean(findings),
             caveats: clean(caveats),
+            notes: clean(notes),
         }
     }
 
-    /// All of it.
+    /// All of the verdict.
     pub(crate) fn paragraph(&self) -> String {
         format!("{} {}", self.headline, self.rest())
     }
@@ -63,6 +67,20 @@ impl Answer {
             .collect();
         all.join(" ")
     }
+}
+
+/// What they are: `one server and two servers behind a proxy`.
+fn subjects<'n>(all: impl IntoIterator<Item = &'n One<'n>>) -> String {
+    /// More are counted: who they are says the table.
+    const NAMED: usize = 3;
+    let all = all.into_iter().map(|(.., words)| words.subject.clone());
+    let mut subjects: Vec<String> = all.collect();
+    if subjects.len() > NAMED {
+        let others = subjects.len() - (NAMED - 1);
+        subjects.truncate(NAMED - 1);
+        subjects.push(format!("{others} others"));
+    }
+    format::list(&subjects)
 }
 
 fn listed<'n>(all: impl IntoIterator<Item = &'n One<'n>>) -> String {
@@ -84,75 +102,106 @@ fn headline(judged: &Judged<'_>, all: &[One<'_>]) -> String {
     let leaders: Vec<One<'_>> = leaders
         .filter_map(|one| all.get(one.variant).copied())
         .collect();
-    let (names, but) = (listed(&leaders), but_fails(&leaders));
-    match lead {
-        Lead::Nobody => "No verdict: no run is valid.".to_owned(),
+    let (who, but) = (subjects(&leaders), but_failed(&leaders));
+    sentence(&match lead {
+        Lead::Nobody => "No verdict: no run is valid".to_owned(),
         Lead::Alone { leader, has_others } => {
             let rest = if *has_others {
                 "; no other variant has a valid run to compare it with"
             } else {
                 ""
             };
-            format!("{names} carries {}{rest}.", amount(leader))
+            format!("{who} carried {}{but}{rest}", amount(leader))
         }
         Lead::One { leader, ahead } => {
-            let ahead = ahead.as_ref().map_or(String::new(), |by| {
-                format!(", {}", words::difference(by, judged.name(by.over)))
+            let over = ahead.as_ref().and_then(|by| Some((by, all.get(by.over)?)));
+            let ahead = over.map_or(String::new(), |(by, (.., over))| {
+                format!(", {}", more_than(by, &over.subject))
             });
-            format!("{names} carries the most: {}{ahead}{but}.", amount(leader))
+            format!("{who} carried the most: {}{ahead}{but}", amount(leader))
         }
-        Lead::Tie(leaders) => {
-            let (least, most) = (leaders.last(), leaders.first());
+        Lead::Tie(tied) => {
+            let (least, most) = (tied.last(), tied.first());
             format!(
-                "{names} carry the most, {} to {}, and nothing measured tells them apart{but}.",
+                "{who} carried the most, {} to {}, and nothing measured tells them apart{but}",
                 least.map_or(String::new(), |one| format::number(one.per_s)),
                 most.map_or(String::new(), amount)
             )
         }
-    }
+    })
 }
 
-/// Whoever carries most and fails must not be read as the better one.
-fn but_fails(leaders: &[One<'_>]) -> String {
+/// `80 % more than one server (95 % interval +77 to +83 %)`
+fn more_than(by: &Difference, over: &str) -> String {
+    let change = figures::change(by.scale, by.estimate);
+    let more = match change.strip_prefix('+') {
+        Some(more) => format!("{more} more than {over}"),
+        None => format!("{change} against {over}"),
+    };
+    let Some(tested) = by.tested else {
+        return more;
+    };
+    let word = tested.standing.word();
+    if tested.interval.is_none() {
+        return format!("{more} ({word})");
+    }
+    let range = figures::range(by.scale, tested.interval);
+    format!("{more} ({word}, 95{}% interval {range})", format::NBSP)
+}
+
+/// Whoever carried most and failed must not be read as the better one.
+fn but_failed(leaders: &[One<'_>]) -> String {
     let failing = leaders.iter().filter(|(_, meaning, _)| meaning.is_failing);
-    let fails: Vec<String> = failing
+    let alone = leaders.len() == 1;
+    let failed: Vec<String> = failing
         .filter_map(|(_, meaning, words)| {
             let share = format::percent(meaning.failed_ratio.median?);
-            Some(format!("{share} of the attempts of {} fail", words.name))
+            Some(if alone {
+                format!("{share} of its attempts failed")
+            } else {
+                format!("{share} of the attempts of {} failed", words.subject)
+            })
         })
         .collect();
-    if fails.is_empty() {
+    if failed.is_empty() {
         String::new()
     } else {
-        format!(", but {}", format::list(&fails))
+        format!(", but {}", format::list(&failed))
     }
 }
 
-/// Throughput and goodput told apart, and failures by kind.
-fn failing(ranked: &[One<'_>]) -> Vec<String> {
-    let (troubled, clean): (Vec<One<'_>>, Vec<One<'_>>) = ranked
+/// Throughput and goodput told apart, and failures by kind: one sentence, the worst first.
+fn failing(ranked: &[One<'_>]) -> String {
+    let (mut troubled, clean): (Vec<One<'_>>, Vec<One<'_>>) = ranked
         .iter()
         .partition(|(_, meaning, _)| meaning.trouble.is_some());
-    let mut sentences: Vec<String> = troubled
+    let failed = |one: &One<'_>| one.1.failed_ratio.median.unwrap_or(0.0);
+    troubled.sort_by(|a, b| failed(b).total_cmp(&failed(a)));
+    let mut parts: Vec<String> = troubled
         .iter()
-        .filter_map(|(_, meaning, words)| Some(trouble(&words.name, meaning.trouble.as_ref()?)))
+        .filter_map(|(_, meaning, words)| Some(trouble(&words.subject, meaning.trouble.as_ref()?)))
         .collect();
     if !clean.is_empty() {
-        let failed = clean.iter().filter_map(|(_, it, _)| it.failed_ratio.median);
-        let most = failed.fold(0.0, f64::max);
-        let names = listed(&clean);
-        sentences.push(if most == 0.0 {
-            format!("No attempt of {names} fails.")
+        let most = clean.iter().map(failed).fold(0.0, f64::max);
+        let whose = if troubled.is_empty() {
+            String::new()
         } else {
-            let share = format::percent(most);
-            format!("At most {share} of the attempts of {names} fail.")
+            format!(" of {}", subjects(&clean))
+        };
+        parts.push(if most == 0.0 {
+            format!("no attempt{whose} failed")
+        } else {
+            format!(
+                "at most {} of the attempts{whose} failed",
+                format::percent(most)
+            )
         });
     }
-    sentences
+    sentence(&parts.join("; "))
 }
 
-/// `‘2A’ answers 7,175/s, but only 1,341/s are correct and in time: 62 % of its attempts fail (eof 60 %).`
-fn trouble(name: &str, trouble: &Trouble) -> String {
+/// `two servers answered 7,175/s, of which 1,341/s were correct and in time: 62 % of the attempts failed (eof 60 %)`
+fn trouble(subject: &str, trouble: &Trouble) -> String {
     let mut reasons = Vec::new();
     if !trouble.classes.is_empty() {
         let classes: Vec<String> = trouble
@@ -161,30 +210,30 @@ fn trouble(name: &str, trouble: &Trouble) -> String {
             .map(|(outcome, share)| format!("{} {}", outcome.name(), format::percent(*share)))
             .collect();
         reasons.push(format!(
-            "{} of its attempts fail ({})",
+            "{} of the attempts failed ({})",
             format::percent(trouble.failed_ratio),
             classes.join(", ")
         ));
     }
     reasons.extend(trouble.accepted_per_s.map(|accepted| {
         let accepted = format::rate(accepted);
-        format!("{accepted} are only accepted (202), not done")
+        format!("{accepted} were only accepted (202), not done")
     }));
     let late = trouble.late_per_s;
-    reasons.extend(late.map(|late| format!("{} come too late", format::rate(late))));
+    reasons.extend(late.map(|late| format!("{} came too late", format::rate(late))));
     let reasons = format::list(&reasons);
     let goodput = format::rate(trouble.goodput_per_s);
     if trouble.is_apart {
         let throughput = format::rate(trouble.throughput_per_s);
         format!(
-            "{name} answers {throughput}, but only {goodput} are correct and in time: {reasons}."
+            "{subject} answered {throughput}, of which {goodput} were correct and in time: {reasons}"
         )
     } else {
-        format!("{name} carries {goodput}, but {reasons}.")
+        format!("{subject} carried {goodput}, but {reasons}")
     }
 }
 
-/// The first limits, variants with the same one together, in the order of what they carry.
+/// The first limits, variants with the same one together, in the order of what they carried.
 fn giving_way(ranked: &[One<'_>]) -> Option<String> {
     let mut places: Vec<(String, Vec<One<'_>>)> = Vec::new();
     for one @ (_, meaning, words) in ranked {
@@ -200,11 +249,23 @@ fn giving_way(ranked: &[One<'_>]) -> Option<String> {
             None => places.push((text, vec![*one])),
         }
     }
-    let parts: Vec<String> = places
-        .iter()
-        .map(|(place, variants)| format!("in {} {place}", listed(variants)))
-        .collect();
-    let tried = ranked.iter().filter_map(|(_, meaning, words)| {
+    match &places[..] {
+        [] => None,
+        [(place, only)] if only.len() > 1 => {
+            Some(format!("What gave way first in all of them: {place}."))
+        }
+        _ => {
+            let part =
+                |(place, of): &(String, Vec<One<'_>>)| format!("{place} in {}", subjects(of));
+            let parts: Vec<String> = places.iter().map(part).collect();
+            Some(format!("What gave way first: {}.", parts.join("; ")))
+        }
+    }
+}
+
+/// What an experiment of its own showed of a limit.
+fn tried(ranked: &[One<'_>]) -> Vec<String> {
+    let of_one = |(_, meaning, words): &One<'_>| {
         let claim = meaning.limits.first.as_ref()?;
         let word = if claim.confidence == Confidence::Confirmed {
             "Confirmed"
@@ -212,10 +273,9 @@ fn giving_way(ranked: &[One<'_>]) -> Option<String> {
             "Not confirmed"
         };
         let text = unbroken(claim.limit.experiment()?);
-        Some(format!(" {word} for {}: {text}.", words.name))
-    });
-    let confirmed: String = tried.collect();
-    (!parts.is_empty()).then(|| format!("What gives way first: {}.{confirmed}", parts.join("; ")))
+        Some(format!("{word} for {}: {text}.", words.name))
+    };
+    ranked.iter().filter_map(of_one).collect()
 }
 
 fn predicted(all: &[One<'_>]) -> Option<String> {
@@ -242,37 +302,6 @@ fn replication(replication: Replication) -> String {
     format!("Figures are medians of {runs}{needed}.")
 }
 
-/// Every variant against its base, but for the one of which the headline says it.
-fn others(all: &[One<'_>], lead: &Lead) -> Option<String> {
-    let named = match lead {
-        Lead::Alone { leader, .. } | Lead::One { leader, .. } => Some(leader.variant),
-        Lead::Nobody | Lead::Tie(_) => None,
-    };
-    let others = all.iter().enumerate();
-    let others = others.filter(|(place, _)| Some(*place) != named);
-    let parts: Vec<String> = others
-        .filter_map(|(_, (.., words))| Some(format!("{} {}", words.name, words.on_base.as_ref()?)))
-        .collect();
-    (!parts.is_empty()).then(|| format!("Goodput against its base: {}.", format::list(&parts)))
-}
-
-fn several_changes(all: &[One<'_>]) -> Option<String> {
-    let several = all
-        .iter()
-        .filter(|(_, meaning, _)| meaning.has_several_changes);
-    let parts: Vec<String> = several
-        .filter_map(|(variant, _, words)| {
-            Some(format!("{} and {}", words.name, quoted(variant.base?)))
-        })
-        .collect();
-    (!parts.is_empty()).then(|| {
-        format!(
-            "Between {} more than one thing differs, so the difference cannot be put down to one of them.",
-            parts.join(", and between ")
-        )
-    })
-}
-
 /// Where our own thread was full, the service was not asked for all it has.
 fn generator(ranked: &[One<'_>]) -> Option<String> {
     let warned = ranked.iter().filter(|(_, it, _)| it.generator_warns);
@@ -283,25 +312,4 @@ fn generator(ranked: &[One<'_>]) -> Option<String> {
             listed(&warned)
         )
     })
-}
-
-fn not_valid(all: &[One<'_>]) -> Option<String> {
-    let mut parts = Vec::new();
-    for (_, meaning, words) in all {
-        let Some(runs) = &meaning.invalid else {
-            continue;
-        };
-        let name = &words.name;
-        parts.push(if meaning.is_valid {
-            let are = if runs.invalid_count == 1 { "is" } else { "are" };
-            format!(
-                "{} of {} of {name} {are} not valid and not used",
-                runs.invalid_count,
-                format::plural(runs.runs_count, "run", "runs")
-            )
-        } else {
-            format!("{name} has no valid run, so nothing is claimed of it")
-        });
-    }
-    (!parts.is_empty()).then(|| sentence(&parts.join("; ")))
 }

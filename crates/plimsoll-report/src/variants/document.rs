@@ -21,6 +21,7 @@ pub fn document(shown: &Shown<'_>) -> Value {
         "verdict": plain(&shown.answer.paragraph()),
         "replication": plain(&shown.replication),
         "warnings": shown.remarks,
+        "notes": shown.notes.iter().map(|note| plain(note)).collect::<Vec<_>>(),
         "variants": variants,
     });
     let comparison = judged.experiment.comparison.as_ref();

@@ -5,7 +5,7 @@ use crate::markdown::escape;
 
 /// Between two columns.
 const GAP: usize = 2;
-/// Narrowest column of a variant; a terminal that has less room scrolls.
+/// Narrowest column of a variant; those that do not fit beside each other come below.
 const NARROWEST: usize = 16;
 
 /// The verdict, as wide as is read with ease.
@@ -13,46 +13,57 @@ const PARAGRAPH: usize = 100;
 
 /// The verdict and the table for a terminal.
 pub fn table(shown: &Shown<'_>, columns: usize) -> String {
-    let rows = &shown.rows;
-    let names: Vec<String> = shown.names().collect();
-    let first = rows.iter().map(|row| width(&row.label)).max().unwrap_or(0);
-    let count = names.len().max(1);
-    let room = columns.saturating_sub(2 + first + count * GAP) / count;
-    let each = |(index, head): (usize, &String)| {
-        let cells = rows.iter().filter_map(|row| row.cells.get(index));
-        let widest = cells
-            .map(|cell| width(&cell.text))
-            .fold(width(head), usize::max);
-        widest.min(room.max(NARROWEST))
-    };
-    let widths: Vec<usize> = names.iter().enumerate().map(each).collect();
     let mut out = String::new();
     putln!(out, "\n  {}   {}\n", shown.title, shown.replication);
-    let verdict = shown.answer.paragraph();
-    for line in wrap(&verdict, columns.clamp(NARROWEST, PARAGRAPH) - 2) {
+    let prose = columns.clamp(NARROWEST, PARAGRAPH) - 2;
+    for line in wrap(&shown.answer.paragraph(), prose) {
         putln!(out, "  {line}");
     }
     out.push('\n');
-    line(
-        &mut out,
-        first,
-        "",
-        names.iter().map(String::as_str),
-        &widths,
-    );
-    for row in rows {
-        let cells = row.cells.iter().map(|cell| cell.text.as_str());
-        line(&mut out, first, &row.label, cells, &widths);
-    }
-    out.push('\n');
-    for remark in &shown.remarks {
-        putln!(out, "  ! {remark}");
+    variants(&mut out, shown, columns);
+    let marked = |mark, texts: &'_ [String]| -> Vec<(char, String)> {
+        texts.iter().map(|text| (mark, text.clone())).collect()
+    };
+    let remarks = marked('!', &shown.remarks).into_iter();
+    for (mark, text) in remarks.chain(marked('·', &shown.notes)) {
+        for (index, line) in wrap(&text, prose.saturating_sub(2)).iter().enumerate() {
+            putln!(out, "  {} {line}", if index == 0 { mark } else { ' ' });
+        }
     }
     if let Some(report) = &shown.judged.experiment.report {
         putln!(out, "  report   {report}");
     }
     putln!(out, "  records  {}", shown.judged.experiment.folder);
     out
+}
+
+/// The variants side by side, as many as fit; the others below.
+fn variants(out: &mut String, shown: &Shown<'_>, columns: usize) {
+    let rows = &shown.rows;
+    let names: Vec<String> = shown.names().collect();
+    let first = rows.iter().map(|row| width(&row.label)).max().unwrap_or(0);
+    let all = columns.saturating_sub(2 + first);
+    let count = (all / (NARROWEST + GAP)).clamp(1, names.len().max(1));
+    let room = (all / count).saturating_sub(GAP);
+    for (part, names) in names.chunks(count).enumerate() {
+        let cells = |index: usize| {
+            let index = part * count + index;
+            rows.iter()
+                .map(move |row| row.cells.get(index).map_or("", |cell| cell.text.as_str()))
+        };
+        let each = |(index, head): (usize, &String)| {
+            let widest = cells(index).map(width).fold(width(head), usize::max);
+            widest.min(room.max(NARROWEST))
+        };
+        let widths: Vec<usize> = names.iter().enumerate().map(each).collect();
+        line(out, first, "", names.iter().map(String::as_str), &widths);
+        for row in rows {
+            let cells = row.cells.iter().skip(part * count).take(names.len());
+            let cells = cells.map(|cell| cell.text.as_str());
+            line(out, first, &row.label, cells, &widths);
+        }
+        out.push('\n');
+    }
 }
 
 /// One row; a cell that is too long goes on in the next line.
@@ -113,7 +124,8 @@ pub fn markdown(shown: &Shown<'_>) -> String {
         escape(&shown.title),
         shown.replication
     );
-    putln!(out, "**{}** {}\n", escape(answer), escape(&rest));
+    let verdict = format!("**{}** {}", escape(answer), escape(&rest));
+    putln!(out, "{}\n", verdict.trim_end());
     let names: Vec<String> = shown.names().map(|name| escape(&name)).collect();
     putln!(out, "| | {} |", names.join(" | "));
     putln!(out, "|---|{}", "---|".repeat(names.len()));
@@ -124,6 +136,9 @@ pub fn markdown(shown: &Shown<'_>) -> String {
     out.push('\n');
     for remark in &shown.remarks {
         putln!(out, "> **Warning:** {}\n", escape(remark));
+    }
+    for note in &shown.notes {
+        putln!(out, "> {}\n", escape(note));
     }
     out
 }

@@ -14,9 +14,9 @@ use crate::view::{Varied, comparison as words};
 pub(crate) struct Words {
     /// In quotes.
     pub(crate) name: String,
+    /// What it is, as a sentence names it: `two servers behind a proxy`.
+    pub(crate) subject: String,
     pub(crate) capacity: String,
-    /// Goodput against its base, as in a sentence.
-    pub(crate) on_base: Option<String>,
     pub(crate) prediction: Option<String>,
     pub(crate) limit: Option<String>,
     /// What a reader has to know before believing anything of it.
@@ -24,21 +24,51 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    pub(crate) fn new(variant: &Variant<'_>, meaning: &VariantMeaning) -> Self {
+    pub(crate) fn new(variant: &Variant<'_>, subject: String, meaning: &VariantMeaning) -> Self {
         let differs = variant.base.filter(|_| meaning.has_several_changes);
         let several = differs.map(|base| several_changes(variant, base));
         let invalid = meaning.invalid.as_ref();
         let invalid = invalid.map(|runs| invalid_runs(variant.name, runs, meaning.is_valid));
-        let on_base = meaning.on_base.as_ref().zip(variant.base);
         Self {
             name: quoted(variant.name),
+            subject,
             capacity: capacity(&meaning.capacity),
-            on_base: on_base.map(|(by, base)| difference(by, base)),
             prediction: meaning.foreseen.as_ref().map(prediction),
             limit: meaning.limits.first.as_ref().map(limit),
             remarks: several.into_iter().chain(invalid).collect(),
         }
     }
+}
+
+/// What each variant is, in its own words up to the first comma or colon where that tells it from the others; the name of
+/// one that says nothing, or the same as another.
+pub(super) fn subjects(variants: &[Variant<'_>]) -> Vec<String> {
+    let whole = |variant: &Variant<'_>| variant.about.trim().trim_end_matches('.').to_owned();
+    let short = |variant: &Variant<'_>| {
+        let about = whole(variant);
+        // A comma within a number is none.
+        let ends = [", ", ": ", "; "].map(|end| about.find(end));
+        let end = ends.into_iter().flatten().min();
+        let short = end.and_then(|end| about.get(..end));
+        short.unwrap_or(&about).to_owned()
+    };
+    // A probe is what another variant is, but for the limit that it moves.
+    let is_own = |variant: &Variant<'_>, of: &dyn Fn(&Variant<'_>) -> String| {
+        let text = of(variant);
+        let others = variants.iter().filter(|other| other.name != variant.name);
+        let mut others = others.filter(|other| variant.probe || !other.probe);
+        !text.is_empty() && others.all(|other| of(other) != text)
+    };
+    let subject = |variant: &Variant<'_>| {
+        if is_own(variant, &short) {
+            short(variant)
+        } else if is_own(variant, &whole) {
+            whole(variant)
+        } else {
+            quoted(variant.name)
+        }
+    };
+    variants.iter().map(subject).collect()
 }
 
 /// `single run, no interval` or what the ranges are.
@@ -143,20 +173,6 @@ fn capacity(capacity: &Capacity) -> String {
             format!("not probed: {why}")
         }
     }
-}
-
-/// `+80 % on ‘2A’`, with the interval and the word where there are several runs.
-pub(super) fn difference(difference: &Difference, other: &str) -> String {
-    let lead = on_other(difference, other);
-    let Some(tested) = difference.tested else {
-        return lead;
-    };
-    let range = tested.interval.map_or(String::new(), |_| {
-        let range = words::range(difference.scale, tested.interval);
-        let pairs = format::plural(tested.pairs_count as u64, "pair", "pairs");
-        format!("95{}% interval {range}, {pairs}: ", format::NBSP)
-    });
-    format!("{lead} ({range}{})", tested.standing.word())
 }
 
 /// `+80 % on ‘2A’`

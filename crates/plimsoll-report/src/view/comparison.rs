@@ -110,6 +110,13 @@ pub fn headline(comparison: &Comparison) -> String {
         })
         .flatten()
         .collect();
+    if let Some(stopped) = comparison.stopped {
+        return format!(
+            "No verdict: interrupted in run {} of {}; below is what was seen until then.",
+            format::count(stopped.begun_count as u64),
+            format::count(stopped.planned_count as u64)
+        );
+    }
     if comparison.is_withheld {
         return "No verdict: too few valid runs are left.".to_owned();
     }

@@ -93,6 +93,7 @@ impl Figure {
 
 pub(super) fn all(view: &View) -> Vec<Figure> {
     match (view.kind, view.verdict()) {
+        (Kind::Find, _) if view.conclusion == Conclusion::Interrupted => without_verdict(view),
         (Kind::Find, Some(_)) if view.conclusion == Conclusion::Invalid => [
             FigureKind::LoadLine,
             FigureKind::Knee,

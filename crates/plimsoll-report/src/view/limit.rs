@@ -1,6 +1,6 @@
 //! What gives way first, in words, and every resource along the path.
 
-use plimsoll_core::verdict::{Confidence, Limit, Verdict};
+use plimsoll_core::verdict::{Confidence, Limit, Resource, Verdict};
 
 use crate::format;
 
@@ -12,9 +12,12 @@ pub(crate) struct TierRow<'a> {
     pub(crate) run_ratio: f64,
     pub(crate) wait_ratio: f64,
     pub(crate) demand_seconds: Option<f64>,
+    /// Of what gives way first the ceiling that is named for it, so that a page shows one figure.
     pub(crate) full_at_per_s: Option<f64>,
     /// Gives way first.
     pub(crate) first: bool,
+    /// And is full at the lowest rate of all.
+    pub(crate) lowest: bool,
     /// Gives way next.
     pub(crate) next: bool,
 }
@@ -29,18 +32,24 @@ impl TierRow<'_> {
         let limit = verdict.limit.as_ref();
         let first = limit.and_then(|limit| limit.resource_of(&verdict.resources));
         let next = verdict.next_limit.as_ref();
-        verdict
-            .resources
-            .iter()
-            .enumerate()
+        let ceiling = limit.and_then(|limit| limit.ceiling_per_s);
+        let full_at = |index: usize, resource: &Resource| {
+            let named = ceiling.filter(|_| first == Some(index));
+            named.or(resource.full_at_per_s)
+        };
+        let all = || verdict.resources.iter().enumerate();
+        let rates = all().filter_map(|(index, resource)| full_at(index, resource));
+        let lowest = rates.fold(f64::INFINITY, f64::min);
+        all()
             .map(|(index, resource)| TierRow {
                 tier: &resource.tier,
                 resource: &resource.resource,
                 run_ratio: resource.run_ratio,
                 wait_ratio: resource.wait_ratio,
                 demand_seconds: resource.demand_seconds,
-                full_at_per_s: resource.full_at_per_s,
+                full_at_per_s: full_at(index, resource),
                 first: first == Some(index),
+                lowest: full_at(index, resource).is_some_and(|rate| rate <= lowest),
                 next: first != Some(index)
                     && next.is_some_and(|next| {
                         next.tier == resource.tier && next.resource == resource.resource

@@ -1,6 +1,7 @@
 //! The sentences: subject, verb, number, unit, in the present tense.
 
 use plimsoll_core::Outcome;
+use plimsoll_core::test::How;
 use plimsoll_core::verdict::{
     Cause, Confidence, GateState, Judgement, ObjectiveResult, SearchRemark, Verdict,
 };
@@ -11,10 +12,10 @@ use crate::format;
 pub(super) fn headline(view: &View) -> String {
     let title = view.title();
     let Some(verdict) = view.verdict() else {
-        return "No verdict: the run was interrupted.".to_owned();
+        return interrupted_after(view);
     };
     match (view.kind, view.conclusion) {
-        (_, Conclusion::Interrupted) => "No verdict: the run was interrupted.".to_owned(),
+        (_, Conclusion::Interrupted) => interrupted_after(view),
         (_, Conclusion::Invalid) => format!("No verdict: {}.", invalid_because(view)),
         (Kind::Find, conclusion) => find_headline(view, conclusion, verdict),
         (Kind::Run, Conclusion::Held) => format!(
@@ -30,6 +31,25 @@ pub(super) fn headline(view: &View) -> String {
             format::percent(share(verdict, Outcome::Ok))
         ),
     }
+}
+
+/// When it was stopped, and how long it would have taken.
+fn interrupted_after(view: &View) -> String {
+    let at = view.record.interrupted_at().unwrap_or(view.elapsed);
+    let planned = match &view.record.header.test.how {
+        How::Search { settings, .. } => {
+            Some(format!(" of at most {}", format::duration(settings.within)))
+        }
+        How::Set { .. } => {
+            let length = view.record.header.test.length();
+            length.map(|length| format!(" of {}", format::duration(length)))
+        }
+    };
+    format!(
+        "No verdict: the run was interrupted after {}{}.",
+        format::duration(at),
+        planned.unwrap_or_default()
+    )
 }
 
 /// Why a run has no answer: our own lateness, a load that was not carried to the end, or too little of it.
@@ -167,7 +187,10 @@ pub(super) fn invalid_because(view: &View) -> String {
 }
 
 pub(super) fn lede(view: &View) -> Vec<String> {
-    let Some(verdict) = view.verdict() else {
+    let Some(verdict) = view
+        .verdict()
+        .filter(|_| view.conclusion != Conclusion::Interrupted)
+    else {
         return interrupted(view);
     };
     if view.conclusion == Conclusion::Invalid {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_core::comparison::{
     Change, Comparison, Contrast, Design, Effect, Figure, HISTORY_SCHEMA, History, Interval,
-    Method, Mismatch, Moment, Run, SCHEMA, Scale, Standing, Variant,
+    Method, Mismatch, Moment, Run, SCHEMA, Scale, Standing, Stopped, Variant,
 };
 use plimsoll_report::terminal::Style;
 use plimsoll_report::{html, json, markdown, terminal};
@@ -97,6 +97,7 @@ pub(crate) fn sample() -> Comparison {
         metrics: Vec::new(),
         remarks: Vec::new(),
         is_withheld: false,
+        stopped: None,
     }
 }
 
@@ -128,6 +129,38 @@ fn the_terminal_fits_in_a_hundred_columns() {
         assert!(line.chars().count() <= 100, "{line}");
     }
     insta::assert_snapshot!(text);
+}
+
+/// On the usual terminal every column that decides is there, with its numbers whole.
+#[test]
+fn the_terminal_fits_in_eighty_columns() {
+    let style = Style {
+        width: 80,
+        ..Style::default()
+    };
+    let text = terminal::comparison(&sample(), &style);
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80 && !line.ends_with('…'), "{line}");
+    }
+    for part in ["+14 to +26 %", "1,200/s", "95 % interval", "better"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn a_comparison_that_was_stopped_has_no_verdict() {
+    let stopped = sample().stopped(Stopped {
+        begun_count: 3,
+        planned_count: 12,
+    });
+    for (name, text) in renderings(&stopped) {
+        let text = text.replace('\u{a0}', " ");
+        assert!(
+            text.contains("No verdict: interrupted in run 3 of 12"),
+            "{name}: {text}"
+        );
+        assert!(!text.contains("is better than"), "{name}: {text}");
+    }
 }
 
 #[test]

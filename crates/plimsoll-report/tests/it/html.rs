@@ -207,29 +207,69 @@ fn extent(text: &Element) -> (f64, f64, f64) {
     (from, to, text.number("y"))
 }
 
+/// In no drawing of any page, and no line of an objective or a budget goes through one.
 #[test]
-fn no_two_texts_of_the_picture_of_all_variants_overlap() {
-    for (name, page) in variants::pages() {
-        let elements = parse(&page);
-        let titled = |svg: &Element| {
-            let by = svg.attributes.get("aria-labelledby");
-            by.is_some_and(|by| by.starts_with("variants"))
-        };
+fn no_text_of_a_drawing_lies_on_another() {
+    let mut found = Vec::new();
+    for (name, _, page) in all() {
+        let elements = parse(page);
         for (index, svg) in elements.iter().enumerate() {
-            if !titled(svg) {
+            if svg.name != "svg" {
                 continue;
             }
-            let texts: Vec<&Element> = elements
-                .iter()
-                .filter(|text| text.name == "text" && text.parent == Some(index))
-                .collect();
+            let inside = |kind: &'static str| {
+                let own = elements.iter().filter(move |it| it.parent == Some(index));
+                own.filter(move |it| it.name == kind)
+            };
+            let texts: Vec<&Element> = inside("text").collect();
             for (n, one) in texts.iter().enumerate() {
+                let a = extent(one);
                 for other in &texts[n + 1..] {
-                    let (a, b) = (extent(one), extent(other));
-                    let apart = a.1 <= b.0 || b.1 <= a.0 || (a.2 - b.2).abs() >= 11.0;
-                    assert!(apart, "{name}: `{}` lies on `{}`", one.text, other.text);
+                    let b = extent(other);
+                    if a.1 > b.0 && b.1 > a.0 && (a.2 - b.2).abs() < 11.0 {
+                        found.push(format!("{name}: `{}` lies on `{}`", one.text, other.text));
+                    }
+                }
+                for line in inside("path").filter(|path| path.has_class("slo")) {
+                    let Some((from, y, to)) = level_line(line) else {
+                        continue;
+                    };
+                    if a.1 > from && to > a.0 && y < a.2 + 1.0 && y > a.2 - 8.0 {
+                        found.push(format!("{name}: a line goes through `{}`", one.text));
+                    }
                 }
             }
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// From where, at which height and to where a level line goes.
+fn level_line(path: &Element) -> Option<(f64, f64, f64)> {
+    let (start, to) = path.attributes["d"].strip_prefix('M')?.split_once('H')?;
+    let (from, y) = start.split_once(' ')?;
+    Some((from.parse().ok()?, y.parse().ok()?, to.parse().ok()?))
+}
+
+/// A heading is read at a glance, also on a phone 390 wide: at most six lines, whatever the names are.
+#[test]
+fn headings_are_short_on_a_phone() {
+    for (name, _, page) in all() {
+        let headings = parse(page);
+        let headings = headings
+            .iter()
+            .filter(|it| ["h1", "h2", "h3"].contains(&it.name.as_str()));
+        for heading in headings {
+            let size = match (heading.has_class("longest"), heading.has_class("long")) {
+                (true, _) => 17.0,
+                (_, true) => 20.0,
+                _ if heading.name == "h1" || heading.has_class("h1") => 26.0,
+                _ if heading.name == "h3" => 15.0,
+                _ => 20.0,
+            };
+            let letters = heading.text.chars().count() as f64;
+            let lines = (letters * size * 0.53 / 358.0).ceil();
+            assert!(lines <= 6.0, "{name}: {lines} lines of `{}`", heading.text);
         }
     }
 }

@@ -237,3 +237,27 @@ fn a_title_that_is_an_escape_sequence_stays_text() {
         "{frame}"
     );
 }
+
+/// On a phone nothing is wider than the page, however long a name or a reason is: columns may shrink, words may break, and
+/// the figures of an axis have the room that the widest needs.
+#[test]
+fn the_live_page_does_not_overflow_sideways() {
+    let page = plimsoll_report::live::page();
+    let columns = page.matches("grid-template-columns:").count();
+    let shrinking = page.matches("minmax(0, 1fr)").count() + page.matches("1fr 1fr").count();
+    assert!(
+        columns >= 3 && shrinking >= columns,
+        "{columns} and {shrinking}"
+    );
+    let rule = |selector: &str| {
+        let (_, rule) = page
+            .split_once(selector)
+            .unwrap_or_else(|| panic!("{selector}"));
+        rule.split_once('}').unwrap().0.to_owned()
+    };
+    assert!(rule(".tiles dd span {").contains("white-space: normal"));
+    assert!(
+        rule("header span, .level, .state, .tiles small {").contains("overflow-wrap: anywhere")
+    );
+    assert!(page.contains("LEFT = marks.reduce("));
+}

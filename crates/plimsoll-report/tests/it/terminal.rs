@@ -1,7 +1,8 @@
 //! The summary as people see it, for every way in which a run can end.
 
-use plimsoll_core::record::Record;
+use plimsoll_core::record::{Event, EventKind, Line, Record};
 use plimsoll_report::terminal::{Style, summary};
+use plimsoll_report::{html, json, markdown};
 
 use crate::sample;
 
@@ -134,8 +135,66 @@ fn a_record_with_nothing_in_it_says_so() {
     let record = Record::new(sample::find().header);
     let text = plain(&record, 100);
     assert!(
-        text.contains("No verdict: the run was interrupted."),
+        text.contains("No verdict: the run was interrupted"),
         "{text}"
     );
     assert!(text.contains("nothing was measured"), "{text}");
+}
+
+/// A signal came in the middle; what an older version concluded all the same is not repeated.
+#[test]
+fn an_interrupted_run_says_when_and_claims_nothing() {
+    for mut record in [sample::run(400.0, 30), sample::find()] {
+        let at_ns = record.windows.last().unwrap().end_ns();
+        record.push(Line::Event(Event {
+            at_ns,
+            what: EventKind::Interrupted,
+            detail: String::new(),
+        }));
+        let pages = [
+            plain(&record, 100),
+            markdown::summary(std::slice::from_ref(&record)),
+            html::render(std::slice::from_ref(&record)),
+            json::summary(&record),
+        ];
+        for page in pages {
+            let page = page.replace('\u{a0}', " ");
+            assert!(page.contains("No verdict: the run was interrupted after "));
+            for claim in [
+                "holds its objective",
+                "✓ passed",
+                "gives way first",
+                "Advice",
+                "\"verdict\": \"pass\"",
+            ] {
+                assert!(!page.contains(claim), "{claim}");
+            }
+        }
+    }
+}
+
+/// On the narrowest page that is laid out, too: every number is whole and has its unit, the slowest answer above all.
+#[test]
+fn numbers_and_units_survive_narrow_pages() {
+    let line = |text: &str, label: &str| {
+        let mut lines = text.lines();
+        lines
+            .find(|line| line.starts_with(label))
+            .unwrap()
+            .to_owned()
+    };
+    for record in [sample::run(400.0, 30), sample::run(520.0, 30)] {
+        let wide = plain(&record, 120);
+        for width in 60..=100 {
+            let text = plain(&record, width);
+            for label in ["  response ", "  service "] {
+                let wide = line(&wide, label);
+                let (_, slowest) = wide.rsplit_once("  ").unwrap();
+                assert!(line(&text, label).ends_with(slowest), "{width}: {text}");
+            }
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
+    }
 }

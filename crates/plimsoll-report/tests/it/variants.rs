@@ -118,7 +118,7 @@ fn without_a_valid_run_there_is_no_verdict() {
     let shown = Shown::new(&experiment);
     let text = variants::text(&shown, 100);
     assert!(text.contains("No verdict: no run is valid."), "{text}");
-    assert!(!text.contains("carries the most"), "{text}");
+    assert!(!text.contains("carried"), "{text}");
     assert!(text.contains("! ‘2A’: 1 of 1"), "{text}");
     insta::assert_snapshot!("invalid_markdown", variants::markdown(&shown));
 }
@@ -131,12 +131,15 @@ fn verdict(all: &[Played]) -> String {
 #[test]
 fn a_difference_of_one_run_within_the_noise_is_not_called_one() {
     let text = verdict(&[played("A", &[400.0]), played("2A", &[408.0])]);
-    assert!(text.starts_with("‘2A’ and ‘A’ carry the most, "), "{text}");
+    assert!(
+        text.starts_with("Two servers and one server carried the most, "),
+        "{text}"
+    );
     assert!(text.contains("no difference has an interval"), "{text}");
     assert!(text.contains("nothing measured tells them apart"), "{text}");
     let text = verdict(&[played("A", &[200.0]), played("2A", &[400.0])]);
-    assert!(text.starts_with("‘2A’ carries the most: "), "{text}");
-    assert!(text.contains("% on ‘A’"), "{text}");
+    assert!(text.starts_with("Two servers carried the most: "), "{text}");
+    assert!(text.contains("% more than one server"), "{text}");
 }
 
 #[test]
@@ -149,12 +152,12 @@ fn a_limit_is_of_the_tier_unless_one_instance_alone_is_full() {
     };
     let text = of(0.9);
     assert!(
-        text.contains("in ‘2A’ the CPU quota of app (supported)"),
+        text.contains("the CPU quota of app (supported) in two servers"),
         "{text}"
     );
     let text = of(0.5);
     assert!(
-        text.contains("in ‘2A’ the CPU quota of one of the 2 instances of app (supported)"),
+        text.contains("the CPU quota of one of the 2 instances of app (supported) in two servers"),
         "{text}"
     );
     // Which of two equals is named in a run is chance: both speak for the tier.
@@ -166,7 +169,7 @@ fn a_limit_is_of_the_tier_unless_one_instance_alone_is_full() {
     limit.unwrap().tier = Some("app-1".to_owned());
     let text = verdict(&all);
     assert!(
-        text.contains("in ‘2A’ the CPU quota of app (supported)"),
+        text.contains("the CPU quota of app (supported) in two servers"),
         "{text}"
     );
 }
@@ -180,7 +183,7 @@ fn what_was_only_tried_is_never_recommended() {
     ];
     all[2].probe = true;
     let text = verdict(&all);
-    assert!(text.starts_with("‘2A’ carries the most: "), "{text}");
+    assert!(text.starts_with("Two servers carried the most: "), "{text}");
 }
 
 #[test]
@@ -189,7 +192,10 @@ fn runs_that_overlap_are_not_told_apart_by_their_medians() {
         played("A", &[200.0, 300.0, 400.0]),
         played("2A", &[250.0, 350.0, 450.0]),
     ]);
-    assert!(text.starts_with("‘2A’ and ‘A’ carry the most, "), "{text}");
+    assert!(
+        text.starts_with("Two servers and one server carried the most, "),
+        "{text}"
+    );
 }
 
 #[test]
@@ -199,10 +205,87 @@ fn throughput_and_goodput_are_told_apart() {
     verdict_of.throughput_per_s = 7_175.0;
     verdict_of.goodput_per_s = 1_341.0;
     let text = verdict(&[played("A", &[200.0]), late]);
-    let said =
-        "‘2A’ answers 7,175/s, but only 1,341/s are correct and in time: 5,834/s come too late.";
+    let said = "Two servers answered 7,175/s, of which 1,341/s were correct and in time: 5,834/s came too late; no attempt of one \
+         server failed.";
     assert!(text.contains(said), "{text}");
-    assert!(text.contains("No attempt of ‘A’ fails."), "{text}");
+}
+
+/// The verdict is for somebody who has not read the file: at most four sentences, and no name of a variant in any of them.
+#[test]
+fn the_verdict_names_what_the_variants_are_in_at_most_four_sentences() {
+    let abouts = [
+        "one server, called directly",
+        "one server behind a proxy, which has 1,024 slots",
+        "two servers behind it: as published",
+        "two servers, and enough slots",
+    ];
+    let six = [390.0, 395.0, 400.0, 402.0, 405.0, 410.0];
+    for rates in [&[520.0][..], &[200.0][..], &six] {
+        let mut all: Vec<Played> = ["A", "proxied", "2A", "slots"]
+            .map(|name| played(name, rates))
+            .into();
+        for (one, about) in all.iter_mut().zip(abouts) {
+            one.about = about;
+        }
+        all[2].changes.push("tiers.proxy: added".to_owned());
+        sample::verdict_mut(&mut all[3].records[0]).limit = Some(confirmed());
+        all[3].predicted = Some(Prediction {
+            per_s: 400.0,
+            from: "A".to_owned(),
+            why: "2 × 200/s".to_owned(),
+        });
+        let text = verdict(&all).replace("… ", "");
+        let sentences = text.matches(". ").count() + 1;
+        assert!(sentences <= 4, "{sentences}: {text}");
+        for name in ["proxied", "‘", "2A"] {
+            assert!(!text.contains(name), "{name}: {text}");
+        }
+        for subject in [
+            "ne server behind a proxy",
+            "wo servers behind it",
+            "wo servers",
+        ] {
+            assert!(text.contains(subject), "{subject}: {text}");
+        }
+        let (first, _) = text.split_once(". ").unwrap();
+        assert!(first.contains("carried the most"), "{text}");
+    }
+}
+
+#[test]
+fn variants_that_say_nothing_or_the_same_are_named() {
+    let mut all = two();
+    all[0].about = "";
+    assert!(verdict(&all).contains("more than ‘A’"), "{}", verdict(&all));
+    all[0].about = "two servers, called directly";
+    let text = verdict(&all);
+    assert!(
+        text.starts_with("‘2A’ carried") || text.starts_with("Two servers carried"),
+        "{text}"
+    );
+    assert!(
+        text.contains("more than two servers, called directly"),
+        "{text}"
+    );
+}
+
+/// As many variants as are played, on a terminal of 80 columns: no line is wider, and every cell is there.
+#[test]
+fn variants_fit_on_a_narrow_terminal() {
+    let all: Vec<Played> = ["A", "2A", "b", "c", "d", "e"]
+        .map(|name| played(name, &[300.0]))
+        .into();
+    let experiment = experiment(&all, None);
+    let shown = Shown::new(&experiment);
+    let text = variants::text(&shown, 80);
+    for line in text.lines().filter(|line| !line.contains("report")) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let goodputs = text.matches("\n  goodput  ").count();
+    assert!(
+        goodputs > 1,
+        "the variants that do not fit come below\n{text}"
+    );
 }
 
 #[test]

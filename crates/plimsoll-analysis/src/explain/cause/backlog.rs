@@ -37,7 +37,7 @@ pub(super) fn memory(case: &Case, tier: &Tier) -> Option<Finding> {
                 ),
             );
         }
-        finding.ceiling = (per_answer > 0.0).then_some(case.saturation.peak);
+        finding.ceiling = (per_answer > 0.0).then(|| case.shown_peak());
     }
     let (high, low) = (&case.host_high, &case.host_low);
     let faults = tier.high.major_faults_per_s;

@@ -193,7 +193,7 @@ fn add_flat(case: &Case, finding: &mut Finding) {
     let (fewest, most) = span(|level| level.0);
     let (slowest, fastest) = span(|level| level.1);
     if served.len() >= 2 && most >= 1.5 * fewest && fastest <= 1.2 * slowest {
-        finding.ceiling = Some(case.saturation.peak);
+        finding.ceiling = Some(case.shown_peak());
         finding.signal(
             Signal::Flat,
             format!(

@@ -93,10 +93,10 @@ fn add_ceiling(case: &Case, finding: &mut Finding, demand: Option<f64>, capacity
         finding.signal(
             Signal::Demand,
             format!(
-                "{} {unit} below saturation → ceiling {}/s; measured peak {}/s",
+                "{} {unit} below saturation → ceiling {}/s; {}",
                 Nanos::from_secs_f64(demand),
                 three_digits(ceiling),
-                three_digits(peak)
+                case.peak_words()
             ),
         );
     }
@@ -122,7 +122,8 @@ fn overload(case: &Case, tier: &Tier, finding: &mut Finding) {
         .filter(|level| level.closed.is_none() && level.seconds() >= 2.0)
         .map(|level| level.served)
         .fold(f64::INFINITY, f64::min);
-    let lost = 1.0 - ratio(worst, case.saturation.peak);
+    let peak = case.shown_peak();
+    let lost = 1.0 - ratio(worst, peak);
     if !worst.is_finite() || lost < 0.15 {
         return;
     }
@@ -164,7 +165,7 @@ fn overload(case: &Case, tier: &Tier, finding: &mut Finding) {
              stays busy",
             three_digits(worst),
             percent(lost),
-            three_digits(case.saturation.peak)
+            three_digits(peak)
         ),
     );
 }

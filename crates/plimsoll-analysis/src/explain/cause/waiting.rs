@@ -118,7 +118,7 @@ fn add_pool_ceiling(case: &Case, tier: &Tier, size: Option<f64>, finding: &mut F
         finding.signal(
             Signal::Little,
             format!(
-                "{}{size:.0} ÷ {} per request = {}/s; measured peak {}/s",
+                "{}{size:.0} ÷ {} per request = {}/s; {}",
                 if instances > 1 {
                     format!("{instances} × ")
                 } else {
@@ -126,7 +126,7 @@ fn add_pool_ceiling(case: &Case, tier: &Tier, size: Option<f64>, finding: &mut F
                 },
                 Nanos::from_secs_f64(held),
                 three_digits(ceiling),
-                three_digits(case.saturation.peak)
+                case.peak_words()
             ),
         );
     }
