@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
@@ -21,6 +22,7 @@ use plimsoll_report::k6;
 
 use crate::form::Form;
 use crate::machine;
+use crate::page::Page;
 
 /// Everything; a command finds what it does not know of as it is by default.
 #[derive(Debug, Default)]
@@ -162,8 +164,18 @@ pub(crate) enum FailOn {
     Never,
 }
 
+/// Several runs that are shown one after the other.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Series {
+    pub(crate) page: Option<Arc<Page>>,
+}
+
 /// Where results go.
 #[derive(Debug, Clone, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each flag is switched by itself"
+)]
 pub(crate) struct OutputArgs {
     pub(crate) out: Option<PathBuf>,
     pub(crate) note: String,
@@ -171,6 +183,12 @@ pub(crate) struct OutputArgs {
     pub(crate) hlog: Option<PathBuf>,
     pub(crate) format: Format,
     pub(crate) quiet: bool,
+    /// Files that are there already are written over.
+    pub(crate) force: bool,
+    /// The live page is asked for.
+    pub(crate) live: bool,
+    /// One run of several: its live page is that of all, if they have one.
+    pub(crate) part_of: Option<Series>,
     /// What the lab says of the run.
     pub(crate) lab: Option<LabSetup>,
 }
@@ -206,6 +224,7 @@ pub(crate) struct LabArgs {
     pub(crate) repeat: Option<u32>,
     pub(crate) confirm: bool,
     pub(crate) quick: bool,
+    pub(crate) live: bool,
     pub(crate) out: Option<PathBuf>,
     pub(crate) format: Format,
     pub(crate) quiet: bool,

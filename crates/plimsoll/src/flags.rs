@@ -4,6 +4,7 @@ mod check;
 mod complete;
 mod given;
 mod help;
+mod hint;
 mod man;
 mod parse;
 mod table;
@@ -54,7 +55,9 @@ enum Group {
     Load,
     Search,
     Compared,
-    Objectives,
+    Verdict,
+    Thresholds,
+    Tiers,
     Sent,
     Script,
     Measured,
@@ -71,10 +74,12 @@ enum Group {
 impl Group {
     const fn title(self) -> &'static str {
         match self {
-            Self::Load => "How much load",
-            Self::Search => "What is searched for",
-            Self::Compared => "What is compared",
-            Self::Objectives => "Objectives",
+            Self::Load => "Load and objective",
+            Self::Search => "The search",
+            Self::Compared => "Which runs",
+            Self::Verdict => "The verdict",
+            Self::Thresholds => "Thresholds",
+            Self::Tiers => "The tiers",
             Self::Sent => "What is sent",
             Self::Script => "How it is read",
             Self::Measured => "What is measured",
@@ -300,7 +305,7 @@ impl Flag {
     fn from_option(spec: &'static OptionSpec, long: &'static str) -> Self {
         let group = match spec.name {
             _ if spec.is_load() => Group::Load,
-            "thresholds" | "noThresholds" => Group::Objectives,
+            "thresholds" | "noThresholds" => Group::Thresholds,
             _ => Group::Options,
         };
         let flag = Self::new(long, group, &[Verb::Run, Verb::Inspect]);

@@ -1,10 +1,11 @@
 //! The only place that prints: data to stdout, progress and errors to stderr; a closed pipe is success.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 /// Prints data. A reader that went away is not an error (`plimsoll run … | head -1`).
 pub(crate) fn data(text: &str) {
@@ -12,6 +13,30 @@ pub(crate) fn data(text: &str) {
     let _closed_pipe = stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
+}
+
+/// Refuses a file that is there already, unless `force` says that it may be written over. A device or a pipe keeps nothing.
+pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<()> {
+    if !force && path.is_file() {
+        bail!(
+            "{} is there already: name another file, or say --force to write over it",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// Makes the folder; one with something in it is refused, unless `force` says that it may be written over.
+pub(crate) fn folder(path: &Path, force: bool) -> Result<()> {
+    let shown = path.display();
+    std::fs::create_dir_all(path).with_context(|| format!("create folder {shown}"))?;
+    let mut inside = std::fs::read_dir(path).with_context(|| format!("look into {shown}"))?;
+    if !force && inside.next().is_some() {
+        bail!(
+            "{shown} is not empty: name another folder, or say --force to write over what is in it"
+        );
+    }
+    Ok(())
 }
 
 /// Makes the file, or says why it cannot be made; before anything is sent, so that it costs nothing.
@@ -40,19 +65,34 @@ pub(crate) fn error(error: &anyhow::Error) {
     progress(&text);
 }
 
-/// stdout shows colour: a terminal, and nobody said no.
+/// stdout shows colour: a terminal that knows it, and nobody said no.
 pub(crate) fn colour_on_stdout() -> bool {
     std::io::stdout().is_terminal() && colour_allowed()
 }
 
+/// stderr can be redrawn.
 pub(crate) fn stderr_is_terminal() -> bool {
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    std::io::stderr().is_terminal() && !dumb
+    std::io::stderr().is_terminal() && !is_dumb()
+}
+
+fn is_dumb() -> bool {
+    of_dumb(std::env::var_os("TERM").as_deref())
+}
+
+/// A terminal that shows letters and nothing else: it has no colours and does not move its cursor.
+fn of_dumb(term: Option<&OsStr>) -> bool {
+    term.is_none_or(|term| term.is_empty() || term == "dumb")
+}
+
+/// Whether a terminal gets colours.
+pub(crate) fn colour_allowed() -> bool {
+    let said = |name| std::env::var_os(name);
+    of_colour(said("TERM").as_deref(), said("NO_COLOR").as_deref())
 }
 
 /// `NO_COLOR` (no-color.org): any non-empty value means no.
-pub(crate) fn colour_allowed() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+fn of_colour(term: Option<&OsStr>, no_color: Option<&OsStr>) -> bool {
+    !of_dumb(term) && no_color.is_none_or(OsStr::is_empty)
 }
 
 /// Columns for help: those of the terminal, or what COLUMNS says, else 80.
@@ -74,4 +114,24 @@ pub(crate) fn terminal_columns() -> usize {
         .map(|size| usize::from(size.ws_col))
         .filter(|&columns| columns > 0)
         .unwrap_or(100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dumb_terminal_is_plain_and_so_is_one_that_is_told_to_be() {
+        for (term, no_color, colour) in [
+            (Some("xterm-256color"), None, true),
+            (Some("xterm"), Some(""), true),
+            (Some("xterm"), Some("1"), false),
+            (Some("dumb"), None, false),
+            (Some(""), None, false),
+            (None, None, false),
+        ] {
+            let said = of_colour(term.map(OsStr::new), no_color.map(OsStr::new));
+            assert_eq!(said, colour, "TERM {term:?}, NO_COLOR {no_color:?}");
+        }
+    }
 }

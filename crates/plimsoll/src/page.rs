@@ -1,6 +1,6 @@
 //! Serves the live page: one thread that listens, one per reader, one stream of lines for each.
 //!
-//! `K6_WEB_DASHBOARD` turns it on, as users of k6 know it; `_HOST`, `_PORT`, `_PERIOD`, `_OPEN` and
+//! `--live` turns it on, or `K6_WEB_DASHBOARD`, as users of k6 know it; `_HOST`, `_PORT`, `_PERIOD`, `_OPEN` and
 //! `_EXPORT` set the rest.
 
 use std::collections::VecDeque;
@@ -18,6 +18,8 @@ use plimsoll_core::Nanos;
 use plimsoll_core::units::parse_duration;
 use plimsoll_report::live;
 use serde_json::Value;
+
+use crate::output;
 
 const HOST: &str = "127.0.0.1";
 const PORT: u16 = 5665;
@@ -135,9 +137,29 @@ impl Page {
         })
     }
 
-    /// One line for every reader, now and later. The head stays when old lines are let go.
+    /// The page of several runs one after the other: it shows each of them, and ends with the last.
+    pub(crate) fn of_series(asked: bool) -> Result<Option<Arc<Self>>> {
+        let options = PageOptions::from_environment(asked, |name| std::env::var(name).ok())?;
+        let Some(options) = options else {
+            return Ok(None);
+        };
+        let page = Self::start(options)?;
+        page.announce();
+        Ok(Some(Arc::new(page)))
+    }
+
+    /// Told even if no progress is wanted: the port may be any.
+    pub(crate) fn announce(&self) {
+        output::progress(&format!("live page  http://{}/", self.address));
+    }
+
+    /// One line for every reader, now and later. The head stays when old lines are let go; what was before another head
+    /// is of another run.
     pub(crate) fn tell(&self, line: &Value) {
         let mut told = self.stream.lock();
+        if line["kind"] == "head" {
+            told.lines.clear();
+        }
         let number = told.next;
         told.next += 1;
         told.over |= line["kind"] == "end";
@@ -149,8 +171,14 @@ impl Page {
         self.stream.changed.notify_all();
     }
 
+    /// What came out of it, and the end of the page.
+    pub(crate) fn end(&self, headline: &str, is_well: bool, report: Option<&str>) {
+        self.tell(&live::end(headline, is_well, report));
+        self.settle();
+    }
+
     /// Readers get the last line before the process ends.
-    pub(crate) fn settle(&self) {
+    fn settle(&self) {
         let mut waits = 0;
         while self.stream.readers.load(Ordering::Acquire) > 0 && waits < 40 {
             std::thread::sleep(Duration::from_millis(25));

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use plimsoll_core::Nanos;
 use plimsoll_core::scenario::{self, Flag};
 use plimsoll_core::verdict::{GateState, Verdict};
 use plimsoll_report::{format, k6};
@@ -76,7 +77,7 @@ pub(crate) fn execute(args: &Args, verb: Verb) -> Result<Exit> {
     show(loaded, &played)?;
     keep(&args.summary, loaded, &played)?;
     if loaded.options.settings.summary_mode != "disabled" && played.summary.is_none() {
-        output::data(&truth(&verdict));
+        output::data(&truth(&verdict, session.record.interrupted_at()));
     }
     let record = session.path.as_ref().map(|path| path.display().to_string());
     let report = session.close(verdict)?;
@@ -192,15 +193,21 @@ fn show(loaded: &Loaded, played: &Played) -> Result<()> {
 }
 
 /// What k6 cannot tell: response time from the intended start, failures by kind, whether to believe it.
-fn truth(verdict: &Verdict) -> String {
+fn truth(verdict: &Verdict, interrupted_at: Option<Nanos>) -> String {
     let response = &verdict.response_time_ns;
     let mut outcomes: Vec<String> = Vec::new();
     for (outcome, count) in &verdict.outcomes {
         outcomes.push(format!("{} {}", outcome.name(), format::count(*count)));
     }
     let gates = |state| verdict.gates.iter().filter(move |gate| gate.state == state);
+    let interrupted = interrupted_at.map_or(String::new(), |at| {
+        let at = format::duration(at);
+        format!(
+            "  no verdict: the run was interrupted after {at}; this is what was seen until then\n"
+        )
+    });
     let mut text = format!(
-        "  PLIMSOLL\n  response time from the intended start: p50 {}, p95 {}, p99 {}\n  \
+        "  PLIMSOLL\n{interrupted}  response time from the intended start: p50 {}, p95 {}, p99 {}\n  \
          goodput {} of {} sent; {}\n",
         format::quantile(response.p50),
         format::quantile(response.p95),

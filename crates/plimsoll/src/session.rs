@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Stderr, stderr};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -15,16 +16,16 @@ use plimsoll_core::verdict::Verdict;
 use plimsoll_core::{Nanos, Window};
 use plimsoll_net::Target;
 use plimsoll_observe::Watch;
-use plimsoll_report::live::{self, Live, LiveWriter, Mode};
+use plimsoll_report::live::{Live, LiveWriter, Mode};
 use plimsoll_report::view::{Conclusion, View};
 
-use crate::args::OutputArgs;
+use crate::args::{OutputArgs, Series};
 pub(crate) use crate::exit::interrupt_flag;
 use crate::page::{Page, PageOptions};
 use crate::watching::Watcher;
 use crate::{machine, output};
 
-pub(crate) const DEFAULT_NAME: &str = "run.plimsoll.jsonl";
+const DEFAULT_NAME: &str = "run.plimsoll.jsonl";
 /// A period is over when less than half a window is missing.
 const HALF_A_WINDOW: Nanos = Nanos::from_millis(500);
 
@@ -45,7 +46,9 @@ pub(crate) struct Session {
 
 /// The live page, and the windows that its next line is made of.
 struct PageFeed {
-    page: Page,
+    page: Arc<Page>,
+    /// It goes on after this run.
+    is_shared: bool,
     gathered: Option<Window>,
 }
 
@@ -68,13 +71,12 @@ impl Session {
             note: output.note.clone(),
             lab,
         };
-        let page = PageOptions::from_environment(false, |name| std::env::var(name).ok())?
-            .map(Page::start)
-            .transpose()?;
+        let path = record_path(output);
+        refuse_existing(path.as_deref(), output)?;
+        let page = own_page(output)?;
         if let Some(path) = &output.hlog {
             output::writable(path)?;
         }
-        let path = record_path(output);
         let writer = path
             .as_deref()
             .map(|path| create(path, &header))
@@ -95,7 +97,10 @@ impl Session {
             watcher: None,
         };
         if let Some(page) = page {
-            session.tell_from_now(page);
+            page.announce();
+            session.tell_from_now(Arc::new(page), false);
+        } else if let Some(page) = output.part_of.as_ref().and_then(|all| all.page.clone()) {
+            session.tell_from_now(page, true);
         }
         Ok(session)
     }
@@ -103,12 +108,14 @@ impl Session {
     /// Serves the live page from now on, unless it is served already.
     pub(crate) fn show_page(&mut self, options: Option<PageOptions>) -> Result<()> {
         if let Some(options) = options.filter(|_| self.page.is_none()) {
-            self.tell_from_now(Page::start(options)?);
+            let page = Page::start(options)?;
+            page.announce();
+            self.tell_from_now(Arc::new(page), false);
         }
         Ok(())
     }
 
-    fn tell_from_now(&mut self, page: Page) {
+    fn tell_from_now(&mut self, page: Arc<Page>, is_shared: bool) {
         let header = &self.record.header;
         let objective = header.test.objectives().map(ToString::to_string);
         page.tell(
@@ -116,10 +123,9 @@ impl Session {
                 .live
                 .head_message(&header.started_at, objective.as_deref()),
         );
-        // Told even if no progress is wanted: the port may be any.
-        output::progress(&format!("live page  http://{}/", page.address));
         self.page = Some(PageFeed {
             page,
+            is_shared,
             gathered: None,
         });
     }
@@ -258,7 +264,8 @@ impl Session {
     pub(crate) fn close(&mut self, verdict: Verdict) -> Result<Option<PathBuf>> {
         self.append(Line::Verdict(verdict))?;
         let report = self.path.as_deref().map(report_path);
-        let page = self.page.take().map(|feed| feed.page);
+        let page = self.page.take().filter(|feed| !feed.is_shared);
+        let page = page.map(|feed| feed.page);
         let export = page.as_ref().and_then(|page| page.options.export.clone());
         let html = (report.is_some() || export.is_some())
             .then(|| plimsoll_report::html::render(std::slice::from_ref(&self.record)));
@@ -278,23 +285,44 @@ impl Session {
                 view.conclusion,
                 Conclusion::Held | Conclusion::NotReached | Conclusion::Measured
             );
-            page.tell(&live::end(&view.headline, is_well, shown.as_deref()));
-            page.settle();
+            page.end(&view.headline, is_well, shown.as_deref());
         }
         Ok(report)
     }
 }
 
 impl OutputArgs {
-    /// A record there, or none at all; nothing is shown.
-    pub(crate) fn quiet(out: Option<PathBuf>) -> Self {
+    /// One run of several: a record there, or none at all; nothing is shown but on the page of all.
+    pub(crate) fn part(out: Option<PathBuf>, page: Option<&Arc<Page>>) -> Self {
         Self {
             no_record: out.is_none(),
             out,
             quiet: true,
+            part_of: Some(Series {
+                page: page.cloned(),
+            }),
             ..Self::default()
         }
     }
+}
+
+/// Of this run alone, if it is asked for.
+fn own_page(output: &OutputArgs) -> Result<Option<Page>> {
+    if output.part_of.is_some() {
+        return Ok(None);
+    }
+    let options = PageOptions::from_environment(output.live, |name| std::env::var(name).ok())?;
+    options.map(Page::start).transpose()
+}
+
+/// What an earlier run left behind is not written over: its record, the report beside that, its histogram log.
+fn refuse_existing(record: Option<&Path>, output: &OutputArgs) -> Result<()> {
+    let report = record.map(report_path);
+    let files = [record, report.as_deref(), output.hlog.as_deref()];
+    files
+        .into_iter()
+        .flatten()
+        .try_for_each(|path| output::refuse_existing(path, output.force))
 }
 
 fn progress() -> LiveWriter<Stderr> {

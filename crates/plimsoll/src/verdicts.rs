@@ -36,7 +36,7 @@ pub(crate) fn add_explanation(record: &Record, verdict: &mut Verdict) {
     verdict.resources = explanation.resources;
     // The script's own words, whatever the gates say of the numbers.
     verdict.script_faults = script_faults(record, verdict);
-    if !verdict.valid {
+    if !verdict.valid || record.interrupted_at().is_some() {
         // Gate 0: figures that carry no verdict carry no cause either. What was measured stays.
         return;
     }

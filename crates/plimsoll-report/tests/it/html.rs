@@ -213,35 +213,39 @@ fn no_text_of_a_drawing_lies_on_another() {
     let mut found = Vec::new();
     for (name, _, page) in all() {
         let elements = parse(page);
-        for (index, svg) in elements.iter().enumerate() {
-            if svg.name != "svg" {
-                continue;
-            }
-            let inside = |kind: &'static str| {
-                let own = elements.iter().filter(move |it| it.parent == Some(index));
-                own.filter(move |it| it.name == kind)
-            };
-            let texts: Vec<&Element> = inside("text").collect();
-            for (n, one) in texts.iter().enumerate() {
-                let a = extent(one);
-                for other in &texts[n + 1..] {
-                    let b = extent(other);
-                    if a.1 > b.0 && b.1 > a.0 && (a.2 - b.2).abs() < 11.0 {
-                        found.push(format!("{name}: `{}` lies on `{}`", one.text, other.text));
-                    }
-                }
-                for line in inside("path").filter(|path| path.has_class("slo")) {
-                    let Some((from, y, to)) = level_line(line) else {
-                        continue;
-                    };
-                    if a.1 > from && to > a.0 && y < a.2 + 1.0 && y > a.2 - 8.0 {
-                        found.push(format!("{name}: a line goes through `{}`", one.text));
-                    }
-                }
-            }
+        let drawings = (0..elements.len()).filter(|index| elements[*index].name == "svg");
+        for index in drawings {
+            let inside: Vec<&Element> = elements
+                .iter()
+                .filter(|element| element.parent == Some(index))
+                .collect();
+            let each = overprints(&inside).into_iter();
+            found.extend(each.map(|text| format!("{name}: {text}")));
         }
     }
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Texts of one drawing that lie on another, or that a level line goes through.
+fn overprints(drawing: &[&Element]) -> Vec<String> {
+    let texts = || drawing.iter().filter(|element| element.name == "text");
+    let slo = |element: &&&Element| element.name == "path" && element.has_class("slo");
+    let lines = drawing.iter().filter(slo);
+    let lines: Vec<_> = lines.filter_map(|line| level_line(line)).collect();
+    let mut found = Vec::new();
+    for (index, one) in texts().enumerate() {
+        let a = extent(one);
+        let on = texts().skip(index + 1).filter(|other| {
+            let b = extent(other);
+            a.1 > b.0 && b.1 > a.0 && (a.2 - b.2).abs() < 11.0
+        });
+        found.extend(on.map(|other| format!("`{}` lies on `{}`", one.text, other.text)));
+        let through = lines
+            .iter()
+            .filter(|(from, y, to)| a.1 > *from && *to > a.0 && *y < a.2 + 1.0 && *y > a.2 - 8.0);
+        found.extend(through.map(|_| format!("a line goes through `{}`", one.text)));
+    }
+    found
 }
 
 /// From where, at which height and to where a level line goes.

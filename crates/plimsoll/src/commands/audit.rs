@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::gates;
 use plimsoll_analysis::import::{self, Declared, Figures, ImportError};
 use plimsoll_core::verdict::{Gate, GateState};
@@ -12,27 +12,72 @@ use crate::args::{Args, AuditArgs, Format};
 use crate::exit::Exit;
 use crate::{output, records, verdicts};
 
-/// Every record begins with this; see `docs/formats/record-1.md`.
-const RECORD_SCHEMA: &str = "\"plimsoll.record/";
-
+/// A file, or every file of a folder that is a record or a result.
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
     let path = args.path();
-    let foreign = foreign(&path)?;
-    let (gates, title) = match &foreign {
-        Some(figures) => of_result(&args.audit, figures)?,
-        None => of_record(&path)?,
-    };
+    if path.is_dir() {
+        return of_folder(args, &path);
+    }
+    let (gates, title) = audited(args, &path)?;
     let text = match args.output.format {
         Format::Json => serde_json::to_string_pretty(&gates)? + "\n",
         Format::Text => page(&gates, "", &title),
         Format::Markdown => page(&gates, "- ", &title),
     };
     output::data(&text);
-    Ok(if gates::passed(&gates) {
+    Ok(exit_of(gates::passed(&gates)))
+}
+
+fn of_folder(args: &Args, folder: &Path) -> Result<Exit> {
+    let (mut pages, mut documents, mut valid) = (String::new(), Vec::new(), true);
+    for path in records::files(folder)? {
+        // Beside records lie pages and logs.
+        if !records::is_record(&path) && !is_result(&path)? {
+            continue;
+        }
+        let (gates, title) = audited(args, &path)?;
+        valid &= gates::passed(&gates);
+        let shown = path.display();
+        let (head, bullet) = match args.output.format {
+            Format::Markdown => ("\n## ", "- "),
+            _ => ("\n== ", ""),
+        };
+        let _infallible = write!(pages, "{head}{shown}\n\n{}", page(&gates, bullet, &title));
+        documents.push(serde_json::json!({ "file": shown.to_string(), "gates": gates }));
+    }
+    if documents.is_empty() {
+        bail!(
+            "{} has neither a record nor another tool's result, nor has a folder in it",
+            folder.display()
+        );
+    }
+    output::data(&match args.output.format {
+        Format::Json => serde_json::to_string_pretty(&documents)? + "\n",
+        Format::Text | Format::Markdown => pages,
+    });
+    Ok(exit_of(valid))
+}
+
+/// Whether another tool wrote it; one that is cut off or wrong is told as if it had been named.
+fn is_result(path: &Path) -> Result<bool> {
+    let bytes = std::fs::read(path).with_context(|| format!("open {}", path.display()))?;
+    let read = import::read(&bytes);
+    Ok(!matches!(read, Err(ImportError::Unknown)))
+}
+
+fn audited(args: &Args, path: &Path) -> Result<(Vec<Gate>, String)> {
+    match &foreign(path)? {
+        Some(figures) => of_result(&args.audit, figures),
+        None => of_record(path),
+    }
+}
+
+const fn exit_of(valid: bool) -> Exit {
+    if valid {
         Exit::Passed
     } else {
         Exit::RunInvalid
-    })
+    }
 }
 
 fn of_record(path: &Path) -> Result<(Vec<Gate>, String)> {
@@ -82,7 +127,7 @@ pub(super) fn foreign(path: &Path) -> Result<Option<Figures>> {
         .split(|byte| *byte == b'\n')
         .next()
         .unwrap_or_default();
-    if String::from_utf8_lossy(first).contains(RECORD_SCHEMA) {
+    if String::from_utf8_lossy(first).contains(records::RECORD_SCHEMA) {
         return Ok(None);
     }
     match import::read(&bytes) {

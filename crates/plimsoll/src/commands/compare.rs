@@ -27,6 +27,9 @@ use crate::output;
 
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
     let saved = &args.compare;
+    if let Some(path) = &saved.report {
+        output::refuse_existing(path, args.output.force)?;
+    }
     let (of_sides, of_history) = (!saved.a.is_empty(), !saved.history.is_empty());
     match (of_sides || of_history, args.words.is_empty()) {
         (true, false) => bail!(

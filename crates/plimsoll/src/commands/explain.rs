@@ -1,38 +1,78 @@
 //! `plimsoll explain RECORD`: what gave way first, from the recorded figures alone.
 
+use std::path::Path;
+
 use anyhow::Result;
-use plimsoll_core::verdict::Cause;
+use plimsoll_core::record::Record;
+use plimsoll_core::verdict::{Cause, Verdict};
+use serde_json::{Value, json};
 
 use crate::args::{Args, Format};
 use crate::exit::Exit;
 use crate::{output, records, verdicts};
 
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
-    let mut record = records::read(&args.path())?;
-    let mut verdict = verdicts::of(&record);
-    verdicts::add_explanation(&record, &mut verdict);
-    let valid = verdict.valid;
-    let known = verdict
-        .limit
-        .as_ref()
-        .is_some_and(|limit| limit.cause != Cause::Unknown);
-    if args.output.format == Format::Json {
-        let document = serde_json::json!({
-            "limit": verdict.limit,
-            "next_limit": verdict.next_limit,
-            "resources": verdict.resources,
-            "advice": verdict.advice,
-            "script_faults": verdict.script_faults,
-        });
-        output::data(&(serde_json::to_string_pretty(&document)? + "\n"));
-    } else {
+    let paths = records::found(&[args.path()])?;
+    let (mut exit, mut documents) = (Exit::Passed, Vec::new());
+    for path in &paths {
+        let (mut record, verdict) = explained(path)?;
+        exit = worse(exit, exit_of(&verdict));
+        let shown = path.display().to_string();
+        if args.output.format == Format::Json {
+            documents.push((shown, document(&verdict)));
+            continue;
+        }
+        if paths.len() > 1 {
+            output::data(&format!("\n== {shown}\n"));
+        }
         record.verdict = Some(verdict);
-        let shown = args.path().display().to_string();
         crate::summary::print(&record, &args.output, Some(shown), None);
     }
-    Ok(match (valid, known) {
+    if args.output.format == Format::Json {
+        let all = match (documents.pop(), documents.is_empty()) {
+            (Some((_, only)), true) => only,
+            (last, _) => {
+                let named =
+                    |(record, document)| json!({ "record": record, "explanation": document });
+                Value::Array(documents.into_iter().chain(last).map(named).collect())
+            }
+        };
+        output::data(&(serde_json::to_string_pretty(&all)? + "\n"));
+    }
+    Ok(exit)
+}
+
+fn explained(path: &Path) -> Result<(Record, Verdict)> {
+    let record = records::read(path)?;
+    let mut verdict = verdicts::of(&record);
+    verdicts::add_explanation(&record, &mut verdict);
+    Ok((record, verdict))
+}
+
+fn document(verdict: &Verdict) -> Value {
+    json!({
+        "limit": verdict.limit,
+        "next_limit": verdict.next_limit,
+        "resources": verdict.resources,
+        "advice": verdict.advice,
+        "script_faults": verdict.script_faults,
+    })
+}
+
+fn exit_of(verdict: &Verdict) -> Exit {
+    let limit = verdict.limit.as_ref();
+    let known = limit.is_some_and(|limit| limit.cause != Cause::Unknown);
+    match (verdict.valid, known) {
         (false, _) => Exit::RunInvalid,
         (true, true) => Exit::Passed,
         (true, false) => Exit::Inconclusive,
-    })
+    }
+}
+
+/// Of several records the one that carries least.
+fn worse(one: Exit, other: Exit) -> Exit {
+    let all = [one, other];
+    let least = [Exit::RunInvalid, Exit::Inconclusive];
+    let found = least.into_iter().find(|exit| all.contains(exit));
+    found.unwrap_or(Exit::Passed)
 }

@@ -23,6 +23,7 @@ use plimsoll_lab::tiers::Ports;
 
 use crate::args::LabArgs;
 use crate::exit::{Exit, Failure};
+use crate::page::Page;
 use crate::session::interrupt_flag;
 use crate::{machine, output};
 use foresee::Foresight;
@@ -49,21 +50,37 @@ pub(crate) fn execute(args: &LabArgs) -> Result<Exit> {
     }
     let folder = folder(args)?;
     let stop = interrupt_flag()?;
-    let mut series = Series::default();
+    let mut series = Series {
+        page: Page::of_series(args.live)?,
+        ..Series::default()
+    };
     let mut confirms = args.confirm;
     loop {
         if !play(&plan, &ports, &folder, args, &stop, &mut series)? {
-            let folder = folder.display();
-            output::progress(&format!("interrupted; the records so far are in {folder}"));
+            let text = interrupted(series.played.len(), plan.runs.len(), &folder);
+            output::progress(&text);
+            series.end_page(&text, false, None);
             return Ok(Exit::Interrupted);
         }
         let judged = results::judged(&series, &plan.warnings, &folder)?;
         if !std::mem::take(&mut confirms) {
-            return results::show(&judged, &folder, args.format);
+            let exit = results::show(&judged, &folder, args.format)?;
+            let report = judged.experiment.report.as_deref();
+            series.end_page("The experiment is over.", exit == Exit::Passed, report);
+            return Ok(exit);
         }
         let (runs, notes) = confirm::runs(&plan, &judged);
         plan.confirm(runs, notes);
     }
+}
+
+/// When it was stopped, and what there is of it.
+fn interrupted(played: usize, planned: usize, folder: &Path) -> String {
+    format!(
+        "interrupted during run {} of {planned}: there is no verdict; the records so far are in {}",
+        planned.min(played + 1),
+        folder.display()
+    )
 }
 
 /// The experiment as the flags want it: some variants, another number of runs, a short form.
@@ -86,6 +103,16 @@ struct Series {
     foresight: Foresight,
     /// Of the generator, before the first search.
     self_check: OnceCell<SelfCheck>,
+    /// Shows each run while it runs, if that is asked for.
+    page: Option<Arc<Page>>,
+}
+
+impl Series {
+    fn end_page(&self, headline: &str, is_well: bool, report: Option<&str>) {
+        if let Some(page) = &self.page {
+            page.end(headline, is_well, report);
+        }
+    }
 }
 
 /// Every run of the plan that was not played yet, in its order; false if a signal ended it.
@@ -115,6 +142,7 @@ fn play(
             ports,
             folder: &run_folder,
             quiet: args.quiet,
+            page: series.page.as_ref(),
             self_check: &series.self_check,
             stop,
         };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use plimsoll_analysis::experiment::judged;
 use plimsoll_core::experiment::Run;
 use plimsoll_core::record::Record;
@@ -11,12 +11,14 @@ use plimsoll_report::variants::Shown;
 
 use crate::args::Args;
 use crate::exit::Exit;
-use crate::session::DEFAULT_NAME;
 use crate::{output, records, side_by_side, verdicts};
 
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
+    if let Some(path) = &args.output.out {
+        output::refuse_existing(path, args.output.force)?;
+    }
     let asked: Vec<PathBuf> = args.words.iter().map(PathBuf::from).collect();
-    let paths = found(&asked)?;
+    let paths = records::found(&asked)?;
     let mut read: Vec<Record> = paths
         .iter()
         .map(|path| records::read(path))
@@ -45,32 +47,4 @@ fn beside(records: &[PathBuf]) -> PathBuf {
         [folder] if folder.is_dir() => folder.join("report.html"),
         _ => PathBuf::from("report.html"),
     }
-}
-
-/// The records themselves: of a folder the one in it, or those in its folders by their names.
-fn found(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for path in paths {
-        if !path.is_dir() {
-            found.push(path.clone());
-            continue;
-        }
-        let inside =
-            std::fs::read_dir(path).with_context(|| format!("look into {}", path.display()))?;
-        let mut folders = vec![path.clone()];
-        for entry in inside {
-            folders.push(entry.context("look into a folder of records")?.path());
-        }
-        folders.sort();
-        let records = folders.into_iter().map(|folder| folder.join(DEFAULT_NAME));
-        let before = found.len();
-        found.extend(records.filter(|record| record.is_file()));
-        if found.len() == before {
-            bail!(
-                "{} has no {DEFAULT_NAME}, nor has a folder in it: name a record, or the folder of a run or a lab",
-                path.display()
-            );
-        }
-    }
-    Ok(found)
 }

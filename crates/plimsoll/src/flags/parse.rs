@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use super::given::{Given, Origin, Value};
 use super::help::{self, Length};
 use super::verb::Words;
-use super::{Flag, Form, Group, Takes, Verb, check, flags_of};
+use super::{Flag, Form, Group, Takes, Verb, check, flags_of, hint};
 use crate::args::{Args, ScriptSource};
 
 /// Why no command is carried out.
@@ -32,9 +32,16 @@ impl From<anyhow::Error> for Stop {
 
 /// Reads a command line, with the environment behind it.
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<(Verb, Args), Stop> {
-    let matches = root(false)
-        .try_get_matches_from(line)
-        .map_err(|error| anyhow!(text_of(&error)))?;
+    let mut line: Vec<OsString> = line.into_iter().collect();
+    let first = |verb: &Verb| line.get(1).is_some_and(|word| word == verb.name());
+    if let Some(verb) = Verb::ALL.into_iter().find(first) {
+        line = hint::joined(verb, line);
+    }
+    let wrong = |error: clap::Error| {
+        let words = line.get(1..).unwrap_or_default();
+        anyhow!(hint::without_command(words).unwrap_or_else(|| text_of(&error)))
+    };
+    let matches = root(false).try_get_matches_from(&line).map_err(wrong)?;
     if matches.get_flag("-V") {
         return Err(Stop::Text(format!(
             "plimsoll {}\n",
@@ -75,6 +82,7 @@ pub(crate) fn parse_side(words: impl IntoIterator<Item = OsString>) -> Result<Sc
 /// Without the environment.
 pub(super) fn parse_run(words: impl IntoIterator<Item = OsString>) -> Result<Given> {
     let command = command(Verb::Run, false).no_binary_name(true);
+    let words = hint::joined(Verb::Run, words.into_iter().collect());
     let matches = command.try_get_matches_from(words).map_err(|error| {
         let text = text_of(&error);
         anyhow!(text.lines().next().unwrap_or_default().to_owned())

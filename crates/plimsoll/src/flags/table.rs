@@ -9,8 +9,8 @@ use plimsoll_lab::serve::Cores;
 
 use super::Flag;
 use super::Group::{
-    Compared, Database, General, Hidden, Load, Measured, Objectives, Output, Script, Search, Sent,
-    Service,
+    Compared, Database, General, Hidden, Load, Measured, Output, Script, Search, Sent, Service,
+    Tiers, Verdict,
 };
 use super::Verb::{Audit, Compare, Docdb, Doctor, Explain, Find, Inspect, Lab, Report, Run, Serve};
 use super::value::{
@@ -86,10 +86,13 @@ const SENT_BY_SCRIPT: &str = "a script sends its own requests: write it there";
 const LOAD_OF_SCRIPT: &str = "a script sets its own load: write it in its options, or beside the script's name, such as 'shop.js --vus 10 --duration 30s'";
 const NO_SCRIPT: &str = "a URL has no script that would read it";
 
+const LIVE_PAGE: &str =
+    "At http://127.0.0.1:5665; K6_WEB_DASHBOARD_HOST and K6_WEB_DASHBOARD_PORT name another place.";
+
 /// In the order of the help within their groups: most used first.
 #[rustfmt::skip]
 pub(super) const OWN: fn() -> Vec<Flag> = || vec![
-    // How much load.
+    // Load and objective.
     row("connections", Load, &[Run]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).default_words("16; with -q or --ramp as many as needed, up to 10,000")
         .url("a script's load is its virtual users: -u").help("Connections")
         .more("Without a rate each sends its next request when its last is answered."),
@@ -97,56 +100,56 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
         .url("for a script use -d").help("How long the load lasts"),
     row("rate", Load, &[Run]).short('q').one("RATE", steady, |a| &mut a.load.rate).not_with(&["ramp"])
         .url("a script says its arrival rate in its options: executor 'constant-arrival-rate'").help("Arrival rate: requests start on time, however long the answers take"),
+    row("slo", Load, &[Run]).one("OBJECTIVES", objectives, |a| &mut a.slo).url("a script has `thresholds` in its options").help("Objectives for a pass or fail: 'p99<250ms,errors<0.1%'"),
     row("requests", Load, &[Run]).short('n').one("COUNT", count, |a| &mut a.load.requests).not_with(&["duration"]).url("for a script use -i").help("How many requests, instead of how long"),
     row("ramp", Load, &[Run]).one("FROM..TO", ramp, |a| &mut a.load.ramp).url("for a script use -s").help("Arrival rate that rises or falls over -z: 100/s..2000/s"),
     row("arrivals", Load, &[Run]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").url("a scenario of a script says `arrivals`").help("Spacing of arrivals with -q or --ramp"),
     row("timeout", Load, &[Run]).one("TIME", timeout, |a| &mut a.load.timeout).default("10s").url("a request of a script says `timeout`")
         .help("Longest wait for a complete answer").more("It counts from the intended start of the request."),
+    row("connections", Load, &[Find]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).help("Most connections to open; with a script, most virtual users"),
+    row("rate", Load, &[Find]).short('q').one("RATE", rate, |a| &mut a.vary.only_per_s).help("Do not search, only say whether this arrival rate passes"),
+    row("slo", Load, &[Find]).one("OBJECTIVES", objectives, |a| &mut a.slo).required().help("Objectives that the service must meet: 'p99<250ms,errors<0.1%'"),
+    row("max-rate", Load, &[Find]).one("RATE", rate, |a| &mut a.vary.max_per_s).help("Never offer more than this rate"),
+    row("arrivals", Load, &[Find]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").help("Spacing of arrivals"),
+    row("connections", Load, &[Compare]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).live().help("Connections")
+        .more("Without a rate each sends its next request when its last is answered."),
+    row("duration", Load, &[Compare]).short('z').one("TIME", length, |a| &mut a.load.duration).default_words("60s").not_with(&["find"]).url(LOAD_OF_SCRIPT).help("How long a run lasts, where its load is set"),
+    row("rate", Load, &[Compare]).short('q').one("RATE", steady, |a| &mut a.load.rate).not_with(&["find"]).url(LOAD_OF_SCRIPT).help("The same arrival rate for all targets"),
+    row("slo", Load, &[Compare]).one("OBJECTIVES", objectives, |a| &mut a.slo).live().help("Objectives of goodput and of the capacity: 'p99<250ms,errors<0.1%'"),
+    row("arrivals", Load, &[Compare]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").live().help("Spacing of arrivals with a rate or --find"),
+    row("timeout", Load, &[Compare]).one("TIME", timeout, |a| &mut a.load.timeout).default("10s").url(LOAD_OF_SCRIPT).help("Longest wait for a complete answer")
+        .more("It counts from the intended start of the request."),
 
-    // What is searched for.
-    row("slo", Search, &[Find]).one("OBJECTIVES", objectives, |a| &mut a.slo).required().help("Objectives that the service must meet: 'p99<250ms,errors<0.1%'"),
-    row("rate", Search, &[Find]).short('q').one("RATE", rate, |a| &mut a.vary.only_per_s).help("Do not search, only say whether this arrival rate passes"),
+    // The search.
     row("within", Search, &[Find]).one("TIME", time, |a| &mut a.search.within).default("5m").help("Longest time for the whole search")
         .more("With less than 8m recovery is not probed, and with less than 4m nothing beyond the capacity is; less than 150s are \
                enough only to say whether -q passes."),
-    row("connections", Search, &[Find]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).help("Most connections to open; with a script, most virtual users"),
-    row("max-rate", Search, &[Find]).one("RATE", rate, |a| &mut a.vary.max_per_s).help("Never offer more than this rate"),
     row("goal-width", Search, &[Find]).one("RATIO", ratio, |a| &mut a.search.goal_width).default("5%").help("End the search when its bounds are so close to each other"),
     row("no-overshoot", Search, &[Find]).switch(|a| a.search.overshoot = false).help("Do not go beyond the capacity: no collapse, no recovery probe"),
     row("over", Search, &[Find]).choice("WHAT", OVER, |a| &mut a.vary.over)
         .default_words("rate").help("With a script: search over the arrival rate, or over virtual users"),
     row("vus", Search, &[Find]).one("COUNT", small_count, |a| &mut a.vary.only_vus).script("virtual users run a script; for a URL use -q").help("Do not search, only say whether so many virtual users pass"),
     row("scenario", Search, &[Find]).one("NAME", text, |a| &mut a.vary.scenario).script(NO_SCRIPT).help("The scenario whose function is run; the search replaces its load"),
-    row("arrivals", Search, &[Find]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").help("Spacing of arrivals"),
     row("reuse", Search, &[Find]).one("RECORD", file, |a| &mut a.reuse).help("Take the self-check and the first level from an earlier search on this host"),
     row("yes", Search, &[Find]).switch(|a| a.yes = true).help("Do not ask before loading a target that is not on this host"),
+    row("find", Search, &[Compare]).switch(|a| a.compare.find = true).live().help("In each run, find the highest rate that meets --slo, and compare those"),
+    row("within", Search, &[Compare]).one("TIME", time, |a| &mut a.search.within).default("3m").live().help("With --find: longest time for a run"),
+    row("max-rate", Search, &[Compare]).one("RATE", rate, |a| &mut a.vary.max_per_s).live().help("With --find: never offer more than this rate"),
+    row("yes", Search, &[Compare]).switch(|a| a.yes = true).live().help("With --find: do not ask before loading a target that is not on this host"),
 
-    // What is compared.
-    row("rate", Compared, &[Compare]).short('q').one("RATE", steady, |a| &mut a.load.rate).not_with(&["find"]).url(LOAD_OF_SCRIPT).help("The same arrival rate for all targets"),
-    row("connections", Compared, &[Compare]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).live().help("Connections")
-        .more("Without a rate each sends its next request when its last is answered."),
-    row("duration", Compared, &[Compare]).short('z').one("TIME", length, |a| &mut a.load.duration).default_words("60s").not_with(&["find"]).url(LOAD_OF_SCRIPT).help("How long a run lasts, where its load is set"),
+    // Which runs.
     row("pairs", Compared, &[Compare]).one("COUNT", pairs, |a| &mut a.compare.pairs).default_words("as many as can reach 5 %: 6 for two targets, 7 for three, 8 for four").live().help("Pairs of runs"),
-    row("find", Compared, &[Compare]).switch(|a| a.compare.find = true).live().help("In each run, find the highest rate that meets --slo, and compare those"),
-    row("within", Compared, &[Compare]).one("TIME", time, |a| &mut a.search.within).default("3m").live().help("With --find: longest time for a run"),
-    row("max-rate", Compared, &[Compare]).one("RATE", rate, |a| &mut a.vary.max_per_s).live().help("With --find: never offer more than this rate"),
     row("aa", Compared, &[Compare]).switch(|a| a.compare.aa = true).live().help("Compare one target with itself, to see how small a change shows here"),
     row("a", Compared, &[Compare]).several("RECORD", file, |a| &mut a.compare.a).needs("b").help("Saved runs of the variant that the other is compared with"),
     row("b", Compared, &[Compare]).several("RECORD", file, |a| &mut a.compare.b).needs("a").help("Saved runs of the variant that is judged"),
     row("paired", Compared, &[Compare]).switch(|a| a.compare.paired = true).needs("a").help("The runs are pairs: the n-th of --a was played beside the n-th of --b"),
     row("history", Compared, &[Compare]).several("RECORD", file, |a| &mut a.compare.history).not_with(&["a", "b"]).help("Saved runs of one target in order of time, to see when a figure changed"),
-    row("arrivals", Compared, &[Compare]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").live().help("Spacing of arrivals with a rate or --find"),
-    row("timeout", Compared, &[Compare]).one("TIME", timeout, |a| &mut a.load.timeout).default("10s").url(LOAD_OF_SCRIPT).help("Longest wait for a complete answer")
-        .more("It counts from the intended start of the request."),
-    row("yes", Compared, &[Compare]).switch(|a| a.yes = true).live().help("With --find: do not ask before loading a target that is not on this host"),
 
-    // Objectives.
-    row("slo", Objectives, &[Run]).one("OBJECTIVES", objectives, |a| &mut a.slo).url("a script has `thresholds` in its options").help("Objectives for a pass or fail: 'p99<250ms,errors<0.1%'"),
-    row("slo", Objectives, &[Compare]).one("OBJECTIVES", objectives, |a| &mut a.slo).live().help("Objectives of goodput and of the capacity: 'p99<250ms,errors<0.1%'"),
-    row("primary", Objectives, &[Compare]).one("FIGURE", figure, |a| &mut a.compare.primary).default_words("capacity where it was searched, with --rate the objective's percentile or p99, else goodput")
+    // The verdict.
+    row("primary", Verdict, &[Compare]).one("FIGURE", figure, |a| &mut a.compare.primary).default_words("capacity where it was searched, with --rate the objective's percentile or p99, else goodput")
         .help("The figure that decides: goodput, p99, failure_ratio …").more("It is not corrected for the figures beside it."),
-    row("margin", Objectives, &[Compare]).one("RATIO", margin, |a| &mut a.compare.margin).default("5%").help("Changes smaller than this count as none"),
-    row("fail-on", Objectives, &[Compare]).choice("WHEN", VERDICTS, |a| &mut a.compare.fail_on)
+    row("margin", Verdict, &[Compare]).one("RATIO", margin, |a| &mut a.compare.margin).default("5%").help("Changes smaller than this count as none"),
+    row("fail-on", Verdict, &[Compare]).choice("WHEN", VERDICTS, |a| &mut a.compare.fail_on)
         .default("worse").help("Which verdict the exit code reports"),
 
     // What is sent.
@@ -184,7 +187,6 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("declared-change", Measured, &[Audit]).each("WHAT", text, |a| &mut a.audit.declared_changes).help("What was changed since the baseline, repeatable")
         .more("Which of several changes made a difference cannot be told, so more than one is named."),
 
-    // The lab.
     row("check", Compared, &[Lab]).switch(|a| a.lab.check = true).not_with(&["dry-run"]).help("Only check the experiment and what it needs, and play nothing"),
     row("dry-run", Compared, &[Lab]).switch(|a| a.lab.dry_run = true).help("Only print what would be done, and the time it takes"),
     row("quick", Compared, &[Lab]).switch(|a| a.lab.quick = true).help("One run of each variant, in at most 8 minutes: a look, without an interval"),
@@ -193,8 +195,10 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("confirm", Compared, &[Lab]).switch(|a| a.lab.confirm = true).help("Afterwards confirm each suspected limit by an experiment of its own")
         .more("For each suspected limit that no variant moves, one more run moves that limit alone. If the system follows as predicted, \
                the limit is confirmed."),
-    row("real", Compared, &[Lab]).switch(|a| a.lab.real = true).help("Play the experiment's real.toml: real servers instead of embedded tiers"),
-    row("scale", Compared, &[Lab]).one("FACTOR", scale, |a| &mut a.lab.scale).default("1").help("Multiply the load and the limits that tiers read, for small machines")
+
+    // The lab's tiers.
+    row("real", Tiers, &[Lab]).switch(|a| a.lab.real = true).help("Play the experiment's real.toml: real servers instead of embedded tiers"),
+    row("scale", Tiers, &[Lab]).one("FACTOR", scale, |a| &mut a.lab.scale).default("1").help("Multiply the load and the limits that tiers read, for small machines")
         .more("Above 0, at most 1. It multiplies virtual users, connections and rates of the load, and the limits that tiers read \
                as ${limits.NAME}."),
 
@@ -252,6 +256,11 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("report", Output, &[Compare]).one("FILE", file, |a| &mut a.compare.report).default_words("live runs: report.html beside the records").help("Write the page with the variants side by side here"),
     row("out", Output, &[Report]).short('o').one("FILE", file, |a| &mut a.output.out).default_words("report.html, in the folder if one is named, else in this one").help("Write the page here"),
     row("out", Output, &[Lab]).short('o').one("FOLDER", file, |a| &mut a.lab.out).default_words("plimsoll-lab-DATE-TIME").help("Keep records, reports and logs in this new folder"),
+    row("force", Output, &[Run, Find, Compare, Report, Inspect]).switch(|a| a.output.force = true).help("Write over files that are there already; without it they are refused"),
+    row("live", Output, &[Run, Find, Compare, Inspect]).switch(|a| a.output.live = true).live().help("Serve a page that shows the run while it runs")
+        .more(LIVE_PAGE),
+    row("live", Output, &[Lab]).switch(|a| a.lab.live = true).help("Serve a page that shows each run while it runs")
+        .more(LIVE_PAGE),
     row("verbose", Output, SCRIPTS).short('v').switch(|a| a.summary.verbose = true).script("a URL has no script that could log").help("Show what scripts say by console.debug, too"),
     row("quiet", Output, &[Run]).switch(|a| a.output.quiet = true).url("").help("Print no progress on stderr"),
     row("quiet", Output, SCRIPTS).short('q').switch(|a| a.output.quiet = true).script("").help("Print no progress on stderr"),

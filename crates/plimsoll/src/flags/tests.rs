@@ -125,6 +125,15 @@ fn a_bad_value_is_refused_where_it_was_said() {
             "http://h/ -z 0s",
             "-z: the time is zero: give one such as 30s",
         ),
+        (
+            "http://h/ -q -5",
+            "-q: `-5` is not a rate; write a positive number",
+        ),
+        ("http://h/ --rate -5/s", "--rate: `-5/s` is not a rate"),
+        ("http://h/ -z -5s", "-z: `-5s` is not a "),
+        ("http://h/ -c -5", "-c: `-5` is not a "),
+        ("http://h/ --slo -5", "--slo: `-5` has no `<`"),
+        ("a.js --seed -1", "--seed: `-1` is not a number"),
         ("http://h/ --timeout 0s", "--timeout: 0 s is below 1ms"),
         ("http://h/ -H nonsense", "-H: "),
         (
@@ -143,6 +152,75 @@ fn a_bad_value_is_refused_where_it_was_said() {
         error.starts_with("PLIMSOLL_SLO: `p99` has no `<`"),
         "{error}"
     );
+}
+
+/// Without a command, but with what one is given: the line that was meant is said.
+#[test]
+fn a_line_without_a_command_is_told_which_one_it_lacks() {
+    for (text, wanted) in [
+        (
+            "http://h/ -z 5s",
+            "`http://h/` is a URL, not a command: plimsoll run http://h/ -z 5s",
+        ),
+        (
+            "-q 5 http://h/a?b=1&c=2",
+            "`http://h/a?b=1&c=2` is a URL, not a command: plimsoll run -q 5 'http://h/a?b=1&c=2'",
+        ),
+        (
+            "a/shop.ts",
+            "`a/shop.ts` is a script, not a command: plimsoll run a/shop.ts",
+        ),
+        (
+            "localhost:3000/cart",
+            "`localhost:3000/cart` is an address, not a command: plimsoll run http://localhost:3000/cart",
+        ),
+        (
+            "out/run.plimsoll.jsonl",
+            "`out/run.plimsoll.jsonl` is a record, not a command: plimsoll explain out/run.plimsoll.jsonl",
+        ),
+        (
+            "slots.toml",
+            "`slots.toml` is an experiment, not a command: plimsoll lab slots.toml",
+        ),
+    ] {
+        let words = text.split(' ').map(OsString::from);
+        let stop = parse([OsString::from("plimsoll")].into_iter().chain(words)).unwrap_err();
+        let Stop::Usage(error) = stop else {
+            panic!("{text}: {stop:?}")
+        };
+        assert_eq!(error.to_string(), wanted);
+    }
+    for other in ["runn http://h/x.js", "unknown", "run http://h/ --what"] {
+        let words = other.split(' ').map(OsString::from);
+        let stop = parse([OsString::from("plimsoll")].into_iter().chain(words)).unwrap_err();
+        assert!(matches!(stop, Stop::Usage(_)), "{other}");
+    }
+}
+
+/// The flags that are used most come first.
+#[test]
+fn the_help_begins_with_what_is_used_most() {
+    for (verb, first) in [
+        (Verb::Run, &["connections", "duration", "rate", "slo"][..]),
+        (Verb::Find, &["connections", "rate", "slo"][..]),
+        (
+            Verb::Compare,
+            &["connections", "duration", "rate", "slo"][..],
+        ),
+    ] {
+        let sections = help::sections(verb);
+        let (_, flags) = &sections[0];
+        let names: Vec<&str> = flags.iter().map(|flag| flag.long).collect();
+        assert_eq!(names[..first.len()], *first, "{verb:?}");
+        let longest = sections
+            .iter()
+            .filter(|(_, flags)| flags[0].group != Group::Options);
+        let longest = longest.map(|(_, flags)| flags.len()).max();
+        assert!(
+            longest <= Some(14),
+            "{verb:?}: {longest:?} flags under one heading"
+        );
+    }
 }
 
 #[test]

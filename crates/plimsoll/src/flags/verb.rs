@@ -59,7 +59,7 @@ impl Words {
 /// What can be audited, from the table of formats.
 static AUDITED: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "A record, or a result of {}",
+        "A record, or a result of {}; or a folder of them",
         plimsoll_analysis::import::known()
     )
 });
@@ -139,7 +139,10 @@ impl Verb {
                 "TEST",
                 "A URL with its scheme, such as http://127.0.0.1:3000/cart, or a k6 script that says what a user does",
             ),
-            Self::Explain => Words::One("RECORD", "A record: run.plimsoll.jsonl"),
+            Self::Explain => Words::One(
+                "RECORD",
+                "A record, such as run.plimsoll.jsonl, or a folder of them",
+            ),
             Self::Audit => Words::One("FILE", &AUDITED),
             Self::Compare => Words::Any(
                 "URL|SCRIPT|RECORD",

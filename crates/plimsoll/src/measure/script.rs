@@ -42,7 +42,7 @@ pub(super) fn load(
     // A script may talk to many: only what was named is sampled.
     session.watch_only(setting.watches)?;
     let mut outs = Outs::open(setting.outs, &loaded.options)?;
-    if outs.wants_page {
+    if outs.wants_page && setting.output.part_of.is_none() {
         session.show_page(PageOptions::from_environment(true, |name| {
             std::env::var(name).ok()
         })?)?;

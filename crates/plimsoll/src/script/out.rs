@@ -4,6 +4,7 @@ mod remote;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
 use flate2::Compression;
@@ -16,6 +17,7 @@ use plimsoll_report::k6::{self, CsvRows, CsvTime, JsonLines, Output};
 
 use self::remote::Remote;
 use crate::machine;
+use crate::script::console;
 
 /// One `--out`.
 enum Out {
@@ -126,6 +128,12 @@ impl Sink {
         let Some(named) = file.filter(|file| file.path != "-") else {
             return Ok(Self::Stdout(std::io::stdout()));
         };
+        if Path::new(&named.path).is_file() {
+            console::warn(&format!(
+                "{} was there already and is written over, as k6 does",
+                named.path
+            ));
+        }
         let file =
             File::create(&named.path).with_context(|| format!("write --out {}", named.path))?;
         Ok(if named.is_gzip {

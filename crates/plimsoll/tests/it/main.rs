@@ -8,6 +8,7 @@ mod docdb;
 mod fixtures;
 mod flags;
 mod http2;
+mod kept;
 mod lab;
 mod mutual_tls;
 mod options;

@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::compare;
 use plimsoll_core::Nanos;
-use plimsoll_core::comparison::Design;
+use plimsoll_core::comparison::{Design, Stopped};
+use plimsoll_report::view::comparison as words;
 
 use super::series::{BETWEEN, Series, Target};
 use super::{Pairing, conclude, judged, order, play, script};
 use crate::args::Args;
 use crate::exit::Exit;
 use crate::form::Form;
+use crate::page::Page;
 use crate::recipe::WARM_STOP;
 use crate::reuse::Reused;
 use crate::session::interrupt_flag;
@@ -34,11 +36,11 @@ pub(super) fn execute(args: &Args) -> Result<Exit> {
         reach::check(&target.first, args.yes)?;
     }
     let interrupt = interrupt_flag()?;
-    std::fs::create_dir_all(&series.folder)
-        .with_context(|| format!("create folder {}", series.folder.display()))?;
+    output::folder(&series.folder, args.output.force)?;
     if !args.output.quiet {
         announce(args, &series);
     }
+    series.page = Page::of_series(args.output.live)?;
     let reused = prepare(args, &series, &interrupt)?;
     play::all(args, &mut series, &reused, &interrupt)?;
     let asked = Pairing {
@@ -48,21 +50,37 @@ pub(super) fn execute(args: &Args) -> Result<Exit> {
         pairs: None,
     };
     let page = series.folder.join("report.html");
+    let live = series.page.take();
+    let stopped = Stopped {
+        begun_count: series.targets.iter().map(|target| target.runs.len()).sum(),
+        planned_count: series.pairs * series.targets.len(),
+    };
     let sides = series
         .targets
         .into_iter()
         .map(|target| (target.name, target.runs));
-    let comparison = judged(
+    let mut comparison = judged(
         sides.collect(),
         args.compare.primary,
         args.compare.margin,
         &asked,
     )?;
+    if interrupt.load(Ordering::Relaxed) {
+        comparison = comparison.stopped(stopped);
+    }
     let kept = series.folder.join("comparison.json");
     std::fs::write(&kept, plimsoll_report::json::comparison(&comparison))
         .with_context(|| format!("write {}", kept.display()))?;
     let page = args.compare.report.clone().unwrap_or(page);
     let exit = conclude(&comparison, args, Some(&page))?;
+    if let Some(live) = live {
+        let shown = page.display().to_string();
+        live.end(
+            &words::headline(&comparison),
+            exit == Exit::Passed,
+            Some(&shown),
+        );
+    }
     Ok(if interrupt.load(Ordering::Relaxed) {
         Exit::Interrupted
     } else {
@@ -102,6 +120,7 @@ fn series(args: &Args) -> Result<Series> {
         targets,
         folder: args.output.out.clone().unwrap_or_else(default),
         seed,
+        page: None,
     })
 }
 

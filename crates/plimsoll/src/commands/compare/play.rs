@@ -12,6 +12,7 @@ use super::series::{Series, Target};
 use crate::args::{Args, OutputArgs};
 use crate::measure::{Measured, Setting, measure, refuse_the_dead};
 use crate::output;
+use crate::page::Page;
 use crate::recipe::WarmUp;
 use crate::reuse::Reused;
 use crate::script::console;
@@ -95,6 +96,7 @@ fn pair(
             seed: series.seed.wrapping_add(pair as u64),
             path: series.folder.join(format!("{file}.plimsoll.jsonl")),
             log: series.folder.join(format!("{file}.log")),
+            page: series.page.as_ref(),
             reused,
             interrupt,
         };
@@ -115,6 +117,7 @@ struct One<'a> {
     path: PathBuf,
     /// What a script prints.
     log: PathBuf,
+    page: Option<&'a Arc<Page>>,
     reused: &'a Reused,
     interrupt: &'a Arc<AtomicBool>,
 }
@@ -123,7 +126,10 @@ fn play(args: &Args, target: &Target, one: &One<'_>) -> Result<Loaded> {
     let _logged = logged(target, &one.log)?;
     let prepared = target.recipe.prepare(one.seed)?;
     let setting = Setting {
-        output: &OutputArgs::quiet(Some(one.path.clone())),
+        output: &OutputArgs {
+            force: args.output.force,
+            ..OutputArgs::part(Some(one.path.clone()), one.page)
+        },
         watches: &args.watch,
         outs: &[],
         reused: one.reused,
@@ -153,7 +159,7 @@ pub(super) fn warm_up(
     let _logged = logged(target, &series.folder.join(log))?;
     let prepared = target.recipe.warm_up(series.seed, WarmUp::Time(length))?;
     let setting = Setting {
-        output: &OutputArgs::quiet(None),
+        output: &OutputArgs::part(None, None),
         watches: &[],
         outs: &[],
         reused: &Reused::default(),

@@ -1,10 +1,12 @@
 //! What a live comparison plays: its targets, and their order.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use plimsoll_core::Nanos;
 
 use super::{Loaded, script};
+use crate::page::Page;
 use crate::prepared::Prepared;
 use crate::recipe::Recipe;
 
@@ -20,6 +22,8 @@ pub(super) struct Series {
     pub(super) pairs: usize,
     pub(super) folder: PathBuf,
     pub(super) seed: u64,
+    /// Shows each run while it runs, if that is asked for.
+    pub(super) page: Option<Arc<Page>>,
 }
 
 impl Series {

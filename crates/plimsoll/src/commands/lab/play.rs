@@ -20,6 +20,7 @@ use super::plan::{Plan, Run, WARM_UP_LONGEST};
 use super::test;
 use crate::args::OutputArgs;
 use crate::measure::{Measured, Setting, measure};
+use crate::page::Page;
 use crate::prepared::Subject;
 use crate::recipe::{Recipe, WarmUp};
 use crate::reuse::Reused;
@@ -34,6 +35,7 @@ pub(super) struct Play<'a> {
     /// The run's own, made here.
     pub(super) folder: &'a Path,
     pub(super) quiet: bool,
+    pub(super) page: Option<&'a Arc<Page>>,
     /// Of the generator, once it was measured.
     pub(super) self_check: &'a OnceCell<SelfCheck>,
     /// Set by a signal, and by a tier that ends.
@@ -94,7 +96,7 @@ impl Play<'_> {
         };
         let prepared = recipe.warm_up(self.run.seed, WarmUp::Count(count, WARM_UP_LONGEST))?;
         let setting = Setting {
-            output: &OutputArgs::quiet(None),
+            output: &OutputArgs::part(None, None),
             watches: &[],
             outs: &[],
             reused: &Reused::default(),
@@ -191,10 +193,11 @@ impl Play<'_> {
     }
 
     fn output(&self, system: &System) -> OutputArgs {
+        let record = self.folder.join("run.plimsoll.jsonl");
         OutputArgs {
             quiet: self.quiet,
             lab: Some(self.setup(system)),
-            ..OutputArgs::quiet(Some(self.folder.join("run.plimsoll.jsonl")))
+            ..OutputArgs::part(Some(record), self.page)
         }
     }
 

@@ -75,7 +75,9 @@ fn an_interrupted_lab_ends_its_tiers_and_says_where_the_records_are() {
     let (code, stdout, stderr) = finished(&lab.wait_with_output().unwrap());
     assert_eq!(code, 105, "{stderr}");
     assert!(
-        stderr.contains("interrupted; the records so far are in out"),
+        stderr.contains(
+            "interrupted during run 1 of 2: there is no verdict; the records so far are in out"
+        ),
         "{stderr}"
     );
     assert_eq!(stdout, "", "no table of half an experiment");
