@@ -158,7 +158,7 @@ find_load() {
   local within=$1 record=$2 code=0
   shift 2
   local command=("$PLIMSOLL" find "http://127.0.0.1:$port$LIMIT_PATH" --slo "$SLO" --within "${within}s"
-    --workers 1 --yes --note "$NOTE" -o "$record" "${watch[@]}" "$@")
+    --workers 1 --yes --note "$NOTE" -o "$record" --force "${watch[@]}" "$@")
   show "taskset -c $generator ${command[*]}"
   taskset -c "$generator" "${command[@]}" || code=$?
   [ "$code" -ne 105 ] || exit 105
@@ -216,8 +216,8 @@ find_load $SECOND "$OUT/second.plimsoll.jsonl" --reuse "$OUT/first.plimsoll.json
 stop_tiers
 
 say "5 of 5 · report"
-show "$PLIMSOLL report $OUT/first.plimsoll.jsonl $OUT/second.plimsoll.jsonl -o $OUT/report.html"
-"$PLIMSOLL" report "$OUT/first.plimsoll.jsonl" "$OUT/second.plimsoll.jsonl" -o "$OUT/report.html"
+show "$PLIMSOLL report $OUT/first.plimsoll.jsonl $OUT/second.plimsoll.jsonl -o $OUT/report.html --force"
+"$PLIMSOLL" report "$OUT/first.plimsoll.jsonl" "$OUT/second.plimsoll.jsonl" -o "$OUT/report.html" --force
 
 printf '\nthe demo took %d s\n' $((SECONDS - begun))
 echo "report    $(cd "$OUT" && pwd)/report.html"

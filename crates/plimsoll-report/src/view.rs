@@ -272,8 +272,10 @@ pub(crate) fn sentence(text: &str) -> String {
     let Some(first) = letters.next() else {
         return String::new();
     };
-    // A name such as p99 keeps its case.
-    let word = letters.as_str().starts_with(char::is_lowercase);
+    // A name such as p99 keeps its case; an article is a word.
+    let word = letters
+        .as_str()
+        .starts_with(|next: char| next.is_lowercase() || next == ' ');
     let stop = if text.ends_with(['.', '!', '?', ':']) {
         ""
     } else {

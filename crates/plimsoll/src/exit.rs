@@ -4,8 +4,10 @@ use std::panic::UnwindSafe;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use plimsoll_core::ending::Cause;
+use plimsoll_core::step::StepError;
 use plimsoll_net::TargetError;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use thiserror::Error;
@@ -159,11 +161,22 @@ pub(crate) fn guarded(run: impl FnOnce() -> Exit + UnwindSafe) -> Exit {
     }
 }
 
-/// True until a command says that it ends by itself after a signal, and again after the first one.
+/// True until a command says that it ends by itself after a signal, and again some time after the first one.
 fn ends_at_once() -> &'static Arc<AtomicBool> {
     static FLAG: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
     &FLAG
 }
+
+/// True once a signal has come for a command that ends by itself.
+fn interrupted() -> &'static Arc<AtomicBool> {
+    static FLAG: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+    &FLAG
+}
+
+/// Programs around this one (timeout, npm, a shell) send one Ctrl-C to the process and again to its group: what follows so soon
+/// is the same one.
+const SAME_SIGNAL: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(100);
 
 const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
@@ -176,20 +189,28 @@ pub(crate) fn on_signals() -> Result<(), std::io::Error> {
     Ok(())
 }
 
-/// Set by Ctrl-C and SIGTERM, for a command that then comes to an end by itself; a second one ends the process at
-/// once.
+/// Set by Ctrl-C and SIGTERM, for a command that then comes to an end by itself; another one, later, ends the process at once.
 pub(crate) fn interrupt_flag() -> Result<Arc<AtomicBool>, std::io::Error> {
-    let flag = Arc::clone(ends_at_once());
+    let flag = Arc::clone(interrupted());
     for signal in SIGNALS {
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
-    flag.store(false, Ordering::SeqCst);
+    ends_at_once().store(false, Ordering::SeqCst);
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(|| {
+            while !is_interrupted() {
+                std::thread::sleep(LOOK);
+            }
+            std::thread::sleep(SAME_SIGNAL);
+            ends_at_once().store(true, Ordering::SeqCst);
+        })?;
     Ok(flag)
 }
 
 /// Whether a signal has come since a command asked for [`interrupt_flag`].
 pub(crate) fn is_interrupted() -> bool {
-    ends_at_once().load(Ordering::SeqCst)
+    interrupted().load(Ordering::SeqCst)
 }
 
 /// An error that knows its exit code; everything else that fails is bad usage or environment.
@@ -216,8 +237,13 @@ pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
     let unresolved = |cause: &(dyn std::error::Error + 'static)| {
         matches!(cause.downcast_ref(), Some(TargetError::Dns { .. }))
     };
+    let stopped = |cause: &(dyn std::error::Error + 'static)| {
+        matches!(cause.downcast_ref(), Some(StepError::Interrupted))
+    };
     if error.chain().any(unresolved) {
         Exit::Unreachable
+    } else if error.chain().any(stopped) {
+        Exit::Interrupted
     } else {
         Exit::BadUsage
     }

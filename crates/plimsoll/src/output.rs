@@ -3,9 +3,11 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+
+use crate::machine;
 
 /// Prints data. A reader that went away is not an error (`plimsoll run … | head -1`).
 pub(crate) fn data(text: &str) {
@@ -37,6 +39,15 @@ pub(crate) fn folder(path: &Path, force: bool) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// A folder of this moment that is not there yet: two that begin in one second have two.
+pub(crate) fn fresh_folder(name: &str) -> PathBuf {
+    let first = format!("{name}-{}", machine::wall_time_compact());
+    let others = (2..1000).map(|number| format!("{first}-{number}"));
+    let mut names = std::iter::once(first.clone()).chain(others);
+    let free = names.find(|name| !Path::new(name).exists());
+    PathBuf::from(free.unwrap_or(first))
 }
 
 /// Makes the file, or says why it cannot be made; before anything is sent, so that it costs nothing.

@@ -348,15 +348,12 @@ fn report_path(record: &Path) -> PathBuf {
     record.with_file_name(format!("{}.html", stem.unwrap_or(&name)))
 }
 
-fn record_path(output: &OutputArgs) -> Option<PathBuf> {
-    if output.no_record {
+fn record_path(asked: &OutputArgs) -> Option<PathBuf> {
+    if asked.no_record {
         return None;
     }
-    let default = || {
-        let folder = format!("plimsoll-{}", machine::wall_time_compact());
-        Path::new(&folder).join(DEFAULT_NAME)
-    };
-    Some(output.out.clone().unwrap_or_else(default))
+    let default = || output::fresh_folder("plimsoll").join(DEFAULT_NAME);
+    Some(asked.out.clone().unwrap_or_else(default))
 }
 
 fn create(path: &Path, header: &Header) -> Result<Writer<BufWriter<File>>> {

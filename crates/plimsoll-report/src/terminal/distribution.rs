@@ -25,11 +25,14 @@ pub(super) fn rows(tally: &Tally) -> Vec<Ink> {
     let mut below = 0;
     for edge in edges {
         let now = times.count_at_most(edge);
-        shares.push((
-            format!("≤ {}", format::bound(edge)),
-            now - below,
-            Role::Good,
-        ));
+        // 6.30 ms is read at a glance, 6,300 µs is not.
+        let (exact, rounded) = (format::bound(edge), format::time(edge));
+        let label = if exact.chars().count() > rounded.chars().count() {
+            rounded
+        } else {
+            exact
+        };
+        shares.push((format!("≤ {label}"), now - below, Role::Good));
         below = now;
     }
     if times.count() > below {

@@ -23,9 +23,9 @@ use plimsoll_lab::tiers::Ports;
 
 use crate::args::LabArgs;
 use crate::exit::{Exit, Failure};
+use crate::output;
 use crate::page::Page;
 use crate::session::interrupt_flag;
-use crate::{machine, output};
 use foresee::Foresight;
 use play::Played;
 
@@ -178,7 +178,7 @@ fn folder(args: &LabArgs) -> Result<PathBuf> {
     let path = args
         .out
         .clone()
-        .unwrap_or_else(|| PathBuf::from(format!("plimsoll-lab-{}", machine::wall_time_compact())));
+        .unwrap_or_else(|| output::fresh_folder("plimsoll-lab"));
     std::fs::create_dir_all(&path).with_context(|| format!("create folder {}", path.display()))?;
     let mut inside =
         std::fs::read_dir(&path).with_context(|| format!("look into {}", path.display()))?;

@@ -9,6 +9,7 @@ use plimsoll_core::{Nanos, Window};
 
 use super::level::is_interrupted;
 use super::setting::Setting;
+use crate::exit::{Exit, Failure};
 use crate::selfcheck;
 use crate::session::Session;
 
@@ -19,10 +20,21 @@ pub(super) fn self_check(session: &mut Session, setting: &Setting<'_>) -> Result
     } else {
         session.say("self-check: the generator against its own echo, 6 s");
         let workers = session.record.header.test.generator.workers;
-        selfcheck::measure(workers, setting.interrupt)?
+        selfcheck::measure(workers, setting.interrupt).map_err(said)?
     };
     session.event(EventKind::SelfCheck(check))?;
     Ok(check)
+}
+
+fn said(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(StepError::Interrupted) => Failure::new(
+            Exit::Interrupted,
+            "interrupted during the self-check: nothing was measured, and there is no verdict",
+        )
+        .into(),
+        _ => error,
+    }
 }
 
 /// The search that the test asks for, narrowed by what is known now.

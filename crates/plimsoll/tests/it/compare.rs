@@ -21,6 +21,7 @@ fn records(folder: &Folder, url: &str, slo: &str, scales: &[(&str, f64)]) {
         slo,
         "-o",
         "source.jsonl",
+        "--force",
         "--quiet",
     ];
     let (code, _, stderr) = plimsoll(folder, &args);

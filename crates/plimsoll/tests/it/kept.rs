@@ -63,6 +63,17 @@ fn a_file_that_is_there_is_written_over_only_where_that_is_asked_for() {
     assert_eq!(code, 0, "{stderr}");
 }
 
+/// Runs without `-o` that begin in one second are kept beside each other.
+#[test]
+fn the_folders_of_runs_are_new_ones() {
+    let (folder, served) = (Folder::new(), Service::start(&["echo"]));
+    for _ in 0..3 {
+        let (code, _, stderr) = plimsoll(&folder, &["run", &served.url, "-n", "1"]);
+        assert_eq!(code, 0, "{stderr}");
+    }
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
+}
+
 #[test]
 fn explain_audit_and_report_take_a_folder() {
     let (folder, served) = (Folder::new(), Service::start(&["echo"]));
@@ -211,7 +222,11 @@ fn stopped(folder: &Folder, args: &[&str], record: &str) -> (i32, String, String
         }
     }
     let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    // As `timeout` does it: to the process, and again to its group.
+    for _ in 0..2 {
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    }
     finished(&child.wait_with_output().unwrap())
 }
 
@@ -241,6 +256,10 @@ fn a_run_that_was_stopped_says_so_and_claims_nothing() {
         (
             &["run", "a.js", "-e", &url, "--record", "s.jsonl"],
             "s.jsonl",
+        ),
+        (
+            &["find", &served.url, "--slo", slo, "-o", "f.jsonl"],
+            "f.jsonl",
         ),
     ] {
         let (code, stdout, stderr) = stopped(&folder, args, record);
@@ -296,4 +315,28 @@ fn a_record_without_its_end_is_of_an_interrupted_run() {
         "{stdout}"
     );
     assert!(!stdout.contains("holds"), "{stdout}");
+}
+
+/// Before anything is measured, too.
+#[test]
+fn a_search_that_is_stopped_in_its_self_check_leaves_with_the_code_of_an_interruption() {
+    let (folder, served) = (Folder::new(), Service::start(&["echo"]));
+    let args = ["find", &served.url, "--slo", "p99<1s", "--no-record"];
+    let mut child = command(&folder, &args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut said = said.map_while(Result::ok);
+    assert!(said.any(|line| line.starts_with("self-check")));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = said.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(105), "{rest:?}");
+    assert!(
+        rest.iter()
+            .any(|line| line.contains("interrupted during the self-check")),
+        "{rest:?}"
+    );
 }

@@ -105,7 +105,7 @@ fn the_page_is_there_and_made_again_of_the_records(folder: &Folder, stdout: &str
     assert!(!headline("report.html").is_empty(), "of a file: here");
     let nothing = plimsoll(folder, &["report", "out/A-1/app"]);
     assert!(
-        nothing.0 == 104 && nothing.2.contains("has no run.plimsoll.jsonl"),
+        nothing.0 == 104 && nothing.2.contains("has no record, nor has a folder in it"),
         "{nothing:?}"
     );
 }

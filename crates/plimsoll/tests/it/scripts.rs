@@ -221,8 +221,8 @@ fn an_answer_that_fails_its_check_is_no_correct_one() {
         let script = write(&folder, "checked.js", &text);
         let env = format!("TARGET={}", served.url);
         let record = folder.file("checked.plimsoll.jsonl");
-        let _earlier = std::fs::remove_file(&record);
-        let args = ["run", &script, "-e", &env, "--record", &record, "--quiet"];
+        let args = ["run", &script, "-e", &env, "--record", &record];
+        let args = [&args[..], &["--force", "--quiet"]].concat();
         let (code, out, err) = plimsoll(&folder, &args);
         let lines = std::fs::read_to_string(&record).unwrap_or_else(|_| panic!("{out}{err}"));
         let summary: serde_json::Value =

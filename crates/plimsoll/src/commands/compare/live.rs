@@ -1,6 +1,5 @@
 //! Comparison of targets that are played now, in turns, each run a record of its own.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +18,7 @@ use crate::page::Page;
 use crate::recipe::WARM_STOP;
 use crate::reuse::Reused;
 use crate::session::interrupt_flag;
-use crate::{from_args, machine, output, reach, selfcheck};
+use crate::{from_args, output, reach, selfcheck};
 
 /// One pair in reserve for so many, in place of pairs with a run that is not valid.
 const RESERVE: u32 = 3;
@@ -113,7 +112,7 @@ fn series(args: &Args) -> Result<Series> {
     if !args.compare.aa {
         refuse_same(&targets)?;
     }
-    let default = || PathBuf::from(format!("plimsoll-compare-{}", machine::wall_time_compact()));
+    let default = || output::fresh_folder("plimsoll-compare");
     Ok(Series {
         order: order::blocks(count, pairs + pairs.div_ceil(RESERVE), seed),
         pairs: pairs as usize,
