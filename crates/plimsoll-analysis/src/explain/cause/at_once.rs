@@ -17,6 +17,8 @@ const STANDS_STILL: f64 = 0.93;
 const SECONDS_LEAST: f64 = 1.5;
 /// Beyond its peak a service that serves less than this of it has contention, and no fixed number.
 const CONTENDED: f64 = 0.9;
+/// So many standard deviations of Poisson counts are no chance.
+const CHANCE: f64 = 2.0;
 
 /// How many are served at once: peak × the mean time without load.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +75,11 @@ fn is_contended(case: &Case) -> bool {
     let peak = closed().max_by(|a, b| a.served.total_cmp(&b.served));
     peak.is_some_and(|peak| {
         let mut beyond = closed().filter(|level| level.closed > peak.closed);
-        beyond
-            .any(|level| level.seconds() >= SECONDS_LEAST && level.served < CONTENDED * peak.served)
+        // Two counts, each with its own chance.
+        let chance = |level: &Level| level.served / level.seconds();
+        beyond.any(|level| {
+            let error = CHANCE * (chance(peak) + chance(level)).sqrt();
+            level.seconds() >= SECONDS_LEAST && level.served + error < CONTENDED * peak.served
+        })
     })
 }
