@@ -145,8 +145,8 @@ section! {
     VariantSpec = "[variants.NAME]" {
         /// the variant that this one is made from and compared with; the first one unless given
         base: Option<String> = "\"2A\"",
-        /// what it shows, in a few words
-        about: String = "\"enough slots\"",
+        /// what it is, so that a sentence can name it; a detail after a comma
+        about: String = "\"two servers behind a proxy\"",
         /// tiers that it does not start
         without: Vec<String> = "[\"proxy\"]",
         /// keys of tiers that differ, or tiers of its own
