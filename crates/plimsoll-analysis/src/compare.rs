@@ -146,7 +146,6 @@ pub fn compare(
     let is_withheld = is_withheld(&variants, &contrasts, primary);
     let named = named::contrasts(&variants, &withheld, asked);
     let metrics = named::metrics(&variants, !withheld.is_empty());
-    remarks.extend(named::remark(&named));
     words::remarks(&variants, &contrasts, asked, &mut remarks);
     Comparison {
         schema: SCHEMA,
@@ -231,18 +230,10 @@ fn family(variants: &[Variant], figures: &[Figure], asked: &Question) -> Vec<Con
     let count = contrasts.len();
     let mut known = BTreeMap::new();
     for (contrast, adjusted) in contrasts.iter_mut().zip(holm(&p)) {
-        contrast.p_adjusted = adjusted;
-        contrast.family_count = count;
-        let (a, b) = (
-            contrast.baseline_count as u32,
-            contrast.variant_count as u32,
-        );
-        if smallest_p(asked.design, a, b) * count as f64 > ALPHA {
-            contrast.runs_needed = Some(runs_needed(asked.design, count, ALPHA));
-        }
-        contrast.standing = judge(contrast, asked.design);
-        let deviations = *known.entry(a.min(b)).or_insert_with(|| {
-            power::detectable_deviations(asked.design, a.min(b), ALPHA / count as f64)
+        correct(contrast, adjusted, count, asked.design);
+        let runs = contrast.baseline_count.min(contrast.variant_count) as u32;
+        let deviations = *known.entry(runs).or_insert_with(|| {
+            power::detectable_deviations(asked.design, runs, ALPHA / count as f64)
         });
         let noise = noise(contrast, variants);
         contrast.detectable = deviations
@@ -250,6 +241,20 @@ fn family(variants: &[Variant], figures: &[Figure], asked: &Question) -> Vec<Con
             .map(|(deviations, noise)| change_of(contrast.scale, deviations * noise));
     }
     contrasts
+}
+
+/// Gives one contrast of a family of `count` its place in it: Holm's p, the runs that it would take, where it stands.
+fn correct(contrast: &mut Contrast, adjusted: f64, count: usize, design: Design) {
+    contrast.p_adjusted = adjusted;
+    contrast.family_count = count;
+    let (a, b) = (
+        contrast.baseline_count as u32,
+        contrast.variant_count as u32,
+    );
+    if smallest_p(design, a, b) * count as f64 > ALPHA {
+        contrast.runs_needed = Some(runs_needed(design, count, ALPHA));
+    }
+    contrast.standing = judge(contrast, design);
 }
 
 /// One figure of two variants; `None` where one of them does not have it.

@@ -21,6 +21,7 @@ mod ruled_out;
 mod saturation;
 mod script;
 
+use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::Record;
 use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{
@@ -130,6 +131,14 @@ fn nothing_held(levels: &[Level]) -> String {
         return String::new();
     };
     let (failed, attempts) = (level.tally.failures(), level.tally.decided());
+    let wrong = level.tally.class(Outcome::CheckFailed).count;
+    if 2 * wrong > failed {
+        let share = percent(wrong as f64 / attempts.max(1) as f64);
+        return format!(
+            "no load was held: checks of the script fail for {wrong} of {attempts} attempts ({share}); find, or a \
+             run at another load, tells whether that depends on the load"
+        );
+    }
     let what = if failed > 0 {
         let share = percent(failed as f64 / attempts.max(1) as f64);
         format!("no load was held: {failed} of {attempts} attempts failed ({share})")

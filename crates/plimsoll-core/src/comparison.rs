@@ -379,7 +379,8 @@ impl Comparison {
     #[must_use]
     pub fn stopped(mut self, stopped: Stopped) -> Self {
         self.standing = Standing::Inconclusive;
-        for contrast in &mut self.contrasts {
+        let by_name = self.named.iter_mut().map(|named| &mut named.contrast);
+        for contrast in self.contrasts.iter_mut().chain(by_name) {
             contrast.standing = Standing::Inconclusive;
             "Not decided: the comparison was interrupted.".clone_into(&mut contrast.because);
         }

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_core::comparison::{
     Contrast, Effect, Figure, MetricFigure, MetricRow, Mismatch, Named, NamedContrast,
-    NamedFigures, NamedKind, Run, Standing, Variant,
+    NamedFigures, NamedKind, Run, Variant,
 };
 use plimsoll_core::metrics::Sink;
 use plimsoll_core::record::ScriptCounts;
 use plimsoll_core::statistics::median;
 use plimsoll_core::tally::Quantile;
 
-use super::permutation::{holm, runs_needed, smallest_p};
-use super::{ALPHA, Question, contrast, judge, words};
+use super::permutation::holm;
+use super::{Question, contrast, correct, words};
 
-/// Names that a mismatch or a remark spells out.
+/// Names that a mismatch spells out.
 const SPELLED: usize = 8;
 
 /// What a script counted in a run with a load of its own.
@@ -129,16 +129,7 @@ fn corrected(found: &mut [NamedContrast], asked: &Question) {
     let count = found.len();
     for (named, adjusted) in found.iter_mut().zip(holm(&p)) {
         let contrast: &mut Contrast = &mut named.contrast;
-        contrast.p_adjusted = adjusted;
-        contrast.family_count = count;
-        let (a, b) = (
-            contrast.baseline_count as u32,
-            contrast.variant_count as u32,
-        );
-        if smallest_p(asked.design, a, b) * count as f64 > ALPHA {
-            contrast.runs_needed = Some(runs_needed(asked.design, count, ALPHA));
-        }
-        contrast.standing = judge(contrast, asked.design);
+        correct(contrast, adjusted, count, asked.design);
         contrast.because = words::because(contrast, asked.design);
     }
 }
@@ -157,9 +148,11 @@ fn has_all(variants: &[Variant], key: &Named) -> bool {
 /// A variant as this one name sees it.
 fn row(variant: &Variant, key: &Named) -> Variant {
     let of = |run: &Run| Run {
+        name: run.name.clone(),
+        started_at: run.started_at.clone(),
+        excluded: run.excluded.clone(),
         figures: run.named.rows.get(key).cloned().unwrap_or_default(),
         named: NamedFigures::default(),
-        ..run.clone()
     };
     Variant {
         name: variant.name.clone(),
@@ -258,18 +251,4 @@ fn spelled(names: &[String]) -> String {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
-}
-
-/// Rows that are worse: said beside the answer, which they do not decide.
-pub(super) fn remark(found: &[NamedContrast]) -> Option<String> {
-    let worse = found
-        .iter()
-        .filter(|named| named.contrast.standing == Standing::Worse);
-    let worse: Vec<String> = worse
-        .map(|named| {
-            let (kind, name) = (named.kind.word(), &named.name);
-            format!("{kind} {name} ({})", named.contrast.figure)
-        })
-        .collect();
-    (!worse.is_empty()).then(|| format!("worse by name: {}", spelled(&worse)))
 }

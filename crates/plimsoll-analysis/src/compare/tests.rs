@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_base::random::Rng;
-use plimsoll_core::comparison::{Effect, Method, NamedFigures, Run};
+use plimsoll_core::comparison::{Effect, Method, Named, NamedFigures, NamedKind, Run, Stopped};
 use proptest::prelude::*;
 
 use super::*;
@@ -601,4 +601,39 @@ proptest! {
             prop_assert_eq!(excludes, contrast.p <= ALPHA, "{:?}", contrast);
         }
     }
+}
+
+/// Eight pairs in which one name of two got slower: its row says so and decides nothing; of a comparison that was stopped no
+/// row says anything.
+#[test]
+fn a_name_that_got_slower_is_worse_by_itself_and_not_after_a_stop() {
+    let named = |name: &str, seconds: f64| {
+        let key = Named {
+            kind: NamedKind::Requests,
+            name: name.to_owned(),
+        };
+        (key, BTreeMap::from([(Figure::P95, seconds)]))
+    };
+    let side = |name: &str, cart: f64| {
+        let mut side = variant(name, Figure::Goodput, &[100.0; 8]);
+        for (index, run) in side.runs.iter_mut().enumerate() {
+            let noise = 1.0 + 0.001 * index as f64;
+            run.named.rows = BTreeMap::from([named("cart", cart * noise), named("home", 0.1)]);
+        }
+        side
+    };
+    let sides = vec![side("A", 0.2), side("B", 0.4)];
+    let compared = compare(sides, Vec::new(), &asked(Design::Paired));
+    let standing = |compared: &Comparison, name: &str| {
+        let mut rows = compared.named.iter();
+        rows.find(|row| row.name == name).unwrap().contrast.standing
+    };
+    assert_eq!(standing(&compared, "cart"), Standing::Worse);
+    assert_ne!(standing(&compared, "home"), Standing::Worse);
+    assert_eq!(compared.standing, Standing::Equivalent);
+    let stopped = compared.stopped(Stopped {
+        begun_count: 16,
+        planned_count: 20,
+    });
+    assert_eq!(standing(&stopped, "cart"), Standing::Inconclusive);
 }

@@ -14,7 +14,8 @@ use super::saturation::Sign;
 
 /// Retries may add this share to the load (G.5).
 const RETRY_BUDGET: f64 = 0.1;
-/// Answers beyond a percentile that make it more than one man's luck.
+/// Percentiles that a timeout may rest on, the furthest first; and the answers beyond one without which it says nothing.
+const TAILS: [f64; 2] = [0.999, 0.99];
 const TAIL_LEAST: f64 = 1.0;
 
 /// What is advised of requests in flight, if so many are not far beyond what was in flight when it was measured.
@@ -208,8 +209,10 @@ fn client_timeout(case: &Case, record: &Record) -> Option<Advice> {
         tally.merge(&record.judged_tally(*level));
     }
     let answers = tally.answers_only();
-    let quantile =
-        tails().find(|quantile| (1.0 - quantile) * answers.count() as f64 >= TAIL_LEAST)?;
+    let beyond = |quantile: &f64| (1.0 - quantile) * answers.count() as f64;
+    let quantile = TAILS
+        .into_iter()
+        .find(|quantile| beyond(quantile) >= TAIL_LEAST)?;
     let slowest = answers.quantile(quantile)?;
     Some(Advice {
         action: format!("client timeout of at least {}", rounded_up(slowest)),
@@ -219,11 +222,6 @@ fn client_timeout(case: &Case, record: &Record) -> Option<Advice> {
             three_digits(capacity)
         ),
     })
-}
-
-/// The furthest percentile first.
-fn tails() -> impl Iterator<Item = f64> {
-    [0.999, 0.99].into_iter()
 }
 
 /// Two digits, and never less: 76.3 ms is 77 ms, 1.23 s is 1.3 s.

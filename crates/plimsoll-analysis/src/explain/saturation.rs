@@ -1,5 +1,7 @@
 //! Did the system give way at all, and at which levels? Without that there is nothing to explain.
 
+use std::collections::BTreeSet;
+
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::verdict::LevelState;
 
@@ -59,15 +61,19 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
     let beyond = levels_where(levels, |level| {
         counts(level) && (falls_behind(level) || is_lost(level))
     });
+    let only_wrong = is_only_wrong(levels);
     let failing = levels_where(levels, |level| {
-        (counts(level) || (open.is_empty() && level.closed.is_some())) && has_failures(level)
+        (counts(level) || (open.is_empty() && level.closed.is_some()))
+            && has_failures(level)
+            && !only_wrong
     });
     // Nobody judges the levels of a closed loop outside a search: their own answers do. What was disturbed below a number
     // of users that was held later is not the limit.
     let held_users = levels.iter().filter(|level| !level.late);
     let held_users = held_users.filter_map(|level| level.closed).max();
     let late = levels_where(levels, |level| {
-        let own = open.is_empty() && level.late && level.closed > held_users;
+        // What fails counts as late.
+        let own = open.is_empty() && level.late && level.closed > held_users && !only_wrong;
         (counts(level) || level.closed.is_some()) && (level.state == LevelState::Fail || own)
     });
     let with = |sign, high: Vec<usize>| {
@@ -78,12 +84,6 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
             low,
             peak,
         })
-    };
-    let union = |a: &[usize], b: &[usize]| {
-        let mut all: Vec<usize> = a.iter().chain(b).copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        all
     };
     let seen_open = open.is_empty() || !beyond.is_empty();
     // A search stops a level at once that is far beyond: it then has only that one, judged.
@@ -117,6 +117,11 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         .filter(in_time);
     let held = held.map(|level| level.served).fold(clean_rate, f64::max);
     (found, if open.is_empty() { held } else { clean_rate })
+}
+
+fn union(a: &[usize], b: &[usize]) -> Vec<usize> {
+    let all: BTreeSet<usize> = a.iter().chain(b).copied().collect();
+    all.into_iter().collect()
 }
 
 fn levels_where(levels: &[Level], keep: impl Fn(&Level) -> bool) -> Vec<usize> {
@@ -168,6 +173,14 @@ fn is_lost(level: &Level) -> bool {
 
 fn has_failures(level: &Level) -> bool {
     level.failed_share() >= FAILING && level.tally.failures() >= FAILED_COUNT
+}
+
+/// Nothing but a script's own checks failed at the only load: the answers are wrong, which says nothing of how much is too
+/// much.
+fn is_only_wrong(levels: &[Level]) -> bool {
+    let [level] = levels else { return false };
+    let wrong = level.share(&[Outcome::CheckFailed]);
+    wrong >= FAILING && level.failed_share() - wrong < FAILING
 }
 
 /// A closed loop that gained hardly anything over one with at most two thirds of its in-flight.

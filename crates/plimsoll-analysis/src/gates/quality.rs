@@ -14,7 +14,7 @@ use crate::{neighbours, steal};
 use super::change::{Change, Side};
 use super::{Case, gate, levels_of, with_figures, with_note};
 
-/// Drift of the repeated first level that voids the order of levels (B.3).
+/// Slowdown of the repeated first level that voids the order of levels (B.3).
 const DRIFT_VOIDS: f64 = 0.25;
 /// What of it must be no chance.
 const DRIFT_SURE: f64 = 0.1;
@@ -69,7 +69,7 @@ pub(super) fn steady(case: Case<'_>) -> Gate {
     )
 }
 
-/// The median service time of the first level against its repetition at the end of a search.
+/// The mean service time of the first level against its repetition at the end of a search.
 fn drift(case: Case<'_>) -> Option<Gate> {
     // After it the closed loop of the beginning may be repeated, too: its throughput was judged by the search.
     let repeated = levels_of(case.record, Phase::Repeat).next()?;
@@ -92,11 +92,11 @@ fn drift(case: Case<'_>) -> Option<Gate> {
     let (before, after) = (mean(first)?, mean(repeated)?);
     let change = Change::between(before, after);
     let off = change.share.abs();
-    // What was carried by a target that was slower then, it carries now: a faster one is only worth a warning.
     // A tenth of a millisecond is the scheduler's, whatever share of the mean it is.
     let is_small = off < DRIFT_RATIO || (after.value - before.value).abs() < 0.1;
     let state = if is_small || !change.is_seen() {
         GateState::Pass
+    // What a slower target carried a faster one carries too: that is only worth a warning.
     } else if change.share >= DRIFT_VOIDS && change.surely_exceeds(DRIFT_SURE) == Some(true) {
         GateState::Fail
     } else {
@@ -106,7 +106,7 @@ fn drift(case: Case<'_>) -> Option<Gate> {
     let result = gate(GateId::Steady, state, compared);
     let figures = [before, after].map(|side| format!("{} ms", three_digits(side.value)));
     let [before, after] = figures;
-    let result = with_figures(result, before, after, "5 %, void from 25 %");
+    let result = with_figures(result, before, after, "5 %, void from 25 % slower");
     Some(match state {
         GateState::Pass => result,
         _ => with_note(

@@ -288,6 +288,22 @@ fn a_repeated_level_is_judged_with_its_own_scatter() {
     );
 }
 
+/// Half as slow again voids the search; as much faster is said, and what was carried stands.
+#[test]
+fn a_target_that_became_faster_voids_nothing() {
+    let before = |rng: &mut Rng| (100, 9.0 + rng.unit());
+    let slower = |rng: &mut Rng| (100, 15.0 + rng.unit());
+    let faster = |rng: &mut Rng| (100, 5.0 + rng.unit());
+    let again: [(fn(&mut Rng) -> _, _); 2] =
+        [(slower, GateState::Fail), (faster, GateState::Warning)];
+    for (again, wanted) in again {
+        let (mut record, mut rng) = (repeated(), Rng::new(12, 0));
+        record.windows = drawn(0, &mut rng, 10, before);
+        record.windows.extend(drawn(1, &mut rng, 10, again));
+        assert_eq!(state_of(&record, 5).0, wanted);
+    }
+}
+
 /// A level of 100/s, and the same once more at the end.
 fn repeated() -> Record {
     let mut record = record_with(RateProfile::constant(100.0).unwrap());

@@ -234,34 +234,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The only words that may stand in a counter's name beside the status that it counts; `orders_500` counts orders.
-const BESIDE: [&str; 24] = [
-    "http",
-    "https",
-    "status",
-    "statuses",
-    "code",
-    "codes",
-    "response",
-    "responses",
-    "resp",
-    "server",
-    "error",
-    "errors",
-    "err",
-    "errs",
-    "fail",
-    "failed",
-    "failure",
-    "failures",
-    "count",
-    "counter",
-    "total",
-    "num",
-    "s",
-    "is",
-];
-/// One of these has to be among them.
+/// Words of which one has to be in a counter's name for its number to be a status; `orders_500` counts orders.
 const NAMING: [&str; 12] = [
     "http",
     "https",
@@ -275,6 +248,11 @@ const NAMING: [&str; 12] = [
     "errors",
     "err",
     "errs",
+];
+/// The only others that may stand beside it.
+const BESIDE: [&str; 12] = [
+    "resp", "server", "fail", "failed", "failure", "failures", "count", "counter", "total", "num",
+    "s", "is",
 ];
 
 /// The status that a script's own counter, or a part of the built-in one, counts: `http_500_errors`, `errors503`,
@@ -296,8 +274,11 @@ fn status_in(name: &str) -> Option<u16> {
     let [number] = numbers.as_slice() else {
         return None;
     };
-    let fits = others.iter().all(|word| BESIDE.contains(&word.as_str()));
-    let names = others.iter().any(|word| NAMING.contains(&word.as_str()));
+    let naming = |word: &str| NAMING.contains(&word);
+    let names = others.iter().any(|word| naming(word));
+    let fits = others
+        .iter()
+        .all(|word| naming(word) || BESIDE.contains(&word.as_str()));
     let status = number.parse().ok().filter(|n| (200..600).contains(n));
     status.filter(|_| fits && names)
 }

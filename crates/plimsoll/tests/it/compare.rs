@@ -2,11 +2,9 @@
 
 mod scripts;
 
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Stdio;
 
-use crate::support::{Folder, Service, command, plimsoll};
+use crate::support::{Folder, Service, interrupted_at, plimsoll};
 
 /// A record of a short run whose rates are multiplied: what was measured cannot be chosen.
 fn records(folder: &Folder, url: &str, slo: &str, scales: &[(&str, f64)]) {
@@ -428,18 +426,8 @@ fn an_interrupted_series_keeps_what_was_played() {
     let args = [
         "compare", &one.url, &other.url, "-c", "1", "-z", "60s", "-o", "kept",
     ];
-    let mut child = command(&folder, &args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
     // What will be played is said after signals are caught, and before the warm-up.
-    let said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let mut said = said.map_while(Result::ok);
-    assert!(said.any(|line| line.contains("records")));
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let rest: Vec<String> = said.collect();
-    assert_eq!(child.wait().unwrap().code(), Some(105), "{rest:?}");
+    let (code, rest) = interrupted_at(&folder, &args, |line| line.contains("records"));
+    assert_eq!(code, Some(105), "{rest:?}");
     assert!(folder.0.join("kept").join("report.html").exists());
 }

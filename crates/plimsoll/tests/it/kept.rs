@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Service, command, finished, plimsoll};
+use crate::support::{Folder, Service, command, finished, interrupted_at, plimsoll, started};
 
 const SCRIPT: &str = "import http from 'k6/http';\nexport const options = { vus: 1, duration: '60s' };\n\
                       export default () => { http.get(__ENV.URL); };\n";
@@ -172,12 +172,7 @@ fn a_comparison_shows_its_runs_on_one_live_page() {
         "1",
         "--live",
     ];
-    let mut child = command(&folder, &args)
-        .env("K6_WEB_DASHBOARD_PORT", "0")
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = started(command(&folder, &args).env("K6_WEB_DASHBOARD_PORT", "0"));
     let told = told(&page_of(&mut child));
     let _whatever_it_says = child.wait().unwrap();
     let of = |kind: &str| told.iter().filter(|line| line["kind"] == kind).count();
@@ -195,12 +190,7 @@ fn a_comparison_shows_its_runs_on_one_live_page() {
 fn the_live_page_is_asked_for_by_a_flag() {
     let (folder, served) = (Folder::new(), Service::start(&["echo"]));
     let args = ["run", &served.url, "-z", "1s", "--no-record", "--live"];
-    let mut child = command(&folder, &args)
-        .env("K6_WEB_DASHBOARD_PORT", "0")
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = started(command(&folder, &args).env("K6_WEB_DASHBOARD_PORT", "0"));
     let told = told(&page_of(&mut child));
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(told.last().unwrap()["kind"], "end");
@@ -322,18 +312,8 @@ fn a_record_without_its_end_is_of_an_interrupted_run() {
 fn a_search_that_is_stopped_in_its_self_check_leaves_with_the_code_of_an_interruption() {
     let (folder, served) = (Folder::new(), Service::start(&["echo"]));
     let args = ["find", &served.url, "--slo", "p99<1s", "--no-record"];
-    let mut child = command(&folder, &args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let mut said = said.map_while(Result::ok);
-    assert!(said.any(|line| line.starts_with("self-check")));
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let rest: Vec<String> = said.collect();
-    assert_eq!(child.wait().unwrap().code(), Some(105), "{rest:?}");
+    let (code, rest) = interrupted_at(&folder, &args, |line| line.starts_with("self-check"));
+    assert_eq!(code, Some(105), "{rest:?}");
     assert!(
         rest.iter()
             .any(|line| line.contains("interrupted during the self-check")),

@@ -45,6 +45,28 @@ pub(crate) fn command(folder: &Folder, args: &[&str]) -> Command {
     command
 }
 
+/// Starts it with its stderr to be read.
+pub(crate) fn started(command: &mut Command) -> Child {
+    let silent = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    silent.spawn().unwrap()
+}
+
+/// Sends a Ctrl-C once it says a line like this; exit code, and what it said after that.
+pub(crate) fn interrupted_at(
+    folder: &Folder,
+    args: &[&str],
+    is_it: impl Fn(&str) -> bool,
+) -> (Option<i32>, Vec<String>) {
+    let mut child = started(&mut command(folder, args));
+    let said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut said = said.map_while(Result::ok);
+    assert!(said.any(|line| is_it(&line)));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = said.collect();
+    (child.wait().unwrap().code(), rest)
+}
+
 /// Runs to the end; exit code, stdout, stderr.
 pub(crate) fn plimsoll(folder: &Folder, args: &[&str]) -> (i32, String, String) {
     finished(&command(folder, args).output().unwrap())

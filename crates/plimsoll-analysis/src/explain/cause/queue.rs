@@ -20,8 +20,8 @@ const AGREES_COUNT: f64 = 0.5;
 const LOOKS_LEAST: u32 = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// The tier has read them and works on none of them, or waits for somebody who is not seen.
+enum Place {
+    /// Read: the tier works on some, and the others wait inside it, or for somebody who is not seen.
     Inside,
     /// Its workers read a request only when they are free.
     Unread,
@@ -32,7 +32,7 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(super) struct Queue<'a> {
     pub(super) tier: &'a Tier,
-    pub(super) place: Place,
+    place: Place,
     /// Requests there, of so many in flight.
     count: f64,
     in_flight: f64,
@@ -43,7 +43,7 @@ impl Queue<'_> {
     pub(super) fn line(&self) -> String {
         let (count, all) = (three_digits(self.count), three_digits(self.in_flight));
         let place = match self.place {
-            Place::Inside => "have been read and wait inside it",
+            Place::Inside => "have been read and are not answered",
             Place::Unread => "lie unread in its sockets",
             Place::NotAccepted => "wait to be accepted",
         };

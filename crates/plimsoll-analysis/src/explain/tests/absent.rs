@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use plimsoll_core::Nanos;
+use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::{CgroupSample, Record, Seen, ThreadState};
+use plimsoll_core::step::StepLoad;
 use plimsoll_core::verdict::{Cause, Confidence, LevelState, RareStalls, SearchResult};
 
 use super::build::{Service, ThreadLoad, search};
@@ -97,5 +99,25 @@ fn stalls_that_the_search_saw_are_suspected_where_nothing_else_explains() {
         limit.evidence[0].text.contains(told),
         "{:?}",
         limit.evidence
+    );
+}
+
+/// A closed loop whose service answers well, and whose script calls an eighth of the answers wrong.
+#[test]
+fn answers_that_are_wrong_at_the_only_load_say_nothing_of_the_limit() {
+    let mut record = search(&service(idle), &[0.5], false);
+    record.levels[0].step.load = StepLoad::Closed { in_flight: 1 };
+    for window in &mut record.windows {
+        for _ in 0..30 {
+            let (time, bounds) = (Nanos::from_millis(3), &[]);
+            window.operations[0].record(Outcome::CheckFailed, time, Some(time), 1, bounds);
+        }
+    }
+    let limit = explained(&record).limit;
+    assert_eq!(limit.cause, Cause::Unknown);
+    let text = &limit.evidence[0].text;
+    assert!(
+        text.contains("checks of the script fail for 210 of"),
+        "{text}"
     );
 }

@@ -189,7 +189,7 @@ fn not_accepted(count: f64) -> WaitSample {
 #[test]
 fn where_the_requests_wait_is_told_from_the_sockets() {
     for (place, told) in [
-        (inside as fn(f64) -> WaitSample, "wait inside it"),
+        (inside as fn(f64) -> WaitSample, "are not answered"),
         (unread, "lie unread in its sockets"),
         (not_accepted, "wait to be accepted"),
     ] {
