@@ -34,7 +34,10 @@ pub use gates::{Audit, Declared, audit};
 /// A file that cannot be read as anybody's result.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ImportError {
-    #[error("no known result: neither a plimsoll record nor one of {}", known())]
+    #[error(
+        "it is no result of {} either; `plimsoll audit --help` says which files of each are read",
+        formats::names()
+    )]
     Unknown,
     #[error("{tool}: `{field}` is missing or no number; was the file cut off?")]
     Missing {

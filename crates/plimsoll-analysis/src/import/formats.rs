@@ -1,7 +1,5 @@
 //! The one table of what can be read: by tool, which of its files, how each is known, and who reads it.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use super::figures::{Figures, Tool};
@@ -186,16 +184,18 @@ impl Tool {
 
 /// Each tool with its files: `oha (text, JSON), hey (text)`.
 pub fn known() -> String {
-    let mut text = String::new();
-    for (index, format) in FORMATS.iter().enumerate() {
-        let between = match index {
-            0 => "",
-            _ if index + 1 == FORMATS.len() => " or ",
-            _ => ", ",
-        };
-        let _infallible = write!(text, "{between}{} ({})", format.name, format.files);
-    }
-    text
+    listed(|format| format!("{} ({})", format.name, format.files))
+}
+
+/// The tools alone: `oha, hey or wrk`.
+pub(super) fn names() -> String {
+    listed(|format| format.name.to_owned())
+}
+
+fn listed(of: impl Fn(&Format) -> String) -> String {
+    let mut each: Vec<String> = FORMATS.iter().map(of).collect();
+    let last = each.pop().unwrap_or_default();
+    format!("{} or {last}", each.join(", "))
 }
 
 /// Every tool's name and its files.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use plimsoll_analysis::gates;
 use plimsoll_analysis::import::{self, Declared, Figures, ImportError};
 use plimsoll_core::verdict::{Gate, GateState};
@@ -81,7 +81,12 @@ const fn exit_of(valid: bool) -> Exit {
 }
 
 fn of_record(path: &Path) -> Result<(Vec<Gate>, String)> {
-    let record = records::read(path).context(ImportError::Unknown)?;
+    let record = records::read(path).map_err(|error| {
+        if records::is_record(path) {
+            return error;
+        }
+        anyhow!("{error:#}; {}", ImportError::Unknown)
+    })?;
     let level = verdicts::of(&record).level;
     Ok((
         gates::evaluate(&record, level),
