@@ -6,6 +6,7 @@
 mod change;
 mod done;
 mod flow;
+mod laws;
 mod limits;
 mod quality;
 

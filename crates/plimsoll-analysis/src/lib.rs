@@ -10,4 +10,5 @@ pub mod gates;
 pub mod import;
 mod neighbours;
 pub mod steal;
+pub mod stored;
 pub mod summary;

@@ -40,6 +40,15 @@ impl Rng {
         radius * libm::cos(std::f64::consts::TAU * self.unit())
     }
 
+    /// The numbers below `count` in an order that is as likely as any other.
+    pub fn order(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for place in (1..count).rev() {
+            order.swap(place, self.below(place as u64 + 1) as usize);
+        }
+        order
+    }
+
     /// Uniform below `bound`; `bound` zero gives zero. Bias is below 2^-32 for bounds below 2^32.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64

@@ -39,6 +39,7 @@ mod overload;
 mod posterior;
 mod progress;
 mod remarks;
+mod replay;
 mod settle;
 mod spells;
 mod stage;
@@ -56,6 +57,7 @@ use plimsoll_core::{Nanos, Window};
 pub use config::{Config, SearchError, client_timeout};
 pub use drive::{Observer, drive};
 pub use load::Over;
+pub use replay::{Departure, REVISION, Replayed, replay};
 
 use ended_level::EndedLevel;
 use level::Level;
@@ -65,6 +67,8 @@ use progress::Progress;
 use settle::Backlog;
 use stage::Stage;
 
+/// Why a level that a signal cut off decides nothing.
+const INTERRUPTED: &str = "interrupted";
 /// A search ends when so much of its time was lost to levels that the generator could not sustain.
 const LOST_SHARE: f64 = 1.0 / 3.0;
 /// Nothing is played between a level that was void and the same again but this many seconds of low load: what held the
@@ -191,7 +195,7 @@ impl Search {
         let mut result = EndedLevel::new(&level, self.progress.clock.elapsed()).result();
         result.state = LevelState::Undecided;
         result.clause = None;
-        result.reason = "interrupted".into();
+        result.reason = INTERRUPTED.into();
         Some(result)
     }
 

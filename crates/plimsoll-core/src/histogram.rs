@@ -169,6 +169,17 @@ impl Histogram {
         below.map(|(_, n)| n).sum()
     }
 
+    /// The fewest and the most of the recorded durations that may be at most `bound`: its counter holds longer ones, too.
+    pub fn count_within(&self, bound: Nanos) -> (u64, u64) {
+        let at = index_of(bound.0);
+        let (mut fewest, mut most) = (0, 0);
+        for (index, n) in self.occupied().take_while(|&(index, _)| index <= at) {
+            fewest += if index < at { n } else { 0 };
+            most += n;
+        }
+        (fewest, most)
+    }
+
     /// Occupied counters as (middle of the counter, count), smallest first.
     pub fn iter(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
         self.occupied()

@@ -10,6 +10,7 @@ mod observation;
 mod plausible;
 mod read;
 mod script;
+mod seal;
 mod setup;
 
 use std::io::{self, Write};
@@ -17,9 +18,9 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 pub use after::After;
-pub use event::{Anchor, Event, EventKind, SelfCheck};
+pub use event::{Anchor, Event, EventKind, Iteration, SearchStart, SelfCheck};
 pub use observation::*;
-pub use read::{ReadError, Record, Remark};
+pub use read::{ReadError, Record, Remark, Said};
 pub use script::{
     Iterations, LeftOut, MetricCounts, NameCounts, Scope, ScriptCounts, SubmetricCounts, VuSpan,
 };
@@ -95,27 +96,26 @@ pub struct Writer<W: Write> {
     out: W,
     /// The line being written. Kept: a block of its size every second would leave holes in the heap.
     line: Vec<u8>,
+    /// Check sum of the line before.
+    sum: u32,
 }
 
 impl<W: Write> Writer<W> {
     /// Starts a record with its header.
     pub fn start(out: W, header: Header) -> io::Result<Self> {
-        let mut writer = Self::resume(out);
-        writer.append(&Line::Header(header))?;
-        Ok(writer)
-    }
-
-    /// Goes on with a record that has its header already.
-    pub fn resume(out: W) -> Self {
-        Self {
+        let mut writer = Self {
             out,
             line: Vec::new(),
-        }
+            sum: 0,
+        };
+        writer.append(&Line::Header(header))?;
+        Ok(writer)
     }
 
     pub fn append(&mut self, line: &Line) -> io::Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, line)?;
+        self.sum = seal::seal(&mut self.line, self.sum)?;
         self.line.push(b'\n');
         self.out.write_all(&self.line)?;
         self.out.flush()

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
+use plimsoll_base::random::Rng;
 use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::test::{Request, SearchSettings};
@@ -223,19 +224,15 @@ impl Experiment {
         self.variants.iter().find(|variant| variant.name == name)
     }
 
-    /// The order of the runs, as indices into the variants: forward, then backward, so that a drift of
-    /// the machine meets all variants alike (ABBA).
-    pub fn order(&self) -> Vec<usize> {
-        let forward = 0..self.variants.len();
-        let backward = forward.clone().rev();
-        let row = |run: u32| -> Vec<usize> {
-            if run.is_multiple_of(2) {
-                forward.clone().collect()
-            } else {
-                backward.clone().collect()
-            }
-        };
-        (0..self.runs).flat_map(row).collect()
+    /// The order of the runs, as indices into the variants: each repetition plays all of them, in an order of its own that is
+    /// drawn, so that whatever the machine does meanwhile meets all variants alike. A single repetition keeps that of the file.
+    pub fn order(&self, seed: u64) -> Vec<usize> {
+        let count = self.variants.len();
+        if self.runs == 1 {
+            return (0..count).collect();
+        }
+        let mut rng = Rng::new(seed, 5);
+        (0..self.runs).flat_map(|_| rng.order(count)).collect()
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) use timeline::{Bin, Lane, Span, Timeline};
 pub(crate) use varied::Varied;
 
 use plimsoll_core::Nanos;
-use plimsoll_core::record::{Record, Remark};
+use plimsoll_core::record::{Record, Remark, Said};
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Judgement, Verdict};
 
@@ -246,8 +246,16 @@ fn warnings(record: &Record) -> Vec<String> {
                 "Line {} of the record is of a kind this version does not know (`{kind}`); it is left out.",
                 format::count(*line as u64)
             )),
-            // The headline says it.
-            Remark::NoVerdict => None,
+            Remark::FoundAsStored => Some(
+                "What the search found is taken from its verdict line: the record does not hold what it takes to play the search again."
+                    .to_owned(),
+            ),
+            Remark::Says(said) => Some(sentence(&stored_words(said))),
+            // The headline says it, or gate 2.
+            Remark::NoVerdict
+            | Remark::SecondVerdict { .. }
+            | Remark::Altered { .. }
+            | Remark::Departs { .. } => None,
         })
         .collect();
     if let Some(verdict) = &record.verdict {
@@ -263,6 +271,28 @@ fn warnings(record: &Record) -> Vec<String> {
         warnings.push("The record holds no window: nothing was measured.".to_owned());
     }
     warnings
+}
+
+/// `its verdict line says otherwise than its windows: goodput 812/s instead of 406/s`
+pub fn stored_words(said: &[Said]) -> String {
+    const TOLD_MOST: usize = 6;
+    let told = said.iter().take(TOLD_MOST).map(|said| {
+        let Said {
+            what,
+            stored,
+            computed,
+        } = said;
+        format!("{what} {stored} instead of {computed}")
+    });
+    let told: Vec<String> = told.collect();
+    let rest = match said.len().saturating_sub(TOLD_MOST) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    format!(
+        "the verdict line of the record says otherwise than its windows, which are shown: {}{rest}",
+        told.join("; ")
+    )
 }
 
 /// Starts with a capital and ends with a stop, as the sentences around it do.

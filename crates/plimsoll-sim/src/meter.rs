@@ -94,7 +94,8 @@ impl Meter {
         } else {
             0
         };
-        tally.record(outcome, took, Some(took), bytes, &self.bounds);
+        // Sent as late as the windows say that the generator was.
+        tally.record(outcome, took, Some(took - LAG), bytes, &self.bounds);
     }
 
     #[inline]

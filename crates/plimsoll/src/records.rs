@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use plimsoll_core::record::{Record, Remark};
 
-use crate::output;
+use crate::{output, verdicts};
 
-/// Reads a record and says on stderr what was odd about it.
+/// Reads a record, works its verdict out again from its windows, and says on stderr what was odd about it.
 pub(crate) fn read(path: &Path) -> Result<Record> {
     let shown = path.display();
     let file = File::open(path).with_context(|| format!("open record {shown}"))?;
-    let record = Record::read(BufReader::new(file)).with_context(|| format!("read {shown}"))?;
+    let mut record = Record::read(BufReader::new(file)).with_context(|| format!("read {shown}"))?;
+    verdicts::evaluate(&mut record);
     for remark in &record.remarks {
         let text = match remark {
             Remark::TornLastLine { line } => {
@@ -27,6 +28,12 @@ pub(crate) fn read(path: &Path) -> Result<Record> {
                 )
             }
             Remark::NoVerdict => "the run came to no verdict: it was interrupted".to_owned(),
+            // Said on the page itself, by gate 2 or among its warnings.
+            Remark::SecondVerdict { .. }
+            | Remark::Altered { .. }
+            | Remark::Departs { .. }
+            | Remark::FoundAsStored
+            | Remark::Says(_) => continue,
         };
         output::progress(&format!("plimsoll: {shown}: {text}"));
     }

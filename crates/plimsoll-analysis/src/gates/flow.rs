@@ -7,7 +7,7 @@ use plimsoll_core::verdict::{Gate, GateId, GateState};
 use plimsoll_core::{Outcome, Tally};
 
 use super::change::{Change, Side};
-use super::{Case, deviation, gate, levels_of, with_figures, with_note};
+use super::{Case, deviation, gate, laws, levels_of, with_figures, with_note};
 
 /// Little's law and work per success agree within this (capacity-science D.3, gate 0).
 const TOLERANCE: f64 = 0.05;
@@ -79,7 +79,7 @@ fn residence_seconds(tally: &Tally) -> f64 {
     tally.residence_ns() as f64 / 1e9
 }
 
-/// Gate 2: Attempts that fell due against outcomes, exactly.
+/// Gate 2: Attempts that fell due against outcomes, exactly, and whatever else the figures of a record say twice.
 pub(super) fn accounting(case: Case<'_>) -> Gate {
     let mut due = 0;
     let mut ended = 0;
@@ -97,7 +97,8 @@ pub(super) fn accounting(case: Case<'_>) -> Gate {
         .windows
         .last()
         .map_or(0, |window| window.in_flight_end);
-    let state = if due == ended + unfinished {
+    let broken = laws::broken(case.record);
+    let state = if due == ended + unfinished && broken.is_empty() {
         GateState::Pass
     } else {
         GateState::Fail
@@ -114,7 +115,13 @@ pub(super) fn accounting(case: Case<'_>) -> Gate {
         "0",
     );
     match (state, unfinished) {
-        (GateState::Fail, _) => with_note(result, "the record lacks lines; was it cut or edited?"),
+        (GateState::Fail, _) if broken.is_empty() => {
+            with_note(result, "the record lacks lines; was it cut or edited?")
+        }
+        (GateState::Fail, _) => with_note(
+            result,
+            format!("{}: was the record cut or edited?", broken.join("; ")),
+        ),
         (_, 0) => result,
         _ => with_note(
             result,

@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use plimsoll_base::random::Rng;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::record::{
-    After, Header, HostSample, LevelStart, Line, Machine, Observation, SCHEMA, Seen,
+    After, Header, HostSample, LevelStart, Line, Machine, Observation, Remark, SCHEMA, Seen,
 };
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::Step;
@@ -18,6 +18,8 @@ use crate::summary;
 use plimsoll_core::verdict::Judgement;
 
 const RATE: u64 = 1000;
+/// From when a request is due to when it is sent.
+const LAG: Nanos = Nanos::from_micros(60);
 
 fn test(load: Load) -> Test {
     Test {
@@ -90,7 +92,7 @@ fn window(second: u64) -> Window {
         tally.record(
             Outcome::Ok,
             time,
-            Some(time),
+            Some(time - LAG),
             200,
             &[Nanos::from_millis(250)],
         );
@@ -101,7 +103,7 @@ fn window(second: u64) -> Window {
         connections_open: 20,
         ..Health::default()
     };
-    health.lag.record_n(Nanos::from_micros(60), RATE);
+    health.lag.record_n(LAG, RATE);
     Window {
         level: 0,
         start_ns: Nanos::from_secs(second),
@@ -185,12 +187,88 @@ fn lost_attempts_break_the_accounting() {
     let mut record = clean();
     record.windows[3].due_count += 1;
     assert_eq!(state_of(&record, 2).0, GateState::Fail);
-    record.windows[5].in_flight_end = 1;
+    for window in &mut record.windows[3..] {
+        window.in_flight_end = 1;
+    }
     assert_eq!(
         state_of(&record, 2).0,
         GateState::Pass,
         "it is still in flight"
     );
+}
+
+/// One fact that was changed in a record that is whole otherwise, and what gate 2 says of it.
+#[test]
+fn what_a_record_says_twice_must_be_the_same() {
+    type Edit = fn(&mut Record);
+    let edits: [(&str, Edit); 12] = [
+        ("begins 2.000 s before the one before it ends", |record| {
+            record.windows.swap(2, 3);
+        }),
+        ("belongs to a level that never began", |record| {
+            record.windows[2].level = 9;
+        }),
+        ("before the one before it ends", |record| {
+            for window in &mut record.windows {
+                window.start_ns = Nanos::ZERO;
+            }
+        }),
+        ("1.0 s are missing", |record| {
+            record.windows.remove(3);
+        }),
+        ("6000 attempts have a service time", |record| {
+            for window in &mut record.windows {
+                window.sent_count = 0;
+            }
+        }),
+        ("are said to be within 250 ms", |record| {
+            let ok = record.windows[2].operations[0].class(Outcome::Ok).clone();
+            let text = serde_json::json!({"within": [999], "classes": {"ok": ok}});
+            record.windows[2].operations = vec![serde_json::from_value(text).unwrap()];
+        }),
+        ("the generator was late by 360 ms in all", |record| {
+            for window in &mut record.windows {
+                let mut tally = Tally::default();
+                let time = Nanos::from_millis(10) - LAG;
+                for _ in 0..RATE {
+                    tally.record(Outcome::Ok, time, Some(time), 200, &[]);
+                }
+                window.operations = vec![tally];
+            }
+        }),
+        ("took less time than their services", |record| {
+            let mut tally = Tally::default();
+            for _ in 0..RATE {
+                tally.record(Outcome::Ok, Nanos(5), Some(Nanos(6)), 200, &[]);
+            }
+            record.windows[2].operations = vec![tally];
+        }),
+        ("a worker thread ran for 12.00 s", |record| {
+            for window in &mut record.windows {
+                window.health.worker_run_ns = vec![Nanos::from_secs(2)];
+            }
+        }),
+        ("its rate asks for 3000", |record| {
+            for window in &mut record.windows {
+                window.start_ns = Nanos(window.start_ns.0 / 2);
+                window.length_ns = Nanos(window.length_ns.0 / 2);
+            }
+        }),
+        ("more attempts are in flight than the most", |record| {
+            record.windows[2].in_flight_mean *= 2.0;
+        }),
+        ("line 7 is not as it was written", |record| {
+            record.remarks.push(Remark::Altered { first: 7, count: 1 });
+        }),
+    ];
+    assert_eq!(state_of(&clean(), 2).0, GateState::Pass);
+    for (words, edit) in edits {
+        let mut record = clean();
+        edit(&mut record);
+        let (state, note) = state_of(&record, 2);
+        assert_eq!(state, GateState::Fail, "{words}");
+        assert!(note.contains(words), "{words}: {note}");
+    }
 }
 
 #[test]
@@ -372,6 +450,7 @@ fn with_stall(stall_ms: u64, late: u64, took_ms: u64) -> Record {
     window.due_count += late;
     window.sent_count += late;
     window.in_flight_mean += late as f64 * time.as_secs_f64();
+    window.in_flight_max += late;
     record
 }
 
@@ -404,7 +483,7 @@ fn what_our_own_stall_could_have_turned_is_not_decided() {
 fn a_little_lag_under_a_wide_bound_is_no_trouble() {
     let mut record = clean();
     for window in &mut record.windows {
-        window.health.lag.record_n(Nanos::from_millis(5), RATE / 20);
+        window.health.lag.record_n(Nanos::from_millis(5), RATE / 40);
         window.health.worker_wait_ns = vec![Nanos::from_millis(20)];
     }
     assert_eq!(state_of(&record, 6).0, GateState::Pass);
@@ -419,6 +498,7 @@ fn failures_are_named_and_make_the_p99_never() {
         tally.record(Outcome::Eof, Nanos::from_millis(1), Some(Nanos(1)), 0, &[]);
     }
     record.windows[2].due_count += 100;
+    record.windows[2].sent_count += 100;
     let (state, note) = state_of(&record, 7);
     assert_eq!(state, GateState::Pass);
     assert!(note.contains("100 eof") && note.contains("never"), "{note}");
@@ -519,7 +599,7 @@ fn a_service_that_answers_202_in_time_passes_and_its_gate_says_that_nothing_is_d
             for _ in 0..count {
                 let time = Nanos::from_millis(millis);
                 let bounds = [Nanos::from_millis(250)];
-                taken_in.record(Outcome::Accepted, time, Some(time), 200, &bounds);
+                taken_in.record(Outcome::Accepted, time, Some(time - LAG), 200, &bounds);
             }
         }
         window.in_flight_mean = 11.45;
@@ -535,6 +615,8 @@ fn a_service_that_answers_202_in_time_passes_and_its_gate_says_that_nothing_is_d
         for _ in 0..6 {
             tally.record(Outcome::Accepted, late, Some(late), 200, &[]);
         }
+        window.due_count += 6;
+        window.sent_count += 6;
     }
     let verdict = summary::of_run(&record);
     let clauses: Vec<Judgement> = verdict.objectives.iter().map(|o| o.judgement).collect();

@@ -65,6 +65,21 @@ impl Histogram {
         bytes
     }
 
+    /// The sums that the counters allow, when the longest duration was `longest`; doubles are rounded.
+    fn sums(&self, longest: u64) -> std::ops::RangeInclusive<f64> {
+        const ROUNDING: f64 = 1e-12;
+        let (mut least, mut most) = (0.0, 0.0);
+        for (index, n) in self.occupied() {
+            let (first, width) = super::range_of(index);
+            least += first as f64 * n as f64;
+            // The last counter takes what is longer than it, too.
+            let is_last = first + width > HIGHEST;
+            let last = if is_last { longest } else { first + width - 1 };
+            most += last as f64 * n as f64;
+        }
+        least * (1.0 - ROUNDING)..=most * (1.0 + ROUNDING)
+    }
+
     /// Reads an uncompressed HDR V2 payload; sum, minimum and maximum come from the counters.
     pub fn from_hdr_v2(bytes: &[u8]) -> Result<Self, DecodeError> {
         let body = check_header(bytes)?;
@@ -196,8 +211,7 @@ fn from_wire(wire: &Wire) -> Result<Histogram, DecodeError> {
     }
     // The exact extremes must fall into the outermost occupied counters.
     let same = |exact: u64, counted: u64| index_of(exact) == index_of(counted);
-    let (longest, count) = (wire.max_ns as f64, wire.count as f64);
-    let plausible_sum = (longest * 0.999..=longest * count * 1.001).contains(&wire.sum_ns);
+    let plausible_sum = histogram.sums(wire.max_ns).contains(&wire.sum_ns);
     if !same(wire.min_ns, histogram.min) || !same(wire.max_ns, histogram.max) || !plausible_sum {
         return Err(DecodeError::Contradiction);
     }

@@ -23,6 +23,8 @@ pub enum EventKind {
     Interrupted,
     SelfCheck(SelfCheck),
     Anchor(Anchor),
+    Search(SearchStart),
+    Iteration(Iteration),
     /// Of another version.
     #[serde(untagged)]
     Other {
@@ -56,6 +58,27 @@ pub struct Anchor {
     pub throughput_max_per_s: f64,
 }
 
+/// What a search started from, beside the test and the self-check: with the windows it is all that its result follows from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SearchStart {
+    /// Of the rules by which it went on.
+    pub revision: u32,
+    /// Time that was used up before.
+    pub spent_ns: Nanos,
+    /// From an earlier search of a similar target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<Anchor>,
+    /// Over virtual users: how long an iteration took in the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration_ns: Option<Nanos>,
+}
+
+/// What an iteration of a script came to in the mean of a search.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Iteration {
+    pub requests_mean: f64,
+}
+
 /// As any version wrote it; figures once were JSON inside the text of `detail`.
 #[derive(Deserialize)]
 struct ReadEvent {
@@ -79,14 +102,18 @@ impl From<ReadEvent> for Event {
                 .ok()
                 .map(EventKind::SelfCheck),
             "anchor" => serde_json::from_value(figures).ok().map(EventKind::Anchor),
+            "search" => serde_json::from_value(figures).ok().map(EventKind::Search),
+            "iteration" => serde_json::from_value(figures)
+                .ok()
+                .map(EventKind::Iteration),
             _ => None,
         };
         Self {
             at_ns: read.at_ns,
             detail: match what {
                 // Its text was these figures.
-                Some(EventKind::SelfCheck(_) | EventKind::Anchor(_)) => String::new(),
-                _ => read.detail,
+                None | Some(EventKind::Interrupted | EventKind::Other { .. }) => read.detail,
+                Some(_) => String::new(),
             },
             what: what.unwrap_or(EventKind::Other { event: read.event }),
         }

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::fold::Folding;
 use super::plausible::implausible;
+use super::seal::Seals;
 use super::{After, Event, EventKind, Header, LevelStart, Line, Observation, SCHEMA, ScriptCounts};
 use crate::outcome::Outcome;
 use crate::step::Phase;
@@ -43,6 +44,25 @@ pub enum Remark {
     UnknownKind { line: usize, kind: String },
     /// The run wrote no verdict: it was interrupted.
     NoVerdict,
+    /// A verdict after the verdict.
+    SecondVerdict { line: usize },
+    /// Lines that are not as they were written, by their check sums: the first, and how many.
+    Altered { first: usize, count: usize },
+    /// What a search found does not follow from its windows, and where it leaves them.
+    Departs { why: String },
+    /// What the search found is as stored: the record lacks what it takes to play it again.
+    FoundAsStored,
+    /// The stored verdict says otherwise than what the record's windows come to.
+    Says(Vec<Said>),
+}
+
+/// A figure of the stored verdict beside what the windows come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Its name in words: `goodput`, `gate 5`.
+    pub what: String,
+    pub stored: String,
+    pub computed: String,
 }
 
 /// A record in memory.
@@ -89,6 +109,8 @@ impl Record {
             return Err(ReadError::Empty);
         }
         let mut record = Self::new(parse_header(&bytes)?);
+        let mut seals = Seals::default();
+        seals.line(&bytes);
         let mut number = 1;
         loop {
             number += 1;
@@ -98,23 +120,35 @@ impl Record {
             }
             let torn = bytes.last() != Some(&b'\n');
             match serde_json::from_slice::<Line>(&bytes) {
-                Ok(line) => match implausible(&line) {
-                    None => record.push(line),
-                    Some(reason) => {
-                        return Err(ReadError::Line {
-                            line: number,
-                            reason,
-                        });
-                    }
-                },
-                Err(_) if torn => record.remarks.push(Remark::TornLastLine { line: number }),
+                Ok(line) => record.take(line, number)?,
+                Err(_) if torn => {
+                    record.remarks.push(Remark::TornLastLine { line: number });
+                    break;
+                }
                 Err(error) => record.remarks.push(unknown_kind(&bytes, number, &error)?),
             }
+            seals.line(&bytes);
+        }
+        if let Some((first, count)) = seals.altered() {
+            record.remarks.push(Remark::Altered { first, count });
         }
         if record.verdict.is_none() {
             record.remarks.push(Remark::NoVerdict);
         }
         Ok(record)
+    }
+
+    /// Adds a line that was read, unless it cannot be true.
+    fn take(&mut self, line: Line, number: usize) -> Result<(), ReadError> {
+        if let Some(reason) = implausible(&line) {
+            let line = number;
+            return Err(ReadError::Line { line, reason });
+        }
+        if matches!(line, Line::Verdict(_)) && self.verdict.is_some() {
+            self.remarks.push(Remark::SecondVerdict { line: number });
+        }
+        self.push(line);
+        Ok(())
     }
 
     /// When the run was stopped before its end: by a signal, or by what left no verdict. None if it came to its end.

@@ -216,6 +216,21 @@ impl ScriptCounts {
         both
     }
 
+    /// What follows from its metrics, counted and judged again.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let store = self.store();
+        let judged = self.thresholds.iter();
+        Self {
+            iterations: iterations(&store, self.iterations.interrupted_count),
+            vus: vus(&store),
+            thresholds: judged
+                .map(|threshold| threshold.again(&store, self.elapsed_ns))
+                .collect(),
+            ..self.clone()
+        }
+    }
+
     /// A threshold was crossed.
     pub fn has_crossed(&self) -> bool {
         self.thresholds.iter().any(|threshold| !threshold.ok)

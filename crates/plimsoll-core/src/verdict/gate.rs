@@ -28,7 +28,7 @@ pub enum GateId {
 #[rustfmt::skip]
 const TABLE: [(GateId, u8, &str, &str); 13] = [
     (GateId::Little, 1, "Little's law", "the figures contradict Little's law"),
-    (GateId::Accounting, 2, "Accounting", "attempts and outcomes do not add up"),
+    (GateId::Accounting, 2, "Accounting", "the record does not add up"),
     (GateId::Work, 3, "Work per success", "the work per request changed with the load"),
     (GateId::Wire, 4, "Concurrency on the wire", "the concurrency on the wire was not the configured one"),
     (GateId::Steady, 5, "Steady state", "the run was not steady"),

@@ -111,6 +111,14 @@ fn event_words(event: &Event) -> String {
             format::time(anchor.response_ns),
             format::rate(anchor.throughput_max_per_s)
         ),
+        EventKind::Search(start) => format!(
+            "the search began, {} after the start of the run",
+            format::time(start.spent_ns)
+        ),
+        EventKind::Iteration(iteration) => format!(
+            "an iteration of the script came to {:.2} requests in the mean",
+            iteration.requests_mean
+        ),
         EventKind::Other { event } => event.clone(),
     };
     if event.detail.is_empty() {

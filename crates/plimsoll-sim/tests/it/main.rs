@@ -8,6 +8,7 @@ mod families;
 mod played;
 mod reference;
 mod rendered;
+mod replayed;
 mod retries;
 mod searches;
 mod tiers;

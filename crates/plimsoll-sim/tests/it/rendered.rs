@@ -72,7 +72,7 @@ fn searched() -> Record {
 }
 
 /// A whole search, drained at the end as a real one is.
-fn record_of(model: &Model, config: Config, what: What) -> Record {
+pub(crate) fn record_of(model: &Model, config: Config, what: What) -> Record {
     let mut record = Record::new(header(what, config.objectives.clone()));
     let model = Model {
         client_timeout: Some(client_timeout(&config.objectives)),
@@ -115,6 +115,7 @@ fn a_simulated_search_reads_the_same_in_every_rendering() {
         accounting.left, accounting.right,
         "every attempt due has an outcome"
     );
+    assert_eq!(accounting.note, "");
     let capacity = verdict.found.capacity_per_s.expect("a capacity");
     let view = View::new(&record);
     let page = html::render(std::slice::from_ref(&record));

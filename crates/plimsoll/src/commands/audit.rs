@@ -10,7 +10,7 @@ use plimsoll_core::verdict::{Gate, GateState};
 
 use crate::args::{Args, AuditArgs, Format};
 use crate::exit::Exit;
-use crate::{output, records, verdicts};
+use crate::{output, records};
 
 /// A file, or every file of a folder that is a record or a result.
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
@@ -87,11 +87,11 @@ fn of_record(path: &Path) -> Result<(Vec<Gate>, String)> {
         }
         anyhow!("{error:#}; {}", ImportError::Unknown)
     })?;
-    let level = verdicts::of(&record).level;
-    Ok((
-        gates::evaluate(&record, level),
-        format!("gates over level {level}"),
-    ))
+    let verdict = record
+        .verdict
+        .context("a record that was read has a verdict")?;
+    let level = verdict.level;
+    Ok((verdict.gates, format!("gates over level {level}")))
 }
 
 fn of_result(args: &AuditArgs, figures: &Figures) -> Result<(Vec<Gate>, String)> {

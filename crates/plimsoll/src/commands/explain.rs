@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::{Cause, Verdict};
 use serde_json::{Value, json};
 
 use crate::args::{Args, Format};
 use crate::exit::Exit;
-use crate::{output, records, verdicts};
+use crate::{output, records};
 
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
     let paths = records::found(&[args.path()])?;
@@ -44,8 +44,10 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
 
 fn explained(path: &Path) -> Result<(Record, Verdict)> {
     let record = records::read(path)?;
-    let mut verdict = verdicts::of(&record);
-    verdicts::add_explanation(&record, &mut verdict);
+    let verdict = record
+        .verdict
+        .clone()
+        .context("a record that was read has a verdict")?;
     Ok((record, verdict))
 }
 

@@ -11,7 +11,7 @@ use plimsoll_report::variants::Shown;
 
 use crate::args::Args;
 use crate::exit::Exit;
-use crate::{output, records, side_by_side, verdicts};
+use crate::{output, records, side_by_side};
 
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
     if let Some(path) = &args.output.out {
@@ -19,11 +19,10 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
     }
     let asked: Vec<PathBuf> = args.words.iter().map(PathBuf::from).collect();
     let paths = records::found(&asked)?;
-    let mut read: Vec<Record> = paths
+    let read: Vec<Record> = paths
         .iter()
         .map(|path| records::read(path))
         .collect::<Result<_>>()?;
-    read.iter_mut().for_each(verdicts::complete);
     let runs = paths.iter().zip(&read).map(|(path, record)| Run {
         path: path.display().to_string(),
         record,

@@ -10,10 +10,10 @@ use anyhow::{Result, bail};
 use plimsoll_control::search::{Config, Over, Search};
 use plimsoll_core::ending::Ending;
 use plimsoll_core::metrics::{BuiltIn, Sample, Store};
-use plimsoll_core::record::{EventKind, Line, Scope, ScriptCounts, SelfCheck};
+use plimsoll_core::record::{EventKind, Iteration, Line, Scope, ScriptCounts, SelfCheck};
 use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
 use plimsoll_core::threshold::{self, Thresholds};
-use plimsoll_core::verdict::{SearchRemark, SearchResult};
+use plimsoll_core::verdict::SearchResult;
 use plimsoll_core::{Nanos, Tally, Window};
 use plimsoll_engine::scripted::{LevelCounts, LogLine, MeanIteration, ScriptRunner, Tick, Watcher};
 
@@ -28,6 +28,7 @@ use crate::script::load::Loaded;
 use crate::script::out::Outs;
 use crate::script::play::{self, Played};
 use crate::session::Session;
+use crate::verdicts;
 
 /// Longest trial: an iteration that takes longer is not what a search can be made of.
 const TRIAL_SECONDS_MAX: u32 = 60;
@@ -91,7 +92,12 @@ pub(super) fn search(
     drop(runner);
     let (search, _) = searched.map_err(with_exit)?;
     keep_anchor(session, &search)?;
-    Ok(in_iterations(search.found(), iteration))
+    if let Some(MeanIteration { requests, .. }) = iteration {
+        session.event(EventKind::Iteration(Iteration {
+            requests_mean: requests,
+        }))?;
+    }
+    Ok(verdicts::in_iterations(search.found(), &session.record))
 }
 
 /// Tries the script out and searches; also whether a signal ended the search.
@@ -182,19 +188,6 @@ fn watch(
         _ => {}
     }
     session.watch_only(setting.watches)
-}
-
-/// Says what the rates are rates of, and what they are in iterations.
-fn in_iterations(mut found: SearchResult, iteration: Option<MeanIteration>) -> SearchResult {
-    let Some(MeanIteration { requests, .. }) = iteration else {
-        return found;
-    };
-    let held = found.capacity_per_s.and_then(|bounds| bounds.lower);
-    found.remarks.push(SearchRemark::Iterations {
-        requests_mean: requests,
-        capacity_per_s: held.or(found.reached_per_s.map(|bounds| bounds.estimate)),
-    });
-    found
 }
 
 /// What the script counted in each level, judged by its thresholds there. A level speaks with the windows that the search

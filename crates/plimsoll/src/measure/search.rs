@@ -1,8 +1,8 @@
 //! What every search does: the generator checked, the search driven, each level and window recorded.
 
 use anyhow::{Context as _, Result};
-use plimsoll_control::search::{self, Config, Search};
-use plimsoll_core::record::{EventKind, Line, SelfCheck};
+use plimsoll_control::search::{self, Config, Over, Search};
+use plimsoll_core::record::{EventKind, Line, SearchStart, SelfCheck};
 use plimsoll_core::step::{Step, StepError, StepRunner};
 use plimsoll_core::verdict::LevelResult;
 use plimsoll_core::{Nanos, Window};
@@ -63,6 +63,15 @@ pub(super) fn drive(
     session: &mut Session,
     keep: Keep<'_>,
 ) -> Result<(Search, bool)> {
+    let start = SearchStart {
+        revision: search::REVISION,
+        spent_ns: config.spent,
+        anchor: config.anchor,
+        iteration_ns: match config.over {
+            Over::Rate => None,
+            Over::Vus { iteration } => Some(iteration),
+        },
+    };
     let mut search = Search::new(config)?;
     session.say(&format!(
         "{generator}: up to {:.0}/s, lag p99 {} at {:.0}/s, {}",
@@ -72,6 +81,7 @@ pub(super) fn drive(
     session.say(&format!(
         "search: at most {plan} from now; Ctrl-C keeps what is known by then"
     ));
+    session.event(EventKind::Search(start))?;
     let driven = search::drive(&mut search, runner, &mut Recording(session, keep));
     let interrupted = is_interrupted(session, driven.err())?;
     Ok((search, interrupted))

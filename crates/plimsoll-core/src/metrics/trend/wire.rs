@@ -80,6 +80,40 @@ impl Side {
     }
 }
 
+impl Trend {
+    /// Whether sum, smallest and largest value are in the counters, too.
+    fn agrees(&self) -> bool {
+        // A counter is shown by a number within one part in 2,048 of every value in it.
+        const WIDTH: f64 = 1.0 / (1 << FRACTION_BITS) as f64;
+        if self.count == 0 {
+            return true;
+        }
+        let (mut sum, mut size) = (0.0, 0.0);
+        for (side, sign) in [(&self.negative, -1.0), (&self.positive, 1.0)] {
+            for (value, n) in side.iter() {
+                sum += sign * value * n as f64;
+                size += value * n as f64;
+            }
+        }
+        let shown = |value: Option<(f64, u64)>| value.map(|(value, _)| value);
+        let zero = (self.zeros > 0).then_some(0.0);
+        let negative = || self.negative.iter();
+        let least = shown(negative().next_back()).map(|value| -value);
+        let least = least.or(zero).or(shown(self.positive.iter().next()));
+        let most = shown(self.positive.iter().next_back()).or(zero);
+        let most = most.or(shown(negative().next()).map(|value| -value));
+        let close = |exact: f64, counted: Option<f64>| {
+            counted.is_some_and(|counted| (exact - counted).abs() <= counted.abs() * WIDTH)
+        };
+        // Sums are kept in units of 10⁻¹² and end at what an i128 of them holds.
+        let room = size * WIDTH + 1e-12 * self.count as f64;
+        let is_kept = size < 1e25;
+        close(self.min, least)
+            && close(self.max, most)
+            && (!is_kept || (self.sum() - sum).abs() <= room)
+    }
+}
+
 impl TryFrom<Wire> for Trend {
     type Error = &'static str;
 
@@ -94,7 +128,7 @@ impl TryFrom<Wire> for Trend {
             (None, None) if wire.count == 0 => (f64::INFINITY, f64::NEG_INFINITY),
             _ => return Err("has a smallest and a largest value that its samples do not"),
         };
-        Ok(Self {
+        let read = Self {
             negative,
             positive,
             zeros: wire.zeros,
@@ -102,7 +136,12 @@ impl TryFrom<Wire> for Trend {
             sum: wire.sum,
             min,
             max,
-        })
+        };
+        if read.agrees() {
+            Ok(read)
+        } else {
+            Err("has a sum or extremes that its counters do not allow")
+        }
     }
 }
 

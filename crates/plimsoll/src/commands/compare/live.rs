@@ -114,7 +114,7 @@ fn series(args: &Args) -> Result<Series> {
     }
     let default = || output::fresh_folder("plimsoll-compare");
     Ok(Series {
-        order: order::blocks(count, pairs + pairs.div_ceil(RESERVE), seed),
+        order: order::drawn(count, pairs + pairs.div_ceil(RESERVE), seed),
         pairs: pairs as usize,
         targets,
         folder: args.output.out.clone().unwrap_or_else(default),

@@ -7,7 +7,7 @@ use plimsoll_core::comparison::{Comparison, Variant};
 use plimsoll_core::experiment::{self, Experiment, Judged};
 use plimsoll_core::record::Record;
 
-use crate::{records, verdicts};
+use crate::records;
 
 /// The records of each variant, with their paths.
 pub(super) struct Pictured<'c> {
@@ -62,7 +62,6 @@ impl<'c> Pictured<'c> {
 }
 
 fn record(path: &str) -> Option<(String, Record)> {
-    let mut record = records::read(Path::new(path)).ok()?;
-    verdicts::complete(&mut record);
+    let record = records::read(Path::new(path)).ok()?;
     Some((path.to_owned(), record))
 }

@@ -13,7 +13,7 @@ use super::{Loaded, Pairing, conclude, judged, order, style};
 use crate::args::{Args, FailOn, Format};
 use crate::commands::audit;
 use crate::exit::Exit;
-use crate::{output, records, verdicts};
+use crate::{output, records};
 
 /// `--a FILES --b FILES`.
 pub(super) fn sides(args: &Args) -> Result<Exit> {
@@ -139,5 +139,9 @@ fn load(path: &Path) -> Result<Loaded> {
         });
     }
     let record = records::read(path)?;
-    Ok(Loaded::new(&name, &record, &verdicts::of(&record)))
+    let verdict = record
+        .verdict
+        .as_ref()
+        .context("a record that was read has a verdict")?;
+    Ok(Loaded::new(&name, &record, verdict))
 }

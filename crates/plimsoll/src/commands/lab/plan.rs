@@ -121,7 +121,7 @@ fn runs(experiment: &Experiment, loads: &[Nanos]) -> Vec<Run> {
     let each: Vec<(Arc<Variant>, Nanos)> = each
         .map(|(variant, load)| (Arc::new(variant.clone()), around(variant) + *load))
         .collect();
-    let order = experiment.order().into_iter().enumerate();
+    let order = experiment.order(base).into_iter().enumerate();
     let run = |(place, index): (usize, usize)| {
         let (variant, takes) = each[index].clone();
         let number = (place / each.len()) as u32 + 1;
