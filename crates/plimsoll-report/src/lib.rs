@@ -23,6 +23,7 @@ mod colour;
 pub mod format;
 pub mod hlog;
 pub mod html;
+mod ink;
 pub mod json;
 pub mod k6;
 pub mod live;

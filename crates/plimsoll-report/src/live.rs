@@ -17,7 +17,7 @@ use plimsoll_core::{Nanos, Objectives, Window};
 
 use crate::format;
 use crate::format::clean;
-use crate::terminal::{Ink, Role};
+use crate::ink::{Ink, Role};
 use crate::view::{Lane, load_words, phase_word};
 
 /// Windows kept for the sparklines; wider terminals show no more.

@@ -3,20 +3,17 @@
 mod comparison;
 mod distribution;
 mod find;
-mod ink;
 mod run;
 mod script;
 mod shared;
 mod table;
 
 pub use comparison::{comparison, history};
-pub(crate) use ink::paint;
-pub(crate) use ink::{Ink, Role};
 
 use plimsoll_core::record::Record;
 
+use crate::ink::Page;
 use crate::view::{Kind, View};
-use ink::Page;
 
 /// How the summary is written, and what else it names.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -86,7 +86,9 @@ mod tests {
 
     fn altered(lines: &[Vec<u8>]) -> Option<(usize, usize)> {
         let mut seals = Seals::default();
-        lines.iter().for_each(|line| seals.line(line));
+        for line in lines {
+            seals.line(line);
+        }
         seals.altered()
     }
 

@@ -7,7 +7,7 @@ use super::groups::Group;
 use super::value::{figure, percent, plain};
 use super::{Results, Row};
 use crate::format::clean;
-use crate::terminal::{Role, paint};
+use crate::ink::{Role, paint};
 
 /// How much the summary shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,9 +3,9 @@
 use plimsoll_core::comparison::{Comparison, Contrast, Effect, History, Mismatch, Standing};
 
 use super::Style;
-use super::ink::{Ink, Page, Role};
 use super::table::Columns;
 use crate::format;
+use crate::ink::{Ink, Page, Role};
 use crate::view::comparison as words;
 
 /// Columns of the table: figure, verdict, baseline, variant, change, interval, p.

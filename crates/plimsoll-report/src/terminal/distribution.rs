@@ -3,8 +3,8 @@
 use plimsoll_core::tally::Tally;
 use plimsoll_core::{Histogram, Nanos, Outcome};
 
-use super::ink::{Ink, Role};
 use crate::format;
+use crate::ink::{Ink, Role};
 
 const BAR_COLUMNS: usize = 40;
 const ROWS_MIN: usize = 5;

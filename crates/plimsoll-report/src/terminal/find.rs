@@ -1,7 +1,7 @@
 //! The block of a search: load line, knee, peak, collapse, recovery, each with bounds.
 
-use super::ink::{Ink, Page, Role, right_aligned};
 use crate::format;
+use crate::ink::{Ink, Page, Role, right_aligned};
 use crate::view::{Conclusion, FigureKind, LevelView, View, unbroken};
 
 /// On fewer columns the result would be cut off: two columns make room.

@@ -5,9 +5,9 @@ use plimsoll_core::step::StepLoad;
 use plimsoll_core::verdict::{Judgement, Times, Verdict};
 
 use super::distribution;
-use super::ink::{Ink, Page, Role};
 use super::table::Columns;
 use crate::format;
+use crate::ink::{Ink, Page, Role};
 use crate::view::{LevelView, View, unbroken};
 
 pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {

@@ -1,7 +1,7 @@
 //! The script's own words in a summary: thresholds, checks, names and what it counted.
 
-use super::ink::{Ink, Page, Role};
 use crate::format;
+use crate::ink::{Ink, Page, Role};
 use crate::view::{View, group_name};
 
 /// Rows of each kind; the report has all of them.

@@ -3,8 +3,8 @@
 use plimsoll_core::verdict::{GateState, Limit};
 
 use super::Style;
-use super::ink::{Ink, Page, Role};
 use crate::format;
+use crate::ink::{Ink, Page, Role};
 use crate::view::{
     Conclusion, View, figure, limit_sentence, sentence, state_sign, state_word, unbroken,
 };

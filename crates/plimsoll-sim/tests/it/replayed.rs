@@ -116,19 +116,17 @@ fn a_search_that_was_edited_departs_where_it_was() {
 fn a_change_of_the_rules_raises_the_revision() {
     let [plain, ..] = families::four();
     let record = record_of(&plain.model, played::config(plain.slo), url());
-    let mut text = String::new();
-    for start in &record.levels {
+    let levels = record.levels.iter().map(|start| {
         let load = match start.step.load {
             StepLoad::Closed { in_flight } => f64::from(in_flight),
             StepLoad::Open { profile, .. } => profile.constant_rate().unwrap(),
         };
-        text += &format!(
-            "{:?} {load:.3} {}; ",
-            start.step.phase, start.step.windows_max
-        );
-    }
+        let (phase, windows) = (start.step.phase, start.step.windows_max);
+        format!("{phase:?} {load:.3} {windows}; ")
+    });
+    let levels: String = levels.collect();
     let capacity = record.verdict.unwrap().found.capacity_per_s.unwrap();
-    text += &format!("{:.3}", capacity.estimate);
+    let text = format!("{levels}{:.3}", capacity.estimate);
     let sum = text.bytes().fold(0u64, |sum, byte| {
         sum.wrapping_mul(31).wrapping_add(u64::from(byte))
     });

@@ -36,7 +36,8 @@ struct Outcome {
 
 /// None if it is refused, with the place of the fault.
 fn read(lines: &[Value]) -> Option<Outcome> {
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let text = text.join("\n") + "\n";
     let mut record = Record::read(text.as_bytes()).ok()?;
     evaluate(&mut record);
     let verdict = record.verdict.clone().unwrap();
