@@ -19,7 +19,10 @@ struct Shelf<T> {
 
 impl<T> Shelf<T> {
     fn of(things: Vec<T>) -> Self {
-        Self { free: Mutex::new(things), returned: Condvar::new() }
+        Self {
+            free: Mutex::new(things),
+            returned: Condvar::new(),
+        }
     }
 
     fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
@@ -112,11 +115,15 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number: usize = arguments[1].parse().expect("NUMBER");
     let work = Duration::from_secs_f64(arguments[2].parse::<f64>().expect("MILLISECONDS") / 1e3);
-    let tier = arguments.get(3).map_or("", |url| url.trim_start_matches("http://").trim_end_matches('/'));
+    let tier = arguments.get(3).map_or("", |url| {
+        url.trim_start_matches("http://").trim_end_matches('/')
+    });
     let limit = Arc::new(match arguments[0].as_str() {
         "lock" => Limit::Lock(Mutex::new(()), work),
         "workers" | "tier" => Limit::Workers(Shelf::of(vec![(); number]), work),
-        "pool" => Limit::Pool(Shelf::of((0..number).map(|_| connect(tier).expect("tier")).collect())),
+        "pool" => Limit::Pool(Shelf::of(
+            (0..number).map(|_| connect(tier).expect("tier")).collect(),
+        )),
         "front" => Limit::Front(tier.to_owned()),
         other => panic!("no such limit: {other}"),
     });
