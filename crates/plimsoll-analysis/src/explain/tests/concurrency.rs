@@ -74,6 +74,28 @@ fn a_section_beside_a_busy_neighbour_is_not_two_at_a_time() {
     );
 }
 
+/// A writer that forces every request to the disk waited for its core for 0.66 of the time, beside a busy loop and others: the
+/// fsync itself took 0.11. One at a time it was, and neither a lock nor two.
+#[test]
+fn one_at_a_time_that_waits_for_a_processor_is_a_suspicion() {
+    let mut service = workers(1);
+    service.base = Nanos::from_micros(3_450);
+    service.threads = |rate| vec![ThreadLoad::new("writer", 0.18 * rate / 400.0, 0.6)];
+    service.switches = |share| 10.0 + 64.0 * share;
+    let limit = is(&sick(&service), Cause::Lock, Confidence::Suspected).limit;
+    let shown = format!("{:?}", limit.evidence);
+    assert!(shown.contains("not ruled out: processors"), "{shown}");
+    let out = limit
+        .ruled_out
+        .iter()
+        .find(|line| line.starts_with("processors"));
+    assert_eq!(out, None);
+    // Of eight at once it is not much.
+    let mut service = workers(8);
+    service.threads = |rate| vec![ThreadLoad::new("writer", 0.18 * rate / 400.0, 0.6)];
+    is(&sick(&service), Cause::Concurrency, Confidence::Supported);
+}
+
 #[test]
 fn what_cannot_be_seen_behind_keeps_it_a_suspicion() {
     let mut record = sick(&workers(8));
