@@ -6,6 +6,7 @@ sure, none void; here all are searched, and the shares are the same. `unknown` i
 """
 
 import argparse
+import datetime
 import json
 import os
 import signal
@@ -42,7 +43,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--plimsoll", help="the program (default: target/release/plimsoll)")
     parser.add_argument("--records", metavar="FOLDER", help="keep the records here")
-    parser.add_argument("--again", action="store_true", help="no search: explain the records of --records once more")
+    parser.add_argument("--again", action="store_true", help="no search: explain the records of --records once more, say after a change, and save that beside the searches")
     parser.add_argument("--ceilings", action="store_true", help="no search: only measure each ceiling with a closed loop")
     parser.add_argument("--note", default="", help="what else ran on the machine, for the table")
     asked = parser.parse_args()
@@ -55,6 +56,7 @@ def main():
     asked.plimsoll = asked.plimsoll or peers.find("plimsoll")
     if asked.plimsoll is None:
         raise SystemExit(f"plimsoll is missing; build it with: {peers.INSTALL['plimsoll']}")
+    asked.day = datetime.date.today().isoformat()
     # Every process is ended on the way out: a polite end of ours must take that way too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="plimsoll-causes-") as scratch:
@@ -77,8 +79,7 @@ def measured(names, asked):
                     continue
                 if row:
                     judged.append(row)
-                    if not asked.again:
-                        saved.save(asked, judged, missing)
+                    saved.save(asked, judged, missing)
     finally:
         for loop in loops:
             loop.terminate()

@@ -1,6 +1,5 @@
 """Keeps the causes of a day with the machine they were named on: bench/results/causes-DATE.json and .md."""
 
-import datetime
 import json
 import os
 
@@ -17,7 +16,9 @@ def seconds(text):
 
 
 def outcome(asked, rows, missing):
-    return {"title": f"the cause that find names, {asked.busy} busy loop{'' if asked.busy == 1 else 's'} beside it",
+    beside = f"{asked.busy} busy loop{'' if asked.busy == 1 else 's'} beside it"
+    what = "what explain says of the same records after a change" if asked.again else "the cause that find names"
+    return {"title": f"{what}, {beside}",
             "time": asked.time, "note": asked.note, "rows": rows, "missing": missing, "bars": bars(rows)}
 
 
@@ -34,15 +35,15 @@ def bars(rows):
 
 
 def save(asked, rows, missing):
-    """Adds these searches to today's file; one that was there under the same name and busy loops is replaced."""
+    """Adds these searches to the file of the day that they began; one that is there with as many busy loops is replaced."""
     os.makedirs(results.FOLDER, exist_ok=True)
-    day = datetime.date.today().isoformat()
+    day = asked.day
     path = os.path.join(results.FOLDER, f"causes-{day}.json")
     document = {"date": day, "machine": results.machine(), "sections": {}}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as source:
             document["sections"] = json.load(source)["sections"]
-    name = f"busy-{asked.busy}"
+    name = f"busy-{asked.busy}{'-again' if asked.again else ''}"
     before = document["sections"].get(name, {"rows": []})["rows"]
     new = {row["service"] for row in rows}
     all_rows = [row for row in before if row["service"] not in new] + rows
