@@ -114,8 +114,9 @@ fn level(record: &Record, start: &LevelStart) -> Option<Level> {
         StepLoad::Closed { in_flight } => (f64::from(in_flight), true),
     };
     let is_shown = match start.step.phase {
-        Phase::Run => !is_closed,
-        Phase::Bracket | Phase::Bisect | Phase::Soak | Phase::Overshoot | Phase::Repeat => true,
+        // A search over rates ends with its first closed loop repeated: no point of a load line.
+        Phase::Run | Phase::Repeat => !is_closed,
+        Phase::Bracket | Phase::Bisect | Phase::Soak | Phase::Overshoot => true,
         _ => false,
     };
     let number = start.step.level;

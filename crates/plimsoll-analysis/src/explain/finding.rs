@@ -13,6 +13,8 @@ pub(super) struct Finding {
     pub(super) process: Option<String>,
     pub(super) ceiling: Option<f64>,
     pub(super) evidence: Vec<Evidence>,
+    /// Its figures fit another cause too: no more than a suspicion.
+    pub(super) unsure: bool,
 }
 
 impl Finding {
@@ -24,6 +26,7 @@ impl Finding {
             process: thread.map(|t| format!("{} (pid {})", t.process, t.pid)),
             ceiling: None,
             evidence: Vec::new(),
+            unsure: false,
         }
     }
 

@@ -122,7 +122,7 @@ fn confidence(case: &Case, finding: &Finding) -> Confidence {
         .find(|tier| finding.tier.as_ref() == Some(&tier.name));
     let own = own.unwrap_or(&entry);
     let hidden = waits && (own.high.out.is_none() || calls_unseen(case, own));
-    if observed && !hidden && finding.signals() >= 2 {
+    if observed && !hidden && !finding.unsure && finding.signals() >= 2 {
         Confidence::Supported
     } else {
         Confidence::Suspected

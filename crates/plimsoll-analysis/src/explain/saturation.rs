@@ -76,6 +76,7 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         let own = open.is_empty() && level.late && level.closed > held_users && !only_wrong;
         (counts(level) || level.closed.is_some()) && (level.state == LevelState::Fail || own)
     });
+    let missed = missed(levels);
     let with = |sign, high: Vec<usize>| {
         let low = low(levels, &high, peak);
         Some(Saturation {
@@ -105,6 +106,8 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         with(Sign::Errors, union(&failing, &beyond))
     } else if late.len() >= 2 {
         with(Sign::ResponseTime, late)
+    } else if missed.len() >= 2 {
+        with(Sign::ResponseTime, missed)
     } else if levels.len() == 1 && is_overrun(levels, &open, &late) {
         with(Sign::Queueing, vec![0])
     } else {
@@ -117,6 +120,18 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         .filter(in_time);
     let held = held.map(|level| level.served).fold(clean_rate, f64::max);
     (found, if open.is_empty() { held } else { clean_rate })
+}
+
+/// Levels that a search did not decide, or let pass as it took what was late for passing spells, whose own attempts break the
+/// objective all the same, with none above that kept it: where no level failed, these are what is known of the limit.
+fn missed(levels: &[Level]) -> Vec<usize> {
+    let open = |level: &&Level| level.closed.is_none();
+    let kept = levels.iter().filter(open);
+    let kept = kept.filter(|level| is_clean(level) && !level.late);
+    let kept = kept.map(|level| level.offered).fold(0.0, f64::max);
+    levels_where(levels, |level| {
+        open(&level) && level.late && level.offered > kept
+    })
 }
 
 fn union(a: &[usize], b: &[usize]) -> Vec<usize> {

@@ -70,11 +70,11 @@ impl LevelView {
     }
 
     /// A point of the load line: open, at one rate, with attempts, and played to be looked at. Or closed,
-    /// in a phase that is so only in a search over virtual users.
+    /// in a phase that is so only in a search over virtual users: one over rates ends with its first closed loop repeated.
     pub(crate) fn is_point(&self) -> bool {
         let constant = match self.load {
             StepLoad::Open { profile, .. } => profile.constant_rate().is_some(),
-            StepLoad::Closed { .. } => self.phase != Phase::Run,
+            StepLoad::Closed { .. } => !matches!(self.phase, Phase::Run | Phase::Repeat),
         };
         let shown = matches!(
             self.phase,

@@ -1,5 +1,6 @@
 //! Markdown for pull requests and the JSON document.
 
+use plimsoll_core::step::StepLoad;
 use plimsoll_report::{json, markdown};
 use serde_json::Value;
 
@@ -61,6 +62,16 @@ fn json_is_the_verdict_with_the_name_of_the_run() {
             .unwrap()
             .contains("carries 457 requests")
     );
+}
+
+/// A target that slows down is noticed by the closed loop of the beginning, which is repeated at the end of a search over rates.
+#[test]
+fn a_repeated_closed_loop_makes_no_virtual_users_of_a_rate() {
+    let mut record = sample::find();
+    record.levels.last_mut().unwrap().step.load = StepLoad::Closed { in_flight: 32 };
+    let text = json::summary(&record);
+    assert!(text.contains("carries 457 requests"), "{text}");
+    assert!(!markdown::summary(&[record]).contains("VUs"));
 }
 
 #[test]

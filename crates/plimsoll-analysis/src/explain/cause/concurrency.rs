@@ -15,9 +15,18 @@ use super::waiting::{busy_behind, outgoing_growth};
 use crate::explain::case::{Case, Tier};
 use crate::explain::finding::Finding;
 use crate::facts::level::Level;
+use crate::facts::tick::ThreadFacts;
 
-/// Fewer than this at once are one at a time.
-const SERIAL_BELOW: f64 = 1.3;
+/// Fewer than this at once are one at a time. What a request waits for outside of the section, a processor above all, counts
+/// too, so that one reads as 1.2 to 1.4 beside a busy neighbour; two read as at least 0.85 × 2, as the peak may be missed.
+const SERIAL_BELOW: f64 = 1.7;
+/// From here on two are not excluded, whose throughput a neighbour held down when it was measured.
+const SURELY_SERIAL_BELOW: f64 = 1.3;
+/// Milliseconds outside of the section are worth a line from this many at once on.
+const BESIDE: f64 = 1.1;
+/// Where so much of those served at once runs or waits for a processor, that may be what they share: nine services beside a busy
+/// loop had at most 0.3 of one, a disk whose writer waited for its core 0.84.
+const ON_PROCESSOR: f64 = 0.5;
 /// Threads in a disk's queue from which on it is the disk.
 const ON_DISK: f64 = 0.3;
 
@@ -106,6 +115,12 @@ fn at_once_in(case: &Case, tier: &Tier, at_once: AtOnce) -> Finding {
         let text = format!("not in that time: {held} for which answers wait in sockets to be sent");
         finding.signal(Signal::Little, text);
     }
+    if is_serial && at_once.count >= BESIDE {
+        finding.unsure = at_once.count >= SURELY_SERIAL_BELOW;
+        let section = Nanos::from_secs_f64(1.0 / at_once.peak);
+        let text = format!("{section} of that time are one at a time, the rest is beside it");
+        finding.signal(Signal::Little, text);
+    }
     finding.signal(
         Signal::Flat,
         format!(
@@ -116,13 +131,39 @@ fn at_once_in(case: &Case, tier: &Tier, at_once: AtOnce) -> Finding {
     );
     finding.signal(Signal::Idle, idle_line(&tier.high));
     if is_serial {
+        let before = finding.evidence.len();
         add_threads(tier, &mut finding);
+        finding.unsure &= finding.evidence.len() == before;
     }
+    add_on_processor(case, tier, at_once, &mut finding);
     if calls_unseen(case, tier) {
         let text = "what it calls is not seen: they may wait inside it or behind it".to_owned();
         finding.signal(Signal::None, text);
     }
     finding
+}
+
+/// Requests that run or wait for a processor wait for no permit.
+fn add_on_processor(case: &Case, tier: &Tier, at_once: AtOnce, finding: &mut Finding) {
+    let spinning = tier.spinning(case).map_or(0.0, ThreadFacts::demand);
+    let wanted = tier.high.run + tier.high.wait + tier.high.stolen - spinning;
+    let count = if finding.cause == Cause::Lock {
+        1.0
+    } else {
+        at_once.count
+    };
+    if wanted < ON_PROCESSOR * count {
+        return;
+    }
+    finding.unsure = true;
+    finding.signal(
+        Signal::RunQueue,
+        format!(
+            "not ruled out: processors, for {} of those at once run and {} wait for one",
+            three_digits(tier.high.run),
+            three_digits(tier.high.wait + tier.high.stolen)
+        ),
+    );
 }
 
 /// D.3 4e where no figure without load tells how many: no more throughput with more in flight, processors idle, threads

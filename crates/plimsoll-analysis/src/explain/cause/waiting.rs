@@ -212,6 +212,8 @@ pub(super) fn behind(case: &Case, entry: &Tier, mut finding: Finding) -> Finding
         _ if entry.high.ticks == 0 => {}
         _ => {
             finding.cause = Cause::Downstream;
+            // Whichever of the two it is there, seen from here it is the same.
+            finding.unsure = false;
             let (port, rises) = outgoing_growth(case, entry).unwrap_or((0, 0.0));
             if rises >= 1.5 {
                 let text = format!("connections to port {port} rose {}×", three_digits(rises));

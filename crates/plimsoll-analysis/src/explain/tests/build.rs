@@ -193,7 +193,7 @@ fn answered(service: &Service, level: &Played) -> f64 {
 fn window(service: &Service, level: &Played, start_ns: Nanos, index: u64) -> Window {
     let due = (level.share * service.capacity).round() as u64;
     let ok = answered(service, level).round() as u64;
-    let bounds = [Nanos::from_millis(250)];
+    let bounds = [Nanos::from_millis(if service.stalls { 50 } else { 250 })];
     let mut tally = Tally::default();
     let mut record = |outcome, time: Nanos, service_time: Nanos, count: u64| {
         for _ in 0..count {

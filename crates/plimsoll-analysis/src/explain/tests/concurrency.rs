@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
-use plimsoll_core::record::{ListenerSample, Observation, Record, Seen, WaitSample};
+use plimsoll_core::record::{ListenerSample, Observation, Record, Seen, ThreadState, WaitSample};
 use plimsoll_core::step::StepLoad;
 use plimsoll_core::verdict::{Cause, Confidence, Signal};
 
@@ -49,6 +49,51 @@ fn a_thread_that_always_spins_is_neither_the_event_loop_nor_the_limit() {
 #[test]
 fn one_at_a_time_without_a_futex_is_a_serial_section() {
     is(&sick(&workers(1)), Cause::Lock, Confidence::Supported);
+}
+
+/// A section of 13.0 ms in Node beside a busy loop: 76.7/s, and 16.0 ms without load, as much waits for a processor.
+#[test]
+fn a_section_beside_a_busy_neighbour_is_not_two_at_a_time() {
+    let mut service = workers(1);
+    service.base = Nanos::from_micros(3_050);
+    let explanation = is(&sick(&service), Cause::Lock, Confidence::Supported);
+    let shown = format!("{:?}", explanation.limit.evidence);
+    assert!(
+        shown.contains("2.50 ms of that time are one at a time"),
+        "{shown}"
+    );
+    // 83.7/s and 17.1 ms were 1.43: no two, but two whose throughput was held down are not excluded either.
+    service.base = Nanos::from_micros(3_575);
+    is(&sick(&service), Cause::Lock, Confidence::Suspected);
+    service.states = |share| BTreeMap::from([(ThreadState::Futex, 12.0 * share)]);
+    is(&sick(&service), Cause::Lock, Confidence::Supported);
+    is(
+        &sick(&workers(2)),
+        Cause::Concurrency,
+        Confidence::Supported,
+    );
+}
+
+/// A writer that forces every request to the disk waited for its core for 0.66 of the time, beside a busy loop and others: the
+/// fsync itself took 0.11. One at a time it was, and neither a lock nor two.
+#[test]
+fn one_at_a_time_that_waits_for_a_processor_is_a_suspicion() {
+    let mut service = workers(1);
+    service.base = Nanos::from_micros(3_450);
+    service.threads = |rate| vec![ThreadLoad::new("writer", 0.18 * rate / 400.0, 0.6)];
+    service.switches = |share| 10.0 + 64.0 * share;
+    let limit = is(&sick(&service), Cause::Lock, Confidence::Suspected).limit;
+    let shown = format!("{:?}", limit.evidence);
+    assert!(shown.contains("not ruled out: processors"), "{shown}");
+    let out = limit
+        .ruled_out
+        .iter()
+        .find(|line| line.starts_with("processors"));
+    assert_eq!(out, None);
+    // Of eight at once it is not much.
+    let mut service = workers(8);
+    service.threads = |rate| vec![ThreadLoad::new("writer", 0.18 * rate / 400.0, 0.6)];
+    is(&sick(&service), Cause::Concurrency, Confidence::Supported);
 }
 
 #[test]
