@@ -6,12 +6,14 @@
 
 mod accumulate;
 mod bucket;
+mod conditions;
 mod documents;
 mod execution;
 mod fuzz;
 mod group;
 mod lookup;
 mod options;
+mod output;
 mod sort;
 mod stage;
 mod transform;
@@ -20,33 +22,50 @@ mod unwind;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
+use std::fmt::Debug;
+
+use bson::Document;
 use bson::raw::{RawDocument, RawDocumentBuf};
-use bson::{Bson, Document};
 
 pub(crate) use execution::{Execution, Progress};
 pub use fuzz::fuzz_pipeline;
-pub(crate) use stage::STAGES;
+pub(crate) use stage::{STAGES, unknown as unknown_stage};
 pub(crate) use transform::Transform;
 
 use crate::error::{Code, Result};
 use crate::expression::Variables;
+use crate::memory::Room;
 use crate::query::{Filter, SortOrder};
 use crate::value::decode;
 use stage::Stage;
 
-/// What a stage asks of other collections of the database.
+/// What a stage asks of other collections of the database, and of the slice that it works in.
 pub(crate) trait Foreign {
-    /// The documents of `collection` whose `field` equals any of `values`, or holds an array that
-    /// does; null also stands for a missing field.
-    fn find(
-        &mut self,
-        collection: &str,
-        field: &str,
-        values: &[Bson],
-    ) -> Result<Vec<RawDocumentBuf>>;
+    /// Begins to read the documents of `collection` that match; `None`: all.
+    fn open(&mut self, collection: &str, filter: Option<Filter>) -> Result<Box<dyn Walk>>;
 
-    /// All documents of `collection`.
-    fn all(&mut self, collection: &str) -> Result<Vec<RawDocumentBuf>>;
+    /// The next document of a walk.
+    fn read(&mut self, walk: &mut dyn Walk) -> Result<Read>;
+
+    /// Counts a document that went from one stage to the next. False if the slice is used up.
+    fn take(&mut self) -> bool;
+}
+
+/// A read of another collection, under way; only who opened it looks inside.
+pub(crate) trait Walk: Debug + Send {
+    /// Lets go of what would hold the store's memory.
+    fn pause(&mut self);
+    fn as_any(&mut self) -> &mut dyn Any;
+}
+
+/// What a read of another collection came to.
+#[derive(Debug)]
+pub(crate) enum Read {
+    Document(RawDocumentBuf),
+    End,
+    /// The slice is used up; ask again later.
+    Later,
 }
 
 /// Stages of one pipeline, those of sub-pipelines not counted (MongoDB's limit).
@@ -126,7 +145,7 @@ impl Pipeline {
     }
 
     /// Begins a run.
-    pub(crate) fn execute(self, variables: Variables) -> Execution {
-        Execution::new(self.stages, variables)
+    pub(crate) fn execute(self, variables: Variables, room: Room) -> Execution {
+        Execution::new(self.stages, variables, room)
     }
 }

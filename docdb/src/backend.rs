@@ -4,9 +4,9 @@ use bson::raw::cstr;
 use plimsoll_base::Nanos;
 
 use crate::command;
-use crate::error::{Code, Result};
+use crate::error::{Code, CommandError, Result};
 use crate::metrics::Committed;
-use crate::scheduler::{Backend, Context, DatabaseSize, Step};
+use crate::scheduler::{Backend, Context, DatabaseSize, Interrupt, Step};
 use crate::shard::{Flow, Resumable, Shard};
 use crate::wire::Request;
 
@@ -17,7 +17,7 @@ const TEND: Nanos = Nanos(2_000_000);
 #[derive(Debug)]
 pub struct Task {
     job: Box<dyn Resumable>,
-    /// It is a write.
+    /// It is a write: it goes on without its client, as in MongoDB.
     is_write: bool,
     /// [`Shard::failures`] when it gave way.
     failures: u64,
@@ -34,11 +34,7 @@ impl Shard {
                 }
                 Step::Done(reply)
             }
-            Ok(Flow::More(job)) if deadline.is_some_and(|time| self.clock.now() > time) => {
-                drop(job);
-                let error = Code::MaxTimeMSExpired.error("operation exceeded time limit");
-                Step::Done(error.reply())
-            }
+            Ok(Flow::More(job)) if self.is_late(deadline) => self.give_up(job, &late()),
             Ok(Flow::More(job)) => Step::More(Task {
                 job,
                 is_write,
@@ -48,6 +44,31 @@ impl Shard {
             Err(error) => Step::Done(error.reply()),
         }
     }
+
+    /// The error of a command of which a part could not be made durable: the disk's own, which says what to do.
+    fn lost(&self) -> CommandError {
+        let (code, why) = match &self.failure {
+            Some(failure) => (failure.code, format!(": {failure}")),
+            None => (Code::Interrupted, String::new()),
+        };
+        code.error(format!(
+            "a part of this command could not be made durable, so the rest was not done{why}"
+        ))
+    }
+
+    fn is_late(&self, deadline: Option<Nanos>) -> bool {
+        deadline.is_some_and(|time| self.clock.now() > time)
+    }
+
+    /// Ends a command between two slices.
+    fn give_up(&mut self, job: Box<dyn Resumable>, error: &CommandError) -> Step<Task> {
+        job.give_up(self);
+        Step::Done(error.reply())
+    }
+}
+
+fn late() -> CommandError {
+    Code::MaxTimeMSExpired.error("operation exceeded time limit")
 }
 
 impl Backend for Shard {
@@ -60,17 +81,28 @@ impl Backend for Shard {
                 .map(|limit| Nanos(self.clock.now().0.saturating_add(limit.0))),
             _ => None,
         };
-        let is_write = self.label.is_some() && command::is_write(request.name());
+        let matters = self.label.is_some() || matches!(flow, Ok(Flow::More(_)));
+        let is_write = matters && command::is_write(request.name());
         self.step(flow, deadline, is_write)
     }
 
-    fn go_on(&mut self, task: Task, _context: &Context) -> Step<Task> {
+    fn go_on(&mut self, task: Task, _: &Context, interrupt: Option<Interrupt>) -> Step<Task> {
+        match interrupt {
+            Some(Interrupt::Killed) => {
+                let error = Code::Interrupted.error("operation was interrupted");
+                return self.give_up(task.job, &error);
+            }
+            Some(Interrupt::ClientLeft) if !task.is_write => {
+                let error = Code::ClientDisconnect.error("the client of this operation has left");
+                return self.give_up(task.job, &error);
+            }
+            _ if self.is_late(task.deadline) => return self.give_up(task.job, &late()),
+            _ => {}
+        }
         let flow = if task.failures == self.failures {
             task.job.go_on(self)
         } else {
-            Err(Code::Interrupted.error(
-                "a part of this command could not be made durable, so the rest was not done",
-            ))
+            Err(self.lost())
         };
         self.step(flow, task.deadline, task.is_write)
     }
@@ -87,7 +119,9 @@ impl Backend for Shard {
                 // What was not committed never was: names, counts and multikey marks go back with it.
                 self.failures += 1;
                 self.catalog.reload(&mut self.store);
-                Err(error.into())
+                let error = CommandError::from(error);
+                self.failure = Some(error.clone());
+                Err(error)
             }
         }
     }

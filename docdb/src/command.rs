@@ -38,6 +38,7 @@ pub(crate) use self::row::Command;
 pub use self::row::CommandKind;
 pub(crate) use self::row::{find, rows};
 pub(crate) use self::table::TABLE;
+use crate::elsewhere;
 use crate::error::{Code, CommandError, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
@@ -61,7 +62,8 @@ pub(crate) fn is_write(name: &str) -> bool {
 
 /// The error of a command that does not exist here.
 pub(crate) fn not_found(name: &str) -> CommandError {
-    Code::CommandNotFound.error(format!("no such command: '{name}'"))
+    let unsupported = elsewhere::COMMANDS.refusal(name);
+    unsupported.unwrap_or_else(|| Code::CommandNotFound.error(format!("no such command: '{name}'")))
 }
 
 /// `maxTimeMS` of a command; 0 means none.

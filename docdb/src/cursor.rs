@@ -5,19 +5,25 @@ mod ended;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use plimsoll_base::Nanos;
 use plimsoll_base::random::Rng;
 
 pub(crate) use self::batch::{Batch, FIRST_BATCH};
 pub(crate) use self::ended::EndedSessions;
+use crate::budget::Budget;
 use crate::catalog::Catalog;
 use crate::error::{Code, Result};
+use crate::memory::{Claim, Memory};
 use crate::scheduler::Context;
 use crate::store::Store;
+use crate::wire::Request;
 
 /// Cursors that nobody asked for this long are closed (MongoDB's `cursorTimeoutMillis`, 10 minutes).
 const IDLE: Nanos = Nanos(600_000_000_000);
+/// What a cursor takes beside what it was asked for.
+const WEIGHT: usize = 2048;
 /// Open cursors per shard; one more is refused. Bounds the memory of clients that never finish.
 const MOST: usize = 10_000;
 
@@ -41,11 +47,20 @@ pub(crate) enum Filled {
 
 /// Gives documents, batch by batch.
 pub(crate) trait Producer: Debug + Send {
-    fn fill(&mut self, source: Source<'_>, batch: &mut Batch, budget: &mut usize)
-    -> Result<Filled>;
+    fn fill(
+        &mut self,
+        source: Source<'_>,
+        batch: &mut Batch,
+        budget: &mut Budget,
+    ) -> Result<Filled>;
 
     /// The client may take its time: let go of what would hold the store's memory.
     fn pause(&mut self);
+
+    /// Bytes that it holds between batches and that nothing else counts.
+    fn held(&self) -> usize {
+        0
+    }
 }
 
 /// An open cursor.
@@ -59,12 +74,16 @@ pub(crate) struct Cursor {
     /// Never times out.
     pub keep: bool,
     used: Nanos,
+    /// About what its filter, pipeline and plan take.
+    weight: usize,
+    claim: Option<Claim>,
 }
 
 /// All open cursors of a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Cursors {
     open: BTreeMap<i64, Cursor>,
+    memory: Arc<Memory>,
 }
 
 impl Cursor {
@@ -80,11 +99,25 @@ impl Cursor {
             producer,
             keep: false,
             used: Nanos(0),
+            weight: WEIGHT,
+            claim: None,
         }
+    }
+
+    /// Counts what it keeps of the request: read, a filter or a pipeline takes several times its bytes.
+    pub(crate) fn weigh(&mut self, request: &Request) {
+        self.weight = WEIGHT + 4 * request.body().as_bytes().len();
     }
 }
 
 impl Cursors {
+    pub(crate) fn new(memory: Arc<Memory>) -> Self {
+        Self {
+            open: BTreeMap::new(),
+            memory,
+        }
+    }
+
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.open.len()
@@ -103,9 +136,18 @@ impl Cursors {
         }
     }
 
-    pub(crate) fn put(&mut self, id: i64, mut cursor: Cursor, now: Nanos) {
+    /// Keeps a cursor for `getMore`; an error if it holds more than there is memory for.
+    pub(crate) fn put(&mut self, id: i64, mut cursor: Cursor, now: Nanos) -> Result<()> {
         cursor.used = now;
+        let held = cursor.weight + cursor.producer.held();
+        let mut claim = cursor.claim.take().unwrap_or_else(|| self.memory.claim());
+        // A small one is no danger, and who opens it did not take the memory.
+        if !claim.hold(held) && held > WEIGHT * 4 {
+            return Err(self.memory.exceeded("a cursor"));
+        }
+        cursor.claim = Some(claim);
         self.open.insert(id, cursor);
+        Ok(())
     }
 
     pub(crate) fn get(&self, id: i64) -> Option<&Cursor> {

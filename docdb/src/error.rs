@@ -92,6 +92,7 @@ codes! {
     KeyTooLong = 17280,
     MechanismUnavailable = 334,
     RoleNotFound = 31,
+    ClientDisconnect = 279,
     OperationFailed = 96,
     MaxSubPipelineDepthExceeded = 232,
 }

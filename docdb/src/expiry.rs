@@ -3,7 +3,9 @@
 use std::ops::Bound;
 
 use plimsoll_base::Nanos;
+use plimsoll_base::clock::Clock;
 
+use crate::budget::Budget;
 use crate::catalog::Catalog;
 use crate::collection::{Advance, Index, KeyRange, Selection, plan, stored};
 use crate::error::Result;
@@ -31,8 +33,9 @@ impl Expiry {
         store: &mut Store,
         catalog: &mut Catalog,
         now: bson::DateTime,
-        time: Nanos,
+        clock: Clock,
     ) -> Result<bool> {
+        let time = clock.now();
         if self.left.is_empty() {
             if time < self.next {
                 return Ok(false);
@@ -43,7 +46,12 @@ impl Expiry {
         let Some(&(collection, index)) = self.left.last() else {
             return Ok(false);
         };
-        if !expire(store, catalog, (collection, index), now)? {
+        if !expire(
+            (store, catalog),
+            (collection, index),
+            now,
+            Budget::new(SLICE, clock),
+        )? {
             self.left.pop();
         }
         Ok(!self.left.is_empty())
@@ -63,10 +71,10 @@ fn ttl_indexes(catalog: &Catalog) -> Vec<(u32, u32)> {
 
 /// True if there may be more.
 fn expire(
-    store: &mut Store,
-    catalog: &mut Catalog,
+    (store, catalog): (&mut Store, &mut Catalog),
     (collection, index): (u32, u32),
     now: bson::DateTime,
+    mut budget: Budget,
 ) -> Result<bool> {
     let Some(found) = catalog.get(collection) else {
         return Ok(false);
@@ -78,7 +86,6 @@ fn expire(
         return Ok(false);
     };
     let mut selection = Selection::new(plan::from_range(found, index, range), None);
-    let mut budget = SLICE;
     loop {
         let document = match selection.next(store, &mut budget)? {
             Advance::Document(document) => document,

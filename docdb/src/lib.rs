@@ -8,20 +8,24 @@
 mod aggregate;
 mod auth;
 mod backend;
+mod budget;
 mod catalog;
 mod collection;
 mod command;
 mod cursor;
+mod elsewhere;
 mod error;
 mod expiry;
 mod expression;
 #[cfg(test)]
 mod folder;
+mod memory;
 mod metrics;
 mod query;
 mod scheduler;
 pub mod server;
 mod shard;
+mod spill;
 mod store;
 mod update;
 mod value;

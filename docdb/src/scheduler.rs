@@ -5,16 +5,20 @@
 //! workers over one store, the deepest queue first).
 
 mod census;
+mod client;
 mod deepest;
 mod executor;
 mod fair;
 mod job;
+mod operations;
 mod pace;
 
 pub(crate) use census::{Census, DatabaseSize};
+pub(crate) use client::Client;
 pub(crate) use deepest::DeepestQueue;
 pub use executor::{Backend, Step};
-pub(crate) use executor::{Executor, Limits};
+pub(crate) use executor::{Executor, Interrupt, Limits};
 pub(crate) use fair::FairQueue;
 pub use job::Context;
-pub(crate) use job::{Done, Job, Ticket, Work, queue_full, wall_time};
+pub(crate) use job::{Done, Job, RETRYABLE, Ticket, Work, queue_full, wall_time};
+pub(crate) use operations::{Listed, Operations};

@@ -73,6 +73,8 @@ pub struct Config {
     pub connections: usize,
     /// For all shards together.
     pub cache_bytes: u64,
+    /// What queries and clients hold together: cursors, sorts, groups, messages that came in part, replies that wait.
+    pub memory_bytes: u64,
     /// Each fsync takes this much longer: shows group commit on a machine whose disk is fast.
     pub slow_fsync: Duration,
     /// Where warnings go, a line each.

@@ -9,15 +9,18 @@ use bson::{RawDocumentBuf, rawdoc};
 use plimsoll_base::clock::Clock;
 use plimsoll_base::random::Rng;
 
+use crate::budget::Budget;
 use crate::catalog::Catalog;
 use crate::collection::document_key;
 use crate::cursor::{Cursors, EndedSessions};
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::expiry::Expiry;
+use crate::memory::{Memory, Room};
 use crate::scheduler::DatabaseSize;
 use crate::store::{Slice, Space, Store, StoreError, StoreOptions};
 
-/// Documents that a command examines before it gives way to others; at about a microsecond each, a millisecond.
+/// Documents that a command examines before it gives way to others, at about a microsecond each; where they cost more,
+/// the slice ends by time.
 const SLICE: usize = 1000;
 /// Keys of dropped collections deleted per slice of background work.
 const SWEEP: usize = 1000;
@@ -32,6 +35,8 @@ pub struct ShardOptions {
     pub label: Option<String>,
     /// Where connections tell which sessions ended.
     pub ended: Arc<EndedSessions>,
+    /// What queries may hold, all shards together.
+    pub memory: Arc<Memory>,
 }
 
 impl Default for ShardOptions {
@@ -41,6 +46,7 @@ impl Default for ShardOptions {
             slice: SLICE,
             label: None,
             ended: Arc::default(),
+            memory: Arc::default(),
         }
     }
 }
@@ -55,6 +61,9 @@ pub(crate) enum Flow {
 /// A command that can go on later.
 pub(crate) trait Resumable: Debug + Send {
     fn go_on(self: Box<Self>, shard: &mut Shard) -> Result<Flow>;
+
+    /// Ends it half-way; takes back what must not stay so.
+    fn give_up(self: Box<Self>, _: &mut Shard) {}
 }
 
 /// The databases of one executor.
@@ -66,6 +75,8 @@ pub struct Shard {
     pub(crate) rng: Rng,
     pub(crate) clock: Clock,
     pub(crate) slice: usize,
+    memory: Arc<Memory>,
+    folder: Arc<Path>,
     expiry: Expiry,
     ended: Arc<EndedSessions>,
     /// How many ended sessions this shard has heard of.
@@ -76,6 +87,8 @@ pub struct Shard {
     pub(crate) sizes_changed: bool,
     /// Commits that failed. A command that was on its way then lost what it had written since the commit before.
     pub(crate) failures: u64,
+    /// Why the last of them failed.
+    pub(crate) failure: Option<CommandError>,
 }
 
 impl Shard {
@@ -93,7 +106,9 @@ impl Shard {
         Ok(Self {
             store,
             catalog,
-            cursors: Cursors::default(),
+            cursors: Cursors::new(Arc::clone(&options.memory)),
+            memory: Arc::clone(&options.memory),
+            folder: dir.into(),
             rng: Rng::new(seed, 0),
             clock,
             slice: options.slice.max(1),
@@ -106,6 +121,7 @@ impl Shard {
                 .map(|label| rawdoc! { "durability": label.as_str() }),
             sizes_changed: true,
             failures: 0,
+            failure: None,
         })
     }
 
@@ -117,11 +133,23 @@ impl Shard {
             self.cursors.end_sessions(&ended);
         }
         let sweeping = self.catalog.sweep(&mut self.store, SWEEP)?;
-        let time = self.clock.now();
         let expiring = self
             .expiry
-            .tend(&mut self.store, &mut self.catalog, now, time)?;
+            .tend(&mut self.store, &mut self.catalog, now, self.clock)?;
         Ok(sweeping || expiring)
+    }
+
+    /// A slice that begins now.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::new(self.slice, self.clock)
+    }
+
+    /// What a sort or a group may use; the disk too, unless it is to stay `in_memory`.
+    pub(crate) fn room(&self, in_memory: bool) -> Room {
+        Room {
+            memory: Arc::clone(&self.memory),
+            folder: (!in_memory).then(|| Arc::clone(&self.folder)),
+        }
     }
 
     /// The databases of this shard with their sizes, in order of names.

@@ -248,6 +248,7 @@ impl Default for DocdbArgs {
             queue: 1,
             connections: 1,
             cache_bytes: 0,
+            memory_bytes: 0,
             slow_fsync: Duration::ZERO,
             log: |_| {},
         };

@@ -1,15 +1,21 @@
 //! One run of a pipeline: documents are pushed in, results are taken out, both in any portions.
 
+mod facet;
 mod join;
+mod reading;
 
 use std::collections::VecDeque;
 
 use bson::raw::RawDocumentBuf;
-use bson::{Bson, Document, doc};
+use bson::{Bson, doc};
 
+use self::facet::Facet;
+use self::join::Join;
+use self::reading::Reading;
 use super::documents::encode;
 use super::group::Grouping;
 use super::lookup::Lookup;
+use super::output::Output;
 use super::sort::Sorting;
 use super::stage::Stage;
 use super::transform::Transform;
@@ -17,8 +23,8 @@ use super::unwind::Unwinding;
 use super::{Foreign, MEMORY_BYTES_MAX, Pipeline};
 use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables, is_true, random};
+use crate::memory::Room;
 use crate::query::Filter;
-use crate::value::decode;
 
 /// What a pipeline answers when it is asked for its next result.
 #[derive(Debug, PartialEq)]
@@ -28,6 +34,8 @@ pub(crate) enum Progress {
     NeedsInput,
     /// No more results, whatever is pushed: the caller may stop reading.
     Done,
+    /// The slice is used up; ask again later.
+    Later,
 }
 
 /// A pipeline in the middle of its work.
@@ -35,6 +43,7 @@ pub(crate) enum Progress {
 pub(crate) struct Execution {
     stages: Vec<Running>,
     variables: Variables,
+    room: Room,
     input: VecDeque<RawDocumentBuf>,
     input_ended: bool,
 }
@@ -54,7 +63,7 @@ enum Work {
     Match(Box<Filter>),
     Condition(Expression),
     Transform(Transform),
-    Group(Grouping),
+    Group(Box<Grouping>),
     Sort(Sorting),
     /// How many are still let through.
     Limit(u64),
@@ -62,10 +71,12 @@ enum Work {
     Skip(u64),
     Count(String, u64),
     Unwind(Box<Unwinding>),
-    Lookup(Box<Lookup>),
+    /// With the document that is being joined.
+    Lookup(Box<Lookup>, Option<Box<Join>>),
     Sample(Sampling),
     Facet(Vec<Facet>),
-    UnionWith(String, Pipeline),
+    /// With the read of the other collection, once the input is over.
+    UnionWith(String, Pipeline, Option<Box<Reading>>),
 }
 
 /// A sample so far: each document that came is in it with the same chance.
@@ -77,23 +88,15 @@ struct Sampling {
     bytes: usize,
 }
 
-#[derive(Debug)]
-struct Facet {
-    name: String,
-    execution: Execution,
-    results: Vec<Bson>,
-    bytes: usize,
-    done: bool,
-}
-
 impl Execution {
-    pub(super) fn new(stages: Vec<Stage>, variables: Variables) -> Self {
+    pub(super) fn new(stages: Vec<Stage>, variables: Variables, room: Room) -> Self {
         let running = stages
             .into_iter()
-            .map(|stage| Running::new(stage, &variables));
+            .map(|stage| Running::new(stage, &variables, &room));
         Self {
             stages: running.collect(),
             variables,
+            room,
             input: VecDeque::new(),
             input_ended: false,
         }
@@ -102,6 +105,11 @@ impl Execution {
     /// Adds a document to the input.
     pub(crate) fn push(&mut self, document: RawDocumentBuf) {
         self.input.push_back(document);
+    }
+
+    /// Lets go of what would hold the store's memory, for as long as a client takes its time.
+    pub(crate) fn pause(&mut self) {
+        self.stages.iter_mut().for_each(Running::pause);
     }
 
     /// Says that no more documents come.
@@ -125,13 +133,22 @@ impl Execution {
             let Some(stage) = self.stages.get_mut(above) else {
                 return Ok(Progress::Done);
             };
-            if let Some(document) = stage.next()? {
-                if above + 1 == self.stages.len() {
-                    return Ok(Progress::Document(document));
+            match stage.next(&self.variables, foreign)? {
+                Output::Later => return Ok(Progress::Later),
+                Output::Document(document) => {
+                    if above + 1 == self.stages.len() {
+                        return Ok(Progress::Document(document));
+                    }
+                    self.feed(above + 1, document, foreign)?;
+                    place = self.stages.len();
+                    if !foreign.take() {
+                        return Ok(Progress::Later);
+                    }
+                    continue;
                 }
-                self.feed(above + 1, document, foreign)?;
-                place = self.stages.len();
-            } else if stage.ended || stage.is_done() {
+                Output::Nothing => {}
+            }
+            if stage.ended || stage.is_done() {
                 if above + 1 == self.stages.len() {
                     return Ok(Progress::Done);
                 }
@@ -163,7 +180,7 @@ impl Execution {
         foreign: &mut dyn Foreign,
     ) -> Result<()> {
         match self.stages.get_mut(place) {
-            Some(stage) => stage.add(document, &self.variables, foreign),
+            Some(stage) => stage.add(document, (&self.variables, &self.room), foreign),
             None => Ok(()),
         }
     }
@@ -173,7 +190,7 @@ impl Execution {
         match self.stages.get_mut(place) {
             Some(stage) if !stage.ended => {
                 stage.ended = true;
-                stage.end(&self.variables, foreign)
+                stage.end((&self.variables, &self.room), foreign)
             }
             _ => Ok(()),
         }
@@ -181,18 +198,18 @@ impl Execution {
 }
 
 impl Running {
-    fn new(stage: Stage, variables: &Variables) -> Self {
+    fn new(stage: Stage, variables: &Variables, room: &Room) -> Self {
         let work = match stage {
             Stage::Match(filter) => Work::Match(filter),
             Stage::Condition(condition) => Work::Condition(condition),
             Stage::Transform(transform) => Work::Transform(transform),
-            Stage::Group(group) => Work::Group(Grouping::new(group)),
-            Stage::Sort(sort) => Work::Sort(Sorting::new(sort)),
+            Stage::Group(group) => Work::Group(Box::new(Grouping::new(group, room))),
+            Stage::Sort(sort) => Work::Sort(Sorting::new(sort, room)),
             Stage::Limit(count) => Work::Limit(count),
             Stage::Skip(count) => Work::Skip(count),
             Stage::Count(field) => Work::Count(field, 0),
             Stage::Unwind(unwind) => Work::Unwind(Box::new(Unwinding::new(unwind))),
-            Stage::Lookup(lookup) => Work::Lookup(lookup),
+            Stage::Lookup(lookup) => Work::Lookup(lookup, None),
             Stage::Sample(size) => Work::Sample(Sampling {
                 size,
                 arrived: 0,
@@ -202,10 +219,10 @@ impl Running {
             Stage::Facet(facets) => Work::Facet(
                 facets
                     .into_iter()
-                    .map(|(name, pipeline)| Facet::new(name, pipeline, variables))
+                    .map(|(name, pipeline)| Facet::new(name, pipeline, variables, room))
                     .collect(),
             ),
-            Stage::UnionWith(collection, pipeline) => Work::UnionWith(collection, pipeline),
+            Stage::UnionWith(collection, pipeline) => Work::UnionWith(collection, pipeline, None),
         };
         Self {
             work,
@@ -218,7 +235,7 @@ impl Running {
     fn add(
         &mut self,
         document: RawDocumentBuf,
-        variables: &Variables,
+        (variables, room): (&Variables, &Room),
         foreign: &mut dyn Foreign,
     ) -> Result<()> {
         match &mut self.work {
@@ -249,14 +266,14 @@ impl Running {
             },
             Work::Count(_, count) => *count += 1,
             Work::Unwind(unwind) => unwind.add(&document)?,
-            Work::Lookup(lookup) => {
-                self.ready
-                    .push_back(lookup.join(&document, variables, foreign)?);
+            Work::Lookup(lookup, joining) => {
+                let join = lookup.join(&document, variables, foreign, room)?;
+                *joining = Some(Box::new(join));
             }
             Work::Sample(sample) => sample.add(document)?,
             Work::Facet(facets) => {
-                for facet in facets {
-                    facet.add(&document, foreign)?;
+                for facet in facets.iter_mut().filter(|facet| !facet.done) {
+                    facet.execution.push(document.clone());
                 }
             }
             Work::UnionWith(..) => self.ready.push_back(document),
@@ -265,7 +282,11 @@ impl Running {
     }
 
     /// What is left to do once the input is over.
-    fn end(&mut self, variables: &Variables, foreign: &mut dyn Foreign) -> Result<()> {
+    fn end(
+        &mut self,
+        (variables, room): (&Variables, &Room),
+        foreign: &mut dyn Foreign,
+    ) -> Result<()> {
         match &mut self.work {
             Work::Count(field, count) if *count > 0 => {
                 let count = i32::try_from(*count).map_or(
@@ -276,19 +297,14 @@ impl Running {
             }
             Work::Sample(sample) => self.ready = std::mem::take(&mut sample.documents).into(),
             Work::Facet(facets) => {
-                let mut document = Document::new();
                 for facet in facets {
                     facet.execution.end_input();
-                    facet.drain(foreign)?;
-                    let results = std::mem::take(&mut facet.results);
-                    document.insert(facet.name.clone(), results);
                 }
-                self.ready.push_back(encode(&document)?);
             }
-            Work::UnionWith(collection, pipeline) => {
-                let all = foreign.all(collection)?;
-                self.ready
-                    .extend(run(pipeline, variables.clone(), all, foreign)?);
+            Work::UnionWith(collection, pipeline, reading) => {
+                let walk = foreign.open(collection, None)?;
+                let execution = pipeline.clone().execute(variables.clone(), room.clone());
+                *reading = Some(Box::new(Reading::new(walk, execution)));
             }
             _ => {}
         }
@@ -296,15 +312,28 @@ impl Running {
     }
 
     /// The next result that is there.
-    fn next(&mut self) -> Result<Option<RawDocumentBuf>> {
+    fn next(&mut self, variables: &Variables, foreign: &mut dyn Foreign) -> Result<Output> {
         if let Some(document) = self.ready.pop_front() {
-            return Ok(Some(document));
+            return Ok(Output::Document(document));
         }
+        let next = match &mut self.work {
+            Work::Unwind(unwind) => unwind.next()?,
+            Work::Group(group) => return group.next(self.ended, variables, foreign),
+            Work::Sort(sort) => return sort.next(self.ended, foreign),
+            Work::Lookup(lookup, joining) => return join::advance(lookup, joining, foreign),
+            Work::Facet(facets) => return facet::advance(facets, self.ended, foreign),
+            Work::UnionWith(_, _, Some(reading)) => return reading.next(foreign),
+            _ => None,
+        };
+        Ok(next.map_or(Output::Nothing, Output::Document))
+    }
+
+    fn pause(&mut self) {
         match &mut self.work {
-            Work::Unwind(unwind) => unwind.next(),
-            Work::Group(group) if self.ended => group.next(),
-            Work::Sort(sort) if self.ended => Ok(sort.next()),
-            _ => Ok(None),
+            Work::Lookup(_, Some(join)) => join.pause(),
+            Work::UnionWith(_, _, Some(reading)) => reading.pause(),
+            Work::Facet(facets) => facets.iter_mut().for_each(|facet| facet.execution.pause()),
+            _ => {}
         }
     }
 
@@ -312,7 +341,6 @@ impl Running {
     fn is_done(&self) -> bool {
         match &self.work {
             Work::Limit(left) => *left == 0,
-            Work::Facet(facets) => facets.iter().all(|facet| facet.done) && self.ended,
             _ => false,
         }
     }
@@ -345,68 +373,4 @@ fn over_limit(bytes: usize, stage: &str) -> Result<()> {
         );
     }
     Ok(())
-}
-
-impl Facet {
-    fn new(name: String, pipeline: Pipeline, variables: &Variables) -> Self {
-        Self {
-            name,
-            execution: pipeline.execute(variables.clone()),
-            results: Vec::new(),
-            bytes: 0,
-            done: false,
-        }
-    }
-
-    fn add(&mut self, document: &RawDocumentBuf, foreign: &mut dyn Foreign) -> Result<()> {
-        if self.done {
-            return Ok(());
-        }
-        self.execution.push(document.clone());
-        self.drain(foreign)
-    }
-
-    /// Takes all results that are there.
-    fn drain(&mut self, foreign: &mut dyn Foreign) -> Result<()> {
-        loop {
-            match self.execution.next(foreign)? {
-                Progress::Document(document) => {
-                    self.bytes += document.as_bytes().len();
-                    over_limit(self.bytes, "$facet")?;
-                    self.results.push(Bson::Document(decode(&document)?));
-                }
-                Progress::NeedsInput => return Ok(()),
-                Progress::Done => {
-                    self.done = true;
-                    return Ok(());
-                }
-            }
-        }
-    }
-}
-
-/// Runs a pipeline over documents that are all there.
-fn run(
-    pipeline: &Pipeline,
-    variables: Variables,
-    input: Vec<RawDocumentBuf>,
-    foreign: &mut dyn Foreign,
-) -> Result<Vec<RawDocumentBuf>> {
-    let mut execution = pipeline.clone().execute(variables);
-    for document in input {
-        execution.push(document);
-    }
-    execution.end_input();
-    let mut results = Vec::new();
-    let mut bytes = 0;
-    while let Progress::Document(document) = execution.next(foreign)? {
-        bytes += document.as_bytes().len();
-        if bytes > MEMORY_BYTES_MAX {
-            return Err(Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
-                "the results of a sub-pipeline exceed the memory limit of {MEMORY_BYTES_MAX} bytes"
-            )));
-        }
-        results.push(document);
-    }
-    Ok(results)
 }

@@ -1,23 +1,40 @@
 //! The body of the fuzz target for pipelines.
 
-use bson::raw::{RawDocument, RawDocumentBuf};
-use bson::{Bson, DateTime};
+use std::any::Any;
 
-use super::{Foreign, Pipeline, Progress};
+use bson::DateTime;
+use bson::raw::RawDocument;
+
+use super::{Foreign, Pipeline, Progress, Read, Walk};
 use crate::error::Result;
 use crate::expression::Variables;
+use crate::memory::Room;
+use crate::query::Filter;
 use crate::value::hostile::{self, documents};
 
 /// Other collections, which are empty.
+#[derive(Debug)]
 struct Nowhere;
 
 impl Foreign for Nowhere {
-    fn find(&mut self, _: &str, _: &str, _: &[Bson]) -> Result<Vec<RawDocumentBuf>> {
-        Ok(Vec::new())
+    fn open(&mut self, _: &str, _: Option<Filter>) -> Result<Box<dyn Walk>> {
+        Ok(Box::new(Self))
     }
 
-    fn all(&mut self, _: &str) -> Result<Vec<RawDocumentBuf>> {
-        Ok(Vec::new())
+    fn read(&mut self, _: &mut dyn Walk) -> Result<Read> {
+        Ok(Read::End)
+    }
+
+    fn take(&mut self) -> bool {
+        true
+    }
+}
+
+impl Walk for Nowhere {
+    fn pause(&mut self) {}
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
     }
 }
 
@@ -32,7 +49,7 @@ const RESULTS_MAX: usize = 1000;
 fn run(document: &RawDocument) -> Result<&'static str> {
     let variables = Variables::at(DateTime::from_millis(0));
     let pipeline = Pipeline::parse(&documents(document, "pipeline"), &variables)?;
-    let mut execution = pipeline.execute(variables);
+    let mut execution = pipeline.execute(variables, Room::default());
     for one in documents(document, "documents") {
         execution.push(one.to_owned());
     }
@@ -40,7 +57,7 @@ fn run(document: &RawDocument) -> Result<&'static str> {
     for _ in 0..RESULTS_MAX {
         match execution.next(&mut Nowhere)? {
             Progress::Document(_) => {}
-            Progress::NeedsInput | Progress::Done => break,
+            Progress::NeedsInput | Progress::Done | Progress::Later => break,
         }
     }
     Ok("runs")

@@ -1,15 +1,20 @@
 //! `$group`: documents gathered by a key.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use bson::raw::{RawDocument, RawDocumentBuf};
 use bson::{Bson, Document};
 
-use super::MEMORY_BYTES_MAX;
+use super::Foreign;
 use super::accumulate::{Accumulator, AccumulatorKind};
 use super::documents::encode;
-use crate::error::{Code, Result};
+use super::output::Output;
+use crate::elsewhere;
+use crate::error::{Code, CommandError, Result};
 use crate::expression::{Expression, Variables, footprint};
+use crate::memory::{Claim, Room};
+use crate::spill::{Next, Sorted};
 use crate::value::display;
 use crate::value::{Number, key};
 
@@ -114,7 +119,10 @@ fn accumulator_of(
             return several(operator, argument, variables);
         }
         other => {
-            return Err(Code::Location(15952).error(format!("unknown group operator '{other}'")));
+            let unsupported = elsewhere::ACCUMULATORS.refusal(other);
+            return Err(unsupported.unwrap_or_else(|| {
+                Code::Location(15952).error(format!("unknown group operator '{other}'"))
+            }));
         }
     };
     if let Bson::Array(array) = argument
@@ -185,66 +193,171 @@ fn several(
     Ok((kind, Expression::parse_bson(input, variables)?))
 }
 
-/// The groups so far, by the sort key of their `_id`.
+/// The groups so far, by the sort key of their `_id`. Once they take their share of the memory no further one is begun: documents
+/// of other groups wait, sorted by group, and are gathered group by group at the end.
 #[derive(Debug)]
 pub(super) struct Grouping {
     group: Group,
-    groups: BTreeMap<Vec<u8>, (Bson, Vec<Accumulator>)>,
+    groups: BTreeMap<Vec<u8>, States>,
     bytes: usize,
+    claim: Claim,
+    room: Room,
+    waiting: Sorted,
+    /// The group of those that waited which is being gathered.
+    current: Option<(Vec<u8>, States)>,
 }
 
+/// A group's `_id` and what was gathered for it.
+type States = (Bson, Vec<Accumulator>);
+
 impl Grouping {
-    pub(super) fn new(group: Group) -> Self {
+    pub(super) fn new(group: Group, room: &Room) -> Self {
         Self {
             group,
             groups: BTreeMap::new(),
             bytes: 0,
+            claim: room.memory.claim(),
+            room: room.clone(),
+            waiting: Sorted::new(room.clone(), None),
+            current: None,
         }
     }
 
     pub(super) fn add(&mut self, document: &RawDocument, variables: &Variables) -> Result<()> {
-        let id = self
-            .group
-            .id
-            .evaluate(document, variables)?
-            .unwrap_or(Bson::Null);
+        let id = self.group.id_of(document, variables)?;
         let mut place = Vec::new();
         key::encode_owned(&id, &mut place);
-        let fields = &self.group.fields;
-        let (_, states) = match self.groups.entry(place) {
-            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                let states: Vec<Accumulator> = fields
-                    .iter()
-                    .map(|field| Accumulator::new(field.kind))
-                    .collect();
-                self.bytes +=
-                    entry.key().len() + footprint(&id) + states.len() * size_of::<Accumulator>();
-                entry.insert((id, states))
+        let share = self.room.limit();
+        let is_full = self.bytes > share / 2 || !self.waiting.is_empty();
+        if is_full && self.room.folder.is_some() && !self.groups.contains_key(&place) {
+            let bytes = || document.as_bytes().to_vec();
+            return self.waiting.add(place, bytes, exceeded);
+        }
+        let begin = || self.group.begin(id);
+        let states = match self.groups.entry(place) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let states = begin();
+                self.bytes += entry.key().len() + size_of_states(&states);
+                entry.insert(states)
             }
         };
-        for (field, state) in fields.iter().zip(states) {
-            let grown = state.add(field.argument.evaluate(document, variables)?)?;
-            self.bytes = self.bytes.saturating_add_signed(grown);
+        let grown = self.group.gather(states, document, variables)?;
+        self.bytes = self.bytes.saturating_add_signed(grown);
+        let fits = self.claim.hold(self.bytes);
+        if self.bytes > share {
+            return Err(exceeded(share));
         }
-        if self.bytes > MEMORY_BYTES_MAX {
-            return Err(Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
-                "PlanExecutor error during aggregation :: caused by :: Exceeded memory limit for $group, but didn't allow external sort. Memory limit: {MEMORY_BYTES_MAX} bytes"
-            )));
+        if !fits && self.bytes > GROUPS_BYTES_MIN {
+            return Err(self.room.memory.exceeded("$group"));
         }
         Ok(())
     }
 
-    /// The next group; each is given out once.
-    pub(super) fn next(&mut self) -> Result<Option<RawDocumentBuf>> {
-        let Some((_, (id, states))) = self.groups.pop_first() else {
-            return Ok(None);
-        };
+    /// The next group once the input has `ended`; each is given out once.
+    pub(super) fn next(
+        &mut self,
+        ended: bool,
+        variables: &Variables,
+        foreign: &mut dyn Foreign,
+    ) -> Result<Output> {
+        if self.waiting.has_work() && !self.waiting.work(&mut || foreign.take())? {
+            return Ok(Output::Later);
+        }
+        if !ended {
+            return Ok(Output::Nothing);
+        }
+        if let Some((_, states)) = self.groups.pop_first() {
+            return self.group.finish(states).map(Output::Document);
+        }
+        self.bytes = 0;
+        self.next_waiting(variables, foreign)
+    }
+
+    /// The documents of a group come one after the other.
+    fn next_waiting(&mut self, variables: &Variables, foreign: &mut dyn Foreign) -> Result<Output> {
+        loop {
+            let Next::Row(place, document) = self.waiting.next()? else {
+                let last = self.current.take();
+                return match last {
+                    Some((_, states)) => self.group.finish(states).map(Output::Document),
+                    None => Ok(Output::Nothing),
+                };
+            };
+            let document = RawDocumentBuf::from_bytes(document)?;
+            let mut done = None;
+            if self
+                .current
+                .as_ref()
+                .is_none_or(|(current, _)| *current != place)
+            {
+                let id = self.group.id_of(&document, variables)?;
+                done = self.current.replace((place, self.group.begin(id)));
+                self.bytes = 0;
+            }
+            if let Some((_, states)) = &mut self.current {
+                let grown = self.group.gather(states, &document, variables)?;
+                self.bytes = self.bytes.saturating_add_signed(grown);
+            }
+            self.claim.hold(self.bytes);
+            let share = self.room.limit();
+            if self.bytes > share {
+                return Err(exceeded(share));
+            }
+            if let Some((_, states)) = done {
+                return self.group.finish(states).map(Output::Document);
+            }
+            if !foreign.take() {
+                return Ok(Output::Later);
+            }
+        }
+    }
+}
+
+/// Groups of so few bytes are gathered however little memory others left.
+const GROUPS_BYTES_MIN: usize = 1 << 20;
+
+fn size_of_states((id, states): &States) -> usize {
+    footprint(id) + states.len() * size_of::<Accumulator>()
+}
+
+fn exceeded(limit: usize) -> CommandError {
+    Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
+        "PlanExecutor error during aggregation :: caused by :: Exceeded memory limit for $group, but didn't allow external sort. Memory limit: {limit} bytes"
+    ))
+}
+
+impl Group {
+    fn id_of(&self, document: &RawDocument, variables: &Variables) -> Result<Bson> {
+        let id = self.id.evaluate(document, variables)?;
+        Ok(id.unwrap_or(Bson::Null))
+    }
+
+    fn begin(&self, id: Bson) -> States {
+        let states = self.fields.iter().map(|field| Accumulator::new(field.kind));
+        (id, states.collect())
+    }
+
+    /// Adds a document to its group; by how many bytes that grew it.
+    fn gather(
+        &self,
+        (_, states): &mut States,
+        document: &RawDocument,
+        variables: &Variables,
+    ) -> Result<isize> {
+        let mut grown = 0;
+        for (field, state) in self.fields.iter().zip(states) {
+            grown += state.add(field.argument.evaluate(document, variables)?)?;
+        }
+        Ok(grown)
+    }
+
+    fn finish(&self, (id, states): States) -> Result<RawDocumentBuf> {
         let mut document = Document::new();
         document.insert("_id", id);
-        for (field, state) in self.group.fields.iter().zip(states) {
+        for (field, state) in self.fields.iter().zip(states) {
             document.insert(field.name.clone(), state.finish());
         }
-        encode(&document).map(Some)
+        encode(&document)
     }
 }

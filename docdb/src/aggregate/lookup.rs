@@ -1,8 +1,9 @@
 //! `$lookup`: what another collection has for each document, by equal fields or by a pipeline.
 
-use bson::Bson;
+use bson::{Bson, Document};
 
 use super::Pipeline;
+use super::conditions::without_conditions;
 use super::options::{StageOptions, documents};
 use crate::error::{Code, Result};
 use crate::expression::{Expression, Variables, field_path};
@@ -16,6 +17,76 @@ pub(super) struct Lookup {
     pub(super) equal: Option<(Vec<String>, String)>,
     /// Variables of the pipeline, and the pipeline.
     pub(super) pipeline: Option<(Vec<(String, Expression)>, Pipeline)>,
+    /// What the pipeline's leading `$match` asks for.
+    pub(super) narrow: Narrow,
+}
+
+/// Conditions of a leading `$match` that an index may serve.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Narrow {
+    /// Without `$expr`: the same for every document.
+    pub(super) filter: Option<Document>,
+    /// `{$expr: {$eq: ["$field", "$$variable"]}}`: a path, and what it must equal.
+    pub(super) equal: Vec<(String, Expression)>,
+}
+
+impl Narrow {
+    fn parse(stages: &[Document], variables: &Variables) -> Result<Self> {
+        let Some(Bson::Document(filter)) = stages.first().and_then(|stage| stage.get("$match"))
+        else {
+            return Ok(Self::default());
+        };
+        let mut conditions = Vec::new();
+        let plain = without_conditions(filter, &mut conditions);
+        let mut found = Self {
+            filter: Some(plain).filter(|plain| !plain.is_empty()),
+            equal: Vec::new(),
+        };
+        for condition in &conditions {
+            found.add(condition, variables)?;
+        }
+        Ok(found)
+    }
+
+    fn add(&mut self, condition: &Bson, variables: &Variables) -> Result<()> {
+        let Bson::Document(condition) = condition else {
+            return Ok(());
+        };
+        for (operator, argument) in condition {
+            match (operator.as_str(), argument) {
+                ("$and", Bson::Array(all)) => {
+                    for one in all {
+                        self.add(one, variables)?;
+                    }
+                }
+                ("$eq", Bson::Array(sides)) => {
+                    if let [left, right] = sides.as_slice() {
+                        self.equal(left, right, variables)?;
+                        self.equal(right, left, variables)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn equal(&mut self, path: &Bson, value: &Bson, variables: &Variables) -> Result<()> {
+        let (Bson::String(path), Bson::String(value)) = (path, value) else {
+            return Ok(());
+        };
+        let field = path.strip_prefix('$').filter(|path| !path.starts_with('$'));
+        let bound = value
+            .strip_prefix("$$")
+            .and_then(|name| name.split('.').next());
+        if let (Some(field), Some(name)) = (field, bound)
+            && variables.get(name).is_some()
+        {
+            let value = Expression::parse_bson(&Bson::from(value.as_str()), variables)?;
+            self.equal.push((field.to_owned(), value));
+        }
+        Ok(())
+    }
 }
 
 impl Lookup {
@@ -47,6 +118,7 @@ impl Lookup {
                 ));
             }
         };
+        let mut narrow = Narrow::default();
         let pipeline = match options.get("pipeline") {
             None => None,
             Some(Bson::Array(stages)) => {
@@ -56,6 +128,7 @@ impl Lookup {
                     inner.set(name.clone(), Bson::Null);
                 }
                 let stages = documents(stages)?;
+                narrow = Narrow::parse(&stages, &inner)?;
                 Some((
                     bound,
                     Pipeline::parse_documents(&stages, &inner, depth + 1)?,
@@ -77,6 +150,7 @@ impl Lookup {
             into: field_path(&into)?,
             equal,
             pipeline,
+            narrow,
         })
     }
 

@@ -1,12 +1,13 @@
 //! `$sort`, with the `$limit` after it: what cannot come first is dropped at once.
 
-use std::collections::BTreeMap;
-
 use bson::{Bson, Document, RawDocumentBuf};
 
-use super::MEMORY_BYTES_MAX;
+use super::Foreign;
+use super::output::Output;
 use crate::error::{Code, Result};
+use crate::memory::Room;
 use crate::query::SortOrder;
+use crate::spill::{Next, Sorted};
 
 #[derive(Debug, Clone)]
 pub(super) struct Sort {
@@ -46,56 +47,39 @@ impl Sort {
 /// The documents so far, by sort key and then by the order in which they came.
 #[derive(Debug)]
 pub(super) struct Sorting {
-    sort: Sort,
-    documents: BTreeMap<(Vec<u8>, u64), RawDocumentBuf>,
-    arrived: u64,
-    bytes: usize,
+    order: SortOrder,
+    rows: Sorted,
 }
 
 impl Sorting {
-    pub(super) fn new(sort: Sort) -> Self {
+    pub(super) fn new(sort: Sort, room: &Room) -> Self {
+        let keep = sort.limit.and_then(|limit| usize::try_from(limit).ok());
         Self {
-            sort,
-            documents: BTreeMap::new(),
-            arrived: 0,
-            bytes: 0,
+            order: sort.order,
+            rows: Sorted::new(room.clone(), keep),
         }
     }
 
     pub(super) fn add(&mut self, document: RawDocumentBuf) -> Result<()> {
-        let key = (self.sort.order.key(&document), self.arrived);
-        self.arrived += 1;
-        if self.is_full() {
-            // Equal keys keep the order in which they came, so the later one is the one to go.
-            match self.documents.last_entry() {
-                Some(last) if key < *last.key() => {
-                    self.bytes = self.bytes.saturating_sub(size(&last.key().0, last.get()));
-                    last.remove();
-                }
-                _ => return Ok(()),
-            }
+        let key = self.order.key(&document);
+        self.rows.add(key, || document.into_bytes(), |limit| {
+            Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
+                "PlanExecutor error during aggregation :: caused by :: Sort exceeded memory limit of {limit} bytes, but did not opt in to external sorting."
+            ))
+        })
+    }
+
+    /// The next document in order, once the input has `ended`; before that, what does not fit is written.
+    pub(super) fn next(&mut self, ended: bool, foreign: &mut dyn Foreign) -> Result<Output> {
+        if self.rows.has_work() && !self.rows.work(&mut || foreign.take())? {
+            return Ok(Output::Later);
         }
-        self.bytes += size(&key.0, &document);
-        self.documents.insert(key, document);
-        if self.bytes > MEMORY_BYTES_MAX {
-            return Err(Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
-                "PlanExecutor error during aggregation :: caused by :: Sort exceeded memory limit of {MEMORY_BYTES_MAX} bytes, but did not opt in to external sorting."
-            )));
+        if !ended {
+            return Ok(Output::Nothing);
         }
-        Ok(())
+        Ok(match self.rows.next()? {
+            Next::Row(_, document) => Output::Document(RawDocumentBuf::from_bytes(document)?),
+            Next::End => Output::Nothing,
+        })
     }
-
-    fn is_full(&self) -> bool {
-        let count = u64::try_from(self.documents.len()).unwrap_or(u64::MAX);
-        self.sort.limit.is_some_and(|limit| count >= limit)
-    }
-
-    pub(super) fn next(&mut self) -> Option<RawDocumentBuf> {
-        self.documents.pop_first().map(|(_, document)| document)
-    }
-}
-
-fn size(key: &[u8], document: &RawDocumentBuf) -> usize {
-    // The two vectors and the tree's share of a node are about a hundred bytes.
-    key.len() + document.as_bytes().len() + 100
 }

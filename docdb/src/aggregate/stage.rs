@@ -4,13 +4,15 @@ use bson::{Bson, Document, RawDocumentBuf, doc};
 
 use super::Pipeline;
 use super::bucket;
+use super::conditions::without_conditions;
 use super::group::Group;
 use super::lookup::Lookup;
 use super::options::{StageOptions, count_argument, documents};
 use super::sort::Sort;
 use super::transform::Transform;
 use super::unwind::Unwind;
-use crate::error::{Code, Result};
+use crate::elsewhere;
+use crate::error::{Code, CommandError, Result};
 use crate::expression::{Expression, Variables};
 use crate::query::Filter;
 use crate::value::display;
@@ -117,10 +119,7 @@ impl Stage {
                 return Err(Code::CommandNotSupported
                     .error(format!("{name} is not supported: pipelines do not write")));
             }
-            other => {
-                return Err(Code::Location(40324)
-                    .error(format!("Unrecognized pipeline stage name: '{other}'")));
-            }
+            other => return Err(unknown(other)),
         })
     }
 
@@ -146,6 +145,13 @@ impl Stage {
     }
 }
 
+/// The error for a stage that is not here.
+pub(crate) fn unknown(name: &str) -> CommandError {
+    elsewhere::STAGES.refusal(name).unwrap_or_else(|| {
+        Code::Location(40324).error(format!("Unrecognized pipeline stage name: '{name}'"))
+    })
+}
+
 /// The filter, and its `$expr` as conditions of their own: they may use variables, which a filter cannot.
 fn match_stages(argument: &Bson, variables: &Variables, out: &mut Vec<Stage>) -> Result<()> {
     let Bson::Document(filter) = argument else {
@@ -165,38 +171,6 @@ fn match_stages(argument: &Bson, variables: &Variables, out: &mut Vec<Stage>) ->
         )?));
     }
     Ok(())
-}
-
-/// Takes `$expr` out of a filter and out of its `$and`; elsewhere it stays with the filter.
-fn without_conditions(filter: &Document, conditions: &mut Vec<Bson>) -> Document {
-    let mut plain = Document::new();
-    for (name, value) in filter {
-        match (name.as_str(), value) {
-            ("$expr", condition) => conditions.push(condition.clone()),
-            ("$and", Bson::Array(clauses)) if clauses.iter().any(has_condition) => {
-                let rest: Vec<Bson> = clauses
-                    .iter()
-                    .map(|clause| match clause {
-                        Bson::Document(inner) => {
-                            Bson::Document(without_conditions(inner, conditions))
-                        }
-                        other => other.clone(),
-                    })
-                    .collect();
-                plain.insert(name.clone(), rest);
-            }
-            _ => {
-                plain.insert(name.clone(), value.clone());
-            }
-        }
-    }
-    plain
-}
-
-fn has_condition(clause: &Bson) -> bool {
-    clause
-        .as_document()
-        .is_some_and(|clause| clause.contains_key("$expr"))
 }
 
 fn limit(argument: &Bson) -> Result<u64> {

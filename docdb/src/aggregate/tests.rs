@@ -3,39 +3,57 @@
 mod cases;
 mod laws;
 
-use std::collections::BTreeMap;
+use std::any::Any;
+use std::collections::{BTreeMap, VecDeque};
 
-use bson::{Bson, DateTime, Document, RawDocumentBuf};
+use bson::{DateTime, Document, RawDocumentBuf};
 
-use super::{Foreign, Pipeline, Progress};
+use super::{Foreign, Pipeline, Progress, Read, Walk};
 use crate::error::Result;
 use crate::expression::Variables;
+use crate::memory::Room;
+use crate::query::Filter;
 pub(super) use crate::value::shell::documents;
 
 /// Collections in memory; equality is looked for by [`crate::query::Filter`], as a server would.
 #[derive(Default)]
-pub(super) struct Collections(BTreeMap<String, Vec<Document>>);
+pub(super) struct Collections(BTreeMap<String, Vec<Document>>, u64);
 
 impl Foreign for Collections {
-    fn find(
-        &mut self,
-        collection: &str,
-        field: &str,
-        values: &[Bson],
-    ) -> Result<Vec<RawDocumentBuf>> {
-        let filter = raw(&bson::doc! {field: {"$in": values}});
-        let filter = crate::query::Filter::parse(&filter)?;
-        let all = self.all(collection)?;
-        Ok(all.into_iter().filter(|one| filter.matches(one)).collect())
-    }
-
-    fn all(&mut self, collection: &str) -> Result<Vec<RawDocumentBuf>> {
+    fn open(&mut self, collection: &str, filter: Option<Filter>) -> Result<Box<dyn Walk>> {
         let documents = self
             .0
             .get(collection)
             .map(Vec::as_slice)
             .unwrap_or_default();
-        Ok(documents.iter().map(raw).collect())
+        let found = documents.iter().map(raw);
+        let found = found.filter(|one| filter.as_ref().is_none_or(|filter| filter.matches(one)));
+        Ok(Box::new(Found(found.collect())))
+    }
+
+    fn read(&mut self, walk: &mut dyn Walk) -> Result<Read> {
+        if !self.take() {
+            return Ok(Read::Later);
+        }
+        let found = walk.as_any().downcast_mut::<Found>().expect("of ours");
+        Ok(found.0.pop_front().map_or(Read::End, Read::Document))
+    }
+
+    /// Every third document ends a slice, so that stages are left and gone on with anywhere.
+    fn take(&mut self) -> bool {
+        self.1 += 1;
+        self.1 % 3 != 0
+    }
+}
+
+#[derive(Debug)]
+struct Found(VecDeque<RawDocumentBuf>);
+
+impl Walk for Found {
+    fn pause(&mut self) {}
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
     }
 }
 
@@ -60,13 +78,14 @@ pub(super) fn run(
     slice: usize,
     foreign: &mut Collections,
 ) -> Result<Vec<Document>> {
-    let mut execution = parse(stages)?.execute(variables());
+    let mut execution = parse(stages)?.execute(variables(), Room::default());
     let mut results = Vec::new();
     let mut portions = input.chunks(slice.max(1));
     loop {
         match execution.next(foreign)? {
             Progress::Document(one) => results.push(Document::try_from(&*one).expect("valid")),
             Progress::Done => return Ok(results),
+            Progress::Later => {}
             Progress::NeedsInput => match portions.next() {
                 Some(portion) => portion.iter().for_each(|one| execution.push(raw(one))),
                 None => execution.end_input(),

@@ -1,14 +1,12 @@
 //! A selection in order, with some skipped and a limit: what `find` and `findAndModify` go through.
 
-use std::collections::BinaryHeap;
-
 use super::selection::{Advance, Selection, stored};
+use crate::budget::Budget;
 use crate::error::{Code, Result};
+use crate::memory::Room;
 use crate::query::SortOrder;
+use crate::spill::{Next, Sorted};
 use crate::store::{Slice, Store};
-
-/// Bytes that one sort may hold (MongoDB's limit).
-const SORT_MEMORY: usize = 100 * 1024 * 1024;
 
 /// Documents in order, resumable.
 #[derive(Debug)]
@@ -23,45 +21,11 @@ pub(crate) struct Rows {
 #[derive(Debug)]
 struct Sorter {
     order: SortOrder,
-    /// The smallest keys so far, largest on top. The number makes the sort stable.
-    heap: BinaryHeap<Row>,
-    /// Only this many are asked for.
-    keep: Option<usize>,
-    taken: u64,
-    bytes: usize,
-    /// Once everything was seen: the rows, smallest last.
-    sorted: Option<Vec<Row>>,
-}
-
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
-    key: Vec<u8>,
-    number: u64,
-    document: Document,
-}
-
-/// A document that never decides an order.
-#[derive(Debug)]
-struct Document(Slice);
-
-impl PartialEq for Document {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Document {}
-
-impl PartialOrd for Document {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Document {
-    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
-    }
+    rows: Sorted,
+    /// Everything was seen.
+    ended: bool,
+    /// A row that was given back.
+    again: Option<Slice>,
 }
 
 impl Rows {
@@ -71,17 +35,16 @@ impl Rows {
         order: Option<SortOrder>,
         skip: u64,
         limit: Option<u64>,
+        room: Room,
     ) -> Self {
         let keep = limit.and_then(|limit| usize::try_from(limit.checked_add(skip)?).ok());
         Self {
             selection,
             order: order.map(|order| Sorter {
                 order,
-                heap: BinaryHeap::new(),
-                keep,
-                taken: 0,
-                bytes: 0,
-                sorted: None,
+                rows: Sorted::new(room, keep),
+                ended: false,
+                again: None,
             }),
             skip,
             limit,
@@ -90,15 +53,34 @@ impl Rows {
 
     /// Whether it is known without looking that nothing is left.
     pub(crate) fn is_done(&self) -> bool {
-        let sorted = self.order.as_ref().and_then(|order| order.sorted.as_ref());
-        self.limit == Some(0) || sorted.is_some_and(Vec::is_empty)
+        let sorted = self.order.as_ref();
+        let is_used_up = |order: &Sorter| order.again.is_none() && order.rows.is_done();
+        self.limit == Some(0) || sorted.is_some_and(is_used_up)
+    }
+
+    /// Takes back the document that came last, for which there was no room: it comes again. Of a walk the position is kept, so
+    /// that a cursor that waits does not hold a large document.
+    pub(crate) fn unread(&mut self, document: Slice) {
+        if let Some(limit) = &mut self.limit {
+            *limit += 1;
+        }
+        match &mut self.order {
+            Some(sorter) => sorter.again = Some(document),
+            None => self.selection.unread(),
+        }
+    }
+
+    /// Bytes that are held between batches and counted nowhere else.
+    pub(crate) fn held(&self) -> usize {
+        let again = self.order.as_ref().and_then(|order| order.again.as_ref());
+        again.map_or(0, |document| document.len())
     }
 
     pub(crate) fn sorts(&self) -> bool {
         self.order.is_some()
     }
 
-    pub(crate) fn next(&mut self, store: &Store, budget: &mut usize) -> Result<Advance> {
+    pub(crate) fn next(&mut self, store: &Store, budget: &mut Budget) -> Result<Advance> {
         while self.limit != Some(0) {
             let next = match &mut self.order {
                 None => self.selection.next(store, budget)?,
@@ -129,47 +111,42 @@ impl Sorter {
         &mut self,
         selection: &mut Selection,
         store: &Store,
-        budget: &mut usize,
+        budget: &mut Budget,
     ) -> Result<Advance> {
-        while self.sorted.is_none() {
+        loop {
+            if self.rows.has_work() && !self.rows.work(&mut || budget.take())? {
+                return Ok(Advance::Later);
+            }
+            if self.ended {
+                break;
+            }
             match selection.next(store, budget)? {
                 Advance::Later => return Ok(Advance::Later),
-                Advance::Document(document) => self.add(document)?,
+                Advance::Document(document) => self.add(&document)?,
                 Advance::End => {
                     selection.pause();
-                    let mut rows = std::mem::take(&mut self.heap).into_sorted_vec();
-                    rows.reverse();
-                    self.sorted = Some(rows);
+                    self.ended = true;
                 }
             }
         }
-        let row = self.sorted.as_mut().and_then(Vec::pop);
-        Ok(row.map_or(Advance::End, |row| Advance::Document(row.document.0)))
+        if let Some(document) = self.again.take() {
+            return Ok(Advance::Document(document));
+        }
+        if !budget.take() {
+            return Ok(Advance::Later);
+        }
+        Ok(match self.rows.next()? {
+            Next::Row(_, document) => Advance::Document(Slice::from(&document[..])),
+            Next::End => Advance::End,
+        })
     }
 
-    fn add(&mut self, document: Slice) -> Result<()> {
-        let key = self.order.key(stored(&document)?);
-        let full = self.keep.is_some_and(|keep| self.heap.len() >= keep);
-        if full && self.heap.peek().is_none_or(|largest| key >= largest.key) {
-            return Ok(());
-        }
-        self.bytes += key.len() + document.len();
-        let number = self.taken;
-        self.taken += 1;
-        self.heap.push(Row {
-            key,
-            number,
-            document: Document(document),
-        });
-        if full && let Some(dropped) = self.heap.pop() {
-            let freed = dropped.key.len() + dropped.document.0.len();
-            self.bytes = self.bytes.saturating_sub(freed);
-        }
-        if self.bytes > SORT_MEMORY {
-            return Err(Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
-                "Sort exceeded memory limit of {SORT_MEMORY} bytes, but did not opt in to external sorting."
-            )));
-        }
-        Ok(())
+    fn add(&mut self, document: &Slice) -> Result<()> {
+        let key = self.order.key(stored(document)?);
+        self.rows.add(key, || document.to_vec(), |limit| {
+            Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
+                "Sort exceeded memory limit of {limit} bytes, but did not opt in to external sorting."
+            ))
+        })
     }
 }

@@ -8,6 +8,7 @@ use bson::raw::RawDocument;
 use super::Collection;
 use super::plan::{Access, KeyRange, Plan};
 use super::writer::id_of_entry;
+use crate::budget::Budget;
 use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::store::{Scan, Slice, Space, Store};
@@ -36,6 +37,10 @@ pub(crate) struct Selection {
     /// Key of the entry that came last; kept as the scan's own bytes.
     last: Option<Slice>,
     scan: Option<Scan>,
+    /// Range and key before the entry that came last.
+    before: (usize, Option<Slice>),
+    /// The `_id` that was remembered last.
+    remembered: Vec<u8>,
     /// Documents already given, for an index with several entries per document.
     seen: BTreeSet<Vec<u8>>,
     seen_bytes: usize,
@@ -52,6 +57,8 @@ impl Selection {
             range: 0,
             last: None,
             scan: None,
+            before: (0, None),
+            remembered: Vec::new(),
             seen: BTreeSet::new(),
             seen_bytes: 0,
             keys_examined: 0,
@@ -82,15 +89,14 @@ impl Selection {
     }
 
     /// The next matching document. Each document or index entry looked at takes one off `budget`.
-    pub(crate) fn next(&mut self, store: &Store, budget: &mut usize) -> Result<Advance> {
+    pub(crate) fn next(&mut self, store: &Store, budget: &mut Budget) -> Result<Advance> {
         loop {
-            if *budget == 0 {
+            if !budget.take() {
                 return Ok(Advance::Later);
             }
             let Some((key, value)) = self.next_entry(store)? else {
                 return Ok(Advance::End);
             };
-            *budget -= 1;
             let document = match self.plan.access {
                 Access::Collection { bounded } => {
                     self.keys_examined += u64::from(bounded);
@@ -134,6 +140,8 @@ impl Selection {
                 )),
             );
         }
+        self.remembered.clear();
+        self.remembered.extend_from_slice(id);
         Ok(self.seen.insert(id.to_vec()))
     }
 
@@ -162,12 +170,21 @@ impl Selection {
                 }
             };
             if let Some((key, value)) = entry {
-                self.last = Some(key.clone());
+                self.before = (self.range, self.last.replace(key.clone()));
                 return Ok(Some((key, value)));
             }
             self.range += 1;
             self.last = None;
             self.scan = None;
+        }
+    }
+
+    /// Goes back to before the document that came last: it comes again, as it is then.
+    pub(super) fn unread(&mut self) {
+        (self.range, self.last) = self.before.clone();
+        self.scan = None;
+        if self.seen.remove(&self.remembered[..]) {
+            self.seen_bytes -= self.remembered.len() + OVERHEAD;
         }
     }
 

@@ -1,14 +1,16 @@
 //! `aggregate`: a cursor over what a pipeline makes of a collection. A leading `$match` and the `$sort` after it are
 //! served from an index where there is one for them.
 
+use std::any::Any;
+
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
-use bson::{Bson, Document, doc};
 
 use super::arguments;
 use super::listing;
 use super::pipeline::{Arguments, NAME, select};
 use super::stats::write_collection;
-use crate::aggregate::{Execution, Foreign, Pipeline, Progress};
+use crate::aggregate::{Execution, Foreign, Pipeline, Progress, Read, Walk, unknown_stage};
+use crate::budget::Budget;
 use crate::catalog::check_collection;
 use crate::collection::plan::{self, Wanted};
 use crate::collection::{Advance, Selection, stored};
@@ -28,7 +30,8 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     }
     let producer = producer(shard, (database, name), &arguments)?;
     let first = arguments.first.unwrap_or(FIRST_BATCH);
-    let cursor = Cursor::new((database, name), context, producer);
+    let mut cursor = Cursor::new((database, name), context, producer);
+    cursor.weigh(request);
     listing::open(shard, cursor, first, false)
 }
 
@@ -43,7 +46,7 @@ fn namespace<'a>(request: &'a Request, arguments: &Arguments<'_>) -> Result<(&'a
     let stage = first_stage(&arguments.stages).map_or("", |(name, _)| name);
     Err(match stage {
         "$currentOp" | "$listLocalSessions" | "$listSessions" | "$documents" | "$changeStream" => {
-            Code::Location(40324).error(format!("Unrecognized pipeline stage name: '{stage}'"))
+            unknown_stage(stage)
         }
         _ => Code::InvalidNamespace.error(format!(
             "{{aggregate: 1}} is not valid for '{stage}'; a collection is required."
@@ -61,6 +64,7 @@ fn producer(
     namespace: (&str, &str),
     arguments: &Arguments<'_>,
 ) -> Result<Box<dyn Producer>> {
+    let room = shard.room(arguments.in_memory);
     if let Some((name @ ("$collStats" | "$indexStats"), options)) = first_stage(&arguments.stages) {
         let rest = arguments.stages.get(1..).unwrap_or_default();
         let pipeline = Pipeline::parse(rest, &arguments.variables)?;
@@ -69,7 +73,7 @@ fn producer(
         } else {
             index_stats(shard, namespace)
         };
-        let mut execution = pipeline.execute(arguments.variables.clone());
+        let mut execution = pipeline.execute(arguments.variables.clone(), room);
         for document in input {
             execution.push(document);
         }
@@ -85,7 +89,7 @@ fn producer(
     if selection.as_ref().is_some_and(|walk| walk.plan().sorted) {
         pipeline.drop_leading_sort();
     }
-    let mut execution = pipeline.execute(arguments.variables.clone());
+    let mut execution = pipeline.execute(arguments.variables.clone(), room);
     if selection.is_none() {
         execution.end_input();
     }
@@ -155,7 +159,7 @@ impl Aggregate {
     }
 
     /// Gives the pipeline one more document. False if the budget is used up.
-    fn feed(&mut self, source: Source<'_>, budget: &mut usize) -> Result<bool> {
+    fn feed(&mut self, source: Source<'_>, budget: &mut Budget) -> Result<bool> {
         let Some(selection) = &mut self.selection else {
             self.execution.end_input();
             return Ok(true);
@@ -177,7 +181,7 @@ impl Producer for Aggregate {
         &mut self,
         source: Source<'_>,
         batch: &mut Batch,
-        budget: &mut usize,
+        budget: &mut Budget,
     ) -> Result<Filled> {
         if let Some(selection) = &self.selection {
             source.catalog.check(selection)?;
@@ -187,29 +191,27 @@ impl Producer for Aggregate {
                 return Ok(Filled::Full);
             }
             // Results without input, as of $unwind or after $sort, take from the budget too.
-            let Some(left) = budget.checked_sub(1) else {
+            if budget.is_over() {
                 return Ok(Filled::Later);
-            };
+            }
             let mut others = Others {
                 source,
                 database: &self.database,
-                examined: 0,
+                budget,
             };
-            let progress = self.execution.next(&mut others)?;
-            let examined = others.examined;
-            match progress {
+            match self.execution.next(&mut others)? {
                 Progress::Document(document) => {
-                    *budget = left;
+                    budget.take();
                     self.pending = Some(document);
                 }
                 Progress::Done => return Ok(Filled::End),
+                Progress::Later => return Ok(Filled::Later),
                 Progress::NeedsInput => {
                     if !self.feed(source, budget)? {
                         return Ok(Filled::Later);
                     }
                 }
             }
-            *budget = budget.saturating_sub(examined);
         }
     }
 
@@ -217,6 +219,12 @@ impl Producer for Aggregate {
         if let Some(selection) = &mut self.selection {
             selection.pause();
         }
+        self.execution.pause();
+    }
+
+    fn held(&self) -> usize {
+        let pending = self.pending.as_ref();
+        pending.map_or(0, |pending| pending.as_bytes().len())
     }
 }
 
@@ -224,57 +232,55 @@ impl Producer for Aggregate {
 struct Others<'a> {
     source: Source<'a>,
     database: &'a str,
-    /// Documents looked at so far.
-    examined: usize,
+    budget: &'a mut Budget,
 }
 
-impl Others<'_> {
-    fn read(&mut self, collection: &str, filter: Option<Filter>) -> Result<Vec<RawDocumentBuf>> {
-        let Some(collection) = self.source.catalog.find(self.database, collection) else {
-            return Ok(Vec::new());
-        };
-        let wanted = Wanted {
-            filter: filter.as_ref(),
-            ..Wanted::default()
-        };
-        let plan = plan::choose(collection, wanted)?;
-        let mut selection = Selection::new(plan, filter);
-        let mut found = Vec::new();
-        let mut budget = usize::MAX;
-        while let Advance::Document(document) = selection.next(self.source.store, &mut budget)? {
-            found.push(stored(&document)?.to_owned());
+/// A read of one of them; `None` if there is no such collection.
+#[derive(Debug)]
+struct OtherWalk(Option<Selection>);
+
+impl Walk for OtherWalk {
+    fn pause(&mut self) {
+        if let Some(selection) = &mut self.0 {
+            selection.pause();
         }
-        self.examined += usize::MAX - budget;
-        Ok(found)
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
     }
 }
 
 impl Foreign for Others<'_> {
-    fn find(
-        &mut self,
-        collection: &str,
-        field: &str,
-        values: &[Bson],
-    ) -> Result<Vec<RawDocumentBuf>> {
-        let is_pattern = |value: &Bson| matches!(value, Bson::RegularExpression(_));
-        let filter = if values.iter().any(is_pattern) {
-            // In `$in` a pattern would be matched; here it is a value like any other.
-            let equal = |value: &Bson| doc! { field: { "$eq": value.clone() } };
-            doc! { "$or": values.iter().map(equal).collect::<Vec<_>>() }
-        } else if let [value] = values {
-            doc! { field: { "$eq": value.clone() } }
-        } else {
-            doc! { field: { "$in": values.to_vec() } }
+    fn open(&mut self, collection: &str, filter: Option<Filter>) -> Result<Box<dyn Walk>> {
+        let found = self.source.catalog.find(self.database, collection);
+        let plan = |collection| {
+            let wanted = Wanted {
+                filter: filter.as_ref(),
+                ..Wanted::default()
+            };
+            plan::choose(collection, wanted)
         };
-        self.read(collection, Some(parse(&filter)?))
+        let plan = found.map(plan).transpose()?;
+        let selection = plan.map(|plan| Selection::new(plan, filter));
+        Ok(Box::new(OtherWalk(selection)))
     }
 
-    fn all(&mut self, collection: &str) -> Result<Vec<RawDocumentBuf>> {
-        self.read(collection, None)
+    fn read(&mut self, walk: &mut dyn Walk) -> Result<Read> {
+        let walk = walk.as_any().downcast_mut::<OtherWalk>();
+        let Some(OtherWalk(Some(selection))) = walk else {
+            return Ok(Read::End);
+        };
+        self.source.catalog.check(selection)?;
+        Ok(match selection.next(self.source.store, self.budget)? {
+            Advance::Document(document) => Read::Document(stored(&document)?.to_owned()),
+            Advance::End => Read::End,
+            Advance::Later => Read::Later,
+        })
     }
-}
 
-fn parse(filter: &Document) -> Result<Filter> {
-    let raw = RawDocumentBuf::try_from(filter)?;
-    Filter::parse(&raw)
+    fn take(&mut self) -> bool {
+        self.budget.take();
+        !self.budget.is_over()
+    }
 }

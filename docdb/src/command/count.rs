@@ -66,7 +66,7 @@ struct Count {
 
 impl Resumable for Count {
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
-        let mut budget = shard.slice;
+        let mut budget = shard.budget();
         shard.catalog.check(&self.selection)?;
         let most = self.skip.saturating_add(self.limit);
         while self.found < most {

@@ -2,7 +2,7 @@
 
 use super::arguments;
 use crate::catalog::check_new_collection;
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
 use crate::value::Writer;
@@ -39,10 +39,10 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
         }
         Ok(true)
     })?;
+    // Every collection here is a plain one: one that is there has the options that were asked for, and asking twice is fine,
+    // as in MongoDB.
     if shard.catalog.find(database, name).is_some() {
-        return Err(
-            Code::NamespaceExists.error(format!("Collection {database}.{name} already exists."))
-        );
+        return Ok(Flow::Done(Writer::default().ok()));
     }
     shard.catalog.create(&mut shard.store, database, name)?;
     Ok(Flow::Done(Writer::default().ok()))

@@ -7,6 +7,7 @@ use bson::RawDocumentBuf;
 use bson::raw::RawDocument;
 
 use super::arguments::{self, missing};
+use crate::budget::Budget;
 use crate::collection::{Advance, Collection, Index, IndexSpec, Selection, plan, stored};
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
@@ -167,16 +168,12 @@ struct Build {
 
 impl Resumable for Build {
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
-        let mut budget = shard.slice;
+        let mut budget = shard.budget();
         match self.fill(shard, &mut budget) {
             Ok(true) => {}
             Ok(false) => return Ok(Flow::More(self)),
             Err(error) => {
-                for index in &self.indexes {
-                    shard
-                        .catalog
-                        .drop_index(&mut shard.store, self.collection, *index);
-                }
+                self.give_up(shard);
                 return Err(error);
             }
         }
@@ -195,11 +192,20 @@ impl Resumable for Build {
             .map_or(0, |one| one.ready().count() + 1);
         Ok(Flow::Done(self.reply(after)))
     }
+
+    /// An index that nobody fills any more would be awaited for ever.
+    fn give_up(self: Box<Self>, shard: &mut Shard) {
+        for index in &self.indexes {
+            shard
+                .catalog
+                .drop_index(&mut shard.store, self.collection, *index);
+        }
+    }
 }
 
 impl Build {
     /// True once all documents are in all indexes.
-    fn fill(&mut self, shard: &mut Shard, budget: &mut usize) -> Result<bool> {
+    fn fill(&mut self, shard: &mut Shard, budget: &mut Budget) -> Result<bool> {
         let Some(selection) = &mut self.selection else {
             return Ok(true);
         };

@@ -61,7 +61,7 @@ struct Values {
 
 impl Resumable for Distinct {
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
-        let mut budget = shard.slice;
+        let mut budget = shard.budget();
         shard.catalog.check(&self.selection)?;
         loop {
             let document = match self.selection.next(&shard.store, &mut budget)? {

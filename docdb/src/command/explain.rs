@@ -357,7 +357,7 @@ struct Explain {
 
 impl Resumable for Explain {
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
-        let mut budget = shard.slice;
+        let mut budget = shard.budget();
         while let Some(rows) = &mut self.rows {
             shard.catalog.check(&rows.selection)?;
             match rows.next(&shard.store, &mut budget)? {

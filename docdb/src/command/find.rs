@@ -6,6 +6,7 @@ use bson::raw::{RawBsonRef, RawDocument};
 use super::arguments;
 use super::listing;
 use super::write::{hint, id_equality, parse_filter};
+use crate::budget::Budget;
 use crate::collection::plan::{self, Wanted};
 use crate::collection::{Advance, Rows, Selection, stored};
 use crate::cursor::{Batch, Cursor, FIRST_BATCH, Filled, Producer, Source};
@@ -28,6 +29,8 @@ pub(super) struct Arguments<'a> {
     pub batch_size: Option<u64>,
     pub(crate) single_batch: bool,
     pub keep: bool,
+    /// `allowDiskUse: false`
+    pub(super) in_memory: bool,
     pub variables: Variables,
 }
 
@@ -56,7 +59,8 @@ impl<'a> Arguments<'a> {
             "noCursorTimeout" => self.keep = arguments::truth(FIND, name, value)?,
             "collation" => arguments::collation(FIND, value)?,
             "let" => arguments::variables(FIND, value, &mut self.variables)?,
-            "allowDiskUse" | "allowPartialResults" | "oplogReplay" => {
+            "allowDiskUse" => self.in_memory = !arguments::truth(FIND, name, value)?,
+            "allowPartialResults" | "oplogReplay" => {
                 arguments::truth(FIND, name, value)?;
             }
             "tailable" if arguments::truth(FIND, name, value)? => {
@@ -98,6 +102,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     let producer = find(shard, (database, name), &arguments)?;
     let mut cursor = Cursor::new((database, name), context, producer);
     cursor.keep = arguments.keep;
+    cursor.weigh(request);
     let first = arguments.batch_size.unwrap_or(FIRST_BATCH);
     listing::open(shard, cursor, first, arguments.single_batch)
 }
@@ -113,11 +118,7 @@ pub(super) fn find(
     let limit = (arguments.limit > 0).then_some(arguments.limit);
     let rows = rows(shard, (database, name), filter, arguments, limit)?;
     Ok(match rows {
-        Some(rows) => Box::new(Find {
-            rows,
-            projection,
-            pending: None,
-        }),
+        Some(rows) => Box::new(Find { rows, projection }),
         None => Box::new(listing::Prepared::default()),
     })
 }
@@ -143,7 +144,14 @@ pub(super) fn rows(
     let plan = plan::choose(collection, wanted)?;
     let order = order.filter(|order| !plan.sorted && !order.is_empty());
     let selection = Selection::new(plan, filter);
-    Ok(Some(Rows::new(selection, order, arguments.skip, limit)))
+    let room = shard.room(arguments.in_memory);
+    Ok(Some(Rows::new(
+        selection,
+        order,
+        arguments.skip,
+        limit,
+        room,
+    )))
 }
 
 pub(super) fn projection(arguments: &Arguments<'_>) -> Result<Option<Projection>> {
@@ -179,8 +187,6 @@ fn by_id(
 struct Find {
     rows: Rows,
     projection: Option<Projection>,
-    /// A document that did not fit into the batch before.
-    pending: Option<RawDocumentBuf>,
 }
 
 impl Producer for Find {
@@ -188,26 +194,23 @@ impl Producer for Find {
         &mut self,
         source: Source<'_>,
         batch: &mut Batch,
-        budget: &mut usize,
+        budget: &mut Budget,
     ) -> Result<Filled> {
         source.catalog.check(&self.rows.selection)?;
-        if !batch.push_pending(&mut self.pending) {
-            return Ok(Filled::Full);
-        }
         loop {
             if batch.is_full() {
                 let end = self.rows.is_done();
                 return Ok(if end { Filled::End } else { Filled::Full });
             }
-            let document = match self.rows.next(source.store, budget)? {
+            let slice = match self.rows.next(source.store, budget)? {
                 Advance::Document(document) => document,
                 Advance::Later => return Ok(Filled::Later),
                 Advance::End => return Ok(Filled::End),
             };
-            let document = stored(&document)?;
+            let document = stored(&slice)?;
             let Some(projection) = &self.projection else {
                 if !batch.push(document) {
-                    self.pending = Some(document.to_owned());
+                    self.rows.unread(slice);
                     return Ok(Filled::Full);
                 }
                 continue;
@@ -218,7 +221,7 @@ impl Producer for Find {
                 .and_then(|filter| filter.positional(document));
             let projected = projection.apply(document, positional)?;
             if !batch.push(&projected) {
-                self.pending = Some(projected);
+                self.rows.unread(slice);
                 return Ok(Filled::Full);
             }
         }
@@ -226,5 +229,9 @@ impl Producer for Find {
 
     fn pause(&mut self) {
         self.rows.pause();
+    }
+
+    fn held(&self) -> usize {
+        self.rows.held()
     }
 }

@@ -86,7 +86,7 @@ impl<'a> Fields<'a> {
                 "upsert" => fields.upsert = arguments::truth(NAME, name, value)?,
                 "collation" => arguments::collation(NAME, value)?,
                 "let" => arguments::variables(NAME, value, &mut fields.find.variables)?,
-                "bypassDocumentValidation" => {}
+                "bypassDocumentValidation" | "bypassEmptyTsReplacement" => {}
                 _ => return Ok(false),
             }
             Ok(true)
@@ -129,7 +129,7 @@ fn empty() -> &'static RawDocument {
 
 impl Resumable for FindAndModify {
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
-        let mut budget = shard.slice;
+        let mut budget = shard.budget();
         let rows = self.rows.take();
         let (database, name) = arguments::namespace(&self.request)?;
         let fields = Fields::parse(&self.request, self.now)?;

@@ -20,7 +20,8 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
     arguments::each(request, |name, value| {
         match name {
             "ordered" => ordered = arguments::truth("insert", name, value)?,
-            "documents" | "bypassDocumentValidation" => {}
+            // The second is about what replica sets do with an empty timestamp, which tools of MongoDB say each time.
+            "documents" | "bypassDocumentValidation" | "bypassEmptyTsReplacement" => {}
             _ => return Ok(false),
         }
         Ok(true)
@@ -54,14 +55,14 @@ impl SlicedWrite for Insert {
         let id = shard
             .catalog
             .find_or_create(&mut shard.store, database, name)?;
+        let mut budget = shard.budget();
         let Some(mut writer) = shard.catalog.writer(&mut shard.store, id) else {
             return Err(Code::NamespaceNotFound.error("ns not found"));
         };
-        let end = self.documents.len().min(self.next + shard.slice);
-        while self.next < end {
-            let Some(place) = self.documents.get(self.next) else {
-                break;
-            };
+        while let Some(place) = self.documents.get(self.next) {
+            if !budget.take() {
+                return Ok(false);
+            }
             let (document, index) = (request.document(place), self.next);
             self.next += 1;
             let outcome = match prepare(document) {
@@ -79,7 +80,7 @@ impl SlicedWrite for Insert {
                 }
             }
         }
-        Ok(self.next >= self.documents.len())
+        Ok(true)
     }
 
     fn into_reply(self) -> WriteReply {

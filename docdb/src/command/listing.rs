@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bson::RawDocumentBuf;
 
+use crate::budget::Budget;
 use crate::cursor::{Batch, Cursor, Filled, Producer, Source};
 use crate::error::Result;
 use crate::shard::{Flow, Resumable, Shard};
@@ -41,7 +42,7 @@ struct Fill {
 
 impl Resumable for Fill {
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
-        let mut budget = shard.slice;
+        let mut budget = shard.budget();
         let source = Source {
             store: &shard.store,
             catalog: &shard.catalog,
@@ -64,7 +65,7 @@ impl Resumable for Fill {
         let reply = batch.finish(id, &cursor.database, &cursor.collection);
         if is_open {
             let now = shard.clock.now();
-            shard.cursors.put(id, cursor, now);
+            shard.cursors.put(id, cursor, now)?;
         }
         Ok(Flow::Done(reply))
     }
@@ -84,7 +85,7 @@ impl Prepared {
 }
 
 impl Producer for Prepared {
-    fn fill(&mut self, _: Source<'_>, batch: &mut Batch, _: &mut usize) -> Result<Filled> {
+    fn fill(&mut self, _: Source<'_>, batch: &mut Batch, _: &mut Budget) -> Result<Filled> {
         while let Some(document) = self.documents.front() {
             if !batch.push(document) {
                 return Ok(Filled::Full);

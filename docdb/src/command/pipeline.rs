@@ -23,6 +23,8 @@ pub(super) struct Arguments<'a> {
     pub hint: Option<RawBsonRef<'a>>,
     pub variables: Variables,
     pub explain: bool,
+    /// `allowDiskUse: false`
+    pub(super) in_memory: bool,
     pub first: Option<u64>,
 }
 
@@ -34,6 +36,7 @@ impl<'a> Arguments<'a> {
             hint: None,
             variables: Variables::at(now),
             explain: false,
+            in_memory: false,
             first: None,
         };
         arguments::each(request, |name, value| {
@@ -47,7 +50,8 @@ impl<'a> Arguments<'a> {
                 "hint" => found.hint = hint(NAME, value)?,
                 "let" => arguments::variables(NAME, value, &mut found.variables)?,
                 "collation" => arguments::collation(NAME, value)?,
-                "allowDiskUse" | "bypassDocumentValidation" => {
+                "allowDiskUse" => found.in_memory = !arguments::truth(NAME, name, value)?,
+                "bypassDocumentValidation" | "bypassEmptyTsReplacement" => {
                     arguments::truth(NAME, name, value)?;
                 }
                 _ => return Ok(false),

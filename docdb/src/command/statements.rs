@@ -8,6 +8,7 @@ use super::arguments::{self, missing};
 use super::write::{
     self, BATCH_MOST, SlicedWrite, WriteReply, dropped, id_equality, insert, select,
 };
+use crate::budget::Budget;
 use crate::collection::{Advance, Selection, stored};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
@@ -128,14 +129,15 @@ pub(super) fn carry_out(
 impl SlicedWrite for Statements {
     fn slice(&mut self, shard: &mut Shard, request: &Request) -> Result<bool> {
         let namespace = arguments::namespace(request)?;
-        let mut budget = shard.slice;
+        let mut budget = shard.budget();
         while let Some(place) = self.list.get(self.next) {
-            if budget == 0 {
+            if budget.is_over() {
                 return Ok(false);
             }
             let raw = request.document(place);
             let outcome = self.statement(shard, namespace, raw, &mut budget);
-            budget = budget.saturating_sub(1);
+            // A statement counts as a document, whether it found one or not.
+            budget.take();
             match outcome {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
@@ -163,7 +165,7 @@ impl Statements {
         shard: &mut Shard,
         namespace: (&str, &str),
         raw: &RawDocument,
-        budget: &mut usize,
+        budget: &mut Budget,
     ) -> Result<bool> {
         let running = match self.current.take() {
             Some(running) => Some(running),
@@ -245,7 +247,7 @@ impl Statements {
         &mut self,
         shard: &mut Shard,
         running: &mut Running,
-        budget: &mut usize,
+        budget: &mut Budget,
     ) -> Result<bool> {
         shard.catalog.check(&running.selection)?;
         let collection = running.selection.plan().collection;

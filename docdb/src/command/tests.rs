@@ -5,6 +5,8 @@ mod cursors;
 mod full;
 mod harness;
 mod indexes;
+mod memory;
 mod metadata;
 mod model;
 mod queries;
+mod slices;

@@ -13,7 +13,7 @@ use crate::wire::Request;
 static UPDATE: WriteCommand = WriteCommand {
     name: "update",
     list: "updates",
-    ignored: &["bypassDocumentValidation"],
+    ignored: &["bypassDocumentValidation", "bypassEmptyTsReplacement"],
     reply: WriteReply::for_updates,
     parse,
 };

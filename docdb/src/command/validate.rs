@@ -117,16 +117,15 @@ impl Check {
 
 impl Resumable for Check {
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
-        let mut budget = shard.slice;
+        let mut budget = shard.budget();
         let Some(collection) = shard.catalog.get(self.collection) else {
             return Err(super::write::dropped());
         };
         while let Some(mut documents) = self.documents.take() {
-            if budget == 0 {
+            if !budget.take() {
                 self.documents = Some(documents);
                 return Ok(Flow::More(self));
             }
-            budget -= 1;
             if let Some(entry) = documents.next() {
                 let (key, value) = entry?;
                 self.document(collection, &key, &value);
@@ -135,10 +134,9 @@ impl Resumable for Check {
         }
         for index in &mut self.indexes {
             while let Some(scan) = &mut index.scan {
-                if budget == 0 {
+                if !budget.take() {
                     return Ok(Flow::More(self));
                 }
-                budget -= 1;
                 match scan.next().transpose()? {
                     Some((key, value)) => index.found.add(&key, &value),
                     None => index.scan = None,

@@ -5,6 +5,7 @@ use bson::{Bson, DateTime};
 use super::Evaluated;
 use super::function::{Call, Function, NULL, functions};
 use crate::error::{Code, Result};
+use crate::value::decimal::Rounding;
 use crate::value::{Decimal, Number};
 
 pub(super) const FUNCTIONS: &[Function] = functions! {
@@ -193,64 +194,13 @@ fn abs(call: &mut Call<'_>) -> Result<Evaluated> {
     Ok(Some(abs.to_bson()))
 }
 
-/// Which whole number, or which multiple of a power of ten, a number becomes.
-#[derive(Clone, Copy, PartialEq)]
-enum Rounding {
-    Up,
-    Down,
-    Zero,
-    HalfEven,
-}
-
 fn whole(call: &Call<'_>, round: impl FnOnce(f64) -> f64, rounding: Rounding) -> Result<Evaluated> {
     Ok(Some(match single(call)? {
         None => Bson::Null,
         Some(Number::Double(value)) => Bson::Double(round(value)),
-        Some(Number::Decimal(value)) => Number::Decimal(rounded(value, 0, rounding)).to_bson(),
+        Some(Number::Decimal(value)) => Number::Decimal(value.quantized(0, rounding)).to_bson(),
         Some(integer) => integer.to_bson(),
     }))
-}
-
-/// A multiple of 10^-`place`.
-fn rounded(value: Decimal, place: i32, rounding: Rounding) -> Decimal {
-    let Some(unit) = Decimal::parse(&format!("1E{}", -place)) else {
-        return value;
-    };
-    if matches!(value, Decimal::NaN | Decimal::Infinity { .. }) {
-        return value;
-    }
-    let rest = value.remainder(unit);
-    let truncated = value.minus(rest);
-    let away = match rounding {
-        Rounding::Zero => false,
-        Rounding::Up => !rest.is_negative() && rest.compare(&Decimal::ZERO).is_gt(),
-        Rounding::Down => rest.compare(&Decimal::ZERO).is_lt(),
-        Rounding::HalfEven => {
-            let magnitude = if rest.is_negative() {
-                rest.negated()
-            } else {
-                rest
-            };
-            match magnitude.plus(magnitude).compare(&unit) {
-                std::cmp::Ordering::Greater => true,
-                std::cmp::Ordering::Less => false,
-                std::cmp::Ordering::Equal => {
-                    let odd = truncated.remainder(unit.plus(unit));
-                    !odd.compare(&Decimal::ZERO).is_eq()
-                }
-            }
-        }
-    };
-    let result = match (away, value.is_negative()) {
-        (false, _) => truncated,
-        (true, true) => truncated.minus(unit),
-        (true, false) => truncated.plus(unit),
-    };
-    // A whole number is written without the zeros that the fraction left behind.
-    match result.to_i64_exact() {
-        Some(whole) if place == 0 => Decimal::integer(whole),
-        _ => result,
-    }
 }
 
 fn to_place(call: &Call<'_>, rounding: Rounding) -> Result<Evaluated> {
@@ -275,13 +225,17 @@ fn to_place(call: &Call<'_>, rounding: Rounding) -> Result<Evaluated> {
         }
         Number::Double(value) if place == 0 => Number::Double(value.round_ties_even()),
         Number::Double(value) if !value.is_finite() => Number::Double(value),
-        Number::Double(value) => {
-            Number::Double(rounded(Decimal::from_f64(value), place, rounding).to_f64())
-        }
-        Number::Decimal(value) => Number::Decimal(rounded(value, place, rounding)),
+        Number::Double(value) => Number::Double(
+            Decimal::from_f64_exactly(value)
+                .quantized(place, rounding)
+                .to_f64(),
+        ),
+        Number::Decimal(value) => Number::Decimal(value.quantized(place, rounding)),
         integer if place >= 0 => integer,
         integer => {
-            let result = rounded(integer.to_decimal(), place, rounding)
+            let result = integer
+                .to_decimal()
+                .quantized(place, rounding)
                 .to_i64_exact()
                 .ok_or_else(|| {
                     Code::Location(51080).error(format!("invalid conversion in {}", call.name))

@@ -10,8 +10,13 @@ use crate::error::{Code, CommandError, Result};
 use crate::value::Number;
 use crate::value::display;
 
+/// What evaluating a node counts as beside what it copies, so that loops within loops over nothing end too: about the time
+/// that copying so many bytes takes.
+const NODE_BYTES: usize = 256;
+
 impl Node {
     pub(super) fn evaluate(&self, scope: &Scope<'_>) -> Result<Evaluated> {
+        scope.charge_bytes(NODE_BYTES)?;
         match self {
             Self::Constant(value) => {
                 if let Some(value) = value {

@@ -7,6 +7,7 @@ use super::function::{Named, Shape, named};
 use super::paths::{DEPTH_MAX, check_path_part, field_path};
 use super::scope::Variables;
 use super::{Node, table};
+use crate::elsewhere;
 use crate::error::{Code, Result};
 use crate::value::display;
 
@@ -127,9 +128,10 @@ impl Parser {
             return Ok(form);
         }
         let Some(function) = table::find(name) else {
-            return Err(
+            let unsupported = elsewhere::EXPRESSIONS.refusal(name);
+            return Err(unsupported.unwrap_or_else(|| {
                 Code::InvalidPipelineOperator.error(format!("Unrecognized expression '{name}'"))
-            );
+            }));
         };
         let arguments = match function.shape {
             Shape::Exactly(count) => {

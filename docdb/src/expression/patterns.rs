@@ -1,12 +1,11 @@
 //! Regular expressions: `$regexMatch`, `$regexFind` and `$regexFindAll`.
 
 use bson::{Bson, doc};
-use fancy_regex::{Captures, Regex};
 
 use super::Evaluated;
 use super::function::{Call, Function, NULL, functions, named};
 use crate::error::{Code, Result};
-use crate::value::pattern;
+use crate::value::pattern::{self, Groups, Regex, Steps};
 
 pub(super) const FUNCTIONS: &[Function] = functions! {
     "$regexMatch" Named(&REGEX) => matches;
@@ -18,8 +17,22 @@ named! {
     REGEX("input", "regex"; "options") 51103 31024 31022;
 }
 
+/// A text and what is looked for in it.
+struct Search {
+    input: String,
+    regex: Regex,
+    source: String,
+}
+
+impl Search {
+    fn find(&self, from: usize, steps: &mut Steps) -> Result<Option<Groups>> {
+        let found = self.regex.find(&self.input, from, steps);
+        found.map_err(|gave_up| gave_up.error(&self.source))
+    }
+}
+
 /// The text and the compiled pattern; `None` where either is null.
-fn arguments(call: &mut Call<'_>) -> Result<Option<(String, Regex)>> {
+fn arguments(call: &mut Call<'_>) -> Result<Option<Search>> {
     let name = call.name;
     let input = match call.take(0) {
         None | Some(Bson::Null | Bson::Undefined) => None,
@@ -60,53 +73,69 @@ fn arguments(call: &mut Call<'_>) -> Result<Option<(String, Regex)>> {
     let (Some(input), Some(source)) = (input, source) else {
         return Ok(None);
     };
-    Ok(Some((input, pattern::compile(&source, &options)?)))
+    let regex = pattern::compile(&source, &options)?;
+    Ok(Some(Search {
+        input,
+        regex,
+        source,
+    }))
 }
 
 fn matches(call: &mut Call<'_>) -> Result<Evaluated> {
     let found = match arguments(call)? {
-        Some((input, regex)) => regex.is_match(input.as_str()).unwrap_or(false),
+        Some(search) => {
+            let found = search.regex.is_match(&search.input);
+            found.map_err(|gave_up| gave_up.error(&search.source))?
+        }
         None => false,
     };
     Ok(Some(Bson::Boolean(found)))
 }
 
 fn find(call: &mut Call<'_>) -> Result<Evaluated> {
-    let Some((input, regex)) = arguments(call)? else {
+    let Some(search) = arguments(call)? else {
         return NULL;
     };
-    let found = regex.captures(input.as_str()).ok().flatten();
-    Ok(Some(found.map_or(Bson::Null, |captures| {
-        describe(&input, &captures)
+    let found = search.find(0, &mut Steps::for_text(&search.input))?;
+    Ok(Some(found.map_or(Bson::Null, |groups| {
+        describe(&search.input, &groups)
     })))
 }
 
 fn find_all(call: &mut Call<'_>) -> Result<Evaluated> {
-    let Some((input, regex)) = arguments(call)? else {
+    let Some(search) = arguments(call)? else {
         return Ok(Some(Bson::Array(Vec::new())));
     };
     let mut found = Vec::new();
-    for captures in regex.captures_iter(input.as_str()) {
-        // The engine gave up: what was found so far stands.
-        let Ok(captures) = captures else { break };
-        found.push(describe(&input, &captures));
+    // One allowance for all matches together: a pattern that looks far ahead does so from each of them.
+    let mut steps = Steps::for_text(&search.input);
+    let mut from = 0;
+    while let Some(groups) = search.find(from, &mut steps)? {
+        let (start, end) = groups.first().copied().flatten().unwrap_or_default();
+        found.push(describe(&search.input, &groups));
+        // After an empty match the next one begins a character further.
+        let rest = search.input.get(end..).unwrap_or_default();
+        let step = rest.chars().next().map_or(1, char::len_utf8);
+        from = if end > start { end } else { end + step };
+        if from > search.input.len() {
+            break;
+        }
     }
     call.built(found)
 }
 
-fn describe(input: &str, captures: &Captures<'_, str>) -> Bson {
-    let (text, start) = captures
-        .get(0)
-        .map_or(("", 0), |whole| (whole.as_str(), whole.start()));
-    let before = input.get(..start).unwrap_or_default().chars().count();
-    let groups: Vec<Bson> = captures
+fn describe(input: &str, groups: &Groups) -> Bson {
+    let text = |(start, end): (usize, usize)| input.get(start..end).unwrap_or_default();
+    let whole = groups.first().copied().flatten().unwrap_or_default();
+    let before = input.get(..whole.0).unwrap_or_default().chars().count();
+    let captures: Vec<Bson> = groups
         .iter()
         .skip(1)
-        .map(|group| group.map_or(Bson::Null, |group| Bson::String(group.as_str().to_owned())))
+        .map(|group| group.map_or(Bson::Null, |group| Bson::String(text(group).to_owned())))
         .collect();
     Bson::Document(doc! {
-        "match": text,
+        "match": text(whole),
         "idx": i32::try_from(before).unwrap_or(i32::MAX),
-        "captures": groups,
+        "captures": captures,
     })
 }

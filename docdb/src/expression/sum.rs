@@ -68,7 +68,8 @@ impl Sum {
 
     fn exact(&self, decimal: Decimal) -> Decimal {
         let integers = Decimal::parse(&self.integers.to_string()).unwrap_or(Decimal::ZERO);
-        let doubles = Decimal::from_f64(self.double + self.lost);
+        let doubles =
+            Decimal::from_f64_exactly(self.double).plus(Decimal::from_f64_exactly(self.lost));
         decimal.plus(integers).plus(doubles)
     }
 

@@ -119,6 +119,24 @@ impl Predicate {
         }
     }
 
+    /// The regular expressions in it.
+    pub(super) fn patterns(&self) -> Vec<&Pattern> {
+        let mut found = Vec::new();
+        self.gather(&mut found);
+        found
+    }
+
+    fn gather<'a>(&'a self, found: &mut Vec<&'a Pattern>) {
+        match self {
+            Self::And(all) | Self::Or(all) | Self::Nor(all) => {
+                all.iter().for_each(|one| one.gather(found));
+            }
+            Self::Not(inner) => inner.gather(found),
+            Self::Field(field) => field.condition.gather(found),
+            Self::Constant(_) | Self::Expression(_) => {}
+        }
+    }
+
     pub(super) fn equalities<'a>(&'a self, found: &mut Vec<(&'a str, Bson)>) {
         match self {
             Self::And(predicates) => predicates
@@ -164,6 +182,13 @@ impl Field {
 }
 
 impl Clause {
+    fn gather<'a>(&'a self, found: &mut Vec<&'a Pattern>) {
+        match self {
+            Self::Is(condition) => condition.gather(found),
+            Self::Not(clauses) => clauses.iter().for_each(|clause| clause.gather(found)),
+        }
+    }
+
     pub(super) fn holds(&self, value: &Value<'_>) -> bool {
         match self {
             Self::Is(condition) => condition.holds(Some(value)),
@@ -173,6 +198,16 @@ impl Clause {
 }
 
 impl Condition {
+    fn gather<'a>(&'a self, found: &mut Vec<&'a Pattern>) {
+        match self {
+            Self::Matches(pattern) => found.push(pattern),
+            Self::In(set) => found.extend(&set.patterns),
+            Self::HasDocument(inner) => inner.gather(found),
+            Self::HasElement(clauses) => clauses.iter().for_each(|clause| clause.gather(found)),
+            _ => {}
+        }
+    }
+
     /// Whether an array at the end of a path is looked at whole and only whole.
     pub(super) const fn is_of_whole_arrays(&self) -> bool {
         matches!(

@@ -21,6 +21,8 @@ pub(crate) struct Filter {
     pub(super) root: Predicate,
     /// Whether an `$expr` is in it.
     computes: bool,
+    /// Whether a pattern is in it whose match may take too many steps.
+    bounded: bool,
 }
 
 impl Filter {
@@ -33,7 +35,12 @@ impl Filter {
     pub(crate) fn parse_with(filter: &RawDocument, variables: &Variables) -> Result<Self> {
         let root = parse::filter(Fields::new(filter), variables)?;
         let computes = root.computes();
-        Ok(Self { root, computes })
+        let bounded = root.patterns().iter().any(|pattern| pattern.is_bounded());
+        Ok(Self {
+            root,
+            computes,
+            bounded,
+        })
     }
 
     /// Whether the document matches; not if an `$expr` fails on it ([`Self::try_matches`] says so).
@@ -45,14 +52,22 @@ impl Filter {
         self.root.matches(Fields::new(document), None)
     }
 
-    /// As [`Self::matches`]; an error if an `$expr` fails on the document.
+    /// As [`Self::matches`]; an error if an `$expr` fails on the document, or a pattern takes too many steps.
     pub(crate) fn try_matches(&self, document: &RawDocument) -> Result<bool> {
-        if !self.computes {
-            return Ok(self.root.matches(Fields::new(document), None));
+        let matches = if self.computes {
+            let root = Root::new(document);
+            let matches = self.root.matches(Fields::new(document), Some(&root));
+            root.finish(matches)?
+        } else {
+            self.root.matches(Fields::new(document), None)
+        };
+        if self.bounded {
+            let patterns = self.root.patterns();
+            if let Some(error) = patterns.iter().find_map(|pattern| pattern.take_failure()) {
+                return Err(error);
+            }
         }
-        let root = Root::new(document);
-        let matches = self.root.matches(Fields::new(document), Some(&root));
-        root.finish(matches)
+        Ok(matches)
     }
 
     /// The place in an array that the positional operator `$` stands for, if the filter matches and goes through an array.

@@ -8,6 +8,7 @@ pub(super) use operator::{elem_match, is_true};
 use super::computed::Computed;
 use super::condition::{Clause, Condition, Field, Operator, Predicate};
 use super::constant::Constant;
+use crate::elsewhere;
 use crate::error::{Code, CommandError, Result};
 use crate::expression::Variables;
 use crate::value::path::Path;
@@ -91,15 +92,12 @@ fn top_level(
             return Err(Code::IndexNotFound.error("text index required for $text query"));
         }
         "expr" => Predicate::Expression(Box::new(expression(element, context)?)),
-        "jsonSchema" | "sampleRate" => {
-            let text = format!("${operator} is not supported");
-            return Err(Code::QueryFeatureNotAllowed.error(text));
-        }
         _ => {
-            return Err(bad_value(format!(
+            let unsupported = elsewhere::FILTERS.refusal(&format!("${operator}"));
+            return Err(unsupported.unwrap_or_else(|| bad_value(format!(
                 "unknown top level operator: ${operator}. If you have a field name that starts with a '$' symbol, \
                  consider using $getField or $setField."
-            )));
+            ))));
         }
     }))
 }

@@ -8,7 +8,7 @@ use plimsoll_base::clock::Clock;
 
 use super::job::{queue_full, wall_time};
 use super::pace::Pace;
-use super::{Census, Context, DatabaseSize, Done, FairQueue, Job, Work};
+use super::{Census, Context, DatabaseSize, Done, FairQueue, Job, Operations, Work};
 use crate::error::Result;
 use crate::metrics::{Committed, Meter};
 use crate::wire::Request;
@@ -22,12 +22,27 @@ pub enum Step<T> {
     More(T),
 }
 
+/// Why a command should not go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interrupt {
+    /// Who sent it is gone.
+    ClientLeft,
+    /// `killOp`.
+    Killed,
+}
+
 /// Carries commands out over one shard; the executor knows nothing else of it.
 pub trait Backend {
     type Task;
 
     fn begin(&mut self, request: &Request, context: &Context) -> Step<Self::Task>;
-    fn go_on(&mut self, task: Self::Task, context: &Context) -> Step<Self::Task>;
+    /// Goes on with a command that gave way, or ends it.
+    fn go_on(
+        &mut self,
+        task: Self::Task,
+        context: &Context,
+        interrupt: Option<Interrupt>,
+    ) -> Step<Self::Task>;
     /// Makes everything since the last commit durable. After an error nothing of it counts.
     fn commit(&mut self) -> Result<Committed>;
     /// Makes durable what was acknowledged before it was (`--durability interval`).
@@ -51,6 +66,8 @@ pub(crate) struct Limits {
     pub(crate) sync_every: Option<Nanos>,
 }
 
+/// What long writes did is committed at least this often, whether or not anyone waits for it.
+const COMMIT_WITHIN: Nanos = Nanos::from_millis(10);
 /// How often background work gets a slice.
 const TEND_EVERY: Nanos = Nanos::from_millis(100);
 
@@ -74,7 +91,10 @@ pub(crate) struct Executor<B: Backend> {
     clock: Clock,
     meter: Arc<Meter>,
     census: Arc<Census>,
+    operations: Arc<Operations>,
     finished: Vec<Finished>,
+    /// Since when something is done that no commit followed.
+    uncommitted: Option<Nanos>,
     pace: Pace,
     next_sync: Nanos,
     next_tend: Nanos,
@@ -93,7 +113,7 @@ impl<B: Backend> Executor<B> {
         mut backend: B,
         limits: Limits,
         clock: Clock,
-        (meter, census): (Arc<Meter>, Arc<Census>),
+        (meter, census, operations): (Arc<Meter>, Arc<Census>, Arc<Operations>),
     ) -> Self {
         let queue = FairQueue::new(limits.queue);
         let finished = Vec::new();
@@ -107,7 +127,9 @@ impl<B: Backend> Executor<B> {
             clock,
             meter,
             census,
+            operations,
             finished,
+            uncommitted: None,
             pace: Pace::default(),
             next_sync: Nanos::ZERO,
             next_tend: Nanos::ZERO,
@@ -146,13 +168,19 @@ impl<B: Backend> Executor<B> {
         {
             carried_out += 1;
             let (rest, end) = self.carry_out(&database, job, now);
+            let gave_way = rest.is_some();
             self.queue.served(&database, end.0 - now.0, rest);
             now = end;
-            if now.0 - begun.0 > self.limits.turn.0 {
+            // A slice of a long command was the longest that anyone should wait: who came meanwhile is looked for.
+            if gave_way || now.0 - begun.0 > self.limits.turn.0 {
                 break;
             }
         }
-        if carried_out > 0 {
+        let since = self.uncommitted.or((carried_out > 0).then_some(begun));
+        self.uncommitted = since;
+        // Between the slices of a long write nobody waits for the disk.
+        let due = since.is_some_and(|since| now.0 - since.0 >= COMMIT_WITHIN.0);
+        if !self.finished.is_empty() || due {
             self.commit(now, out);
         }
         self.queue.tidy();
@@ -174,13 +202,26 @@ impl<B: Backend> Executor<B> {
         if started.is_none() {
             self.meter.waited(Nanos(now.0.saturating_sub(arrived.0)));
         }
-        let step = match work {
-            Work::Fresh(request) => self.backend.begin(&request, &context),
-            Work::Begun(task) => self.backend.go_on(task, &context),
+        let (step, listed) = match work {
+            Work::Fresh(request) => {
+                let step = self.backend.begin(&request, &context);
+                let list = || self.operations.list(&request, &ticket.client, now);
+                let listed = matches!(step, Step::More(_)).then(list);
+                (step, listed)
+            }
+            Work::Begun(task, listed) => {
+                let interrupt = match (listed.is_killed(), ticket.client.has_left()) {
+                    (true, _) => Some(Interrupt::Killed),
+                    (false, true) => Some(Interrupt::ClientLeft),
+                    (false, false) => None,
+                };
+                let step = self.backend.go_on(task, &context, interrupt);
+                (step, Some(listed))
+            }
         };
         let end = self.clock.now();
-        let rest = match step {
-            Step::Done(reply) => {
+        let rest = match (step, listed) {
+            (Step::Done(reply), _) => {
                 let done = Done { ticket, reply };
                 self.finished.push(Finished {
                     done,
@@ -189,8 +230,8 @@ impl<B: Backend> Executor<B> {
                 });
                 None
             }
-            Step::More(task) => {
-                let (work, started) = (Work::Begun(task), started.or(Some(now)));
+            (Step::More(task), Some(listed)) => {
+                let (work, started) = (Work::Begun(task, listed), started.or(Some(now)));
                 Some(Job {
                     ticket,
                     work,
@@ -199,12 +240,14 @@ impl<B: Backend> Executor<B> {
                     started,
                 })
             }
+            (Step::More(_), None) => None,
         };
         (rest, end)
     }
 
     /// Every reply of the batch waits for the commit, reads too: what they saw may come from its writes.
     fn commit(&mut self, begun: Nanos, out: &mut Vec<Done>) {
+        self.uncommitted = None;
         let committed = self.backend.commit();
         let now = self.clock.now();
         self.meter
@@ -248,6 +291,7 @@ impl<B: Backend> Executor<B> {
 
     fn tend_backend(&mut self) {
         self.backend.tend(wall_time());
+        self.uncommitted = None;
         let begun = self.clock.now();
         let committed = self.backend.commit();
         self.meter

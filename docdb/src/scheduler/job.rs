@@ -1,13 +1,16 @@
 //! A command on its way through a queue, and its reply on the way back.
 
+use std::sync::Arc;
+
 use bson::RawDocumentBuf;
 use plimsoll_base::Nanos;
 
+use super::{Client, Listed};
 use crate::error::{Code, CommandError};
 use crate::wire::{Origin, Request};
 
 /// Whom a reply is for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Ticket {
     /// The event loop that owns the connection.
     pub event_loop: usize,
@@ -15,6 +18,7 @@ pub(crate) struct Ticket {
     pub connection: u64,
     pub origin: Origin,
     pub wants_reply: bool,
+    pub(crate) client: Arc<Client>,
 }
 
 /// What is left to do.
@@ -22,7 +26,7 @@ pub(crate) struct Ticket {
 pub(crate) enum Work<T> {
     Fresh(Box<Request>),
     /// A long command that gave way to others.
-    Begun(T),
+    Begun(T, Listed),
 }
 
 #[derive(Debug)]
@@ -40,7 +44,7 @@ impl<T> Job<T> {
     /// The reply to a job that is not carried out.
     pub(crate) fn refused(&self, error: &CommandError) -> Done {
         Done {
-            ticket: self.ticket,
+            ticket: self.ticket.clone(),
             reply: error.reply(),
         }
     }
@@ -62,6 +66,13 @@ pub(crate) struct Done {
     pub reply: RawDocumentBuf,
 }
 
+/// What a driver may try again after a pause: nothing was done.
+pub(crate) static RETRYABLE: [&str; 3] = [
+    "SystemOverloadedError",
+    "RetryableError",
+    "NoWritesPerformed",
+];
+
 /// Backpressure as MongoDB 8.2 and later express it: nothing was done, so a driver may try again after a pause.
 /// Source: the drivers' client backpressure specification.
 pub(crate) fn queue_full(database: &str, limit: usize) -> CommandError {
@@ -69,11 +80,7 @@ pub(crate) fn queue_full(database: &str, limit: usize) -> CommandError {
         .error(format!(
             "the queue of database '{database}' is full: {limit} commands wait"
         ))
-        .with_labels(&[
-            "SystemOverloadedError",
-            "RetryableError",
-            "NoWritesPerformed",
-        ])
+        .with_labels(&RETRYABLE)
 }
 
 /// Wall time, as commands see it.

@@ -88,7 +88,8 @@ fn allow(
     let database = database(request);
     let access = match (kind, name) {
         (_, "createUser") if shared.may_make_first_user(session) => return Ok(()),
-        (_, "createUser" | "dropUser" | "updateUser" | "usersInfo") => Access::Users,
+        // Who may make users may make himself one that may end commands.
+        (_, "createUser" | "dropUser" | "updateUser" | "usersInfo" | "killOp") => Access::Users,
         (CommandKind::DatabaseRead, _) => Access::Read,
         (CommandKind::DatabaseWrite, _) => Access::Write,
         (CommandKind::Connection | CommandKind::Cluster, _) => Access::Monitor,

@@ -11,6 +11,7 @@ mod facts;
 mod hello;
 mod list_databases;
 mod login;
+mod operations;
 mod table;
 mod users;
 

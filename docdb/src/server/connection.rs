@@ -1,12 +1,16 @@
 //! One client: bytes that came, bytes that wait to go, and whether a command of its is under way.
 
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 
 use plimsoll_base::{Nanos, page};
 
 use super::session::Session;
 use super::stream::Stream;
-use crate::wire::{Frame, HEADER_BYTES, Header, WireError, read};
+use crate::error::{Code, CommandError};
+use crate::memory::Claim;
+use crate::scheduler::Client;
+use crate::wire::{Frame, HEADER_BYTES, Header, Origin, WireError, is_tls, origin, read};
 
 /// Read at once at most; a longer message takes further reads.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -17,6 +21,8 @@ const KEPT_BYTES: usize = 256 << 10;
 pub(crate) struct Connection {
     stream: Stream,
     pub(crate) session: Session,
+    /// The same for those who carry its commands out.
+    pub(crate) client: Arc<Client>,
     input: Vec<u8>,
     output: Vec<u8>,
     written: usize,
@@ -27,6 +33,9 @@ pub(crate) struct Connection {
     pub(crate) closing: bool,
     /// Since when a message is incomplete.
     partial_since: Option<Nanos>,
+    /// Bytes of the command that is under way.
+    pub(crate) under_way: usize,
+    claim: Claim,
 }
 
 /// Whether the socket may have more. Edge-triggered readiness is told only once, so it is remembered.
@@ -42,6 +51,8 @@ enum Readable {
 #[derive(Debug)]
 pub(crate) enum Input {
     Frame(Box<Frame>),
+    /// A whole message that cannot be carried out; whom to tell, if anyone.
+    Refused(Option<Origin>, CommandError),
     /// An HTTP request came to the port: its target.
     Http(String),
     /// Nothing whole yet.
@@ -52,10 +63,12 @@ pub(crate) enum Input {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: Stream, session: Session) -> Self {
+    pub(crate) fn new(stream: Stream, session: Session, claim: Claim) -> Self {
+        let client = Arc::new(Client::new(session.id, &session.peer));
         Self {
             stream,
             session,
+            client,
             input: Vec::new(),
             output: Vec::new(),
             written: 0,
@@ -63,7 +76,21 @@ impl Connection {
             busy: false,
             closing: false,
             partial_since: None,
+            under_way: 0,
+            claim,
         }
+    }
+
+    /// Tells the budget what this client holds. False if all hold more than they may.
+    pub(crate) fn account(&mut self) -> bool {
+        let buffers = self.input.capacity() + self.output.capacity();
+        let under_way = if self.busy { self.under_way } else { 0 };
+        self.claim.hold(buffers + under_way)
+    }
+
+    /// Bytes that are held for as long as the client wants: replies that it does not take, and what it sent of a message.
+    pub(crate) fn waiting(&self) -> usize {
+        self.input.len() + self.output.len()
     }
 
     pub(crate) fn socket(&self) -> &Stream {
@@ -71,6 +98,9 @@ impl Connection {
     }
 
     pub(crate) fn became_readable(&mut self, hung_up: bool) {
+        if hung_up {
+            self.client.leave();
+        }
         self.readable = match (hung_up, self.readable) {
             (true, _) | (_, Readable::ToTheEnd) => Readable::ToTheEnd,
             _ => Readable::Perhaps,
@@ -112,19 +142,28 @@ impl Connection {
             return Ok(page::request_line(&self.input)
                 .map_or(Input::Nothing, |line| Input::Http(line.path)));
         }
+        if is_tls(&self.input) == Some(true) {
+            return Err(WireError::Tls);
+        }
         let Some(header) = Header::read(&self.input)? else {
             return Ok(Input::Nothing);
         };
         let Some(message) = self.input.get(..header.length) else {
             return Ok(Input::Nothing);
         };
-        let frame = read(message)?;
+        let read = match read(message) {
+            Err(WireError::TooDeep(text)) => {
+                Input::Refused(origin(message), Code::Overflow.error(text))
+            }
+            Err(error) => return Err(error),
+            Ok(frame) => Input::Frame(Box::new(frame)),
+        };
         self.input.drain(..header.length);
         if self.input.is_empty() && self.input.capacity() > KEPT_BYTES {
             self.input = Vec::new();
         }
         self.partial_since = None;
-        Ok(Input::Frame(Box::new(frame)))
+        Ok(read)
     }
 
     /// Reads once. Room is made for what the header announces, but never far ahead of what has arrived.

@@ -13,9 +13,9 @@ use super::connection::{Connection, Input};
 use super::letter::{self, Letter, ShardExecutor, ShardJob};
 use super::shared::Shared;
 use super::stream::{Listener, Stream};
-use crate::error::Code;
-use crate::scheduler::{Context, Done, Job, Ticket, Work, wall_time};
-use crate::wire::{self, Frame};
+use crate::error::{Code, CommandError};
+use crate::scheduler::{Context, Done, Job, RETRYABLE, Ticket, Work, wall_time};
+use crate::wire::{self, Frame, TLS_ALERT, WireError};
 
 /// The longest sleep: time-outs, depth gauges and background work are looked at this often.
 const TICK: Nanos = Nanos(50_000_000);
@@ -23,6 +23,8 @@ const TICK: Nanos = Nanos(50_000_000);
 const PARTIAL_TIMEOUT: Nanos = Nanos(60_000_000_000);
 /// How often that is looked at.
 const PARTIAL_LOOK: Nanos = Nanos(1_000_000_000);
+/// Who holds less is not disconnected for it when memory is short, and a smaller message is not refused.
+const HOARD_BYTES: usize = 64 << 10;
 /// How long a stopping server waits for clients to take their replies.
 const DRAIN: Nanos = Nanos(5_000_000_000);
 /// Tokens of the listeners; connections count up from zero and never reach them.
@@ -142,6 +144,7 @@ impl EventLoop {
             return;
         }
         self.read(event.token, now);
+        self.account(event.token);
     }
 
     /// Takes every client that waits. Out of descriptors, the next tick tries again.
@@ -163,7 +166,9 @@ impl EventLoop {
 
     fn adopt(&mut self, stream: Stream) {
         let session = self.shared.session(&stream);
-        let token = self.connections.insert(Connection::new(stream, session));
+        let claim = self.shared.executors.memory().claim();
+        let connection = Connection::new(stream, session, claim);
+        let token = self.connections.insert(connection);
         let added = self
             .connections
             .get_mut(token)
@@ -213,7 +218,21 @@ impl EventLoop {
                         "{}: {error}; connection closed",
                         connection.session.peer
                     ));
+                    if error == WireError::Tls {
+                        connection.output().extend_from_slice(&TLS_ALERT);
+                        // It is one small write; who does not take it learns from the end of the connection.
+                        let _told = connection.flush();
+                    }
                     return self.close(token);
+                }
+                Input::Refused(origin, error) => {
+                    if let Some(origin) = origin {
+                        let id = self.shared.next_request_id();
+                        wire::reply(origin, id, &error.reply(), connection.output());
+                    }
+                    if connection.flush().is_err() {
+                        return self.close(token);
+                    }
                 }
                 Input::Http(target) => self.on_http(token, &target),
                 Input::Frame(frame) => self.on_frame(token, *frame, now),
@@ -265,27 +284,31 @@ impl EventLoop {
             }
             answer::Route::Execute { database, session } => {
                 connection.busy = true;
+                connection.under_way = request.bytes();
+                let refused = refusal(&shared, request.bytes());
                 let ticket = Ticket {
                     event_loop: self.index,
                     connection: token,
                     origin,
                     wants_reply,
+                    client: Arc::clone(&connection.client),
                 };
                 let context = Context {
                     now: wall_time(),
                     session,
                 };
                 let work = Work::Fresh(Box::new(request));
-                self.execute(
-                    &database,
-                    Job {
-                        ticket,
-                        work,
-                        context,
-                        arrived: now,
-                        started: None,
-                    },
-                );
+                let job = Job {
+                    ticket,
+                    work,
+                    context,
+                    arrived: now,
+                    started: None,
+                };
+                match refused {
+                    Some(error) => self.done.push(job.refused(&error)),
+                    None => self.execute(&database, job),
+                }
             }
         }
     }
@@ -327,6 +350,30 @@ impl EventLoop {
         // What the client sent meanwhile waits in the buffer or in the socket.
         let now = self.shared.clock.now();
         self.read(ticket.connection, now);
+        self.account(ticket.connection);
+    }
+
+    /// Tells the budget what a client holds. Over it, whoever holds most and keeps it by not reading, or by not going on with a
+    /// message, is disconnected, so that those who do are served.
+    fn account(&mut self, token: u64) {
+        let Some(connection) = self.connections.get_mut(token) else {
+            return;
+        };
+        if connection.account() {
+            return;
+        }
+        let all = self.connections.iter();
+        let most = all.max_by_key(|(_, one)| one.waiting());
+        if let Some((token, one)) = most
+            && one.waiting() >= HOARD_BYTES
+        {
+            (self.shared.config.log)(&format!(
+                "{}: disconnected with {} bytes that it did not take or finish; memory is short",
+                one.session.peer,
+                one.waiting()
+            ));
+            self.close(token);
+        }
     }
 
     fn tick(&mut self) {
@@ -356,4 +403,11 @@ impl EventLoop {
             self.shared.connection_closed();
         }
     }
+}
+
+/// The error of a large message for which there is no memory; small ones are carried out.
+fn refusal(shared: &Shared, bytes: usize) -> Option<CommandError> {
+    let memory = shared.executors.memory();
+    let fits = bytes <= HOARD_BYTES || memory.has_room(bytes);
+    (!fits).then(|| memory.exceeded("a message").with_labels(&RETRYABLE))
 }

@@ -10,8 +10,9 @@ use super::layout::Layout;
 use super::letter::ShardExecutor;
 use super::{Config, ServerError};
 use crate::cursor::EndedSessions;
+use crate::memory::Memory;
 use crate::metrics::Meter;
-use crate::scheduler::{Census, DatabaseSize, Executor, Limits};
+use crate::scheduler::{Census, DatabaseSize, Executor, Limits, Operations};
 use crate::shard::{Shard, ShardOptions};
 use crate::store::{self, Durability, StoreOptions};
 
@@ -27,17 +28,22 @@ pub(crate) struct Executors {
     background: Arc<store::Shared>,
     /// Every executor hears here which sessions ended.
     ended: Arc<EndedSessions>,
+    operations: Arc<Operations>,
+    memory: Arc<Memory>,
     made: Mutex<Vec<(Arc<Meter>, Arc<Census>)>>,
 }
 
 impl Executors {
     pub(crate) fn new(config: Config, clock: Clock) -> Self {
         let background = store::Shared::start(config.cache_bytes);
+        let memory = usize::try_from(config.memory_bytes).unwrap_or(usize::MAX);
         Self {
             config,
             clock,
             background,
             ended: Arc::default(),
+            operations: Arc::default(),
+            memory: Arc::new(Memory::new(memory)),
             made: Mutex::new(Vec::new()),
         }
     }
@@ -68,7 +74,8 @@ impl Executors {
             },
             ..Limits::default()
         };
-        let shared = (Arc::clone(&meter), Arc::clone(&census));
+        let operations = Arc::clone(&self.operations);
+        let shared = (Arc::clone(&meter), Arc::clone(&census), operations);
         let executor = Executor::new(shard, limits, self.clock, shared);
         self.made
             .lock()
@@ -94,12 +101,21 @@ impl Executors {
             store: options,
             label,
             ended: Arc::clone(&self.ended),
+            memory: Arc::clone(&self.memory),
             ..ShardOptions::default()
         }
     }
 
     pub(crate) fn ended_sessions(&self) -> &EndedSessions {
         &self.ended
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
+        &self.memory
+    }
+
+    pub(crate) fn operations(&self) -> &Operations {
+        &self.operations
     }
 
     pub(crate) fn meters(&self) -> Vec<Arc<Meter>> {

@@ -46,7 +46,7 @@ impl Pipeline {
             return Err(Code::InvalidOptions
                 .error(format!("{name} is not allowed to be used within an update")));
         }
-        Err(Code::Location(40324).error(format!("Unrecognized pipeline stage name: '{name}'")))
+        Err(crate::aggregate::unknown_stage(name))
     }
 
     pub(super) fn apply(&self, document: &RawDocument, now: bson::DateTime) -> Result<Document> {

@@ -32,6 +32,19 @@ pub(crate) enum Decimal {
     Finite(Finite),
 }
 
+/// Which of the two neighbours a number that lies between them goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    /// Towards zero.
+    Zero,
+    /// Towards positive infinity.
+    Up,
+    /// Towards negative infinity.
+    Down,
+    /// To the nearer one, of two as near to the even one.
+    HalfEven,
+}
+
 /// `coefficient` × 10^`exponent`; the coefficient has at most 34 digits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Finite {
@@ -95,6 +108,14 @@ impl Decimal {
             });
         }
         Self::parse(&format!("{value:.14e}")).unwrap_or(Self::NaN)
+    }
+
+    /// The double itself, to 34 digits: where MongoDB rounds a double or sums it, the digits that 15 would hide count.
+    pub(crate) fn from_f64_exactly(value: f64) -> Self {
+        if value == 0.0 {
+            return Self::from_f64(value);
+        }
+        Self::parse(&format!("{value:.33e}")).unwrap_or(Self::NaN)
     }
 
     /// The nearest double.

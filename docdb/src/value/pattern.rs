@@ -1,15 +1,22 @@
-//! Regular expressions of `$regex` and BSON's own: Perl's syntax and options over a bounded engine.
+//! Regular expressions of `$regex` and BSON's own: Perl's syntax and options, and a bound of the work of one match. Beyond
+//! it a pattern has neither matched nor not matched: that is an error.
 
+mod machine;
+mod program;
+mod regex;
+mod steps;
 #[cfg(test)]
 mod tests;
+mod translate;
 
-use fancy_regex::{Regex, RegexBuilder};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use self::regex::Regex;
+pub(crate) use self::steps::{GaveUp, Groups, Steps};
 use super::Value;
 use crate::error::{Code, CommandError, Result};
 
-/// Steps back that one match may take before it counts as none; the engine's default is a million.
-const BACKTRACK_MAX: usize = 100_000;
 /// Bytes of pattern (MongoDB's limit).
 const LENGTH_MAX: usize = 16_384;
 /// What a pattern without options cannot hold if it stands for itself.
@@ -21,6 +28,8 @@ pub(crate) struct Pattern {
     source: Box<str>,
     options: Box<str>,
     engine: Engine,
+    /// A match took too many steps since [`Self::take_failure`] was asked.
+    gave_up: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone)]
@@ -37,28 +46,49 @@ impl Pattern {
         let engine = if let Some(prefix) = plain_prefix(source, options) {
             Engine::Prefix(prefix.into())
         } else {
-            Engine::Compiled(Box::new(build(source, options)?))
+            Engine::Compiled(Box::new(Regex::new(source, options)?))
         };
         Ok(Self {
             source: source.into(),
             options: options.into(),
             engine,
+            gave_up: Arc::default(),
         })
     }
 
-    /// Whether it occurs in a string or symbol, or is itself the value.
+    /// Whether it occurs in a string or symbol, or is itself the value. [`Self::take_failure`] says whether that is known.
     pub(crate) fn matches(&self, value: &Value<'_>) -> bool {
         match value {
             Value::String(text) | Value::Symbol(text) => match &self.engine {
                 Engine::Prefix(prefix) => text.starts_with(prefix.as_bytes()),
-                Engine::Compiled(regex) => std::str::from_utf8(text)
-                    .is_ok_and(|text| regex.is_match(text).unwrap_or(false)),
+                Engine::Compiled(regex) => {
+                    let found = std::str::from_utf8(text).map(|text| regex.is_match(text));
+                    let found = found.unwrap_or(Ok(false));
+                    if found.is_err() {
+                        self.gave_up.store(true, Ordering::Relaxed);
+                    }
+                    found.unwrap_or(false)
+                }
             },
             Value::Regex { pattern, options } => {
                 *pattern == self.source.as_bytes() && *options == self.options.as_bytes()
             }
             _ => false,
         }
+    }
+
+    /// Whether a match can fail for its work.
+    pub(crate) fn is_bounded(&self) -> bool {
+        matches!(self.engine, Engine::Compiled(_))
+    }
+
+    /// The error of a match that took too many steps, once.
+    pub(crate) fn take_failure(&self) -> Option<CommandError> {
+        let gave_up = self.gave_up.load(Ordering::Relaxed);
+        gave_up.then(|| {
+            self.gave_up.store(false, Ordering::Relaxed);
+            GaveUp.error(&self.source)
+        })
     }
 
     pub(crate) fn source(&self) -> &str {
@@ -82,7 +112,7 @@ impl Pattern {
 /// Compiles a pattern for expressions such as `$regexFind`, which need more than whether it matches.
 pub(crate) fn compile(source: &str, options: &str) -> Result<Regex> {
     check(source, options)?;
-    build(source, options)
+    Regex::new(source, options)
 }
 
 fn invalid(why: &str) -> CommandError {
@@ -101,18 +131,6 @@ fn check(source: &str, options: &str) -> Result<()> {
         return Err(invalid("pattern string too long"));
     }
     Ok(())
-}
-
-fn build(source: &str, options: &str) -> Result<Regex> {
-    let has_lines = options.contains('m');
-    RegexBuilder::new(&translate(source, has_lines))
-        .case_insensitive(options.contains('i'))
-        .multi_line(has_lines)
-        .dot_matches_new_line(options.contains('s'))
-        .ignore_whitespace(options.contains('x'))
-        .backtrack_limit(BACKTRACK_MAX)
-        .build()
-        .map_err(|error| invalid(&error.to_string()))
 }
 
 /// The text of a pattern that only asks for how a string begins.
@@ -142,84 +160,4 @@ fn literal_start(source: &str) -> String {
         literal.pop();
     }
     literal
-}
-
-/// Rewrites what Perl and the engine read differently: `\d \w \s` mean ASCII, `$` also stands
-/// before a line end that ends the text, `\<` is a plain character.
-fn translate(source: &str, has_lines: bool) -> String {
-    let keeps_end = has_lines || source.contains("(?");
-    let mut out = String::with_capacity(source.len() + 16);
-    let mut in_class = false;
-    let mut rest = source.chars().peekable();
-    while let Some(part) = rest.next() {
-        match part {
-            '\\' => match rest.next() {
-                Some(escaped) => escape(escaped, in_class, &mut out),
-                None => out.push('\\'),
-            },
-            '[' if !in_class => {
-                in_class = true;
-                out.push('[');
-                if rest.next_if_eq(&'^').is_some() {
-                    out.push('^');
-                }
-                // First in a class, a bracket is a plain character.
-                if rest.next_if_eq(&']').is_some() {
-                    out.push_str("\\]");
-                }
-            }
-            // The engine would take a class within the class; Perl has none but `[:name:]`.
-            '[' if rest.peek() != Some(&':') => out.push_str("\\["),
-            '[' => posix_class(&mut rest, &mut out),
-            ']' => {
-                in_class = false;
-                out.push(']');
-            }
-            '&' | '~' | '-' if in_class && rest.peek() == Some(&part) => {
-                out.push('\\');
-                out.push(part);
-            }
-            '$' if !in_class && !keeps_end => out.push_str("(?:\\n?\\z)"),
-            part => out.push(part),
-        }
-    }
-    out
-}
-
-/// Copies `[:name:]` within a class as a whole, so that its bracket does not end the class.
-fn posix_class(rest: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
-    out.push('[');
-    for part in rest.by_ref() {
-        out.push(part);
-        if part == ']' {
-            return;
-        }
-    }
-}
-
-fn escape(escaped: char, in_class: bool, out: &mut String) {
-    let ascii = match escaped {
-        'd' => "0-9",
-        'w' => "A-Za-z0-9_",
-        's' => r"\t\n\v\f\r ",
-        'D' if !in_class => "^0-9",
-        'W' if !in_class => "^A-Za-z0-9_",
-        'S' if !in_class => r"^\t\n\v\f\r ",
-        '<' | '>' => {
-            out.push(escaped);
-            return;
-        }
-        _ => {
-            out.push('\\');
-            out.push(escaped);
-            return;
-        }
-    };
-    if in_class {
-        out.push_str(ascii);
-    } else {
-        out.push('[');
-        out.push_str(ascii);
-        out.push(']');
-    }
 }

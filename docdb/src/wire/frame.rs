@@ -21,6 +21,36 @@ pub struct Frame {
     pub request: Request,
 }
 
+/// Whether bytes are the beginning of a TLS handshake: a record of version 3 that holds a client's greeting, where a message
+/// would state its operation. `None` while too few came to tell; a message of 790 bytes begins alike.
+pub(crate) fn is_tls(bytes: &[u8]) -> Option<bool> {
+    let greeting = |at: usize, wanted: u8| bytes.get(at).is_none_or(|byte| *byte == wanted);
+    if !(greeting(0, 0x16) && greeting(1, 3) && greeting(5, 1) && greeting(9, 3)) {
+        return Some(false);
+    }
+    let header = Header::read(bytes.get(..HEADER_BYTES)?);
+    let operation = header.ok().flatten().map(|header| header.operation);
+    Some(!matches!(
+        operation,
+        Some(OP_MSG | OP_QUERY | OP_COMPRESSED)
+    ))
+}
+
+/// The answer to TLS: a fatal alert, `handshake_failure`, in TLS's own words, so that the client fails at once and says why.
+pub(crate) const TLS_ALERT: [u8; 7] = [21, 3, 1, 0, 2, 2, 40];
+
+/// Whom a message that could be framed but not read is from; `None` if no answer is wanted.
+pub(crate) fn origin(bytes: &[u8]) -> Option<Origin> {
+    let header = Header::read(bytes).ok().flatten()?;
+    let flags = message::number(bytes.get(HEADER_BYTES..)?, 0).ok()?;
+    let silent = header.operation == OP_MSG && flags & message::MORE_TO_COME != 0;
+    (!silent).then_some(Origin {
+        request_id: header.request_id,
+        legacy: header.operation == OP_QUERY,
+        compressor: None,
+    })
+}
+
 /// Reads one whole message.
 pub(super) fn read(bytes: &[u8]) -> Result<Frame, WireError> {
     let header = Header::read(bytes)?.ok_or(WireError::Truncated("the header"))?;

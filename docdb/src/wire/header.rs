@@ -33,6 +33,11 @@ pub enum WireError {
     Compressed(i32),
     #[error("malformed BSON: {0}")]
     Bson(String),
+    /// Well framed, so it can be answered.
+    #[error("{0}")]
+    TooDeep(String),
+    #[error("a client speaks TLS and this port does not; connect without tls=true")]
+    Tls,
 }
 
 /// The first 16 bytes of a message.

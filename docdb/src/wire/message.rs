@@ -5,10 +5,11 @@ use std::ops::Range;
 use bson::RawDocument;
 
 use super::{Request, Sequence, WireError};
+use crate::error::Code;
 use crate::value;
 
 const CHECKSUM_PRESENT: u32 = 1;
-const MORE_TO_COME: u32 = 1 << 1;
+pub(super) const MORE_TO_COME: u32 = 1 << 1;
 /// Bits 0–15 must be understood, the others may be ignored.
 const REQUIRED: u32 = 0xffff;
 
@@ -97,7 +98,10 @@ pub(super) fn document(body: &[u8], at: usize, end: usize) -> Result<Range<usize
         .checked_add(length)
         .filter(|stop| *stop <= end)
         .ok_or_else(short)?;
-    value::validate(&body[at..stop]).map_err(|error| WireError::Bson(error.message))?;
+    value::validate(&body[at..stop]).map_err(|error| match error.code {
+        Code::Overflow => WireError::TooDeep(error.message),
+        _ => WireError::Bson(error.message),
+    })?;
     Ok(at..stop)
 }
 

@@ -61,6 +61,11 @@ impl Request {
         self.document(&self.body)
     }
 
+    /// Bytes of the whole message.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The command's name: the key of the first field, as `find`.
     pub fn name(&self) -> &str {
         match self.body().iter_elements().next() {

@@ -22,6 +22,7 @@ pub(crate) fn config(folder: &Folder) -> Config {
         queue: 1000,
         connections: 20_000,
         cache_bytes: 16 << 20,
+        memory_bytes: 256 << 20,
         slow_fsync: Duration::ZERO,
         log: |_| {},
     }

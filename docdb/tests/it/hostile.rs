@@ -186,3 +186,104 @@ fn http_on_the_port_gets_metrics_or_a_hint() {
     assert!(get("/").contains("mongodb://"));
     server.stop().unwrap();
 }
+
+#[test]
+fn a_tls_client_is_told_at_once_that_there_is_none() {
+    let (_folder, server, mut good) = serve();
+    // The first record of a handshake: version 3.1, 512 bytes, a greeting for version 3.3, then chance.
+    let mut greeting = vec![0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3];
+    greeting.resize(300, 0x5a);
+    let mut client = Client::connect(server.address());
+    client.stream.write_all(&greeting).unwrap();
+    let mut answer = [0; 7];
+    client.stream.read_exact(&mut answer).unwrap();
+    assert_eq!(answer, [21, 3, 1, 0, 2, 2, 40], "a fatal alert");
+    assert!(client.is_closed());
+    // A message whose length begins with the same bytes is a message.
+    let mut body = doc! { "ping": 1, "comment": "", "$db": "admin" };
+    let short = message(0, &body).len();
+    body.insert("comment", "x".repeat(0x316 - short));
+    let alike = message(0, &body);
+    assert_eq!(&alike[..2], &[0x16, 3]);
+    good.stream.write_all(&alike).unwrap();
+    assert_eq!(good.reply().unwrap().get_f64("ok").unwrap(), 1.0);
+    server.stop().unwrap();
+}
+
+#[test]
+fn what_is_nested_too_deep_is_an_error_and_the_connection_stays() {
+    let (_folder, server, mut client) = serve();
+    let deep = (0..200).fold(doc! { "a": 1 }, |inner, _| doc! { "a": inner });
+    let insert = doc! { "insert": "c", "documents": [deep] };
+    let reply = client.command("db", insert.clone());
+    assert_eq!(reply.get_i32("code").unwrap(), 15, "{reply}");
+    assert!(
+        reply.get_str("errmsg").unwrap().contains("nested"),
+        "{reply}"
+    );
+    let mut silent = insert;
+    silent.insert("$db", "db");
+    client
+        .stream
+        .write_all(&message(MORE_TO_COME, &silent))
+        .unwrap();
+    assert_eq!(client.count("db", "c"), 0);
+    server.stop().unwrap();
+}
+
+/// A filter that takes long on each document, so that a few hundred make a long query.
+fn dear(name: &str) -> bson::Document {
+    let map =
+        doc! { "$map": { "input": { "$range": [0, 2000] }, "in": { "$add": ["$$this", "$_id"] } } };
+    doc! { name: "c", "query": { "$expr": { "$gt": [{ "$size": map }, 0] } }, "$db": "db" }
+}
+
+#[test]
+fn a_point_read_does_not_wait_for_a_long_query_of_its_own_database() {
+    let (_folder, server, mut client) = serve();
+    client.insert("db", "c", (0..5000).map(|id| doc! { "_id": id }).collect());
+    let mut long = Client::connect(server.address());
+    long.stream.write_all(&message(0, &dear("count"))).unwrap();
+    let running = |client: &mut Client| {
+        let listed = client.ok("admin", doc! { "currentOp": 1 });
+        let listed = listed.get_array("inprog").unwrap();
+        listed.first().map(|one| one.as_document().unwrap().clone())
+    };
+    while running(&mut client).is_none() {}
+    // Each of these would have waited for the whole count; together they are a fraction of it.
+    for id in 0..50 {
+        assert_eq!(client.find("db", "c", doc! { "_id": id }).len(), 1);
+    }
+    let count = running(&mut client).expect("the count is still under way");
+    assert_eq!(count.get_str("ns").unwrap(), "db.c");
+    client.ok(
+        "admin",
+        doc! { "killOp": 1, "op": count.get_i32("opid").unwrap() },
+    );
+    assert_eq!(long.reply().unwrap().get_i32("code").unwrap(), 11601);
+    assert!(running(&mut client).is_none());
+    server.stop().unwrap();
+}
+
+#[test]
+fn the_query_of_a_client_that_left_ends() {
+    let (_folder, server, mut client) = serve();
+    client.insert("db", "c", (0..5000).map(|id| doc! { "_id": id }).collect());
+    let mut long = Client::connect(server.address());
+    long.stream.write_all(&message(0, &dear("count"))).unwrap();
+    let running = |client: &mut Client| {
+        let listed = client.ok("admin", doc! { "currentOp": 1 });
+        listed.get_array("inprog").unwrap().len()
+    };
+    while running(&mut client) == 0 {}
+    drop(long);
+    // A whole count would outlast these questions by far.
+    let ended = (0..200).any(|_| running(&mut client) == 0);
+    assert!(ended, "it goes on for nobody");
+    let mut late = dear("count");
+    late.insert("maxTimeMS", 1);
+    late.remove("$db");
+    let reply = client.command("db", late);
+    assert_eq!(reply.get_i32("code").unwrap(), 50, "{reply}");
+    server.stop().unwrap();
+}

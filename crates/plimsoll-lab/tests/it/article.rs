@@ -33,6 +33,7 @@ impl Database {
             queue: 1000,
             connections: 1000,
             cache_bytes: 16 << 20,
+            memory_bytes: 64 << 20,
             slow_fsync,
             log: |_| {},
         });

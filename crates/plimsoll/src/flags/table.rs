@@ -215,6 +215,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("queue", Database, &[Docdb]).one("COUNT", room, |a| &mut a.docdb.config.queue).default("1000").help("Commands that may wait per database; more get an error that drivers retry"),
     row("connections", Database, &[Docdb]).one("COUNT", room, |a| &mut a.docdb.config.connections).default("20000").help("Connections at most"),
     row("cache", Database, &[Docdb]).one("MIB", mebibytes, |a| &mut a.docdb.config.cache_bytes).default("128").help("Memory for blocks of the data, in MiB"),
+    row("memory", Database, &[Docdb]).one("MIB", mebibytes, |a| &mut a.docdb.config.memory_bytes).default("256").help("Memory for queries and clients together, in MiB; sorts and groups beyond their share go to the disk"),
     row("slow-fsync", Database, &[Docdb]).one("TIME", pause, |a| &mut a.docdb.config.slow_fsync).help("Let each fsync take this much longer, to see what a slower disk would do"),
 
     // The embedded services.

@@ -113,13 +113,15 @@ const REFUSALS: &str = r#"
 [{$sortByCount: "x"}] => 40148 the sortByCount field must be defined as a $-prefixed path
 [{$out: "x"}] => 115 $out is not supported
 [{$merge: {into: "x"}}] => 115 $merge is not supported
-[{$graphLookup: {}}] => 40324 Unrecognized pipeline stage name: '$graphLookup'
+[{$graphLookup: {}}] => 115 $graphLookup is not supported here
+[{$project: {x: {$sin: 1}}}] => 115 $sin is not supported here
+[{$group: {_id: 1, x: {$top: {}}}}] => 115 $top is not supported here
 [{$project: {x: {$foo: 1}}}] => 168 Unrecognized expression '$foo'
 [{$project: {x: "$$nope"}}] => 17276 Use of undefined variable: nope
 "#;
 
 fn collections() -> Collections {
-    Collections([("others".to_owned(), documents(OTHERS))].into())
+    Collections([("others".to_owned(), documents(OTHERS))].into(), 0)
 }
 
 #[test]

@@ -111,7 +111,11 @@ fn what_a_full_disk_refuses_is_undone_and_the_command_on_its_way_fails() {
     let Step::Done(reply) = server.go_on(task) else {
         panic!("the command lost a part of what it did and must not go on");
     };
-    assert!(reply.get_f64("ok").unwrap() < 1.0);
+    assert_eq!(reply.get_i32("code").unwrap(), 14031, "{reply:?}");
+    assert!(
+        reply.get_str("errmsg").unwrap().contains("no space left"),
+        "{reply:?}"
+    );
     assert_eq!(server.n(changed), 5);
 
     server.insert("d", vec![doc! { "_id": 1 }]);

@@ -63,7 +63,7 @@ impl Server {
         self.shard().tend(now);
     }
 
-    fn context(&self) -> Context {
+    pub(super) fn context(&self) -> Context {
         Context {
             now: bson::DateTime::from_millis(self.now),
             session: self.session,
@@ -82,7 +82,7 @@ impl Server {
 
     pub(super) fn go_on(&mut self, task: Task) -> Step<Task> {
         let context = self.context();
-        self.shard().go_on(task, &context)
+        self.shard().go_on(task, &context, None)
     }
 
     /// The reply to a command, whatever it is.

@@ -195,7 +195,7 @@ fn pipelines_that_cannot_be_run_are_refused() {
     assert_eq!(server.fail(run(vec![doc! { "$nonsense": 1 }])).0, 40324);
     assert_eq!(server.fail(run(vec![doc! { "$out": "x" }])).0, 115);
     let current = doc! { "aggregate": 1, "pipeline": [{ "$currentOp": {} }], "cursor": {} };
-    assert_eq!(server.fail(current).0, 40324);
+    assert_eq!(server.fail(current).0, 115);
     let database = doc! { "aggregate": 1, "pipeline": [{ "$match": {} }], "cursor": {} };
     assert_eq!(server.fail(database).0, 73);
     let none = doc! { "aggregate": "none", "pipeline": [{ "$count": "n" }], "cursor": {} };

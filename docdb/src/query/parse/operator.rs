@@ -3,6 +3,7 @@
 use super::{
     Context, bad_value, begins_with_operator, bits, clauses, compare, document, equality, text,
 };
+use crate::elsewhere;
 use crate::error::{Code, Result};
 use crate::query::condition::{Clause, Condition, NUMBERS, Operator, Predicate, Set};
 use crate::query::constant::Constant;
@@ -79,7 +80,9 @@ fn rare(
         "$expr" => Err(bad_value(
             "$expr can only be applied to the top-level document",
         )),
-        _ => Err(bad_value(format!("unknown operator: {operator}"))),
+        _ => Err(elsewhere::FILTERS
+            .refusal(operator)
+            .unwrap_or_else(|| bad_value(format!("unknown operator: {operator}")))),
     }
 }
 

@@ -4,7 +4,7 @@ use bson::rawdoc;
 
 use super::*;
 use crate::error::Code;
-use crate::scheduler::Ticket;
+use crate::scheduler::{Client, Ticket};
 use crate::wire::Origin;
 
 /// Notes calls; `fails` makes the next commit fail, `slices` lets each command take that many steps.
@@ -19,10 +19,19 @@ impl Backend for Noted {
     type Task = (String, u32);
 
     fn begin(&mut self, request: &Request, _: &Context) -> Step<Self::Task> {
-        self.go_on((request.name().to_owned(), self.slices), &context())
+        self.go_on((request.name().to_owned(), self.slices), &context(), None)
     }
 
-    fn go_on(&mut self, (name, left): Self::Task, _: &Context) -> Step<Self::Task> {
+    fn go_on(
+        &mut self,
+        (name, left): Self::Task,
+        _: &Context,
+        interrupt: Option<Interrupt>,
+    ) -> Step<Self::Task> {
+        if let Some(interrupt) = interrupt {
+            self.calls.push(format!("{interrupt:?}"));
+            return Step::Done(rawdoc! { "ok": 0.0 });
+        }
         self.calls.push(name.clone());
         if left > 1 {
             Step::More((name, left - 1))
@@ -63,6 +72,15 @@ fn executor(backend: Noted, limits: Limits) -> Executor<Noted> {
 }
 
 fn submit(executor: &mut Executor<Noted>, database: &str, name: &str) -> Result<(), Done> {
+    submit_for(executor, Arc::default(), database, name)
+}
+
+fn submit_for(
+    executor: &mut Executor<Noted>,
+    client: Arc<Client>,
+    database: &str,
+    name: &str,
+) -> Result<(), Done> {
     let mut body = RawDocumentBuf::new();
     body.append(bson::raw::CString::try_from(name).unwrap(), 1);
     let origin = Origin {
@@ -75,6 +93,7 @@ fn submit(executor: &mut Executor<Noted>, database: &str, name: &str) -> Result<
         connection: 0,
         origin,
         wants_reply: true,
+        client,
     };
     let work = Work::Fresh(Box::new(Request::from_document(&body)));
     let arrived = Nanos(0);
@@ -149,23 +168,60 @@ fn a_batch_is_bounded_and_the_rest_waits_for_the_next() {
     assert_eq!((done.len(), executor.has_work()), (3, false));
 }
 
+/// What was asked of the backend, but for commits, which long commands share as time has it.
+fn asked(executor: &Executor<Noted>) -> Vec<&str> {
+    let calls = executor.backend.calls.iter().map(String::as_str);
+    calls.filter(|call| *call != "commit").collect()
+}
+
 #[test]
 fn a_long_command_gives_way_between_its_slices() {
-    let mut executor = executor(
-        Noted {
-            slices: 3,
-            ..Noted::default()
-        },
-        Limits::default(),
-    );
-    submit(&mut executor, "long", "scan").unwrap();
-    submit(&mut executor, "quick", "get").unwrap();
+    let noted = Noted {
+        slices: 2,
+        ..Noted::default()
+    };
+    let mut executor = executor(noted, Limits::default());
+    submit(&mut executor, "db", "scan").unwrap();
     let mut done = Vec::new();
     executor.turn(&mut done);
+    assert_eq!(asked(&executor), ["scan"], "then sockets are looked at");
+    submit(&mut executor, "db", "fresh").unwrap();
+    while executor.has_work() {
+        executor.turn(&mut done);
+    }
+    assert_eq!(asked(&executor), ["scan", "fresh", "scan", "fresh"]);
     assert_eq!(done.len(), 2);
-    let calls = &executor.backend.calls;
-    let first_get = calls.iter().position(|call| call == "get").unwrap();
-    assert!(first_get < 3, "{calls:?}");
+}
+
+#[test]
+fn a_long_command_ends_when_its_client_left_or_it_was_killed() {
+    for (kill, expected) in [(false, "ClientLeft"), (true, "Killed")] {
+        let slices = 1000;
+        let noted = Noted {
+            slices,
+            ..Noted::default()
+        };
+        let mut executor = executor(noted, Limits::default());
+        let client: Arc<Client> = Arc::default();
+        submit_for(&mut executor, Arc::clone(&client), "db", "scan").unwrap();
+        let mut done = Vec::new();
+        executor.turn(&mut done);
+        let operations = Arc::clone(&executor.operations);
+        let listed = operations.running();
+        assert_eq!(
+            (listed.len(), listed[0].namespace.as_str()),
+            (1, "admin.$cmd")
+        );
+        if kill {
+            assert!(operations.kill(listed[0].id) && !operations.kill(77));
+        } else {
+            client.leave();
+        }
+        executor.turn(&mut done);
+        assert_eq!(done.len(), 1, "it ended within a slice");
+        assert_eq!(asked(&executor), ["scan", expected]);
+        assert!(operations.running().is_empty());
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bson::{Document, doc};
 
-use super::{Respond, end_sessions, facts, hello, list_databases, login, users};
+use super::{Respond, end_sessions, facts, hello, list_databases, login, operations, users};
 use crate::command::{self, Command, rows};
 use crate::error::Result;
 use crate::server::session::Session;
@@ -16,6 +16,7 @@ pub(crate) static TABLE: &[Command<Respond>] = rows! {
     Connection "buildInfo" or "buildinfo", facts::build_info, "Tells the version that is spoken.";
     Connection "connectionStatus", login::connection_status, "Tells who is logged in on this connection.";
     Cluster "createUser", users::create_user, "Creates a user.";
+    Cluster "currentOp", operations::current, "Lists the commands that take long, with the number that `killOp` takes.";
     Cluster "dropUser", users::drop_user, "Drops a user.";
     Cluster "endSessions", end_sessions::respond, "Ends sessions and closes their cursors.";
     Connection "getCmdLineOpts", facts::get_cmd_line_opts, "Tells the server's options.";
@@ -23,6 +24,7 @@ pub(crate) static TABLE: &[Command<Respond>] = rows! {
     Connection "getParameter", facts::get_parameter, "Tells parameters of the server.";
     Connection "hello" or "isMaster" or "ismaster", hello::respond, "Tells a driver what this server is and can.";
     Connection "hostInfo", facts::host_info, "Tells about the machine.";
+    Cluster "killOp", operations::kill, "Ends a command that `currentOp` lists.";
     Cluster "killSessions", end_sessions::respond, "Ends sessions and closes their cursors.";
     Connection "listCommands", list_commands, "Lists the commands.";
     Cluster "listDatabases", list_databases::respond, "Lists the databases.";

@@ -1,6 +1,8 @@
 //! Decimal128 arithmetic: results as IEEE 754 rounds them, half to even at 34 digits.
 
-use super::{COEFFICIENT_MAX, DIGITS, Decimal, EXPONENT_MAX, EXPONENT_MIN, Finite, digits};
+use super::{
+    COEFFICIENT_MAX, DIGITS, Decimal, EXPONENT_MAX, EXPONENT_MIN, Finite, Rounding, digits,
+};
 
 /// One digit fewer than always fits 128 bits, so that a sum does too.
 const WORK_DIGITS: u32 = 37;
@@ -90,6 +92,51 @@ impl Decimal {
             Self::Infinity { is_negative } => is_negative,
             Self::Finite(finite) => finite.is_negative,
         }
+    }
+}
+
+impl Decimal {
+    /// With `places` digits after the point (before it, if negative), or as many as there is room for.
+    pub(crate) fn quantized(self, places: i32, rounding: Rounding) -> Self {
+        let Self::Finite(finite) = self else {
+            return self;
+        };
+        let Finite {
+            is_negative,
+            coefficient,
+            exponent,
+        } = finite;
+        let target = -places;
+        let (coefficient, exponent) = if exponent > target {
+            let room = DIGITS - digits(coefficient).min(DIGITS);
+            let zeros = exponent.abs_diff(target).min(room);
+            (
+                coefficient * 10_u128.pow(zeros),
+                exponent - zeros.cast_signed(),
+            )
+        } else {
+            let power = 10_u128.checked_pow(target.abs_diff(exponent));
+            // Beyond 38 digits nothing is left but the direction.
+            let (kept, rest) = power.map_or((0, coefficient), |power| {
+                (coefficient / power, coefficient % power)
+            });
+            let half = power.map_or(std::cmp::Ordering::Less, |power| rest.cmp(&(power - rest)));
+            let away = match rounding {
+                Rounding::Zero => false,
+                Rounding::Up => rest > 0 && !is_negative,
+                Rounding::Down => rest > 0 && is_negative,
+                Rounding::HalfEven => half.is_gt() || (half.is_eq() && kept % 2 == 1),
+            };
+            (kept + u128::from(away), target)
+        };
+        round(
+            Finite {
+                is_negative,
+                coefficient,
+                exponent,
+            },
+            false,
+        )
     }
 }
 

@@ -38,6 +38,28 @@ fn patterns_match_as_in_perl() {
         (r"\<b\>", "", "<b>", true),
         ("a++b", "", "aab", true),
         ("", "", "", true),
+        (r"^\Qa.b*\E$", "", "a.b*", true),
+        (r"^\Qa.b*\E$", "", "axb*", false),
+        (r"\Q a#b", "x", " a#b", true),
+        (r"[\Q]^\E]", "", "]", true),
+        (r"a\Eb", "", "ab", true),
+        (r"^\h+$", "", "\u{a0}\t\u{3000}", true),
+        (r"\h", "", "a", false),
+        (r"^\H+$", "", "ab", true),
+        (r"[\h-]", "", "-", true),
+        (r"^\v$", "", "\u{2028}", true),
+        (r"^a\Rb$", "", "a\r\nb", true),
+        (r"^a\N+$", "", "abc", true),
+        (r"b\Z", "", "b\n", true),
+        ("(?>a+)ab", "", "aaab", false),
+        ("(?:(a)|b)(?(1)c|d)", "", "bd", true),
+        ("^(?:(a)|b)(?(1)c|d)$", "", "ad", false),
+        ("(?<=ab|c)d", "", "cd", true),
+        ("(?<!a{2})b", "", "aab", false),
+        ("^(?:a?)*?b", "", "aab", true),
+        (r"(?:(a)|b)*\1", "i", "abA", true),
+        (r"\bé", "", "é", false),
+        ("É", "i", "é", true),
     ] {
         assert_eq!(
             matches(source, options, text),
@@ -97,12 +119,87 @@ fn wrong_patterns_are_refused() {
     assert!(Pattern::new(&"a".repeat(20_000), "").is_err());
 }
 
-/// Exponential in a naive engine; here it ends, matching or not.
+/// Exponential or quadratic in the text: none of them may take the time, and none may say that nothing matched.
 #[test]
-fn a_hostile_pattern_ends() {
-    assert!(!matches(
-        r"^(a+)+\1$",
-        "",
-        &"a".repeat(40).replace("aaaaa", "aaaab")
-    ));
+fn a_hostile_pattern_ends_in_an_error_never_in_no_match() {
+    let long = "a".repeat(200_000);
+    for (source, text) in [
+        (r"^(a+)+\1b$", &long[..60]),
+        (r"(x?a+)+(?!a)b", &long[..60]),
+        (r"(?=(.*)).*\1x", &long[..]),
+        (r"(?=.*x)y", &long[..]),
+        (r"(?>a*)b(?=c)", &long[..]),
+        (r"(.*)\1(.*)\2x", &long[..2000]),
+    ] {
+        let pattern = Pattern::new(source, "").unwrap();
+        let found = pattern.matches(&Value::String(text.as_bytes()));
+        let failure = pattern.take_failure().map(|error| error.code);
+        assert_eq!(
+            (found, failure),
+            (false, Some(Code::Location(51156))),
+            "{source}"
+        );
+        assert!(pattern.take_failure().is_none(), "told once");
+    }
+}
+
+/// What is regular takes time in proportion to the text, however it would backtrack.
+#[test]
+fn regular_patterns_are_decided_in_long_texts() {
+    let long = "ab ".repeat(100_000);
+    for (source, expected) in [
+        ("a.*b.*c", false),
+        ("(a|b| )*c", false),
+        ("(?:a+b+ )+$", true),
+    ] {
+        let pattern = Pattern::new(source, "").unwrap();
+        let found = pattern.matches(&Value::String(long.as_bytes()));
+        assert!(pattern.take_failure().is_none(), "{source}");
+        assert_eq!(found, expected, "{source}");
+    }
+}
+
+/// Against another engine over the same syntax, on short texts of few letters.
+#[test]
+fn the_machine_agrees_with_another_engine() {
+    let mut rng = plimsoll_base::random::Rng::new(7, 0);
+    let parts = [
+        "a", "b", "c", ".", "[ab]", "(a|b)", "(?:a|bc)", "^", "$", r"\b", "(?=a)", "(?!b)",
+        "(?<=a)", "(?<!c)", "(b)?", r"(a+)\1",
+    ];
+    let ends = ["", "", "*", "+", "?", "*?", "{1,2}"];
+    let mut pick = |most: usize| (rng.next_u64() % most as u64) as usize;
+    for _ in 0..3000 {
+        let mut source = String::new();
+        for _ in 0..=pick(3) {
+            let part = parts[pick(parts.len())];
+            source.push_str(part);
+            if !part.starts_with(['^', '$', '\\'])
+                && !part.starts_with("(?")
+                && !part.ends_with('?')
+            {
+                source.push_str(ends[pick(ends.len())]);
+            }
+        }
+        let text: String = (0..pick(7))
+            .map(|_| ['a', 'b', 'c', ' '][pick(4)])
+            .collect();
+        let Ok(other) = fancy_regex::Regex::new(&translate::translate(&source, false)) else {
+            continue;
+        };
+        let Ok(expected) = other.captures(&text) else {
+            continue;
+        };
+        let ours = compile(&source, "").unwrap();
+        let found = ours.find(&text, 0, &mut Steps::for_text(&text)).unwrap();
+        let whole = found.as_ref().and_then(|groups| groups[0]);
+        let expected =
+            expected.and_then(|found| found.get(0).map(|whole| (whole.start(), whole.end())));
+        assert_eq!(whole, expected, "/{source}/ on {text:?}");
+        assert_eq!(
+            ours.is_match(&text).unwrap(),
+            expected.is_some(),
+            "/{source}/ on {text:?}"
+        );
+    }
 }

@@ -1,0 +1,139 @@
+//! No command and no cursor holds more than its share.
+
+use std::sync::Arc;
+
+use bson::{Bson, doc};
+
+use super::harness::{Server, batch, cursor_id};
+use crate::memory::Memory;
+
+/// A budget of 8 MiB: a sort or a group holds one.
+fn small() -> (Server, Arc<Memory>) {
+    let mut server = Server::with_slice(100);
+    let memory = Arc::new(Memory::new(8 << 20));
+    server.options.memory = Arc::clone(&memory);
+    server.reopen();
+    (server, memory)
+}
+
+fn fill(server: &mut Server) {
+    let row = |id: i32| doc! { "_id": id, "a": (id * 7919) % 3000, "x": "x".repeat(2000) };
+    for part in 0..3 {
+        server.insert("c", (part * 1000..part * 1000 + 1000).map(row).collect());
+    }
+}
+
+#[test]
+fn a_cursor_keeps_a_position_and_not_the_document_that_did_not_fit() {
+    let (mut server, memory) = small();
+    let large = "x".repeat(15 << 20);
+    server.insert(
+        "c",
+        vec![
+            doc! { "_id": 0 },
+            doc! { "_id": 1, "a": [1, 2], "x": &large },
+            doc! { "_id": 2, "x": &large },
+        ],
+    );
+    server.ok(doc! { "createIndexes": "c", "indexes": [{ "key": { "a": 1 }, "name": "a_1" }] });
+    let finds = [
+        doc! { "find": "c" },
+        doc! { "find": "c", "limit": 3 },
+        doc! { "find": "c", "filter": { "a": { "$in": [Bson::Null, Bson::Int32(1), Bson::Int32(2)] } } },
+    ];
+    for find in finds {
+        let reply = server.ok(find.clone());
+        assert!(cursor_id(&reply) != 0 && memory.has_room(7 << 20), "{find}");
+        let mut rest = server.find(find);
+        for one in &mut rest {
+            one.remove("x");
+            one.remove("a");
+        }
+        rest.sort_by_key(|one| one.get_i32("_id").unwrap());
+        assert_eq!(
+            rest,
+            [doc! { "_id": 0 }, doc! { "_id": 1 }, doc! { "_id": 2 }]
+        );
+        let all: Vec<_> = batch(&reply, "firstBatch");
+        assert!(all.len() < 3);
+    }
+}
+
+#[test]
+fn a_sort_beyond_its_share_uses_the_disk_unless_it_may_not() {
+    let (mut server, memory) = small();
+    fill(&mut server);
+    let expected: Vec<i32> = {
+        let mut ids: Vec<i32> = (0..3000).collect();
+        ids.sort_by_key(|id| (id * 7919) % 3000);
+        ids
+    };
+    let commands = [
+        doc! { "find": "c", "sort": { "a": 1 }, "projection": { "_id": 1 } },
+        doc! { "find": "c", "sort": { "a": 1 }, "skip": 0, "limit": 3000, "batchSize": 7 },
+    ];
+    for command in commands {
+        let found: Vec<i32> = server
+            .find(command)
+            .iter()
+            .map(|one| one.get_i32("_id").unwrap())
+            .collect();
+        assert_eq!(found, expected);
+        assert!(memory.has_room((8 << 20) - 4096), "all was given back");
+    }
+    let pipeline = |disk: bool| doc! { "aggregate": "c", "pipeline": [{ "$sort": { "a": 1 } }, { "$project": { "_id": 1 } }], "cursor": { "batchSize": 5000 }, "allowDiskUse": disk };
+    let found = batch(&server.ok(pipeline(true)), "firstBatch");
+    let found: Vec<i32> = found
+        .iter()
+        .map(|one| one.get_i32("_id").unwrap())
+        .collect();
+    assert_eq!(found, expected);
+    for command in [
+        pipeline(false),
+        doc! { "find": "c", "sort": { "a": 1 }, "allowDiskUse": false },
+    ] {
+        for _ in 0..3 {
+            // Six megabytes fit the budget; three such sorts at once, which stay open, do not.
+            server.run(command.clone());
+        }
+    }
+    assert!(server.slices > 0);
+}
+
+#[test]
+fn a_group_beyond_its_share_uses_the_disk_and_finds_the_same() {
+    let (mut server, memory) = small();
+    fill(&mut server);
+    let group = |disk: bool| {
+        doc! { "aggregate": "c", "allowDiskUse": disk, "cursor": { "batchSize": 5000 }, "pipeline": [
+            { "$group": { "_id": { "$mod": ["$_id", 1500] }, "n": { "$sum": 1 }, "all": { "$push": { "$substrCP": ["$x", 0, 900] } }, "ids": { "$push": "$_id" } } },
+            { "$project": { "n": 1, "ids": 1, "size": { "$size": "$all" } } },
+            { "$sort": { "_id": 1 } },
+        ] }
+    };
+    let spilled = batch(&server.ok(group(true)), "firstBatch");
+    assert_eq!(spilled.len(), 1500);
+    for (at, one) in spilled.iter().enumerate() {
+        let at = at as i32;
+        let expected = doc! { "_id": at, "n": 2, "ids": [at, at + 1500], "size": 2 };
+        assert_eq!(*one, expected);
+    }
+    assert!(memory.has_room((8 << 20) - 4096));
+    assert_eq!(batch(&server.ok(group(false)), "firstBatch"), spilled);
+}
+
+#[test]
+fn cursors_that_hold_more_than_there_is_are_refused() {
+    let (mut server, memory) = small();
+    server.insert("c", (0..10).map(|id| doc! { "_id": id }).collect());
+    let wide = doc! { "find": "c", "batchSize": 1, "filter": { "_id": { "$gte": 0 }, "x": { "$ne": "y".repeat(500_000) } } };
+    let refused = (0..10)
+        .filter(|_| server.run(wide.clone()).get_i32("code").ok() == Some(146))
+        .count();
+    assert!((5..10).contains(&refused), "{refused} of ten were refused");
+    assert!(
+        cursor_id(&server.ok(doc! { "find": "c", "batchSize": 1 })) != 0,
+        "a small one is served"
+    );
+    assert!(memory.has_room(1000));
+}

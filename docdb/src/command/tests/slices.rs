@@ -1,0 +1,174 @@
+//! Long commands give way, and end when they should.
+
+use bson::{Bson, doc};
+
+use super::harness::{Server, batch};
+use crate::scheduler::{Backend, Interrupt, Step};
+use crate::value::shell;
+
+fn filled(count: i32, slice: usize) -> Server {
+    let mut server = Server::with_slice(slice);
+    let row = |id: i32| doc! { "_id": id, "a": id % 10, "text": "a".repeat(60) };
+    server.insert("c", (0..count).map(row).collect());
+    server
+}
+
+#[test]
+fn a_slice_ends_by_time_although_few_documents_were_seen() {
+    let mut server = filled(40, usize::MAX);
+    // Each document costs this filter about a million steps, more than a slice's time.
+    let dear = doc! { "$expr": { "$gt": [{ "$size": { "$map": { "input": { "$range": [0, 20_000] }, "in": { "$add": ["$$this", "$a"] } } } }, 0] } };
+    let reply = server.ok(doc! { "count": "c", "query": dear });
+    assert_eq!(reply.get_i32("n").unwrap(), 40);
+    assert!(server.slices >= 10, "{} slices", server.slices);
+}
+
+#[test]
+fn a_killed_command_ends_and_an_index_half_built_is_gone() {
+    let mut server = filled(100, 10);
+    let step = server
+        .begin(doc! { "createIndexes": "c", "indexes": [{ "key": { "a": 1 }, "name": "a_1" }] });
+    let Step::More(task) = step else {
+        panic!("it has more than a slice to do");
+    };
+    let context = server.context();
+    let step = server
+        .shard()
+        .go_on(task, &context, Some(Interrupt::Killed));
+    let Step::Done(reply) = step else {
+        panic!("it ends at once");
+    };
+    assert_eq!(reply.get_i32("code").unwrap(), 11601);
+    assert_eq!(server.indexes().len(), 1, "only that of _id");
+    server.ok(doc! { "createIndexes": "c", "indexes": [{ "key": { "a": 1 }, "name": "a_1" }] });
+    server.validate("c");
+}
+
+#[test]
+fn who_left_ends_a_read_and_not_a_write() {
+    let commands = [
+        (doc! { "count": "c", "query": { "a": 1 } }, Some(279)),
+        (
+            doc! { "update": "c", "updates": [{ "q": {}, "u": { "$inc": { "n": 1 } }, "multi": true }] },
+            None,
+        ),
+    ];
+    for (command, code) in commands {
+        let mut server = filled(100, 10);
+        let mut step = server.begin(command);
+        let context = server.context();
+        let reply = loop {
+            match step {
+                Step::Done(reply) => break reply,
+                Step::More(task) => {
+                    step = server
+                        .shard()
+                        .go_on(task, &context, Some(Interrupt::ClientLeft));
+                }
+            }
+        };
+        assert_eq!(reply.get_i32("code").ok(), code, "{reply:?}");
+    }
+}
+
+#[test]
+fn a_regex_that_takes_too_many_steps_is_an_error() {
+    let mut server = filled(3, 1000);
+    let bomb = Bson::from(r"^(a+)+\1b$");
+    for query in [
+        doc! { "text": { "$regex": bomb.clone() } },
+        doc! { "text": { "$not": { "$regex": bomb.clone() } } },
+        doc! { "$expr": { "$regexMatch": { "input": "$text", "regex": bomb.clone() } } },
+    ] {
+        let (code, text) = server.fail(doc! { "find": "c", "filter": query.clone() });
+        assert_eq!(code, 51156, "{query}: {text}");
+        assert!(text.contains("too many steps"), "{text}");
+    }
+    assert_eq!(
+        server.n(doc! { "count": "c", "query": { "text": { "$regex": "^a+$" } } }),
+        3
+    );
+}
+
+#[test]
+fn loops_within_loops_end_in_an_error() {
+    let mut server = filled(1, 1000);
+    let range = doc! { "$range": [0, 100_000] };
+    let inner = doc! { "$size": { "$map": { "input": range.clone(), "in": 1 } } };
+    let nested = doc! { "$map": { "input": range, "in": inner } };
+    let (code, _) = server.fail(
+        doc! { "aggregate": "c", "pipeline": [{ "$project": { "x": nested } }], "cursor": {} },
+    );
+    assert_eq!(code, 146);
+}
+
+/// 200 documents joined to 2,000 by an equality in the pipeline: without the index that would be 400,000 documents.
+#[test]
+fn a_lookup_with_a_pipeline_uses_an_index_and_gives_way() {
+    let mut server = filled(200, 50);
+    server.insert(
+        "d",
+        (0..2000)
+            .map(|id| doc! { "_id": id, "of": id % 200, "even": id % 2 == 0 })
+            .collect(),
+    );
+    server.ok(doc! { "createIndexes": "d", "indexes": [{ "key": { "of": 1 }, "name": "of_1" }] });
+    server.slices = 0;
+    let lookup = doc! { "$lookup": {
+        "from": "d", "as": "found", "let": { "id": "$_id" },
+        "pipeline": [{ "$match": { "$expr": { "$eq": ["$of", "$$id"] } } }, { "$project": { "_id": 1 } }],
+    } };
+    let reply =
+        server.ok(doc! { "aggregate": "c", "pipeline": [lookup], "cursor": { "batchSize": 1000 } });
+    let found = batch(&reply, "firstBatch");
+    assert_eq!(found.len(), 200);
+    assert!(
+        found
+            .iter()
+            .all(|one| one.get_array("found").unwrap().len() == 10)
+    );
+    assert!(
+        (40..400).contains(&server.slices),
+        "{} slices",
+        server.slices
+    );
+}
+
+#[test]
+fn an_equality_in_a_lookups_pipeline_finds_what_it_did_without_an_index() {
+    let table = r#"
+{let: {v: "$v"}, pipeline: [{$match: {$expr: {$eq: ["$w", "$$v"]}}}]} => [[1], [2], [3], [4]]
+{let: {v: "$v"}, pipeline: [{$match: {$expr: {$eq: ["$$v", "$w"]}, _id: {$gt: 1}}}]} => [[], [2], [3], [4]]
+{let: {v: "$v"}, pipeline: [{$match: {$expr: {$and: [{$eq: ["$w", "$$v"]}, {$gt: ["$_id", 1]}]}}}]} => [[], [2], [3], [4]]
+"#;
+    for indexed in [false, true] {
+        let mut server = Server::with_slice(2);
+        // Null, an array, a number of another type, and a missing field: an expression and a filter see them differently.
+        server.insert(
+            "c",
+            shell::documents(
+                "[{_id: 1, v: 1.0}, {_id: 2, v: null}, {_id: 3, v: [1, 2]}, {_id: 4, v: {a: 1}}]",
+            ),
+        );
+        server.insert("d", shell::documents("[{_id: 1, w: 1}, {_id: 2, w: null}, {_id: 3, w: [1, 2]}, {_id: 4, w: {a: 1}}, {_id: 5}]"));
+        if indexed {
+            server.ok(
+                doc! { "createIndexes": "d", "indexes": [{ "key": { "w": 1 }, "name": "w_1" }] },
+            );
+        }
+        for (options, expected) in shell::rows(table) {
+            let mut lookup = doc! { "from": "d", "as": "found" };
+            lookup.extend(shell::document(options));
+            let reply = server
+                .ok(doc! { "aggregate": "c", "pipeline": [{ "$lookup": lookup }], "cursor": {} });
+            let ids = |one: &bson::Document| {
+                let found = one.get_array("found").unwrap().iter();
+                found
+                    .map(|one| one.as_document().unwrap().get_i32("_id").unwrap())
+                    .collect::<Vec<_>>()
+            };
+            let found: Vec<_> = batch(&reply, "firstBatch").iter().map(ids).collect();
+            assert_eq!(format!("{found:?}"), expected, "{options} {indexed}");
+        }
+    }
+}

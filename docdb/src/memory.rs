@@ -1,0 +1,123 @@
+//! Bytes that queries and clients hold: one budget for all of a server, and a share of it for each who asks.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::error::{Code, CommandError};
+
+/// No single sort or group holds more than this part of the budget.
+const SHARES: usize = 8;
+/// What a sort or a group holds at most that may not go to the disk (MongoDB's limit).
+const IN_MEMORY_MAX: usize = 100 << 20;
+/// What a test or a shard without a server may use.
+const DEFAULT_BYTES: usize = 256 << 20;
+
+/// The budget of a server.
+#[derive(Debug)]
+pub struct Memory {
+    most: usize,
+    used: AtomicUsize,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new(DEFAULT_BYTES)
+    }
+}
+
+impl Memory {
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            most,
+            used: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether more is held than may be.
+    pub(crate) fn is_over(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > self.most
+    }
+
+    /// Whether `bytes` more could be held.
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        self.used.load(Ordering::Relaxed).saturating_add(bytes) <= self.most
+    }
+
+    pub(crate) fn claim(self: &Arc<Self>) -> Claim {
+        Claim {
+            memory: Arc::clone(self),
+            bytes: 0,
+        }
+    }
+
+    /// The error of who wants more than there is.
+    pub(crate) fn exceeded(&self, what: &str) -> CommandError {
+        Code::ExceededMemoryLimit.error(format!(
+            "{what}: queries and clients hold the {} MiB that they may; try again later, ask for less, or start with a larger --memory",
+            self.most >> 20
+        ))
+    }
+}
+
+/// What one holder holds; given back when it goes.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    memory: Arc<Memory>,
+    bytes: usize,
+}
+
+impl Claim {
+    /// Says how much is held now. False if all holders together hold more than they may.
+    pub(crate) fn hold(&mut self, bytes: usize) -> bool {
+        if bytes > self.bytes {
+            let more = bytes - self.bytes;
+            self.memory.used.fetch_add(more, Ordering::Relaxed);
+        } else {
+            let less = self.bytes - bytes;
+            self.memory.used.fetch_sub(less, Ordering::Relaxed);
+        }
+        self.bytes = bytes;
+        !self.memory.is_over()
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.memory.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// What a blocking part of a query may use: memory, and a folder for what does not fit.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Room {
+    pub(crate) memory: Arc<Memory>,
+    /// `None`: what does not fit is an error (`allowDiskUse: false`).
+    pub(crate) folder: Option<Arc<Path>>,
+}
+
+impl Room {
+    /// Bytes that one sort or group may hold.
+    pub(crate) fn limit(&self) -> usize {
+        match self.folder {
+            Some(_) => self.memory.most / SHARES,
+            None => IN_MEMORY_MAX,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_add_up_and_are_given_back() {
+        let memory = Arc::new(Memory::new(100));
+        let (mut one, mut other) = (memory.claim(), memory.claim());
+        assert!(one.hold(60) && other.hold(40));
+        assert!(!memory.has_room(1) && !other.hold(41) && memory.is_over());
+        assert!(one.hold(10) && memory.has_room(49));
+        drop(other);
+        assert!(memory.has_room(90) && !memory.has_room(91));
+    }
+}

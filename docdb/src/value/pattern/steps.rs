@@ -1,0 +1,40 @@
+//! How much work one match may be, and the error of one that is more.
+
+use crate::error::{Code, CommandError, Result};
+
+/// Steps of the machine for a match in a short text: a millisecond or two.
+const STEPS: u64 = 400_000;
+/// More for each byte of a long one: looking at each once must be possible.
+const STEPS_PER_BYTE: u64 = 16;
+/// A match took more steps than it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GaveUp;
+
+impl GaveUp {
+    /// The error that a client gets; MongoDB's code for a match that its engine gave up.
+    pub(crate) fn error(self, source: &str) -> CommandError {
+        let shown: String = source.chars().take(100).collect();
+        Code::Location(51156).error(format!(
+            "the regular expression /{shown}/ takes too many steps on a value; anchor it or make its repetitions exclude each other"
+        ))
+    }
+}
+
+/// Steps that are left to one match, or to all matches in one text.
+#[derive(Debug)]
+pub(crate) struct Steps(u64);
+
+impl Steps {
+    pub(crate) fn for_text(text: &str) -> Self {
+        Self(STEPS + STEPS_PER_BYTE * text.len() as u64)
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self) -> Result<(), GaveUp> {
+        self.0 = self.0.checked_sub(1).ok_or(GaveUp)?;
+        Ok(())
+    }
+}
+
+/// Where groups matched: start and end of each, the whole match first.
+pub(crate) type Groups = Vec<Option<(usize, usize)>>;
