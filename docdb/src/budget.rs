@@ -67,7 +67,7 @@ impl Budget {
             Time::Clock(clock) => clock.now(),
             #[cfg(test)]
             Time::Stepping(now, step) => {
-                *now = *now + *step;
+                *now += *step;
                 *now
             }
         }

@@ -340,21 +340,16 @@ impl Run {
 /// A file that is gone when it is closed, whatever ends the process.
 fn nameless(folder: &Path) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    match rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR) {
-        Ok(file) => Ok(file.into()),
-        // Not every file system has such files; a name that goes at once is nearly the same.
-        Err(_) => {
-            let path = folder.join(format!("sorting-{}", bson::Uuid::new()));
-            let mut options = File::options();
-            let file = options
-                .read(true)
-                .write(true)
-                .create_new(true)
-                .open(&path)?;
-            std::fs::remove_file(&path)?;
-            Ok(file)
-        }
+    if let Ok(file) = rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR) {
+        return Ok(file.into());
     }
+    // Not every file system has such files; a name that goes at once is nearly the same.
+    let path = folder.join(format!("sorting-{}", bson::Uuid::new()));
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    let file = options.open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
 }
 
 fn failed(folder: &Path, error: &io::Error) -> CommandError {

@@ -20,6 +20,8 @@ pub enum Cause {
     Aborted,
     /// `exec.test.fail()`.
     Failed,
+    /// The script uses what is not there yet.
+    Unsupported,
     /// The script's file cannot be read.
     Missing,
 }

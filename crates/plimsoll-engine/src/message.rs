@@ -87,6 +87,8 @@ pub(crate) enum Body {
     MarkedFailed(String),
     /// `exec.test.abort`.
     Aborted(String),
+    /// The script uses what is not there yet.
+    Missing(String),
 }
 
 /// What one worker counted in one window. The boxes go back to it, so that nothing grows anew.

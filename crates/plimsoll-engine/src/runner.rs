@@ -173,7 +173,7 @@ impl Workers {
                 Body::Finished(counted) => (counted, true),
                 Body::Window(counted) => (counted, false),
                 // While draining nothing more is started anyway.
-                Body::Aborted(_) => continue,
+                Body::Aborted(_) | Body::Missing(_) => continue,
                 body => {
                     listener.other(body, &self.crew)?;
                     continue;

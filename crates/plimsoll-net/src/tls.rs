@@ -159,6 +159,25 @@ pub fn client_config_of(choice: &TlsChoice) -> Result<Arc<ClientConfig>, TlsErro
     Ok(Arc::new(config))
 }
 
+/// Those of the names that no suite here has, and the names that a choice can be made of. Suites of TLS 1.3 are known and
+/// always offered.
+pub fn unknown_suites(names: &[String]) -> (Vec<String>, Vec<String>) {
+    let provider = rustls::crypto::aws_lc_rs::default_provider();
+    let suites = provider.cipher_suites.iter();
+    let named = suites.map(|suite| {
+        let name = format!("{:?}", suite.suite());
+        // The library calls those of TLS 1.3 by names of its own.
+        (name.replace("TLS13_", "TLS_"), suite.tls13().is_none())
+    });
+    let (older, newer): (Vec<_>, Vec<_>) = named.partition(|(_, is_older)| *is_older);
+    let is_known = |name: &&String| older.iter().chain(&newer).any(|(known, _)| known == *name);
+    let unknown = names.iter().filter(|name| !is_known(name)).cloned();
+    (
+        unknown.collect(),
+        older.into_iter().map(|(name, _)| name).collect(),
+    )
+}
+
 /// Drops the suites of TLS 1.2 that were not named.
 fn keep_suites(provider: &mut CryptoProvider, names: &[String]) -> Result<(), TlsError> {
     if names.is_empty() {

@@ -3,11 +3,14 @@
 mod csv;
 mod destination;
 mod groups;
+mod influx;
 mod json;
 mod junit;
 mod lines;
 mod markdown;
 mod md5;
+mod otlp;
+mod protobuf;
 mod remote_write;
 mod text;
 mod value;
@@ -22,10 +25,12 @@ use serde_json::Value;
 
 pub use csv::{CsvRows, CsvTime};
 pub use destination::{DestinationError, File, Output, Target, Written, summary_targets};
+pub use influx::InfluxLines;
 pub use json::{Config, State, export, handle_summary_data, machine_readable};
 pub use junit::junit;
 pub use lines::JsonLines;
 pub use markdown::markdown;
+pub use otlp::Otlp;
 pub use remote_write::{REMOTE_WRITE_HEADERS, RemoteWrite};
 pub use text::{Detail, text};
 

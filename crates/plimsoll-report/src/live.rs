@@ -45,6 +45,8 @@ pub struct Live {
     history: VecDeque<Point>,
     /// Of a script: virtual users at work, and those that exist.
     vus: Option<(u32, u32)>,
+    /// Of a script with its own load: iterations that came to their end, and those that were cut off.
+    iterations: Option<(u64, u64)>,
     /// Of a script: each threshold and whether it holds so far.
     thresholds: Vec<(String, bool)>,
     /// Cores that each watched tier kept busy in its last second.
@@ -80,6 +82,7 @@ impl Live {
             bound,
             history: VecDeque::with_capacity(HISTORY),
             vus: None,
+            iterations: None,
             thresholds: Vec::new(),
             tiers: BTreeMap::new(),
         }
@@ -88,6 +91,11 @@ impl Live {
     /// How many virtual users a script has at work, and how many exist.
     pub fn vus(&mut self, active: u32, existing: u32) {
         self.vus = Some((active, existing));
+    }
+
+    /// How many iterations of a script came to their end, and how many were cut off.
+    pub fn iterations(&mut self, complete: u64, interrupted: u64) {
+        self.iterations = Some((complete, interrupted));
     }
 
     /// Each threshold as written, and whether it holds so far.
@@ -177,12 +185,12 @@ impl Live {
 
     /// The same in one line without colour, for logs.
     pub fn line(&self) -> String {
-        let mut parts = vec![format::clock(self.elapsed)];
+        let mut parts = vec![self.running()];
         parts.extend(
             self.time_left()
                 .map(|left| format!("{} left", format::clock(left))),
         );
-        if let Some(step) = &self.step {
+        if let (Some(step), None) = (&self.step, self.iterations) {
             parts.push(format!(
                 "{} {}",
                 phase_word(step.phase),
@@ -209,6 +217,23 @@ impl Live {
             ));
         }
         parts.join("  ").replace(format::NBSP, " ")
+    }
+
+    /// The time; of a script as its users know it: `running (05.0s), 10/10 VUs, 42 complete and 0 interrupted iterations`.
+    fn running(&self) -> String {
+        let (Some((active, existing)), Some(iterations)) = (self.vus, self.iterations) else {
+            return format::clock(self.elapsed);
+        };
+        format!(
+            "running ({}), {active}/{existing} VUs, {}",
+            clock_of_k6(self.elapsed),
+            iteration_words(iterations)
+        )
+    }
+
+    /// Whether it is a script that plays its own load: lines come as often as those of k6.
+    pub(super) const fn is_own_load(&self) -> bool {
+        self.iterations.is_some()
     }
 
     fn head(&self, width: usize) -> Ink {
@@ -305,6 +330,10 @@ impl Live {
     fn script_line(&self) -> Option<Ink> {
         let (active, existing) = self.vus?;
         let ink = labelled("VUs").and(Role::Plain, format!("{active} of {existing}"));
+        let ink = match self.iterations {
+            Some(iterations) => ink.and(Role::Plain, format!(" · {}", iteration_words(iterations))),
+            None => ink,
+        };
         if self.thresholds.is_empty() {
             return Some(ink);
         }
@@ -366,6 +395,20 @@ impl Live {
         labelled("generator")
             .and(role, condition_words(condition))
             .and(Role::Plain, format!(" · {}", parts.join(" · ")))
+    }
+}
+
+fn iteration_words((complete, interrupted): (u64, u64)) -> String {
+    format!("{complete} complete and {interrupted} interrupted iterations")
+}
+
+/// `05.3s`, `1m05.3s`
+fn clock_of_k6(time: Nanos) -> String {
+    let tenths = time.0 / 100_000_000;
+    let seconds = format!("{:02}.{}s", tenths % 600 / 10, tenths % 10);
+    match tenths / 600 {
+        0 => seconds,
+        minutes => format!("{minutes}m{seconds}"),
     }
 }
 

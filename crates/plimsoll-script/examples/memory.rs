@@ -101,6 +101,7 @@ fn main() {
     let host: Rc<dyn Host> = Rc::new(Deaf);
     let stop = Arc::new(AtomicBool::new(false));
     let loaded = Program::load(Load {
+        surroundings: Vec::new(),
         sources: Rc::new(sources),
         entry: PathBuf::from("/script.js"),
         env: Vec::new(),

@@ -53,6 +53,9 @@ pub enum ScriptError {
     /// `exec.test.abort` in the init code.
     #[error("the script aborted the test in its init code: {0}")]
     Aborted(Box<str>),
+    /// The init code uses what is not there yet.
+    #[error("{0}")]
+    Missing(Box<str>),
     /// The init code ran into the budget, the stop flag or the memory limit.
     #[error("{0}")]
     Limit(Box<str>),
@@ -68,6 +71,7 @@ impl ScriptError {
             Self::NotFound { .. } => Cause::Missing,
             Self::MissingFunction { .. } => Cause::InvalidOptions,
             Self::Aborted(_) => Cause::Aborted,
+            Self::Missing(_) => Cause::Unsupported,
             _ => Cause::InitException,
         }
     }

@@ -80,7 +80,7 @@ impl Proto {
 /// The phases of one request, in nanoseconds. `http_req_duration` is sending + waiting + receiving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timings {
-    /// Waiting for a connection slot.
+    /// Until it could be sent: waiting for a connection, and opening one.
     pub blocked: Nanos,
     pub connecting: Nanos,
     pub tls_handshaking: Nanos,

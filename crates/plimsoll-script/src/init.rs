@@ -1,11 +1,12 @@
 //! Runs the init code, and turns what it throws into an error with its place.
 
-use rquickjs::{Ctx, Object, Persistent, Result};
+use rquickjs::{Ctx, Function, Object, Persistent, Result, Value};
 
 use crate::error::{Position, ScriptError};
 use crate::natives::globals;
 use crate::raw::prepare;
 use crate::realm::{BuiltIn, Realm};
+use crate::resolve::Target;
 use crate::thrown;
 use crate::turn::{End, Thrown};
 use crate::vu_state::VuState;
@@ -34,12 +35,44 @@ fn evaluate_modules<'js>(ctx: &Ctx<'js>, vu: &VuState) -> Result<Object<'js>> {
     let loading = vu.worker.catalogue.loading();
     let built_in = loading.map(|_| BuiltIn::list(ctx)).transpose()?;
     let entry = vu.entry.borrow().clone();
-    let (module, promise) = vu.worker.catalogue.declare(ctx, &entry)?.eval()?;
-    promise.finish::<()>()?;
+    let exports = if is_common(vu, &entry) {
+        exports_of_common(ctx, &entry)?
+    } else {
+        let (module, promise) = vu.worker.catalogue.declare(ctx, &entry)?.eval()?;
+        promise.finish::<()>()?;
+        module.namespace()?
+    };
     if let (Some(loading), Some(built_in)) = (loading, built_in) {
         *loading.changed.borrow_mut() = built_in.changed();
     }
-    module.namespace()
+    Ok(exports)
+}
+
+/// Whether the script itself is of the `require` kind, as bundles are.
+fn is_common(vu: &VuState, entry: &str) -> bool {
+    let Some(Target::File(path)) = Target::from_id(entry) else {
+        return false;
+    };
+    let text = vu.worker.catalogue.common_text(&path);
+    text.is_ok_and(|text| text.is_some())
+}
+
+/// What it has put into `exports`, under whatever names.
+fn exports_of_common<'js>(ctx: &Ctx<'js>, entry: &str) -> Result<Object<'js>> {
+    let require: Function<'js> = ctx.globals().get("require")?;
+    let exported: Value<'js> = require.call((entry,))?;
+    let all = Object::new(ctx.clone())?;
+    if let Some(exports) = exported.as_object() {
+        for entry in exports.props::<String, Value<'js>>() {
+            let (name, value) = entry?;
+            all.set(name, value)?;
+        }
+    }
+    let default: Value<'js> = all.get("default")?;
+    if default.is_undefined() && exported.is_function() {
+        all.set("default", exported)?;
+    }
+    Ok(all)
 }
 
 /// Why the init code did not end well.
@@ -51,6 +84,7 @@ pub(crate) fn error_of(vu: &VuState, end: &End) -> ScriptError {
     match end {
         End::Exception(exception) => exception_error(exception),
         End::Abort { message } => ScriptError::Aborted(message.clone()),
+        End::Missing { message } => ScriptError::Missing(message.clone()),
         End::Interrupted | End::Ok { .. } => {
             let why = vu
                 .worker

@@ -6,6 +6,7 @@ use rquickjs::function::Args;
 use rquickjs::{Ctx, Exception, Function, Persistent, Promise, Result, Value};
 
 use crate::error::ScriptError;
+use crate::natives::http::waiting;
 use crate::natives::{globals, timers};
 use crate::raw::run_job;
 use crate::tags::TagSetId;
@@ -28,6 +29,7 @@ pub(crate) fn run(ctx: &Ctx<'_>, vu: &Rc<VuState>, resumption: Resumption) -> En
         Err(error) => thrown::end_of(ctx, vu, error),
     };
     vu.timers.clear();
+    vu.waiting.borrow_mut().clear();
     if let End::Exception(exception) = &end {
         thrown::report(vu, exception);
     }
@@ -165,10 +167,15 @@ fn parsed<'js>(ctx: &Ctx<'js>, vu: &VuState, json: &Rc<str>) -> Result<Value<'js
 /// Runs jobs and timers until nothing is left, and unwraps a promise.
 fn settle<'js>(ctx: &Ctx<'js>, vu: &Rc<VuState>, returned: Value<'js>) -> Result<Value<'js>> {
     loop {
-        while run_job(ctx)? {
-            if vu.ending.borrow().is_some() {
-                return Ok(returned);
-            }
+        // An asynchronous function that ended the test has only rejected its promise.
+        while vu.ending.borrow().is_none() && run_job(ctx)? {}
+        if vu.ending.borrow().is_some() {
+            return Ok(returned);
+        }
+        // A timer that is due goes first: requests may take long.
+        let is_due = vu.timers.first().is_some_and(|(due, _)| due <= vu.now());
+        if !is_due && waiting::send(ctx, vu)? {
+            continue;
         }
         if !timers::run_next(ctx, vu)? {
             break;

@@ -7,6 +7,7 @@ mod error;
 mod hex;
 pub mod host;
 pub mod http;
+mod imports;
 mod init;
 mod iteration;
 mod loader;

@@ -1,7 +1,7 @@
 //! Finds, compiles and hands out the modules of a program.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use rquickjs::module::{Declared, WriteOptions};
 use rquickjs::{Ctx, Exception, Module, Result};
 
 use crate::error::{Position, ScriptError};
+use crate::imports;
 use crate::raw::load_module;
 use crate::realm::shareable::Shareable;
 use crate::resolve::{Target, file_id, resolve};
@@ -36,10 +37,14 @@ pub(crate) struct Inventory {
     /// The elements of shared arrays by name, each as JSON.
     pub(crate) arrays: BTreeMap<String, Arc<[Box<str>]>>,
     pub(crate) uses_promises: bool,
+    /// It may ask which members an object has.
+    pub(crate) looks_at_members: bool,
     /// From generated code back to `.ts` files, by module.
     pub(crate) maps: BTreeMap<String, Arc<SourceMap>>,
     /// Its modules as functions, if its virtual users may share a context.
     pub(crate) shareable: Option<Arc<Shareable>>,
+    /// The names that others import from modules of the `require` kind.
+    pub(crate) asked: BTreeMap<String, BTreeSet<String>>,
     /// What `__ENV` holds.
     pub(crate) env: Vec<(String, String)>,
 }
@@ -83,6 +88,18 @@ impl Loading {
         Shareable::new(entry, &texts, |base, specifier| {
             resolve(base, specifier).ok()
         })
+    }
+
+    /// Leaves the variables that some module names; all of them, where one reaches for names that are not written out.
+    pub(crate) fn keep_named(&self, variables: &mut Vec<(String, String)>) {
+        let texts = self.texts.borrow();
+        let named: Option<Vec<Vec<&str>>> = texts
+            .values()
+            .map(|text| source::variables_named(text))
+            .collect();
+        if let Some(named) = named {
+            variables.retain(|(name, _)| named.iter().flatten().any(|known| known == name));
+        }
     }
 
     fn refuse(&self, base: &str, specifier: &str, message: String) -> String {
@@ -172,7 +189,9 @@ impl Catalogue {
         match self.compiled(id) {
             Some(Compiled::Module(bytecode)) => return load_module(ctx, &bytecode),
             Some(Compiled::Common(text)) => {
-                return Module::declare(ctx.clone(), id, source::bridge_to_common(id, &text));
+                let asked = self.look(|inventory| inventory.asked.get(id).cloned());
+                let bridge = source::bridge_to_common(id, &text, &asked.unwrap_or_default());
+                return Module::declare(ctx.clone(), id, bridge);
             }
             None => {}
         }
@@ -191,8 +210,12 @@ impl Catalogue {
             _ => return Err(Exception::throw_reference(ctx, &format!("no module {id}"))),
         };
         if source::is_common(&text) {
-            let bridge = source::bridge_to_common(id, &text);
+            let asked = loading.asked_of(id);
+            let bridge = source::bridge_to_common(id, &text, &asked);
             loading.common_module(id, text);
+            let mut inventory = loading.inventory.borrow_mut();
+            inventory.asked.insert(id.to_owned(), asked);
+            drop(inventory);
             return Module::declare(ctx.clone(), id, bridge);
         }
         loading.compile(ctx, id, text)
@@ -200,6 +223,36 @@ impl Catalogue {
 }
 
 impl Loading {
+    /// The names under which other modules import from this one, of all that can be reached from what is known.
+    fn asked_of(&self, id: &str) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let mut left: Vec<String> = self.texts.borrow().keys().cloned().collect();
+        let mut seen: BTreeSet<String> = left.iter().cloned().collect();
+        while let Some(from) = left.pop() {
+            let text = self.texts.borrow().get(&from).cloned();
+            let Some(text) = text.filter(|text| text.contains("import") || text.contains("export"))
+            else {
+                continue;
+            };
+            for asked in imports::names_asked(&text) {
+                let Ok(target @ Target::File(_)) = resolve(&from, &asked.specifier) else {
+                    continue;
+                };
+                let to = target.id();
+                if to == id {
+                    names.extend(asked.names);
+                }
+                if let Target::File(path) = &target
+                    && seen.insert(to.clone())
+                    && self.read_text(path).is_ok()
+                {
+                    left.push(to);
+                }
+            }
+        }
+        names
+    }
+
     /// The text of a script file as JavaScript.
     fn read_text(&self, path: &Path) -> std::result::Result<String, String> {
         let id = file_id(path);
@@ -232,6 +285,7 @@ impl Loading {
     fn common_module(&self, id: &str, text: String) -> Arc<str> {
         let mut inventory = self.inventory.borrow_mut();
         inventory.uses_promises |= source::uses_promises(&text);
+        inventory.looks_at_members |= source::looks_at_members(&text);
         let text: Arc<str> = text.into();
         let compiled = Compiled::Common(Arc::clone(&text));
         inventory.modules.insert(id.to_owned(), compiled);
@@ -245,6 +299,7 @@ impl Loading {
         text: String,
     ) -> Result<Module<'js, Declared>> {
         let uses_promises = source::uses_promises(&text);
+        let looks_at_members = source::looks_at_members(&text);
         let module = Module::declare(ctx.clone(), id, text)?;
         let bytecode = module.write(WriteOptions {
             strip_source: true,
@@ -252,6 +307,7 @@ impl Loading {
         })?;
         let mut inventory = self.inventory.borrow_mut();
         inventory.uses_promises |= uses_promises;
+        inventory.looks_at_members |= looks_at_members;
         let compiled = Compiled::Module(bytecode.into());
         inventory.modules.insert(id.to_owned(), compiled);
         Ok(module)

@@ -38,6 +38,7 @@ pub(crate) mod http;
 pub(crate) mod k6;
 pub(crate) mod metrics;
 mod stop;
+pub(crate) mod subtle;
 pub(crate) mod text;
 pub(crate) mod timers;
 pub(crate) mod utils;
@@ -71,6 +72,7 @@ static TABLE: &[&[Native]] = &[
     data::TRAPS,
     timers::FUNCTIONS,
     http::FUNCTIONS,
+    http::waiting::FUNCTIONS,
     http::response::GETTERS,
     http::response::METHODS,
     http::jar_object::CONSTRUCTORS,
@@ -86,6 +88,7 @@ static TABLE: &[&[Native]] = &[
     crypto::FUNCTIONS,
     crypto::HASHER_METHODS,
     crypto::GLOBAL,
+    subtle::FUNCTIONS,
     text::CONSTRUCTORS,
     text::ENCODER_METHODS,
     text::DECODER_METHODS,

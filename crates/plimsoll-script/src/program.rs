@@ -25,6 +25,8 @@ pub struct Load {
     pub entry: PathBuf,
     /// What scripts see as `__ENV`.
     pub env: Vec<(String, String)>,
+    /// Variables of the process, below those: of these a virtual user has the ones that the script names.
+    pub surroundings: Vec<(String, String)>,
     /// Takes the log lines of the init code.
     pub host: Rc<dyn Host>,
     pub settings: Settings,
@@ -50,6 +52,7 @@ pub struct Program {
     options: serde_json::Value,
     functions: Vec<Box<str>>,
     own_context_because: Option<String>,
+    surroundings: Vec<(String, String)>,
 }
 
 impl Program {
@@ -58,7 +61,10 @@ impl Program {
         let entry = normalise(&load.entry);
         check_readable(&*load.sources, &entry)?;
         let loading = Loading::new(load.sources);
-        loading.inventory.borrow_mut().env = load.env;
+        let is_given = |name: &str| load.env.iter().any(|(given, _)| given == name);
+        let mut around = load.surroundings;
+        around.retain(|(name, _)| !is_given(name));
+        loading.inventory.borrow_mut().env = [&around[..], &load.env[..]].concat();
         let catalogue = Catalogue::Loading(Box::new(loading));
         let worker = Rc::new(WorkerState::new(
             load.host,
@@ -73,6 +79,10 @@ impl Program {
         let (options, functions) = exports_of(&vu)?;
         drop(vu);
         let mut inventory = worker.catalogue.look(Clone::clone);
+        if let Some(loading) = worker.catalogue.loading() {
+            loading.keep_named(&mut around);
+            inventory.env = [&around[..], &load.env[..]].concat();
+        }
         let shareable = match worker.catalogue.loading().filter(|_| load.shares_context) {
             Some(loading) => loading.shareable(&entry),
             None => Err("it was not asked for".to_owned()),
@@ -84,6 +94,7 @@ impl Program {
             options,
             functions,
             own_context_because,
+            surroundings: around,
             inventory: Arc::new(inventory),
         })
     }
@@ -102,6 +113,11 @@ impl Program {
     /// The metrics that the script declares, in its order: a store registers them in it.
     pub fn declared(&self) -> &[Metric] {
         &self.inventory.metrics
+    }
+
+    /// Variables of the process that the script may read: those that it names, or all.
+    pub fn surroundings(&self) -> &[(String, String)] {
+        &self.surroundings
     }
 
     /// Whether the script uses promises, and so takes an engine runtime for each virtual user.

@@ -39,6 +39,8 @@ pub enum End {
     Exception(Thrown),
     /// `exec.test.abort(message)`: the whole test ends (exit code 108).
     Abort { message: Box<str> },
+    /// The script uses what is not there yet: the whole test ends, and never well.
+    Missing { message: Box<str> },
     /// [`Resumption::Stop`], the stop flag, or the budget ended it.
     Interrupted,
 }

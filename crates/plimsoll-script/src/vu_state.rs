@@ -1,5 +1,6 @@
 //! What the native functions of one virtual user share, and what all of a worker's share.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -144,6 +145,8 @@ pub(crate) struct VuState {
     pub(crate) rng: RefCell<Rng>,
     pub(crate) http: HttpSession,
     pub(crate) timers: Timers,
+    /// Requests whose promises are not settled; only `natives::http::waiting`, which stands above, knows what they are.
+    pub(crate) waiting: RefCell<Vec<Box<dyn Any>>>,
     /// The parsed argument of the functions, with the text that it was parsed from.
     pub(crate) data: RefCell<Option<(Rc<str>, Persistent<Value<'static>>)>>,
     /// Modules of the `require` kind, by name.
@@ -172,6 +175,7 @@ impl VuState {
             rng: RefCell::new(Rng::new(seed, vu_in_test)),
             http: HttpSession::default(),
             timers: Timers::default(),
+            waiting: RefCell::default(),
             data: RefCell::default(),
             required: RefCell::default(),
         }
@@ -189,6 +193,7 @@ impl VuState {
         self.data.borrow_mut().take();
         self.required.borrow_mut().clear();
         self.timers.clear();
+        self.waiting.borrow_mut().clear();
         self.http.release();
     }
 

@@ -23,6 +23,7 @@ use plimsoll_report::k6;
 use crate::form::Form;
 use crate::machine;
 use crate::page::Page;
+use crate::script::console::Logging;
 
 /// Everything; a command finds what it does not know of as it is by default.
 #[derive(Debug, Default)]
@@ -124,7 +125,10 @@ pub(crate) struct ScriptSource {
     pub(crate) env: Vec<(String, String)>,
     pub(crate) config: Option<PathBuf>,
     pub(crate) strictness: Strictness,
-    pub(crate) system_env: bool,
+    /// What k6 would find on this host counts: variables of the process in `__ENV`, the configuration file of the user.
+    pub(crate) takes_surroundings: bool,
+    /// `--include-system-env-vars`, where somebody said it.
+    pub(crate) system_env: Option<bool>,
     pub(crate) outs: Vec<k6::Output>,
     /// The summary in the newer shape, for exports and `handleSummary`.
     pub(crate) machine_readable: bool,
@@ -134,6 +138,9 @@ pub(crate) struct ScriptSource {
 #[derive(Debug, Default)]
 pub(crate) struct SummaryArgs {
     pub(crate) verbose: bool,
+    pub(crate) logging: Logging,
+    /// `--address`, for an interface that is not there.
+    pub(crate) address: Option<String>,
     /// `inspect`: the scenarios that follow from the options, the longest duration and the most virtual users.
     pub(crate) requirements: bool,
     pub(crate) junit: Option<PathBuf>,
@@ -183,6 +190,8 @@ pub(crate) struct OutputArgs {
     pub(crate) hlog: Option<PathBuf>,
     pub(crate) format: Format,
     pub(crate) quiet: bool,
+    /// No colours, whatever the terminal can do.
+    pub(crate) no_color: bool,
     /// Files that are there already are written over.
     pub(crate) force: bool,
     /// The live page is asked for.

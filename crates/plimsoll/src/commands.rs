@@ -24,6 +24,9 @@ pub(crate) fn execute(verb: Verb, args: Args) -> Result<Exit> {
         // A service ends by itself when it is asked to.
         exit::on_signals()?;
     }
+    if args.output.no_color {
+        output::be_plain();
+    }
     let reads_script = matches!(verb, Verb::Run | Verb::Inspect) && args.form == Some(Form::Script);
     if let Some(table) = &args.explained
         && !reads_script

@@ -78,7 +78,7 @@ impl Exit {
         (
             Self::ScriptException,
             107,
-            "exception in the script's top level, setup or teardown",
+            "exception in the script's top level, setup or teardown, or it uses what is not there yet",
         ),
         (
             Self::ScriptAborted,
@@ -136,7 +136,9 @@ impl From<Cause> for Exit {
             Cause::TeardownTimeout | Cause::SummaryTimeout => Self::HookTimeout,
             Cause::InvalidOptions => Self::BadUsage,
             Cause::Interrupted => Self::Interrupted,
-            Cause::InitException | Cause::HookException => Self::ScriptException,
+            Cause::InitException | Cause::HookException | Cause::Unsupported => {
+                Self::ScriptException
+            }
             Cause::Aborted => Self::ScriptAborted,
             Cause::Failed => Self::ScriptFailed,
             Cause::Missing => Self::ScriptMissing,

@@ -45,6 +45,8 @@ enum Takes {
     Choice(&'static str, Vec<(&'static str, &'static str)>),
     /// An option of a script: when repeated, lists grow and everything else is replaced.
     Option(&'static str),
+    /// A value behind `=`, or none: alone it means this.
+    Bare(&'static str, &'static str),
     /// The same for one that is true or false; alone it means true.
     Boolean,
 }
@@ -122,6 +124,8 @@ struct Flag {
     needs: Option<&'static str>,
     /// The option of scripts that it gives.
     option: Option<&'static OptionSpec>,
+    /// The variable of k6 that says the same, where no option has it.
+    k6_variable: Option<&'static str>,
 }
 
 impl fmt::Debug for Flag {
@@ -149,6 +153,7 @@ impl Flag {
             not_with: &[],
             needs: None,
             option: None,
+            k6_variable: None,
         }
     }
 
@@ -221,17 +226,41 @@ impl Flag {
         words: &'static [(&'static str, T, &'static str)],
         field: fn(&mut Args) -> &mut F,
     ) -> Self {
-        let read = move |word: &OsStr| {
-            let chosen = words.iter().find(|(known, ..)| word == *known);
-            chosen.map(|(_, value, _)| *value).with_context(|| {
-                let known: Vec<&str> = words.iter().map(|(known, ..)| *known).collect();
-                format!("`{}` is not one of {}", word.display(), known.join(", "))
-            })
-        };
+        let read = move |word: &OsStr| chosen(words, word);
         let shown = words.iter().map(|(word, _, help)| (*word, *help));
         Self {
             takes: Takes::Choice(name, shown.collect()),
             ..self.one(name, read, field)
+        }
+    }
+
+    /// True or false; alone it means true.
+    fn boolean<F: From<bool> + 'static>(self, field: fn(&mut Args) -> &mut F) -> Self {
+        Self {
+            takes: Takes::Boolean,
+            ..self.one("", value::truth, field)
+        }
+    }
+
+    /// Below our own variable, that of k6 says it.
+    fn like_k6(self, variable: &'static str) -> Self {
+        Self {
+            k6_variable: Some(variable),
+            ..self
+        }
+    }
+
+    /// Takes one of these words, which all mean what happens anyway.
+    fn accepts(
+        self,
+        name: &'static str,
+        words: &'static [(&'static str, (), &'static str)],
+    ) -> Self {
+        let shown = words.iter().map(|(word, (), help)| (*word, *help));
+        Self {
+            takes: Takes::Choice(name, shown.collect()),
+            read: Box::new(move |_, word| chosen(words, word)),
+            ..self
         }
     }
 
@@ -318,6 +347,7 @@ impl Flag {
             short: spec.short,
             takes: match spec.kind {
                 Kind::Flag(_) => Takes::Boolean,
+                Kind::Text if spec.name == "httpDebug" => Takes::Bare("WHAT", "headers"),
                 Kind::Duration => Takes::Option("TIME"),
                 Kind::Vus | Kind::Count | Kind::Number => Takes::Option("NUMBER"),
                 Kind::Stages => Takes::Option("TIME:TARGET"),
@@ -363,6 +393,12 @@ impl Flag {
         Some(format!("PLIMSOLL_{name}"))
     }
 
+    /// Every variable that can say the same, the strongest first.
+    fn variables(&self) -> impl Iterator<Item = String> + use<> {
+        let own = self.variable().filter(|_| self.option.is_none());
+        own.into_iter().chain(self.k6_variable.map(str::to_owned))
+    }
+
     /// What stands behind the flag, in the help.
     fn value_name(&self) -> &'static str {
         match self.takes {
@@ -371,9 +407,19 @@ impl Flag {
             | Takes::Each(name)
             | Takes::Several(name)
             | Takes::Option(name)
+            | Takes::Bare(name, _)
             | Takes::Choice(name, _) => name,
         }
     }
+}
+
+/// What the word stands for in a list of them.
+fn chosen<T: Copy>(words: &[(&'static str, T, &'static str)], word: &OsStr) -> Result<T> {
+    let chosen = words.iter().find(|(known, ..)| word == *known);
+    chosen.map(|(_, value, _)| *value).with_context(|| {
+        let known: Vec<&str> = words.iter().map(|(known, ..)| *known).collect();
+        format!("`{}` is not one of {}", word.display(), known.join(", "))
+    })
 }
 
 /// Every flag: ours, then the options of scripts that the command line can give.

@@ -20,7 +20,7 @@ const COMPARE_DURATION: Nanos = Nanos::from_secs(60);
 pub(crate) fn run(args: &Args) -> Result<Recipe> {
     if args.form == Some(Form::Script) {
         let load = ScriptLoad::Own { objectives: None };
-        return Ok(script(args, args.script.clone(), load));
+        return Ok(script(args, in_surroundings(args.script.clone()), load));
     }
     let load = &args.load;
     let until = match load.requests {
@@ -35,6 +35,14 @@ pub(crate) fn run(args: &Args) -> Result<Recipe> {
     url(args, &args.word()?, set(args, load.rate.or(ramp), until))
 }
 
+/// A script that somebody runs by hand finds what k6 would find on this host; one of an experiment what the experiment says.
+fn in_surroundings(source: ScriptSource) -> ScriptSource {
+    ScriptSource {
+        takes_surroundings: true,
+        ..source
+    }
+}
+
 /// `plimsoll find`
 pub(crate) fn find(args: &Args) -> Result<Recipe> {
     let settings = SearchSettings {
@@ -43,7 +51,12 @@ pub(crate) fn find(args: &Args) -> Result<Recipe> {
     };
     let objectives = args.slo.clone().context("find needs --slo")?;
     if args.form == Some(Form::Script) {
-        return script_search(args, args.script.clone(), settings, objectives);
+        return script_search(
+            args,
+            in_surroundings(args.script.clone()),
+            settings,
+            objectives,
+        );
     }
     let load = UrlLoad::Search {
         settings,
@@ -74,6 +87,7 @@ pub(crate) fn compared_url(args: &Args, text: &str) -> Result<Recipe> {
 
 /// One script of `plimsoll compare`, with what was said for it alone.
 pub(crate) fn compared_script(args: &Args, own: ScriptSource) -> Result<Recipe> {
+    let own = in_surroundings(own);
     if args.compare.find {
         let (settings, objectives) = compared_search(args)?;
         return script_search(args, own, settings, objectives);

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -95,8 +96,19 @@ fn of_dumb(term: Option<&OsStr>) -> bool {
     term.is_none_or(|term| term.is_empty() || term == "dumb")
 }
 
+/// Set by `--no-color`.
+static PLAIN: AtomicBool = AtomicBool::new(false);
+
+/// No colours from now on.
+pub(crate) fn be_plain() {
+    PLAIN.store(true, Ordering::Relaxed);
+}
+
 /// Whether a terminal gets colours.
 pub(crate) fn colour_allowed() -> bool {
+    if PLAIN.load(Ordering::Relaxed) {
+        return false;
+    }
     let said = |name| std::env::var_os(name);
     of_colour(said("TERM").as_deref(), said("NO_COLOR").as_deref())
 }

@@ -42,6 +42,20 @@ pub(crate) struct PageOptions {
 }
 
 impl PageOptions {
+    /// Asked for with these settings, such as `port` and `export`; the environment says the others.
+    pub(crate) fn asked(said: &[(String, String)]) -> Result<Option<Self>> {
+        let value = |variable: &str| {
+            let (_, name) = variable.split_once("K6_WEB_DASHBOARD_")?;
+            let (_, value) = said
+                .iter()
+                .find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+            Some(value.clone())
+        };
+        Self::from_environment(true, |variable| {
+            value(variable).or_else(|| std::env::var(variable).ok())
+        })
+    }
+
     /// `None` unless it was asked for, here or by `asked`.
     pub(crate) fn from_environment(
         asked: bool,

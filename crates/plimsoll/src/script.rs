@@ -1,11 +1,11 @@
 //! `plimsoll run SCRIPT`: a k6 script as it is, with the summary its users know and what we add.
 
+pub(crate) mod banner;
 pub(crate) mod console;
 pub(crate) mod load;
 pub(crate) mod out;
 pub(crate) mod play;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -39,6 +39,8 @@ pub(crate) fn execute(args: &Args, verb: Verb) -> Result<Exit> {
     if args.summary.verbose {
         console::be_verbose();
     }
+    console::configure(&args.summary.logging)?;
+    warn_of_missing(args);
     let recipe = from_args::run(args)?;
     let prepared = recipe.prepare(args.seed())?;
     let Subject::Script(loaded) = &prepared.subject else {
@@ -87,7 +89,19 @@ pub(crate) fn execute(args: &Args, verb: Verb) -> Result<Exit> {
     if loaded.options.settings.is_set(Flag::Linger) {
         linger(&interrupt);
     }
+    if let Some(why) = played.why() {
+        console::error(&why);
+    }
     Ok(played.ending.cause().map_or(Exit::Passed, Exit::from))
+}
+
+/// Flags that are understood and not followed: never silently.
+fn warn_of_missing(args: &Args) {
+    if let Some(address) = &args.summary.address {
+        console::warn(&format!(
+            "--address {address} is not followed: there is no REST API; --live serves a page that shows the test"
+        ));
+    }
 }
 
 /// Stays until a signal comes; the one that ended the test counts.
@@ -166,21 +180,13 @@ fn show(loaded: &Loaded, played: &Played) -> Result<()> {
         let export = serde_json::to_string_pretty(&export)?;
         std::fs::write(path, export).with_context(|| format!("write --summary-export {path}"))?;
     }
-    match &played.summary {
-        Some(Value::Object(files)) => {
-            let mut failed = BTreeSet::new();
-            for (path, content) in files {
-                if let Err(error) = put(path, content) {
-                    failed.insert(format!("handleSummary: cannot write {path}: {error}"));
-                }
-            }
-            // As in k6: told, and the exit code stays.
-            for problem in failed {
-                console::warn(&problem);
-            }
-        }
+    match played.summary.as_ref().map(k6::summary_targets) {
+        Some(Ok(texts)) if !matches!(played.summary, Some(Value::Null)) => write_all(texts),
         _ if settings.summary_mode == "disabled" => {}
-        _ => {
+        problem => {
+            if let Some(Err(problem)) = problem {
+                console::error(&format!("{problem}; this is the usual summary"));
+            }
             let detail = if settings.summary_mode == "full" {
                 k6::Detail::Full
             } else {
@@ -190,6 +196,19 @@ fn show(loaded: &Loaded, played: &Played) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What `handleSummary` returned. As in k6, what goes nowhere is told, and the exit code stays.
+fn write_all(texts: Vec<k6::Written>) {
+    for written in texts {
+        let put = match written {
+            Ok((target, text)) => put(&target, &text),
+            Err(problem) => Err(problem.to_string()),
+        };
+        if let Err(problem) = put {
+            console::error(&problem);
+        }
+    }
 }
 
 /// What k6 cannot tell: response time from the intended start, failures by kind, whether to believe it.
@@ -236,20 +255,16 @@ fn truth(verdict: &Verdict, interrupted_at: Option<Nanos>) -> String {
     text
 }
 
-/// One entry of what `handleSummary` returned.
-fn put(path: &str, content: &Value) -> std::io::Result<()> {
-    let text = match content {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    match path {
-        "stdout" => output::data(&text),
-        "stderr" => output::progress(text.trim_end_matches('\n')),
-        path => {
-            if let Some(folder) = Path::new(path).parent() {
-                std::fs::create_dir_all(folder)?;
-            }
-            std::fs::write(path, text)?;
+/// One entry of it.
+fn put(target: &k6::Target, text: &str) -> Result<(), String> {
+    match target {
+        k6::Target::Stdout => output::data(text),
+        k6::Target::Stderr => output::progress(text.trim_end_matches('\n')),
+        k6::Target::File(path) => {
+            let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+            let made = std::fs::create_dir_all(folder);
+            made.and_then(|()| std::fs::write(path, text))
+                .map_err(|error| format!("handleSummary: cannot write {path}: {error}"))?;
         }
     }
     Ok(())

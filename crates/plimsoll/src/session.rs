@@ -29,6 +29,8 @@ const DEFAULT_NAME: &str = "run.plimsoll.jsonl";
 /// A period is over when less than half a window is missing.
 const HALF_A_WINDOW: Nanos = Nanos::from_millis(500);
 
+type RecordWriter = Writer<BufWriter<File>>;
+
 /// Everything a running command shares: clock, record on disk and in memory, progress.
 pub(crate) struct Session {
     pub(crate) clock: Clock,
@@ -37,7 +39,7 @@ pub(crate) struct Session {
     hlog: Option<PathBuf>,
     pub(crate) record: Record,
     pub(crate) path: Option<PathBuf>,
-    writer: Option<Writer<BufWriter<File>>>,
+    writer: Option<RecordWriter>,
     live: Live,
     progress: Option<LiveWriter<Stderr>>,
     page: Option<PageFeed>,
@@ -77,10 +79,10 @@ impl Session {
         if let Some(path) = &output.hlog {
             output::writable(path)?;
         }
-        let writer = path
-            .as_deref()
-            .map(|path| create(path, &header))
-            .transpose()?;
+        let (path, writer) = match path {
+            Some(path) => record(path, &header, output)?,
+            None => (None, None),
+        };
         let live = Live::new(&header);
         let progress = (!output.quiet).then(progress);
         let record = Record::new(header);
@@ -203,8 +205,14 @@ impl Session {
     }
 
     /// What the live view knows of a script.
-    pub(crate) fn script(&mut self, vus: (u32, u32), judged: Option<Vec<(String, bool)>>) {
+    pub(crate) fn script(
+        &mut self,
+        vus: (u32, u32),
+        iterations: (u64, u64),
+        judged: Option<Vec<(String, bool)>>,
+    ) {
         self.live.vus(vus.0, vus.1);
+        self.live.iterations(iterations.0, iterations.1);
         if let Some(judged) = judged {
             self.live.thresholds(judged);
         }
@@ -242,7 +250,7 @@ impl Session {
         self.take_observations()?;
         self.watcher = None;
         if let Some(mut progress) = self.progress.take() {
-            let _closed_pipe = progress.finish();
+            let _closed_pipe = progress.finish(&self.live);
         }
         Ok(())
     }
@@ -356,7 +364,26 @@ fn record_path(asked: &OutputArgs) -> Option<PathBuf> {
     Some(asked.out.clone().unwrap_or_else(default))
 }
 
-fn create(path: &Path, header: &Header) -> Result<Writer<BufWriter<File>>> {
+/// The record, written. Where nobody named a place and the working folder cannot be written to, the test goes on without
+/// one: it was asked for, the record was not.
+fn record(
+    path: PathBuf,
+    header: &Header,
+    output: &OutputArgs,
+) -> Result<(Option<PathBuf>, Option<RecordWriter>)> {
+    match create(&path, header) {
+        Ok(writer) => Ok((Some(path), Some(writer))),
+        Err(error) if output.out.is_none() => {
+            output::progress(&format!(
+                "plimsoll: no record is kept: {error:#}; name a place for it, or say --no-record"
+            ));
+            Ok((None, None))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn create(path: &Path, header: &Header) -> Result<RecordWriter> {
     if let Some(folder) = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())

@@ -42,7 +42,7 @@ impl Foreign for Collections {
     /// Every third document ends a slice, so that stages are left and gone on with anywhere.
     fn take(&mut self) -> bool {
         self.1 += 1;
-        self.1 % 3 != 0
+        !self.1.is_multiple_of(3)
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Plan {
     pub collection: u32,
     pub access: Access,
     pub(crate) ranges: Vec<KeyRange>,
-    pub backward: bool,
+    pub(crate) backward: bool,
     /// The documents come in the order that was asked for.
     pub sorted: bool,
 }

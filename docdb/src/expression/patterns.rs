@@ -5,7 +5,7 @@ use bson::{Bson, doc};
 use super::Evaluated;
 use super::function::{Call, Function, NULL, functions, named};
 use crate::error::{Code, Result};
-use crate::value::pattern::{self, Groups, Regex, Steps};
+use crate::value::pattern::{self, GaveUp, Groups, Regex, Steps};
 
 pub(super) const FUNCTIONS: &[Function] = functions! {
     "$regexMatch" Named(&REGEX) => matches;
@@ -27,7 +27,7 @@ struct Search {
 impl Search {
     fn find(&self, from: usize, steps: &mut Steps) -> Result<Option<Groups>> {
         let found = self.regex.find(&self.input, from, steps);
-        found.map_err(|gave_up| gave_up.error(&self.source))
+        found.map_err(|GaveUp| GaveUp::error(&self.source))
     }
 }
 
@@ -85,7 +85,7 @@ fn matches(call: &mut Call<'_>) -> Result<Evaluated> {
     let found = match arguments(call)? {
         Some(search) => {
             let found = search.regex.is_match(&search.input);
-            found.map_err(|gave_up| gave_up.error(&search.source))?
+            found.map_err(|GaveUp| GaveUp::error(&search.source))?
         }
         None => false,
     };

@@ -129,7 +129,9 @@ impl Predicate {
     fn gather<'a>(&'a self, found: &mut Vec<&'a Pattern>) {
         match self {
             Self::And(all) | Self::Or(all) | Self::Nor(all) => {
-                all.iter().for_each(|one| one.gather(found));
+                for one in all {
+                    one.gather(found);
+                }
             }
             Self::Not(inner) => inner.gather(found),
             Self::Field(field) => field.condition.gather(found),

@@ -87,7 +87,7 @@ impl Pattern {
         let gave_up = self.gave_up.load(Ordering::Relaxed);
         gave_up.then(|| {
             self.gave_up.store(false, Ordering::Relaxed);
-            GaveUp.error(&self.source)
+            GaveUp::error(&self.source)
         })
     }
 

@@ -107,6 +107,7 @@ fn play(text: &str, shares_context: bool) -> (Result<End, Outcome>, Vec<String>)
     let host = Rc::new(Quiet::default());
     let stop = Arc::new(AtomicBool::new(false));
     let program = Program::load(Load {
+        surroundings: Vec::new(),
         sources: Rc::new(Memory::default().with("/t/main.js", text)),
         entry: PathBuf::from("/t/main.js"),
         env: Vec::new(),

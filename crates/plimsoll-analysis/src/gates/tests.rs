@@ -202,7 +202,7 @@ fn lost_attempts_break_the_accounting() {
 fn what_a_record_says_twice_must_be_the_same() {
     type Edit = fn(&mut Record);
     let edits: [(&str, Edit); 12] = [
-        ("begins 2.000 s before the one before it ends", |record| {
+        ("1.0 s are missing before the window of level 0 at 3.0 s", |record| {
             record.windows.swap(2, 3);
         }),
         ("belongs to a level that never began", |record| {

@@ -108,7 +108,7 @@ built_in! {
     GroupDuration "group_duration" Trend Time "length of a group";
     HttpReqs "http_reqs" Counter Default "HTTP requests";
     HttpReqDuration "http_req_duration" Trend Time "sending, waiting and receiving";
-    HttpReqBlocked "http_req_blocked" Trend Time "wait for a free connection";
+    HttpReqBlocked "http_req_blocked" Trend Time "until a connection was there, opening it included";
     HttpReqConnecting "http_req_connecting" Trend Time "TCP connection";
     HttpReqTlsHandshaking "http_req_tls_handshaking" Trend Time "TLS handshake";
     HttpReqSending "http_req_sending" Trend Time "request to the wire";

@@ -27,7 +27,7 @@ pub enum OptionError {
     },
     #[error(
         "{place}: `{field}` belongs to a scenario and would be ignored here; \
-         write scenarios: {{ main: {{ {field}: … }} }}, or pass --lenient to ignore it"
+         write scenarios: {{ main: {{ {field}: … }} }}, or leave --strict out to ignore it"
     )]
     ScenarioField { place: String, field: String },
     #[error("{place}: `{field}` is missing; {fix}")]
@@ -53,7 +53,7 @@ pub enum Warning {
         option: String,
         hint: String,
     },
-    /// A scenario's field at the top level, under `--lenient`.
+    /// A scenario's field at the top level.
     ScenarioField { place: String, field: String },
     /// Known, and without any effect here.
     NoEffect {
@@ -81,7 +81,7 @@ impl fmt::Display for Warning {
             } => write!(f, "{place}: unknown option `{option}` is ignored{hint}"),
             Self::ScenarioField { place, field } => write!(
                 f,
-                "{place}: `{field}` is ignored here; it belongs to a scenario"
+                "{place}: `{field}` is ignored here, as k6 does; it belongs to a scenario: scenarios: {{ main: {{ {field}: … }} }}"
             ),
             Self::NoEffect { place, option, why } => {
                 write!(f, "{place}: `{option}` has no effect: {why}")

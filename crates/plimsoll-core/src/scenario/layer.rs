@@ -62,8 +62,6 @@ impl Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strictness {
     /// As k6: unknown options and misplaced scenario fields are only warned about.
-    Lenient,
-    /// Unknown options are warned about, misplaced scenario fields refused.
     #[default]
     Normal,
     /// Both are refused.
@@ -175,11 +173,11 @@ impl Layer {
         let place = self.origin.root().to_owned();
         if every_field().any(|field| field == name) {
             let field = name.to_owned();
-            if strictness == Strictness::Lenient {
-                self.warnings.push(Warning::ScenarioField { place, field });
-                return Ok(());
+            if strictness == Strictness::Strict {
+                return Err(OptionError::ScenarioField { place, field });
             }
-            return Err(OptionError::ScenarioField { place, field });
+            self.warnings.push(Warning::ScenarioField { place, field });
+            return Ok(());
         }
         let option = name.to_owned();
         let hint = crate::nearest::hint(name, OPTIONS.iter().map(|spec| spec.name));

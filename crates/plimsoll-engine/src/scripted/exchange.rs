@@ -92,9 +92,9 @@ impl Moments {
         let sent = self.sent.unwrap_or(now);
         let written = self.written.unwrap_or(now);
         let first_byte = self.first_byte.unwrap_or(now);
-        let before = sent.saturating_sub(self.called);
         Timings {
-            blocked: before.saturating_sub(connecting + tls_handshaking),
+            // All that was before it could be sent: as in k6, connecting and the handshake are in it and beside it.
+            blocked: sent.saturating_sub(self.called),
             connecting,
             tls_handshaking,
             sending: written.saturating_sub(sent),

@@ -255,8 +255,10 @@ impl VirtualUsers {
             let took = took.as_millis_f64();
             self.host.count(BuiltIn::IterationDuration, took, tags);
         }
-        if let End::Abort { message } = end {
-            self.context.report(Body::Aborted(message.to_string()));
+        match end {
+            End::Abort { message } => self.context.report(Body::Aborted(message.to_string())),
+            End::Missing { message } => self.context.report(Body::Missing(message.to_string())),
+            _ => {}
         }
         if self.script.closes_idle {
             self.client.close_idle(place);

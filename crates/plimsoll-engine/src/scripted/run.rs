@@ -72,6 +72,8 @@ pub struct ScriptEnd {
     pub aborted: Option<String>,
     /// `exec.test.fail` and its words; the test went on.
     pub failed: Option<String>,
+    /// The script uses what is not there yet; it says what.
+    pub missing: Option<String>,
     pub interrupted: bool,
     /// The watcher ended it.
     pub stopped: bool,
@@ -80,7 +82,7 @@ pub struct ScriptEnd {
 impl ScriptEnd {
     /// Something ended the scenarios before their time.
     fn is_early(&self) -> bool {
-        self.aborted.is_some() || self.interrupted || self.stopped
+        self.aborted.is_some() || self.missing.is_some() || self.interrupted || self.stopped
     }
 }
 
@@ -177,6 +179,7 @@ impl<W: Watcher> Listener for Collected<W> {
             Some(Body::Aborted(message)) => Err(StepError::Generator(format!(
                 "the script aborted the test: {message}"
             ))),
+            Some(Body::Missing(message)) => Err(StepError::Generator(message)),
             _ => Ok(()),
         }
     }
@@ -338,6 +341,10 @@ impl<W: Watcher> ScriptRunner<W> {
                 self.collected.end.aborted.get_or_insert(message);
                 return self.halt();
             }
+            Body::Missing(message) => {
+                self.collected.end.missing.get_or_insert(message);
+                return self.halt();
+            }
             _ => return,
         };
         if let Some(script) = &mut counted.script {
@@ -424,6 +431,11 @@ impl<W: Watcher> ScriptRunner<W> {
     pub fn names(&self) -> (&Names, u64) {
         let vus = VuCounts::sum(&self.collected.vus);
         (&self.collected.names, vus.interrupted)
+    }
+
+    /// The words of `exec.test.fail`, wherever it was called.
+    pub fn marked_failed(&self) -> Option<&str> {
+        self.collected.end.failed.as_deref()
     }
 
     pub fn watcher(&mut self) -> &mut W {

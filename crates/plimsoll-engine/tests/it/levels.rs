@@ -29,6 +29,7 @@ fn script(text: &str, workers: u32) -> Arc<Script> {
         ..Settings::default()
     };
     let program = Program::load(plimsoll_script::Load {
+        surroundings: Vec::new(),
         sources: Rc::new(Memory::default().with("/t/main.js", text)),
         entry: PathBuf::from("/t/main.js"),
         env: Vec::new(),

@@ -26,8 +26,12 @@ pub enum Output {
     Csv(Option<File>),
     /// Prometheus' remote write; the URL is `K6_PROMETHEUS_RW_SERVER_URL` where none is given.
     RemoteWrite(Option<String>),
-    /// The live page.
-    Dashboard,
+    /// `InfluxDB`, of either kind; the URL is `K6_INFLUXDB_ADDR` where none is given.
+    Influx { url: Option<String>, is_v2: bool },
+    /// OpenTelemetry over HTTP.
+    Otlp(Option<String>),
+    /// The live page, with what stands behind `=`.
+    Dashboard(Vec<(String, String)>),
 }
 
 /// A file, compressed if its name ends in `.gz`.
@@ -37,9 +41,42 @@ pub struct File {
     pub is_gzip: bool,
 }
 
-const KNOWN: [&str; 4] = ["json", "csv", "experimental-prometheus-rw", "web-dashboard"];
+const KNOWN: [&str; 6] = [
+    "json",
+    "csv",
+    "experimental-prometheus-rw",
+    "influxdb",
+    "opentelemetry",
+    "web-dashboard",
+];
 
 impl Output {
+    /// As the banner of a run names it: `json (points.json)`.
+    pub fn shown(&self) -> String {
+        let of = |name: &str, file: &Option<File>| match file {
+            Some(file) => format!("{name} ({})", file.path),
+            None => name.to_owned(),
+        };
+        // A URL may hold a password.
+        let to = |name: &str, url: &Option<String>| match url.as_deref().map(without_user) {
+            Some(url) => format!("{name} ({url})"),
+            None => name.to_owned(),
+        };
+        match self {
+            Self::Json(file) => of("json", file),
+            Self::Csv(file) => of("csv", file),
+            Self::RemoteWrite(url) => to("experimental-prometheus-rw", url),
+            Self::Influx { url, .. } => to("influxdb", url),
+            Self::Otlp(url) => to("opentelemetry", url),
+            Self::Dashboard(_) => "web-dashboard".to_owned(),
+        }
+    }
+
+    /// Whether every sample goes there.
+    pub const fn takes_samples(&self) -> bool {
+        !matches!(self, Self::Dashboard(_))
+    }
+
     /// Reads `json`, `json=points.json.gz`, `csv=rows.csv`, `experimental-prometheus-rw`.
     pub fn parse(text: &str) -> Result<Self, DestinationError> {
         let (name, rest) = match text.split_once('=') {
@@ -58,7 +95,19 @@ impl Output {
             "json" => Ok(Self::Json(file())),
             "csv" => Ok(Self::Csv(file())),
             "experimental-prometheus-rw" => Ok(Self::RemoteWrite(rest.map(str::to_owned))),
-            "web-dashboard" => Ok(Self::Dashboard),
+            "influxdb" | "xk6-influxdb" => Ok(Self::Influx {
+                url: rest.map(str::to_owned),
+                is_v2: name.trim() == "xk6-influxdb",
+            }),
+            "opentelemetry" | "experimental-opentelemetry" => {
+                Ok(Self::Otlp(rest.map(str::to_owned)))
+            }
+            "web-dashboard" => settings(rest.unwrap_or_default())
+                .map(Self::Dashboard)
+                .map_err(|reason| DestinationError::Output {
+                    found: text.to_owned(),
+                    reason,
+                }),
             other => Err(DestinationError::Output {
                 found: text.to_owned(),
                 reason: reason(other),
@@ -67,16 +116,42 @@ impl Output {
     }
 }
 
+fn without_user(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        _ => url.to_owned(),
+    }
+}
+
+/// What `--out web-dashboard=port=0&export=page.html` can set.
+const OF_DASHBOARD: [&str; 8] = [
+    "host", "port", "period", "open", "export", "record", "tag", "tags",
+];
+
+/// `name=value&name`, as in a query; a name alone is true.
+fn settings(text: &str) -> Result<Vec<(String, String)>, String> {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty());
+    let read = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, "true"));
+        if OF_DASHBOARD.contains(&name) {
+            return Ok((name.to_owned(), value.to_owned()));
+        }
+        Err(format!(
+            "web-dashboard has no setting `{name}`; write {}, joined by &{}",
+            OF_DASHBOARD[..5].join(", "),
+            plimsoll_core::nearest::hint(name, OF_DASHBOARD)
+        ))
+    };
+    pairs.map(read).collect()
+}
+
 fn reason(name: &str) -> String {
     let known = KNOWN.join(", ");
     match name {
         "cloud" => "results go to no cloud; keep them in a file, json=points.json".to_owned(),
-        "influxdb"
-        | "kafka"
-        | "statsd"
-        | "datadog"
-        | "opentelemetry"
-        | "experimental-opentelemetry" => format!("not written here; there are {known}"),
+        "kafka" | "statsd" | "datadog" | "timescaledb" | "dynatrace" | "new-relic" => {
+            format!("not written here; there are {known}")
+        }
         other => format!(
             "no output is called that; there are {known}{}",
             plimsoll_core::nearest::hint(other, KNOWN)
@@ -151,15 +226,23 @@ mod tests {
             ("csv=", Output::Csv(None)),
             ("csv=rows.csv", Output::Csv(file("rows.csv", false))),
             ("experimental-prometheus-rw", Output::RemoteWrite(None)),
-            ("web-dashboard", Output::Dashboard),
+            ("web-dashboard", Output::Dashboard(Vec::new())),
+            (
+                "web-dashboard=port=0&open",
+                Output::Dashboard(vec![
+                    ("port".to_owned(), "0".to_owned()),
+                    ("open".to_owned(), "true".to_owned()),
+                ]),
+            ),
         ] {
             assert_eq!(Output::parse(text), Ok(output), "{text}");
         }
         for (text, part) in [
             ("jsn=a", "did you mean `json`?"),
             ("cloud", "json=points.json"),
-            ("influxdb=http://x", "not written here"),
+            ("statsd", "not written here"),
             ("", "no output is called that"),
+            ("web-dashboard=prot=0", "did you mean `port`?"),
         ] {
             let error = Output::parse(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

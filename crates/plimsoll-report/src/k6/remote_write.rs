@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use plimsoll_core::metrics::{Contains, SeriesCounts, Sink, Store};
 use plimsoll_core::scenario::TrendStat;
 
+use super::protobuf::{add_bytes, add_varint};
+
 /// The content type and encoding that go with a body.
 pub const REMOTE_WRITE_HEADERS: [(&str, &str); 3] = [
     ("Content-Type", "application/x-protobuf"),
@@ -176,20 +178,6 @@ fn add_series(request: &mut Vec<u8>, name: &str, labels: &[(String, String)], va
     add_varint(&mut sample, at);
     add_bytes(&mut series, 2, &sample);
     add_bytes(request, 1, &series);
-}
-
-fn add_bytes(out: &mut Vec<u8>, field: u8, bytes: &[u8]) {
-    out.push(field << 3 | 2);
-    add_varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-fn add_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Puts frames on a terminal in place, or a plain line every five seconds into a log.
+//! Puts frames on a terminal in place, or a plain line every second or five into a log.
 
 use std::io::{self, Write};
 
@@ -9,6 +9,10 @@ use crate::format::{NBSP, clean};
 
 /// Between two lines where nothing can be redrawn.
 const LINE_EVERY: Nanos = Nanos::from_secs(5);
+/// The same of a script with its own load, as k6 does.
+const LINE_OF_SCRIPT_EVERY: Nanos = Nanos::from_secs(1);
+/// A window may be some milliseconds short.
+const SLACK: Nanos = Nanos::from_millis(100);
 
 /// What the other side can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,8 @@ pub struct LiveWriter<W: Write> {
     /// Columns of every line on the screen that belongs to the frame.
     drawn: Vec<usize>,
     next_line_at: Nanos,
+    /// When the last line was.
+    told_at: Option<Nanos>,
 }
 
 impl<W: Write> LiveWriter<W> {
@@ -36,6 +42,7 @@ impl<W: Write> LiveWriter<W> {
             mode,
             drawn: Vec::new(),
             next_line_at: Nanos::ZERO,
+            told_at: None,
         }
     }
 
@@ -75,8 +82,13 @@ impl<W: Write> LiveWriter<W> {
         self.out.flush()
     }
 
-    /// Takes the frame away, so that the summary starts on a clean screen.
-    pub fn finish(&mut self) -> io::Result<()> {
+    /// Takes the frame away, so that the summary starts on a clean screen. Of a script, the last line stays: it says how
+    /// many iterations there were.
+    pub fn finish(&mut self, live: &Live) -> io::Result<()> {
+        if self.mode == Mode::Lines && live.is_own_load() && self.told_at != Some(live.elapsed()) {
+            self.next_line_at = Nanos::ZERO;
+            return self.plain_line(live);
+        }
         let bytes = self.erased();
         self.out.write_all(bytes.as_bytes())?;
         self.out.flush()
@@ -110,7 +122,13 @@ impl<W: Write> LiveWriter<W> {
         if live.elapsed() < self.next_line_at {
             return Ok(());
         }
-        self.next_line_at = live.elapsed() + LINE_EVERY;
+        let every = if live.is_own_load() {
+            LINE_OF_SCRIPT_EVERY
+        } else {
+            LINE_EVERY
+        };
+        self.next_line_at = (live.elapsed() + every).saturating_sub(SLACK);
+        self.told_at = Some(live.elapsed());
         writeln!(self.out, "{}", clean(&live.line()))?;
         self.out.flush()
     }

@@ -108,11 +108,40 @@ fn a_log_gets_a_line_every_five_seconds() {
         live.window(window);
         writer.draw(&live, 80).unwrap();
     }
-    writer.finish().unwrap();
+    writer.finish(&live).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.lines().count(), 4, "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     insta::assert_snapshot!(text.lines().next().unwrap());
+}
+
+/// CI logs of scripts are read as those of k6: its line, every second, and the last one says what came of the iterations.
+#[test]
+fn a_log_of_a_script_gets_a_line_every_second_and_the_last() {
+    let record = sample::find();
+    let mut out = Vec::new();
+    let mut writer = LiveWriter::new(&mut out, Mode::Lines);
+    let mut live = Live::new(&record.header);
+    for (number, window) in record.windows[..5].iter().enumerate() {
+        live.window(window);
+        live.vus(3, 10);
+        live.iterations(7 * (number as u64 + 1), 0);
+        writer.draw(&live, 80).unwrap();
+    }
+    live.window(&record.windows[5]);
+    live.iterations(41, 2);
+    writer.finish(&live).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.lines().count(), 6, "{text}");
+    assert!(
+        text.starts_with("running (01.0s), 3/10 VUs, 7 complete and 0 interrupted iterations"),
+        "{text}"
+    );
+    let last = text.lines().last().unwrap();
+    assert!(
+        last.contains("41 complete and 2 interrupted iterations"),
+        "{text}"
+    );
 }
 
 /// A terminal just good enough for what the writer sends.
@@ -222,7 +251,7 @@ fn frames_replace_each_other_and_leave_nothing_behind() {
     {
         let mut writer = LiveWriter::new(&mut out, Mode::Redraw { colour: true });
         writer.draw(&after(&record, 85), 80).unwrap();
-        writer.finish().unwrap();
+        writer.finish(&after(&record, 85)).unwrap();
     }
     let mut screen = Screen::new(80);
     screen.feed(std::str::from_utf8(&out).unwrap());

@@ -123,19 +123,25 @@ fn unknown<T>(call: &Call<'_, '_>, name: &str) -> Result<T> {
     ))
 }
 
-fn input(call: &Call<'_, '_>, index: usize) -> Result<Vec<u8>> {
+pub(crate) fn input(call: &Call<'_, '_>, index: usize) -> Result<Vec<u8>> {
     match bytes_of(&call.arg(index)) {
         Some(bytes) => Ok(bytes),
         None => call.fail_type("hashes take strings and ArrayBuffers"),
     }
 }
 
-fn one_shot<'js>(call: &Call<'_, 'js>, name: &str) -> Result<Value<'js>> {
+/// The bytes as the hash of that name has them.
+pub(crate) fn hashed(call: &Call<'_, '_>, name: &str, bytes: &[u8]) -> Result<Vec<u8>> {
     let Some(mut hash) = plain(name) else {
         return unknown(call, name);
     };
-    hash.add(&input(call, 0)?);
-    encoded(call, &hash.end(), &call.arg(1))
+    hash.add(bytes);
+    Ok(hash.end())
+}
+
+fn one_shot<'js>(call: &Call<'_, 'js>, name: &str) -> Result<Value<'js>> {
+    let hash = hashed(call, name, &input(call, 0)?)?;
+    encoded(call, &hash, &call.arg(1))
 }
 
 /// `hmac(algorithm, secret, data, outputEncoding)`.

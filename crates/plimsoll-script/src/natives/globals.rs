@@ -3,7 +3,9 @@
 use rquickjs::object::Property;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Persistent, Result, Value};
 
-use super::{console, crypto, functions, set_functions, set_getters, text, timers, utils, web_url};
+use super::{
+    console, crypto, functions, set_functions, set_getters, subtle, text, timers, utils, web_url,
+};
 use crate::raw::{Call, Native, state_of};
 use crate::resolve::{Target, folder_of, normalise};
 
@@ -34,6 +36,9 @@ pub(crate) static LAZY: &[Native] = &[
     Native::new("crypto", 0, |call| {
         let object = Object::new(call.ctx.clone())?;
         set_functions(&object, crypto::GLOBAL)?;
+        let subtle_ones = Object::new(call.ctx.clone())?;
+        set_functions(&subtle_ones, subtle::FUNCTIONS)?;
+        object.set("subtle", subtle_ones)?;
         define(call, "crypto", object.into_value())
     }),
     Native::new("TextEncoder", 0, |call| {
@@ -71,6 +76,9 @@ fn define<'js>(call: &Call<'_, 'js>, name: &str, value: Value<'js>) -> Result<Va
 /// Once per context.
 pub(crate) fn install(ctx: &Ctx<'_>) -> Result<()> {
     let globals = ctx.globals();
+    // Bundlers write their files for Node, which calls it so; k6 has both, too.
+    let global = Property::from(globals.clone()).writable().configurable();
+    globals.prop("global", global)?;
     set_functions(&globals, FUNCTIONS)?;
     set_functions(&globals, timers::FUNCTIONS)?;
     set_getters(&globals, GETTERS)?;

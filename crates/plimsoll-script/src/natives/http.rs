@@ -10,6 +10,7 @@ pub(crate) mod params;
 pub(crate) mod prepare;
 pub(crate) mod response;
 mod template;
+pub(crate) mod waiting;
 
 use std::rc::Rc;
 
@@ -59,6 +60,7 @@ const CONSTANTS: [(&str, &str); 14] = [
 
 pub(crate) fn names() -> Vec<&'static str> {
     let mut names = names_of(FUNCTIONS);
+    names.extend(names_of(waiting::FUNCTIONS));
     names.extend(names_of(jar_object::CONSTRUCTORS));
     names.extend(CONSTANTS.iter().map(|(name, _)| *name));
     names
@@ -66,6 +68,7 @@ pub(crate) fn names() -> Vec<&'static str> {
 
 pub(crate) fn values<'js>(ctx: &Ctx<'js>) -> Result<Named<'js>> {
     let mut values = functions(ctx, FUNCTIONS)?;
+    values.extend(functions(ctx, waiting::FUNCTIONS)?);
     values.extend(functions(ctx, jar_object::CONSTRUCTORS)?);
     for (name, value) in CONSTANTS {
         let value = rquickjs::String::from_str(ctx.clone(), value)?;

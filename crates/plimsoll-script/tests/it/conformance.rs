@@ -33,6 +33,8 @@ struct Claims {
     exception: Option<String>,
     /// Words of `test.abort`.
     abort: Option<String>,
+    /// Words of what is not there yet and ends the test.
+    missing: Option<String>,
     /// Messages of `test.fail`.
     failed: Option<Vec<String>>,
     /// Words of the error that keeps the script from loading, and its exit code.
@@ -271,6 +273,11 @@ fn play(rig: &Rig, iterations: u64) -> End {
 
 fn compare_end(found: &mut Vec<String>, end: &End, claims: &Claims, host: &Recorder) {
     let is_right = match (end, &claims.exception, &claims.abort) {
+        (End::Missing { message }, None, None) => {
+            let words = claims.missing.as_deref();
+            words.is_some_and(|words| message.contains(words))
+        }
+        _ if claims.missing.is_some() => false,
         (End::Ok { .. }, None, None) => true,
         (End::Exception(exception), Some(words), None) => {
             exception.message.contains(words.as_str())

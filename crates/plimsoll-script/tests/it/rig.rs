@@ -134,6 +134,7 @@ pub(crate) fn load(
     contexts: Contexts,
 ) -> Result<Program, ScriptError> {
     Program::load(Load {
+        surroundings: Vec::new(),
         sources,
         entry: PathBuf::from(entry),
         env: vec![("NAME".to_owned(), "value".to_owned())],

@@ -27,6 +27,7 @@ fn every_cause_of_a_script_has_the_code_that_k6_gives_it() {
         (Cause::InitException, 107),
         (Cause::HookException, 107),
         (Cause::Aborted, 108),
+        (Cause::Unsupported, 107),
         (Cause::Failed, 110),
         (Cause::Missing, 255),
     ] {

@@ -43,15 +43,18 @@ impl Given {
     ) -> Result<()> {
         for flag in self.flags() {
             // Options of scripts are read with K6_* below them: see `scenario::Layer`.
-            let Some(name) = flag.variable().filter(|_| flag.option.is_none()) else {
-                continue;
+            let said = |name: String| {
+                let text = variable(&name).filter(|text| !text.is_empty())?;
+                Some((name, text))
             };
-            let Some(text) = variable(&name).filter(|text| !text.is_empty()) else {
+            let Some((name, text)) = flag.variables().find_map(said) else {
                 continue;
             };
             let texts = match flag.takes {
                 Takes::Nothing if variable::switches(&name, &text)? => Vec::new(),
                 Takes::Nothing => continue,
+                // As k6 reads its lists.
+                Takes::Each(_) if flag.k6_variable == Some(&*name) => parts(&text),
                 _ => vec![(0, text)],
             };
             self.values.entry(flag.long).or_insert(Value {
@@ -101,6 +104,10 @@ impl Given {
         if self.form == Some(Form::Script) && self.verb != Verb::Compare {
             args.script.script = args.word()?;
         }
+        if self.verb == Verb::Inspect {
+            // As in k6: what a script is does not depend on where one looks at it.
+            args.script.system_env.get_or_insert(false);
+        }
         args.lab.experiment = args.path();
         Ok(args)
     }
@@ -137,8 +144,8 @@ impl Given {
             let words = self.words_of(flag).into_iter().map(OsStr::to_string_lossy);
             let shown = words.collect::<Vec<_>>().join(" ");
             let said = self.values.get(flag.long);
-            let shown = match flag.value_name() {
-                "" => said.is_some().to_string(),
+            let shown = match flag.takes {
+                Takes::Nothing => said.is_some().to_string(),
                 _ => shown,
             };
             let origin = match said.map(|value| value.origin) {
@@ -150,4 +157,11 @@ impl Given {
             (format!("--{}", flag.long), shown, origin)
         })
     }
+}
+
+/// A list in one variable.
+fn parts(text: &OsStr) -> Vec<(usize, OsString)> {
+    let text = text.to_string_lossy();
+    let parts = text.split(',').filter(|part| !part.trim().is_empty());
+    parts.map(|part| (0, part.trim().into())).collect()
 }

@@ -140,6 +140,7 @@ pub(super) fn left(flag: &Flag) -> String {
     let spellings: Vec<String> = flag.spellings().collect();
     let value = match flag.takes {
         Takes::Several(name) => format!(" {name}..."),
+        Takes::Bare(name, _) => format!("[={name}]"),
         _ if flag.value_name().is_empty() => String::new(),
         _ => format!(" {}", flag.value_name()),
     };

@@ -6,9 +6,58 @@ use std::path::Path;
 
 use super::{Flag, Form, Takes, Verb, flags_of};
 
+/// Commands of k6 that are not ours, each with what there is instead.
+const OF_K6: [(&str, &str); 13] = [
+    (
+        "archive",
+        "scripts are run from their files and no archive is made; keep them in a tar, and run the script in it",
+    ),
+    (
+        "cloud",
+        "there is no cloud here, and nothing is sent to k6's: plimsoll run SCRIPT runs it on this host",
+    ),
+    (
+        "login",
+        "there is no cloud to log in to: plimsoll run SCRIPT runs it on this host",
+    ),
+    (
+        "new",
+        "no script is written for you; begin with: plimsoll run URL, or a file with: import http from 'k6/http'; \
+         export default () => { http.get('http://127.0.0.1:3000/'); }",
+    ),
+    ("status", NO_API),
+    ("stats", NO_API),
+    ("pause", NO_API),
+    ("resume", NO_API),
+    (
+        "scale",
+        "a test that runs is not changed from outside, so that its record says what was played; write the change as \
+         stages of a scenario",
+    ),
+    (
+        "deps",
+        "extensions of k6 are not used here; plimsoll inspect SCRIPT shows what a script asks for",
+    ),
+    (
+        "x",
+        "extensions of k6 are not used here; docs/scripts.md lists the modules that are",
+    ),
+    (
+        "secret",
+        "sources of secrets are not read here; give variables with -e NAME=VALUE",
+    ),
+    ("features", "there are no features of k6 to switch on"),
+];
+
+const NO_API: &str = "there is no REST API to ask a running test with; --live serves a page that shows it, and the \
+                      terminal says the same";
+
 /// What to type where a line names no command, but something that one would be given.
 pub(super) fn without_command(words: &[OsString]) -> Option<String> {
     let first = words.first()?.to_string_lossy();
+    if let Some((_, why)) = OF_K6.iter().find(|(name, _)| *name == first) {
+        return Some(format!("`{first}`: {why}"));
+    }
     if first == "help" || Verb::ALL.iter().any(|verb| verb.name() == first) {
         return None;
     }

@@ -13,6 +13,8 @@ use super::verb::Words;
 use super::{Flag, Form, Group, Takes, Verb, check, flags_of, hint};
 use crate::args::{Args, ScriptSource};
 
+const VERSION: &str = concat!("plimsoll ", env!("CARGO_PKG_VERSION"), "\n");
+
 /// Why no command is carried out.
 #[derive(Debug)]
 pub(crate) enum Stop {
@@ -37,16 +39,16 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<(Verb, A
     if let Some(verb) = Verb::ALL.into_iter().find(first) {
         line = hint::joined(verb, line);
     }
+    if line.get(1).is_some_and(|word| word == "version") {
+        return Err(Stop::Text(VERSION.to_owned()));
+    }
     let wrong = |error: clap::Error| {
         let words = line.get(1..).unwrap_or_default();
         anyhow!(hint::without_command(words).unwrap_or_else(|| text_of(&error)))
     };
     let matches = root(false).try_get_matches_from(&line).map_err(wrong)?;
     if matches.get_flag("-V") {
-        return Err(Stop::Text(format!(
-            "plimsoll {}\n",
-            env!("CARGO_PKG_VERSION")
-        )));
+        return Err(Stop::Text(VERSION.to_owned()));
     }
     let (name, inner) = matches.subcommand().unwrap_or(("", &matches));
     if let Some(length) = wanted_help(inner).or_else(|| wanted_help(&matches)) {
@@ -245,6 +247,10 @@ fn takes(arg: Arg, takes: &Takes) -> Arg {
             named(arg, name).value_parser(words.iter().map(|(word, _)| *word).collect::<Vec<_>>())
         }
         Takes::Option(name) => named(arg, name).allow_hyphen_values(true),
+        Takes::Bare(name, alone) => named(arg, name)
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value(*alone),
         Takes::Boolean => arg
             .num_args(0..=1)
             .require_equals(true)
@@ -359,6 +365,7 @@ fn form(verb: Verb, words: &mut Vec<OsString>, all: &mut [Typed]) -> Result<Opti
         }
     }
     let first = words.first();
+    let is_typed_script = all.iter().any(|typed| typed.spelling == "--type");
     if first.is_none()
         && let Words::One(name, help) | Words::Some(name, help) = verb.words()
     {
@@ -366,6 +373,7 @@ fn form(verb: Verb, words: &mut Vec<OsString>, all: &mut [Typed]) -> Result<Opti
     }
     Ok(match (verb, first) {
         (Verb::Inspect, _) => Some(Form::Script),
+        (Verb::Run, Some(_)) if is_typed_script => Some(Form::Script),
         (Verb::Compare, _) => Some(Form::from_targets(words)?),
         (_, Some(test)) if verb.has_forms() => Some(Form::from_test(test)),
         _ => None,

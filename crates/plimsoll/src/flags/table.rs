@@ -14,11 +14,12 @@ use super::Group::{
 };
 use super::Verb::{Audit, Compare, Docdb, Doctor, Explain, Find, Inspect, Lab, Report, Run, Serve};
 use super::value::{
-    address, body, count, durability, figure, file, header, length, margin, mebibytes, objectives,
-    pairs, parsed, pause, ramp, rate, ratio, room, samples, scale, shards, small_count, steady,
-    streams, text, time, timeout, variable, watch, whole, workers,
+    address, body, count, durability, figure, file, header, length, log_place, margin, mebibytes,
+    objectives, pairs, parsed, pause, ramp, rate, ratio, room, samples, scale, shards, small_count,
+    steady, streams, text, time, timeout, variable, watch, whole, workers,
 };
 use crate::args::{FailOn, Format, OverArg};
+use crate::script::console::LogFormat;
 
 const SCRIPTS: &[super::Verb] = &[Run, Inspect];
 
@@ -30,6 +31,22 @@ const FORMATS: &[(&str, Format, &str)] = &[
     ("text", Format::Text, ""),
     ("json", Format::Json, "the summary as one JSON document"),
     ("markdown", Format::Markdown, "a summary for a pull request"),
+];
+const LOG_FORMATS: &[(&str, LogFormat, &str)] = &[
+    (
+        "text",
+        LogFormat::Text,
+        "time, level and message as name=value",
+    ),
+    ("logfmt", LogFormat::Text, "the same"),
+    ("json", LogFormat::Json, "an object on each line"),
+    ("raw", LogFormat::Raw, "the message alone"),
+];
+const KINDS: &[(&str, (), &str)] = &[("js", (), "a script")];
+const MODES: &[(&str, (), &str)] = &[
+    ("extended", (), ""),
+    ("base", (), ""),
+    ("experimental_enhanced", (), ""),
 ];
 const ARRIVALS: &[(&str, Arrivals, &str)] = &[
     ("uniform", Arrivals::Uniform, "equal gaps"),
@@ -168,10 +185,14 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     // How the script is read.
     row("env", Script, &[Run, Inspect, Find]).short('e').each("NAME=VALUE", variable, |a| &mut a.script.env).script(NO_SCRIPT).help("A variable that the script finds in __ENV, repeatable"),
     row("env", Script, &[Compare]).short('e').each("NAME=VALUE", variable, |a| &mut a.script.env).script(NO_SCRIPT).help("With scripts: a variable that all of them find in __ENV, repeatable"),
-    row("config", Script, SCRIPTS).short('c').one("FILE", file, |a| &mut a.script.config).script(NO_SCRIPT).help("Options as a JSON file"),
-    row("include-system-env-vars", Script, SCRIPTS).switch(|a| a.script.system_env = true).script(NO_SCRIPT).help("Give the script the variables of this process, too"),
-    row("lenient", Script, SCRIPTS).switch(|a| a.script.strictness = Strictness::Lenient).script(NO_SCRIPT).help("Only warn about misplaced options, as k6 does"),
-    row("strict", Script, SCRIPTS).switch(|a| a.script.strictness = Strictness::Strict).script(NO_SCRIPT).not_with(&["lenient"]).help("Refuse unknown options"),
+    row("config", Script, SCRIPTS).short('c').one("FILE", file, |a| &mut a.script.config).like_k6("K6_CONFIG").default_words("~/.config/k6/config.json, if it is there").script(NO_SCRIPT).help("Options as a JSON file"),
+    row("include-system-env-vars", Script, &[Run, Inspect, Find]).boolean(|a| &mut a.script.system_env).like_k6("K6_INCLUDE_SYSTEM_ENV_VARS").script(NO_SCRIPT).help("Give the script the variables of this process; not with inspect")
+        .more("Scripts that are run have them unless this is false; for inspect it is the other way round."),
+    row("lenient", Script, SCRIPTS).switch(|_| ()).script(NO_SCRIPT).help("Only warn about misplaced options, as k6 does: what happens anyway"),
+    row("strict", Script, SCRIPTS).switch(|a| a.script.strictness = Strictness::Strict).script(NO_SCRIPT).not_with(&["lenient"]).help("Refuse what is only warned about: unknown and misplaced options"),
+    row("type", Script, SCRIPTS).accepts("KIND", KINDS).like_k6("K6_TYPE").script(NO_SCRIPT).help("What the file is, whatever its name ends in"),
+    row("compatibility-mode", Script, SCRIPTS).accepts("MODE", MODES).like_k6("K6_COMPATIBILITY_MODE").script(NO_SCRIPT).help("Accepted: the language is the same in each"),
+    row("address", Script, SCRIPTS).short('a').one("HOST:PORT", text, |a| &mut a.summary.address).like_k6("K6_ADDRESS").script("--live serves a page").help("Accepted with a warning: there is no REST API"),
     row("execution-requirements", Script, &[Inspect]).switch(|a| a.summary.requirements = true).help("Add the scenarios that these options give, their length and most VUs"),
 
     // What is measured.
@@ -215,7 +236,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("queue", Database, &[Docdb]).one("COUNT", room, |a| &mut a.docdb.config.queue).default("1000").help("Commands that may wait per database; more get an error that drivers retry"),
     row("connections", Database, &[Docdb]).one("COUNT", room, |a| &mut a.docdb.config.connections).default("20000").help("Connections at most"),
     row("cache", Database, &[Docdb]).one("MIB", mebibytes, |a| &mut a.docdb.config.cache_bytes).default("128").help("Memory for blocks of the data, in MiB"),
-    row("memory", Database, &[Docdb]).one("MIB", mebibytes, |a| &mut a.docdb.config.memory_bytes).default("256").help("Memory for queries and clients together, in MiB; sorts and groups beyond their share go to the disk"),
+    row("memory", Database, &[Docdb]).one("MIB", mebibytes, |a| &mut a.docdb.config.memory_bytes).default("256").help("Memory for queries and clients, in MiB; large sorts go on on the disk"),
     row("slow-fsync", Database, &[Docdb]).one("TIME", pause, |a| &mut a.docdb.config.slow_fsync).help("Let each fsync take this much longer, to see what a slower disk would do"),
 
     // The embedded services.
@@ -239,7 +260,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
         .url("for a script use --record").help("Write the record here"),
     row("out", Output, &[Find]).short('o').one("FILE", file, |a| &mut a.output.out).not_with(&["no-record"]).default_words("plimsoll-DATE-TIME/run.plimsoll.jsonl")
         .help("Write the record here"),
-    row("out", Output, SCRIPTS).short('o').each("KIND[=WHERE]", samples, |a| &mut a.script.outs).script("for a URL it is the file of the record").help("Write samples to json=FILE, csv=FILE …, repeatable")
+    row("out", Output, SCRIPTS).short('o').each("KIND[=WHERE]", samples, |a| &mut a.script.outs).like_k6("K6_OUT").script("for a URL it is the file of the record").help("Write samples to json=FILE, csv=FILE …, repeatable")
         .more("json=FILE, csv=FILE, experimental-prometheus-rw[=URL] or web-dashboard."),
     row("record", Output, SCRIPTS).one("FILE", file, |a| &mut a.output.out).default_words("plimsoll-DATE-TIME/run.plimsoll.jsonl").script("for a URL use -o").help("Write the record here"),
     row("no-record", Output, &[Run, Find, Inspect]).switch(|a| a.output.no_record = true).help("Keep no record and write no report"),
@@ -252,7 +273,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("format", Output, &[Lab]).choice("FORMAT", FORMATS, |a| &mut a.lab.format).default("text").help("What is printed on stdout"),
     row("junit", Output, SCRIPTS).one("FILE", file, |a| &mut a.summary.junit).script("thresholds belong to scripts; for a URL use --format json").help("Write the thresholds as JUnit test cases"),
     row("markdown", Output, SCRIPTS).one("FILE", file, |a| &mut a.summary.markdown).script("for a URL use --format markdown").help("Write the summary as Markdown; also goes to $GITHUB_STEP_SUMMARY"),
-    row("new-machine-readable-summary", Output, SCRIPTS).switch(|a| a.script.machine_readable = true).script("for a URL use --format json").help("Give exports and handleSummary the newer form of the summary"),
+    row("new-machine-readable-summary", Output, SCRIPTS).switch(|a| a.script.machine_readable = true).like_k6("K6_NEW_MACHINE_READABLE_SUMMARY").script("for a URL use --format json").help("Give exports and handleSummary the newer form of the summary"),
     row("out", Output, &[Compare]).short('o').one("DIR", file, |a| &mut a.output.out).default_words("plimsoll-compare-DATE-TIME").live().help("Keep the records in this folder"),
     row("report", Output, &[Compare]).one("FILE", file, |a| &mut a.compare.report).default_words("live runs: report.html beside the records").help("Write the page with the variants side by side here"),
     row("out", Output, &[Report]).short('o').one("FILE", file, |a| &mut a.output.out).default_words("report.html, in the folder if one is named, else in this one").help("Write the page here"),
@@ -263,6 +284,9 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("live", Output, &[Lab]).switch(|a| a.lab.live = true).help("Serve a page that shows each run while it runs")
         .more(LIVE_PAGE),
     row("verbose", Output, SCRIPTS).short('v').switch(|a| a.summary.verbose = true).script("a URL has no script that could log").help("Show what scripts say by console.debug, too"),
+    row("log-output", Output, SCRIPTS).one("WHERE", log_place, |a| &mut a.summary.logging.place).like_k6("K6_LOG_OUTPUT").default_words("stderr").script("a URL has no script that could log").help("Where the log goes: stderr, stdout, none or file=PATH[,level=info]"),
+    row("log-format", Output, SCRIPTS).choice("FORMAT", LOG_FORMATS, |a| &mut a.summary.logging.format).like_k6("K6_LOG_FORMAT").default_words("text").script("a URL has no script that could log").help("How a line of the log is written"),
+    row("no-color", Output, &[Run, Find, Compare, Inspect]).switch(|a| a.output.no_color = true).like_k6("K6_NO_COLOR").help("No colours, as with NO_COLOR"),
     row("quiet", Output, &[Run]).switch(|a| a.output.quiet = true).url("").help("Print no progress on stderr"),
     row("quiet", Output, SCRIPTS).short('q').switch(|a| a.output.quiet = true).script("").help("Print no progress on stderr"),
     row("quiet", Output, &[Find, Compare]).switch(|a| a.output.quiet = true).help("Print no progress on stderr"),

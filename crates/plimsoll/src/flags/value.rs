@@ -20,6 +20,8 @@ use plimsoll_net::h1::parse_header;
 use plimsoll_observe::Watch;
 use plimsoll_report::k6;
 
+use crate::script::console::LogPlace;
+
 pub(super) fn utf8(word: &OsStr) -> Result<&str> {
     word.to_str()
         .with_context(|| format!("`{}` is not UTF-8", word.display()))
@@ -162,12 +164,24 @@ pub(super) fn variable(word: &OsStr) -> Result<(String, String)> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+pub(super) fn truth(word: &OsStr) -> Result<bool> {
+    match utf8(word)? {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        other => bail!("`{other}` is neither true nor false"),
+    }
+}
+
 pub(super) fn watch(word: &OsStr) -> Result<Watch> {
     Ok(Watch::parse(utf8(word)?)?)
 }
 
 pub(super) fn samples(word: &OsStr) -> Result<k6::Output> {
     Ok(k6::Output::parse(utf8(word)?)?)
+}
+
+pub(super) fn log_place(word: &OsStr) -> Result<LogPlace> {
+    LogPlace::parse(utf8(word)?)
 }
 
 pub(super) fn address(word: &OsStr) -> Result<SocketAddr> {

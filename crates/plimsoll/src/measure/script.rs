@@ -21,8 +21,10 @@ use super::level::{begin_drain, begin_set, refuse_the_dead};
 use super::search::{Keep, config, drive, keep_anchor, self_check};
 use super::setting::Setting;
 use crate::exit::{Exit, Failure};
+use crate::output;
 use crate::page::PageOptions;
 use crate::reach;
+use crate::script::banner::banner;
 use crate::script::console;
 use crate::script::load::Loaded;
 use crate::script::out::Outs;
@@ -43,11 +45,19 @@ pub(super) fn load(
     // A script may talk to many: only what was named is sampled.
     session.watch_only(setting.watches)?;
     let mut outs = Outs::open(setting.outs, &loaded.options)?;
-    if outs.wants_page && setting.output.part_of.is_none() {
-        session.show_page(PageOptions::from_environment(true, |name| {
-            std::env::var(name).ok()
-        })?)?;
+    if let Some(said) = outs
+        .page
+        .as_ref()
+        .filter(|_| setting.output.part_of.is_none())
+    {
+        session.show_page(PageOptions::asked(said)?)?;
     }
+    if !setting.output.quiet {
+        let record = session.path.as_deref();
+        output::progress(&banner(loaded, setting.outs, record));
+    }
+    // From its first line on, progress is that of a script.
+    session.script((0, 0), (0, 0), None);
     let level = begin_set(session)?.level;
     let played = play::play(loaded, session, &mut outs, setting.interrupt)?;
     let at = session.clock.now();

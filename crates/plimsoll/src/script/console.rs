@@ -1,20 +1,24 @@
-//! Log lines of scripts on stderr, as logfmt.
+//! Log lines of scripts: on stderr as logfmt, or where and how `--log-output` and `--log-format` say.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use plimsoll_script::host::LogLevel;
 
 use crate::machine;
 use crate::output;
 
 static VERBOSE: AtomicBool = AtomicBool::new(false);
+/// What was asked for; set once, before the first line.
+static LOGGING: OnceLock<Logging> = OnceLock::new();
 /// Where lines of `console` go instead (`consoleOutput`).
 static FILE: OnceLock<Mutex<File>> = OnceLock::new();
+/// The file of `--log-output`.
+static LOG_FILE: OnceLock<Mutex<File>> = OnceLock::new();
 
 /// Where all lines go while the lab plays: a log beside the record, for the terminal has the lab's own lines.
 static LOG: Mutex<Option<Log>> = Mutex::new(None);
@@ -93,6 +97,80 @@ fn set_log(log: Option<Log>) {
     }
 }
 
+/// Where the log goes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum LogPlace {
+    #[default]
+    Stderr,
+    Stdout,
+    None,
+    /// Appended to, from this level on.
+    File(PathBuf, LogLevel),
+    /// What was asked for is not written to: stderr, after a warning.
+    Other(String),
+}
+
+impl LogPlace {
+    /// Reads `stderr`, `stdout`, `none`, `file=PATH` or `file=PATH,level=warning`, as k6 writes them.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        match text.split_once('=') {
+            None if text == "stderr" => Ok(Self::Stderr),
+            None if text == "stdout" => Ok(Self::Stdout),
+            None if text == "none" => Ok(Self::None),
+            Some(("file", rest)) => {
+                let (path, level) = rest.split_once(",level=").unwrap_or((rest, "debug"));
+                Ok(Self::File(PathBuf::from(path), level_named(level)?))
+            }
+            _ if text == "loki" || text.starts_with("loki=") => Ok(Self::Other(text.to_owned())),
+            _ => bail!("`{text}` is no place for a log; write stderr, stdout, none or file=PATH"),
+        }
+    }
+}
+
+fn level_named(name: &str) -> Result<LogLevel> {
+    Ok(match name {
+        "trace" | "debug" => LogLevel::Debug,
+        "info" => LogLevel::Info,
+        "warning" | "warn" => LogLevel::Warning,
+        "error" | "fatal" | "panic" => LogLevel::Error,
+        other => bail!("`{other}` is no level; write debug, info, warning or error"),
+    })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum LogFormat {
+    /// `time="…" level=info msg="…"`
+    #[default]
+    Text,
+    Json,
+    /// The message alone.
+    Raw,
+}
+
+/// What `--log-output` and `--log-format` say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Logging {
+    pub(crate) place: LogPlace,
+    pub(crate) format: LogFormat,
+}
+
+/// From now on lines go there.
+pub(crate) fn configure(asked: &Logging) -> Result<()> {
+    if let LogPlace::File(path, _) = &asked.place {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = file.with_context(|| format!("--log-output {}", path.display()))?;
+        // Set once per process, as the line below.
+        let _already = LOG_FILE.set(Mutex::new(file));
+    }
+    let _already = LOGGING.set(asked.clone());
+    if let LogPlace::Other(place) = &asked.place {
+        warn(&format!(
+            "--log-output {place} is not followed: the log goes to stderr; file=PATH writes a file"
+        ));
+    }
+    Ok(())
+}
+
 /// Shows what is only for debugging, too.
 pub(crate) fn be_verbose() {
     VERBOSE.store(true, Ordering::Relaxed);
@@ -107,31 +185,65 @@ pub(crate) fn write_to(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `time="…" level=info msg="…" source=console`.
+/// One line: `time="…" level=info msg="…" source=console`, unless another form was asked for.
 pub(crate) fn line(level: LogLevel, message: &str, source: Option<&str>) {
     if level == LogLevel::Debug && !VERBOSE.load(Ordering::Relaxed) {
         return;
     }
     let time = machine::wall_time();
-    let quoted = serde_json::to_string(message).unwrap_or_default();
-    let goes_to_file = FILE.get().filter(|_| source == Some("console"));
-    let source = source.map_or_else(String::new, |source| format!(" source={source}"));
-    let level = level.name();
-    let text = format!("level={level} msg={quoted}{source}");
+    let text = logfmt(level, message, source);
     if let Ok(mut log) = LOG.lock()
         && let Some(log) = log.as_mut()
     {
         log.line(&time, text);
         return;
     }
-    let line = format!("time=\"{time}\" {text}");
+    let logging = LOGGING.get();
+    let line = match logging.map_or(LogFormat::Text, |logging| logging.format) {
+        LogFormat::Text => format!("time=\"{time}\" {text}"),
+        LogFormat::Json => json(&time, level, message, source),
+        LogFormat::Raw => message.to_owned(),
+    };
+    let goes_to_file = FILE.get().filter(|_| source == Some("console"));
     match goes_to_file.and_then(|file| file.lock().ok()) {
         // A full disk is no reason to end a measurement.
         Some(mut file) => drop(writeln!(file, "{line}")),
-        None => output::progress(&line),
+        None => put(level, line, logging.map(|logging| &logging.place)),
     }
+}
+
+fn put(level: LogLevel, line: String, place: Option<&LogPlace>) {
+    match place {
+        Some(LogPlace::None) => {}
+        Some(LogPlace::Stdout) => output::data(&(line + "\n")),
+        Some(LogPlace::File(_, least)) => {
+            let file = LOG_FILE.get().filter(|_| level >= *least);
+            if let Some(mut file) = file.and_then(|file| file.lock().ok()) {
+                drop(writeln!(file, "{line}"));
+            }
+        }
+        Some(LogPlace::Stderr | LogPlace::Other(_)) | None => output::progress(&line),
+    }
+}
+
+fn logfmt(level: LogLevel, message: &str, source: Option<&str>) -> String {
+    let quoted = serde_json::to_string(message).unwrap_or_default();
+    let source = source.map_or_else(String::new, |source| format!(" source={source}"));
+    format!("level={} msg={quoted}{source}", level.name())
+}
+
+fn json(time: &str, level: LogLevel, message: &str, source: Option<&str>) -> String {
+    let mut line = serde_json::json!({ "level": level.name(), "msg": message, "time": time });
+    if let (Some(source), Some(object)) = (source, line.as_object_mut()) {
+        object.insert("source".to_owned(), source.into());
+    }
+    line.to_string()
 }
 
 pub(crate) fn warn(message: &str) {
     line(LogLevel::Warning, message, None);
+}
+
+pub(crate) fn error(message: &str) {
+    line(LogLevel::Error, message, None);
 }

@@ -2,6 +2,7 @@
 
 mod local;
 mod print;
+mod surroundings;
 mod tls;
 
 use std::io::Read as _;
@@ -14,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result};
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::Store;
-use plimsoll_core::scenario::{Flag, Layer, Options, Origin, Scenario};
+use plimsoll_core::scenario::{Flag, Layer, Options, Origin, Scenario, Strictness};
 use plimsoll_core::test::ScriptSetup;
 use plimsoll_core::threshold::Thresholds;
 use plimsoll_engine::scripted::{HttpDebug, Naming, Script};
@@ -66,6 +67,9 @@ pub(crate) fn load(source: &ScriptSource, seed: u64, stop: &Arc<AtomicBool>) -> 
         seed,
         ..Settings::default()
     };
+    if source.takes_surroundings {
+        surroundings::warn_of_unfollowed();
+    }
     let (program, whole) = load_program(source, first, stop)?;
     if let Some(why) = program.own_context_because() {
         let message = format!("every virtual user has a JavaScript context of its own: {why}");
@@ -91,11 +95,12 @@ pub(crate) fn load(source: &ScriptSource, seed: u64, stop: &Arc<AtomicBool>) -> 
     };
     thresholds.bind(&mut store).map_err(invalid)?;
     let settings = script_settings(&options, seed)?;
+    let env = [program.surroundings(), &source.env[..]].concat();
     let scenarios = options.scenarios.clone();
     let mut script = Script::new(Arc::new(program), settings, scenarios, store);
     apply(&mut script, &options, source)?;
     Ok(Loaded {
-        setup: print::setup(whole, &options, &source.env),
+        setup: print::setup(whole, &options, &env),
         script: Arc::new(script),
         options,
         thresholds,
@@ -134,16 +139,12 @@ fn load_program(
     } else {
         (folder.join(&source.script), Box::new(Disk))
     };
-    let mut env = Vec::new();
-    if source.system_env {
-        env.extend(std::env::vars());
-    }
-    env.extend(source.env.iter().cloned());
     let digests = Rc::new(Digests::new(sources));
     let program = Program::load(Load {
         sources: Rc::<Digests>::clone(&digests),
         entry,
-        env,
+        env: source.env.clone(),
+        surroundings: surroundings::given(source),
         host: Rc::new(InitHost),
         settings,
         shares_context: true,
@@ -170,7 +171,7 @@ impl Sources for Piped {
 
 fn options(source: &ScriptSource, program: &Program) -> Result<Options> {
     let mut layers = Vec::new();
-    if let Some(path) = &source.config {
+    if let Some(path) = &surroundings::config_file(source) {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("read options from {}", path.display()))?;
         let object = serde_json::from_str(&text)
@@ -181,7 +182,7 @@ fn options(source: &ScriptSource, program: &Program) -> Result<Options> {
     }
     let script = Layer::from_object(Origin::Script, program.options(), source.strictness);
     layers.push(script.map_err(invalid)?);
-    let variables: Vec<(String, String)> = std::env::vars().collect();
+    let variables = surroundings::variables();
     let variables = || variables.iter().map(|(name, value)| (&**name, &**value));
     for origin in [Origin::Environment, Origin::OwnEnvironment] {
         layers.push(Layer::from_environment(origin, variables()).map_err(invalid)?);
@@ -247,20 +248,20 @@ fn apply(script: &mut Script, options: &Options, source: &ScriptSource) -> Resul
         most => most as usize,
     };
     script.iteration_least = said.min_iteration_ns;
-    script.keeps_samples = source.outs.iter().any(|out| *out != Output::Dashboard);
-    script.naming = Arc::new(naming(options)?);
+    script.keeps_samples = source.outs.iter().any(Output::takes_samples);
+    script.naming = Arc::new(naming(options, source.strictness)?);
     if let Some(path) = &said.console_output {
         console::write_to(Path::new(path))?;
     }
     Ok(())
 }
 
-fn naming(options: &Options) -> Result<Naming> {
+fn naming(options: &Options, strictness: Strictness) -> Result<Naming> {
     let said = &options.settings;
     let mut naming = Naming {
         blocked_names: said.block_hostnames.clone(),
         keep: said.dns.ttl_ns.unwrap_or(Nanos::from_secs(3600 * 24 * 365)),
-        tls: tls::choice(said)?,
+        tls: tls::choice(said, strictness)?,
         identities: tls::identities(said)?,
         local: local::addresses(&said.local_ips)?,
         ..Naming::default()

@@ -1,6 +1,9 @@
-//! `--out`: every sample as it comes, in k6's shapes, into files or to Prometheus.
+//! `--out`: every sample as it comes, in k6's shapes, into files or to a server.
 
+mod influx;
+mod otlp;
 mod remote;
+mod sender;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -15,6 +18,8 @@ use plimsoll_core::scenario::Options;
 use plimsoll_core::threshold::Thresholds;
 use plimsoll_report::k6::{self, CsvRows, CsvTime, JsonLines, Output};
 
+use self::influx::Influx;
+use self::otlp::Collector;
 use self::remote::Remote;
 use crate::machine;
 use crate::script::console;
@@ -24,14 +29,16 @@ enum Out {
     Json(JsonLines<Sink>),
     Csv(CsvRows<Sink>),
     Remote(Remote),
+    Influx(Influx),
+    Collector(Box<Collector>),
 }
 
 /// All of them. The first that cannot be written says so once; the test goes on.
 pub(crate) struct Outs {
     all: Vec<Out>,
     failed: Option<std::io::Error>,
-    /// `--out web-dashboard`.
-    pub(crate) wants_page: bool,
+    /// `--out web-dashboard`, with what stands behind `=`.
+    pub(crate) page: Option<Vec<(String, String)>>,
 }
 
 impl Outs {
@@ -40,15 +47,18 @@ impl Outs {
         let mut outs = Self {
             all: Vec::new(),
             failed: None,
-            wants_page: false,
+            page: None,
         };
         for output in asked.iter().cloned() {
             let out = match output {
                 Output::Json(file) => Out::Json(JsonLines::new(Sink::open(file)?, start)),
                 Output::Csv(file) => Out::Csv(csv(file, start, options)?),
                 Output::RemoteWrite(url) => Out::Remote(Remote::start(url)?),
-                Output::Dashboard => {
-                    outs.wants_page = true;
+                Output::Influx { url, is_v2 } => Out::Influx(Influx::start(url, is_v2, start)?),
+                Output::Otlp(url) => Out::Collector(Box::new(Collector::start(url, start)?)),
+                Output::Dashboard(settings) => {
+                    warn_of_unfollowed(&settings);
+                    outs.page = Some(settings);
                     continue;
                 }
             };
@@ -68,6 +78,14 @@ impl Outs {
                     .try_for_each(|sample| rows.write(store, sample)),
                 Out::Remote(remote) => {
                     remote.absorb(store, samples);
+                    Ok(())
+                }
+                Out::Influx(influx) => {
+                    influx.absorb(store, samples);
+                    Ok(())
+                }
+                Out::Collector(collector) => {
+                    collector.absorb(store, samples);
                     Ok(())
                 }
             };
@@ -90,10 +108,32 @@ impl Outs {
                     remote.close();
                     Ok(())
                 }
+                Out::Influx(influx) => {
+                    influx.close();
+                    Ok(())
+                }
+                Out::Collector(collector) => {
+                    collector.close();
+                    Ok(())
+                }
             };
             written.context("write --out")?;
         }
         Ok(())
+    }
+}
+
+/// Settings of k6's page that ours has no use for.
+fn warn_of_unfollowed(settings: &[(String, String)]) {
+    for (name, _) in settings {
+        let why = match name.as_str() {
+            "record" => "the record has everything: --record FILE",
+            "tag" | "tags" => "the page shows the same for every run",
+            _ => continue,
+        };
+        console::warn(&format!(
+            "--out web-dashboard: `{name}` is not followed: {why}"
+        ));
     }
 }
 

@@ -6,11 +6,12 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result};
 use plimsoll_core::Nanos;
 use plimsoll_core::ending::{Cause, Ending};
-use plimsoll_core::metrics::{Names, Sample, Store};
+use plimsoll_core::metrics::{BuiltIn, Names, Sample, Sink, Store};
 use plimsoll_core::record::{Line, Scope, ScriptCounts};
 use plimsoll_core::scenario::Flag;
 use plimsoll_core::threshold::{EVALUATE_EVERY, Evaluation, Phase, Thresholds};
 use plimsoll_engine::scripted::{LogLine, ScriptEnd, ScriptRunner, Tick, Watcher};
+use plimsoll_report::format;
 use plimsoll_report::k6::{self, Results};
 use plimsoll_script::End;
 use serde_json::Value;
@@ -28,7 +29,12 @@ const KEEP_EVERY: Nanos = Nanos::from_secs(30);
 /// Follows the test: record and progress, thresholds, console.
 struct Following<'a> {
     session: &'a mut Session,
+    loaded: &'a Loaded,
     thresholds: &'a Thresholds,
+    /// Of all scenarios together.
+    vus_max: u32,
+    /// It was said that there are too few of them.
+    has_warned: bool,
     next_judgement: Nanos,
     next_kept: Nanos,
     crossed: bool,
@@ -51,7 +57,10 @@ impl Watcher for Following<'_> {
     fn tick(&mut self, tick: &Tick<'_>) -> bool {
         self.elapsed = tick.elapsed;
         let vus = (tick.vus_active, tick.vus_existing);
-        self.session.script(vus, self.judged.take());
+        let complete = counted(tick.store, BuiltIn::Iterations);
+        let iterations = (complete, tick.interrupted);
+        self.session.script(vus, iterations, self.judged.take());
+        self.warn_of_too_few(tick);
         if let Err(error) = self.session.window(tick.window) {
             self.failed = Some(error);
             return false;
@@ -78,7 +87,43 @@ impl Watcher for Following<'_> {
     }
 }
 
+/// The sum of a counter.
+fn counted(store: &Store, metric: BuiltIn) -> u64 {
+    match store.built_in(metric) {
+        Sink::Counter(counter) => counter.sum() as u64,
+        _ => 0,
+    }
+}
+
 impl Following<'_> {
+    /// Told once, when the first arrival has found all of them busy and no more may be made.
+    fn warn_of_too_few(&mut self, tick: &Tick<'_>) {
+        let dropped = counted(tick.store, BuiltIn::DroppedIterations);
+        if self.has_warned || dropped == 0 || tick.vus_existing < self.vus_max {
+            return;
+        }
+        self.has_warned = true;
+        let arriving = self.loaded.script.scenarios.iter();
+        let arriving = arriving.filter(|scenario| scenario.executor.arriving().is_some());
+        let limits: Vec<String> = arriving
+            .map(|scenario| {
+                format!(
+                    "maxVUs {} of {}",
+                    scenario.executor.vus_max(),
+                    scenario.name
+                )
+            })
+            .collect();
+        if !limits.is_empty() {
+            console::warn(&format!(
+                "Insufficient VUs, reached {} active VUs and cannot initialize more: {dropped} iterations have been \
+                 dropped so far; raise {}",
+                tick.vus_existing,
+                limits.join(", ")
+            ));
+        }
+    }
+
     /// What was counted so far.
     fn keep(&mut self, tick: &Tick<'_>) -> std::io::Result<()> {
         let (store, elapsed) = (tick.store, tick.elapsed);
@@ -117,7 +162,10 @@ pub(crate) fn play(
     let clock = session.clock;
     let following = Following {
         session,
+        loaded,
         thresholds: &loaded.thresholds,
+        vus_max: loaded.script.vus_max(),
+        has_warned: false,
         next_judgement: EVALUATE_EVERY,
         next_kept: KEEP_EVERY,
         crossed: false,
@@ -137,6 +185,7 @@ pub(crate) fn play(
         note_end(&end.map_err(of_runner)?, crossed, &mut ending);
     }
     tear_down(loaded, &mut runner, data.as_deref(), &mut ending)?;
+    note_failed(&runner, &mut ending);
     if let Some(error) = runner.watcher().failed.take() {
         return Err(error).context("write the record");
     }
@@ -161,11 +210,45 @@ pub(crate) fn play(
         setup_data,
         summary: None,
     };
+    let was_failed = runner.marked_failed().is_some();
     played.summary = summarise(loaded, &mut runner, &mut played)?;
+    if let (false, Some(message)) = (was_failed, runner.marked_failed()) {
+        // Too late to change anything, as in k6.
+        console::error(&format!("test marked as failed: {message}"));
+    }
     Ok(played)
 }
 
 impl Played {
+    /// Of an end that nothing has named yet, for whoever sees the exit code alone.
+    pub(crate) fn why(&self) -> Option<String> {
+        match self.ending.cause()? {
+            Cause::Interrupted => Some("the test was interrupted by a signal".to_owned()),
+            Cause::ThresholdCrossed => {
+                let crossed = self.evaluation.results.iter().filter(|one| !one.ok);
+                let (mut metrics, mut rules) = (Vec::new(), Vec::new());
+                for one in crossed {
+                    let key = one.key.trim();
+                    if !metrics.contains(&key) {
+                        metrics.push(key);
+                    }
+                    let was = if one.is_without_data {
+                        "no data".to_owned()
+                    } else {
+                        format!("was {}", format::number(one.value))
+                    };
+                    rules.push(format!("{key} {} ({was})", one.source));
+                }
+                Some(format!(
+                    "thresholds on metrics '{}' have been crossed: {}",
+                    metrics.join(", "),
+                    rules.join("; ")
+                ))
+            }
+            _ => None,
+        }
+    }
+
     /// What the script counted, for the record of `level`.
     pub(crate) fn counts(&self, level: u32, at: Nanos) -> ScriptCounts {
         let scope = Scope {
@@ -260,7 +343,14 @@ fn note_function(
         }
         End::Ok { .. } => {}
         End::Exception(_) => ending.note(Cause::HookException),
-        End::Abort { .. } => ending.note(Cause::Aborted),
+        End::Abort { message } => {
+            console::error(message);
+            ending.note(Cause::Aborted);
+        }
+        End::Missing { message } => {
+            console::error(&format!("{name}: {message}"));
+            ending.note(Cause::Unsupported);
+        }
         End::Interrupted => {
             console::warn(&format!(
                 "{name} was ended: it ran too long without a pause"
@@ -272,8 +362,12 @@ fn note_function(
 
 fn note_end(end: &ScriptEnd, crossed: bool, ending: &mut Ending) {
     if let Some(message) = &end.aborted {
-        console::warn(&format!("the script aborted the test: {message}"));
+        console::error(message);
         ending.note(Cause::Aborted);
+    }
+    if let Some(message) = &end.missing {
+        console::error(message);
+        ending.note(Cause::Unsupported);
     }
     if end.interrupted {
         ending.note(Cause::Interrupted);
@@ -281,8 +375,16 @@ fn note_end(end: &ScriptEnd, crossed: bool, ending: &mut Ending) {
     if crossed {
         ending.note(Cause::ThresholdCrossed);
     }
-    if let Some(message) = &end.failed {
-        console::warn(&format!("the script marked the test as failed: {message}"));
+}
+
+/// `exec.test.fail`, wherever it was called; told once.
+fn note_failed(runner: &ScriptRunner<impl Watcher>, ending: &mut Ending) {
+    if let Some(message) = runner.marked_failed()
+        && ending.cause() != Some(Cause::Failed)
+    {
+        if ending.cause().is_none() {
+            console::error(&format!("test marked as failed: {message}"));
+        }
         ending.note(Cause::Failed);
     }
 }
@@ -313,7 +415,10 @@ fn summarise(
     let (end, timed_out) = runner
         .run_function("handleSummary", Some(&data), true, timeout)
         .map_err(of_runner)?;
-    if timed_out || matches!(end, End::Interrupted) {
+    // An exception, or the wish to end the test, comes too late to change anything, as in k6.
+    if let End::Abort { message } = &end {
+        console::error(message);
+    } else if timed_out || matches!(end, End::Interrupted | End::Missing { .. }) {
         let ending = &mut played.ending;
         note_function(
             &end,

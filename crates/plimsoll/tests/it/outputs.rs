@@ -226,8 +226,8 @@ fn a_place_that_cannot_be_written_is_told_before_anything_is_sent() {
     assert_eq!(records, 1, "nothing but the script is there");
 }
 
-/// A receiver of pushes: the request line, the names of the headers and the size of every body.
-fn receiver(listener: TcpListener, pushes: usize) -> JoinHandle<Vec<(String, usize)>> {
+/// A receiver of pushes: the head of each in small letters, and its body.
+fn receiver(listener: TcpListener, pushes: usize) -> JoinHandle<Vec<(String, Vec<u8>)>> {
     std::thread::spawn(move || {
         let mut seen = Vec::new();
         while seen.len() < pushes {
@@ -244,7 +244,7 @@ fn receiver(listener: TcpListener, pushes: usize) -> JoinHandle<Vec<(String, usi
             reader.read_exact(&mut body).unwrap();
             let answer = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
             reader.get_mut().write_all(answer).unwrap();
-            seen.push((head, body.len()));
+            seen.push((head, body));
         }
         seen
     })
@@ -277,7 +277,7 @@ fn series_are_pushed_to_prometheus_while_the_test_runs() {
     .output();
     let (code, _, err) = finished(&done.unwrap());
     assert_eq!(code, 99, "{err}");
-    for (head, size) in receiver.join().unwrap() {
+    for (head, body) in receiver.join().unwrap() {
         for part in [
             "post /api/v1/write",
             "content-encoding: snappy",
@@ -286,6 +286,114 @@ fn series_are_pushed_to_prometheus_while_the_test_runs() {
         ] {
             assert!(head.contains(part), "{part} in {head}");
         }
-        assert!(size > 200, "{size}");
+        assert!(body.len() > 200, "{}", body.len());
     }
+}
+
+/// Runs the script with one more output to a receiver of so many pushes; the heads and bodies that came.
+fn pushed(
+    kind: &str,
+    path: &str,
+    variables: &[(&str, &str)],
+    pushes: usize,
+) -> Vec<(String, Vec<u8>)> {
+    let (_served, folder, script, target) = prepared();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let out = format!("{kind}=http://{}{path}", listener.local_addr().unwrap());
+    let receiver = receiver(listener, pushes);
+    let all = ["run", &script, "-e", &target, "-q", "--no-record"];
+    let args = [&all[..], &["--out", &out]].concat();
+    let mut run = command(&folder, &args);
+    let done = run.envs(variables.iter().copied()).output();
+    let (code, _, err) = finished(&done.unwrap());
+    assert_eq!(code, 99, "{err}");
+    receiver.join().unwrap()
+}
+
+#[test]
+fn samples_go_to_influxdb_of_either_version() {
+    let seen = pushed("influxdb", "/load", &[("K6_INFLUXDB_USERNAME", "me")], 3);
+    assert!(
+        seen[0]
+            .0
+            .starts_with("post /query?q=create%20database%20%22load%22"),
+        "{}",
+        seen[0].0
+    );
+    for (head, body) in &seen[1..] {
+        assert!(
+            head.starts_with("post /write?db=load&precision=ns "),
+            "{head}"
+        );
+        assert!(head.contains("authorization: basic "), "{head}");
+        let text = String::from_utf8_lossy(body);
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("http_req_duration,"));
+        let line = line.unwrap_or_else(|| panic!("{text}"));
+        for part in [",method=GET", ",status=200", " url=\"http", ",value="] {
+            assert!(line.contains(part), "{part} in {line}");
+        }
+    }
+    let v2 = [
+        ("K6_INFLUXDB_ORGANIZATION", "org"),
+        ("K6_INFLUXDB_BUCKET", "load"),
+        ("K6_INFLUXDB_TOKEN", "word"),
+    ];
+    let seen = pushed("influxdb", "", &v2, 2);
+    for (head, _) in &seen {
+        let path = "post /api/v2/write?org=org&bucket=load&precision=ns ";
+        assert!(
+            head.starts_with(path) && head.contains("authorization: token word"),
+            "{head}"
+        );
+    }
+}
+
+#[test]
+fn metrics_go_to_a_collector_of_opentelemetry() {
+    let variables = [
+        ("K6_OTEL_EXPORT_INTERVAL", "1s"),
+        ("K6_OTEL_SERVICE_NAME", "shop"),
+        ("K6_OTEL_METRIC_PREFIX", "k6_"),
+        ("K6_OTEL_HEADERS", "X-Scope=team"),
+    ];
+    for (head, body) in pushed("opentelemetry", "", &variables, 2) {
+        assert!(head.starts_with("post /v1/metrics "), "{head}");
+        assert!(
+            head.contains("content-type: application/x-protobuf"),
+            "{head}"
+        );
+        assert!(head.contains("x-scope: team"), "{head}");
+        for part in [
+            "shop",
+            "k6_http_req_duration",
+            "k6_http_req_failed",
+            "condition",
+        ] {
+            let has = body
+                .windows(part.len())
+                .any(|window| window == part.as_bytes());
+            assert!(has, "{part} is not in the body");
+        }
+    }
+}
+
+#[test]
+fn what_stands_behind_web_dashboard_is_obeyed() {
+    let (_served, folder, script, target) = prepared();
+    let page = folder.file("page.html");
+    let out = format!("web-dashboard=port=0&export={page}&record=x");
+    let all = ["run", &script, "-e", &target, "-q", "--no-record"];
+    let (code, _, err) = plimsoll(&folder, &[&all[..], &["--out", &out]].concat());
+    assert_eq!(code, 99, "{err}");
+    assert!(err.contains("`record` is not followed"), "{err}");
+    assert!(
+        err.contains("live page  http://127.0.0.1:") && !err.contains(":5665"),
+        "{err}"
+    );
+    assert!(read(&page).contains("<html"));
+    let (code, _, err) = plimsoll(&folder, &["run", &script, "--out", "web-dashboard=prot=0"]);
+    assert_eq!(code, 104, "{err}");
+    assert!(err.contains("did you mean `port`?"), "{err}");
 }

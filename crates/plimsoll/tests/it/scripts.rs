@@ -1,5 +1,6 @@
 //! Scripts of k6 against a service of our own, through the product: summary, exports, exit codes.
 
+mod edges;
 mod record;
 
 use crate::support::{Folder, Service, closed_port, plimsoll};
@@ -115,7 +116,7 @@ fn exit_codes_are_those_of_k6() {
         ("none.js", "export const a = 1;", 104),
         (
             "option.js",
-            "export const options = { vus: 1, executor: 'constant-vus' }; export default () => {}",
+            "export const options = { scenarios: { a: { executor: 'none' } } }; export default () => {}",
             104,
         ),
         (

@@ -114,7 +114,7 @@ fn a_group_beyond_its_share_uses_the_disk_and_finds_the_same() {
     let spilled = batch(&server.ok(group(true)), "firstBatch");
     assert_eq!(spilled.len(), 1500);
     for (at, one) in spilled.iter().enumerate() {
-        let at = at as i32;
+        let at = i32::try_from(at).unwrap();
         let expected = doc! { "_id": at, "n": 2, "ids": [at, at + 1500], "size": 2 };
         assert_eq!(*one, expected);
     }

@@ -69,7 +69,7 @@ impl Program {
             // The slots of repetitions come after those of groups, whose number is known only now.
             match step {
                 Step::Save(slot) | Step::Unless(slot, _) if *slot >= ROUNDS => {
-                    *slot = *slot - ROUNDS + first
+                    *slot = *slot - ROUNDS + first;
                 }
                 _ => {}
             }

@@ -12,7 +12,7 @@ pub(crate) struct GaveUp;
 
 impl GaveUp {
     /// The error that a client gets; MongoDB's code for a match that its engine gave up.
-    pub(crate) fn error(self, source: &str) -> CommandError {
+    pub(crate) fn error(source: &str) -> CommandError {
         let shown: String = source.chars().take(100).collect();
         Code::Location(51156).error(format!(
             "the regular expression /{shown}/ takes too many steps on a value; anchor it or make its repetitions exclude each other"

@@ -110,7 +110,8 @@ fn quoted(rest: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String)
         if part.is_alphanumeric() || part == '_' {
             out.push(part);
         } else {
-            out.push_str(&format!("\\x{{{:X}}}", u32::from(part)));
+            let code = format!("\\x{{{:X}}}", u32::from(part));
+            out.push_str(&code);
         }
     }
 }

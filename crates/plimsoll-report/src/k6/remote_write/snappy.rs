@@ -1,6 +1,6 @@
 //! The block format of snappy, as its public description defines it: literals and copies.
 
-use super::add_varint;
+use super::super::protobuf::add_varint;
 
 /// Matches are looked for within one block, so that a copy's distance fits into two bytes.
 const BLOCK: usize = 1 << 16;

@@ -44,11 +44,22 @@ struct Flight {
     hops: u32,
     /// The answer to a challenge, once there was one.
     authorization: Option<String>,
-    finished: Option<Finished>,
+    /// How it ended; with the option `throw`, a failed request ends in the words of an exception.
+    finished: Option<std::result::Result<Finished, String>>,
 }
 
-/// Sends requests together and follows each to its end.
+/// Sends requests together and follows each to its end; the first that throws, throws.
 pub(crate) fn perform(call: &Call<'_, '_>, requests: Vec<Prepared>) -> Result<Vec<Finished>> {
+    let landed = fly(call, requests)?.into_iter().collect();
+    let landed: std::result::Result<Vec<Finished>, String> = landed;
+    landed.map_err(|message| Exception::throw_message(&call.ctx, &message))
+}
+
+/// The same, each with an end of its own.
+pub(super) fn fly(
+    call: &Call<'_, '_>,
+    requests: Vec<Prepared>,
+) -> Result<Vec<std::result::Result<Finished, String>>> {
     let mut flights = Vec::with_capacity(requests.len());
     for prepared in requests {
         let mut flight = Flight {
@@ -57,7 +68,7 @@ pub(crate) fn perform(call: &Call<'_, '_>, requests: Vec<Prepared>) -> Result<Ve
             authorization: None,
             finished: None,
         };
-        flight.refuse_bad_address(call)?;
+        flight.refuse_bad_address(call);
         flights.push(flight);
     }
     loop {
@@ -86,7 +97,7 @@ pub(crate) fn perform(call: &Call<'_, '_>, requests: Vec<Prepared>) -> Result<Ve
             return call.fail("internal: not every request came back");
         }
         for ((flight, result), headers) in pending.iter_mut().zip(results).zip(sent) {
-            flight.land(call, result, headers)?;
+            flight.land(call, result, headers);
         }
     }
     Ok(flights
@@ -97,9 +108,9 @@ pub(crate) fn perform(call: &Call<'_, '_>, requests: Vec<Prepared>) -> Result<Ve
 
 impl Flight {
     /// A URL that leads nowhere is a failed request, not an exception.
-    fn refuse_bad_address(&mut self, call: &Call<'_, '_>) -> Result<()> {
+    fn refuse_bad_address(&mut self, call: &Call<'_, '_>) {
         let Err((refusal, url)) = &self.prepared.address else {
-            return Ok(());
+            return;
         };
         let code = if refusal.contains("scheme") {
             1_000
@@ -115,17 +126,12 @@ impl Flight {
             ..HttpResult::default()
         };
         emit(call, &self.prepared, &result, code);
-        self.finish(call, result, url, Headers::default(), code)
+        self.finish(call, result, url, Headers::default(), code);
     }
 
-    fn land(
-        &mut self,
-        call: &Call<'_, '_>,
-        mut result: HttpResult,
-        headers: Headers,
-    ) -> Result<()> {
+    fn land(&mut self, call: &Call<'_, '_>, mut result: HttpResult, headers: Headers) {
         let Ok(address) = self.prepared.address.clone().map_err(|_| ()) else {
-            return Ok(());
+            return;
         };
         self.keep_cookies(call, &address, &result);
         // An answer that cannot be read is none: status 0, as in k6.
@@ -140,10 +146,10 @@ impl Flight {
         emit(call, &self.prepared, &result, error_code);
         if self.answers_challenge(call, &address, &result) || self.follows(call, &address, &result)
         {
-            return Ok(());
+            return;
         }
         let url = address.request.text.clone();
-        self.finish(call, result, url, headers, error_code)
+        self.finish(call, result, url, headers, error_code);
     }
 
     fn keep_cookies(&self, call: &Call<'_, '_>, address: &Address, result: &HttpResult) {
@@ -250,17 +256,18 @@ impl Flight {
         url: Box<str>,
         headers: Headers,
         error_code: u16,
-    ) -> Result<()> {
+    ) {
         if let Some(error) = &result.error {
             let message = format!("{} {url:?}: {}", self.prepared.method, error.message);
             if self.prepared.params.throw {
-                return Err(Exception::throw_message(&call.ctx, &message));
+                self.finished = Some(Err(message));
+                return;
             }
             call.vu.worker.warn(&format!("Request Failed: {message}"));
         }
         let prepared = &self.prepared;
         let address = prepared.address.as_ref().ok();
-        self.finished = Some(Finished {
+        self.finished = Some(Ok(Finished {
             result,
             url,
             response_type: prepared.params.response_type,
@@ -272,8 +279,7 @@ impl Flight {
                 cookies: address
                     .map_or_else(Vec::new, |address| cookies_of(call, prepared, address)),
             },
-        });
-        Ok(())
+        }));
     }
 }
 

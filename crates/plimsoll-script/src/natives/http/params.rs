@@ -8,6 +8,7 @@ use rquickjs::{Class, Coerced, Object, Result, Value};
 use super::expected;
 use super::jar_object::JarObject;
 use crate::http::session::{Expected, SharedJar};
+use crate::natives::stop::not_there;
 use crate::raw::Call;
 use crate::tags::TagSetId;
 
@@ -251,7 +252,7 @@ fn auth(call: &Call<'_, '_>, kind: &str) -> Result<Auth> {
     match kind {
         "basic" | "" => Ok(Auth::Basic),
         "digest" => Ok(Auth::Digest),
-        "ntlm" => call.fail("auth \"ntlm\" is not supported yet; supported are basic and digest"),
+        "ntlm" => not_there(call, "auth \"ntlm\"", "basic and digest are there"),
         other => call.fail(&format!(
             "auth {other:?} is unknown; supported are basic and digest"
         )),

@@ -8,8 +8,9 @@ use super::json_path;
 use super::params::ResponseType;
 use crate::http::cookies::{Cookie, parse_set_cookie};
 use crate::http::{Headers, Timings};
+use crate::natives::stop::not_there;
 use crate::natives::{set_functions, set_getters};
-use crate::raw::{Call, Native};
+use crate::raw::{Call, Native, define_getter};
 use crate::thrown::describe;
 
 /// In the order in which `JSON.stringify(res)` shows them.
@@ -71,13 +72,18 @@ pub(crate) static METHODS: &[Native] = &[
     Native::new("json", 1, json),
     Native::new("toJSON", 0, to_json),
     Native::new("html", 1, |call| {
-        call.fail("res.html() is not supported yet")
+        not_there(call, "res.html()", "look for what you need in res.body")
     }),
     Native::new("submitForm", 1, |call| {
-        call.fail("res.submitForm() is not supported yet")
+        let instead = "send the fields of the form with http.post(url, { name: value })";
+        not_there(call, "res.submitForm()", instead)
     }),
     Native::new("clickLink", 1, |call| {
-        call.fail("res.clickLink() is not supported yet")
+        not_there(
+            call,
+            "res.clickLink()",
+            "request the address with http.get(url)",
+        )
     }),
 ];
 
@@ -98,7 +104,47 @@ class!(Response, "Response", |prototype| {
 });
 
 pub(crate) fn object<'js>(call: &Call<'_, 'js>, done: Finished) -> Result<Value<'js>> {
-    Ok(Class::instance(call.ctx.clone(), Response { done })?.into_value())
+    let response = Class::instance(call.ctx.clone(), Response { done })?.into_value();
+    let catalogue = &call.vu.worker.catalogue;
+    if catalogue.look(|inventory| inventory.looks_at_members)
+        && let Some(object) = response.as_object()
+    {
+        own_members(call, object)?;
+    }
+    Ok(response)
+}
+
+/// Members that are objects or large: made when they are read, as on the prototype.
+const LAZY: [&str; 6] = ["headers", "cookies", "body", "timings", "ocsp", "request"];
+
+/// In the order in which k6 shows them.
+const OWN_METHODS: [&str; 4] = ["clickLink", "html", "json", "submitForm"];
+
+/// Gives a response its members as properties of its own, for scripts that may look which it has: `{ ...res }`.
+fn own_members<'js>(call: &Call<'_, 'js>, object: &Object<'js>) -> Result<()> {
+    let getters = call.vu.cached(&call.ctx, "members of responses", |ctx| {
+        let getters = Object::new(ctx.clone())?;
+        set_functions(&getters, GETTERS)?;
+        Ok(getters)
+    })?;
+    for member in GETTERS {
+        if LAZY.contains(&member.name) {
+            define_getter(object, member.name, &getters.get(member.name)?, None)?;
+            continue;
+        }
+        let value: Value<'js> = object.get(member.name)?;
+        let property = Property::from(value).writable().enumerable().configurable();
+        object.prop(member.name, property)?;
+    }
+    for name in OWN_METHODS {
+        let method: Value<'js> = object.get(name)?;
+        let property = Property::from(method)
+            .writable()
+            .enumerable()
+            .configurable();
+        object.prop(name, property)?;
+    }
+    Ok(())
 }
 
 fn with<T>(call: &Call<'_, '_>, read: impl FnOnce(&Finished) -> T) -> Result<T> {

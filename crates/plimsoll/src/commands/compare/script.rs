@@ -81,7 +81,7 @@ fn parse(target: &str, args: &Args) -> Result<ScriptSource> {
 fn has_options(asked: &ScriptSource) -> bool {
     !asked.options.is_empty()
         || asked.config.is_some()
-        || asked.system_env
+        || asked.system_env.is_some()
         || asked.strictness != Strictness::default()
 }
 

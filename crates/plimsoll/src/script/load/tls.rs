@@ -1,27 +1,68 @@
 //! What the options say about TLS: versions, cipher suites, client certificates.
 
 use anyhow::Result;
-use plimsoll_core::scenario::{Flag, Settings};
+use plimsoll_core::scenario::{Flag, Settings, Strictness};
 use plimsoll_engine::scripted::Naming;
-use plimsoll_net::tls::{Identity, Offer, TlsChoice, TlsVersion};
+use plimsoll_net::tls::{Identity, Offer, TlsChoice, TlsVersion, unknown_suites};
 use serde_json::Value;
 
 use super::invalid;
+use crate::script::console;
 
 /// As `tlsVersion` names them, in their order.
 const NAMES: [&str; 4] = ["tls1.0", "tls1.1", "tls1.2", "tls1.3"];
 /// Those that are spoken, by their place.
 const SPOKEN: [(usize, TlsVersion); 2] = [(2, TlsVersion::Tls12), (3, TlsVersion::Tls13)];
 
-pub(super) fn choice(said: &Settings) -> Result<TlsChoice> {
+pub(super) fn choice(said: &Settings, strictness: Strictness) -> Result<TlsChoice> {
     let versions = said.tls_version.as_ref().map(versions).transpose()?;
     Ok(TlsChoice {
         insecure: said.is_set(Flag::InsecureSkipTlsVerify),
         versions: versions.unwrap_or_default(),
-        suites: said.tls_cipher_suites.clone(),
+        suites: suites(&said.tls_cipher_suites, strictness)?,
         identity: None,
         offer: offer(std::env::var("GODEBUG").ok().as_deref()),
     })
+}
+
+/// Older suites that k6 can offer and we cannot, by the names that Go gives them.
+const OF_K6_ALONE: [&str; 16] = [
+    "TLS_RSA_WITH_RC4_128_SHA",
+    "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA",
+    "TLS_RSA_WITH_AES_256_CBC_SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA256",
+    "TLS_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_RSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
+    "TLS_ECDHE_RSA_WITH_RC4_128_SHA",
+    "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
+];
+
+/// Those that can be offered. One that only k6 knows is left out with a warning; where none is left, the usual ones are
+/// offered. A name that is none at all is refused, as k6 does.
+fn suites(named: &[String], strictness: Strictness) -> Result<Vec<String>> {
+    let (unknown, choices) = unknown_suites(named);
+    if !unknown.is_empty() {
+        let problem = format!(
+            "tlsCipherSuites: {} cannot be offered here; known are {}",
+            unknown.join(", "),
+            choices.join(", ")
+        );
+        let is_of_k6 = |name: &String| OF_K6_ALONE.contains(&name.as_str());
+        if strictness == Strictness::Strict || !unknown.iter().all(is_of_k6) {
+            return Err(invalid(problem));
+        }
+        console::warn(&problem);
+    }
+    let is_left = |name: &&String| choices.contains(name);
+    Ok(named.iter().filter(is_left).cloned().collect())
 }
 
 /// HTTP/2 is offered, as k6 does; its switch of Go's settings works here too.
