@@ -202,9 +202,12 @@ fn lost_attempts_break_the_accounting() {
 fn what_a_record_says_twice_must_be_the_same() {
     type Edit = fn(&mut Record);
     let edits: [(&str, Edit); 12] = [
-        ("1.0 s are missing before the window of level 0 at 3.0 s", |record| {
-            record.windows.swap(2, 3);
-        }),
+        (
+            "1.0 s are missing before the window of level 0 at 3.0 s",
+            |record| {
+                record.windows.swap(2, 3);
+            },
+        ),
         ("belongs to a level that never began", |record| {
             record.windows[2].level = 9;
         }),

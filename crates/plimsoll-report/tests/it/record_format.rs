@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 95] = [
+const NESTED: [(&str, &str, &str); 96] = [
     ("header", "plan", "plan"),
     ("header", "lab", "lab"),
     ("header", "script", "script setup"),
@@ -64,6 +64,7 @@ const NESTED: [(&str, &str, &str); 95] = [
     ("source metrics", "values", "*"),
     ("level_end", "bad_ratio", "bounds"),
     ("event", "figures", "event figures"),
+    ("event figures", "anchor", "anchor"),
     ("verdict", "remarks", "remark"),
     ("remark", "at", "load size"),
     ("remark", "after", "load size"),

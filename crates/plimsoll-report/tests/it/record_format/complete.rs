@@ -6,10 +6,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 use plimsoll_core::health::Reading;
 use plimsoll_core::metrics::{BuiltIn, Contains, Kind, Names, Store};
 use plimsoll_core::record::{
-    AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Header, HostSample, LabSetup,
-    LeftOut, LevelStart, Line, ListenerSample, MetricsSample, NameCounts, NeighbourSample,
-    Observation, ProcessSample, ProxySample, Scope, ScriptCounts, Seen, SelfCheck, ThreadSample,
-    ThreadState, TierSetup, WaitSample,
+    AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Header, HostSample, Iteration,
+    LabSetup, LeftOut, LevelStart, Line, ListenerSample, MetricsSample, NameCounts,
+    NeighbourSample, Observation, ProcessSample, ProxySample, Scope, ScriptCounts, SearchStart,
+    Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, WaitSample,
 };
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
@@ -240,11 +240,17 @@ fn observations() -> impl Iterator<Item = Observation> {
     })
 }
 
-fn events() -> [Event; 4] {
+fn events() -> [Event; 6] {
     [
         EventKind::Interrupted,
         EventKind::SelfCheck(SelfCheck::default()),
         EventKind::Anchor(Anchor::default()),
+        EventKind::Search(SearchStart {
+            anchor: Some(Anchor::default()),
+            iteration_ns: Some(Nanos(1)),
+            ..SearchStart::default()
+        }),
+        EventKind::Iteration(Iteration::default()),
         EventKind::Other {
             event: "other".to_owned(),
         },
