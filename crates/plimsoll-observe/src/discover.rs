@@ -96,7 +96,7 @@ pub(crate) fn with_descendants(proc: &ProcFs, roots: &BTreeSet<u32>) -> BTreeSet
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -112,10 +112,10 @@ mod tests {
 
     #[test]
     fn a_port_without_a_listener_is_empty_and_not_an_error() {
-        let port = {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            listener.local_addr().unwrap().port()
-        };
+        // A client's own port: it is held as long as the connection is, so nobody else can listen there meanwhile.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let port = client.local_addr().unwrap().port();
         let found = listeners(&ProcFs::at("/proc"), port).unwrap();
         assert_eq!(found, Listeners::default());
     }

@@ -198,74 +198,81 @@ fn lost_attempts_break_the_accounting() {
 }
 
 /// One fact that was changed in a record that is whole otherwise, and what gate 2 says of it.
+type Edit = (&'static str, fn(&mut Record));
+
+/// What the windows say of themselves: where they stand, and what they count.
+const OF_WINDOWS: [Edit; 5] = [
+    (
+        "1.0 s are missing before the window of level 0 at 3.0 s",
+        |record| {
+            record.windows.swap(2, 3);
+        },
+    ),
+    ("belongs to a level that never began", |record| {
+        record.windows[2].level = 9;
+    }),
+    ("before the one before it ends", |record| {
+        for window in &mut record.windows {
+            window.start_ns = Nanos::ZERO;
+        }
+    }),
+    ("1.0 s are missing", |record| {
+        record.windows.remove(3);
+    }),
+    ("6000 attempts have a service time", |record| {
+        for window in &mut record.windows {
+            window.sent_count = 0;
+        }
+    }),
+];
+
+/// What their tallies say: of times, of workers and of the load line.
+const OF_TALLIES: [Edit; 7] = [
+    ("are said to be within 250 ms", |record| {
+        let ok = record.windows[2].operations[0].class(Outcome::Ok).clone();
+        let text = serde_json::json!({"within": [999], "classes": {"ok": ok}});
+        record.windows[2].operations = vec![serde_json::from_value(text).unwrap()];
+    }),
+    ("the generator was late by 360 ms in all", |record| {
+        for window in &mut record.windows {
+            let mut tally = Tally::default();
+            let time = Nanos::from_millis(10) - LAG;
+            for _ in 0..RATE {
+                tally.record(Outcome::Ok, time, Some(time), 200, &[]);
+            }
+            window.operations = vec![tally];
+        }
+    }),
+    ("took less time than their services", |record| {
+        let mut tally = Tally::default();
+        for _ in 0..RATE {
+            tally.record(Outcome::Ok, Nanos(5), Some(Nanos(6)), 200, &[]);
+        }
+        record.windows[2].operations = vec![tally];
+    }),
+    ("a worker thread ran for 12.00 s", |record| {
+        for window in &mut record.windows {
+            window.health.worker_run_ns = vec![Nanos::from_secs(2)];
+        }
+    }),
+    ("its rate asks for 3000", |record| {
+        for window in &mut record.windows {
+            window.start_ns = Nanos(window.start_ns.0 / 2);
+            window.length_ns = Nanos(window.length_ns.0 / 2);
+        }
+    }),
+    ("more attempts are in flight than the most", |record| {
+        record.windows[2].in_flight_mean *= 2.0;
+    }),
+    ("line 7 is not as it was written", |record| {
+        record.remarks.push(Remark::Altered { first: 7, count: 1 });
+    }),
+];
+
 #[test]
 fn what_a_record_says_twice_must_be_the_same() {
-    type Edit = fn(&mut Record);
-    let edits: [(&str, Edit); 12] = [
-        (
-            "1.0 s are missing before the window of level 0 at 3.0 s",
-            |record| {
-                record.windows.swap(2, 3);
-            },
-        ),
-        ("belongs to a level that never began", |record| {
-            record.windows[2].level = 9;
-        }),
-        ("before the one before it ends", |record| {
-            for window in &mut record.windows {
-                window.start_ns = Nanos::ZERO;
-            }
-        }),
-        ("1.0 s are missing", |record| {
-            record.windows.remove(3);
-        }),
-        ("6000 attempts have a service time", |record| {
-            for window in &mut record.windows {
-                window.sent_count = 0;
-            }
-        }),
-        ("are said to be within 250 ms", |record| {
-            let ok = record.windows[2].operations[0].class(Outcome::Ok).clone();
-            let text = serde_json::json!({"within": [999], "classes": {"ok": ok}});
-            record.windows[2].operations = vec![serde_json::from_value(text).unwrap()];
-        }),
-        ("the generator was late by 360 ms in all", |record| {
-            for window in &mut record.windows {
-                let mut tally = Tally::default();
-                let time = Nanos::from_millis(10) - LAG;
-                for _ in 0..RATE {
-                    tally.record(Outcome::Ok, time, Some(time), 200, &[]);
-                }
-                window.operations = vec![tally];
-            }
-        }),
-        ("took less time than their services", |record| {
-            let mut tally = Tally::default();
-            for _ in 0..RATE {
-                tally.record(Outcome::Ok, Nanos(5), Some(Nanos(6)), 200, &[]);
-            }
-            record.windows[2].operations = vec![tally];
-        }),
-        ("a worker thread ran for 12.00 s", |record| {
-            for window in &mut record.windows {
-                window.health.worker_run_ns = vec![Nanos::from_secs(2)];
-            }
-        }),
-        ("its rate asks for 3000", |record| {
-            for window in &mut record.windows {
-                window.start_ns = Nanos(window.start_ns.0 / 2);
-                window.length_ns = Nanos(window.length_ns.0 / 2);
-            }
-        }),
-        ("more attempts are in flight than the most", |record| {
-            record.windows[2].in_flight_mean *= 2.0;
-        }),
-        ("line 7 is not as it was written", |record| {
-            record.remarks.push(Remark::Altered { first: 7, count: 1 });
-        }),
-    ];
     assert_eq!(state_of(&clean(), 2).0, GateState::Pass);
-    for (words, edit) in edits {
+    for (words, edit) in OF_WINDOWS.into_iter().chain(OF_TALLIES) {
         let mut record = clean();
         edit(&mut record);
         let (state, note) = state_of(&record, 2);
