@@ -219,7 +219,7 @@ const OF_WINDOWS: [Edit; 5] = [
     ("1.0 s are missing", |record| {
         record.windows.remove(3);
     }),
-    ("6000 attempts have a service time", |record| {
+    ("attempts have a service time and 0 were sent", |record| {
         for window in &mut record.windows {
             window.sent_count = 0;
         }
