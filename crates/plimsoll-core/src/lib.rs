@@ -17,6 +17,7 @@ pub mod record;
 pub mod scenario;
 pub mod schedule;
 pub mod statistics;
+pub mod status;
 pub mod step;
 pub mod tally;
 pub mod test;

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::status::StatusSet;
 use crate::units::{Nanos, parse_duration, parse_ratio};
 
 /// One demand. Quantiles are over attempts: a failure is infinitely late.
@@ -42,9 +43,40 @@ impl Clause {
 
 /// All clauses must hold. At least one, at most one error clause, at most four bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(from = "Vec<Part>", into = "Vec<Part>")]
 pub struct Objectives {
     clauses: Vec<Clause>,
+    /// Which answers are right ones, where that was said.
+    status: Option<StatusSet>,
+}
+
+/// What a record lists one by one.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Part {
+    Status { status: StatusSet },
+    Clause(Clause),
+}
+
+impl From<Vec<Part>> for Objectives {
+    fn from(parts: Vec<Part>) -> Self {
+        let (mut clauses, mut status) = (Vec::new(), None);
+        for part in parts {
+            match part {
+                Part::Status { status: set } => status = Some(set),
+                Part::Clause(clause) => clauses.push(clause),
+            }
+        }
+        Self { clauses, status }
+    }
+}
+
+impl From<Objectives> for Vec<Part> {
+    fn from(objectives: Objectives) -> Self {
+        let status = objectives.status.map(|status| Part::Status { status });
+        let clauses = objectives.clauses.into_iter().map(Part::Clause);
+        clauses.chain(status).collect()
+    }
 }
 
 /// Why a text is not a list of objectives.
@@ -54,7 +86,7 @@ pub enum ObjectiveError {
     Empty,
     #[error("`{0}` has no `<`; write for example p99<250ms or errors<0.1%")]
     NoComparison(String),
-    #[error("`{0}` is not known here; clauses are pNN (p50 to p99.99) and errors")]
+    #[error("`{0}` is not known here; clauses are pNN (p50 to p99.99), errors and status")]
     Unknown(String),
     #[error("`{clause}`: {reason}")]
     Value { clause: String, reason: String },
@@ -62,6 +94,14 @@ pub enum ObjectiveError {
     Trivial(String, &'static str),
     #[error("`{0}` is said twice; keep one")]
     Repeated(String),
+    #[error(
+        "`{0}` names no status codes; write for example status=200, status=200|204 or status=2xx"
+    )]
+    Status(String),
+    #[error(
+        "`{0}` says which answers are right; say too how many must be, such as {0},errors<0.1%"
+    )]
+    StatusAlone(String),
     #[error("more than four response-time clauses")]
     TooMany,
 }
@@ -72,11 +112,20 @@ impl Objectives {
     /// Parses `p99<250ms,errors<0.1%`. White space and `<=` are allowed.
     pub fn parse(text: &str) -> Result<Self, ObjectiveError> {
         let mut clauses: Vec<Clause> = Vec::new();
+        let mut status = None;
         for part in text
             .split(',')
             .map(str::trim)
             .filter(|part| !part.is_empty())
         {
+            if let Some(codes) = status_codes(part) {
+                let set = StatusSet::parse(codes);
+                let set = set.ok_or_else(|| ObjectiveError::Status(part.to_owned()))?;
+                if status.replace(set).is_some() {
+                    return Err(ObjectiveError::Repeated(part.to_owned()));
+                }
+                continue;
+            }
             let clause = parse_clause(part)?;
             if clauses.iter().any(|known| same_subject(*known, clause)) {
                 return Err(ObjectiveError::Repeated(part.to_owned()));
@@ -84,9 +133,11 @@ impl Objectives {
             clauses.push(clause);
         }
         if clauses.is_empty() {
-            return Err(ObjectiveError::Empty);
+            return Err(status.map_or(ObjectiveError::Empty, |set| {
+                ObjectiveError::StatusAlone(format!("status={set}"))
+            }));
         }
-        let objectives = Self { clauses };
+        let objectives = Self { clauses, status };
         if objectives.bounds().len() > Self::BOUNDS_MAX {
             return Err(ObjectiveError::TooMany);
         }
@@ -95,6 +146,11 @@ impl Objectives {
 
     pub fn clauses(&self) -> &[Clause] {
         &self.clauses
+    }
+
+    /// The status codes of right answers, where they were named.
+    pub fn status(&self) -> Option<&StatusSet> {
+        self.status.as_ref()
     }
 
     /// The response-time bounds in clause order; index n is `Tally::within(n)`.
@@ -127,6 +183,12 @@ fn same_subject(a: Clause, b: Clause) -> bool {
         (Clause::Errors { .. }, Clause::Errors { .. }) => true,
         _ => false,
     }
+}
+
+/// What stands behind `status=`.
+fn status_codes(part: &str) -> Option<&str> {
+    let (subject, codes) = part.split_once('=')?;
+    (subject.trim() == "status").then(|| codes.trim_start_matches('=').trim())
 }
 
 fn parse_clause(part: &str) -> Result<Clause, ObjectiveError> {
@@ -203,7 +265,10 @@ impl fmt::Display for Objectives {
             }
             write!(f, "{clause}")?;
         }
-        Ok(())
+        match &self.status {
+            Some(status) => write!(f, ", status = {status}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -225,8 +290,18 @@ mod tests {
 
     #[test]
     fn what_is_printed_can_be_typed() {
-        for text in ["p99<250ms,errors<0.1%", "p95<1m30s", "p99.9<250us"] {
+        for text in [
+            "p99<250ms,errors<0.1%",
+            "p95<1m30s",
+            "p99.9<250us",
+            "p99<1s,status=200|3xx",
+        ] {
             let objectives = Objectives::parse(text).unwrap();
+            let json = serde_json::to_string(&objectives).unwrap();
+            assert_eq!(
+                serde_json::from_str::<Objectives>(&json).unwrap(),
+                objectives
+            );
             assert_eq!(Objectives::parse(&objectives.to_string()), Ok(objectives));
         }
     }
@@ -249,6 +324,9 @@ mod tests {
             ("p99<1s,p99.0<2s", "twice"),
             ("p99<1s,p99.000008<2s", "twice"),
             ("errors<1%,errors<2%", "twice"),
+            ("status=200", "status=200,errors<0.1%"),
+            ("status=20,errors<1%", "status=2xx"),
+            ("status=200,p99<1s,status=204", "twice"),
             ("p1<1s,p2<1s,p3<1s,p4<1s,p5<1s", "more than four"),
         ] {
             let error = Objectives::parse(text).unwrap_err().to_string();

@@ -10,6 +10,9 @@ pub enum Outcome {
     Ok,
     /// 202: taken in, not done; never counted as goodput.
     Accepted,
+    /// 3xx: sent elsewhere, and nobody went there. The work that was asked for is not done.
+    #[serde(rename = "http_3xx")]
+    Http3xx,
     /// 503 or 429: refused on purpose by the service.
     Shed,
     #[serde(rename = "http_4xx")]
@@ -23,6 +26,9 @@ pub enum Outcome {
     Reset,
     /// The peer closed the connection before a complete answer.
     Eof,
+    /// The peer closed a kept connection, which had carried answers before, as the request came. It may have seen the
+    /// request, so one that must not be carried out twice is not sent again.
+    Stale,
     ConnectTimeout,
     /// No complete answer within the client's timeout.
     Timeout,
@@ -38,11 +44,12 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub const COUNT: usize = 16;
+    pub const COUNT: usize = 18;
 
     pub const ALL: [Self; Self::COUNT] = [
         Self::Ok,
         Self::Accepted,
+        Self::Http3xx,
         Self::Shed,
         Self::Http4xx,
         Self::Http5xx,
@@ -50,6 +57,7 @@ impl Outcome {
         Self::Refused,
         Self::Reset,
         Self::Eof,
+        Self::Stale,
         Self::ConnectTimeout,
         Self::Timeout,
         Self::Tls,
@@ -63,6 +71,9 @@ impl Outcome {
     pub const fn from_status(status: u16) -> Self {
         match status {
             202 => Self::Accepted,
+            // To a client that has the page already, 304 is the page.
+            304 => Self::Ok,
+            300..=399 => Self::Http3xx,
             429 | 503 => Self::Shed,
             400..=499 => Self::Http4xx,
             500..=599 => Self::Http5xx,
@@ -74,6 +85,7 @@ impl Outcome {
         match self {
             Self::Ok => "ok",
             Self::Accepted => "accepted",
+            Self::Http3xx => "http_3xx",
             Self::Shed => "shed",
             Self::Http4xx => "http_4xx",
             Self::Http5xx => "http_5xx",
@@ -81,6 +93,7 @@ impl Outcome {
             Self::Refused => "refused",
             Self::Reset => "reset",
             Self::Eof => "eof",
+            Self::Stale => "stale",
             Self::ConnectTimeout => "connect_timeout",
             Self::Timeout => "timeout",
             Self::Tls => "tls",
@@ -110,6 +123,7 @@ impl Outcome {
             self,
             Self::Ok
                 | Self::Accepted
+                | Self::Http3xx
                 | Self::Shed
                 | Self::Http4xx
                 | Self::Http5xx

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::histogram::{Histogram, rank_of};
 use crate::outcome::Outcome;
+use crate::status::StatusCounts;
 use crate::units::Nanos;
 
 /// One outcome class: how many, how many bytes, and how long on both clocks.
@@ -16,6 +17,9 @@ pub struct ClassTally {
     pub response: Histogram,
     /// From the first write to the last byte; empty for attempts that were never written.
     pub service: Histogram,
+    /// How often each status code was answered; empty where nobody counted, or nobody answered.
+    #[serde(default, skip_serializing_if = "StatusCounts::is_empty")]
+    pub status: StatusCounts,
 }
 
 /// Work that is done, and work that was taken in (202).
@@ -75,12 +79,19 @@ impl Tally {
         }
     }
 
+    /// Counts the status code of an attempt that was recorded.
+    #[inline]
+    pub fn note_status(&mut self, outcome: Outcome, status: u16) {
+        self.classes[outcome.index()].status.add(status, 1);
+    }
+
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.classes.iter_mut().zip(&other.classes) {
             mine.count += theirs.count;
             mine.bytes += theirs.bytes;
             mine.response.merge(&theirs.response);
             mine.service.merge(&theirs.service);
+            mine.status.merge(&theirs.status);
         }
         if self.within.len() < other.within.len() {
             self.within.resize(other.within.len(), 0);
@@ -107,6 +118,7 @@ impl Tally {
                 class.bytes = 0;
                 class.response.clear();
                 class.service.clear();
+                class.status.clear();
             }
         }
         self.within.fill(0);
@@ -162,6 +174,15 @@ impl Tally {
             .filter(|(outcome, _)| outcome.has_answer())
             .map(|(_, c)| c.count)
             .sum()
+    }
+
+    /// How often each status code was answered, over all classes.
+    pub fn status(&self) -> StatusCounts {
+        let mut all = StatusCounts::default();
+        for class in &self.classes {
+            all.merge(&class.status);
+        }
+        all
     }
 
     pub fn bytes(&self) -> u64 {
@@ -293,6 +314,8 @@ mod wire {
                     Some("count and response histogram of a class differ")
                 } else if class.service.count() > class.count {
                     Some("more service times than attempts in a class")
+                } else if class.status.total() > class.count {
+                    Some("more status codes than attempts in a class")
                 } else if class.bytes > WINDOW_BYTES_MAX {
                     Some("more bytes in a window than any network carries")
                 } else {
@@ -341,6 +364,7 @@ mod tests {
         for ms in 1..=98 {
             let time = Nanos::from_millis(ms * 3);
             tally.record(Outcome::Ok, time, Some(time), 100, &bounds);
+            tally.note_status(Outcome::Ok, if ms == 1 { 204 } else { 200 });
         }
         tally.record(
             Outcome::Eof,
@@ -364,6 +388,7 @@ mod tests {
                 "{\"count\":97,\"bytes\"",
                 "differ",
             ),
+            ("\"200\":97", "\"200\":99", "status codes"),
             ("\"bytes\":9800", "\"bytes\":18446744073709551615", "bytes"),
         ] {
             assert!(good.contains(from), "{from} is not in {good}");
@@ -429,5 +454,6 @@ mod tests {
         assert_eq!(twice.good(), 166);
         twice.clear();
         assert_eq!(twice.attempts(), 0);
+        assert!(twice.status().is_empty());
     }
 }

@@ -4,6 +4,7 @@
 //! one type, so that a test which nobody could play cannot be written down.
 
 mod setup;
+mod variation;
 
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use setup::ScriptSetup;
+pub use variation::Variation;
 
 use crate::objective::Objectives;
 use crate::schedule::{Arrivals, RateProfile};
@@ -38,6 +40,7 @@ pub enum What {
 pub struct Url {
     pub request: Request,
     pub http: Http,
+    pub variation: Variation,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -238,13 +241,26 @@ impl What {
     }
 }
 
+impl Url {
+    /// One request that is always the same.
+    pub fn new(request: Request, http: Http) -> Self {
+        Self {
+            request,
+            http,
+            variation: Variation::default(),
+        }
+    }
+
+    /// Every request that is sent, in turn.
+    pub fn requests(&self) -> impl Iterator<Item = &Request> {
+        std::iter::once(&self.request).chain(&self.variation.requests)
+    }
+}
+
 /// Over HTTP/1.1.
 impl From<Request> for What {
     fn from(request: Request) -> Self {
-        Self::Url(Url {
-            request,
-            http: Http::One,
-        })
+        Self::Url(Url::new(request, Http::One))
     }
 }
 
@@ -434,10 +450,10 @@ mod tests {
     #[test]
     fn streams_multiply_what_may_be_in_flight() {
         let mut test = Test {
-            what: What::Url(Url {
-                request: Request::get("http://127.0.0.1/"),
-                http: Http::two(10).unwrap(),
-            }),
+            what: What::Url(Url::new(
+                Request::get("http://127.0.0.1/"),
+                Http::two(10).unwrap(),
+            )),
             how: How::endless(Load::Closed {
                 in_flight: NonZeroU32::MIN,
             }),

@@ -70,6 +70,13 @@ pub struct Window {
     pub due_count: u64,
     /// Attempts whose first byte was written in the window.
     pub sent_count: u64,
+    /// Requests that were written once more, beside `sent_count`: the server had closed their kept connection, or said that
+    /// it had not looked at them.
+    #[serde(default, skip_serializing_if = "is_none_counted")]
+    pub resent_count: u64,
+    /// Requests that were written where a redirect led, beside `sent_count`.
+    #[serde(default, skip_serializing_if = "is_none_counted")]
+    pub followed_count: u64,
     /// Time integral of attempts due and not finished (waiting or on the wire), per second: mean N.
     pub in_flight_mean: f64,
     pub in_flight_max: u64,
@@ -114,6 +121,14 @@ fn is_zero(value: &f64) -> bool {
     clippy::trivially_copy_pass_by_ref,
     reason = "serde asks for a reference"
 )]
+fn is_none_counted(count: &u64) -> bool {
+    *count == 0
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
 fn is_no_time(time: &Nanos) -> bool {
     *time == Nanos::ZERO
 }
@@ -146,6 +161,8 @@ impl Window {
         self.length_ns += next.length_ns;
         self.due_count += next.due_count;
         self.sent_count += next.sent_count;
+        self.resent_count += next.resent_count;
+        self.followed_count += next.followed_count;
         self.in_flight_max = self.in_flight_max.max(next.in_flight_max);
         self.in_flight_end = next.in_flight_end;
         self.vus = next.vus.or(self.vus);
@@ -179,6 +196,8 @@ impl Window {
         let counts = [
             self.due_count,
             self.sent_count,
+            self.resent_count,
+            self.followed_count,
             self.in_flight_max,
             self.in_flight_end,
             self.wire_max,

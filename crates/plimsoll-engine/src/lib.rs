@@ -17,8 +17,11 @@ mod requests;
 mod runner;
 pub mod scripted;
 mod source;
+mod template;
 mod worker;
 
 pub use crew::CrewError;
-pub use options::Options;
+pub use options::{Options, OptionsError, Origin, Places};
+pub use recorder::Listed;
 pub use runner::EngineRunner;
+pub use template::{Rows, TemplateError};

@@ -1,15 +1,20 @@
 //! What the workers need to know of the test of a URL, with its bytes encoded.
 
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
-use plimsoll_core::test::{Generator, Http, Url};
-use plimsoll_core::{Nanos, Objectives};
-use plimsoll_net::Setup;
+use plimsoll_core::status::StatusSet;
+use plimsoll_core::test::{Generator, Http, Request, Url};
+use plimsoll_core::{Nanos, Objectives, Outcome};
 use plimsoll_net::h1::{HeaderError, encode_request};
 use plimsoll_net::h2::EncodedRequest;
-use plimsoll_net::target::Endpoint;
-use plimsoll_net::tls::{self, Offer, TlsError};
+use plimsoll_net::resolve::Ways;
+use plimsoll_net::tls::{self, Offer, TlsChoice, TlsError};
+use plimsoll_net::{Endpoint, Setup, Target, TargetError};
 use thiserror::Error;
+
+use crate::recorder::Listed;
+use crate::template::{Rows, Template, TemplateError};
 
 /// Why a URL cannot be loaded.
 #[derive(Debug, Error)]
@@ -18,6 +23,8 @@ pub enum OptionsError {
     Header(#[from] HeaderError),
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error(transparent)]
+    Template(#[from] TemplateError),
 }
 
 /// How requests go over HTTP/2.
@@ -28,14 +35,26 @@ pub struct Http2 {
     pub(crate) per_connection: u32,
 }
 
+/// A scheme, host and port that connections lead to.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    pub endpoint: Endpoint,
+    /// One for each address: connections take them in turn.
+    pub(crate) setups: Vec<Setup>,
+}
+
 /// One test, ready to execute; cheap to clone for each worker.
 #[derive(Debug, Clone)]
 pub struct Options {
-    pub setup: Setup,
-    /// The request as HTTP/1.1 sends it.
+    /// Where requests go; that of the first request first.
+    pub origins: Arc<[Origin]>,
+    pub method: Arc<str>,
+    /// The first request as HTTP/1.1 sends it.
     pub request: Arc<[u8]>,
-    /// With HTTP/2, the request as that sends it.
+    /// With HTTP/2, the first request as that sends it.
     pub http2: Option<Http2>,
+    /// What requests are made of where they are not all the same, or redirects are followed.
+    pub(crate) varied: Arc<Varied>,
     pub keepalive: bool,
     /// Connections of all workers together.
     pub connections_max: u32,
@@ -43,49 +62,229 @@ pub struct Options {
     pub timeout: Nanos,
     /// Response-time bounds whose ok answers are counted exactly.
     pub bounds: Vec<Nanos>,
+    /// The codes of right answers, where the objectives name them.
+    pub right: Option<StatusSet>,
     pub seed: u64,
+    /// How TLS is spoken.
+    tls: TlsChoice,
     /// Attempts of all levels together; `None` is without end.
     pub attempts_max: Option<u64>,
+    /// Every attempt is reported here by itself, too.
+    pub listing: Option<Sender<Vec<Listed>>>,
+}
+
+/// Where the requests of a URL go, and what fills their templates.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// Of each request in turn, then those that redirects may lead to.
+    pub endpoints: Vec<Endpoint>,
+    pub tls: TlsChoice,
+    pub rows: Option<Arc<Rows>>,
+}
+
+impl Places {
+    /// Looks up where every request goes. Blocks; called once before a run.
+    pub fn resolve(url: &Url, ways: &Ways) -> Result<Self, TargetError> {
+        let mut endpoints: Vec<Endpoint> = Vec::new();
+        for request in url.requests() {
+            let target = Target::parse(&request.url)?;
+            let is_same = |known: &&Endpoint| known.target.is_same_origin(&target);
+            let known = endpoints.iter().find(is_same).cloned();
+            endpoints.push(match known {
+                None => ways.resolve(target)?,
+                Some(known) => Endpoint {
+                    target: known.target.with_path_of(&target),
+                    ..known
+                },
+            });
+        }
+        Ok(Self {
+            endpoints,
+            ..Self::default()
+        })
+    }
+}
+
+/// Requests that take turns.
+#[derive(Debug)]
+pub(crate) struct Varied {
+    pub(crate) makers: Vec<Maker>,
+    pub(crate) redirects_max: u32,
+}
+
+/// What makes one of the requests.
+#[derive(Debug)]
+pub(crate) struct Maker {
+    pub(crate) origin: u32,
+    pub(crate) target: Arc<Target>,
+    pub(crate) request: Arc<Request>,
+    pub(crate) template: Option<Template>,
+    /// Encoded once, without a template.
+    pub(crate) wire: Wire,
+}
+
+/// A request as it goes over the wire.
+#[derive(Debug, Clone)]
+pub(crate) enum Wire {
+    Http1(Arc<[u8]>),
+    Http2(Arc<EncodedRequest>),
+}
+
+impl Wire {
+    pub(crate) fn encode(
+        request: &Request,
+        target: &Target,
+        is_http2: bool,
+        keepalive: bool,
+    ) -> Result<Self, HeaderError> {
+        Ok(if is_http2 {
+            Self::Http2(Arc::new(EncodedRequest::new(request, target)?))
+        } else {
+            Self::Http1(encode_request(request, target, keepalive)?.into())
+        })
+    }
 }
 
 impl Options {
-    /// Encodes the request for the endpoint that its URL was resolved to.
+    /// Encodes the requests for the endpoints that their URLs were resolved to.
     pub fn new(
         url: &Url,
-        endpoint: &Endpoint,
+        places: &Places,
         generator: &Generator,
         objectives: Option<&Objectives>,
     ) -> Result<Self, OptionsError> {
-        let target = &endpoint.target;
-        let (offer, http2) = match url.http {
-            Http::One => (Offer::Http1, None),
-            Http::Two { streams } => {
-                let http2 = Http2 {
-                    request: Arc::new(EncodedRequest::new(&url.request, target)?),
-                    per_connection: if generator.keepalive {
-                        streams.get()
-                    } else {
-                        1
-                    },
-                };
-                (Offer::Both, Some(http2))
+        let is_http2 = url.http != Http::One;
+        let tls = TlsChoice {
+            insecure: generator.insecure,
+            offer: if is_http2 { Offer::Both } else { Offer::Http1 },
+            ..places.tls.clone()
+        };
+        let mut origins = Vec::new();
+        for endpoint in &places.endpoints {
+            let is_known = |known: &Origin| known.endpoint.target.is_same_origin(&endpoint.target);
+            if !origins.iter().any(is_known) {
+                origins.push(Origin::new(endpoint.clone(), &tls, &url.request.method)?);
             }
+        }
+        let makers = makers(url, places, &origins, generator.keepalive)?;
+        let varied = Varied {
+            redirects_max: url.variation.redirects_max,
+            makers,
+        };
+        let first = varied.makers.first().map(|maker| maker.wire.clone());
+        let (request, http2) = match first {
+            Some(Wire::Http1(bytes)) => (bytes, None),
+            Some(Wire::Http2(request)) => {
+                let per_connection = match url.http {
+                    Http::Two { streams } if generator.keepalive => streams.get(),
+                    _ => 1,
+                };
+                let http2 = Http2 {
+                    request,
+                    per_connection,
+                };
+                (Arc::default(), Some(http2))
+            }
+            None => (Arc::default(), None),
         };
         Ok(Self {
-            setup: Setup {
-                address: endpoint.address,
-                tls: tls::setup(target, generator.insecure, offer)?,
-                head_request: url.request.method == "HEAD",
-            },
-            request: encode_request(&url.request, target, generator.keepalive)?.into(),
+            method: url.request.method.as_str().into(),
+            request,
             http2,
+            varied: Arc::new(varied),
+            origins: origins.into(),
             keepalive: generator.keepalive,
             connections_max: generator.connections_max.get(),
             workers: generator.workers.get(),
             timeout: generator.timeout,
             bounds: objectives.map(Objectives::bounds).unwrap_or_default(),
+            right: objectives.and_then(Objectives::status).cloned(),
             seed: generator.seed,
+            tls,
             attempts_max: None,
+            listing: None,
         })
     }
+
+    /// What an answer of that code came to.
+    #[inline]
+    pub fn outcome(&self, status: u16) -> Outcome {
+        let usual = Outcome::from_status(status);
+        match &self.right {
+            None => usual,
+            Some(right) if right.contains(status) => Outcome::Ok,
+            Some(_) if usual.is_failure() => usual,
+            Some(_) => Outcome::CheckFailed,
+        }
+    }
+
+    /// Redirects that lead there are followed, too.
+    pub fn add_place(&mut self, endpoint: Endpoint) -> Result<(), TlsError> {
+        let origin = Origin::new(endpoint, &self.tls, &self.method)?;
+        self.origins = self.origins.iter().cloned().chain([origin]).collect();
+        Ok(())
+    }
+
+    /// Redirects of one attempt that are followed.
+    pub fn redirects_max(&self) -> u32 {
+        self.varied.redirects_max
+    }
+
+    /// Attempts differ, or may go on elsewhere.
+    pub(crate) fn varies(&self) -> bool {
+        let Varied {
+            makers,
+            redirects_max,
+        } = &*self.varied;
+        let has_template = makers.iter().any(|maker| maker.template.is_some());
+        *redirects_max > 0 || makers.len() > 1 || has_template
+    }
+
+    /// Where the first request goes.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.origins.first().map(|origin| &origin.endpoint)
+    }
+}
+
+impl Origin {
+    fn new(endpoint: Endpoint, tls: &TlsChoice, method: &str) -> Result<Self, TlsError> {
+        let tls = tls::setup_of(&endpoint.target, tls)?;
+        let setup = |address: &plimsoll_net::Address| Setup {
+            address: address.clone(),
+            tunnel: endpoint.tunnel.clone(),
+            tls: tls.clone(),
+            head_request: method == "HEAD",
+        };
+        Ok(Self {
+            setups: endpoint.addresses.iter().map(setup).collect(),
+            endpoint,
+        })
+    }
+}
+
+fn makers(
+    url: &Url,
+    places: &Places,
+    origins: &[Origin],
+    keepalive: bool,
+) -> Result<Vec<Maker>, OptionsError> {
+    let mut makers = Vec::new();
+    for (request, endpoint) in url.requests().zip(&places.endpoints) {
+        let template = if url.variation.literal {
+            None
+        } else {
+            Template::of(request, places.rows.as_ref())?
+        };
+        let target = Arc::new(endpoint.target.clone());
+        let same = |origin: &Origin| origin.endpoint.target.is_same_origin(&target);
+        let origin = origins.iter().position(same).unwrap_or_default();
+        makers.push(Maker {
+            origin: origin as u32,
+            wire: Wire::encode(request, &target, url.http != Http::One, keepalive)?,
+            request: Arc::new(request.clone()),
+            template,
+            target,
+        });
+    }
+    Ok(makers)
 }

@@ -22,7 +22,7 @@ use plimsoll_net::h2::{self, Event};
 use plimsoll_net::{Connection, Opening};
 use plimsoll_net::{Failure, SCRATCH_BYTES, Setup};
 
-pub(crate) use call::{Call, CallEnd, Ended, Phase, PoolEvent};
+pub(crate) use call::{Call, CallEnd, Ended, Phase, PoolEvent, TRIES_MAX, is_stale, may_resend};
 use link::{Carrier, Link};
 use streams::Streams;
 
@@ -45,6 +45,15 @@ pub(crate) struct Route<'a, P> {
     pub(crate) owner: u32,
     pub(crate) origin: u32,
     pub(crate) peer: P,
+}
+
+/// Connections to one origin.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OriginCount {
+    /// That carry calls or could.
+    pub(crate) open: u32,
+    /// Places for calls on connections that were opened without one and are not open yet.
+    pub(crate) opening: u32,
 }
 
 /// What is done with connections between and after calls.
@@ -78,8 +87,8 @@ pub(crate) struct Pool<C: Call> {
     h2_events: Vec<Event>,
     over: Vec<u64>,
     scratch: Vec<u8>,
-    /// Places for calls on connections that were opened without one and are not open yet.
-    opening: u32,
+    /// By origin.
+    origins: Vec<OriginCount>,
     parked: u32,
     /// Requests written and not answered, now and at most since the worker last looked.
     on_wire: u64,
@@ -101,7 +110,7 @@ impl<C: Call> Pool<C> {
             h2_events: Vec::new(),
             over: Vec::new(),
             scratch: vec![0; SCRATCH_BYTES],
-            opening: 0,
+            origins: Vec::new(),
             parked: 0,
             on_wire: 0,
             wire_max: 0,
@@ -114,14 +123,35 @@ impl<C: Call> Pool<C> {
         self.links.len() as u32 - self.parked
     }
 
-    /// Places for calls that are being opened.
-    pub(crate) fn opening(&self) -> u32 {
-        self.opening
+    /// A socket has found its host, though nothing was agreed on over it yet.
+    pub(crate) fn has_reached(&self) -> bool {
+        self.links.iter().any(|(_, link)| match &link.carrier {
+            Carrier::Http1(connection, _) => connection.is_connected(),
+            Carrier::Negotiating(Some(opening), _) => opening.is_connected(),
+            Carrier::Negotiating(None, _) => true,
+            Carrier::Http2(streams) => streams.connection.has_reached(),
+        })
+    }
+
+    /// Those to one origin, and places for calls on such as are being opened.
+    pub(crate) fn count_of(&self, origin: u32) -> OriginCount {
+        self.origins
+            .get(origin as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    fn count_mut(&mut self, origin: u32) -> &mut OriginCount {
+        let place = origin as usize;
+        if self.origins.len() <= place {
+            self.origins.resize(place + 1, OriginCount::default());
+        }
+        &mut self.origins[place]
     }
 
     /// A connection must be closed in time though it carries no call.
     pub(crate) fn needs_sweep(&self) -> bool {
-        self.opening > 0 || self.parked > 0
+        self.parked > 0 || self.origins.iter().any(|count| count.opening > 0)
     }
 
     /// The connection of that owner to that origin that was used last, of those that take a call; for [`Self::give`].
@@ -167,6 +197,11 @@ impl<C: Call> Pool<C> {
         self.idle[owner].push(token);
     }
 
+    /// A connection of [`Self::take_idle`] that gets no call after all.
+    pub(crate) fn put_back(&mut self, token: u64) {
+        self.list(token);
+    }
+
     /// Puts a call on a connection of [`Self::take_idle`]. Calls over HTTP/2 go out with [`Self::flush`].
     #[inline]
     pub(crate) fn give(&mut self, token: u64, call: C, now: Nanos) {
@@ -202,7 +237,9 @@ impl<C: Call> Pool<C> {
             (None, Protocol::Http2) => self.policy.streams_max,
             (None, _) => 1,
         };
-        self.opening += places;
+        let count = self.count_mut(route.origin);
+        count.opening += places;
+        count.open += 1;
         let is_for_others = route.protocol == Protocol::Negotiated
             && self.policy.reuses
             && !self.of_http1.contains(&route.origin);
@@ -291,8 +328,17 @@ impl<C: Call> Pool<C> {
         };
         link.closes = None;
         let places = std::mem::take(&mut link.places);
-        self.opening -= places;
+        let origin = link.origin;
+        self.count_mut(origin).opening -= places;
         places
+    }
+
+    /// A connection that was opened without a call takes some.
+    fn tell_idle(&mut self, token: u64, at: Nanos) {
+        if let Some(link) = self.links.get_mut(token) {
+            let origin = link.origin;
+            self.events.push(PoolEvent::Idle { origin, at });
+        }
     }
 
     /// The connection failed, and with it the calls on it.
@@ -303,6 +349,7 @@ impl<C: Call> Pool<C> {
         };
         if places > 0 {
             self.events.push(PoolEvent::Lost {
+                origin: link.origin,
                 places,
                 failure: failure.clone(),
                 at: now,
@@ -411,7 +458,9 @@ impl<C: Call> Pool<C> {
         if let Some(link) = self.links.get_mut(token) {
             link.is_parked = true;
             link.closes = Some(now + self.policy.park);
+            let origin = link.origin;
             self.parked += 1;
+            self.count_mut(origin).open -= 1;
         }
     }
 
@@ -422,7 +471,11 @@ impl<C: Call> Pool<C> {
 
     fn take(&mut self, token: u64) -> Option<Link<C>> {
         let link = self.links.remove(token)?;
-        self.parked -= u32::from(link.is_parked);
+        if link.is_parked {
+            self.parked -= 1;
+        } else {
+            self.count_mut(link.origin).open -= 1;
+        }
         Some(link)
     }
 }

@@ -3,74 +3,197 @@
 use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::Poll;
 use plimsoll_core::{Nanos, Outcome};
-use plimsoll_net::Failure;
 use plimsoll_net::h1::Answer;
+use plimsoll_net::{Failure, Reached};
 
 use crate::options::Options;
-use crate::pool::{CallEnd, PoolEvent};
-use crate::requests::{Attempt, ORIGIN, OWNER, pool, route};
+use crate::pool::{CallEnd, Pool, PoolEvent};
+use crate::requests::{Crafted, OWNER, Shot, pool, route};
+use crate::source::Arrival;
 
-/// Attempts before the target is called unreachable: one may hit an unlucky moment.
-const ATTEMPTS: u32 = 3;
-/// Longest wait for one of them.
+/// Connects before the target is called unreachable: one may hit an unlucky moment.
+const CONNECTS: usize = 3;
+/// Longest wait for a server to go on with a TLS handshake: nobody who speaks it takes as long.
+const HANDSHAKE: Nanos = Nanos::from_secs(2);
+const LOOK: Nanos = Nanos::from_millis(500);
+/// Longest wait for the answer.
 const PATIENCE: Nanos = Nanos::from_secs(5);
 
-/// Sends up to three requests, one after the other, until one is answered.
-pub fn preflight(options: &Options) -> Result<Answer, Failure> {
-    let mut result = attempt(options);
-    for _ in 1..ATTEMPTS {
-        if result.is_ok() {
-            break;
-        }
-        result = attempt(options);
-    }
-    result
+/// What the target answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Greeting {
+    pub answer: Answer,
+    /// Where the answer leads, if it says so and was not followed there.
+    pub location: Option<String>,
+    pub time: Nanos,
 }
 
-fn attempt(options: &Options) -> Result<Answer, Failure> {
-    let broken = |error: std::io::Error| Failure::new(Outcome::Dropped, error.to_string());
+/// Why there was no answer, and whether the request went out.
+struct Silence {
+    failure: Failure,
+    was_sent: bool,
+}
+
+impl Silence {
+    /// It would be the same again.
+    fn is_final(&self) -> bool {
+        matches!(self.failure.outcome, Outcome::Tls | Outcome::Protocol)
+    }
+}
+
+/// Sends the first request of the test, once, and follows it as far as the test does. Only a connection that came to nothing
+/// before a byte was written is tried again.
+pub fn preflight(options: &Options) -> Result<Greeting, Failure> {
+    let mut turn = 0;
+    loop {
+        turn += 1;
+        match attempt(options, turn) {
+            Ok(greeting) => return Ok(greeting),
+            Err(silence) if silence.was_sent || turn >= CONNECTS || silence.is_final() => {
+                return Err(silence.failure);
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+fn attempt(options: &Options, turn: usize) -> Result<Greeting, Silence> {
     let clock = Clock::start();
     let patience = PATIENCE.min(options.timeout);
-    let mut pool = pool(Poll::new().map_err(broken)?, clock, options.clone());
-    let opened = pool.open(route(options), None, clock.now());
-    opened.map_err(|(failure, _)| failure)?;
-    let (mut ready, mut is_connected) = (Vec::new(), false);
-    while clock.now() < patience && pool.open_count() > 0 {
-        let wait = patience.saturating_sub(clock.now());
-        pool.poll.wait(wait, &mut ready).map_err(broken)?;
-        ready.drain(..).for_each(|event| pool.on_ready(event));
-        while let Some(event) = pool.events.pop() {
-            match event {
-                PoolEvent::Idle { at } => {
-                    is_connected = true;
-                    if let Some(token) = pool.take_idle(OWNER, ORIGIN) {
-                        pool.give(token, Attempt::begun(at), at);
-                        pool.flush();
-                    }
-                }
-                PoolEvent::Lost { failure, .. } => return Err(failure),
-                PoolEvent::Ended(ended) => return answer(ended.end),
+    let arrival = Arrival {
+        intended: Nanos::ZERO,
+        level: 0,
+        closed: false,
+    };
+    let mut greeter = Greeter {
+        pool: pool(Poll::new().map_err(broken)?, clock, options.clone()),
+        shot: Some(Crafted::new(arrival, 0, options)),
+        options,
+        turn,
+        was_sent: false,
+        is_connected: false,
+    };
+    greeter.carry(clock.now())?;
+    let mut ready = Vec::new();
+    while clock.now() < patience && greeter.pool.open_count() > 0 {
+        if clock.now() > HANDSHAKE && !greeter.is_connected && greeter.pool.has_reached() {
+            break;
+        }
+        let wait = patience.min(clock.now() + LOOK);
+        let wait = wait.saturating_sub(clock.now());
+        greeter.pool.poll.wait(wait, &mut ready).map_err(broken)?;
+        ready
+            .drain(..)
+            .for_each(|event| greeter.pool.on_ready(event));
+        while let Some(event) = greeter.pool.events.pop() {
+            if let Some(greeting) = greeter.take(event, clock.now())? {
+                return Ok(greeting);
             }
         }
     }
-    Err(if pool.open_count() == 0 {
-        let reason = "the server closes connections before a request";
-        Failure::new(Outcome::Eof, reason)
-    } else if is_connected {
-        let reason = format!("connected, but no complete answer within {patience}");
-        Failure::new(Outcome::Timeout, reason)
-    } else {
-        let reason = format!("no connection within {patience}");
-        Failure::new(Outcome::ConnectTimeout, reason)
-    })
+    Err(greeter.silence(patience))
 }
 
-fn answer(end: CallEnd) -> Result<Answer, Failure> {
-    match end {
-        CallEnd::Answered(answer) => Ok(answer),
-        CallEnd::Failed(failure) | CallEnd::Unprocessed(failure) => Err(failure),
-        CallEnd::TimedOut { .. } | CallEnd::Cancelled | CallEnd::Unfit | CallEnd::NotTaken => Err(
-            Failure::new(Outcome::Interrupted, "the request was given up"),
-        ),
+/// The one request on its way.
+struct Greeter<'a> {
+    options: &'a Options,
+    pool: Pool<Crafted>,
+    shot: Option<Crafted>,
+    turn: usize,
+    was_sent: bool,
+    is_connected: bool,
+}
+
+impl Greeter<'_> {
+    /// Puts the request on a connection, or opens one for it.
+    fn carry(&mut self, now: Nanos) -> Result<(), Silence> {
+        let Some(mut shot) = self.shot.take() else {
+            return Ok(());
+        };
+        let origin = shot.origin();
+        if let Some(token) = self.pool.take_idle(OWNER, origin) {
+            shot.note_sent(now);
+            self.was_sent = true;
+            self.pool.give(token, shot, now);
+            self.pool.flush();
+            return Ok(());
+        }
+        self.shot = Some(shot);
+        let route = route(self.options, origin, self.turn);
+        let opened = self.pool.open(route, None, now);
+        opened.map_err(|(failure, _)| self.failed(failure))
+    }
+
+    fn take(&mut self, event: PoolEvent<Crafted>, now: Nanos) -> Result<Option<Greeting>, Silence> {
+        let ended = match event {
+            PoolEvent::Idle { .. } => {
+                self.is_connected = true;
+                self.carry(now)?;
+                return Ok(None);
+            }
+            PoolEvent::Lost { failure, .. } => return Err(self.failed(failure)),
+            PoolEvent::Ended(ended) => ended,
+        };
+        match ended.end {
+            CallEnd::Answered(answer) => {
+                let mut shot = ended.call;
+                let location = shot.leads_to(answer.status);
+                if shot.follow(answer.status, answer.bytes, self.options) {
+                    self.shot = Some(shot);
+                    self.carry(now)?;
+                    return Ok(None);
+                }
+                Ok(Some(Greeting {
+                    answer,
+                    location,
+                    time: now,
+                }))
+            }
+            CallEnd::Failed(failure) | CallEnd::Unprocessed(failure) => Err(self.failed(failure)),
+            CallEnd::TimedOut { .. } | CallEnd::Cancelled | CallEnd::Unfit | CallEnd::NotTaken => {
+                let reason = "the request was given up";
+                Err(self.failed(Failure::new(Outcome::Interrupted, reason)))
+            }
+        }
+    }
+
+    fn failed(&self, failure: Failure) -> Silence {
+        Silence {
+            was_sent: self.was_sent && failure.reached != Reached::Nothing,
+            failure,
+        }
+    }
+
+    fn silence(&self, patience: Nanos) -> Silence {
+        let failure = if self.pool.open_count() == 0 {
+            let reason = "the server closes connections before a request";
+            Failure::new(Outcome::Eof, reason)
+        } else if self.is_connected {
+            let reason = format!("connected, but no complete answer within {patience}");
+            Failure::new(Outcome::Timeout, reason)
+        } else if self.pool.has_reached() {
+            let tls = self.options.endpoint().is_some_and(|it| it.target.tls);
+            let (outcome, offered) = if tls {
+                (Outcome::Tls, "a TLS handshake")
+            } else {
+                (Outcome::Protocol, "HTTP/2")
+            };
+            let reason = format!("connected, but the server says nothing to {offered}");
+            Failure::new(outcome, reason)
+        } else {
+            let reason = format!("no connection within {patience}");
+            Failure::new(Outcome::ConnectTimeout, reason)
+        };
+        Silence {
+            failure,
+            was_sent: self.was_sent,
+        }
+    }
+}
+
+fn broken(error: std::io::Error) -> Silence {
+    Silence {
+        failure: Failure::new(Outcome::Dropped, error.to_string()),
+        was_sent: false,
     }
 }

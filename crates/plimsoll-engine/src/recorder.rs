@@ -11,6 +11,10 @@ pub(crate) struct Recorder {
     pub(crate) end: Nanos,
     pub(crate) due: u64,
     pub(crate) sent: u64,
+    /// Written once more, beside those.
+    pub(crate) resent: u64,
+    /// Written where a redirect led, beside those.
+    pub(crate) followed: u64,
     pub(crate) tally: Tally,
     carried: Vec<Carried>,
     pub(crate) lag: Histogram,
@@ -37,9 +41,25 @@ pub(crate) struct Recorder {
 pub(crate) struct Ending {
     pub(crate) level: u32,
     pub(crate) outcome: Outcome,
+    /// Of the answer; zero without one.
+    pub(crate) status: u16,
     pub(crate) response: Nanos,
     pub(crate) service: Option<Nanos>,
     pub(crate) bytes: u64,
+}
+
+/// One attempt by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Listed {
+    /// On the clock of the run.
+    pub intended: Nanos,
+    pub level: u32,
+    pub outcome: Outcome,
+    /// Zero without an answer.
+    pub status: u16,
+    pub response: Nanos,
+    pub service: Option<Nanos>,
+    pub bytes: u64,
 }
 
 impl Recorder {
@@ -117,16 +137,19 @@ impl Recorder {
         let Ending {
             level,
             outcome,
+            status,
             response,
             service,
             bytes,
         } = *ending;
-        if level == self.level {
-            self.tally.record(outcome, response, service, bytes, bounds);
+        let tally = if level == self.level {
+            &mut self.tally
         } else {
-            self.carried_entry(level)
-                .tally
-                .record(outcome, response, service, bytes, bounds);
+            &mut self.carried_entry(level).tally
+        };
+        tally.record(outcome, response, service, bytes, bounds);
+        if status > 0 {
+            tally.note_status(outcome, status);
         }
     }
 
@@ -168,6 +191,8 @@ impl Recorder {
             (in_flight_ns + self.in_flight_ns as f64) / window.length_ns.0.max(1) as f64;
         window.due_count += self.due;
         window.sent_count += self.sent;
+        window.resent_count += self.resent;
+        window.followed_count += self.followed;
         window.in_flight_max += self.in_flight_max;
         window.in_flight_end += self.in_flight_end;
         window.wire_max += self.wire_max;

@@ -1,24 +1,28 @@
-//! Users that all send one request, encoded before the run: what takes an attempt, and what its end counts as.
+//! Users that all send what the test of a URL says: what takes an attempt, and what its end counts as.
+
+mod shot;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::{Poll, Ready};
 use plimsoll_core::{Nanos, Outcome};
-use plimsoll_net::{Connection, h2};
-use plimsoll_net::{Failure, Progress};
+use plimsoll_net::Failure;
 
 use crate::crew::Endpoint;
 use crate::message::Body;
 use crate::options::Options;
-use crate::pool::{Call, CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route};
+use crate::pool::{
+    CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route, TRIES_MAX, is_stale, may_resend,
+};
 use crate::recorder::Ending;
 use crate::source::{Arrival, Level, Part, Source};
 use crate::worker::{Context, Users, Worker};
 
-/// A place of a closed loop whose connection failed waits this long, so that a dead target is not hammered and its
-/// failures do not crowd out everything else.
+pub(crate) use shot::{Attempt, Crafted, Shot};
+
+/// A place of a closed loop waits this long once as many connects in a row have failed as it has places, so that a dead
+/// target is not hammered. One that accepts connections and then fails is not rested: what it can do is the question.
 const PAUSE: Nanos = Nanos::from_millis(20);
 /// How long a finished connection waits for the server to close first.
 const PARK: Nanos = Nanos::from_millis(500);
@@ -26,95 +30,33 @@ const PARK: Nanos = Nanos::from_millis(500);
 pub(crate) const OWNER: u32 = 0;
 pub(crate) const ORIGIN: u32 = 0;
 
-/// An attempt on the wire; 32 bytes, and nothing of it on the heap.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Attempt {
-    arrival: Arrival,
-    sent: Nanos,
-}
-
-impl Attempt {
-    /// One that was due when it was sent, outside of any load.
-    pub(crate) fn begun(now: Nanos) -> Self {
-        let arrival = Arrival {
-            intended: now,
-            level: 0,
-            closed: false,
-        };
-        Self { arrival, sent: now }
-    }
-}
-
-const _: () = assert!(size_of::<Attempt>() <= 32, "it is copied for every request");
-
-impl Call for Attempt {
-    type Common = Options;
-    type Peer = ();
-    type Body = Arc<[u8]>;
-    const IS_WATCHED: bool = false;
-
-    fn deadline(&self, options: &Options) -> Nanos {
-        self.arrival.intended + options.timeout
-    }
-
-    fn is_sent(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn send(
-        &mut self,
-        options: &Options,
-        connection: &mut Connection,
-        _now: Nanos,
-    ) -> Result<(), Failure> {
-        connection.send(&options.request)
-    }
-
-    #[inline]
-    fn ready(
-        &mut self,
-        options: &Options,
-        connection: &mut Connection,
-        hung_up: bool,
-        scratch: &mut [u8],
-    ) -> Progress {
-        connection.ready(&options.request, hung_up, scratch)
-    }
-
-    #[inline]
-    fn start_stream(
-        &mut self,
-        options: &Options,
-        connection: &mut h2::Connection,
-        owner: u64,
-        _now: Nanos,
-    ) -> u32 {
-        let http2 = options.http2.as_ref();
-        let http2 = http2.expect("streams are started where the options have them");
-        connection.start(&http2.request, owner)
-    }
-}
-
 /// The users of one worker, and what waits for them.
 #[derive(Debug)]
-pub(crate) struct Requests {
+pub(crate) struct Requests<S: Shot> {
     context: Context,
     options: Options,
-    pool: Pool<Attempt>,
+    pool: Pool<S>,
     source: Source,
     /// Attempts that a closed loop started and that have not ended.
     looping: u32,
-    /// Due, without a connection.
-    waiting: VecDeque<Arrival>,
-    /// This worker's share of the connections.
+    /// Due, without a connection; by origin.
+    waiting: Vec<VecDeque<S>>,
+    /// Connections that were begun, by which their addresses take turns.
+    begun: usize,
+    /// Connects that have failed since the last that did not.
+    failed_connects: u32,
+    /// The shortest time in which an attempt was answered.
+    fastest: Nanos,
+    /// Attempts of this worker so far.
+    count: u64,
+    /// This worker's share of the connections, for each origin.
     connections_max: u32,
     attempts_left: Option<u64>,
     is_exhausted: bool,
 }
 
 /// The connections of one worker.
-pub(crate) fn pool(poll: Poll, clock: Clock, options: Options) -> Pool<Attempt> {
+pub(crate) fn pool<S: Shot>(poll: Poll, clock: Clock, options: Options) -> Pool<S> {
     let policy = Policy {
         reuses: options.keepalive,
         streams_max: options
@@ -127,32 +69,44 @@ pub(crate) fn pool(poll: Poll, clock: Clock, options: Options) -> Pool<Attempt> 
     Pool::new(poll, clock, options, policy)
 }
 
-/// To the target.
-pub(crate) fn route(options: &Options) -> Route<'_, ()> {
+/// To that origin, at one of its addresses.
+pub(crate) fn route(options: &Options, origin: u32, turn: usize) -> Route<'_, ()> {
+    let setups = &options.origins[origin as usize].setups;
     Route {
-        setup: &options.setup,
+        setup: &setups[turn % setups.len()],
         local: None,
         protocol: match options.http2 {
             Some(_) => Protocol::Http2,
             None => Protocol::Http1,
         },
         owner: OWNER,
-        origin: ORIGIN,
+        origin,
         peer: (),
     }
 }
 
-/// A worker whose users send one request.
-pub(crate) fn worker(endpoint: Endpoint, clock: Clock, options: Options) -> Worker<Requests> {
+/// A worker whose users send requests.
+pub(crate) fn worker<S: Shot>(
+    endpoint: Endpoint,
+    clock: Clock,
+    options: Options,
+) -> Worker<Requests<S>> {
     let part = Part {
         index: endpoint.index as u64,
         workers: u64::from(options.workers),
     };
+    let mut context = Context::new(part, clock, options.bounds.clone(), endpoint.reports);
+    context.list_to(options.listing.clone());
     let users = Requests {
-        context: Context::new(part, clock, options.bounds.clone(), endpoint.reports),
+        context,
         source: Source::None,
         looping: 0,
-        waiting: VecDeque::new(),
+        waiting: options.origins.iter().map(|_| VecDeque::new()).collect(),
+        // Workers do not all begin at the same address.
+        begun: endpoint.index,
+        failed_connects: 0,
+        fastest: Nanos::MAX,
+        count: 0,
         connections_max: part.share_of(u64::from(options.connections_max)).max(1) as u32,
         attempts_left: options.attempts_max.map(|total| part.share_of(total)),
         is_exhausted: false,
@@ -162,7 +116,7 @@ pub(crate) fn worker(endpoint: Endpoint, clock: Clock, options: Options) -> Work
     Worker::new(users, endpoint.commands)
 }
 
-impl Users for Requests {
+impl<S: Shot> Users for Requests<S> {
     fn context(&mut self) -> &mut Context {
         &mut self.context
     }
@@ -188,15 +142,15 @@ impl Users for Requests {
     fn on_ready(&mut self, ready: Ready) {
         self.pool.on_ready(ready);
         self.settle();
-        if !self.waiting.is_empty() {
+        if self.waits() {
             // Where a connection was closed another may be opened.
             let now = self.context.clock.now();
-            self.serve_waiting(now);
+            self.serve_all(now);
         }
     }
 
     fn on_time(&mut self, now: Nanos) {
-        self.serve_waiting(now);
+        self.serve_all(now);
     }
 
     fn next_event(&self) -> Nanos {
@@ -239,7 +193,7 @@ impl Users for Requests {
     }
 }
 
-impl Requests {
+impl<S: Shot> Requests<S> {
     /// Starts every attempt whose time has come.
     #[inline]
     fn start(&mut self, now: Nanos) {
@@ -260,8 +214,12 @@ impl Requests {
     #[inline]
     fn dispatch(&mut self, arrival: Arrival, now: Nanos) {
         self.context.begin(arrival.intended, arrival.level, now);
-        let idle = if self.waiting.is_empty() {
-            self.pool.take_idle(OWNER, ORIGIN)
+        let number = self.context.part.number_of(self.count);
+        self.count += 1;
+        let shot = S::new(arrival, number, &self.options);
+        let origin = shot.origin();
+        let idle = if self.waiting[origin as usize].is_empty() {
+            self.pool.take_idle(OWNER, origin)
         } else {
             None
         };
@@ -273,56 +231,102 @@ impl Requests {
             self.context.recorder.lag.record(lag);
         }
         if let Some(token) = idle {
-            return self.send(token, arrival, now);
+            return self.send(token, shot, now);
         }
-        self.waiting.push_back(arrival);
-        self.serve_waiting(now);
+        self.waiting[origin as usize].push_back(shot);
+        self.serve_waiting(origin, now);
     }
 
     #[inline]
-    fn send(&mut self, token: u64, arrival: Arrival, now: Nanos) {
-        self.context.recorder.sent += 1;
-        self.pool.give(token, Attempt { arrival, sent: now }, now);
+    fn send(&mut self, token: u64, mut shot: S, now: Nanos) {
+        let recorder = &mut self.context.recorder;
+        match (shot.sent(), shot.tries()) {
+            (None, _) => recorder.sent += 1,
+            (Some(_), 0) => recorder.followed += 1,
+            (Some(_), _) => recorder.resent += 1,
+        }
+        shot.note_sent(now);
+        self.pool.give(token, shot, now);
+    }
+
+    #[inline]
+    fn waits(&self) -> bool {
+        self.waiting.iter().any(|waiting| !waiting.is_empty())
+    }
+
+    #[inline]
+    fn serve_all(&mut self, now: Nanos) {
+        for origin in 0..self.waiting.len() {
+            self.serve_waiting(origin as u32, now);
+        }
     }
 
     /// Those that wait take connections that are idle, the longest first; for the others some are opened, within the
     /// bound.
     #[inline]
-    fn serve_waiting(&mut self, now: Nanos) {
-        if self.waiting.is_empty() {
-            return;
-        }
-        while !self.waiting.is_empty()
-            && let Some(token) = self.pool.take_idle(OWNER, ORIGIN)
+    fn serve_waiting(&mut self, origin: u32, now: Nanos) {
+        let place = origin as usize;
+        while !self.waiting[place].is_empty()
+            && let Some(token) = self.pool.take_idle(OWNER, origin)
         {
-            if let Some(arrival) = self.waiting.pop_front() {
-                self.send(token, arrival, now);
+            let shot = self.waiting[place].pop_front();
+            match shot {
+                Some(shot) if self.has_time_left(&shot, now) => self.send(token, shot, now),
+                Some(shot) => {
+                    self.pool.put_back(token);
+                    self.give_up(shot, now);
+                }
+                None => self.pool.put_back(token),
             }
         }
-        while (self.pool.opening() as usize) < self.waiting.len()
-            && self.pool.open_count() < self.connections_max
-        {
-            self.open(now);
+        loop {
+            let count = self.pool.count_of(origin);
+            if count.opening as usize >= self.waiting[place].len()
+                || count.open >= self.connections_max
+            {
+                return;
+            }
+            self.open(origin, now);
         }
     }
 
-    fn open(&mut self, now: Nanos) {
-        match self.pool.open(route(&self.options), None, now) {
+    /// It could be answered before its client gives up, if the target were as fast as it ever was. Sending others would
+    /// only take its time from those that can be.
+    #[inline]
+    fn has_time_left(&self, shot: &S, now: Nanos) -> bool {
+        let fastest = match self.fastest {
+            Nanos::MAX => Nanos::ZERO,
+            fastest => fastest,
+        };
+        now + fastest < shot.deadline(&self.options)
+    }
+
+    fn open(&mut self, origin: u32, now: Nanos) {
+        self.begun += 1;
+        let route = route(&self.options, origin, self.begun);
+        match self.pool.open(route, None, now) {
             Ok(()) => self.context.recorder.connects += 1,
-            Err((failure, _)) => self.fail_waiting(&failure, now),
+            Err((failure, _)) => self.fail_waiting(origin, &failure, now),
         }
     }
 
     /// A connection could not be opened: the attempt that has waited longest pays for it.
-    fn fail_waiting(&mut self, failure: &Failure, now: Nanos) {
-        let Some(arrival) = self.waiting.pop_front() else {
+    fn fail_waiting(&mut self, origin: u32, failure: &Failure, now: Nanos) {
+        self.failed_connects += 1;
+        let Some(shot) = self.waiting[origin as usize].pop_front() else {
             return;
         };
-        if failure.outcome == Outcome::Dropped {
-            self.context.recorder.dropped_ours += 1;
-        }
-        self.end(arrival, None, (failure.outcome, 0), now);
-        self.free(arrival, now + PAUSE);
+        // Want of ports or descriptors is ours.
+        let is_ours = failure.outcome == Outcome::Dropped;
+        self.context.recorder.dropped_ours += u64::from(is_ours);
+        self.end(&shot, (failure.outcome, 0, 0), now);
+        let is_dead = self.failed_connects > self.connections_max;
+        let pause = if is_ours || is_dead {
+            PAUSE
+        } else {
+            Nanos::ZERO
+        };
+        self.free(shot.arrival(), now + pause);
     }
 
     /// Takes in what became of attempts and connections, until nothing is left.
@@ -330,43 +334,71 @@ impl Requests {
     fn settle(&mut self) {
         while let Some(event) = self.pool.events.pop() {
             match event {
-                PoolEvent::Idle { at } => self.serve_waiting(at),
+                PoolEvent::Idle { origin, at } => {
+                    self.failed_connects = 0;
+                    self.serve_waiting(origin, at);
+                }
                 PoolEvent::Lost {
+                    origin,
                     places,
                     failure,
                     at,
                 } => {
-                    (0..places).for_each(|_| self.fail_waiting(&failure, at));
-                    self.serve_waiting(at);
+                    (0..places).for_each(|_| self.fail_waiting(origin, &failure, at));
+                    self.serve_waiting(origin, at);
                 }
-                PoolEvent::Ended(ended) => self.ended(&ended),
+                PoolEvent::Ended(ended) => self.ended(ended),
             }
         }
     }
 
     /// An attempt has left its connection.
     #[inline]
-    fn ended(&mut self, ended: &Ended<Attempt>) {
-        let (Attempt { arrival, sent }, now) = (ended.call, ended.at);
-        let (outcome, bytes, pause) = match &ended.end {
+    fn ended(&mut self, ended: Ended<S>) {
+        let (mut shot, now) = (ended.call, ended.at);
+        let origin = shot.origin();
+        let (outcome, status, bytes) = match &ended.end {
             CallEnd::Answered(answer) => {
-                let outcome = Outcome::from_status(answer.status);
-                (outcome, answer.bytes, Nanos::ZERO)
+                if shot.follow(answer.status, answer.bytes, &self.options) {
+                    return self.go_on(shot, now);
+                }
+                let outcome = self.options.outcome(answer.status);
+                if outcome == Outcome::Ok
+                    && let Some(sent) = shot.sent()
+                {
+                    self.fastest = self.fastest.min(now - sent);
+                }
+                (outcome, answer.status, answer.bytes + shot.earlier_bytes())
             }
-            CallEnd::TimedOut { .. } => (Outcome::Timeout, 0, Nanos::ZERO),
-            CallEnd::Failed(failure) => (failure.outcome, 0, PAUSE),
+            CallEnd::TimedOut { .. } => (Outcome::Timeout, 0, 0),
+            CallEnd::Failed(failure) if is_stale(failure, ended.was_used) => {
+                if may_resend(failure, shot.method(&self.options)) && shot.try_again() < TRIES_MAX {
+                    return self.go_on(shot, now);
+                }
+                (Outcome::Stale, 0, 0)
+            }
+            CallEnd::Failed(failure) => (failure.outcome, 0, 0),
             // It goes to another connection, its clock running on.
             CallEnd::Unprocessed(_) | CallEnd::NotTaken | CallEnd::Cancelled | CallEnd::Unfit => {
-                self.waiting.push_front(arrival);
-                return self.serve_waiting(now);
+                shot.try_again();
+                return self.go_on(shot, now);
             }
         };
-        self.end(arrival, Some(sent), (outcome, bytes), now);
-        self.serve_waiting(now);
+        self.end(&shot, (outcome, status, bytes), now);
+        self.serve_waiting(origin, now);
+        let arrival = shot.arrival();
         if arrival.closed {
-            self.free(arrival, now + pause);
+            self.free(arrival, now);
             self.start(now);
         }
+    }
+
+    /// The attempt needs another connection, before all that wait.
+    #[cold]
+    fn go_on(&mut self, shot: S, now: Nanos) {
+        let origin = shot.origin();
+        self.waiting[origin as usize].push_front(shot);
+        self.serve_waiting(origin, now);
     }
 
     /// A closed loop owes another attempt from that time on.
@@ -378,23 +410,19 @@ impl Requests {
         }
     }
 
-    /// Counts the end of an attempt.
+    /// Counts the end of an attempt: what it came to, the code and the bytes of its answer.
     #[inline]
-    fn end(
-        &mut self,
-        arrival: Arrival,
-        sent: Option<Nanos>,
-        (outcome, bytes): (Outcome, u64),
-        now: Nanos,
-    ) {
+    fn end(&mut self, shot: &S, (outcome, status, bytes): (Outcome, u16, u64), now: Nanos) {
+        let arrival = shot.arrival();
         let response = now - arrival.intended;
         // A late answer is a timeout even if it came before the sweep noticed.
         let late = outcome.has_answer() && response > self.options.timeout;
         let ending = Ending {
             level: arrival.level,
             outcome: if late { Outcome::Timeout } else { outcome },
+            status: if late { 0 } else { status },
             response,
-            service: sent.map(|sent| now - sent),
+            service: shot.sent().map(|sent| now - sent),
             bytes,
         };
         self.context.end(&ending, now);
@@ -402,22 +430,30 @@ impl Requests {
 
     /// Attempts that waited for a connection until their time was over.
     fn give_up_waiting(&mut self, now: Nanos) {
-        while let Some(&arrival) = self.waiting.front() {
-            if arrival.intended + self.options.timeout > now {
-                break;
+        for place in 0..self.waiting.len() {
+            while let Some(shot) = self.waiting[place].front()
+                && shot.deadline(&self.options) <= now
+                && let Some(shot) = self.waiting[place].pop_front()
+            {
+                self.give_up(shot, now);
             }
-            self.waiting.pop_front();
-            // Connections are opening: nobody answers. None may be opened: all wait for the target.
-            let outcome = if self.pool.opening() > 0 {
-                Outcome::ConnectTimeout
-            } else {
-                Outcome::Dropped
-            };
-            if outcome == Outcome::Dropped {
-                self.context.recorder.dropped_target += 1;
-            }
-            self.end(arrival, None, (outcome, 0), now);
-            self.free(arrival, now + PAUSE);
         }
+    }
+
+    /// An attempt has no time left and no connection.
+    fn give_up(&mut self, shot: S, now: Nanos) {
+        // Connections are opening: nobody answers. None may be opened: all wait for the target.
+        let is_opening = self.pool.count_of(shot.origin()).opening > 0;
+        let outcome = match shot.sent() {
+            Some(_) => Outcome::Timeout,
+            None if is_opening => Outcome::ConnectTimeout,
+            None => Outcome::Dropped,
+        };
+        if outcome == Outcome::Dropped {
+            self.context.recorder.dropped_target += 1;
+        }
+        self.end(&shot, (outcome, 0, 0), now);
+        let pause = if is_opening { PAUSE } else { Nanos::ZERO };
+        self.free(shot.arrival(), now + pause);
     }
 }

@@ -13,7 +13,7 @@ use crate::crew::{Crew, CrewError};
 use crate::gather::Gather;
 use crate::message::{Body, Command, Counted, Report};
 use crate::options::Options;
-use crate::requests;
+use crate::requests::{self, Attempt, Crafted};
 use crate::source::Level;
 
 /// Time between the decision on a level and its start: every worker must have heard of it.
@@ -95,13 +95,21 @@ impl Workers {
     }
 
     /// Has every worker play this level from now on; those of a closed loop join within `join`.
-    pub(crate) fn enter(&mut self, number: u32, load: StepLoad, join: Nanos) {
+    pub(crate) fn enter(
+        &mut self,
+        number: u32,
+        load: StepLoad,
+        join: Nanos,
+        length: Option<Nanos>,
+    ) {
         self.gather.begin_level();
+        let start = self.clock.now() + LEAD;
         let level = Level {
             number,
             load,
-            start: self.clock.now() + LEAD,
+            start,
             join,
+            end: length.map(|length| start + length),
         };
         self.crew.send_all(|| Command::Level(level));
     }
@@ -110,11 +118,11 @@ impl Workers {
     pub(crate) fn play<L: Listener>(
         &mut self,
         step: &Step,
-        (load, join): (StepLoad, Nanos),
+        (load, join, length): (StepLoad, Nanos, Option<Nanos>),
         listener: &mut L,
         judge: &mut dyn FnMut(&Window) -> Go,
     ) -> Result<(), StepError> {
-        self.enter(step.level, load, join);
+        self.enter(step.level, load, join, length);
         for _ in 0..step.windows_max {
             let window = self.next_window(step.level, listener)?;
             if judge(&window) == Go::Stop || listener.is_over() {
@@ -214,7 +222,13 @@ impl EngineRunner {
     ) -> Result<Self, CrewError> {
         let started = Crew::start(options.workers, "load", |endpoint| {
             let options = options.clone();
-            move || requests::worker(endpoint, clock, options).run()
+            move || {
+                if options.varies() {
+                    requests::worker::<Crafted>(endpoint, clock, options).run();
+                } else {
+                    requests::worker::<Attempt>(endpoint, clock, options).run();
+                }
+            }
         })?;
         Ok(Self {
             workers: Workers::new(started, clock, interrupt),
@@ -223,6 +237,17 @@ impl EngineRunner {
                 workers: options.workers as usize,
             },
         })
+    }
+
+    /// Plays a level whose last window ends with it, if its length is given.
+    pub fn play_for(
+        &mut self,
+        step: &Step,
+        length: Option<Nanos>,
+        judge: &mut dyn FnMut(&Window) -> Go,
+    ) -> Result<(), StepError> {
+        let Self { workers, attempts } = self;
+        workers.play(step, (step.load, Nanos::ZERO, length), attempts, judge)
     }
 
     /// Starts nothing more and waits, at most `limit`, for what is in flight. The window holds the
@@ -234,8 +259,7 @@ impl EngineRunner {
 
 impl StepRunner for EngineRunner {
     fn play(&mut self, step: &Step, judge: &mut dyn FnMut(&Window) -> Go) -> Result<(), StepError> {
-        let Self { workers, attempts } = self;
-        workers.play(step, (step.load, Nanos::ZERO), attempts, judge)
+        self.play_for(step, None, judge)
     }
 }
 

@@ -36,6 +36,12 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// The number among all workers of what is the `count`-th here, from 0.
+    #[inline]
+    pub(crate) fn number_of(self, count: u64) -> u64 {
+        count * self.workers + self.index
+    }
+
     /// This worker's share of a total; shares differ by one at most and add up.
     pub(crate) fn share_of(self, total: u64) -> u64 {
         total / self.workers + u64::from(self.index < total % self.workers)
@@ -50,6 +56,8 @@ pub(crate) struct Level {
     pub(crate) start: Nanos,
     /// Over which those of a closed loop join.
     pub(crate) join: Nanos,
+    /// A window ends then, so that a load of 500 ms has a window of 500 ms.
+    pub(crate) end: Option<Nanos>,
 }
 
 impl Source {

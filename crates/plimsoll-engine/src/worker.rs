@@ -12,7 +12,7 @@ use plimsoll_base::priority::Priority;
 use plimsoll_core::Nanos;
 
 use crate::message::{Body, Command, Counted, Report, ScriptCommand, ScriptCounted};
-use crate::recorder::{Ending, Recorder};
+use crate::recorder::{Ending, Listed, Recorder};
 use crate::source::{Level, Part};
 
 /// Windows are this long.
@@ -77,6 +77,8 @@ pub(crate) struct Context {
     /// Response-time bounds whose ok answers are counted exactly.
     bounds: Vec<Nanos>,
     reports: Sender<Report>,
+    /// Where every attempt is told by itself, and those that were not told yet.
+    listing: Option<(Sender<Vec<Listed>>, Vec<Listed>)>,
 }
 
 impl Context {
@@ -93,6 +95,35 @@ impl Context {
             in_flight: 0,
             bounds,
             reports,
+            listing: None,
+        }
+    }
+
+    pub(crate) fn list_to(&mut self, listing: Option<Sender<Vec<Listed>>>) {
+        self.listing = listing.map(|listing| (listing, Vec::new()));
+    }
+
+    #[cold]
+    fn list(&mut self, ending: &Ending, now: Nanos) {
+        if let Some((_, listed)) = &mut self.listing {
+            listed.push(Listed {
+                intended: now.saturating_sub(ending.response),
+                level: ending.level,
+                outcome: ending.outcome,
+                status: ending.status,
+                response: ending.response,
+                service: ending.service,
+                bytes: ending.bytes,
+            });
+        }
+    }
+
+    /// Tells the attempts of a window.
+    fn tell_listed(&mut self) {
+        if let Some((listing, listed)) = &mut self.listing
+            && !listed.is_empty()
+        {
+            let _nobody_listens = listing.send(std::mem::take(listed));
         }
     }
 
@@ -118,6 +149,9 @@ impl Context {
     pub(crate) fn end(&mut self, ending: &Ending, now: Nanos) {
         self.leave(now);
         self.record(ending);
+        if self.listing.is_some() {
+            self.list(ending, now);
+        }
     }
 
     /// An attempt is in flight no more; what it came to is recorded within the same turn.
@@ -147,6 +181,8 @@ pub(crate) struct Worker<U> {
     pending: Option<Level>,
     drain_until: Option<Nanos>,
     window_end: Nanos,
+    /// When the level ends, if that was said.
+    level_end: Option<Nanos>,
     next_sweep: Nanos,
     #[expect(
         clippy::vec_box,
@@ -167,6 +203,7 @@ impl<U: Users> Worker<U> {
             pending: None,
             drain_until: None,
             window_end: Nanos::MAX,
+            level_end: None,
             next_sweep: Nanos::ZERO,
             spare: (0..SPARE).map(|_| Box::default()).collect(),
             cpu: CpuMeter::new(),
@@ -274,7 +311,8 @@ impl<U: Users> Worker<U> {
                 // Nobody asked for ticks before the first level.
                 self.next_tick = now + TICK;
             }
-            self.window_end = level.start + WINDOW;
+            self.level_end = level.end;
+            self.window_end = self.window_after(level.start);
             self.cpu.read();
             self.users.enter(&level, now);
         }
@@ -283,13 +321,22 @@ impl<U: Users> Worker<U> {
         // windows of all workers stay in step.
         while now >= self.window_end {
             self.end_window(now);
-            self.window_end += WINDOW;
+            self.window_end = self.window_after(self.window_end);
         }
         if let Some(until) = self.drain_until
             && (now >= until || self.users.is_drained())
         {
             self.drain_until = None;
             self.finish();
+        }
+    }
+
+    /// The end of the window that begins then: within a second, and with the level.
+    fn window_after(&self, start: Nanos) -> Nanos {
+        let usual = start + WINDOW;
+        match self.level_end {
+            Some(end) if start < end && end < usual => end,
+            _ => usual,
         }
     }
 
@@ -320,6 +367,7 @@ impl<U: Users> Worker<U> {
         let (connections, wire_max) = self.users.connections();
         let next = self.spare.pop().unwrap_or_default();
         let context = self.users.context();
+        context.tell_listed();
         let in_flight = context.in_flight;
         let mut recorder = std::mem::replace(&mut context.recorder, next);
         context.recorder.begin(recorder.level, now, in_flight);

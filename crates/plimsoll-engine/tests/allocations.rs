@@ -13,8 +13,8 @@ use plimsoll_core::Nanos;
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner as _};
 use plimsoll_core::test::{Generator, Http, Request, Url};
-use plimsoll_engine::{EngineRunner, Options};
-use plimsoll_net::Target;
+use plimsoll_engine::{EngineRunner, Options, Places};
+use plimsoll_net::resolve::Ways;
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -49,20 +49,15 @@ fn serve() -> u16 {
 
 /// Heap blocks taken by everybody while so many attempts were played.
 fn blocks(port: u16, load: StepLoad, attempts: u64) -> u64 {
-    let url = Url {
-        request: Request::get(format!("http://127.0.0.1:{port}/")),
-        http: Http::One,
-    };
+    let url = Url::new(Request::get(format!("http://127.0.0.1:{port}/")), Http::One);
     let generator = Generator {
         connections_max: NonZeroU32::new(4).unwrap(),
         timeout: Nanos::from_secs(10),
         ..Generator::default()
     };
-    let endpoint = Target::parse(&url.request.url).unwrap().resolve().unwrap();
-    let options = Options {
-        attempts_max: Some(attempts),
-        ..Options::new(&url, &endpoint, &generator, None).unwrap()
-    };
+    let places = Places::resolve(&url, &Ways::default()).unwrap();
+    let mut options = Options::new(&url, &places, &generator, None).unwrap();
+    options.attempts_max = Some(attempts);
     let before = dhat::HeapStats::get().total_blocks;
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut runner = EngineRunner::start(&options, Clock::start(), interrupt).unwrap();

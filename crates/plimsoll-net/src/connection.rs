@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use plimsoll_core::Outcome;
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Reached, Result};
 use crate::h1::{Answer, AnswerParser, ProtocolError, Sink};
 use crate::tls::Agreed;
 use crate::transport::{Read, Setup, Transport};
@@ -90,8 +90,14 @@ impl Connection {
     pub fn send(&mut self, request: &[u8]) -> Result<()> {
         debug_assert!(self.is_idle(), "one request at a time");
         self.is_busy = true;
-        self.written = self.transport.write(request)?;
-        Ok(())
+        self.written = 0;
+        match self.transport.write(request) {
+            Ok(written) => {
+                self.written = written;
+                Ok(())
+            }
+            Err(failure) => Err(self.reached(failure)),
+        }
     }
 
     /// Handles readiness. `request` is what [`Self::send`] was given; `scratch` is reading space.
@@ -117,7 +123,20 @@ impl Connection {
         } else {
             self.establish(hung_up, scratch)
         };
-        progress.unwrap_or_else(Progress::Failed)
+        progress.unwrap_or_else(|failure| Progress::Failed(self.reached(failure)))
+    }
+
+    /// Says in a failure how far the exchange had come.
+    #[cold]
+    fn reached(&self, mut failure: Failure) -> Failure {
+        failure.reached = if self.parser.started() {
+            Reached::Answer
+        } else if self.written > 0 {
+            Reached::Written
+        } else {
+            Reached::Nothing
+        };
+        failure
     }
 
     fn establish(&mut self, hung_up: bool, scratch: &mut [u8]) -> Result<Progress> {
@@ -181,7 +200,7 @@ impl Connection {
         } else {
             "the server closed the connection without an answer"
         };
-        Progress::Failed(Failure::new(Outcome::Eof, reason))
+        Progress::Failed(self.reached(Failure::new(Outcome::Eof, reason)))
     }
 }
 

@@ -7,8 +7,9 @@ use thiserror::Error;
 use crate::connection::{Connection, Progress};
 use crate::failure::Failure;
 use crate::h1::{HeaderError, Sink, encode_request};
+use crate::resolve::addresses;
 use crate::target::{Target, TargetError};
-use crate::tls::{self, Offer, TlsError};
+use crate::tls::{self, TlsChoice, TlsError};
 use crate::transport::{SCRATCH_BYTES, Setup};
 use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::Poll;
@@ -52,12 +53,17 @@ pub enum ExchangeError {
 /// Sends `request` over HTTP/1.1 on a connection of its own. Every address of the name has its turn.
 pub fn exchange(request: &Request, patience: Patience) -> Result<Response, ExchangeError> {
     let target = Target::parse(&request.url)?;
-    let tls = tls::setup(&target, patience.insecure, Offer::Http1)?;
+    let choice = TlsChoice {
+        insecure: patience.insecure,
+        ..TlsChoice::default()
+    };
+    let tls = tls::setup_of(&target, &choice)?;
     let bytes = encode_request(request, &target, false)?;
     let mut result = Err(ExchangeError::Late(patience.time));
-    for address in target.addresses()? {
+    for address in addresses(&target.host, target.port, None)? {
         let setup = Setup {
-            address,
+            address: address.into(),
+            tunnel: None,
             tls: tls.clone(),
             head_request: request.method == "HEAD",
         };

@@ -16,6 +16,19 @@ pub struct Failure {
     pub reason: String,
     /// The error that a server of HTTP/2 gave as its reason.
     pub peer_error: Option<PeerError>,
+    pub reached: Reached,
+}
+
+/// How far an exchange had come on its connection when that failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reached {
+    /// Not a byte of the request was taken by the socket.
+    Nothing,
+    /// Some of the request was, and no byte of an answer came.
+    Written,
+    /// An answer had begun, or nobody looked.
+    #[default]
+    Answer,
 }
 
 impl Failure {
@@ -24,6 +37,7 @@ impl Failure {
             outcome,
             reason: reason.into(),
             peer_error: None,
+            reached: Reached::default(),
         }
     }
 

@@ -10,9 +10,12 @@ use thiserror::Error;
 use crate::target::Target;
 use chunked::Chunked;
 
-/// A head longer than this is an attack or a bug; nginx and Node stop at 8 to 16 KiB.
-pub const HEAD_BYTES_MAX: usize = 64 << 10;
-const HEADERS_MAX: usize = 128;
+/// A head longer than this is an attack or a bug. As long as Go's client, and so k6, takes.
+pub const HEAD_BYTES_MAX: usize = 10 << 20;
+/// Heads of servers are shorter: nginx and Node stop at 8 to 16 KiB.
+pub const HEAD_BYTES_USUAL: usize = 64 << 10;
+/// Headers that are read without memory of their own.
+const HEADERS_USUAL: usize = 128;
 
 type Result<T, E = ProtocolError> = std::result::Result<T, E>;
 
@@ -21,14 +24,10 @@ type Result<T, E = ProtocolError> = std::result::Result<T, E>;
 pub enum ProtocolError {
     #[error("the head of the answer is not HTTP")]
     Head,
-    #[error("the head of the answer is longer than 64 KiB")]
+    #[error("the head of the answer is longer than 10 MiB")]
     LongHead,
-    #[error("the answer has more than 128 headers")]
-    ManyHeaders,
     #[error("Content-Length is not a number, or is given twice with different values")]
     ContentLength,
-    #[error("the answer has both Content-Length and Transfer-Encoding")]
-    TwoFramings,
     #[error("Transfer-Encoding is not chunked")]
     TransferEncoding,
     #[error("a chunk has no valid size line")]
@@ -87,6 +86,9 @@ pub fn encode_request(
     }
     for (name, value) in default_headers(request) {
         line(name, &value);
+    }
+    if let Some(value) = &target.proxy_authorization {
+        line("Proxy-Authorization", value);
     }
     if !keepalive && header(request, "connection").is_none() {
         line("Connection", "close");
@@ -205,8 +207,8 @@ impl AnswerParser {
         self.head_request = head_request;
     }
 
-    /// Takes what was read. `None`: more is needed. Bytes after a complete answer are an error,
-    /// because nothing more was asked for.
+    /// Takes what was read. `None`: more is needed. After bytes behind a complete answer, which nobody asked for, the
+    /// connection takes no further request: the answer itself is whole.
     pub fn feed(&mut self, input: &[u8], sink: &mut impl Sink) -> Result<Option<Answer>> {
         self.bytes += input.len() as u64;
         let mut rest = input;
@@ -252,9 +254,7 @@ impl AnswerParser {
     }
 
     fn finish(&mut self, surplus: &[u8]) -> Result<Answer> {
-        if !surplus.is_empty() {
-            return Err(ProtocolError::Surplus);
-        }
+        self.keepalive &= surplus.is_empty();
         let answer = Answer {
             status: self.status,
             bytes: self.bytes,
@@ -276,6 +276,11 @@ impl AnswerParser {
         }
         let before = self.held.len();
         self.hold(input)?;
+        // A long head is not read again for each of its parts.
+        let tail = self.held.get(before.saturating_sub(3)..);
+        if before > HEAD_BYTES_USUAL && !ends_head(tail.unwrap_or_default()) {
+            return Ok(None);
+        }
         let held = std::mem::take(&mut self.held);
         let length = self.parse_head(&held, sink)?;
         if length.is_none() {
@@ -295,19 +300,44 @@ impl AnswerParser {
 
     /// Its length once it is whole. After an informational one (1xx) the real one follows.
     fn parse_head(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<Option<usize>> {
-        let mut headers = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut headers = [const { std::mem::MaybeUninit::uninit() }; HEADERS_USUAL];
         let mut head = httparse::Response::new(&mut []);
-        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
-            &mut head,
-            bytes,
-            &mut headers,
-        );
-        let length = match parsed {
-            Ok(httparse::Status::Complete(length)) => length,
-            Ok(httparse::Status::Partial) => return Ok(None),
-            Err(httparse::Error::TooManyHeaders) => return Err(ProtocolError::ManyHeaders),
-            Err(_) => return Err(ProtocolError::Head),
-        };
+        let mut rules = httparse::ParserConfig::default();
+        // A line that goes on in the next is obsolete, and read by everybody (RFC 9112, section 5.2).
+        rules.allow_obsolete_multiline_headers_in_responses(true);
+        let parsed = rules.parse_response_with_uninit_headers(&mut head, bytes, &mut headers);
+        match parsed {
+            Ok(httparse::Status::Complete(length)) => self.take_head(&head, length, sink),
+            Ok(httparse::Status::Partial) => Ok(None),
+            Err(httparse::Error::TooManyHeaders) => self.parse_large_head(&rules, bytes, sink),
+            Err(_) => Err(ProtocolError::Head),
+        }
+    }
+
+    /// One with more headers than usual.
+    #[cold]
+    fn parse_large_head(
+        &mut self,
+        rules: &httparse::ParserConfig,
+        bytes: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<Option<usize>> {
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let mut headers = vec![httparse::EMPTY_HEADER; lines + 1];
+        let mut head = httparse::Response::new(&mut headers);
+        match rules.parse_response(&mut head, bytes) {
+            Ok(httparse::Status::Complete(length)) => self.take_head(&head, length, sink),
+            Ok(httparse::Status::Partial) => Ok(None),
+            Err(_) => Err(ProtocolError::Head),
+        }
+    }
+
+    fn take_head(
+        &mut self,
+        head: &httparse::Response<'_, '_>,
+        length: usize,
+        sink: &mut impl Sink,
+    ) -> Result<Option<usize>> {
         let status = head.code.ok_or(ProtocolError::Head)?;
         match status {
             ..100 => return Err(ProtocolError::Head),
@@ -361,12 +391,21 @@ impl AnswerParser {
             }
         }
         match (content_length, chunked) {
-            (Some(_), true) => Err(ProtocolError::TwoFramings),
+            // Chunks end the answer (RFC 9112, section 6.3); who sends both is not asked again.
+            (Some(_), true) => {
+                self.keepalive = false;
+                Ok(State::Chunked(Chunked::new()))
+            }
             (Some(length), false) => Ok(State::Length(length)),
             (None, true) => Ok(State::Chunked(Chunked::new())),
             (None, false) => Ok(State::UntilEof),
         }
     }
+}
+
+/// The end of a head may be in here.
+fn ends_head(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|pair| pair == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
 }
 
 fn has_token(value: &[u8], token: &[u8]) -> bool {

@@ -121,6 +121,11 @@ impl<B: AsRef<[u8]>> Connection<B> {
         self.session.streams.len()
     }
 
+    /// The socket has found its host.
+    pub fn has_reached(&self) -> bool {
+        self.transport.is_connected()
+    }
+
     /// No new stream can ever be started.
     pub fn is_leaving(&self) -> bool {
         self.session.leaves.is_some()

@@ -2,18 +2,25 @@
 //!
 //! The codecs (`h1`, and `h2` but for its connection) know no sockets; the connections know no schedule.
 
+mod address;
 pub mod connection;
 pub mod exchange;
 mod failure;
 pub mod h1;
 pub mod h2;
 mod opening;
+pub mod proxy;
+pub mod resolve;
 pub mod target;
 pub mod tls;
 mod transport;
+mod tunnel;
 
+pub use address::Address;
 pub use connection::{Connection, Progress};
-pub use failure::Failure;
+pub use failure::{Failure, Reached};
 pub use opening::{Opened, Opening};
-pub use target::{Endpoint, Target, TargetError};
+pub use resolve::Endpoint;
+pub use target::{Target, TargetError};
 pub use transport::{SCRATCH_BYTES, Setup};
+pub use tunnel::Tunnel;

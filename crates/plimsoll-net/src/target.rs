@@ -1,10 +1,11 @@
 //! Where requests go: a URL taken apart, its name resolved once.
 
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
 
 use http::Uri;
 use thiserror::Error;
+
+use crate::proxy::ProxyError;
 
 /// A URL that requests can be sent to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,15 +13,11 @@ pub struct Target {
     pub tls: bool,
     pub host: String,
     pub port: u16,
-    /// Path and query as sent, at least `/`.
+    /// Path and query as sent, at least `/`; the whole URL where a proxy is asked.
     pub path: String,
-}
-
-/// A target with the one address that its name resolved to: everything of a run goes there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
-    pub target: Target,
-    pub address: SocketAddr,
+    /// The value of `Proxy-Authorization` that goes with each request.
+    pub proxy_authorization: Option<String>,
+    is_absolute: bool,
 }
 
 /// Why a URL is not a target.
@@ -34,8 +31,10 @@ pub enum TargetError {
     Syntax(String, String),
     #[error("`{0}` has no host")]
     NoHost(String),
-    #[error("`{0}`: user and password in a URL are not sent; use -H 'Authorization: …'")]
+    #[error("`{0}`: user and password in a URL are not sent; use --user NAME:PASSWORD")]
     UserInfo(String),
+    #[error(transparent)]
+    Proxy(#[from] ProxyError),
     #[error("name `{host}` does not resolve: {reason}")]
     Dns { host: String, reason: String },
 }
@@ -48,7 +47,7 @@ impl Target {
         }
         // Fragments are never sent; everything else must be a valid URI as typed.
         let without_fragment = text.split('#').next().unwrap_or(text);
-        let uri: Uri = without_fragment
+        let uri: Uri = without_templates(without_fragment)
             .parse()
             .map_err(|error| TargetError::Syntax(text.to_owned(), format!("{error}")))?;
         let tls = match uri.scheme_str() {
@@ -84,27 +83,19 @@ impl Target {
                 }
             },
         };
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let path = if path.starts_with('/') {
-            path.to_owned()
-        } else {
-            format!("/{path}")
-        };
         Ok(Self {
             tls,
             host,
             port,
-            path,
+            path: path_of(without_fragment),
+            proxy_authorization: None,
+            is_absolute: false,
         })
     }
 
     /// The `Host` header: brackets for IPv6, no default port.
     pub fn host_header(&self) -> String {
-        let host = if self.host.contains(':') {
-            format!("[{}]", self.host)
-        } else {
-            self.host.clone()
-        };
+        let host = self.bracketed();
         if self.port == default_port(self.tls) {
             host
         } else {
@@ -112,41 +103,114 @@ impl Target {
         }
     }
 
-    /// Resolves the name, and says where a run goes. Blocks; called once before a run.
-    pub fn resolve(self) -> Result<Endpoint, TargetError> {
-        let addresses = self.addresses()?;
-        // `localhost` often resolves to `::1` first while the service listens on 127.0.0.1 only: IPv4 first.
-        let v4 = addresses.iter().find(|address| address.is_ipv4());
-        let address = *v4.unwrap_or(&addresses[0]);
-        Ok(Endpoint {
-            target: self,
-            address,
-        })
+    /// Host and port, as CONNECT names them.
+    pub fn authority(&self) -> String {
+        let host = self.bracketed();
+        format!("{host}:{}", self.port)
     }
 
-    /// Every address of the name, at least one.
-    pub(crate) fn addresses(&self) -> Result<Vec<SocketAddr>, TargetError> {
-        let dns = |reason: String| TargetError::Dns {
-            host: self.host.clone(),
-            reason,
-        };
-        let addresses: Vec<_> = (self.host.as_str(), self.port)
-            .to_socket_addrs()
-            .map_err(|error| dns(error.to_string()))?
-            .collect();
-        if addresses.is_empty() {
-            Err(dns("no address".to_owned()))
+    fn bracketed(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]", self.host)
         } else {
-            Ok(addresses)
+            self.host.clone()
         }
+    }
+
+    /// Asked of a proxy, which needs the whole URL (RFC 9112, section 3.2.2).
+    pub fn through_proxy(mut self, authorization: Option<&str>) -> Self {
+        self.path = self.to_string();
+        self.proxy_authorization = authorization.map(str::to_owned);
+        self.is_absolute = true;
+        self
+    }
+
+    /// The same place with the path of another URL of it.
+    pub fn set_path_of(&mut self, url: &str) {
+        let url = url.split('#').next().unwrap_or(url);
+        self.path = if self.is_absolute {
+            url.to_owned()
+        } else {
+            path_of(url)
+        };
+    }
+
+    /// The same place, asked for the path of another target of it.
+    pub fn with_path_of(&self, other: &Self) -> Self {
+        let mut target = self.clone();
+        target.path = if self.is_absolute {
+            other.to_string()
+        } else {
+            other.path.clone()
+        };
+        target
+    }
+
+    /// Where an answer's `Location` leads from here; nothing if it is no address that requests can be sent to.
+    pub fn follow(&self, location: &str) -> Option<Self> {
+        let location = location.trim();
+        let origin = format!(
+            "{}://{}",
+            if self.tls { "https" } else { "http" },
+            self.host_header()
+        );
+        let text = if location.contains("://") {
+            location.to_owned()
+        } else if let Some(rest) = location.strip_prefix("//") {
+            format!("{}://{rest}", if self.tls { "https" } else { "http" })
+        } else if location.starts_with('/') {
+            format!("{origin}{location}")
+        } else {
+            let path = self.path.split('?').next().unwrap_or_default();
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            format!("{origin}{folder}/{location}")
+        };
+        Self::parse(&text).ok()
+    }
+
+    /// The same scheme, host and port: connections may be shared.
+    pub fn is_same_origin(&self, other: &Self) -> bool {
+        (self.tls, &self.host, self.port) == (other.tls, &other.host, other.port)
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_absolute {
+            return f.write_str(&self.path);
+        }
         let scheme = if self.tls { "https" } else { "http" };
         write!(f, "{scheme}://{}{}", self.host_header(), self.path)
     }
+}
+
+/// Path and query of a URL, at least `/`.
+fn path_of(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    match rest.find(['/', '?']).map(|begin| rest.split_at(begin).1) {
+        None => "/".to_owned(),
+        Some(query) if query.starts_with('?') => format!("/{query}"),
+        Some(path) => path.to_owned(),
+    }
+}
+
+/// A template stands for what a URL may hold.
+fn without_templates(url: &str) -> String {
+    let mut parts = url.split("{{");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once("}}") {
+            Some((_, rest)) => {
+                out.push('0');
+                out.push_str(rest);
+            }
+            None => {
+                out.push_str("{{");
+                out.push_str(part);
+            }
+        }
+    }
+    out
 }
 
 fn default_port(tls: bool) -> u16 {
@@ -172,6 +236,26 @@ mod tests {
             "[::1]:90"
         );
         assert_eq!(Target::parse("http://a.test?x=1").unwrap().path, "/?x=1");
+        let template = Target::parse("http://a.test/u/{{row.user}}?n={{ counter }}").unwrap();
+        assert_eq!(template.path, "/u/{{row.user}}?n={{ counter }}");
+    }
+
+    #[test]
+    fn a_location_leads_on() {
+        let target = Target::parse("http://a.test:81/shop/cart?x=1").unwrap();
+        for (location, leads) in [
+            ("/login", "http://a.test:81/login"),
+            ("next", "http://a.test:81/shop/next"),
+            ("https://b.test/x", "https://b.test/x"),
+            ("//c.test/y", "http://c.test/y"),
+        ] {
+            let next = target.follow(location).unwrap();
+            assert_eq!(next.to_string(), leads, "{location}");
+        }
+        assert_eq!(target.follow("ftp://a/"), None);
+        let proxied = target.through_proxy(Some("Basic x"));
+        assert_eq!(proxied.path, "http://a.test:81/shop/cart?x=1");
+        assert_eq!(proxied.to_string(), "http://a.test:81/shop/cart?x=1");
     }
 
     #[test]
@@ -185,7 +269,7 @@ mod tests {
             ("http://a:0/", "port"),
             ("http://a:99999/", "port"),
             ("http://a:/", "port"),
-            ("http://u:p@a/", "Authorization"),
+            ("http://u:p@a/", "--user"),
         ] {
             let error = Target::parse(url).unwrap_err().to_string();
             assert!(error.contains(fragment), "{url}: {error}");

@@ -1,5 +1,7 @@
 //! TLS by rustls: the client configuration, verified by the system's roots unless told otherwise.
 
+mod own;
+
 use std::sync::Arc;
 
 pub use rustls::ClientConfig;
@@ -26,6 +28,8 @@ pub enum TlsError {
     Config(#[from] Error),
     #[error("cipher suite `{name}` is not offered here; known are {known}")]
     Suite { name: String, known: String },
+    #[error("the certificates of authorities cannot be used: {0}")]
+    Authorities(String),
     #[error("the client certificate cannot be used: {0}")]
     Identity(String),
 }
@@ -69,6 +73,10 @@ pub struct TlsChoice {
     /// Names of the suites of TLS 1.2 to offer; empty: all. Those of TLS 1.3 are always offered, as in Go.
     pub suites: Vec<String>,
     pub identity: Option<Identity>,
+    /// Authorities that sign the certificates of servers, as PEM; empty: those of this host.
+    pub authorities: String,
+    /// Connections after the first may resume its session, as those of a browser do.
+    pub resumes: bool,
     pub offer: Offer,
 }
 
@@ -103,25 +111,16 @@ impl Agreed {
 pub(crate) type TlsSetup = (Arc<ClientConfig>, ServerName<'static>);
 
 /// For all connections to `target`; nothing where its URL asks for no TLS.
-pub fn setup(target: &Target, insecure: bool, offer: Offer) -> Result<Option<TlsSetup>, TlsError> {
+pub fn setup_of(target: &Target, choice: &TlsChoice) -> Result<Option<TlsSetup>, TlsError> {
     if !target.tls {
         return Ok(None);
     }
-    let config = client_config(insecure, offer)?;
+    let config = client_config_of(choice)?;
     Ok(Some((config, server_name(&target.host)?)))
 }
 
-/// One configuration for all connections of a run. Session resumption is off, so that a connection
-/// per request pays the handshake that new clients would pay.
-pub fn client_config(insecure: bool, offer: Offer) -> Result<Arc<ClientConfig>, TlsError> {
-    client_config_of(&TlsChoice {
-        insecure,
-        offer,
-        ..TlsChoice::default()
-    })
-}
-
-/// The same with what a script chose.
+/// One configuration for all connections of a run. Unless asked for, session resumption is off, so that a connection per
+/// request pays the handshake that new clients would pay.
 pub fn client_config_of(choice: &TlsChoice) -> Result<Arc<ClientConfig>, TlsError> {
     let mut provider = rustls::crypto::aws_lc_rs::default_provider();
     keep_suites(&mut provider, &choice.suites)?;
@@ -140,8 +139,13 @@ pub fn client_config_of(choice: &TlsChoice) -> Result<Arc<ClientConfig>, TlsErro
         builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(AcceptAnyChain(provider)))
-    } else {
+    } else if choice.authorities.is_empty() {
         builder.with_root_certificates(roots()?)
+    } else {
+        let verifier = own::verifier(&choice.authorities, &provider)?;
+        builder
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
     };
     let mut config = match &choice.identity {
         None => builder.with_no_client_auth(),
@@ -150,7 +154,9 @@ pub fn client_config_of(choice: &TlsChoice) -> Result<Arc<ClientConfig>, TlsErro
             builder.with_client_auth_cert(chain, key)?
         }
     };
-    config.resumption = rustls::client::Resumption::disabled();
+    if !choice.resumes {
+        config.resumption = rustls::client::Resumption::disabled();
+    }
     let protocols: &[&[u8]] = match choice.offer {
         Offer::Http1 => &[b"http/1.1"],
         Offer::Both => &[b"h2", b"http/1.1"],

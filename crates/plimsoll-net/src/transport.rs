@@ -1,17 +1,19 @@
 //! A socket to a server, with TLS where asked: connects, writes what the socket takes, hands over what has come.
 
 use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use plimsoll_core::Outcome;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto};
+use rustix::net::{RecvFlags, SendFlags};
 use rustls::ClientConnection;
 
+use crate::address::Address;
 use crate::failure::{Failure, Result};
 use crate::tls::{Agreed, TlsSetup};
+use crate::tunnel::{Asking, Tunnel};
 
 /// Bytes read at once; shared by all connections of a thread.
 pub const SCRATCH_BYTES: usize = 64 << 10;
@@ -19,7 +21,9 @@ pub const SCRATCH_BYTES: usize = 64 << 10;
 /// What all connections of a run share.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    pub address: SocketAddr,
+    pub address: Address,
+    /// What asks a proxy to lead on to the server, before TLS.
+    pub tunnel: Option<Tunnel>,
     pub tls: Option<TlsSetup>,
     pub head_request: bool,
 }
@@ -35,6 +39,8 @@ impl Setup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Connecting,
+    /// A proxy is asked to lead on to the server.
+    Tunnelling,
     Handshaking,
     Open,
 }
@@ -54,6 +60,7 @@ pub(crate) enum Read {
 pub(crate) struct Transport {
     socket: OwnedFd,
     tls: Option<Box<ClientConnection>>,
+    tunnel: Option<Box<Asking>>,
     phase: Phase,
 }
 
@@ -69,10 +76,12 @@ impl Transport {
                 Some(Box::new(client))
             }
         };
-        let socket = connect(local, setup.address).map_err(connect_failure)?;
+        let socket = setup.address.connect(local).map_err(connect_failure)?;
+        let tunnel = setup.tunnel.clone().map(Asking::new).map(Box::new);
         Ok(Self {
             socket,
             tls,
+            tunnel,
             phase: Phase::Connecting,
         })
     }
@@ -118,15 +127,31 @@ impl Transport {
             if rustix::net::getpeername(&self.socket).is_err() {
                 return Ok(false);
             }
-            self.phase = match self.tls {
-                Some(_) => Phase::Handshaking,
-                None => Phase::Open,
+            self.phase = match self.tunnel {
+                Some(_) => Phase::Tunnelling,
+                None => self.after_tunnel(),
             };
+        }
+        if self.phase == Phase::Tunnelling
+            && let Some(tunnel) = &mut self.tunnel
+        {
+            if !tunnel.ask(self.socket.as_fd(), scratch)? {
+                return Ok(false);
+            }
+            self.tunnel = None;
+            self.phase = self.after_tunnel();
         }
         if self.phase == Phase::Handshaking {
             self.shake_hands(hung_up, scratch, take)?;
         }
         Ok(self.is_open())
+    }
+
+    fn after_tunnel(&self) -> Phase {
+        match self.tls {
+            Some(_) => Phase::Handshaking,
+            None => Phase::Open,
+        }
     }
 
     fn shake_hands(
@@ -335,7 +360,7 @@ impl std::io::Write for Socket<'_> {
 }
 
 #[inline]
-fn receive(socket: BorrowedFd<'_>, scratch: &mut [u8]) -> Result<usize, Errno> {
+pub(crate) fn receive(socket: BorrowedFd<'_>, scratch: &mut [u8]) -> Result<usize, Errno> {
     loop {
         match rustix::net::recv(socket, &mut *scratch, RecvFlags::empty()) {
             Ok((_, read)) => return Ok(read),
@@ -345,26 +370,15 @@ fn receive(socket: BorrowedFd<'_>, scratch: &mut [u8]) -> Result<usize, Errno> {
     }
 }
 
-fn connect(local: Option<IpAddr>, address: SocketAddr) -> Result<OwnedFd, Errno> {
-    let family = if address.is_ipv4() {
-        AddressFamily::INET
-    } else {
-        AddressFamily::INET6
-    };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-    rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
-    if let Some(local) = local {
-        rustix::net::bind(&socket, &SocketAddr::new(local, 0))?;
-    }
-    match rustix::net::connect(&socket, &address) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
-        Err(errno) => Err(errno),
-    }
-}
-
 fn tls_failure(error: &rustls::Error) -> Failure {
-    Failure::new(Outcome::Tls, error.to_string())
+    use rustls::InvalidMessage::InvalidContentType;
+    let reason = match error {
+        rustls::Error::InvalidMessage(InvalidContentType) => {
+            "the server answers the TLS handshake with something that is not TLS".to_owned()
+        }
+        error => error.to_string(),
+    };
+    Failure::new(Outcome::Tls, reason)
 }
 
 /// Want of ports or descriptors is ours, never the target's: it becomes `dropped`.
@@ -380,7 +394,7 @@ fn connect_failure(errno: Errno) -> Failure {
     Failure::new(outcome, std::io::Error::from(errno).to_string())
 }
 
-fn stream_failure(errno: Errno) -> Failure {
+pub(crate) fn stream_failure(errno: Errno) -> Failure {
     let outcome = match errno {
         Errno::TIMEDOUT => Outcome::Timeout,
         _ => Outcome::Reset,

@@ -54,6 +54,15 @@ pub fn document(record: &Record) -> Value {
             document.insert("verdict".to_owned(), json!(Judgement::None));
         }
     }
+    if let Some(level) = view.deciding_level() {
+        for (key, value) in [
+            ("status", json!(level.tally.status())),
+            ("resent_count", json!(level.resent)),
+            ("followed_count", json!(level.followed)),
+        ] {
+            document.insert(key.to_owned(), value);
+        }
+    }
     if let Some(script) = &view.script {
         document.insert("script".to_owned(), of_script(&script.counts));
     }

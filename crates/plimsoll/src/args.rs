@@ -17,6 +17,7 @@ use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::test::SearchSettings;
 use plimsoll_docdb::server::{Config, Durability, Scheduler};
 use plimsoll_lab::serve;
+use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
 use plimsoll_report::k6;
 
@@ -77,9 +78,29 @@ impl Args {
 /// How a URL is requested.
 #[derive(Debug, Default)]
 pub(crate) struct RequestArgs {
-    pub(crate) method: String,
+    /// GET, or POST with a body, unless said.
+    pub(crate) method: Option<String>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    /// Fields of a form, as typed.
+    pub(crate) form: Vec<String>,
+    /// `NAME:PASSWORD`
+    pub(crate) user: Option<String>,
+    /// Rows that fill templates.
+    pub(crate) rows: Option<PathBuf>,
+    pub(crate) no_templates: bool,
+    pub(crate) redirects: u32,
+    pub(crate) no_preflight: bool,
+    pub(crate) connect_to: Vec<ConnectTo>,
+    pub(crate) unix: Option<PathBuf>,
+    pub(crate) only_v4: bool,
+    pub(crate) only_v6: bool,
+    pub(crate) cert: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
+    pub(crate) cacert: Option<PathBuf>,
+    pub(crate) tls_resumption: bool,
+    /// Where every attempt is written by itself.
+    pub(crate) csv: Option<PathBuf>,
     pub(crate) no_keepalive: bool,
     pub(crate) h2: bool,
     pub(crate) streams: Option<NonZeroU32>,
@@ -194,6 +215,8 @@ pub(crate) struct OutputArgs {
     pub(crate) no_color: bool,
     /// Files that are there already are written over.
     pub(crate) force: bool,
+    /// Nothing is masked in what is kept.
+    pub(crate) show_secrets: bool,
     /// The live page is asked for.
     pub(crate) live: bool,
     /// One run of several: its live page is that of all, if they have one.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use plimsoll_core::ending::Cause;
 use plimsoll_core::step::StepError;
 use plimsoll_net::TargetError;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use thiserror::Error;
 
 /// How a command ended. Codes from 97 on are k6's.
@@ -180,11 +180,26 @@ fn interrupted() -> &'static Arc<AtomicBool> {
 const SAME_SIGNAL: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(100);
 
-const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
+/// Those that end a run. A terminal that goes away is one of them, unless whoever started the program said that it shall
+/// not be (`nohup`).
+fn signals() -> impl Iterator<Item = i32> {
+    let hangs_up = !is_ignored(SIGHUP);
+    [SIGINT, SIGTERM]
+        .into_iter()
+        .chain(hangs_up.then_some(SIGHUP))
+}
+
+/// The signal was ignored when the process began: bit n − 1 of `SigIgn` (proc_pid_status(5)).
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
 
 /// From now on Ctrl-C and SIGTERM end the process with the code of the table.
 pub(crate) fn on_signals() -> Result<(), std::io::Error> {
-    for signal in SIGNALS {
+    for signal in signals() {
         let code = i32::from(Exit::Interrupted.code());
         signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(ends_at_once()))?;
     }
@@ -194,7 +209,7 @@ pub(crate) fn on_signals() -> Result<(), std::io::Error> {
 /// Set by Ctrl-C and SIGTERM, for a command that then comes to an end by itself; another one, later, ends the process at once.
 pub(crate) fn interrupt_flag() -> Result<Arc<AtomicBool>, std::io::Error> {
     let flag = Arc::clone(interrupted());
-    for signal in SIGNALS {
+    for signal in signals() {
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
     ends_at_once().store(false, Ordering::SeqCst);

@@ -5,12 +5,12 @@ use anyhow::{Context as _, Result, bail};
 use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::schedule::RateProfile;
-use plimsoll_core::test::{Over, Request, SearchSettings, Until};
-use plimsoll_net::Target;
+use plimsoll_core::test::{Over, SearchSettings, Until};
 
 use crate::args::{Args, OverArg, ScriptSource};
 use crate::form::Form;
 use crate::recipe::{Protocol, Recipe, ScriptLoad, ScriptTest, UrlLoad, UrlTest, most_in_flight};
+use crate::request::{self, Asked};
 
 const DEFAULT_DURATION: Nanos = Nanos::from_secs(10);
 /// Long enough for a comparison of percentiles.
@@ -157,12 +157,17 @@ fn url(args: &Args, url: &str, load: UrlLoad) -> Result<Recipe> {
     } else {
         Protocol::Http1
     };
+    let Asked {
+        request,
+        variation,
+        places,
+    } = request::asked(asked, url)?;
+    request::announce(&places);
     Ok(Recipe::Url(Box::new(UrlTest {
-        endpoint: Target::parse(url)?.resolve()?,
-        request: Request {
-            headers: asked.headers.clone(),
-            ..Request::new(&asked.method, url.trim(), asked.body.clone())
-        },
+        request,
+        variation,
+        places,
+        csv: asked.csv.clone(),
         protocol,
         load,
         connections: args.load.connections,

@@ -1,6 +1,7 @@
 //! One test from the start of its record to all but its verdict: the same for `run`, `find`, `compare` and `lab`, and for
 //! URLs and scripts.
 
+mod attempts;
 mod level;
 mod script;
 mod search;
@@ -9,6 +10,7 @@ mod url;
 
 use anyhow::Result;
 use plimsoll_core::ending::{Cause, Ending};
+use plimsoll_core::record::EventKind;
 use plimsoll_core::verdict::{SearchResult, Verdict};
 
 pub(crate) use level::refuse_the_dead;
@@ -30,11 +32,19 @@ pub(crate) struct Measured {
 }
 
 pub(crate) fn measure(prepared: &Prepared, setting: &Setting<'_>) -> Result<Measured> {
-    let Prepared { test, subject } = prepared;
+    let Prepared { test, subject, .. } = prepared;
     let mut session = Session::start(test.clone(), setting.output)?;
+    if let Some(words) = &prepared.greeting {
+        session.note(EventKind::Preflight, words)?;
+    }
     let (mut found, mut played) = (None, None);
     match (subject, test.is_search()) {
-        (Subject::Url(options), false) => url::load(options, &mut session, setting)?,
+        (Subject::Url(options), false) => match &prepared.csv {
+            None => url::load(options, &mut session, setting)?,
+            Some(path) => attempts::listed(path, options, |options| {
+                url::load(options, &mut session, setting)
+            })?,
+        },
         (Subject::Url(options), true) => {
             found = Some(url::search(options, &mut session, setting)?);
         }

@@ -58,6 +58,31 @@ pub(crate) fn writable(path: &Path) -> Result<()> {
         .with_context(|| format!("write {}", path.display()))
 }
 
+/// Writes a file whole or not at all, through a temporary name beside it. A file that cannot be written is said and costs
+/// nothing else.
+pub(crate) fn keep(what: &str, path: &Path, bytes: &[u8]) {
+    if let Err(reason) = write_whole(path, bytes) {
+        error(&reason.context(format!("{what} is not written")));
+    }
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = || format!("write {}", path.display());
+    // A device or a pipe is written as it is.
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, bytes).with_context(written);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(name);
+    let result = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
+    result.with_context(|| {
+        let _nothing_left = std::fs::remove_file(&part);
+        written()
+    })
+}
+
 /// Prints one line of progress.
 pub(crate) fn progress(text: &str) {
     let _closed_pipe = writeln!(std::io::stderr().lock(), "{text}");

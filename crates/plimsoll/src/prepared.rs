@@ -1,5 +1,6 @@
 //! A test with everything that playing it takes: the name resolved and the request encoded, or the script read.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use plimsoll_core::test::Test;
@@ -12,6 +13,21 @@ use crate::script::load::Loaded;
 pub(crate) struct Prepared {
     pub(crate) test: Test,
     pub(crate) subject: Subject,
+    /// Where every attempt is written by itself.
+    pub(crate) csv: Option<PathBuf>,
+    /// What came of the one request before the load, in words.
+    pub(crate) greeting: Option<String>,
+}
+
+impl Prepared {
+    pub(crate) fn new(test: Test, subject: Subject) -> Self {
+        Self {
+            test,
+            subject,
+            csv: None,
+            greeting: None,
+        }
+    }
 }
 
 /// What the generator is handed for `Test::what`.

@@ -1,49 +1,117 @@
 //! Whether a target may be loaded and can be, said in words before any load is put on it.
 
 use std::io::IsTerminal as _;
-use std::net::SocketAddr;
 
 use anyhow::{Result, bail};
 use plimsoll_core::Outcome;
 use plimsoll_core::test::{How, Over, Test};
-use plimsoll_engine::preflight::preflight;
+use plimsoll_engine::Options;
+use plimsoll_engine::preflight::{Greeting, preflight};
+use plimsoll_net::resolve::Ways;
+use plimsoll_net::{Endpoint, Target};
 
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::prepared::{Prepared, Subject};
+use crate::secrets::masked_url;
 
-/// One request of a URL must be answered, with any status. Where a script goes is known once it runs.
-pub(crate) fn check(prepared: &Prepared, may_load_remote: bool) -> Result<()> {
-    let Subject::Url(options) = &prepared.subject else {
+/// One request of a URL must be answered, with any status, unless none is to be sent. Where a script goes is known once it
+/// runs.
+pub(crate) fn check(prepared: &mut Prepared, may_load_remote: bool, sends: bool) -> Result<()> {
+    let Subject::Url(options) = &mut prepared.subject else {
         return Ok(());
     };
-    let address = options.setup.address;
-    ask_for_remote(&prepared.test, address, may_load_remote)?;
-    let (_, url) = prepared.test.what.request_line();
-    match preflight(options) {
-        Ok(answer) => {
-            if Outcome::from_status(answer.status).is_failure() {
-                output::progress(&format!(
-                    "plimsoll: {url} answers {}: every such answer counts as a failure",
-                    answer.status
-                ));
+    for origin in &*options.origins {
+        ask_for_remote(&prepared.test, &origin.endpoint, may_load_remote)?;
+    }
+    if !sends {
+        return Ok(());
+    }
+    let (method, url) = prepared.test.what.request_line();
+    let url = &*masked_url(url);
+    let ways = Ways::default();
+    for _ in 0..=options.redirects_max() {
+        let greeting = preflight(options).map_err(|failure| unreachable(url, options, &failure))?;
+        prepared.greeting = Some(words(method, url, &greeting));
+        match unknown_place(options, &greeting)? {
+            None => {
+                warn_of(url, options, &greeting);
+                break;
             }
-            Ok(())
+            Some(target) => {
+                let endpoint = ways.resolve(target)?;
+                ask_for_remote(&prepared.test, &endpoint, may_load_remote)?;
+                options.add_place(endpoint)?;
+            }
         }
-        Err(failure) => {
-            let fix = fix_of(failure.outcome, options.setup.tls.is_some());
-            let message = format!("{url} ({address}): {}; {fix}", failure.reason);
-            Err(Failure::new(Exit::Unreachable, message).into())
+    }
+    Ok(())
+}
+
+/// A place that a redirect leads to which is to be followed, and that no request of the test goes to.
+fn unknown_place(options: &Options, greeting: &Greeting) -> Result<Option<Target>> {
+    let Some(location) = greeting
+        .location
+        .as_ref()
+        .filter(|_| options.redirects_max() > 0)
+    else {
+        return Ok(None);
+    };
+    let target = Target::parse(location)?;
+    let mut known = options.origins.iter();
+    let is_known = known.any(|origin| origin.endpoint.target.is_same_origin(&target));
+    Ok((!is_known).then_some(target))
+}
+
+fn words(method: &str, url: &str, greeting: &Greeting) -> String {
+    let leads = greeting.location.as_ref();
+    let leads = leads.map_or(String::new(), |to| {
+        format!(", leading to {}", masked_url(to))
+    });
+    let (status, time) = (greeting.answer.status, greeting.time);
+    format!("{method} {url} answered {status}{leads} in {time}")
+}
+
+fn warn_of(url: &str, options: &Options, greeting: &Greeting) {
+    let status = greeting.answer.status;
+    match options.outcome(status) {
+        Outcome::Http3xx => {
+            let to = masked_url(greeting.location.as_deref().unwrap_or("nowhere"));
+            output::progress(&format!(
+                "plimsoll: {url} answers {status}, leading to {to}: such answers count as failures (http_3xx). \
+                 --redirects 5 follows them; an objective with status={status} takes them as right"
+            ));
         }
+        outcome if outcome.is_failure() => output::progress(&format!(
+            "plimsoll: {url} answers {status}: every such answer counts as a failure"
+        )),
+        _ => {}
     }
 }
 
+fn unreachable(url: &str, options: &Options, failure: &plimsoll_net::Failure) -> anyhow::Error {
+    let endpoint = options.endpoint();
+    let tls = endpoint.is_some_and(|endpoint| endpoint.target.tls);
+    let at = endpoint.map(ToString::to_string).unwrap_or_default();
+    let fix = fix_of(failure.outcome, tls);
+    let message = format!("{url} ({at}): {}; {fix}", failure.reason);
+    Failure::new(Exit::Unreachable, message).into()
+}
+
 /// A target that is not on this host is searched only after a yes.
-pub(crate) fn ask_for_remote(test: &Test, address: SocketAddr, may_load: bool) -> Result<()> {
+fn ask_for_remote(test: &Test, endpoint: &Endpoint, may_load: bool) -> Result<()> {
+    if endpoint.is_here() {
+        return Ok(());
+    }
+    ask_for(test, &endpoint.to_string(), may_load)
+}
+
+/// The same for an address that a script went to.
+pub(crate) fn ask_for(test: &Test, address: &str, may_load: bool) -> Result<()> {
     let How::Search { settings, .. } = &test.how else {
         return Ok(());
     };
-    if may_load || address.ip().is_loopback() {
+    if may_load {
         return Ok(());
     }
     let most = match settings.over {
@@ -74,7 +142,9 @@ fn fix_of(outcome: Outcome, tls: bool) -> &'static str {
         Outcome::Refused => "is the service running, and is the port right?",
         Outcome::ConnectTimeout => "is the address right, and does a firewall drop packets?",
         Outcome::Timeout => "try it with curl; a service that needs longer needs --timeout",
-        Outcome::Tls => "is it an https port with a certificate you trust? -k accepts any",
+        Outcome::Tls => {
+            "a plain port needs http://; a certificate of your own needs --cacert, and -k accepts any"
+        }
         Outcome::Eof | Outcome::Reset if !tls => {
             "does it speak HTTP/1.1 on this port? an https port needs https://"
         }

@@ -77,7 +77,10 @@ pub(crate) fn execute(args: &Args, verb: Verb) -> Result<Exit> {
         bail!("a script has a load of its own");
     };
     show(loaded, &played)?;
-    keep(&args.summary, loaded, &played)?;
+    if let Err(error) = keep(&args.summary, loaded, &played) {
+        // The summary has been said, and the exit code is that of the test.
+        output::error(&error);
+    }
     if loaded.options.settings.summary_mode != "disabled" && played.summary.is_none() {
         output::data(&truth(&verdict, session.record.interrupted_at()));
     }

@@ -13,8 +13,8 @@ use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner as _};
 use plimsoll_core::test::{Generator, Http, Request, Url};
 use plimsoll_core::{Nanos, Window};
 use plimsoll_engine::echo::Echo;
-use plimsoll_engine::{EngineRunner, Options};
-use plimsoll_net::Target;
+use plimsoll_engine::{EngineRunner, Options, Places};
+use plimsoll_net::resolve::Ways;
 
 /// Connections and seconds of the closed loop that finds the ceiling.
 const IN_FLIGHT: u32 = 64;
@@ -98,16 +98,14 @@ fn play(
 
 /// The echo, loaded over connections enough for every level.
 fn options(echo: &Echo, workers: NonZeroU32) -> Result<Options> {
-    let url = Url {
-        request: Request::get(format!("http://{}/", echo.address())),
-        http: Http::One,
-    };
+    let request = Request::get(format!("http://{}/", echo.address()));
+    let url = Url::new(request, Http::One);
     let generator = Generator {
         connections_max: NonZeroU32::MIN.saturating_add(IN_FLIGHT.max(workers.get())),
         workers,
         timeout: Nanos::from_secs(5),
         ..Generator::default()
     };
-    let endpoint = Target::parse(&url.request.url)?.resolve()?;
-    Ok(Options::new(&url, &endpoint, &generator, None)?)
+    let places = Places::resolve(&url, &Ways::default())?;
+    Ok(Options::new(&url, &places, &generator, None)?)
 }

@@ -23,7 +23,7 @@ use crate::args::{OutputArgs, Series};
 pub(crate) use crate::exit::interrupt_flag;
 use crate::page::{Page, PageOptions};
 use crate::watching::Watcher;
-use crate::{machine, output};
+use crate::{machine, output, secrets};
 
 const DEFAULT_NAME: &str = "run.plimsoll.jsonl";
 /// A period is over when less than half a window is missing.
@@ -37,6 +37,7 @@ pub(crate) struct Session {
     /// The zero of that clock, since 1970.
     started: Duration,
     hlog: Option<PathBuf>,
+    shows_secrets: bool,
     pub(crate) record: Record,
     pub(crate) path: Option<PathBuf>,
     writer: Option<RecordWriter>,
@@ -57,6 +58,11 @@ struct PageFeed {
 impl Session {
     /// Creates the record before anything is sent, so that an unwritable place costs nothing.
     pub(crate) fn start(test: Test, output: &OutputArgs) -> Result<Self> {
+        let test = if output.show_secrets {
+            test
+        } else {
+            secrets::masked(test)
+        };
         let title = match &test.what {
             What::Url(url) => Target::parse(&url.request.url)?.host_header(),
             What::Script(script) => script.name.clone(),
@@ -90,6 +96,7 @@ impl Session {
             clock: Clock::start(),
             started: machine::since_1970(),
             hlog: output.hlog.clone(),
+            shows_secrets: output.show_secrets,
             record,
             path,
             writer,
@@ -133,8 +140,8 @@ impl Session {
     }
 
     /// Samples the tiers from now on.
-    pub(crate) fn watch(&mut self, target: SocketAddr, watches: &[Watch]) -> Result<()> {
-        self.watcher = Some(Watcher::start(Some(target), watches, self.clock)?);
+    pub(crate) fn watch(&mut self, target: Option<SocketAddr>, watches: &[Watch]) -> Result<()> {
+        self.watcher = Some(Watcher::start(target, watches, self.clock)?);
         Ok(())
     }
 
@@ -146,12 +153,29 @@ impl Session {
         Ok(())
     }
 
-    pub(crate) fn append(&mut self, line: Line) -> std::io::Result<()> {
-        if let Some(writer) = &mut self.writer {
-            writer.append(&line)?;
+    pub(crate) fn append(&mut self, mut line: Line) -> std::io::Result<()> {
+        if let Line::Script(counts) = &mut line
+            && !self.shows_secrets
+        {
+            secrets::mask_names(counts);
+        }
+        // A full disk costs the record, and nothing else: what was asked for is the measurement.
+        if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(&line)) {
+            self.lose_record(&error);
         }
         self.record.push(line);
         Ok(())
+    }
+
+    /// Nothing more can be written to the record.
+    fn lose_record(&mut self, error: &std::io::Error) {
+        self.writer = None;
+        if let Some(path) = self.path.take() {
+            let shown = path.display();
+            self.say(&format!(
+                "plimsoll: the record {shown} ends here: {error}; the run goes on without one"
+            ));
+        }
     }
 
     pub(crate) fn level(&mut self, step: &Step, time_left: Option<Nanos>) -> std::io::Result<()> {
@@ -226,11 +250,16 @@ impl Session {
     }
 
     pub(crate) fn event(&mut self, what: EventKind) -> std::io::Result<()> {
-        let at_ns = self.clock.now();
         let detail = match what {
-            EventKind::Interrupted => "by a signal".to_owned(),
-            _ => String::new(),
+            EventKind::Interrupted => "by a signal",
+            _ => "",
         };
+        self.note(what, detail)
+    }
+
+    /// An event with its words.
+    pub(crate) fn note(&mut self, what: EventKind, detail: &str) -> std::io::Result<()> {
+        let (at_ns, detail) = (self.clock.now(), detail.to_owned());
         self.append(Line::Event(Event {
             at_ns,
             what,
@@ -255,9 +284,11 @@ impl Session {
         Ok(())
     }
 
-    /// Writes the verdict, the HTML report beside the record, and the summary to stdout.
+    /// Writes the verdict, the summary to stdout, and then the HTML report beside the record: whatever becomes of a file,
+    /// the summary has been said.
     pub(crate) fn conclude(mut self, verdict: Verdict, output: &OutputArgs) -> Result<()> {
-        let report = self.close(verdict)?;
+        self.append(Line::Verdict(verdict))?;
+        let report = self.path.as_deref().map(report_path);
         let shown = |path: Option<&Path>| path.map(|path| path.display().to_string());
         crate::summary::print(
             &self.record,
@@ -265,12 +296,18 @@ impl Session {
             shown(self.path.as_deref()),
             shown(report.as_deref()),
         );
+        self.write_files();
         Ok(())
     }
 
     /// Writes the verdict and the HTML report beside the record; gives the path of the report.
     pub(crate) fn close(&mut self, verdict: Verdict) -> Result<Option<PathBuf>> {
         self.append(Line::Verdict(verdict))?;
+        Ok(self.write_files())
+    }
+
+    /// The report and the histogram log, each whole or not at all; what cannot be written is said.
+    fn write_files(&mut self) -> Option<PathBuf> {
         let report = self.path.as_deref().map(report_path);
         let page = self.page.take().filter(|feed| !feed.is_shared);
         let page = page.map(|feed| feed.page);
@@ -278,13 +315,11 @@ impl Session {
         let html = (report.is_some() || export.is_some())
             .then(|| plimsoll_report::html::render(std::slice::from_ref(&self.record)));
         for (path, html) in report.iter().chain(&export).zip(html.iter().cycle()) {
-            std::fs::write(path, html)
-                .with_context(|| format!("write report {}", path.display()))?;
+            output::keep("the report", path, html.as_bytes());
         }
         if let Some(path) = &self.hlog {
             let log = plimsoll_report::hlog::log(&self.record, self.started.as_secs_f64());
-            std::fs::write(path, log)
-                .with_context(|| format!("write histogram log {}", path.display()))?;
+            output::keep("the histogram log", path, log.as_bytes());
         }
         if let Some(page) = page {
             let shown = report.as_ref().map(|path| path.display().to_string());
@@ -295,7 +330,7 @@ impl Session {
             );
             page.end(&view.headline, is_well, shown.as_deref());
         }
-        Ok(report)
+        report
     }
 }
 

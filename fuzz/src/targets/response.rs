@@ -1,6 +1,6 @@
 //! HTTP/1.1 answers: however the bytes are cut into reads, the same answer comes out.
 
-use plimsoll_net::h1::{Answer, AnswerParser, HEAD_BYTES_MAX, ProtocolError};
+use plimsoll_net::h1::{Answer, AnswerParser, HEAD_BYTES_USUAL, ProtocolError};
 
 use super::{Outcome, variant};
 
@@ -24,13 +24,24 @@ pub(super) const WORDS: &[&str] = &[
 pub(super) fn read(data: &[u8]) -> Outcome {
     let (&first, bytes) = data.split_first().unwrap_or((&0, &[]));
     // A head that comes in one read may be longer than one that has to be held.
-    let bytes = bytes.get(..HEAD_BYTES_MAX).unwrap_or(bytes);
+    let bytes = bytes.get(..HEAD_BYTES_USUAL).unwrap_or(bytes);
     let head_request = first & 1 == 1;
     let whole = AnswerParser::new(head_request).feed(bytes, &mut ());
     // A held head is parsed again with every read, so long inputs are cut into fewer pieces.
     let size = (1 + usize::from(first >> 1)).max(bytes.len() / 256);
     let pieces = in_pieces(bytes, head_request, size);
     match (whole, pieces) {
+        (Ok(Some(answer)), Pieces::Answer(same, read)) if read < bytes.len() => {
+            assert_eq!(
+                answer.status, same.status,
+                "the answer depends on how it was cut"
+            );
+            assert!(
+                !answer.keepalive,
+                "bytes nobody asked for and another request"
+            );
+            "surplus".to_owned()
+        }
         (Ok(Some(answer)), Pieces::Answer(same, read)) => {
             assert_eq!(answer, same, "the answer depends on how it was cut");
             assert_eq!(read, bytes.len(), "the answer ended before its last byte");
@@ -42,10 +53,6 @@ pub(super) fn read(data: &[u8]) -> Outcome {
             format!("answer {} {}", answer.status / 100, answer.keepalive)
         }
         (Ok(None), Pieces::More(ended)) => format!("more, then {}", ended.is_some()),
-        (Err(ProtocolError::Surplus), Pieces::Answer(_, read)) => {
-            assert!(read <= bytes.len(), "more was read than there is");
-            "Surplus".to_owned()
-        }
         (Err(error), Pieces::Error(other)) => format!("{} {}", variant(&error), variant(&other)),
         (whole, pieces) => panic!("whole: {whole:?}, in pieces: {pieces:?}"),
     }

@@ -3,7 +3,7 @@
 use plimsoll_core::comparison::{Effect, Mismatch};
 use plimsoll_core::record::Header;
 use plimsoll_core::schedule::Arrivals;
-use plimsoll_core::test::{How, Load, Request, ScriptSetup, Until, What};
+use plimsoll_core::test::{How, Load, Request, ScriptSetup, Until, Url, What};
 use plimsoll_core::units::three_digits;
 
 use crate::import;
@@ -149,10 +149,7 @@ impl Fingerprint {
             (Topic::Script, script(header)),
             (Topic::ScriptEnvironment, script_environment(header)),
             (Topic::Headers, headers),
-            (
-                Topic::Body,
-                format!("{} bytes", request.map_or(0, |request| request.body.len())),
-            ),
+            (Topic::Body, test.url().map_or(String::new(), bodies)),
             (Topic::Protocol, protocol(test.streams().map(Into::into))),
             (Topic::KeepAlive, generator.keepalive.to_string()),
             (Topic::SetUp, header.note.clone()),
@@ -311,6 +308,14 @@ fn are_same(topic: Topic, variants: &[(String, Vec<Fingerprint>)]) -> bool {
     let runs = variants.iter().flat_map(|(_, runs)| runs);
     let facts: Option<Vec<&Fact>> = runs.map(|run| run.found(topic)).collect();
     facts.is_some_and(|facts| facts.iter().all(|fact| facts[0].is_same(fact)))
+}
+
+/// Records of earlier versions hold the bodies themselves.
+fn bodies(url: &Url) -> String {
+    match url.variation.bodies.as_slice() {
+        [] => format!("{} bytes", url.request.body.len()),
+        bodies => bodies.join("; "),
+    }
 }
 
 fn headers(request: &Request) -> String {

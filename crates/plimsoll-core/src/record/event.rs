@@ -21,6 +21,8 @@ pub struct Event {
 #[serde(tag = "event", content = "figures", rename_all = "snake_case")]
 pub enum EventKind {
     Interrupted,
+    /// One request before the load, and what came of it.
+    Preflight,
     SelfCheck(SelfCheck),
     Anchor(Anchor),
     Search(SearchStart),
@@ -98,6 +100,7 @@ impl From<ReadEvent> for Event {
         };
         let what = match read.event.as_str() {
             "interrupted" => Some(EventKind::Interrupted),
+            "preflight" => Some(EventKind::Preflight),
             "self_check" => serde_json::from_value(figures)
                 .ok()
                 .map(EventKind::SelfCheck),
@@ -112,7 +115,10 @@ impl From<ReadEvent> for Event {
             at_ns: read.at_ns,
             detail: match what {
                 // Its text was these figures.
-                None | Some(EventKind::Interrupted | EventKind::Other { .. }) => read.detail,
+                None
+                | Some(EventKind::Interrupted | EventKind::Preflight | EventKind::Other { .. }) => {
+                    read.detail
+                }
                 Some(_) => String::new(),
             },
             what: what.unwrap_or(EventKind::Other { event: read.event }),

@@ -13,7 +13,7 @@ use crate::objective::Objectives;
 use crate::schedule::{Arrivals, RateProfile};
 use crate::test::{
     Generator, How, Http, Load, Over, Request, Script, ScriptSetup, SearchSettings, Test, Until,
-    Url, What,
+    Url, Variation, What,
 };
 use crate::units::Nanos;
 
@@ -46,6 +46,8 @@ pub(super) struct HeaderLine {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
     pub(super) request: Request,
+    #[serde(default, skip_serializing_if = "Variation::is_none")]
+    pub(super) variation: Variation,
     pub(super) load: PlanLoad,
     pub(super) until: Option<Until>,
     pub(super) connections_max: NonZeroU32,
@@ -146,6 +148,7 @@ impl Plan {
             What::Url(Url {
                 request: self.request,
                 http: streams.map_or(Http::One, |streams| Http::Two { streams }),
+                variation: self.variation,
             })
         };
         let set = |load| How::Set {
@@ -178,8 +181,12 @@ impl Plan {
 
     fn of_test(test: Test) -> (Self, Option<ScriptSetup>) {
         let streams_per_connection = test.streams();
+        let mut variation = Variation::default();
         let (request, script) = match test.what {
-            What::Url(url) => (url.request, None),
+            What::Url(url) => {
+                variation = url.variation;
+                (url.request, None)
+            }
             What::Script(script) => {
                 let mut request = Request::get(script.name);
                 What::SCRIPT.clone_into(&mut request.method);
@@ -200,6 +207,7 @@ impl Plan {
         let generator = test.generator;
         let plan = Self {
             request,
+            variation,
             load,
             until,
             connections_max: generator.connections_max,

@@ -5,7 +5,7 @@ use std::path::Path;
 const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 
 /// The sources whose public fields are written into records.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "record.rs",
     "record/after.rs",
     "record/observation.rs",
@@ -16,6 +16,7 @@ const SOURCES: [&str; 11] = [
     "verdict.rs",
     "step.rs",
     "test/setup.rs",
+    "test/variation.rs",
     "schedule.rs",
 ];
 

@@ -2,11 +2,11 @@
 
 use std::fmt::Debug;
 
-use plimsoll_core::Nanos;
+use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::h1::Answer;
 use plimsoll_net::tls::Agreed;
 use plimsoll_net::{Connection, h2};
-use plimsoll_net::{Failure, Progress};
+use plimsoll_net::{Failure, Progress, Reached};
 
 /// What the pool must know of a call: it is generic, so that a request which is the same every time costs no allocation
 /// and no dynamic dispatch.
@@ -85,10 +85,12 @@ pub(crate) enum Phase {
 pub(crate) enum PoolEvent<C: Call> {
     /// A connection that was opened without a call takes some.
     Idle {
+        origin: u32,
         at: Nanos,
     },
     /// A connection that was opened without a call, and would have taken `places`, came to nothing.
     Lost {
+        origin: u32,
         places: u32,
         failure: Failure,
         at: Nanos,
@@ -107,6 +109,23 @@ pub(crate) struct Ended<C: Call> {
     pub(crate) was_used: bool,
     pub(crate) over_http2: bool,
     pub(crate) at: Nanos,
+}
+
+/// Calls are put on the wire again where that is allowed, but not for ever. Go's client, and so k6, gives up after as many.
+pub(crate) const TRIES_MAX: u8 = 6;
+
+/// The call ended with its connection, which had carried others before: the server had closed it while it was idle.
+pub(crate) fn is_stale(failure: &Failure, was_used: bool) -> bool {
+    was_used
+        && failure.reached != Reached::Answer
+        && matches!(failure.outcome, Outcome::Eof | Outcome::Reset)
+}
+
+/// A call whose connection was stale may be sent once more: nothing of it left this host, or a server that saw it does the
+/// same when it sees it again (RFC 9110, section 9.2.2). Anything else would be done twice, unasked.
+pub(crate) fn may_resend(failure: &Failure, method: &str) -> bool {
+    const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
+    failure.reached == Reached::Nothing || IDEMPOTENT.contains(&method)
 }
 
 /// How a call ended.

@@ -5,7 +5,7 @@ use plimsoll_net::h1::Answer;
 use plimsoll_net::{Failure, Progress};
 
 use super::Pool;
-use super::call::{Call, CallEnd, Phase, PoolEvent};
+use super::call::{Call, CallEnd, Phase};
 use super::link::{Carrier, Link};
 
 impl<C: Call> Pool<C> {
@@ -75,7 +75,7 @@ impl<C: Call> Pool<C> {
             return self.send(token, now);
         }
         self.list(token);
-        self.events.push(PoolEvent::Idle { at: now });
+        self.tell_idle(token, now);
     }
 
     #[inline]

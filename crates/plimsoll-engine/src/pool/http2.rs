@@ -5,7 +5,7 @@ use plimsoll_net::Opened;
 use plimsoll_net::h2::{self, Event};
 
 use super::Pool;
-use super::call::{Call, CallEnd, Phase, PoolEvent};
+use super::call::{Call, CallEnd, Phase};
 use super::link::Carrier;
 use super::streams::{Arriving, Streams};
 
@@ -208,7 +208,7 @@ impl<C: Call> Pool<C> {
     fn http2_connected(&mut self, token: u64, now: Nanos) {
         if self.settle_opening(token) > 0 {
             self.list(token);
-            self.events.push(PoolEvent::Idle { at: now });
+            self.tell_idle(token, now);
         }
     }
 

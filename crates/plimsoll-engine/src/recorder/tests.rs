@@ -16,6 +16,7 @@ fn ended(level: u32, response: Nanos) -> Ending {
     Ending {
         level,
         outcome: Outcome::Ok,
+        status: 0,
         response,
         service: Some(response),
         bytes: 1,

@@ -163,6 +163,7 @@ impl VirtualUsers {
         if finished.sent.is_some() {
             self.context.recorder.sent += 1;
         }
+        self.context.recorder.resent += u64::from(finished.resent);
         let caller = finished.caller;
         if let Some(remote) = finished.result.remote {
             self.counts.reached.note(remote);
@@ -170,6 +171,7 @@ impl VirtualUsers {
         let ending = Ending {
             level: caller.level,
             outcome: finished.outcome,
+            status: finished.result.status,
             response: now.saturating_sub(caller.intended),
             service: finished.sent.map(|sent| now.saturating_sub(sent)),
             bytes: finished.result.received_bytes,
@@ -192,6 +194,7 @@ impl VirtualUsers {
         let ending = Ending {
             level,
             outcome,
+            status: 0,
             response: now.saturating_sub(intended),
             service: None,
             bytes: 0,

@@ -12,11 +12,10 @@ use plimsoll_script::http::{HttpCall, HttpError, HttpResult, RequestUrl};
 
 use super::exchange::{Caller, Exchange, Peer, http_error};
 use super::names::Names;
-use crate::pool::{CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route};
+use crate::pool::{
+    CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route, TRIES_MAX, is_stale, may_resend,
+};
 
-/// Calls are put on the wire again if the server said that it did not look at them, but not for ever. Go's client, and so
-/// k6, gives up after as many.
-const TRIES_MAX: u8 = 6;
 /// The server did not look at a request.
 const REFUSED: Option<PeerError> = Some(PeerError::Reset(h2::REFUSED_STREAM));
 
@@ -27,6 +26,8 @@ pub(super) struct Finished {
     pub(super) outcome: Outcome,
     /// When the request was written; none if it never was.
     pub(super) sent: Option<Nanos>,
+    /// How often it was written again.
+    pub(super) resent: u8,
     pub(super) ended: Nanos,
     pub(super) result: HttpResult,
 }
@@ -78,7 +79,8 @@ impl Client {
     /// `finished`. Calls over HTTP/2 go out with [`Self::flush`].
     pub(super) fn start(&mut self, caller: Caller, call: HttpCall, now: Nanos) {
         let mut exchange = self.spare.pop().unwrap_or_default();
-        match exchange.prepare(caller, call, &self.pool.common, now) {
+        let proxy = self.names.plain_proxy(&call.url);
+        match exchange.prepare(caller, call, (&self.pool.common, proxy), now) {
             Ok(()) => self.carry(exchange, now),
             Err(message) => {
                 let error = HttpError {
@@ -125,7 +127,7 @@ impl Client {
             owner,
             origin,
             peer: Peer {
-                address: Some(setup.address),
+                address: setup.address.tcp(),
                 tls: None,
             },
         };
@@ -158,6 +160,7 @@ impl Client {
             caller: exchange.caller,
             outcome,
             sent: exchange.moments.sent,
+            resent: exchange.tries,
             ended: now,
             result,
         });
@@ -193,7 +196,11 @@ impl Client {
         let is_unprocessed = matches!(ended.end, CallEnd::Unprocessed(_));
         let (outcome, error) = match ended.end {
             CallEnd::Answered(answer) => {
-                let outcome = Outcome::from_status(answer.status);
+                // As in k6 a redirect is an answer like others: either it is followed, or the script wanted to see it.
+                let outcome = match Outcome::from_status(answer.status) {
+                    Outcome::Http3xx => Outcome::Ok,
+                    outcome => outcome,
+                };
                 let result = exchange.answered(answer, over_http2, peer, now);
                 return self.finish(exchange, outcome, result, now);
             }
@@ -203,11 +210,17 @@ impl Client {
                 return self.refuse(exchange, Outcome::Dropped, error, now);
             }
             CallEnd::Failed(failure) | CallEnd::Unprocessed(failure)
-                if is_unprocessed && exchange.tries < TRIES_MAX
-                    || is_unseen(&failure, &exchange, ended.was_used) =>
+                if exchange.tries < TRIES_MAX
+                    && (is_unprocessed
+                        || failure.peer_error == REFUSED
+                        || is_stale(&failure, ended.was_used)
+                            && may_resend(&failure, &exchange.method)) =>
             {
                 exchange.begin_anew();
                 return self.carry(exchange, now);
+            }
+            CallEnd::Failed(failure) if is_stale(&failure, ended.was_used) => {
+                (Outcome::Stale, http_error(&failure))
             }
             CallEnd::Failed(failure) | CallEnd::Unprocessed(failure) => {
                 (failure.outcome, http_error(&failure))
@@ -259,11 +272,13 @@ impl Client {
         while !self.unnamed.is_empty()
             && let Some((place, problem)) = self.names.answer(now)
         {
+            let Self { names, unnamed, .. } = self;
             let is_its = |exchange: &Exchange| {
                 let url = exchange.url.as_ref();
-                url.is_some_and(|url| (&*url.host, url.port) == (&*place.0, place.1))
+                url.is_some_and(|url| names.place(url) == place)
             };
-            for exchange in self.take_unnamed(is_its) {
+            let found: Calls = unnamed.extract_if(.., |it| is_its(it)).collect();
+            for exchange in found {
                 match &problem {
                     Some(error) => self.refuse_name(exchange, error.clone(), now),
                     None => self.carry(exchange, now),
@@ -286,19 +301,6 @@ impl Client {
         let fits = |exchange: &mut Box<Exchange>| fits(exchange);
         self.unnamed.extract_if(.., fits).collect()
     }
-}
-
-/// No server has looked at the call, so it may go to another connection: the server said so, or it closed the connection
-/// while that was idle, which users would not see.
-fn is_unseen(failure: &Failure, exchange: &Exchange, was_used: bool) -> bool {
-    if failure.peer_error == REFUSED {
-        return exchange.tries < TRIES_MAX;
-    }
-    was_used
-        && exchange.tries == 0
-        && exchange.moments.first_byte.is_none()
-        && failure.peer_error.is_none()
-        && matches!(failure.outcome, Outcome::Eof | Outcome::Reset)
 }
 
 fn interruption() -> HttpError {

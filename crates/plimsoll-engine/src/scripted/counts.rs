@@ -221,6 +221,7 @@ mod tests {
         let ending = Ending {
             level: due,
             outcome: Outcome::Ok,
+            status: 0,
             response: Nanos(5),
             service: None,
             bytes: 0,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::h1::{Answer, Head, Sink};
 use plimsoll_net::h2::{self, NewStream, PeerError};
+use plimsoll_net::proxy::Proxy;
 use plimsoll_net::{Connection, tls::Agreed};
 use plimsoll_net::{Failure, Progress};
 use plimsoll_script::http::{
@@ -33,7 +34,13 @@ struct PartialAnswer {
 
 impl PartialAnswer {
     fn field(&mut self, name: &str, value: &[u8]) {
-        self.fields.push(name, &String::from_utf8_lossy(value));
+        let value = String::from_utf8_lossy(value);
+        if value.contains('\n') {
+            // A folded line is one line with a space, as Go reads it.
+            let parts: Vec<&str> = value.split('\n').map(str::trim).collect();
+            return self.fields.push(name, &parts.join(" "));
+        }
+        self.fields.push(name, &value);
     }
 
     /// Forgets what came.
@@ -134,7 +141,7 @@ pub(super) struct Exchange {
     answer: PartialAnswer,
     pub(super) moments: Moments,
     deadline: Nanos,
-    is_head: bool,
+    pub(super) method: Rc<str>,
     /// How often it was put on another connection, because the first was closed or its server did not look at it.
     pub(super) tries: u8,
 }
@@ -145,7 +152,7 @@ impl Exchange {
         &mut self,
         caller: Caller,
         call: HttpCall,
-        user_agent: &str,
+        (user_agent, proxy): (&str, Option<&Proxy>),
         now: Nanos,
     ) -> Result<(), String> {
         self.caller = caller;
@@ -156,7 +163,7 @@ impl Exchange {
         };
         self.answer.clear();
         self.answer.discards_body = call.body_use == BodyUse::Discard;
-        self.is_head = &*call.method == "HEAD";
+        self.method = Rc::clone(&call.method);
         self.tries = 0;
         self.wire_bytes = 0;
         self.call = None;
@@ -167,7 +174,7 @@ impl Exchange {
             // Its bytes depend on the protocol, which may not be chosen yet.
             self.call = Some(call);
         } else {
-            encode(&call, user_agent, &mut self.request);
+            encode(&call, user_agent, proxy, &mut self.request);
             self.wire_bytes = self.request.len() as u64;
         }
         Ok(())
@@ -197,7 +204,7 @@ impl Exchange {
     fn encode_http1(&mut self, user_agent: &str) {
         if let Some(call) = &self.call {
             self.request.clear();
-            encode(call, user_agent, &mut self.request);
+            encode(call, user_agent, None, &mut self.request);
             self.wire_bytes = self.request.len() as u64;
         }
     }
@@ -314,7 +321,7 @@ impl Call for Box<Exchange> {
     ) -> Result<(), Failure> {
         self.encode_http1(user_agent);
         self.moments.sent = Some(now);
-        connection.expect(self.is_head);
+        connection.expect(&*self.method == "HEAD");
         connection.send(&self.request)
     }
 
@@ -339,7 +346,7 @@ impl Call for Box<Exchange> {
         let body = self.encode_http2(user_agent);
         let stream = NewStream {
             body,
-            is_head: self.is_head,
+            is_head: &*self.method == "HEAD",
             owner,
         };
         connection.start_plain(&self.request, stream)

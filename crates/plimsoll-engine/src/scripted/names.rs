@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use plimsoll_base::poll::Waker;
 use plimsoll_core::Nanos;
-use plimsoll_net::Setup;
+use plimsoll_net::proxy::{Proxies, Proxy, ProxyError, holds};
 use plimsoll_net::tls::{self, ClientConfig, Identity, TlsChoice, TlsError};
+use plimsoll_net::{Setup, Tunnel};
 use plimsoll_script::http::{HttpError, RequestUrl};
 
 use super::resolver::{HostPort, Lookup, Resolver};
@@ -32,9 +33,15 @@ pub struct Naming {
     /// Addresses to connect from, in turn; empty leaves it to the system.
     pub local: Vec<IpAddr>,
     pub lookup: Lookup,
+    pub proxies: Proxies,
 }
 
 impl Naming {
+    /// The proxy on the way to a URL.
+    fn proxy(&self, url: &RequestUrl) -> Result<Option<&Proxy>, ProxyError> {
+        self.proxies.of(url.is_tls, &url.host, url.port)
+    }
+
     /// Every TLS configuration that connections may take: the general one first.
     fn configs(&self) -> Result<Configs, TlsError> {
         let general = (Vec::new(), self.tls.clone());
@@ -159,12 +166,21 @@ impl Names {
             return Ok(None);
         };
         let blocked = self.naming.blocked_networks.iter();
-        if let Some((network, bits)) = blocked.into_iter().find(|n| holds(**n, address.ip())) {
+        if let Some((network, bits)) = blocked
+            .into_iter()
+            .find(|(network, bits)| holds(*network, *bits, address.ip()))
+        {
             return Err(error(
                 1110,
                 format!("{address} is blocked by {network}/{bits}"),
             ));
         }
+        let proxy = self.naming.proxy(url);
+        let proxy = proxy.map_err(|problem| error(1000, problem.to_string()))?;
+        let tunnel = proxy.filter(|_| url.is_tls).map(|proxy| {
+            let authority = format!("{}:{}", bracketed(&url.host), url.port);
+            Tunnel::to(&authority, proxy.authorization.as_deref())
+        });
         let tls = if url.is_tls {
             let config = self.config_of(&url.host)?;
             let name = tls::server_name(&url.host).map_err(|e| error(1300, e.to_string()))?;
@@ -173,7 +189,8 @@ impl Names {
             None
         };
         let setup = Setup {
-            address,
+            address: address.into(),
+            tunnel,
             tls,
             head_request: false,
         };
@@ -194,6 +211,19 @@ impl Names {
             .ok_or_else(|| error(1300, "no TLS configuration".to_owned()))
     }
 
+    /// What must stand in a plain request because a proxy is asked for it.
+    pub(super) fn plain_proxy(&self, url: &RequestUrl) -> Option<&Proxy> {
+        self.naming.proxy(url).ok()?.filter(|_| !url.is_tls)
+    }
+
+    /// The host that is connected to for a URL: its own, or that of a proxy.
+    pub(super) fn place(&self, url: &RequestUrl) -> HostPort {
+        match self.naming.proxy(url) {
+            Ok(Some(proxy)) => (proxy.host.as_str().into(), proxy.port),
+            _ => (url.host.clone(), url.port),
+        }
+    }
+
     /// The address that a virtual user connects from.
     pub(super) fn local(&self, vu: usize) -> Option<IpAddr> {
         let local = &self.naming.local;
@@ -202,11 +232,11 @@ impl Names {
 
     /// Where to connect to, and until when that is believed; nothing while the resolver is asked.
     fn address(&mut self, url: &RequestUrl, now: Nanos) -> Option<(SocketAddr, Nanos)> {
-        let literal = || Some(SocketAddr::new(url.host.parse().ok()?, url.port));
-        if let Some(address) = self.overridden(url).or_else(literal) {
+        let place = self.place(url);
+        let literal = || Some(SocketAddr::new(place.0.parse().ok()?, place.1));
+        if let Some(address) = self.overridden(&place).or_else(literal) {
             return Some((address, Nanos::MAX));
         }
-        let place = (url.host.clone(), url.port);
         let known = self.addresses.get(&place);
         if let Some(known) = known.filter(|(_, until)| now <= *until) {
             return Some(*known);
@@ -216,15 +246,15 @@ impl Names {
     }
 
     /// What the option `hosts` says.
-    fn overridden(&self, url: &RequestUrl) -> Option<SocketAddr> {
-        let with_port = format!("{}:{}", url.host, url.port);
+    fn overridden(&self, (host, port): &HostPort) -> Option<SocketAddr> {
+        let with_port = format!("{host}:{port}");
         let exact = |(name, ..): &&(String, IpAddr, Option<u16>)| *name == with_port;
-        let named = |(name, ..): &&(String, IpAddr, Option<u16>)| *name == *url.host;
-        let wild = |(name, ..): &&(String, IpAddr, Option<u16>)| fits(name, &url.host);
+        let named = |(name, ..): &&(String, IpAddr, Option<u16>)| *name == **host;
+        let wild = |(name, ..): &&(String, IpAddr, Option<u16>)| fits(name, host);
         let hosts = &self.naming.hosts;
         let named = hosts.iter().find(exact).or(hosts.iter().find(named));
-        let (_, ip, port) = named.or(hosts.iter().find(wild))?;
-        Some(SocketAddr::new(*ip, port.unwrap_or(url.port)))
+        let (_, ip, own_port) = named.or(hosts.iter().find(wild))?;
+        Some(SocketAddr::new(*ip, own_port.unwrap_or(*port)))
     }
 }
 
@@ -243,15 +273,12 @@ fn fits(pattern: &str, host: &str) -> bool {
     }
 }
 
-fn holds((network, bits): (IpAddr, u8), address: IpAddr) -> bool {
-    let same = |a: u128, b: u128, width: u32| {
-        let shift = width.saturating_sub(u32::from(bits));
-        shift >= 128 || a >> shift == b >> shift
-    };
-    match (network, address) {
-        (IpAddr::V4(a), IpAddr::V4(b)) => same(a.to_bits().into(), b.to_bits().into(), 32),
-        (IpAddr::V6(a), IpAddr::V6(b)) => same(a.to_bits(), b.to_bits(), 128),
-        _ => false,
+/// As a URL writes an address of IPv6.
+fn bracketed(host: &str) -> String {
+    if host.contains(':') {
+        format!("[{host}]")
+    } else {
+        host.to_owned()
     }
 }
 
@@ -264,9 +291,9 @@ mod tests {
         assert!(fits("*.shop.test", "a.shop.test") && !fits("*.shop.test", "shop.test"));
         assert!(fits("Shop.test", "shop.test") && fits("*", "anything"));
         let network: IpAddr = "10.1.0.0".parse().unwrap();
-        assert!(holds((network, 16), "10.1.200.3".parse().unwrap()));
-        assert!(!holds((network, 16), "10.2.0.1".parse().unwrap()));
-        assert!(holds((network, 0), "192.0.2.1".parse().unwrap()));
-        assert!(!holds((network, 0), "::1".parse().unwrap()));
+        assert!(holds(network, 16, "10.1.200.3".parse().unwrap()));
+        assert!(!holds(network, 16, "10.2.0.1".parse().unwrap()));
+        assert!(holds(network, 0, "192.0.2.1".parse().unwrap()));
+        assert!(!holds(network, 0, "::1".parse().unwrap()));
     }
 }

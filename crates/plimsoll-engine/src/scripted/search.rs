@@ -89,7 +89,7 @@ impl<W: Watcher> ScriptRunner<W> {
     ) -> Result<(), StepError> {
         let join = self.join;
         self.collected.begin_level(step.level);
-        self.workers.enter(step.level, step.load, join);
+        self.workers.enter(step.level, step.load, join, None);
         for count in 1..=step.windows_max {
             each(&self.workers.next_window(step.level, &mut self.collected)?)?;
             let iterations = self.sum().completed;
@@ -111,7 +111,7 @@ impl<W: Watcher> ScriptRunner<W> {
 
 impl<W: Watcher> StepRunner for ScriptRunner<W> {
     fn play(&mut self, step: &Step, judge: &mut dyn FnMut(&Window) -> Go) -> Result<(), StepError> {
-        let load = (self.in_iterations(step)?, self.join);
+        let load = (self.in_iterations(step)?, self.join, None);
         self.collected.begin_level(step.level);
         self.workers.play(step, load, &mut self.collected, judge)
     }

@@ -4,6 +4,7 @@ use super::*;
 
 fn closed(running: u32, target: u32, join: Nanos) -> Source {
     let level = Level {
+        end: None,
         number: 1,
         load: StepLoad::Closed { in_flight: target },
         start: Nanos::from_secs(1),

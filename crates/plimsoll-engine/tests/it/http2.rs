@@ -126,7 +126,7 @@ fn a_first_answer_counts_although_the_server_closes_with_it() {
     let server = Frames::start(H2Behaviour::LeaveAtOnce);
     let options = options(&streams(server.port, "", 1, 1));
     for _ in 0..50 {
-        assert_eq!(preflight(&options).unwrap().status, 200);
+        assert_eq!(preflight(&options).unwrap().answer.status, 200);
     }
 }
 

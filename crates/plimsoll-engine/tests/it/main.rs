@@ -21,8 +21,8 @@ use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner as _};
 use plimsoll_core::test::{Generator, Http, Request, Url};
 use plimsoll_core::{Nanos, Outcome, Tally, Window};
 use plimsoll_engine::preflight::preflight;
-use plimsoll_engine::{EngineRunner, Options};
-use plimsoll_net::Target;
+use plimsoll_engine::{EngineRunner, Options, Places};
+use plimsoll_net::resolve::Ways;
 
 use server::{Behaviour, Server};
 
@@ -35,10 +35,7 @@ struct Case {
 
 fn case(port: u16, workers: u32) -> Case {
     Case {
-        url: Url {
-            request: Request::get(format!("http://127.0.0.1:{port}/")),
-            http: Http::One,
-        },
+        url: Url::new(Request::get(format!("http://127.0.0.1:{port}/")), Http::One),
         generator: Generator {
             connections_max: NonZeroU32::new(200).unwrap(),
             workers: NonZeroU32::new(workers).unwrap(),
@@ -50,10 +47,9 @@ fn case(port: u16, workers: u32) -> Case {
 }
 
 fn options(case: &Case) -> Options {
-    let endpoint = Target::parse(&case.url.request.url).unwrap();
-    let endpoint = endpoint.resolve().unwrap();
+    let places = Places::resolve(&case.url, &Ways::default()).unwrap();
     let objectives = Objectives::parse("p99<100ms").unwrap();
-    Options::new(&case.url, &endpoint, &case.generator, Some(&objectives)).unwrap()
+    Options::new(&case.url, &places, &case.generator, Some(&objectives)).unwrap()
 }
 
 fn closed(in_flight: u32) -> StepLoad {
@@ -129,10 +125,8 @@ impl Played {
 }
 
 fn play(case: &Case, attempts_max: Option<u64>, loads: &[(StepLoad, u32)]) -> Played {
-    let options = Options {
-        attempts_max,
-        ..options(case)
-    };
+    let mut options = options(case);
+    options.attempts_max = attempts_max;
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut runner = EngineRunner::start(&options, Clock::start(), interrupt).unwrap();
     let mut windows = Vec::new();

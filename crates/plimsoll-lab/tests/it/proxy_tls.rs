@@ -80,7 +80,14 @@ impl Drop for Proxy {
 }
 
 async fn connect(address: SocketAddr, offer: Offer) -> TlsStream<TcpStream> {
-    let connector = TlsConnector::from(client_config(true, offer).unwrap());
+    let connector = TlsConnector::from(
+        client_config_of(&TlsChoice {
+            insecure: true,
+            offer,
+            ..TlsChoice::default()
+        })
+        .unwrap(),
+    );
     let name = ServerName::try_from("localhost").unwrap();
     let stream = TcpStream::connect(address).await.unwrap();
     connector.connect(name, stream).await.unwrap()

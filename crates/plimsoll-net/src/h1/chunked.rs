@@ -1,6 +1,6 @@
 //! The chunked transfer coding (RFC 9112 section 7.1), read as it comes.
 
-use super::{HEAD_BYTES_MAX, ProtocolError, Result, Sink};
+use super::{HEAD_BYTES_USUAL, ProtocolError, Result, Sink};
 
 /// Where in a chunked body the next byte belongs.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl Chunked {
 
     fn count_line(&mut self) -> Result<()> {
         self.seen += 1;
-        if self.seen > HEAD_BYTES_MAX {
+        if self.seen > HEAD_BYTES_USUAL {
             Err(ProtocolError::LongTrailers)
         } else {
             Ok(())

@@ -76,19 +76,14 @@ fn complete_answers() {
 #[test]
 fn lies_and_nonsense_are_named() {
     let long_head = format!("HTTP/1.1 200 OK\r\nX: {}", "a".repeat(HEAD_BYTES_MAX));
-    let many = format!(
-        "HTTP/1.1 200 OK\r\n{}\r\n",
-        "A: b\r\n".repeat(HEADERS_MAX + 1)
-    );
     let trailers = format!(
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n{}",
-        "T: x\r\n".repeat(HEAD_BYTES_MAX / 5)
+        "T: x\r\n".repeat(HEAD_BYTES_USUAL / 5)
     );
     for (text, error) in [
         ("SSH-2.0-OpenSSH\r\n\r\n", ProtocolError::Head),
         ("HTTP/1.1 099 Odd\r\n\r\n", ProtocolError::Head),
         (&long_head, ProtocolError::LongHead),
-        (&many, ProtocolError::ManyHeaders),
         (&trailers, ProtocolError::LongTrailers),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
@@ -107,16 +102,8 @@ fn lies_and_nonsense_are_named() {
             ProtocolError::ContentLength,
         ),
         (
-            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-            ProtocolError::TwoFramings,
-        ),
-        (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
             ProtocolError::TransferEncoding,
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nokay",
-            ProtocolError::Surplus,
         ),
         ("HTTP/1.1 101 Switching\r\n\r\n", ProtocolError::Switched),
         (
@@ -139,10 +126,55 @@ fn lies_and_nonsense_are_named() {
         let shown: String = text.chars().take(80).collect();
         assert_eq!(parse(text.as_bytes()), Err(error), "{shown}");
         assert_eq!(
-            in_pieces(text.as_bytes(), 1000).err(),
+            in_pieces(text.as_bytes(), 1000.max(text.len() / 100)).err(),
             Some(error),
             "in pieces: {shown}"
         );
+    }
+}
+
+/// What Go's client, and so k6, takes for an answer is one here.
+#[test]
+fn odd_answers_are_read_as_others_read_them() {
+    let many = format!(
+        "HTTP/1.1 200 OK\r\n{}Content-Length: 2\r\n\r\nok",
+        "A: b\r\n".repeat(1000)
+    );
+    let large = format!(
+        "HTTP/1.1 200 OK\r\nX: {}\r\nContent-Length: 2\r\n\r\nok",
+        "a".repeat(1 << 20)
+    );
+    for (text, keepalive) in [
+        (&*many, true),
+        (&large, true),
+        (
+            "HTTP/1.1 200 OK\r\nX: a\r\n  b\r\nContent-Length: 2\r\n\r\nok",
+            true,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok, and more",
+            false,
+        ),
+        (
+            "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok",
+            false,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+            false,
+        ),
+    ] {
+        let shown: String = text.chars().take(80).collect();
+        let answer = parse(text.as_bytes()).unwrap().expect("it is whole");
+        assert_eq!(answer.keepalive, keepalive, "{shown}");
+        assert_eq!(answer.bytes, text.len() as u64, "{shown}");
+        if keepalive {
+            assert_eq!(
+                in_pieces(text.as_bytes(), 4096),
+                Ok(Some(answer)),
+                "{shown}"
+            );
+        }
     }
 }
 

@@ -36,7 +36,8 @@ struct Client {
 impl Client {
     fn connect(address: SocketAddr) -> Self {
         let setup = Setup {
-            address,
+            address: address.into(),
+            tunnel: None,
             tls: None,
             head_request: false,
         };
@@ -317,7 +318,8 @@ fn a_server_that_speaks_or_closes_before_the_client_does_is_heard_at_once() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let setup = Setup {
-            address,
+            address: address.into(),
+            tunnel: None,
             tls: None,
             head_request: false,
         };

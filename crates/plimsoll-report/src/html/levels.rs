@@ -33,6 +33,14 @@ pub(super) fn section(view: &View) -> Markup {
                 "Percentiles are over all attempts, a failure counts as infinitely late: " b { "never" }
                 " means that more attempts failed than the percentile leaves room for. “Answers” is the p99 of the survivors, for reference only. Lag is the generator’s own lateness."
             }
+            @if let Some(level) = view.deciding_level() {
+                @if let Some(status) = level.status_words() {
+                    p.s { "Status codes of " (level.name()) ": " (status) "." }
+                }
+                @for further in level.further_requests() {
+                    p.s { (further) "." }
+                }
+            }
             @if !others.is_empty() {
                 (folded(
                     format!("Warm-up, anchor, settling and recovery: {count}"),

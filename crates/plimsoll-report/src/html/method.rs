@@ -99,6 +99,7 @@ fn facts(view: &View) -> Vec<(&'static str, String)> {
 fn event_words(event: &Event) -> String {
     let words = match &event.what {
         EventKind::Interrupted => "interrupted".to_owned(),
+        EventKind::Preflight => "one request before the load, which no figure counts".to_owned(),
         EventKind::SelfCheck(check) => format!(
             "self-check: the generator sends at most {} here, and at {} its lag p99 is {}; its threads have {}",
             format::rate(check.max_per_s),

@@ -12,10 +12,11 @@ pub(crate) const fn token(lane: Lane) -> &'static str {
         Lane::Class(outcome) => match outcome {
             Outcome::Ok | Outcome::Accepted => "good",
             Outcome::Shed => "shed",
-            Outcome::Http4xx | Outcome::Http5xx | Outcome::CheckFailed => "http",
+            Outcome::Http3xx | Outcome::Http4xx | Outcome::Http5xx | Outcome::CheckFailed => "http",
             Outcome::Refused
             | Outcome::Reset
             | Outcome::Eof
+            | Outcome::Stale
             | Outcome::ConnectTimeout
             | Outcome::Tls
             | Outcome::Dns

@@ -21,6 +21,12 @@ pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
         rates_without_verdict(page, level);
     }
     outcomes(page, level);
+    if let Some(status) = level.status_words() {
+        page.row("status", &Ink::plain(status));
+    }
+    for further in level.further_requests() {
+        page.row("", &Ink::new(Role::Dim, further));
+    }
     if quiet {
         return;
     }

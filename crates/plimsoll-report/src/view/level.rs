@@ -46,6 +46,9 @@ pub struct LevelView {
     pub(crate) lag_p99: Option<Nanos>,
     pub(crate) dropped_ours: u64,
     pub(crate) dropped_target: u64,
+    /// Requests that were written once more, and those that were written where a redirect led.
+    pub(crate) resent: u64,
+    pub(crate) followed: u64,
 }
 
 impl LevelView {
@@ -184,7 +187,35 @@ fn one(record: &Record, start: &LevelStart, levels: &[u32]) -> Option<LevelView>
         lag_p99: sums.lag.quantile(0.99),
         dropped_ours: sums.dropped_ours,
         dropped_target: sums.dropped_target,
+        resent: sums.resent,
+        followed: sums.followed,
     })
+}
+
+impl LevelView {
+    /// `200: 912, 404: 3`; nothing where no code was counted.
+    pub(crate) fn status_words(&self) -> Option<String> {
+        let status = self.tally.status();
+        let shown = |(code, count)| format!("{code}:{}{}", format::NBSP, format::count(count));
+        let shown: Vec<String> = status.iter().map(shown).collect();
+        (!shown.is_empty()).then(|| shown.join(", "))
+    }
+
+    /// Requests on the wire beside the first of each attempt, each kind in a sentence.
+    pub(crate) fn further_requests(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if self.resent > 0 {
+            let count = format::plural(self.resent, "request was", "requests were");
+            words.push(format!(
+                "{count} written once more: the server had closed the kept connection, or said that it had not looked"
+            ));
+        }
+        if self.followed > 0 {
+            let count = format::plural(self.followed, "redirect was", "redirects were");
+            words.push(format!("{count} followed"));
+        }
+        words
+    }
 }
 
 /// What the judged windows of a level add up to.
@@ -202,6 +233,8 @@ struct Sums {
     lag: Histogram,
     dropped_ours: u64,
     dropped_target: u64,
+    resent: u64,
+    followed: u64,
 }
 
 impl Sums {
@@ -229,6 +262,8 @@ impl Sums {
             sums.lag.merge(&window.health.lag);
             sums.dropped_ours += window.health.dropped_ours_count;
             sums.dropped_target += window.health.dropped_target_count;
+            sums.resent += window.resent_count;
+            sums.followed += window.followed_count;
         }
         (sums.length > Nanos::ZERO).then_some(sums)
     }

@@ -14,9 +14,9 @@ use crate::session::interrupt_flag;
 use crate::{from_args, reach, records};
 
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
-    let prepared = from_args::find(args)?.prepare(args.seed())?;
+    let mut prepared = from_args::find(args)?.prepare(args.seed())?;
     let reused = reused(args)?;
-    reach::check(&prepared, args.yes)?;
+    reach::check(&mut prepared, args.yes, !args.request.no_preflight)?;
     let interrupt = interrupt_flag()?;
     let setting = Setting {
         output: &args.output,

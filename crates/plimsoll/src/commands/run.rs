@@ -14,8 +14,8 @@ use crate::{from_args, reach};
 
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
     let recipe = from_args::run(args)?;
-    let prepared = recipe.prepare(args.seed())?;
-    reach::check(&prepared, true)?;
+    let mut prepared = recipe.prepare(args.seed())?;
+    reach::check(&mut prepared, true, !args.request.no_preflight)?;
     let interrupt = interrupt_flag()?;
     let setting = Setting {
         output: &args.output,

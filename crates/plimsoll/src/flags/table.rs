@@ -10,13 +10,13 @@ use plimsoll_lab::serve::Cores;
 use super::Flag;
 use super::Group::{
     Compared, Database, General, Hidden, Load, Measured, Output, Script, Search, Sent, Service,
-    Tiers, Verdict,
+    Tiers, Verdict, Way,
 };
 use super::Verb::{Audit, Compare, Docdb, Doctor, Explain, Find, Inspect, Lab, Report, Run, Serve};
 use super::value::{
-    address, body, count, durability, figure, file, header, length, log_place, margin, mebibytes,
-    objectives, pairs, parsed, pause, ramp, rate, ratio, room, samples, scale, shards, small_count,
-    steady, streams, text, time, timeout, variable, watch, whole, workers,
+    address, body, connect_to, count, durability, figure, file, header, length, log_place, margin,
+    mebibytes, objectives, pairs, parsed, pause, ramp, rate, ratio, room, samples, scale, shards,
+    small_count, steady, streams, text, time, timeout, variable, watch, whole, workers,
 };
 use crate::args::{FailOn, Format, OverArg};
 use crate::script::console::LogFormat;
@@ -170,16 +170,40 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
         .default("worse").help("Which verdict the exit code reports"),
 
     // What is sent.
-    row("method", Sent, &[Run, Find, Compare]).short('m').one("METHOD", text, |a| &mut a.request.method).default("GET").url(SENT_BY_SCRIPT).help("Request method"),
+    row("method", Sent, &[Run, Find, Compare]).short('m').one("METHOD", text, |a| &mut a.request.method).default_words("GET; POST with -d or -F").url(SENT_BY_SCRIPT).help("Request method"),
     row("header", Sent, &[Run, Find, Compare]).short('H').each("NAME: VALUE", header, |a| &mut a.request.headers).url(SENT_BY_SCRIPT).help("Header to send, repeatable: -H 'Accept: text/html'"),
-    row("data", Sent, &[Run, Find, Compare]).short('d').one("BODY", body, |a| &mut a.request.body).url(SENT_BY_SCRIPT).help("Body to send; @FILE reads a file")
-        .more("With a body the method becomes POST unless -m says otherwise."),
-    row("insecure", Sent, &[Run]).short('k').switch(|a| a.insecure = true).url("for a script use --insecure-skip-tls-verify").help("Do not verify the server's certificate"),
-    row("insecure", Sent, &[Find, Compare]).short('k').switch(|a| a.insecure = true).live().help("Do not verify the server's certificate"),
-    row("no-keepalive", Sent, &[Run, Find, Compare]).switch(|a| a.request.no_keepalive = true).url("a script says `noConnectionReuse` in its options").help("A new connection for every request"),
-    row("h2", Sent, &[Run, Find, Compare]).switch(|a| a.request.h2 = true).url("a script speaks HTTP/2 where a server with https:// offers it").help("Speak HTTP/2")
+    row("data", Sent, &[Run, Find, Compare]).short('d').one("BODY", body, |a| &mut a.request.body).url(SENT_BY_SCRIPT).help("Body to send; @FILE reads a file, @- standard input")
+        .more("Without a Content-Type of its own, JSON is sent as application/json, anything else as curl sends it: \
+               application/x-www-form-urlencoded."),
+    row("form", Sent, &[Run, Find, Compare]).short('F').each("NAME=VALUE", text, |a| &mut a.request.form).not_with(&["data"]).url(SENT_BY_SCRIPT).help("A field of a form (multipart/form-data), repeatable: -F 'file=@photo.jpg'")
+        .more("As with curl: name=value, name=<FILE for the text in a file, name=@FILE[;type=TYPE][;filename=NAME] for the file itself."),
+    row("user", Sent, &[Run, Find, Compare]).one("NAME:PASSWORD", text, |a| &mut a.request.user).url(SENT_BY_SCRIPT).help("Basic authentication"),
+    row("rows", Sent, &[Run, Find, Compare]).one("FILE", file, |a| &mut a.request.rows).url(SENT_BY_SCRIPT).help("A CSV file whose rows fill {{row.COLUMN}} in turn")
+        .more("URL, headers and body may hold {{counter}}, the number of the request from 0, {{uuid}}, {{random:1..6}} and, with rows, \
+               {{row.COLUMN}}."),
+    row("no-templates", Sent, &[Run, Find, Compare]).switch(|a| a.request.no_templates = true).not_with(&["rows"]).url(SENT_BY_SCRIPT).help("Send {{…}} as it stands"),
+    row("redirects", Sent, &[Run, Find]).one("COUNT", whole::<0, 50>, |a| &mut a.request.redirects).default("0").url("a request of a script says `redirects`").help("Follow so many redirects of a request")
+        .more("Answers that lead elsewhere and are not followed count as failures (http_3xx). A redirect to a host that the first request \
+               did not lead to is not followed."),
+    row("no-preflight", Sent, &[Run, Find, Compare]).switch(|a| a.request.no_preflight = true).url("a script is loaded without one").help("Send no request before the load")
+        .more("Otherwise one is sent, so that a target which cannot work is named in words at once. The record keeps its answer, and no \
+               figure counts it."),
+    row("connect-to", Way, &[Run, Find, Compare]).each("HOST1:PORT1:HOST2:PORT2", connect_to, |a| &mut a.request.connect_to).url("a script says `hosts` in its options").help("Connect to the second for the first, repeatable; as with curl"),
+    row("unix-socket", Way, &[Run, Find, Compare]).one("PATH", file, |a| &mut a.request.unix).not_with(&["connect-to"]).url("scripts connect to hosts").help("Connect to this Unix socket instead of the URL's host"),
+    row("ipv4", Way, &[Run, Find, Compare]).short('4').switch(|a| a.request.only_v4 = true).not_with(&["ipv6"]).url("a script says `dns` in its options").help("Only addresses of IPv4")
+        .more("Of a name with several addresses, all that accept a connection are used in turn."),
+    row("ipv6", Way, &[Run, Find, Compare]).short('6').switch(|a| a.request.only_v6 = true).url("a script says `dns` in its options").help("Only addresses of IPv6"),
+    row("cert", Way, &[Run, Find, Compare]).one("FILE", file, |a| &mut a.request.cert).url("a script says `tlsAuth` in its options").help("The client's certificate (PEM), with its key unless --key names that"),
+    row("key", Way, &[Run, Find, Compare]).one("FILE", file, |a| &mut a.request.key).needs("cert").url("a script says `tlsAuth` in its options").help("The key of the client's certificate (PEM)"),
+    row("cacert", Way, &[Run, Find, Compare]).one("FILE", file, |a| &mut a.request.cacert).url("scripts trust the authorities of this host").help("Trust these authorities (PEM) and no others"),
+    row("tls-resumption", Way, &[Run, Find, Compare]).switch(|a| a.request.tls_resumption = true).url("scripts never resume sessions").help("Later connections resume the TLS session, as those of a browser do")
+        .more("Without it each makes the whole handshake, as new clients do."),
+    row("insecure", Way, &[Run]).short('k').switch(|a| a.insecure = true).url("for a script use --insecure-skip-tls-verify").help("Do not verify the server's certificate"),
+    row("insecure", Way, &[Find, Compare]).short('k').switch(|a| a.insecure = true).live().help("Do not verify the server's certificate"),
+    row("no-keepalive", Way, &[Run, Find, Compare]).switch(|a| a.request.no_keepalive = true).url("a script says `noConnectionReuse` in its options").help("A new connection for every request"),
+    row("h2", Way, &[Run, Find, Compare]).switch(|a| a.request.h2 = true).url("a script speaks HTTP/2 where a server with https:// offers it").help("Speak HTTP/2")
         .more("It is chosen by ALPN with https://, by prior knowledge with http://."),
-    row("streams", Sent, &[Run, Find, Compare]).one("COUNT", streams, |a| &mut a.request.streams).needs("h2").default_words("100; 1 without a rate").url(SENT_BY_SCRIPT)
+    row("streams", Way, &[Run, Find, Compare]).one("COUNT", streams, |a| &mut a.request.streams).needs("h2").default_words("100; 1 without a rate").url(SENT_BY_SCRIPT)
         .help("Requests at once on one connection of HTTP/2").more("Only as many as the server allows."),
 
     // How the script is read.
@@ -271,6 +295,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("format", Output, &[Run]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").url("a script's summary goes to files: --summary-export, --markdown, --junit").help("What is printed on stdout"),
     row("format", Output, &[Find, Explain, Audit, Compare, Doctor]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").help("What is printed on stdout"),
     row("format", Output, &[Lab]).choice("FORMAT", FORMATS, |a| &mut a.lab.format).default("text").help("What is printed on stdout"),
+    row("csv", Output, &[Run]).one("FILE", file, |a| &mut a.request.csv).url("for a script use --out csv=FILE").help("Write every request by itself, too: start, times, outcome, status, bytes"),
     row("junit", Output, SCRIPTS).one("FILE", file, |a| &mut a.summary.junit).script("thresholds belong to scripts; for a URL use --format json").help("Write the thresholds as JUnit test cases"),
     row("markdown", Output, SCRIPTS).one("FILE", file, |a| &mut a.summary.markdown).script("for a URL use --format markdown").help("Write the summary as Markdown; also goes to $GITHUB_STEP_SUMMARY"),
     row("new-machine-readable-summary", Output, SCRIPTS).switch(|a| a.script.machine_readable = true).like_k6("K6_NEW_MACHINE_READABLE_SUMMARY").script("for a URL use --format json").help("Give exports and handleSummary the newer form of the summary"),
@@ -279,6 +304,9 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("out", Output, &[Report]).short('o').one("FILE", file, |a| &mut a.output.out).default_words("report.html, in the folder if one is named, else in this one").help("Write the page here"),
     row("out", Output, &[Lab]).short('o').one("FOLDER", file, |a| &mut a.lab.out).default_words("plimsoll-lab-DATE-TIME").help("Keep records, reports and logs in this new folder"),
     row("force", Output, &[Run, Find, Compare, Report, Inspect]).switch(|a| a.output.force = true).help("Write over files that are there already; without it they are refused"),
+    row("show-secrets", Output, &[Run, Find]).switch(|a| a.output.show_secrets = true).live().help("Keep secrets in the record as they are")
+        .more("Without it values of headers such as Authorization, Cookie and X-Api-Key, values in URLs and bodies are kept as their \
+               length and a digest, in the record, the report and the live page."),
     row("live", Output, &[Run, Find, Compare, Inspect]).switch(|a| a.output.live = true).live().help("Serve a page that shows the run while it runs")
         .more(LIVE_PAGE),
     row("live", Output, &[Lab]).switch(|a| a.lab.live = true).help("Serve a page that shows each run while it runs")

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt::Display;
+use std::io::Read as _;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use plimsoll_core::test::{Generator, Http, Until};
 use plimsoll_core::units::{parse_count, parse_duration, parse_rate, parse_ratio};
 use plimsoll_docdb::server::Durability;
 use plimsoll_net::h1::parse_header;
+use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
 use plimsoll_report::k6;
 
@@ -148,13 +150,26 @@ pub(super) fn header(word: &OsStr) -> Result<(String, String)> {
     Ok(parse_header(utf8(word)?)?)
 }
 
-/// As it is, or what is in `@FILE`.
+/// As it is, or what is in `@FILE`, or on standard input.
 pub(super) fn body(word: &OsStr) -> Result<Vec<u8>> {
     let text = utf8(word)?;
     match text.strip_prefix('@') {
         None => Ok(text.into()),
+        Some("-") => {
+            let mut body = Vec::new();
+            std::io::stdin().read_to_end(&mut body)?;
+            Ok(body)
+        }
         Some(path) => std::fs::read(path).with_context(|| text.to_owned()),
     }
+}
+
+pub(super) fn connect_to(word: &OsStr) -> Result<ConnectTo> {
+    let text = utf8(word)?;
+    let read = ConnectTo::parse(text);
+    read.with_context(|| {
+        format!("`{text}`: write HOST1:PORT1:HOST2:PORT2, such as shop.test:443:127.0.0.1:8443; an empty part fits all")
+    })
 }
 
 /// `NAME=VALUE`

@@ -14,8 +14,8 @@ const WINDOWS_MAX: u32 = 7 * 24 * 3600;
 /// How long attempts in flight may take to end after a signal.
 const DRAIN_INTERRUPTED: Nanos = Nanos::from_millis(500);
 
-/// Begins the level of a load that was set.
-pub(super) fn begin_set(session: &mut Session) -> Result<Step> {
+/// Begins the level of a load that was set; how long it lasts, if that was said.
+pub(super) fn begin_set(session: &mut Session) -> Result<(Step, Option<Nanos>)> {
     let How::Set { load, until, .. } = &session.record.header.test.how else {
         anyhow::bail!("a search has no load that is set");
     };
@@ -28,7 +28,7 @@ pub(super) fn begin_set(session: &mut Session) -> Result<Step> {
         windows_max: seconds.unwrap_or(WINDOWS_MAX),
     };
     session.level(&step, duration)?;
-    Ok(step)
+    Ok((step, duration))
 }
 
 /// Begins the level after the last one, and says how long it may take.

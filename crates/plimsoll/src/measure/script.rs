@@ -58,7 +58,7 @@ pub(super) fn load(
     }
     // From its first line on, progress is that of a script.
     session.script((0, 0), (0, 0), None);
-    let level = begin_set(session)?.level;
+    let level = begin_set(session)?.0.level;
     let played = play::play(loaded, session, &mut outs, setting.interrupt)?;
     let at = session.clock.now();
     session.append(Line::Script(played.counts(level, at)))?;
@@ -192,9 +192,11 @@ fn watch(
     match reached.address {
         Some(address) if reached.is_remote => {
             let test = &session.record.header.test;
-            reach::ask_for_remote(test, address, setting.may_load_remote)?;
+            reach::ask_for(test, &address.to_string(), setting.may_load_remote)?;
         }
-        Some(address) if !reached.has_others => return session.watch(address, setting.watches),
+        Some(address) if !reached.has_others => {
+            return session.watch(Some(address), setting.watches);
+        }
         _ => {}
     }
     session.watch_only(setting.watches)

@@ -1,11 +1,13 @@
 //! Loads one URL: at the load that was set, or at those that a search asks for.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
-use plimsoll_core::step::{Go, StepError, StepRunner as _};
+use plimsoll_core::step::{Go, StepError};
 use plimsoll_core::verdict::SearchResult;
 use plimsoll_engine::{EngineRunner, Options};
+use plimsoll_net::Endpoint;
 
 use super::level::{begin_drain, begin_set, is_interrupted};
 use super::search::{config, drive, keep_anchor, self_check};
@@ -13,11 +15,11 @@ use super::setting::Setting;
 use crate::session::Session;
 
 pub(super) fn load(options: &Options, session: &mut Session, setting: &Setting<'_>) -> Result<()> {
-    session.watch(options.setup.address, setting.watches)?;
+    session.watch(tcp(options), setting.watches)?;
     let mut runner = start(options, session, setting)?;
-    let step = begin_set(session)?;
+    let (step, length) = begin_set(session)?;
     let mut failed = None;
-    let played = runner.play(&step, &mut |window| match session.window(window) {
+    let played = runner.play_for(&step, length, &mut |window| match session.window(window) {
         Ok(()) => Go::On,
         Err(error) => {
             failed = Some(error);
@@ -37,7 +39,7 @@ pub(super) fn search(
     setting: &Setting<'_>,
 ) -> Result<SearchResult> {
     let check = self_check(session, setting)?;
-    session.watch(options.setup.address, setting.watches)?;
+    session.watch(tcp(options), setting.watches)?;
     let config = config(session, setting, &check)?;
     let mut runner = start(options, session, setting)?;
     let (search, interrupted) = drive(
@@ -50,6 +52,11 @@ pub(super) fn search(
     drain(&mut runner, session, interrupted)?;
     keep_anchor(session, &search)?;
     Ok(search.found())
+}
+
+/// The port whose process is watched without being named.
+fn tcp(options: &Options) -> Option<SocketAddr> {
+    options.endpoint().and_then(Endpoint::tcp)
 }
 
 fn start(options: &Options, session: &Session, setting: &Setting<'_>) -> Result<EngineRunner> {

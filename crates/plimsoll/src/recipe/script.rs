@@ -92,10 +92,7 @@ impl ScriptTest {
         if let Some(config) = Config::from_test(&test) {
             Search::new(config)?;
         }
-        Ok(Prepared {
-            test,
-            subject: Subject::Script(Arc::new(loaded)),
-        })
+        Ok(Prepared::new(test, Subject::Script(Arc::new(loaded))))
     }
 
     /// A few virtual users.
@@ -114,10 +111,8 @@ impl ScriptTest {
         script.set_scenarios(scenarios);
         // They judge the load that is measured.
         loaded.thresholds = Thresholds::default();
-        Ok(Prepared {
-            test: own_load(&loaded, None),
-            subject: Subject::Script(Arc::new(loaded)),
-        })
+        let test = own_load(&loaded, None);
+        Ok(Prepared::new(test, Subject::Script(Arc::new(loaded))))
     }
 
     /// Reads the script and understands its options.

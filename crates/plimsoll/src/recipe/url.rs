@@ -1,6 +1,7 @@
 //! The test of a URL: what is left open follows from the load, and from where the URL leads.
 
 use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use plimsoll_control::search::{Config, Search, client_timeout};
@@ -8,9 +9,9 @@ use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::test::{
-    Generator, How, Http, Load, Request, SearchSettings, Test, Until, Url, What,
+    Generator, How, Http, Load, Request, SearchSettings, Test, Until, Url, Variation, What,
 };
-use plimsoll_engine::Options;
+use plimsoll_engine::{Options, Places};
 use plimsoll_net::Endpoint;
 
 use crate::machine;
@@ -28,8 +29,11 @@ const FEW: u32 = 4;
 #[derive(Clone)]
 pub(crate) struct UrlTest {
     pub(crate) request: Request,
-    /// Where it leads: resolved once for all runs.
-    pub(crate) endpoint: Endpoint,
+    pub(crate) variation: Variation,
+    /// Where requests lead: resolved once for all runs.
+    pub(crate) places: Places,
+    /// Where every attempt is written by itself.
+    pub(crate) csv: Option<PathBuf>,
     pub(crate) protocol: Protocol,
     pub(crate) load: UrlLoad,
     pub(crate) connections: Option<NonZeroU32>,
@@ -114,6 +118,7 @@ impl UrlTest {
     /// The load itself for a while.
     pub(super) fn warm_up(&self, seed: u64, time: Nanos) -> Result<Prepared> {
         let mut short = self.clone();
+        short.csv = None;
         if let UrlLoad::Set {
             until, objectives, ..
         } = &mut short.load
@@ -132,6 +137,7 @@ impl UrlTest {
         most: Nanos,
     ) -> Result<Prepared> {
         let mut few = self.clone();
+        few.csv = None;
         few.connections = NonZeroU32::new(FEW);
         few.workers = Some(NonZeroU32::MIN);
         if let Protocol::Http2 { streams } = &mut few.protocol {
@@ -158,6 +164,7 @@ impl UrlTest {
         let url = Url {
             request: self.request.clone(),
             http,
+            variation: self.variation.clone(),
         };
         let attempts_max = match &how {
             How::Set { until, .. } => until.and_then(Until::attempts),
@@ -167,10 +174,8 @@ impl UrlTest {
             How::Set { objectives, .. } => objectives.as_ref(),
             How::Search { objectives, .. } => Some(objectives),
         };
-        let options = Options {
-            attempts_max,
-            ..Options::new(&url, &self.endpoint, &generator, objectives)?
-        };
+        let mut options = Options::new(&url, &self.places, &generator, objectives)?;
+        options.attempts_max = attempts_max;
         let test = Test {
             what: What::Url(url),
             how,
@@ -181,8 +186,8 @@ impl UrlTest {
             Search::new(config)?;
         }
         Ok(Prepared {
-            test,
-            subject: Subject::Url(Box::new(options)),
+            csv: self.csv.clone(),
+            ..Prepared::new(test, Subject::Url(Box::new(options)))
         })
     }
 
@@ -207,7 +212,7 @@ impl UrlTest {
     /// Half of the cores for a target on this host, so that it is not starved; else all.
     fn workers(&self, connections: NonZeroU32) -> NonZeroU32 {
         let cores = machine::cores() as u32;
-        let is_here = self.endpoint.address.ip().is_loopback();
+        let is_here = self.places.endpoints.iter().all(Endpoint::is_here);
         let usual = number(if is_here { cores / 2 } else { cores });
         // A worker without a connection would only watch.
         self.workers.unwrap_or(usual).min(connections)

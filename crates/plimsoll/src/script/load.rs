@@ -19,6 +19,7 @@ use plimsoll_core::scenario::{Flag, Layer, Options, Origin, Scenario, Strictness
 use plimsoll_core::test::ScriptSetup;
 use plimsoll_core::threshold::Thresholds;
 use plimsoll_engine::scripted::{HttpDebug, Naming, Script};
+use plimsoll_net::proxy::Proxies;
 use plimsoll_report::k6::Output;
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, LogLevel};
 use plimsoll_script::{Disk, Host, Load, Program, Settings, Sources, SystemTags, TagSetId};
@@ -264,6 +265,7 @@ fn naming(options: &Options, strictness: Strictness) -> Result<Naming> {
         tls: tls::choice(said, strictness)?,
         identities: tls::identities(said)?,
         local: local::addresses(&said.local_ips)?,
+        proxies: Proxies::from_environment(|name| std::env::var(name).ok()),
         ..Naming::default()
     };
     tls::check(said, &naming)?;

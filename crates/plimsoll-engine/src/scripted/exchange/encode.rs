@@ -1,6 +1,7 @@
 //! The bytes of a virtual user's request, which may hold whatever a script wants.
 
 use plimsoll_net::h2::write_field;
+use plimsoll_net::proxy::Proxy;
 use plimsoll_script::http::HttpCall;
 
 /// Headers of a script may hold anything: what HTTP does not allow is refused.
@@ -22,9 +23,16 @@ fn declared_length(call: &HttpCall) -> Option<usize> {
     has_body.then_some(length)
 }
 
-/// The bytes of one request of HTTP/1.1.
-pub(super) fn encode(call: &HttpCall, user_agent: &str, out: &mut Vec<u8>) {
-    put(out, &[&call.method, " ", &call.url.target, " HTTP/1.1\r\n"]);
+/// The bytes of one request of HTTP/1.1; a proxy is asked with the whole URL.
+pub(super) fn encode(call: &HttpCall, user_agent: &str, proxy: Option<&Proxy>, out: &mut Vec<u8>) {
+    put(out, &[&call.method, " "]);
+    if proxy.is_some() {
+        put(out, &["http://", &call.url.authority]);
+    }
+    put(out, &[&call.url.target, " HTTP/1.1\r\n"]);
+    if let Some(value) = proxy.and_then(|proxy| proxy.authorization.as_deref()) {
+        put(out, &["Proxy-Authorization: ", value, "\r\n"]);
+    }
     let host = call.headers.get("host").unwrap_or(&call.url.authority);
     put(out, &["Host: ", host, "\r\n"]);
     if call.headers.get("user-agent").is_none() && !user_agent.is_empty() {

@@ -123,10 +123,7 @@ fn headers() -> Vec<Line> {
     let mut closed = open.clone();
     let mut request = Request::get("http://127.0.0.1:8080/");
     request.body = b"x".to_vec();
-    closed.test.what = What::Url(Url {
-        request,
-        http: Http::two(10).unwrap(),
-    });
+    closed.test.what = What::Url(Url::new(request, Http::two(10).unwrap()));
     closed.test.how = How::Set {
         load: Load::Closed {
             in_flight: NonZeroU32::new(4).unwrap(),

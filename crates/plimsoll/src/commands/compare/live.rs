@@ -31,8 +31,8 @@ const SELF_CHECK: Nanos = Nanos::from_secs(6);
 
 pub(super) fn execute(args: &Args) -> Result<Exit> {
     let mut series = series(args)?;
-    for target in &series.targets {
-        reach::check(&target.first, args.yes)?;
+    for target in &mut series.targets {
+        reach::check(&mut target.first, args.yes, !args.request.no_preflight)?;
     }
     let interrupt = interrupt_flag()?;
     output::folder(&series.folder, args.output.force)?;

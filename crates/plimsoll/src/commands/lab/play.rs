@@ -13,7 +13,7 @@ use plimsoll_lab::LabError;
 use plimsoll_lab::aftermath::Aftermath;
 use plimsoll_lab::experiment::Load;
 use plimsoll_lab::tiers::{Ports, System};
-use plimsoll_net::Target;
+use plimsoll_net::{Endpoint, Target};
 use plimsoll_observe::Watch;
 
 use super::plan::{Plan, Run, WARM_UP_LONGEST};
@@ -130,12 +130,15 @@ impl Play<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let prepared = recipe.prepare(self.run.seed)?;
+        let mut prepared = recipe.prepare(self.run.seed)?;
         let entry = match &prepared.subject {
-            Subject::Url(options) => Some(options.setup.address.port()),
+            Subject::Url(options) => options
+                .endpoint()
+                .and_then(Endpoint::tcp)
+                .map(|it| it.port()),
             Subject::Script(_) => self.entry(system),
         };
-        reach::check(&prepared, true)?;
+        reach::check(&mut prepared, true, true)?;
         let watches = system.watches(entry);
         let watches: Result<Vec<Watch>, _> = watches.iter().map(|it| it.parse()).collect();
         let setting = Setting {

@@ -5,9 +5,11 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use plimsoll_core::Nanos;
 use plimsoll_core::schedule::{Arrivals as Spacing, RateProfile};
-use plimsoll_core::test::{Over, Request, SearchSettings, Until};
+use plimsoll_core::test::{Http, Over, Request, SearchSettings, Until, Url, Variation};
+use plimsoll_engine::Places;
 use plimsoll_lab::experiment::{Arrivals, Filler, Load, Variant};
 use plimsoll_net::Target;
+use plimsoll_net::resolve::Ways;
 
 use super::stages;
 use crate::args::ScriptSource;
@@ -95,9 +97,15 @@ fn url_test(variant: &Variant, request: Request, load: UrlLoad) -> Result<UrlTes
     } else {
         Protocol::Http1
     };
+    let url = Url::new(request, Http::One);
     Ok(UrlTest {
-        endpoint: Target::parse(&request.url)?.resolve()?,
-        request,
+        places: Places::resolve(&url, &Ways::default())?,
+        request: url.request,
+        variation: Variation {
+            literal: true,
+            ..Variation::default()
+        },
+        csv: None,
         protocol,
         load,
         connections: None,

@@ -22,6 +22,7 @@ pub(super) fn choice(said: &Settings, strictness: Strictness) -> Result<TlsChoic
         suites: suites(&said.tls_cipher_suites, strictness)?,
         identity: None,
         offer: offer(std::env::var("GODEBUG").ok().as_deref()),
+        ..TlsChoice::default()
     })
 }
 

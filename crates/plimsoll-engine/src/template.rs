@@ -1,0 +1,348 @@
+//! Templates in a request: `{{counter}}`, `{{uuid}}`, `{{random:1..6}}` and `{{row.NAME}}`, filled in for every attempt.
+//!
+//! A request without any costs nothing: it is encoded once before the run.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use plimsoll_base::random::Rng;
+use plimsoll_core::test::Request;
+use thiserror::Error;
+
+/// Why a text is no template, or rows cannot fill one.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TemplateError {
+    #[error(
+        "`{{{{{0}}}}}` is not known; there are {{{{counter}}}}, {{{{uuid}}}}, {{{{random:1..6}}}} and, with --rows, \
+         {{{{row.COLUMN}}}}; --no-templates sends such text as it stands"
+    )]
+    Unknown(String),
+    #[error("`{{{{{0}}}}}`: a range is written FIRST..LAST, such as 1..6")]
+    Range(String),
+    #[error("`{{{{row.{0}}}}}` needs a file of rows: say --rows FILE.csv")]
+    NoRows(String),
+    #[error("the rows have no column `{0}`; they have {1}")]
+    Column(String, String),
+    #[error("`{{{{` without `}}}}` in `{0}`; --no-templates sends such text as it stands")]
+    Open(String),
+    #[error("a method and a host cannot be templates: `{0}`")]
+    Place(String),
+    #[error(
+        "row {row}, column `{column}`: a line break or control character cannot stand in a header"
+    )]
+    Header { row: usize, column: String },
+}
+
+/// Rows of a table, all of the same length.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// One request with templates in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Template {
+    url: Text,
+    headers: Vec<(String, Text)>,
+    body: Text,
+    rows: Option<Arc<Rows>>,
+}
+
+/// What fills the templates of one attempt.
+#[derive(Debug)]
+pub(crate) struct Filling {
+    /// The attempt's number among all of the run, from 0.
+    pub(crate) number: u64,
+    pub(crate) rng: Rng,
+}
+
+#[derive(Debug, Clone)]
+struct Text(Vec<Piece>);
+
+#[derive(Debug, Clone)]
+enum Piece {
+    Literal(Vec<u8>),
+    Counter,
+    Uuid,
+    Random(RangeInclusive<u64>),
+    Column(usize),
+}
+
+/// Where a text stands, by which what may not stand there is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Url,
+    Header,
+    Body,
+}
+
+impl Template {
+    /// The templates of a request; nothing if it has none.
+    pub(crate) fn of(
+        request: &Request,
+        rows: Option<&Arc<Rows>>,
+    ) -> Result<Option<Self>, TemplateError> {
+        let columns = rows.map(|rows| rows.columns.as_slice());
+        let parse = |text: &[u8]| Text::parse(text, columns);
+        let template = Self {
+            url: parse(request.url.as_bytes())?,
+            headers: request
+                .headers
+                .iter()
+                .map(|(name, value)| Ok((name.clone(), parse(value.as_bytes())?)))
+                .collect::<Result<_, TemplateError>>()?,
+            body: parse(&request.body)?,
+            rows: rows.cloned(),
+        };
+        let texts = template.headers.iter().map(|(_, text)| text);
+        let is_fixed = template.url.is_fixed()
+            && template.body.is_fixed()
+            && texts.clone().all(Text::is_fixed);
+        if is_fixed {
+            return Ok(None);
+        }
+        let authority = request.url.split('/').take(3).collect::<Vec<_>>().join("/");
+        if authority.contains("{{") || request.method.contains("{{") {
+            return Err(TemplateError::Place(request.url.clone()));
+        }
+        for text in texts {
+            template.check_header(text)?;
+        }
+        Ok(Some(template))
+    }
+
+    /// No row may break out of a header.
+    fn check_header(&self, text: &Text) -> Result<(), TemplateError> {
+        let Some(rows) = &self.rows else {
+            return Ok(());
+        };
+        for piece in &text.0 {
+            let Piece::Column(column) = piece else {
+                continue;
+            };
+            for (number, row) in rows.rows.iter().enumerate() {
+                let value = row.get(*column).map_or("", String::as_str);
+                if value.chars().any(char::is_control) {
+                    return Err(TemplateError::Header {
+                        row: number + 1,
+                        column: rows.columns.get(*column).cloned().unwrap_or_default(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The request of one attempt.
+    pub(crate) fn fill(&self, method: &str, filling: &mut Filling) -> Request {
+        let row = self.rows.as_deref().and_then(|rows| {
+            let count = rows.rows.len() as u64;
+            rows.rows
+                .get(filling.number.checked_rem(count)? as usize)
+                .map(Vec::as_slice)
+        });
+        let mut fill = |text: &Text, place| text.fill(filling, row.unwrap_or_default(), place);
+        let url = fill(&self.url, Place::Url);
+        let headers = self.headers.iter().map(|(name, value)| {
+            let value = fill(value, Place::Header);
+            (name.clone(), String::from_utf8_lossy(&value).into_owned())
+        });
+        let headers = headers.collect();
+        Request {
+            method: method.to_owned(),
+            url: String::from_utf8_lossy(&url).into_owned(),
+            headers,
+            body: fill(&self.body, Place::Body),
+        }
+    }
+}
+
+impl Text {
+    fn parse(text: &[u8], columns: Option<&[String]>) -> Result<Self, TemplateError> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some(begin) = find(rest, b"{{") {
+            let (before, after) = rest.split_at(begin);
+            let inside = after.get(2..).unwrap_or_default();
+            let Some(end) = find(inside, b"}}") else {
+                let shown =
+                    String::from_utf8_lossy(after.get(..after.len().min(40)).unwrap_or_default());
+                return Err(TemplateError::Open(shown.into_owned()));
+            };
+            let (name, after) = inside.split_at(end);
+            pieces.push(Piece::Literal(before.to_vec()));
+            pieces.push(Piece::parse(&String::from_utf8_lossy(name), columns)?);
+            rest = after.get(2..).unwrap_or_default();
+        }
+        pieces.push(Piece::Literal(rest.to_vec()));
+        pieces.retain(|piece| !matches!(piece, Piece::Literal(bytes) if bytes.is_empty()));
+        Ok(Self(pieces))
+    }
+
+    fn is_fixed(&self) -> bool {
+        let mut pieces = self.0.iter();
+        pieces.all(|piece| matches!(piece, Piece::Literal(_)))
+    }
+
+    fn fill(&self, filling: &mut Filling, row: &[String], place: Place) -> Vec<u8> {
+        let mut out = Vec::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Literal(bytes) => out.extend_from_slice(bytes),
+                Piece::Counter => out.extend_from_slice(filling.number.to_string().as_bytes()),
+                Piece::Uuid => out.extend_from_slice(uuid(&mut filling.rng).as_bytes()),
+                Piece::Random(range) => {
+                    let width = range.end() - range.start() + 1;
+                    let drawn = range.start() + filling.rng.below(width);
+                    out.extend_from_slice(drawn.to_string().as_bytes());
+                }
+                Piece::Column(column) => {
+                    let value = row.get(*column).map_or("", String::as_str);
+                    put(value, place, &mut out);
+                }
+            }
+        }
+        out
+    }
+}
+
+impl Piece {
+    fn parse(name: &str, columns: Option<&[String]>) -> Result<Self, TemplateError> {
+        let name = name.trim();
+        if let Some(column) = name.strip_prefix("row.") {
+            let columns = columns.ok_or_else(|| TemplateError::NoRows(column.to_owned()))?;
+            let place = columns.iter().position(|known| known == column);
+            let unknown = || TemplateError::Column(column.to_owned(), columns.join(", "));
+            return place.map(Self::Column).ok_or_else(unknown);
+        }
+        if let Some(range) = name.strip_prefix("random:") {
+            let ends = range.split_once("..").and_then(|(first, last)| {
+                let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+                (first <= last && last < u64::MAX).then_some(first..=last)
+            });
+            return ends
+                .map(Self::Random)
+                .ok_or_else(|| TemplateError::Range(name.to_owned()));
+        }
+        match name {
+            "counter" => Ok(Self::Counter),
+            "uuid" => Ok(Self::Uuid),
+            _ => Err(TemplateError::Unknown(name.to_owned())),
+        }
+    }
+}
+
+/// A value of a row, so that it stays one part of the URL.
+fn put(value: &str, place: Place, out: &mut Vec<u8>) {
+    for &byte in value.as_bytes() {
+        let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        if place != Place::Url || is_plain {
+            out.push(byte);
+        } else {
+            out.extend_from_slice(format!("%{byte:02X}").as_bytes());
+        }
+    }
+}
+
+/// A random UUID (RFC 9562, version 4).
+fn uuid(rng: &mut Rng) -> String {
+    let high = rng.next_u64() & !0xF000 | 0x4000;
+    let low = rng.next_u64() & !(0b11 << 62) | 0b10 << 62;
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xFFFF,
+        high & 0xFFFF,
+        low >> 48,
+        low & 0xFFFF_FFFF_FFFF
+    )
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Arc<Rows> {
+        Arc::new(Rows {
+            columns: vec!["user".to_owned(), "pin".to_owned()],
+            rows: vec![
+                vec!["a b&c".to_owned(), "1".to_owned()],
+                vec!["zoë".to_owned(), "2".to_owned()],
+            ],
+        })
+    }
+
+    fn filled(request: &Request, number: u64) -> Request {
+        let template = Template::of(request, Some(&rows())).unwrap().unwrap();
+        let rng = Rng::new(7, number);
+        template.fill(&request.method, &mut Filling { number, rng })
+    }
+
+    #[test]
+    fn every_attempt_gets_the_next_row_and_number() {
+        let mut request = Request::new(
+            "POST",
+            "http://a/u/{{row.user}}?n={{ counter }}",
+            b"{\"pin\":{{row.pin}},\"r\":{{random:5..5}}}".to_vec(),
+        );
+        request.headers = vec![("X-User".to_owned(), "<{{row.user}}>".to_owned())];
+        let first = filled(&request, 0);
+        assert_eq!(first.url, "http://a/u/a%20b%26c?n=0");
+        assert_eq!(first.headers[0].1, "<a b&c>");
+        assert_eq!(first.body, b"{\"pin\":1,\"r\":5}");
+        let fourth = filled(&request, 3);
+        assert_eq!(fourth.url, "http://a/u/zo%C3%AB?n=3", "rows go round");
+    }
+
+    #[test]
+    fn ids_are_of_version_4_and_never_the_same() {
+        let request = Request::get("http://a/{{uuid}}");
+        let (one, other) = (filled(&request, 0).url, filled(&request, 1).url);
+        assert_ne!(one, other);
+        let id = one.strip_prefix("http://a/").unwrap();
+        assert_eq!(id.len(), 36);
+        assert_eq!(&id[14..15], "4");
+        assert!("89ab".contains(&id[19..20]), "{id}");
+    }
+
+    #[test]
+    fn what_is_no_template_is_refused_with_the_fix() {
+        for (url, fragment) in [
+            ("http://a/{{now}}", "{{now}}` is not known"),
+            ("http://a/{{random:6..1}}", "FIRST..LAST"),
+            (
+                "http://a/{{row.age}}",
+                "no column `age`; they have user, pin",
+            ),
+            ("http://a/{{uuid", "without"),
+            ("http://{{row.user}}/x", "cannot be templates"),
+        ] {
+            let error = Template::of(&Request::get(url), Some(&rows())).unwrap_err();
+            assert!(error.to_string().contains(fragment), "{url}: {error}");
+        }
+        let without = Template::of(&Request::get("http://a/{{row.x}}"), None).unwrap_err();
+        assert!(without.to_string().contains("--rows"), "{without}");
+        assert!(
+            Template::of(&Request::get("http://a/{x}"), None)
+                .unwrap()
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn a_row_cannot_break_out_of_a_header() {
+        let hostile = Arc::new(Rows {
+            columns: vec!["h".to_owned()],
+            rows: vec![vec!["fine".to_owned()], vec!["x\r\nEvil: 1".to_owned()]],
+        });
+        let mut request = Request::get("http://a/");
+        request.headers = vec![("X".to_owned(), "{{row.h}}".to_owned())];
+        let error = Template::of(&request, Some(&hostile)).unwrap_err();
+        assert!(error.to_string().contains("row 2, column `h`"), "{error}");
+    }
+}

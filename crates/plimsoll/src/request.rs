@@ -1,0 +1,246 @@
+//! What is sent to a URL, and the way it takes there: from what was typed to requests, addresses and certificates.
+
+mod multipart;
+mod targets;
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use plimsoll_core::test::{Http, Request, Url, Variation};
+use plimsoll_engine::{Places, Rows};
+use plimsoll_net::proxy::{Proxies, basic};
+use plimsoll_net::resolve::{Family, Ways};
+use plimsoll_net::tls::{Identity, TlsChoice};
+
+use crate::args::RequestArgs;
+use crate::output;
+
+/// The requests of a test, and where they lead.
+pub(crate) struct Asked {
+    pub(crate) request: Request,
+    pub(crate) variation: Variation,
+    pub(crate) places: Places,
+}
+
+/// `text` is a URL, or `@FILE` with the targets in it.
+pub(crate) fn asked(args: &RequestArgs, text: &str) -> Result<Asked> {
+    let mut requests = match text.trim().strip_prefix('@') {
+        None => vec![request(args, text.trim())?],
+        Some(file) => listed(args, Path::new(file))?,
+    };
+    let first = requests.remove(0);
+    let mut variation = Variation {
+        requests,
+        rows: args.rows.as_ref().map(|rows| rows.display().to_string()),
+        literal: args.no_templates,
+        redirects_max: args.redirects,
+        ..Variation::default()
+    };
+    let mut url = Url::new(first, Http::One);
+    url.variation = variation.clone();
+    let mut places = Places::resolve(&url, &ways(args)?)?;
+    places.tls = tls(args)?;
+    places.rows = args.rows.as_deref().map(rows).transpose()?.map(Into::into);
+    for endpoint in &places.endpoints {
+        let shown = endpoint.to_string();
+        if !variation.addresses.contains(&shown) {
+            variation.addresses.push(shown);
+        }
+    }
+    Ok(Asked {
+        request: url.request,
+        variation,
+        places,
+    })
+}
+
+/// The request of the flags.
+fn request(args: &RequestArgs, url: &str) -> Result<Request> {
+    let mut headers = args.headers.clone();
+    let mut body = args.body.clone();
+    let mut content_type = None;
+    if !args.form.is_empty() {
+        let form = multipart::Form::read(&args.form)?;
+        content_type = Some(form.content_type());
+        body = form.body();
+    } else if !body.is_empty() {
+        content_type = Some(usual_type(&body).to_owned());
+    }
+    if let Some(user) = &args.user {
+        set_unless_given(&mut headers, "Authorization", || basic(user.as_bytes()));
+    }
+    if let Some(value) = content_type {
+        set_unless_given(&mut headers, "Content-Type", || value);
+    }
+    let usual = if body.is_empty() { "GET" } else { "POST" };
+    Ok(Request {
+        method: args.method.clone().unwrap_or_else(|| usual.to_owned()),
+        url: url.to_owned(),
+        headers,
+        body,
+    })
+}
+
+fn set_unless_given(
+    headers: &mut Vec<(String, String)>,
+    name: &str,
+    value: impl FnOnce() -> String,
+) {
+    let is_given = headers
+        .iter()
+        .any(|(known, _)| known.eq_ignore_ascii_case(name));
+    if !is_given {
+        headers.push((name.to_owned(), value()));
+    }
+}
+
+/// Of a body without a type: JSON is JSON, anything else what curl sends.
+fn usual_type(body: &[u8]) -> &'static str {
+    let is_json = matches!(body.trim_ascii().first(), Some(b'{' | b'['))
+        && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok();
+    if is_json {
+        "application/json"
+    } else {
+        "application/x-www-form-urlencoded"
+    }
+}
+
+/// Targets of a file; headers of the flags go with each that has not one of that name.
+fn listed(args: &RequestArgs, file: &Path) -> Result<Vec<Request>> {
+    for (flag, is_given) in [
+        ("-m", args.method.is_some()),
+        ("-d", !args.body.is_empty()),
+        ("-F", !args.form.is_empty()),
+    ] {
+        if is_given {
+            bail!("{flag} does not go with targets from a file: each says its own method and body");
+        }
+    }
+    let mut requests = targets::read(file)?;
+    for request in &mut requests {
+        if let Some(user) = &args.user {
+            set_unless_given(&mut request.headers, "Authorization", || {
+                basic(user.as_bytes())
+            });
+        }
+        for (name, value) in &args.headers {
+            set_unless_given(&mut request.headers, name, || value.clone());
+        }
+    }
+    Ok(requests)
+}
+
+fn ways(args: &RequestArgs) -> Result<Ways> {
+    let proxies = Proxies::from_environment(|name| std::env::var(name).ok());
+    if let Some(path) = args.unix.as_deref().filter(|path| !path.exists()) {
+        bail!("--unix-socket {}: there is no such file", path.display());
+    }
+    Ok(Ways {
+        connect_to: args.connect_to.clone(),
+        family: match (args.only_v4, args.only_v6) {
+            (true, _) => Some(Family::V4),
+            (_, true) => Some(Family::V6),
+            _ => None,
+        },
+        unix: args.unix.as_deref().map(Into::into),
+        proxies,
+    })
+}
+
+fn tls(args: &RequestArgs) -> Result<TlsChoice> {
+    let read = |path: &Path| {
+        std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))
+    };
+    let identity = match (&args.cert, &args.key) {
+        (None, None) => None,
+        (None, Some(_)) => bail!("--key needs the certificate too: --cert FILE"),
+        (Some(cert), key) => Some(Identity {
+            chain: read(cert)?,
+            key: read(key.as_ref().unwrap_or(cert))?,
+        }),
+    };
+    Ok(TlsChoice {
+        identity,
+        authorities: args
+            .cacert
+            .as_deref()
+            .map(read)
+            .transpose()?
+            .unwrap_or_default(),
+        resumes: args.tls_resumption,
+        ..TlsChoice::default()
+    })
+}
+
+/// The rows of a CSV file, whose first line names the columns.
+fn rows(path: &Path) -> Result<Rows> {
+    let read = || format!("read rows from {}", path.display());
+    let mut reader = csv::ReaderBuilder::new()
+        .from_path(path)
+        .with_context(read)?;
+    let columns = reader.headers().with_context(read)?;
+    let columns = columns.iter().map(|name| name.trim().to_owned()).collect();
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.with_context(read)?;
+        rows.push(record.iter().map(str::to_owned).collect());
+    }
+    if rows.is_empty() {
+        bail!(
+            "{} has no rows below the line of column names",
+            path.display()
+        );
+    }
+    Ok(Rows { columns, rows })
+}
+
+/// Says once which way requests take, where that is not the obvious one.
+pub(crate) fn announce(places: &Places) {
+    let mut said = Vec::new();
+    for endpoint in &places.endpoints {
+        let is_plain = endpoint.addresses.len() == 1 && endpoint.proxy.is_none();
+        let (host, way) = (endpoint.target.host_header(), endpoint.to_string());
+        if !is_plain && !said.contains(&host) {
+            output::progress(&format!("plimsoll: connections for {host} lead to {way}"));
+            said.push(host);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_has_the_type_that_it_is_of() {
+        assert_eq!(usual_type(b" {\"a\": [1]} "), "application/json");
+        for other in [&b"a=1&b=2"[..], b"{a: 1}", b"[1, 2", b"\xff"] {
+            assert_eq!(usual_type(other), "application/x-www-form-urlencoded");
+        }
+    }
+
+    #[test]
+    fn the_method_is_the_one_that_was_said() {
+        let mut args = RequestArgs {
+            body: b"x".to_vec(),
+            ..RequestArgs::default()
+        };
+        assert_eq!(request(&args, "http://a/").unwrap().method, "POST");
+        args.method = Some("GET".to_owned());
+        let sent = request(&args, "http://a/").unwrap();
+        assert_eq!((&*sent.method, &*sent.body), ("GET", &b"x"[..]));
+    }
+
+    #[test]
+    fn a_header_that_was_given_stays() {
+        let args = RequestArgs {
+            body: b"{}".to_vec(),
+            headers: vec![("content-type".to_owned(), "text/x".to_owned())],
+            user: Some("u:p".to_owned()),
+            ..RequestArgs::default()
+        };
+        let headers = request(&args, "http://a/").unwrap().headers;
+        assert_eq!(headers.len(), 2);
+        assert_eq!(headers[1].1, "Basic dTpw");
+    }
+}
