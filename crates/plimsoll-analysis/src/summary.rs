@@ -12,6 +12,7 @@ use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{
     GateId, GateState, Judgement, ObjectiveResult, SearchResult, Times, Verdict,
 };
+use plimsoll_core::window::Disturbed;
 use plimsoll_core::{Objectives, Tally};
 
 use crate::gates;
@@ -194,14 +195,43 @@ fn objectives(record: &Record, levels: &[u32]) -> Vec<ObjectiveResult> {
         return Vec::new();
     };
     let tally = judged_tally(record, levels);
-    let each = judge::bad_of_each(asked, &tally).zip(turned(record, asked, levels));
-    each.map(|((clause, bad), turned_count)| ObjectiveResult {
-        clause: clause.to_string(),
-        judgement: judge::verdict_despite(clause, bad, turned_count),
-        measured: measured(clause, bad, &tally),
-        turned_count,
+    let turned = turned(record, asked, levels);
+    let disturbed = disturbed(record, asked, levels);
+    let each = judge::bad_of_each(asked, &tally).zip(turned).zip(disturbed);
+    each.map(|(((clause, bad), turned_count), disturbed)| {
+        let judgement = judge::verdict_despite(clause, bad, turned_count, disturbed);
+        let is_without = judgement == Judgement::Pass && bad.exceeds(clause);
+        ObjectiveResult {
+            clause: clause.to_string(),
+            judgement,
+            measured: measured(clause, bad, &tally),
+            turned_count,
+            left_out_count: if is_without { disturbed.attempts } else { 0 },
+        }
     })
     .collect()
+}
+
+/// Attempts of the judged windows that the generator's own stalls met, and those of them that are bad under each clause.
+fn disturbed(record: &Record, asked: &Objectives, levels: &[u32]) -> Vec<Bad> {
+    let mut all = Disturbed::default();
+    for window in levels
+        .iter()
+        .flat_map(|level| record.judged_windows(*level))
+    {
+        all.merge(&window.health.disturbed);
+    }
+    let mut late = all.late_counts.iter().copied();
+    let clauses = asked.clauses().iter();
+    clauses
+        .map(|clause| Bad {
+            attempts: all.attempts_count,
+            count: match clause {
+                Clause::Errors { .. } => all.failures_count,
+                Clause::ResponseTime { .. } => late.next().unwrap_or_default(),
+            },
+        })
+        .collect()
 }
 
 /// Of the attempts of the judged windows of `levels`, those that are bad under each clause and might not be if the generator

@@ -13,7 +13,7 @@ mod overdue;
 pub use bad::{Bad, bad_at, bad_of_each, in_time, verdict_despite, verdict_of};
 pub use enough::is_enough;
 pub use growth::{GROWTH_RATIO, Growth};
-pub use lateness::Lateness;
+pub use lateness::{Lateness, tolerated_of};
 pub use overdue::overdue;
 
 /// A median that moved by more than this between the first level and its repeat is drift: the target changed, and the

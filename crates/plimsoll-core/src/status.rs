@@ -1,7 +1,9 @@
 //! Status codes of answers: how often each came, and which are asked for.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// How often each status code was answered. Merging is addition. There are a handful in any run, so that looking
@@ -59,10 +61,16 @@ impl Serialize for StatusCounts {
 
 impl<'de> Deserialize<'de> for StatusCounts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = std::collections::BTreeMap::<u16, u64>::deserialize(deserializer)?;
-        Ok(Self {
-            counts: read.into_iter().collect(),
-        })
+        // As text: the key of a line that is read by its kind first is not turned into a number.
+        let read = BTreeMap::<String, u64>::deserialize(deserializer)?;
+        let mut counts = Self::default();
+        for (code, count) in read {
+            let code = code
+                .parse()
+                .map_err(|_| D::Error::custom(format!("`{code}` is no status code")))?;
+            counts.add(code, count);
+        }
+        Ok(counts)
     }
 }
 

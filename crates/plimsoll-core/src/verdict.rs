@@ -252,6 +252,9 @@ pub struct ObjectiveResult {
     /// inconclusive.
     #[serde(default, skip_serializing_if = "is_none_of_them")]
     pub turned_count: u64,
+    /// Attempts that were left out because the generator's own stalls met them: the clause is met by all others.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub left_out_count: u64,
 }
 
 #[expect(

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::{Histogram, WINDOW_COUNT_MAX};
+use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::units::Nanos;
 
@@ -25,10 +26,52 @@ pub struct Health {
     /// All of that together, over the worker threads; absent where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled_ns: Option<Nanos>,
+    /// Attempts that were due while a worker thread stalled or as long after; absent if none was.
+    #[serde(default, skip_serializing_if = "Disturbed::is_none")]
+    pub disturbed: Disturbed,
     /// Connections open at the end of the window.
     pub connections_open: u32,
     /// Connections opened during the window.
     pub connects_count: u64,
+}
+
+/// Attempts that the generator's own stalls met: how they would have fared without, nobody knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disturbed {
+    pub attempts_count: u64,
+    pub failures_count: u64,
+    /// Those that failed or came later than the n-th bound of the objectives.
+    pub late_counts: Vec<u64>,
+}
+
+impl Disturbed {
+    pub fn is_none(&self) -> bool {
+        self.attempts_count == 0
+    }
+
+    /// Counts one that came to an end of its own.
+    pub fn record(&mut self, outcome: Outcome, response: Nanos, bounds: &[Nanos]) {
+        if outcome == Outcome::Interrupted {
+            return;
+        }
+        let failed = outcome.is_failure();
+        self.attempts_count += 1;
+        self.failures_count += u64::from(failed);
+        self.late_counts.resize(bounds.len(), 0);
+        for (late, bound) in self.late_counts.iter_mut().zip(bounds) {
+            *late += u64::from(failed || response > *bound);
+        }
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.attempts_count += other.attempts_count;
+        self.failures_count += other.failures_count;
+        let length = self.late_counts.len().max(other.late_counts.len());
+        self.late_counts.resize(length, 0);
+        for (mine, theirs) in self.late_counts.iter_mut().zip(&other.late_counts) {
+            *mine += theirs;
+        }
+    }
 }
 
 impl Health {
@@ -45,6 +88,7 @@ impl Health {
         self.connections_open = self.connections_open.max(next.connections_open);
         self.connects_count += next.connects_count;
         self.stall_max_ns = self.stall_max_ns.max(next.stall_max_ns);
+        self.disturbed.merge(&next.disturbed);
         let both = self.stalled_ns.zip(next.stalled_ns);
         self.stalled_ns = both.map(|(mine, theirs)| mine + theirs);
         let add = |mine: &mut Vec<Nanos>, theirs: &[Nanos]| {
@@ -204,11 +248,15 @@ impl Window {
             health.dropped_ours_count,
             health.dropped_target_count,
             health.connects_count,
+            health.disturbed.attempts_count,
+            health.disturbed.failures_count,
         ];
+        let late = health.disturbed.late_counts.iter().copied();
         let carried = self.carried.iter().map(|carried| carried.due_count);
         counts
             .into_iter()
             .chain(carried)
+            .chain(late)
             .all(|count| count <= WINDOW_COUNT_MAX)
     }
 

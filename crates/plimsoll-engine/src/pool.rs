@@ -197,6 +197,17 @@ impl<C: Call> Pool<C> {
         self.idle[owner].push(token);
     }
 
+    /// It has carried calls one after the other, and may be closed by its server any time.
+    pub(crate) fn is_kept(&mut self, token: u64) -> bool {
+        let link = self.links.get_mut(token);
+        link.is_some_and(|link| link.is_used && !link.is_multiplexed())
+    }
+
+    /// Ends a connection of [`Self::take_idle`].
+    pub(crate) fn close(&mut self, token: u64) {
+        self.remove(token);
+    }
+
     /// A connection of [`Self::take_idle`] that gets no call after all.
     pub(crate) fn put_back(&mut self, token: u64) {
         self.list(token);

@@ -1,6 +1,6 @@
 //! Counts one worker's window: no allocation per attempt once the histograms have grown.
 
-use plimsoll_core::window::{Carried, Health, Window};
+use plimsoll_core::window::{Carried, Disturbed, Health, Window};
 use plimsoll_core::{Histogram, Nanos, Outcome, Tally};
 
 /// One worker's counts of one window.
@@ -28,6 +28,8 @@ pub(crate) struct Recorder {
     pub(crate) stall_max: Nanos,
     /// All of that together.
     pub(crate) stalled: Nanos,
+    /// Attempts that it met.
+    pub(crate) disturbed: Disturbed,
     /// Integral of attempts in flight over time, in attempt-nanoseconds.
     in_flight_ns: u128,
     last_change: Nanos,
@@ -40,6 +42,8 @@ pub(crate) struct Recorder {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ending {
     pub(crate) level: u32,
+    /// When it was due.
+    pub(crate) intended: Nanos,
     pub(crate) outcome: Outcome,
     /// Of the answer; zero without one.
     pub(crate) status: u16,
@@ -141,6 +145,7 @@ impl Recorder {
             response,
             service,
             bytes,
+            ..
         } = *ending;
         let tally = if level == self.level {
             &mut self.tally
@@ -223,6 +228,7 @@ impl Recorder {
         health.worker_wait_ns.push(self.wait);
         health.stall_max_ns = health.stall_max_ns.max(self.stall_max);
         health.stalled_ns = Some(health.stalled_ns.unwrap_or_default() + self.stalled);
+        health.disturbed.merge(&self.disturbed);
         health.connections_open += self.connections_open;
         health.connects_count += self.connects;
     }

@@ -269,14 +269,15 @@ impl<S: Shot> Requests<S> {
         while !self.waiting[place].is_empty()
             && let Some(token) = self.pool.take_idle(OWNER, origin)
         {
-            let shot = self.waiting[place].pop_front();
-            match shot {
-                Some(shot) if self.has_time_left(&shot, now) => self.send(token, shot, now),
-                Some(shot) => {
-                    self.pool.put_back(token);
-                    self.give_up(shot, now);
-                }
-                None => self.pool.put_back(token),
+            let Some(shot) = self.next_for(token, place) else {
+                self.pool.close(token);
+                continue;
+            };
+            if self.has_time_left(&shot, now) {
+                self.send(token, shot, now);
+            } else {
+                self.pool.put_back(token);
+                self.give_up(shot, now);
             }
         }
         loop {
@@ -288,6 +289,18 @@ impl<S: Shot> Requests<S> {
             }
             self.open(origin, now);
         }
+    }
+
+    /// The one that has waited longest and may take this connection. One that met a connection which was closed does not
+    /// try its luck with another that is as old.
+    #[inline]
+    fn next_for(&mut self, token: u64, place: usize) -> Option<S> {
+        let waiting = &mut self.waiting[place];
+        if !self.pool.is_kept(token) {
+            return waiting.pop_front();
+        }
+        let fits = waiting.iter().position(|shot| shot.tries() == 0)?;
+        waiting.remove(fits)
     }
 
     /// It could be answered before its client gives up, if the target were as fast as it ever was. Sending others would
@@ -419,6 +432,7 @@ impl<S: Shot> Requests<S> {
         let late = outcome.has_answer() && response > self.options.timeout;
         let ending = Ending {
             level: arrival.level,
+            intended: arrival.intended,
             outcome: if late { Outcome::Timeout } else { outcome },
             status: if late { 0 } else { status },
             response,

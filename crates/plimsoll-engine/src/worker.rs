@@ -10,6 +10,7 @@ use plimsoll_base::clock::{Clock, thread_run_time};
 use plimsoll_base::poll::{Poll, Ready};
 use plimsoll_base::priority::Priority;
 use plimsoll_core::Nanos;
+use plimsoll_core::judge::tolerated_of;
 
 use crate::message::{Body, Command, Counted, Report, ScriptCommand, ScriptCounted};
 use crate::recorder::{Ending, Listed, Recorder};
@@ -76,6 +77,10 @@ pub(crate) struct Context {
     pub(crate) in_flight: u64,
     /// Response-time bounds whose ok answers are counted exactly.
     bounds: Vec<Nanos>,
+    /// A stall that is longer disturbs.
+    tolerated: Nanos,
+    /// What was due until then was met by the last that did, if it had not ended before.
+    disturbed_until: Nanos,
     reports: Sender<Report>,
     /// Where every attempt is told by itself, and those that were not told yet.
     listing: Option<(Sender<Vec<Listed>>, Vec<Listed>)>,
@@ -93,6 +98,8 @@ impl Context {
             clock,
             recorder: Box::default(),
             in_flight: 0,
+            tolerated: tolerated_of(bounds.iter().copied().min().unwrap_or_default()),
+            disturbed_until: Nanos::ZERO,
             bounds,
             reports,
             listing: None,
@@ -104,10 +111,10 @@ impl Context {
     }
 
     #[cold]
-    fn list(&mut self, ending: &Ending, now: Nanos) {
+    fn list(&mut self, ending: &Ending) {
         if let Some((_, listed)) = &mut self.listing {
             listed.push(Listed {
-                intended: now.saturating_sub(ending.response),
+                intended: ending.intended,
                 level: ending.level,
                 outcome: ending.outcome,
                 status: ending.status,
@@ -150,7 +157,7 @@ impl Context {
         self.leave(now);
         self.record(ending);
         if self.listing.is_some() {
-            self.list(ending, now);
+            self.list(ending);
         }
     }
 
@@ -164,6 +171,20 @@ impl Context {
     #[inline]
     pub(crate) fn record(&mut self, ending: &Ending) {
         self.recorder.record(ending, &self.bounds);
+        if ending.intended < self.disturbed_until {
+            let disturbed = &mut self.recorder.disturbed;
+            disturbed.record(ending.outcome, ending.response, &self.bounds);
+        }
+    }
+
+    /// The loop came round so much later than it asked.
+    fn stalled(&mut self, late: Nanos, now: Nanos) {
+        self.recorder.stall_max = self.recorder.stall_max.max(late);
+        self.recorder.stalled += late;
+        if late > self.tolerated {
+            // As long again: what had come meanwhile is still being worked off.
+            self.disturbed_until = now + late;
+        }
     }
 
     /// An attempt that was due will not be sent any more, and was never begun.
@@ -232,6 +253,9 @@ impl<U: Users> Worker<U> {
                 let reason = format!("epoll: {error}");
                 return self.users.context().report(Body::Failed(reason));
             }
+            // Before what has ended is taken in: it may have come long ago.
+            let woken = self.now();
+            self.tick(woken);
             for event in ready.drain(..) {
                 self.users.on_ready(event);
             }
@@ -250,9 +274,7 @@ impl<U: Users> Worker<U> {
         }
         let late = now - self.next_tick;
         self.next_tick = now + TICK;
-        let recorder = &mut self.users.context().recorder;
-        recorder.stall_max = recorder.stall_max.max(late);
-        recorder.stalled += late;
+        self.users.context().stalled(late, now);
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use crate::target::Target;
 use chunked::Chunked;
 
 /// A head longer than this is an attack or a bug. As long as Go's client, and so k6, takes.
-pub const HEAD_BYTES_MAX: usize = 10 << 20;
+pub(crate) const HEAD_BYTES_MAX: usize = 10 << 20;
 /// Heads of servers are shorter: nginx and Node stop at 8 to 16 KiB.
 pub const HEAD_BYTES_USUAL: usize = 64 << 10;
 /// Headers that are read without memory of their own.

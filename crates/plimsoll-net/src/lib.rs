@@ -11,6 +11,7 @@ pub mod h2;
 mod opening;
 pub mod proxy;
 pub mod resolve;
+mod socket;
 pub mod target;
 pub mod tls;
 mod transport;

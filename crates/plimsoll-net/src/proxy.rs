@@ -5,27 +5,7 @@
 
 use std::net::IpAddr;
 
-use thiserror::Error;
-
-use crate::target::Target;
-
-/// Why a variable names no proxy that can be used.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ProxyError {
-    #[error(
-        "{variable} is `{value}`: a proxy spoken to by {scheme} is not supported here; use http://HOST:PORT"
-    )]
-    Scheme {
-        variable: &'static str,
-        value: String,
-        scheme: String,
-    },
-    #[error("{variable} is `{value}`, which is no http://HOST:PORT")]
-    Syntax {
-        variable: &'static str,
-        value: String,
-    },
-}
+use crate::target::{ProxyError, Target};
 
 /// A proxy, and how to log in there.
 #[derive(Debug, Clone, PartialEq, Eq)]

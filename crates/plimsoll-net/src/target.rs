@@ -5,8 +5,6 @@ use std::fmt;
 use http::Uri;
 use thiserror::Error;
 
-use crate::proxy::ProxyError;
-
 /// A URL that requests can be sent to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -16,8 +14,26 @@ pub struct Target {
     /// Path and query as sent, at least `/`; the whole URL where a proxy is asked.
     pub path: String,
     /// The value of `Proxy-Authorization` that goes with each request.
-    pub proxy_authorization: Option<String>,
+    pub(crate) proxy_authorization: Option<String>,
     is_absolute: bool,
+}
+
+/// Why a variable names no proxy that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ProxyError {
+    #[error(
+        "{variable} is `{value}`: a proxy spoken to by {scheme} is not supported here; use http://HOST:PORT"
+    )]
+    Scheme {
+        variable: &'static str,
+        value: String,
+        scheme: String,
+    },
+    #[error("{variable} is `{value}`, which is no http://HOST:PORT")]
+    Syntax {
+        variable: &'static str,
+        value: String,
+    },
 }
 
 /// Why a URL is not a target.
@@ -118,7 +134,7 @@ impl Target {
     }
 
     /// Asked of a proxy, which needs the whole URL (RFC 9112, section 3.2.2).
-    pub fn through_proxy(mut self, authorization: Option<&str>) -> Self {
+    pub(crate) fn through_proxy(mut self, authorization: Option<&str>) -> Self {
         self.path = self.to_string();
         self.proxy_authorization = authorization.map(str::to_owned);
         self.is_absolute = true;

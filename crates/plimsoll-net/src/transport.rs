@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use plimsoll_core::Outcome;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::SendFlags;
 use rustls::ClientConnection;
 
 use crate::address::Address;
 use crate::failure::{Failure, Result};
+use crate::socket::{receive, stream_failure};
 use crate::tls::{Agreed, TlsSetup};
 use crate::tunnel::{Asking, Tunnel};
 
@@ -359,17 +360,6 @@ impl std::io::Write for Socket<'_> {
     }
 }
 
-#[inline]
-pub(crate) fn receive(socket: BorrowedFd<'_>, scratch: &mut [u8]) -> Result<usize, Errno> {
-    loop {
-        match rustix::net::recv(socket, &mut *scratch, RecvFlags::empty()) {
-            Ok((_, read)) => return Ok(read),
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-}
-
 fn tls_failure(error: &rustls::Error) -> Failure {
     use rustls::InvalidMessage::InvalidContentType;
     let reason = match error {
@@ -390,14 +380,6 @@ fn connect_failure(errno: Errno) -> Failure {
         }
         Errno::CONNRESET | Errno::PIPE => Outcome::Reset,
         _ => Outcome::Refused,
-    };
-    Failure::new(outcome, std::io::Error::from(errno).to_string())
-}
-
-pub(crate) fn stream_failure(errno: Errno) -> Failure {
-    let outcome = match errno {
-        Errno::TIMEDOUT => Outcome::Timeout,
-        _ => Outcome::Reset,
     };
     Failure::new(outcome, std::io::Error::from(errno).to_string())
 }

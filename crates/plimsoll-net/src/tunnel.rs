@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::net::SendFlags;
 
 use crate::failure::{Failure, Result};
-use crate::transport::{receive, stream_failure};
+use crate::socket::{receive, stream_failure};
 
 /// A proxy's answer is short; a longer one is not an answer to CONNECT.
 const HEAD_BYTES_MAX: usize = 16 << 10;

@@ -23,6 +23,7 @@ pub(crate) use script::{NameRow, ScriptView, group_name};
 pub(crate) use spectrum::Spectrum;
 pub(crate) use timeline::{Bin, Lane, Span, Timeline};
 pub(crate) use varied::Varied;
+pub(crate) use words::left_out;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::record::{Record, Remark, Said};

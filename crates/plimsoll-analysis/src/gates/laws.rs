@@ -35,6 +35,7 @@ pub(super) fn broken(record: &Record) -> Vec<String> {
     found.extend(balance(record));
     found.extend(sent(record));
     found.extend(within(record));
+    found.extend(disturbed(record));
     found.extend(clocks(record));
     found.extend(own_time(record));
     found.extend(arrivals(record));
@@ -167,6 +168,28 @@ fn sent(record: &Record) -> Option<String> {
                 "up to the window {} {served} attempts have a service time and {} were sent",
                 place(window),
                 if served > sent { sent } else { seen }
+            ));
+        }
+    }
+    None
+}
+
+/// No more can have been met by stalls than ended, and none before there was one.
+fn disturbed(record: &Record) -> Option<String> {
+    let mut stalled = Nanos::ZERO;
+    for window in &record.windows {
+        stalled = stalled.max(window.health.stall_max_ns);
+        let met = &window.health.disturbed;
+        let ended: u64 = ends(window).map(Tally::attempts).sum();
+        let most = met.late_counts.iter().chain([&met.failures_count]).max();
+        let is_true = met.attempts_count <= ended
+            && most.is_none_or(|most| *most <= met.attempts_count)
+            && (met.is_none() || stalled > Nanos::ZERO);
+        if !is_true {
+            return Some(format!(
+                "in the window {} stalls of the generator met {} of {ended} attempts, and the longest until then took {stalled}",
+                place(window),
+                met.attempts_count
             ));
         }
     }

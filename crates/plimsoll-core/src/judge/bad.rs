@@ -80,18 +80,34 @@ pub fn in_time(objectives: &Objectives, tally: &Tally) -> u64 {
     each.min().unwrap_or_else(|| tally.served())
 }
 
-/// The same where `turned` of the bad attempts may be bad because of us ([`super::Lateness`]): what fails only with them
-/// is inconclusive. What passes with them passes, because being late takes nothing from a response time.
-pub fn verdict_despite(clause: Clause, bad: Bad, turned: u64) -> Judgement {
+/// What was not disturbed decides if it is at least so much of all: a generator that was stopped for longer has not watched.
+const UNDISTURBED_LEAST: f64 = 0.8;
+
+/// The same where `turned` of the bad attempts may be bad because of us ([`super::Lateness`]), and `disturbed` are those that
+/// our own stalls met, with the bad ones among them.
+///
+/// What passes with all of them passes, because being late takes nothing from a response time. What fails only with those
+/// that we may have turned does not fail. It passes if the others do by themselves: when the generator stalled has nothing
+/// to do with how the target fares, so what it watched the rest of the time is a fair sample, and a bunch that a stall left
+/// behind makes that sample worse and not better.
+pub fn verdict_despite(clause: Clause, bad: Bad, turned: u64, disturbed: Bad) -> Judgement {
     let counted = verdict_of(clause, bad);
     let certain = Bad {
         count: bad.count.saturating_sub(turned),
         ..bad
     };
-    match (counted, verdict_of(clause, certain)) {
-        (Judgement::Fail, Judgement::Pass | Judgement::Inconclusive) => Judgement::Inconclusive,
-        _ => counted,
+    if counted != Judgement::Fail || verdict_of(clause, certain) == Judgement::Fail {
+        return counted;
     }
+    let watched = Bad {
+        count: bad.count.saturating_sub(disturbed.count),
+        attempts: bad.attempts.saturating_sub(disturbed.attempts),
+    };
+    let share = watched.attempts as f64 / bad.attempts.max(1) as f64;
+    if share >= UNDISTURBED_LEAST && verdict_of(clause, watched) == Judgement::Pass {
+        return Judgement::Pass;
+    }
+    Judgement::Inconclusive
 }
 
 /// Pass and fail want enough attempts; with fewer it is inconclusive, unless more are bad than any number of attempts that
@@ -194,7 +210,7 @@ mod tests {
                 count,
                 attempts: 1_000,
             };
-            verdict_despite(clause, bad, turned)
+            verdict_despite(clause, bad, turned, Bad::default())
         };
         assert_eq!(despite(10, 0), Judgement::Pass);
         assert_eq!(despite(12, 0), Judgement::Fail);
@@ -204,5 +220,19 @@ mod tests {
             "two of them may be ours"
         );
         assert_eq!(despite(13, 2), Judgement::Fail, "eleven are not");
+        let without = |attempts, count| {
+            let bad = Bad {
+                count: 60,
+                attempts: 1_000,
+            };
+            verdict_despite(clause, bad, 60, Bad { count, attempts })
+        };
+        assert_eq!(without(100, 55), Judgement::Pass, "5 of the other 900");
+        assert_eq!(without(100, 45), Judgement::Inconclusive, "15 of them");
+        assert_eq!(
+            without(300, 60),
+            Judgement::Inconclusive,
+            "too little was watched"
+        );
     }
 }

@@ -88,7 +88,11 @@ impl Lateness {
 
 /// max(10 ms, 5 % of the tightest bound).
 fn tolerated(objectives: &Objectives) -> Nanos {
-    let bound = objectives.tightest_bound().unwrap_or_default();
+    tolerated_of(objectives.tightest_bound().unwrap_or_default())
+}
+
+/// The longest stall that does not disturb, for this bound.
+pub fn tolerated_of(bound: Nanos) -> Nanos {
     BUNCH_LEAST.max(Nanos((bound.0 as f64 * TOLERATED) as u64))
 }
 

@@ -14,6 +14,7 @@ fn both_sides(window: &Window) -> (f64, f64) {
 
 fn ended(level: u32, response: Nanos) -> Ending {
     Ending {
+        intended: Nanos::ZERO,
         level,
         outcome: Outcome::Ok,
         status: 0,

@@ -170,6 +170,7 @@ impl VirtualUsers {
         }
         let ending = Ending {
             level: caller.level,
+            intended: caller.intended,
             outcome: finished.outcome,
             status: finished.result.status,
             response: now.saturating_sub(caller.intended),
@@ -193,6 +194,7 @@ impl VirtualUsers {
     pub(super) fn end_unsent(&mut self, intended: Nanos, level: u32, outcome: Outcome, now: Nanos) {
         let ending = Ending {
             level,
+            intended,
             outcome,
             status: 0,
             response: now.saturating_sub(intended),

@@ -219,6 +219,7 @@ mod tests {
             script.requests.fresh.push("pay".into());
         }
         let ending = Ending {
+            intended: Nanos::ZERO,
             level: due,
             outcome: Outcome::Ok,
             status: 0,

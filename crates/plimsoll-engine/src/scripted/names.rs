@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use plimsoll_base::poll::Waker;
 use plimsoll_core::Nanos;
-use plimsoll_net::proxy::{Proxies, Proxy, ProxyError, holds};
+use plimsoll_net::proxy::{Proxies, Proxy, holds};
+use plimsoll_net::target::ProxyError;
 use plimsoll_net::tls::{self, ClientConfig, Identity, TlsChoice, TlsError};
 use plimsoll_net::{Setup, Tunnel};
 use plimsoll_script::http::{HttpError, RequestUrl};

@@ -6,7 +6,7 @@ use plimsoll_core::verdict::Judgement;
 use super::parts::{chips, note, status};
 use super::svg::Svg;
 use crate::format;
-use crate::view::{Conclusion, Figure, FigureKind, Kind, View, unbroken};
+use crate::view::{Conclusion, Figure, FigureKind, Kind, View, left_out, unbroken};
 
 pub(super) fn masthead(view: &View) -> Markup {
     let header = &view.record.header;
@@ -105,6 +105,7 @@ fn results(view: &View) -> Vec<Markup> {
             html! {
                 (status(class, word)) " " (unbroken(&objective.clause)) ", measured "
                 b { (unbroken(&objective.measured)) }
+                @if let Some(left_out) = left_out(objective) { " (" (left_out) ")" }
             }
         });
     binding.into_iter().chain(objectives).collect()

@@ -8,6 +8,7 @@ use super::distribution;
 use super::table::Columns;
 use crate::format;
 use crate::ink::{Ink, Page, Role};
+use crate::view::left_out;
 use crate::view::{LevelView, View, unbroken};
 
 pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
@@ -62,6 +63,9 @@ fn objectives(page: &mut Page, verdict: &Verdict, concludes: bool) {
             ),
         );
         page.row(if index == 0 { "objective" } else { "" }, &ink);
+        if let Some(left_out) = left_out(objective) {
+            page.row("", &Ink::new(Role::Dim, left_out));
+        }
     }
 }
 

@@ -52,6 +52,16 @@ fn interrupted_after(view: &View) -> String {
     )
 }
 
+/// What was not held against an objective because it was our own doing.
+pub(crate) fn left_out(objective: &ObjectiveResult) -> Option<String> {
+    (objective.left_out_count > 0).then(|| {
+        format!(
+            "{} left out, which the generator’s own stalls met; all others meet it",
+            format::plural(objective.left_out_count, "attempt is", "attempts are")
+        )
+    })
+}
+
 /// Why a run has no answer: our own lateness, a load that was not carried to the end, or too little of it.
 fn undecided_run(verdict: &Verdict) -> String {
     let undecided = |objective: &&ObjectiveResult| objective.judgement == Judgement::Inconclusive;

@@ -10,6 +10,7 @@ mod flags;
 mod http2;
 mod kept;
 mod lab;
+mod misbehaving;
 mod mutual_tls;
 mod options;
 mod outputs;

@@ -37,7 +37,7 @@ fn broken_records_are_refused_or_read_as_far_as_they_go() {
         ("newer.jsonl", 104, "use a newer plimsoll"),
         ("empty.jsonl", 104, "is empty"),
         ("other.jsonl", 104, "not a record header"),
-        ("middle.jsonl", 104, "line 3 is not readable"),
+        ("middle.jsonl", 104, "line 4 is not readable"),
         ("cut.jsonl", 0, "is cut off and was skipped"),
     ] {
         let (got, stdout, stderr) = plimsoll(&folder, &["audit", &folder.file(name)]);

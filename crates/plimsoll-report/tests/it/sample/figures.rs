@@ -341,12 +341,14 @@ fn objectives(tally: &Tally) -> Vec<ObjectiveResult> {
                 .finite()
                 .map_or("never".to_owned(), |value| value.to_string()),
             turned_count: 0,
+            left_out_count: 0,
         },
         ObjectiveResult {
             clause: "errors < 0.1 %".to_owned(),
             judgement: of(failed >= 0.001),
             measured: format!("{:.2} %", failed * 100.0),
             turned_count: 0,
+            left_out_count: 0,
         },
     ]
 }
