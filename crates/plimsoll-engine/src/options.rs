@@ -130,17 +130,23 @@ pub(crate) enum Wire {
     Http2(Arc<EncodedRequest>),
 }
 
+/// What the bytes of a request depend on beside what it says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dialect {
+    pub(crate) is_http2: bool,
+    pub(crate) keepalive: bool,
+}
+
 impl Wire {
     pub(crate) fn encode(
         request: &Request,
         target: &Target,
-        is_http2: bool,
-        keepalive: bool,
+        dialect: Dialect,
     ) -> Result<Self, HeaderError> {
-        Ok(if is_http2 {
+        Ok(if dialect.is_http2 {
             Self::Http2(Arc::new(EncodedRequest::new(request, target)?))
         } else {
-            Self::Http1(encode_request(request, target, keepalive)?.into())
+            Self::Http1(encode_request(request, target, dialect.keepalive)?.into())
         })
     }
 }
@@ -159,6 +165,10 @@ impl Options {
             offer: if is_http2 { Offer::Both } else { Offer::Http1 },
             ..places.tls.clone()
         };
+        let dialect = Dialect {
+            is_http2,
+            keepalive: generator.keepalive,
+        };
         let mut origins = Vec::new();
         for endpoint in &places.endpoints {
             let is_known = |known: &Origin| known.endpoint.target.is_same_origin(&endpoint.target);
@@ -166,7 +176,7 @@ impl Options {
                 origins.push(Origin::new(endpoint.clone(), &tls, &url.request.method)?);
             }
         }
-        let makers = makers(url, places, &origins, generator.keepalive)?;
+        let makers = makers(url, places, &origins, dialect)?;
         let varied = Varied {
             redirects_max: url.variation.redirects_max,
             makers,
@@ -266,7 +276,7 @@ fn makers(
     url: &Url,
     places: &Places,
     origins: &[Origin],
-    keepalive: bool,
+    dialect: Dialect,
 ) -> Result<Vec<Maker>, OptionsError> {
     let mut makers = Vec::new();
     for (request, endpoint) in url.requests().zip(&places.endpoints) {
@@ -280,7 +290,7 @@ fn makers(
         let origin = origins.iter().position(same).unwrap_or_default();
         makers.push(Maker {
             origin: origin as u32,
-            wire: Wire::encode(request, &target, url.http != Http::One, keepalive)?,
+            wire: Wire::encode(request, &target, dialect)?,
             request: Arc::new(request.clone()),
             template,
             target,

@@ -191,6 +191,7 @@ impl Greeter<'_> {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 fn broken(error: std::io::Error) -> Silence {
     Silence {
         failure: Failure::new(Outcome::Dropped, error.to_string()),

@@ -277,7 +277,7 @@ impl<S: Shot> Requests<S> {
                 self.send(token, shot, now);
             } else {
                 self.pool.put_back(token);
-                self.give_up(shot, now);
+                self.give_up(&shot, now);
             }
         }
         loop {
@@ -449,13 +449,13 @@ impl<S: Shot> Requests<S> {
                 && shot.deadline(&self.options) <= now
                 && let Some(shot) = self.waiting[place].pop_front()
             {
-                self.give_up(shot, now);
+                self.give_up(&shot, now);
             }
         }
     }
 
     /// An attempt has no time left and no connection.
-    fn give_up(&mut self, shot: S, now: Nanos) {
+    fn give_up(&mut self, shot: &S, now: Nanos) {
         // Connections are opening: nobody answers. None may be opened: all wait for the target.
         let is_opening = self.pool.count_of(shot.origin()).opening > 0;
         let outcome = match shot.sent() {
@@ -466,7 +466,7 @@ impl<S: Shot> Requests<S> {
         if outcome == Outcome::Dropped {
             self.context.recorder.dropped_target += 1;
         }
-        self.end(&shot, (outcome, 0, 0), now);
+        self.end(shot, (outcome, 0, 0), now);
         let pause = if is_opening { PAUSE } else { Nanos::ZERO };
         self.free(shot.arrival(), now + pause);
     }

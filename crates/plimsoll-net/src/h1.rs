@@ -228,13 +228,12 @@ impl AnswerParser {
                         return Ok(None);
                     }
                     let surplus = rest.get(taken as usize..).unwrap_or_default();
-                    return self.finish(surplus).map(Some);
+                    return Ok(Some(self.finish(surplus)));
                 }
                 State::Chunked(chunked) => {
-                    return match chunked.feed(rest, sink)? {
-                        None => Ok(None),
-                        Some(taken) => self.finish(rest.get(taken..).unwrap_or_default()).map(Some),
-                    };
+                    let taken = chunked.feed(rest, sink)?;
+                    let surplus = taken.map(|taken| rest.get(taken..).unwrap_or_default());
+                    return Ok(surplus.map(|surplus| self.finish(surplus)));
                 }
                 State::UntilEof => {
                     sink.body(rest);
@@ -250,10 +249,10 @@ impl AnswerParser {
             return None;
         }
         self.keepalive = false;
-        self.finish(&[]).ok()
+        Some(self.finish(&[]))
     }
 
-    fn finish(&mut self, surplus: &[u8]) -> Result<Answer> {
+    fn finish(&mut self, surplus: &[u8]) -> Answer {
         self.keepalive &= surplus.is_empty();
         let answer = Answer {
             status: self.status,
@@ -262,7 +261,7 @@ impl AnswerParser {
         };
         self.state = State::Head;
         self.bytes = 0;
-        Ok(answer)
+        answer
     }
 
     /// Reads a head that may have begun in earlier input: how much of the input is of it. `None`: more is needed.
@@ -322,8 +321,8 @@ impl AnswerParser {
         bytes: &[u8],
         sink: &mut impl Sink,
     ) -> Result<Option<usize>> {
-        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-        let mut headers = vec![httparse::EMPTY_HEADER; lines + 1];
+        let lines = bytes.split(|byte| *byte == b'\n').count();
+        let mut headers = vec![httparse::EMPTY_HEADER; lines];
         let mut head = httparse::Response::new(&mut headers);
         match rules.parse_response(&mut head, bytes) {
             Ok(httparse::Status::Complete(length)) => self.take_head(&head, length, sink),

@@ -152,6 +152,7 @@ impl Target {
     }
 
     /// The same place, asked for the path of another target of it.
+    #[must_use]
     pub fn with_path_of(&self, other: &Self) -> Self {
         let mut target = self.clone();
         target.path = if self.is_absolute {
@@ -215,15 +216,12 @@ fn without_templates(url: &str) -> String {
     let mut parts = url.split("{{");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        match part.split_once("}}") {
-            Some((_, rest)) => {
-                out.push('0');
-                out.push_str(rest);
-            }
-            None => {
-                out.push_str("{{");
-                out.push_str(part);
-            }
+        if let Some((_, rest)) = part.split_once("}}") {
+            out.push('0');
+            out.push_str(rest);
+        } else {
+            out.push_str("{{");
+            out.push_str(part);
         }
     }
     out

@@ -20,11 +20,11 @@ pub struct Tunnel(Arc<[u8]>);
 impl Tunnel {
     /// To `authority` (host and port), with the value of `Proxy-Authorization` if the proxy wants one.
     pub fn to(authority: &str, authorization: Option<&str>) -> Self {
-        let mut head = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n");
-        if let Some(value) = authorization {
-            head.push_str(&format!("Proxy-Authorization: {value}\r\n"));
-        }
-        head.push_str("\r\n");
+        let authorization = authorization.map_or(String::new(), |value| {
+            format!("Proxy-Authorization: {value}\r\n")
+        });
+        let head =
+            format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n{authorization}\r\n");
         Self(head.into_bytes().into())
     }
 }

@@ -77,6 +77,10 @@ impl Args {
 
 /// How a URL is requested.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each flag is switched by itself"
+)]
 pub(crate) struct RequestArgs {
     /// GET, or POST with a body, unless said.
     pub(crate) method: Option<String>,

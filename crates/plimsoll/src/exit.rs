@@ -189,7 +189,7 @@ fn signals() -> impl Iterator<Item = i32> {
         .chain(hangs_up.then_some(SIGHUP))
 }
 
-/// The signal was ignored when the process began: bit n − 1 of `SigIgn` (proc_pid_status(5)).
+/// The signal was ignored when the process began: bit n − 1 of `SigIgn` in `/proc/PID/status`.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

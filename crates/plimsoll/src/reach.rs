@@ -15,9 +15,22 @@ use crate::output;
 use crate::prepared::{Prepared, Subject};
 use crate::secrets::masked_url;
 
+/// What may be done before the load.
+#[derive(Clone, Copy)]
+pub(crate) struct Leave {
+    /// A target on another host may be loaded without asking.
+    pub(crate) may_load_remote: bool,
+    /// One request may be sent.
+    pub(crate) sends: bool,
+}
+
 /// One request of a URL must be answered, with any status, unless none is to be sent. Where a script goes is known once it
 /// runs.
-pub(crate) fn check(prepared: &mut Prepared, may_load_remote: bool, sends: bool) -> Result<()> {
+pub(crate) fn check(prepared: &mut Prepared, leave: Leave) -> Result<()> {
+    let Leave {
+        may_load_remote,
+        sends,
+    } = leave;
     let Subject::Url(options) = &mut prepared.subject else {
         return Ok(());
     };

@@ -153,6 +153,10 @@ impl Session {
         Ok(())
     }
 
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "a record that cannot be written may become an error again, and every caller passes one on"
+    )]
     pub(crate) fn append(&mut self, mut line: Line) -> std::io::Result<()> {
         if let Line::Script(counts) = &mut line
             && !self.shows_secrets

@@ -9,7 +9,7 @@ use plimsoll_net::h1::{Head, Sink};
 use plimsoll_net::{Connection, Failure, Progress, Target, h2};
 
 use super::ORIGIN;
-use crate::options::{Options, Wire};
+use crate::options::{Dialect, Options, Wire};
 use crate::pool::Call;
 use crate::source::Arrival;
 use crate::template::Filling;
@@ -303,8 +303,11 @@ fn redirected(request: &Request, status: u16, is_same_origin: bool) -> Request {
 impl Craft {
     /// From now on this request, to this target. What was checked before the run can be encoded.
     fn carry(&mut self, request: Request, target: Target, options: &Options) {
-        let is_http2 = options.http2.is_some();
-        if let Ok(wire) = Wire::encode(&request, &target, is_http2, options.keepalive) {
+        let dialect = Dialect {
+            is_http2: options.http2.is_some(),
+            keepalive: options.keepalive,
+        };
+        if let Ok(wire) = Wire::encode(&request, &target, dialect) {
             self.wire = wire;
         }
         (self.request, self.target) = (Arc::new(request), Arc::new(target));

@@ -9,14 +9,19 @@ use plimsoll_core::verdict::{Judgement, Verdict};
 use crate::args::Args;
 use crate::exit::Exit;
 use crate::measure::{Setting, measure};
+use crate::reach::{self, Leave};
 use crate::reuse::{self, Reused};
 use crate::session::interrupt_flag;
-use crate::{from_args, reach, records};
+use crate::{from_args, records};
 
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
     let mut prepared = from_args::find(args)?.prepare(args.seed())?;
     let reused = reused(args)?;
-    reach::check(&mut prepared, args.yes, !args.request.no_preflight)?;
+    let leave = Leave {
+        may_load_remote: args.yes,
+        sends: !args.request.no_preflight,
+    };
+    reach::check(&mut prepared, leave)?;
     let interrupt = interrupt_flag()?;
     let setting = Setting {
         output: &args.output,

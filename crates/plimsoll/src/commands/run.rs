@@ -7,15 +7,20 @@ use plimsoll_core::verdict::{Judgement, Verdict};
 
 use crate::args::Args;
 use crate::exit::Exit;
+use crate::from_args;
 use crate::measure::{Setting, measure};
+use crate::reach::{self, Leave};
 use crate::reuse::Reused;
 use crate::session::interrupt_flag;
-use crate::{from_args, reach};
 
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
     let recipe = from_args::run(args)?;
     let mut prepared = recipe.prepare(args.seed())?;
-    reach::check(&mut prepared, true, !args.request.no_preflight)?;
+    let leave = Leave {
+        may_load_remote: true,
+        sends: !args.request.no_preflight,
+    };
+    reach::check(&mut prepared, leave)?;
     let interrupt = interrupt_flag()?;
     let setting = Setting {
         output: &args.output,

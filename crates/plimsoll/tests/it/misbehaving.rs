@@ -298,26 +298,24 @@ fn redirecting() -> u16 {
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || {
-                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-                let mut stream = stream;
-                while let Some(Ok(first)) = lines.next() {
-                    while lines
-                        .next()
-                        .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
-                    {
-                    }
-                    let answer = if first.contains(" /end ") {
-                        OK
-                    } else {
-                        "HTTP/1.1 302 Found\r\nLocation: /end\r\nContent-Length: 0\r\n\r\n"
-                    };
-                    say(&mut stream, answer);
-                }
-            });
+            std::thread::spawn(move || redirect(stream));
         }
     });
     port
+}
+
+fn redirect(mut stream: TcpStream) {
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    while let Some(Ok(first)) = lines.next() {
+        let is_end = |line: &std::io::Result<String>| line.as_ref().is_ok_and(String::is_empty);
+        lines.find(is_end);
+        let answer = if first.contains(" /end ") {
+            OK
+        } else {
+            "HTTP/1.1 302 Found\r\nLocation: /end\r\nContent-Length: 0\r\n\r\n"
+        };
+        say(&mut stream, answer);
+    }
 }
 
 #[test]

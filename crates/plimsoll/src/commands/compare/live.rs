@@ -15,10 +15,11 @@ use crate::args::Args;
 use crate::exit::Exit;
 use crate::form::Form;
 use crate::page::Page;
+use crate::reach::{self, Leave};
 use crate::recipe::WARM_STOP;
 use crate::reuse::Reused;
 use crate::session::interrupt_flag;
-use crate::{from_args, output, reach, selfcheck};
+use crate::{from_args, output, selfcheck};
 
 /// One pair in reserve for so many, in place of pairs with a run that is not valid.
 const RESERVE: u32 = 3;
@@ -32,7 +33,11 @@ const SELF_CHECK: Nanos = Nanos::from_secs(6);
 pub(super) fn execute(args: &Args) -> Result<Exit> {
     let mut series = series(args)?;
     for target in &mut series.targets {
-        reach::check(&mut target.first, args.yes, !args.request.no_preflight)?;
+        let leave = Leave {
+            may_load_remote: args.yes,
+            sends: !args.request.no_preflight,
+        };
+        reach::check(&mut target.first, leave)?;
     }
     let interrupt = interrupt_flag()?;
     output::folder(&series.folder, args.output.force)?;

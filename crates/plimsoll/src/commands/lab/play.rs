@@ -22,10 +22,11 @@ use crate::args::OutputArgs;
 use crate::measure::{Measured, Setting, measure};
 use crate::page::Page;
 use crate::prepared::Subject;
+use crate::reach::{self, Leave};
 use crate::recipe::{Recipe, WarmUp};
 use crate::reuse::Reused;
 use crate::script::console;
-use crate::{reach, selfcheck};
+use crate::selfcheck;
 
 /// What one run needs.
 pub(super) struct Play<'a> {
@@ -138,7 +139,11 @@ impl Play<'_> {
                 .map(|it| it.port()),
             Subject::Script(_) => self.entry(system),
         };
-        reach::check(&mut prepared, true, true)?;
+        let leave = Leave {
+            may_load_remote: true,
+            sends: true,
+        };
+        reach::check(&mut prepared, leave)?;
         let watches = system.watches(entry);
         let watches: Result<Vec<Watch>, _> = watches.iter().map(|it| it.parse()).collect();
         let setting = Setting {
