@@ -24,6 +24,9 @@ const LATE_FACTOR: u64 = 10;
 const LOST_RATIO: f64 = 0.001;
 /// Share of a level that a worker thread may run (B.6).
 const BUSY_RATIO: f64 = 0.8;
+/// A thread that ran full for less, or sent less meanwhile, is no limit of the load.
+const BUSY_SECONDS_LEAST: f64 = 2.0;
+const BUSY_SENT_LEAST: u64 = 100;
 /// Share of a level that a worker thread may wait for a processor (B.6).
 const WAIT_RATIO: f64 = 0.05;
 /// Where no objective names a bound, a thread may stall for as long as a person notices.
@@ -330,7 +333,10 @@ impl Meter {
                 times.max().unwrap_or_default().as_secs_f64() / length
             };
             let (busy, wait) = (most(|worker| worker.run), most(|worker| worker.wait));
-            push(Figure::WorkerBusy, busy, BUSY_RATIO, self.worst.busy);
+            // A script that computes for a moment fills its thread too, and says nothing of what the target may carry.
+            if length >= BUSY_SECONDS_LEAST && self.due >= BUSY_SENT_LEAST {
+                push(Figure::WorkerBusy, busy, BUSY_RATIO, self.worst.busy);
+            }
             push(Figure::WorkerWait, wait, WAIT_RATIO, self.worst.wait);
             let (stall, most) = (self.stall.0 as f64, self.bound.unwrap_or(STALL_MOST));
             push(Figure::Stall, stall, most.max(LAG_FLOOR).0 as f64, stall);

@@ -9,7 +9,7 @@ use plimsoll_core::record::{
 };
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::Step;
-use plimsoll_core::test::{Generator, How, Load, Request, Test, Until};
+use plimsoll_core::test::{Generator, How, Load, Request, Script, Test, Until, What};
 use plimsoll_core::window::Health;
 use plimsoll_core::{Nanos, Outcome};
 
@@ -110,6 +110,8 @@ fn window(second: u64) -> Window {
         length_ns: Nanos::from_secs(1),
         due_count: RATE,
         sent_count: RATE,
+        resent_count: 0,
+        followed_count: 0,
         in_flight_mean: 10.0,
         in_flight_max: 12,
         in_flight_end: 0,
@@ -339,6 +341,15 @@ fn bodies_of_varying_size_are_the_same_work() {
     let other = |rng: &mut Rng| ((rng.exponential().min(8.0) * 1_500.0) as u64, 10.0);
     let found = (0..50).filter(|_| of_state(&mut record, other) == GateState::Fail);
     assert!(found.count() >= 48);
+    let larger = |rng: &mut Rng| ((rng.exponential().min(8.0) * 15_000.0) as u64, 10.0);
+    let warned = (0..50).filter(|_| of_state(&mut record, larger) == GateState::Warning);
+    assert!(warned.count() >= 48, "a list that grows is no error page");
+    record.header.test.what = What::Script(Script {
+        name: "shop.js".to_owned(),
+        setup: None,
+    });
+    let warned = (0..50).filter(|_| of_state(&mut record, other) == GateState::Warning);
+    assert!(warned.count() >= 48, "a script may ask for something else");
 }
 
 /// Exponential times: a stable service is void in less than 1 %, and one that is a fifth slower is found.

@@ -46,6 +46,23 @@ fn exceeded(assessment: &Assessment) -> Vec<Figure> {
 
 const BOUND: Option<Nanos> = Some(Nanos::from_millis(20));
 
+/// A script of a moment computes, and sends three requests.
+#[test]
+fn a_thread_that_was_full_for_a_moment_is_no_limit() {
+    let of = |seconds: u64, due_count: u64| {
+        let mut window = Window {
+            length_ns: Nanos::from_secs(seconds),
+            due_count,
+            ..Window::default()
+        };
+        window.health.worker_run_ns = vec![Nanos::from_secs(seconds)];
+        assess(Loop::Closed, None, [&window]).condition
+    };
+    assert_eq!(of(1, 1_000), Condition::Clean);
+    assert_eq!(of(10, 3), Condition::Clean);
+    assert_eq!(of(10, 1_000), Condition::GeneratorBound);
+}
+
 #[test]
 fn what_an_open_loop_says_about_its_generator() {
     type Change = fn(usize, &mut Window);
