@@ -1,12 +1,12 @@
 //! One client: bytes that came, bytes that wait to go, and whether a command of its is under way.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::sync::Arc;
 
 use plimsoll_base::{Nanos, page};
 
+use super::channel::Channel;
 use super::session::Session;
-use super::stream::Stream;
 use crate::error::{Code, CommandError};
 use crate::memory::Claim;
 use crate::scheduler::Client;
@@ -19,7 +19,7 @@ const KEPT_BYTES: usize = 256 << 10;
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: Stream,
+    channel: Channel,
     pub(crate) session: Session,
     /// The same for those who carry its commands out.
     pub(crate) client: Arc<Client>,
@@ -63,10 +63,10 @@ pub(crate) enum Input {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: Stream, session: Session, claim: Claim) -> Self {
+    pub(crate) fn new(channel: Channel, session: Session, claim: Claim) -> Self {
         let client = Arc::new(Client::new(session.id, &session.peer));
         Self {
-            stream,
+            channel,
             session,
             client,
             input: Vec::new(),
@@ -83,7 +83,7 @@ impl Connection {
 
     /// Tells the budget what this client holds. False if all hold more than they may.
     pub(crate) fn account(&mut self) -> bool {
-        let buffers = self.input.capacity() + self.output.capacity();
+        let buffers = self.input.capacity() + self.output.capacity() + self.channel.bytes();
         let under_way = if self.busy { self.under_way } else { 0 };
         self.claim.hold(buffers + under_way)
     }
@@ -93,8 +93,8 @@ impl Connection {
         self.input.len() + self.output.len()
     }
 
-    pub(crate) fn socket(&self) -> &Stream {
-        &self.stream
+    pub(crate) fn channel(&self) -> &Channel {
+        &self.channel
     }
 
     pub(crate) fn became_readable(&mut self, hung_up: bool) {
@@ -107,9 +107,9 @@ impl Connection {
         };
     }
 
-    /// Bytes held for a message that is not whole yet.
-    pub(crate) fn partial(&self) -> (usize, Option<Nanos>) {
-        (self.input.len(), self.partial_since)
+    /// Since when a message, or what comes before the first one, is not whole.
+    pub(crate) fn partial_since(&self) -> Option<Nanos> {
+        self.partial_since
     }
 
     /// The next whole message, if the connection may have one.
@@ -121,7 +121,7 @@ impl Connection {
                 Err(error) => return Input::Malformed(error),
             }
             if self.readable == Readable::No {
-                let incomplete = !self.input.is_empty();
+                let incomplete = !self.input.is_empty() || self.channel.is_beginning();
                 self.partial_since = incomplete.then(|| self.partial_since.unwrap_or(now));
                 return Input::Nothing;
             }
@@ -132,6 +132,9 @@ impl Connection {
                     self.readable = Readable::No;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return Input::Malformed(WireError::Handshake(error.to_string()));
+                }
                 Err(_) => return Input::Closed,
             }
         }
@@ -178,11 +181,12 @@ impl Connection {
             .clamp(CHUNK_BYTES / 16, CHUNK_BYTES);
         self.input.resize(have + room, 0);
         let read = self
-            .stream
+            .channel
             .read(self.input.get_mut(have..).unwrap_or_default());
         let count = read.as_ref().copied().unwrap_or(0);
         self.input.truncate(have + count);
-        if count > 0 && count < room && self.readable == Readable::Perhaps {
+        let short = count > 0 && count < room && self.channel.short_reads_are_last();
+        if short && self.readable == Readable::Perhaps {
             // A short read emptied the socket: the next bytes come with a new edge.
             self.readable = Readable::No;
         }
@@ -201,7 +205,7 @@ impl Connection {
             .get(self.written..)
             .filter(|rest| !rest.is_empty())
         {
-            match self.stream.write(rest) {
+            match self.channel.write(rest) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => self.written += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
@@ -214,10 +218,10 @@ impl Connection {
         if self.output.capacity() > KEPT_BYTES {
             self.output = Vec::new();
         }
-        Ok(true)
+        self.channel.push()
     }
 
     pub(crate) fn has_output(&self) -> bool {
-        self.written < self.output.len()
+        self.written < self.output.len() || self.channel.has_unsent()
     }
 }

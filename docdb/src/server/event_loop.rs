@@ -9,6 +9,7 @@ use plimsoll_base::poll::{Poll, Ready};
 use plimsoll_base::slab::Slab;
 
 use super::answer;
+use super::channel::Channel;
 use super::connection::{Connection, Input};
 use super::letter::{self, Letter, ShardExecutor, ShardJob};
 use super::shared::Shared;
@@ -27,6 +28,8 @@ const PARTIAL_LOOK: Nanos = Nanos(1_000_000_000);
 const HOARD_BYTES: usize = 64 << 10;
 /// How long a stopping server waits for clients to take their replies.
 const DRAIN: Nanos = Nanos(5_000_000_000);
+/// What a client hears that speaks plainly where the server has a certificate.
+const NAKED: &str = "this port speaks TLS only; connect with tls=true";
 /// Tokens of the listeners; connections count up from zero and never reach them.
 const LISTENER_TOKENS: std::ops::Range<u64> = u64::MAX - 16..u64::MAX - 1;
 
@@ -167,12 +170,13 @@ impl EventLoop {
     fn adopt(&mut self, stream: Stream) {
         let session = self.shared.session(&stream);
         let claim = self.shared.executors.memory().claim();
-        let connection = Connection::new(stream, session, claim);
+        let channel = Channel::new(stream, self.shared.tls.as_ref());
+        let connection = Connection::new(channel, session, claim);
         let token = self.connections.insert(connection);
         let added = self
             .connections
             .get_mut(token)
-            .is_some_and(|one| self.poll.add(one.socket(), token).is_ok());
+            .is_some_and(|one| self.poll.add(one.channel(), token).is_ok());
         if added {
             self.read(token, self.shared.clock.now());
         } else {
@@ -245,9 +249,9 @@ impl EventLoop {
         let Some(connection) = self.connections.get_mut(token) else {
             return;
         };
-        let (status, kind, body) = if target == "/metrics"
-            && (!shared.config.auth || connection.session.local)
-        {
+        let (status, kind, body) = if connection.channel().is_naked() {
+            ("400 Bad Request", "text/plain", format!("{NAKED}\n"))
+        } else if target == "/metrics" && (!shared.config.auth || connection.session.local) {
             ("200 OK", "text/plain; version=0.0.4", shared.metrics())
         } else {
             let hint = "This port speaks MongoDB's wire protocol; connect with mongodb://. Metrics are at /metrics.\n";
@@ -268,6 +272,20 @@ impl EventLoop {
             return;
         };
         let wants_reply = request.wants_reply;
+        if connection.channel().is_naked() {
+            let error = Code::SSLHandshakeFailed.error(NAKED);
+            wire::reply(
+                origin,
+                shared.next_request_id(),
+                &error.reply(),
+                connection.output(),
+            );
+            connection.closing = true;
+            if connection.flush().is_err() {
+                self.close(token);
+            }
+            return;
+        }
         match answer::route(&shared, &mut connection.session, &request) {
             answer::Route::Reply(document) => {
                 if wants_reply {
@@ -385,7 +403,7 @@ impl EventLoop {
 
     fn close_stuck(&mut self, now: Nanos) {
         let is_stuck = |one: &Connection| {
-            let (_, since) = one.partial();
+            let since = one.partial_since();
             since.is_some_and(|since| now.0.saturating_sub(since.0) > PARTIAL_TIMEOUT.0)
         };
         let all = self.connections.iter();

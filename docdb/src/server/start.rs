@@ -51,6 +51,7 @@ impl Server {
         };
         let layout = Layout::open(&config.data, wanted, config.shards.is_some())?;
         let users = Users::open(&config.data)?;
+        let tls = config.tls.as_ref().map(super::tls::config).transpose()?;
         let secret = crate::auth::random()
             .map_err(|error| ServerError::Thread(std::io::Error::other(error)))?;
         let (address, listeners) = listen(&config)?;
@@ -67,7 +68,7 @@ impl Server {
             config,
             (clock, inboxes),
             (dispatch, executors),
-            (users, secret),
+            (users, secret, tls),
         ));
         let workers = start_helpers(&shared, cores)?;
         let mut loops = Vec::new();
