@@ -102,6 +102,11 @@ impl Claim {
         self.bytes = bytes;
         !self.memory.is_over()
     }
+
+    /// The error of who holds it and wants more than there is.
+    pub(crate) fn exceeded(&self, what: &str) -> CommandError {
+        self.memory.exceeded(what)
+    }
 }
 
 impl Drop for Claim {

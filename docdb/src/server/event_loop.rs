@@ -1,6 +1,7 @@
 //! One thread that serves its connections and, in the sharded arrangement, carries out the commands for its
 //! databases itself: read what is ready, run one batch, commit once, write the replies.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use plimsoll_base::Nanos;
@@ -26,6 +27,8 @@ const PARTIAL_TIMEOUT: Nanos = Nanos(60_000_000_000);
 const PARTIAL_LOOK: Nanos = Nanos(1_000_000_000);
 /// Who holds less is not disconnected for it when memory is short, and a smaller message is not refused.
 const HOARD_BYTES: usize = 64 << 10;
+/// Time for long messages between two looks at who else is there.
+const LISTEN: Nanos = Nanos(1_000_000);
 /// How long a stopping server waits for clients to take their replies.
 const DRAIN: Nanos = Nanos(5_000_000_000);
 /// What a client hears that speaks plainly where the server has a certificate.
@@ -41,6 +44,8 @@ pub(crate) struct EventLoop {
     pub(crate) shared: Arc<Shared>,
     pub(crate) executor: Option<ShardExecutor>,
     pub(crate) connections: Slab<Connection>,
+    /// Clients with more to say than they were listened to at once, in turn.
+    pub(crate) later: VecDeque<u64>,
     /// Replies that go out in this turn.
     pub(crate) done: Vec<Done>,
     /// Set when the server stops: by then replies must be out, whether or not their clients read.
@@ -58,6 +63,7 @@ impl EventLoop {
         while !self.is_over() {
             let now = self.shared.clock.now();
             let has_work = !self.done.is_empty()
+                || !self.later.is_empty()
                 || self.executor.as_ref().is_some_and(ShardExecutor::has_work);
             let wait = if has_work {
                 0
@@ -72,6 +78,7 @@ impl EventLoop {
             for one in std::mem::take(&mut self.done) {
                 self.deliver(one);
             }
+            self.listen_on();
             let now = self.shared.clock.now();
             if now.0 >= next_tick.0 {
                 next_tick = Nanos(now.0 + TICK.0);
@@ -142,9 +149,8 @@ impl EventLoop {
         if event.readable || event.hung_up {
             connection.became_readable(event.hung_up);
         }
-        if event.writable && connection.has_output() && connection.flush().is_err() {
-            self.close(event.token);
-            return;
+        if event.writable && connection.has_output() {
+            self.flush(event.token);
         }
         self.read(event.token, now);
         self.account(event.token);
@@ -204,11 +210,55 @@ impl EventLoop {
         self.done.extend(refused);
     }
 
+    /// Sends what the socket takes; the rest of a long reply when its turn comes.
+    fn flush(&mut self, token: u64) {
+        let Some(connection) = self.connections.get_mut(token) else {
+            return;
+        };
+        match connection.flush() {
+            Ok(true) => {}
+            Ok(false) => self.postpone(token),
+            Err(_) => self.close(token),
+        }
+    }
+
+    fn postpone(&mut self, token: u64) {
+        if let Some(connection) = self.connections.get_mut(token)
+            && !std::mem::replace(&mut connection.is_later, true)
+        {
+            self.later.push_back(token);
+        }
+    }
+
+    /// Goes on with long messages for as long as a slice, so that they keep nobody waiting who has little to say or to hear.
+    fn listen_on(&mut self) {
+        let begun = self.shared.clock.now();
+        while let Some(token) = self.later.pop_front() {
+            let now = self.shared.clock.now();
+            if let Some(connection) = self.connections.get_mut(token) {
+                connection.is_later = false;
+                if connection.has_output() {
+                    self.flush(token);
+                }
+                self.read(token, now);
+                self.account(token);
+            }
+            if now.0.saturating_sub(begun.0) >= LISTEN.0 {
+                break;
+            }
+        }
+    }
+
     /// Takes messages until one is under way or nothing whole is left.
     fn read(&mut self, token: u64, now: Nanos) {
         while let Some(connection) = self.connections.get_mut(token) {
-            // A reply on its way out is waited for: a client that does not read sends nothing further.
-            if connection.busy || connection.has_output() || self.stop_by.is_some() {
+            // A reply on its way out is waited for: a client that does not read sends nothing further. Who is listened to in
+            // turn waits for it.
+            if connection.is_later
+                || connection.busy
+                || connection.has_output()
+                || self.stop_by.is_some()
+            {
                 return;
             }
             if connection.closing {
@@ -216,6 +266,9 @@ impl EventLoop {
             }
             match connection.next(now) {
                 Input::Nothing => return,
+                Input::Later => {
+                    return self.postpone(token);
+                }
                 Input::Closed => return self.close(token),
                 Input::Malformed(error) => {
                     (self.shared.config.log)(&format!(
@@ -234,9 +287,7 @@ impl EventLoop {
                         let id = self.shared.next_request_id();
                         wire::reply(origin, id, &error.reply(), connection.output());
                     }
-                    if connection.flush().is_err() {
-                        return self.close(token);
-                    }
+                    self.flush(token);
                 }
                 Input::Http(target) => self.on_http(token, &target),
                 Input::Frame(frame) => self.on_frame(token, *frame, now),
@@ -260,9 +311,7 @@ impl EventLoop {
         let answer = page::whole(status, kind, &body);
         connection.output().extend_from_slice(&answer);
         connection.closing = true;
-        if connection.flush().is_err() {
-            self.close(token);
-        }
+        self.flush(token);
     }
 
     fn on_frame(&mut self, token: u64, frame: Frame, now: Nanos) {
@@ -281,10 +330,7 @@ impl EventLoop {
                 connection.output(),
             );
             connection.closing = true;
-            if connection.flush().is_err() {
-                self.close(token);
-            }
-            return;
+            return self.flush(token);
         }
         match answer::route(&shared, &mut connection.session, &request) {
             answer::Route::Reply(document) => {
@@ -295,9 +341,7 @@ impl EventLoop {
                         &document,
                         connection.output(),
                     );
-                    if connection.flush().is_err() {
-                        self.close(token);
-                    }
+                    self.flush(token);
                 }
             }
             answer::Route::Execute { database, session } => {
@@ -354,16 +398,9 @@ impl EventLoop {
         };
         connection.busy = false;
         if ticket.wants_reply {
-            wire::reply(
-                ticket.origin,
-                self.shared.next_request_id(),
-                &reply,
-                connection.output(),
-            );
-            if connection.flush().is_err() {
-                self.close(ticket.connection);
-                return;
-            }
+            let id = self.shared.next_request_id();
+            connection.answer(ticket.origin, id, reply);
+            self.flush(ticket.connection);
         }
         // What the client sent meanwhile waits in the buffer or in the socket.
         let now = self.shared.clock.now();

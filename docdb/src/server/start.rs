@@ -1,5 +1,6 @@
 //! Starts a server's threads in order, and ends them in order.
 
+use std::collections::VecDeque;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
@@ -41,6 +42,8 @@ pub struct Server {
 impl Server {
     /// Opens the data, listens and serves. When this returns, a client can connect.
     pub fn start(config: Config) -> Result<Self, ServerError> {
+        // Replies and messages are up to 48 MB each, and what was held for one must not stay.
+        plimsoll_base::heap::return_large_pieces();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let wanted = Layout {
             scheduler: config.scheduler,
@@ -82,6 +85,7 @@ impl Server {
                 executor: local.get_mut(index).and_then(Option::take),
                 connections: Slab::new(),
                 done: Vec::new(),
+                later: VecDeque::new(),
                 stop_by: None,
             };
             let thread = std::thread::Builder::new().name(format!("shard-{index}"));
