@@ -2,6 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// What a command of a client is taken to take of whom nothing is known, in nanoseconds.
+const UNKNOWN: u64 = 1_000_000;
+
 /// One connection.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
@@ -13,7 +16,7 @@ pub(crate) struct Client {
     /// Where its last command was carried out, and what its share of the time there is used up to.
     lane: AtomicU64,
     served: AtomicU64,
-    /// What that command took.
+    /// About what a command of its takes there.
     cost: AtomicU64,
 }
 
@@ -29,20 +32,27 @@ impl Client {
         }
     }
 
-    /// What its share is used up to in a lane, and what its last command there took; nothing if it was elsewhere since. One command
-    /// of a client is under way at a time.
+    /// What its share is used up to in a lane, and about what a command of its takes there. Of who was elsewhere since nothing is
+    /// known: he comes after those who are known to ask for little, or coming anew each time would be a way to be first. One command of
+    /// a client is under way at a time.
     pub(super) fn served_in(&self, lane: u64) -> (u64, u64) {
         if self.lane.load(Ordering::Relaxed) != lane {
-            return (0, 0);
+            return (0, UNKNOWN);
         }
         let cost = self.cost.load(Ordering::Relaxed);
         (self.served.load(Ordering::Relaxed), cost)
     }
 
-    pub(super) fn serve(&self, lane: u64, up_to: u64, cost: u64) {
+    /// A command took `cost`, beginning where its share was used up to `share`. Of what is far more than usual only a part counts:
+    /// the thread may have been without a core.
+    pub(super) fn serve(&self, lane: u64, share: u64, cost: u64) {
+        let (_, usual) = self.served_in(lane);
+        let counted = cost.min(8 * usual + UNKNOWN);
         self.lane.store(lane, Ordering::Relaxed);
-        self.served.store(up_to, Ordering::Relaxed);
-        self.cost.store(cost, Ordering::Relaxed);
+        self.served
+            .store(share.saturating_add(counted), Ordering::Relaxed);
+        self.cost
+            .store((3 * usual + counted) / 4, Ordering::Relaxed);
     }
 
     /// It closed its side: nobody waits for what it asked.

@@ -44,6 +44,8 @@ pub(crate) struct EventLoop {
     pub(crate) shared: Arc<Shared>,
     pub(crate) executor: Option<ShardExecutor>,
     pub(crate) connections: Slab<Connection>,
+    /// More clients may wait to be accepted.
+    pub(crate) accepts: bool,
     /// Clients with more to say than they were listened to at once, in turn.
     pub(crate) later: VecDeque<u64>,
     /// Replies that go out in this turn.
@@ -63,6 +65,7 @@ impl EventLoop {
         while !self.is_over() {
             let now = self.shared.clock.now();
             let has_work = !self.done.is_empty()
+                || self.accepts
                 || !self.later.is_empty()
                 || self.executor.as_ref().is_some_and(ShardExecutor::has_work);
             let wait = if has_work {
@@ -79,6 +82,9 @@ impl EventLoop {
                 self.deliver(one);
             }
             self.listen_on();
+            if self.accepts {
+                self.accept();
+            }
             let now = self.shared.clock.now();
             if now.0 >= next_tick.0 {
                 next_tick = Nanos(now.0 + TICK.0);
@@ -149,6 +155,10 @@ impl EventLoop {
         if event.readable || event.hung_up {
             connection.became_readable(event.hung_up);
         }
+        // A handshake takes up to a millisecond: thousands at once come in turn.
+        if connection.channel().is_beginning() {
+            return self.postpone(event.token);
+        }
         if event.writable && connection.has_output() {
             self.flush(event.token);
         }
@@ -156,19 +166,25 @@ impl EventLoop {
         self.account(event.token);
     }
 
-    /// Takes every client that waits. Out of descriptors, the next tick tries again.
+    /// Takes the clients that wait, thousands in turns. Out of descriptors, the next tick tries again.
     fn accept(&mut self) {
+        let begun = self.shared.clock.now();
+        self.accepts = false;
         while let Some(stream) = self
             .listeners
             .iter()
             .find_map(|listener| listener.accept().ok())
         {
-            if self.stop_by.is_some() || self.shared.connections_full() {
-                continue;
+            // Whoever is not taken is disconnected by being forgotten.
+            if self.stop_by.is_none() && !self.shared.connections_full() {
+                match self.shared.next_loop() {
+                    index if index == self.index => self.adopt(stream),
+                    other => self.shared.inboxes[other].send(Letter::Accepted(stream)),
+                }
             }
-            match self.shared.next_loop() {
-                index if index == self.index => self.adopt(stream),
-                other => self.shared.inboxes[other].send(Letter::Accepted(stream)),
+            if self.shared.clock.now().0.saturating_sub(begun.0) >= LISTEN.0 {
+                self.accepts = true;
+                return;
             }
         }
     }

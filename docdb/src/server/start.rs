@@ -85,6 +85,7 @@ impl Server {
                 executor: local.get_mut(index).and_then(Option::take),
                 connections: Slab::new(),
                 done: Vec::new(),
+                accepts: false,
                 later: VecDeque::new(),
                 stop_by: None,
             };
