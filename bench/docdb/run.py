@@ -9,12 +9,14 @@ import servers
 
 sys.path.insert(0, os.path.join(servers.ROOT, "bench", "generators"))
 
+import hostile  # noqa: E402
 import mix  # noqa: E402
 import own  # noqa: E402
 import saved  # noqa: E402
 
 SECTIONS = {
     "mix": mix.run, "databases": own.databases, "workers": own.workers, "noisy": own.noisy, "commit": own.commit, "memory": own.memory,
+    "hostile": hostile.run,
 }
 
 

@@ -71,9 +71,6 @@ pub(crate) enum Read {
 /// Stages of one pipeline, those of sub-pipelines not counted (MongoDB's limit).
 const STAGES_MAX: usize = 1000;
 
-/// What a blocking stage may hold (MongoDB's limit without the disk).
-pub(crate) const MEMORY_BYTES_MAX: usize = 100 * 1024 * 1024;
-
 /// A pipeline as a command brings it.
 #[derive(Debug, Clone)]
 pub(crate) struct Pipeline {

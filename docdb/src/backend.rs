@@ -77,8 +77,10 @@ impl Backend for Shard {
     fn begin(&mut self, request: &Request, context: &Context) -> Step<Task> {
         let flow = command::begin(self, request, context);
         let deadline = match &flow {
-            Ok(Flow::More(_)) => command::max_time(request)
-                .map(|limit| Nanos(self.clock.now().0.saturating_add(limit.0))),
+            Ok(Flow::More(job)) => job.deadline().or_else(|| {
+                let limit = command::max_time(request)?;
+                Some(Nanos(self.clock.now().0.saturating_add(limit.0)))
+            }),
             _ => None,
         };
         let matters = self.label.is_some() || matches!(flow, Ok(Flow::More(_)));

@@ -91,6 +91,7 @@ impl Index {
             id,
             spec,
             multikey: false,
+            cut: false,
             building: true,
             entries: 0,
             bytes: 0,

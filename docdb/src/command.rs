@@ -66,6 +66,16 @@ pub(crate) fn not_found(name: &str) -> CommandError {
     unsupported.unwrap_or_else(|| Code::CommandNotFound.error(format!("no such command: '{name}'")))
 }
 
+/// Whether a pipeline begins with `$currentOp`: it shows what others do.
+pub(crate) fn lists_operations(request: &Request) -> bool {
+    let Ok(Some(RawBsonRef::Array(stages))) = request.body().get("pipeline") else {
+        return false;
+    };
+    let first = stages.into_iter().next().and_then(Result::ok);
+    let first = first.and_then(RawBsonRef::as_document);
+    first.is_some_and(|stage| matches!(stage.get(aggregate::CURRENT_OP), Ok(Some(_))))
+}
+
 /// `maxTimeMS` of a command; 0 means none.
 pub(crate) fn max_time(request: &Request) -> Option<Nanos> {
     let limit = match request.body().get("maxTimeMS") {

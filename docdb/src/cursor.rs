@@ -73,6 +73,8 @@ pub(crate) struct Cursor {
     pub(crate) producer: Box<dyn Producer>,
     /// Never times out.
     pub keep: bool,
+    /// What `maxTimeMS` leaves for all of its batches together; time in which nobody asks does not count.
+    time: Option<Nanos>,
     used: Nanos,
     /// About what its filter, pipeline and plan take.
     weight: usize,
@@ -98,10 +100,26 @@ impl Cursor {
             session: context.session,
             producer,
             keep: false,
+            time: None,
             used: Nanos(0),
             weight: WEIGHT,
             claim: None,
         }
+    }
+
+    /// As long as `limit` is given to its batches together.
+    pub(crate) fn limit(&mut self, limit: Option<Nanos>) {
+        self.time = limit;
+    }
+
+    /// When the time that is left is over, if it goes on now.
+    pub(crate) fn deadline(&self, now: Nanos) -> Option<Nanos> {
+        self.time.map(|time| Nanos(now.0.saturating_add(time.0)))
+    }
+
+    /// It waits for its client from now on.
+    pub(crate) fn rest(&mut self, deadline: Option<Nanos>, now: Nanos) {
+        self.time = deadline.map(|deadline| Nanos(deadline.0.saturating_sub(now.0)));
     }
 
     /// Counts what it keeps of the request: read, a filter or a pipeline takes several times its bytes.

@@ -49,6 +49,7 @@ codes! {
     InvalidLength = 16,
     ProtocolError = 17,
     AuthenticationFailed = 18,
+    SSLHandshakeFailed = 141,
     IllegalOperation = 20,
     NamespaceNotFound = 26,
     IndexNotFound = 27,

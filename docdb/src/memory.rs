@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::error::{Code, CommandError};
 
@@ -18,6 +18,8 @@ const DEFAULT_BYTES: usize = 256 << 20;
 pub struct Memory {
     most: usize,
     used: AtomicUsize,
+    /// Bytes that went to the disk instead, ever.
+    spilled: AtomicU64,
 }
 
 impl Default for Memory {
@@ -31,17 +33,37 @@ impl Memory {
         Self {
             most,
             used: AtomicUsize::new(0),
+            spilled: AtomicU64::new(0),
         }
     }
 
     /// Whether more is held than may be.
     pub(crate) fn is_over(&self) -> bool {
-        self.used.load(Ordering::Relaxed) > self.most
+        self.held() > self.most
+    }
+
+    /// Whether even those who take little should not: many who take little take much.
+    pub(crate) fn is_far_over(&self) -> bool {
+        self.held() > self.most.saturating_add(self.most / SHARES)
     }
 
     /// Whether `bytes` more could be held.
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
-        self.used.load(Ordering::Relaxed).saturating_add(bytes) <= self.most
+        self.held().saturating_add(bytes) <= self.most
+    }
+
+    /// Bytes held now.
+    pub(crate) fn held(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that sorts and groups wrote to the disk since the server started.
+    pub(crate) fn spilled(&self) -> u64 {
+        self.spilled.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_spilled(&self, bytes: usize) {
+        self.spilled.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn claim(self: &Arc<Self>) -> Claim {
@@ -79,6 +101,11 @@ impl Claim {
         }
         self.bytes = bytes;
         !self.memory.is_over()
+    }
+
+    /// The error of who holds it and wants more than there is.
+    pub(crate) fn exceeded(&self, what: &str) -> CommandError {
+        self.memory.exceeded(what)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The server: threads, sockets, and the way of a command from its bytes to its executor and back.
 
 mod answer;
+mod channel;
 mod commands;
 mod connection;
 mod dispatch;
@@ -16,6 +17,7 @@ mod session;
 mod shared;
 mod start;
 mod stream;
+mod tls;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -61,6 +63,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// A Unix socket beside the port.
     pub unix: Option<PathBuf>,
+    /// Clients that come over TCP speak TLS, and no others are served there.
+    pub tls: Option<TlsFiles>,
     pub data: PathBuf,
     pub durability: Durability,
     pub scheduler: Scheduler,
@@ -81,6 +85,14 @@ pub struct Config {
     pub log: fn(&str),
 }
 
+/// PEM files; both may be the same one.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    /// The server's own certificate first, then those that signed it.
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+}
+
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -94,6 +106,8 @@ pub enum ServerError {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error("{path}: {problem}", path = path.display())]
+    Tls { path: PathBuf, problem: String },
     #[error("{path}: not a layout that this version knows; use the version that wrote it, or another --data", path = path.display())]
     Layout { path: PathBuf },
     #[error("{path}: has files but none of DocDB; give an empty or new directory to --data", path = path.display())]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bson::raw::RawBsonRef;
 use bson::{RawDocumentBuf, rawdoc};
+use plimsoll_base::Nanos;
 use plimsoll_base::clock::Clock;
 use plimsoll_base::random::Rng;
 
@@ -16,7 +17,7 @@ use crate::cursor::{Cursors, EndedSessions};
 use crate::error::{CommandError, Result};
 use crate::expiry::Expiry;
 use crate::memory::{Memory, Room};
-use crate::scheduler::DatabaseSize;
+use crate::scheduler::{DatabaseSize, Operations};
 use crate::store::{Slice, Space, Store, StoreError, StoreOptions};
 
 /// Documents that a command examines before it gives way to others, at about a microsecond each; where they cost more,
@@ -37,6 +38,8 @@ pub struct ShardOptions {
     pub ended: Arc<EndedSessions>,
     /// What queries may hold, all shards together.
     pub memory: Arc<Memory>,
+    /// What is under way on all shards.
+    pub(crate) operations: Arc<Operations>,
 }
 
 impl Default for ShardOptions {
@@ -47,6 +50,7 @@ impl Default for ShardOptions {
             label: None,
             ended: Arc::default(),
             memory: Arc::default(),
+            operations: Arc::default(),
         }
     }
 }
@@ -62,6 +66,11 @@ pub(crate) enum Flow {
 pub(crate) trait Resumable: Debug + Send {
     fn go_on(self: Box<Self>, shard: &mut Shard) -> Result<Flow>;
 
+    /// When its time is over, where that is not what its own command says.
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+
     /// Ends it half-way; takes back what must not stay so.
     fn give_up(self: Box<Self>, _: &mut Shard) {}
 }
@@ -75,6 +84,8 @@ pub struct Shard {
     pub(crate) rng: Rng,
     pub(crate) clock: Clock,
     pub(crate) slice: usize,
+    /// What is under way on all shards.
+    pub(crate) operations: Arc<Operations>,
     memory: Arc<Memory>,
     folder: Arc<Path>,
     expiry: Expiry,
@@ -107,6 +118,7 @@ impl Shard {
             store,
             catalog,
             cursors: Cursors::new(Arc::clone(&options.memory)),
+            operations: Arc::clone(&options.operations),
             memory: Arc::clone(&options.memory),
             folder: dir.into(),
             rng: Rng::new(seed, 0),
@@ -142,6 +154,10 @@ impl Shard {
     /// A slice that begins now.
     pub(crate) fn budget(&self) -> Budget {
         Budget::new(self.slice, self.clock)
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
+        &self.memory
     }
 
     /// What a sort or a group may use; the disk too, unless it is to stay `in_memory`.

@@ -16,10 +16,14 @@ use crate::memory::{Claim, Room};
 
 /// A row costs about so much beside its bytes: two vectors and a share of a tree's node.
 const ROW_BYTES: usize = 100;
-/// No run is begun for less, however little memory is left: a thousand tiny runs would be read a thousand times slower.
+/// No run is begun for less, though others took the memory: a thousand tiny runs would be read a thousand times slower.
 const RUN_BYTES_MIN: usize = 1 << 20;
-/// Read or written at once.
+/// Unless so many do so that it would be too much together.
+const RUN_BYTES_LEAST: usize = 64 << 10;
+/// Read or written at once, unless many runs share what a sort may hold.
 const CHUNK_BYTES: usize = 64 << 10;
+/// What is read of a run first: the runs are opened within one slice.
+const FIRST_BYTES: usize = 4 << 10;
 /// Runs of one sort. With a share of 32 MiB they hold 16 GiB.
 const RUNS_MAX: usize = 512;
 /// Key length, number and payload length before a row.
@@ -49,7 +53,14 @@ struct Head {
     key: Vec<u8>,
     number: u64,
     run: usize,
-    payload: Vec<u8>,
+    payload: Payload,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Payload {
+    Here(Vec<u8>),
+    /// So many bytes, which come next in the file: a head for each run, each with a large document, would be the whole memory.
+    OnDisk(usize),
 }
 
 #[derive(Debug)]
@@ -61,6 +72,8 @@ struct Runs {
     list: Vec<Run>,
     /// The end of the last run, not written yet.
     pending: Vec<u8>,
+    /// Bytes that are read of a run at once.
+    chunk: usize,
 }
 
 /// A part of the file, read from its start to its end.
@@ -137,7 +150,12 @@ impl Sorted {
         }
         let share = self.room.limit();
         let fits = self.claim.hold(self.bytes);
-        if self.bytes <= share && (fits || self.bytes < RUN_BYTES_MIN) {
+        let least = if self.room.memory.is_far_over() {
+            RUN_BYTES_LEAST
+        } else {
+            RUN_BYTES_MIN
+        };
+        if self.bytes <= share && (fits || self.bytes < least) {
             return Ok(());
         }
         match &self.room.folder {
@@ -149,6 +167,7 @@ impl Sorted {
                     none => none.insert(Runs::new(folder)?),
                 };
                 runs.begin()?;
+                self.room.memory.note_spilled(self.bytes);
                 self.spilling = true;
                 Ok(())
             }
@@ -187,10 +206,17 @@ impl Sorted {
             Some(heads) => heads,
             None => self.begin_merge()?,
         };
-        let next = heads.pop();
-        if let Some(Reverse(head)) = &next {
+        if let Some(Reverse(head)) = heads.pop() {
+            let payload = match (head.payload, &mut self.runs) {
+                (Payload::Here(payload), _) => payload,
+                (Payload::OnDisk(bytes), Some(runs)) => runs.payload(head.run, bytes)?,
+                (Payload::OnDisk(_), None) => return Err(cut()),
+            };
             heads.extend(self.head_of(head.run)?.map(Reverse));
-        } else if let Some(((key, _), payload)) = self.rows.pop_first() {
+            self.merge = Some(heads);
+            return Ok(Next::Row(head.key, payload));
+        }
+        if let Some(((key, _), payload)) = self.rows.pop_first() {
             // Without runs the rows come straight from memory.
             self.bytes = self
                 .bytes
@@ -200,16 +226,26 @@ impl Sorted {
             return Ok(Next::Row(key, payload));
         }
         self.merge = Some(heads);
-        Ok(next.map_or(Next::End, |Reverse(head)| Next::Row(head.key, head.payload)))
+        Ok(Next::End)
     }
 
     fn begin_merge(&mut self) -> Result<BinaryHeap<Reverse<Head>>> {
         let mut heads = BinaryHeap::new();
-        let count = self.runs.as_ref().map_or(0, |runs| runs.list.len());
-        if count > 0 {
-            for run in (0..count).chain([usize::MAX]) {
-                heads.extend(self.head_of(run)?.map(Reverse));
-            }
+        let Some(runs) = &mut self.runs else {
+            return Ok(heads);
+        };
+        let count = runs.list.len();
+        let each = self.room.limit() / 4 / count.max(1);
+        runs.chunk = each.clamp(FIRST_BYTES, CHUNK_BYTES);
+        // The rows in memory are not counted down while they are merged: what was held stays the upper bound.
+        let mut held = self.bytes + count * runs.chunk;
+        for run in (0..count).chain([usize::MAX]) {
+            let head = self.head_of(run)?;
+            held += head.as_ref().map_or(0, |head| head.key.len());
+            heads.extend(head.map(Reverse));
+        }
+        if !self.claim.hold(held) && self.room.memory.is_far_over() {
+            return Err(self.room.memory.exceeded("a sort or a group"));
         }
         Ok(heads)
     }
@@ -221,7 +257,7 @@ impl Sorted {
                 key,
                 number,
                 run,
-                payload,
+                payload: Payload::Here(payload),
             }));
         }
         match &mut self.runs {
@@ -240,6 +276,7 @@ impl Runs {
             length: 0,
             list: Vec::new(),
             pending: Vec::with_capacity(CHUNK_BYTES),
+            chunk: CHUNK_BYTES,
         })
     }
 
@@ -264,9 +301,18 @@ impl Runs {
         self.pending.extend_from_slice(&length(key));
         self.pending.extend_from_slice(&number.to_le_bytes());
         self.pending.extend_from_slice(&length(payload));
-        self.pending.extend_from_slice(key);
-        self.pending.extend_from_slice(payload);
-        self.flush(CHUNK_BYTES)
+        self.append(key)?;
+        self.append(payload)
+    }
+
+    /// Long bytes are not copied, so that what is pending stays small.
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() < CHUNK_BYTES {
+            self.pending.extend_from_slice(bytes);
+            return self.flush(CHUNK_BYTES);
+        }
+        self.flush(0)?;
+        self.write(bytes)
     }
 
     /// Writes what is pending if it is more than `kept` bytes.
@@ -274,26 +320,39 @@ impl Runs {
         if self.pending.len() <= kept {
             return Ok(());
         }
-        let written = self.file.write_all_at(&self.pending, self.length);
+        let mut pending = std::mem::take(&mut self.pending);
+        let written = self.write(&pending);
+        pending.clear();
+        self.pending = pending;
+        written
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.write_all_at(bytes, self.length);
         written.map_err(|error| failed(&self.folder, &error))?;
-        self.length += self.pending.len() as u64;
-        self.pending.clear();
+        self.length += bytes.len() as u64;
         if let Some(run) = self.list.last_mut() {
             run.end = self.length;
         }
         Ok(())
     }
 
-    fn next(&mut self, run: usize) -> Result<Option<Head>> {
-        let (file, folder) = (&self.file, &self.folder);
+    /// The bytes of a run that come next; `None` at its end.
+    fn read(&mut self, run: usize, bytes: usize) -> Result<Option<Vec<u8>>> {
         let Some(place) = self.list.get_mut(run) else {
             return Ok(None);
         };
-        let mut read = |bytes: usize| {
-            let read = place.read(file, bytes);
-            read.map_err(|error| failed(folder, &error))
-        };
-        let Some(head) = read(HEAD_BYTES)? else {
+        let read = place.read(&self.file, bytes, self.chunk);
+        read.map_err(|error| failed(&self.folder, &error))
+    }
+
+    /// The payload of the head that [`Self::next`] gave last for this run.
+    fn payload(&mut self, run: usize, bytes: usize) -> Result<Vec<u8>> {
+        self.read(run, bytes)?.ok_or_else(cut)
+    }
+
+    fn next(&mut self, run: usize) -> Result<Option<Head>> {
+        let Some(head) = self.read(run, HEAD_BYTES)? else {
             return Ok(None);
         };
         let number = |at: usize| {
@@ -302,38 +361,55 @@ impl Runs {
         };
         let (key, payload) = (number(0) as usize, number(12) as usize);
         let number = u64::from(number(4)) | u64::from(number(8)) << 32;
-        let cut =
-            || Code::InternalError.error("a sort's file is shorter than what was written to it");
         Ok(Some(Head {
-            key: read(key)?.ok_or_else(cut)?,
+            key: self.read(run, key)?.ok_or_else(cut)?,
             number,
             run,
-            payload: read(payload)?.ok_or_else(cut)?,
+            payload: Payload::OnDisk(payload),
         }))
     }
 }
 
+fn cut() -> CommandError {
+    Code::InternalError.error("a sort's file is shorter than what was written to it")
+}
+
 impl Run {
-    /// The next bytes; `None` at the end.
-    fn read(&mut self, file: &File, bytes: usize) -> io::Result<Option<Vec<u8>>> {
-        while self.chunk.len() - self.used < bytes {
-            let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-            if left == 0 {
-                return Ok(None);
-            }
-            self.chunk.drain(..self.used);
-            self.used = 0;
-            let have = self.chunk.len();
-            let wanted = left.min(CHUNK_BYTES.max(bytes - have));
-            self.chunk.resize(have + wanted, 0);
-            let into = self.chunk.get_mut(have..).unwrap_or_default();
-            file.read_exact_at(into, self.at)?;
-            self.at += wanted as u64;
+    /// The next bytes; `None` at the end. What is longer than a chunk goes past it.
+    fn read(&mut self, file: &File, bytes: usize, chunk: usize) -> io::Result<Option<Vec<u8>>> {
+        let mut found = Vec::with_capacity(bytes);
+        self.take(&mut found, bytes);
+        let missing = bytes - found.len();
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        if missing > left {
+            return Ok(None);
         }
-        let found = self.chunk.get(self.used..self.used + bytes);
-        let found = found.unwrap_or_default().to_vec();
-        self.used += bytes;
+        if missing >= chunk {
+            let have = found.len();
+            found.resize(bytes, 0);
+            file.read_exact_at(found.get_mut(have..).unwrap_or_default(), self.at)?;
+            self.at += missing as u64;
+        } else if missing > 0 {
+            let first = self.chunk.capacity() == 0;
+            let wanted = if first {
+                FIRST_BYTES.max(missing)
+            } else {
+                chunk
+            };
+            self.chunk.resize(wanted.min(left), 0);
+            file.read_exact_at(&mut self.chunk, self.at)?;
+            self.at += self.chunk.len() as u64;
+            self.used = 0;
+            self.take(&mut found, missing);
+        }
         Ok(Some(found))
+    }
+
+    /// Moves up to `bytes` of what was read before.
+    fn take(&mut self, into: &mut Vec<u8>, bytes: usize) {
+        let end = self.chunk.len().min(self.used + bytes);
+        into.extend_from_slice(self.chunk.get(self.used..end).unwrap_or_default());
+        self.used = end;
     }
 }
 

@@ -13,7 +13,7 @@ mod request;
 mod tests;
 
 pub(crate) use compression::Compressor;
-pub(crate) use frame::{Frame, Origin, TLS_ALERT, is_tls, origin, reply};
+pub(crate) use frame::{Frame, Origin, TLS_ALERT, is_tls, origin, reply, reply_with};
 pub use header::{HEADER_BYTES, Header};
 pub(crate) use header::{MESSAGE_BYTES_MAX, WireError};
 pub use request::Request;

@@ -4,6 +4,7 @@
 
 pub mod calendar;
 pub mod clock;
+pub mod heap;
 pub mod nanos;
 pub mod page;
 pub mod poll;

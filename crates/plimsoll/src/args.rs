@@ -269,6 +269,8 @@ pub(crate) struct LabArgs {
 #[derive(Debug)]
 pub(crate) struct DocdbArgs {
     pub(crate) config: Config,
+    pub(crate) tls_cert: Option<PathBuf>,
+    pub(crate) tls_key: Option<PathBuf>,
 }
 
 impl Default for DocdbArgs {
@@ -276,6 +278,7 @@ impl Default for DocdbArgs {
         let config = Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             unix: None,
+            tls: None,
             data: PathBuf::new(),
             durability: Durability::Always,
             scheduler: Scheduler::Sharded,
@@ -288,6 +291,10 @@ impl Default for DocdbArgs {
             slow_fsync: Duration::ZERO,
             log: |_| {},
         };
-        Self { config }
+        Self {
+            config,
+            tls_cert: None,
+            tls_key: None,
+        }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn execute(verb: Verb, args: Args) -> Result<Exit> {
         Verb::Doctor => doctor::execute(args.output.format),
         Verb::Serve => serve::execute(args),
         Verb::Lab => lab::execute(&args.lab),
-        Verb::Docdb => docdb::execute(args.docdb.config),
+        Verb::Docdb => docdb::execute(args.docdb),
         Verb::Completions => Ok(print(&flags::completions(&args.word()?)?)),
         Verb::Man => Ok(print(&flags::man())),
     }

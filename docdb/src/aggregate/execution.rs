@@ -1,6 +1,7 @@
 //! One run of a pipeline: documents are pushed in, results are taken out, both in any portions.
 
 mod facet;
+mod gathered;
 mod join;
 mod reading;
 
@@ -10,6 +11,7 @@ use bson::raw::RawDocumentBuf;
 use bson::{Bson, doc};
 
 use self::facet::Facet;
+use self::gathered::Gathered;
 use self::join::Join;
 use self::reading::Reading;
 use super::documents::encode;
@@ -20,11 +22,12 @@ use super::sort::Sorting;
 use super::stage::Stage;
 use super::transform::Transform;
 use super::unwind::Unwinding;
-use super::{Foreign, MEMORY_BYTES_MAX, Pipeline};
-use crate::error::{Code, Result};
+use super::{Foreign, Pipeline};
+use crate::error::{Code, CommandError, Result};
 use crate::expression::{Expression, Variables, is_true, random};
 use crate::memory::Room;
 use crate::query::Filter;
+use crate::spill::{Next, Sorted};
 
 /// What a pipeline answers when it is asked for its next result.
 #[derive(Debug, PartialEq)]
@@ -79,13 +82,12 @@ enum Work {
     UnionWith(String, Pipeline, Option<Box<Reading>>),
 }
 
-/// A sample so far: each document that came is in it with the same chance.
+/// A sample so far: the documents come in an order that is chance, and the first ones are it.
 #[derive(Debug)]
 struct Sampling {
-    size: usize,
-    arrived: u64,
-    documents: Vec<RawDocumentBuf>,
-    bytes: usize,
+    /// How many are still to be given.
+    left: usize,
+    rows: Sorted,
 }
 
 impl Execution {
@@ -105,6 +107,11 @@ impl Execution {
     /// Adds a document to the input.
     pub(crate) fn push(&mut self, document: RawDocumentBuf) {
         self.input.push_back(document);
+    }
+
+    /// Bytes of documents that came and were not looked at.
+    pub(crate) fn held(&self) -> usize {
+        self.input.iter().map(|one| one.as_bytes().len()).sum()
     }
 
     /// Lets go of what would hold the store's memory, for as long as a client takes its time.
@@ -208,13 +215,11 @@ impl Running {
             Stage::Limit(count) => Work::Limit(count),
             Stage::Skip(count) => Work::Skip(count),
             Stage::Count(field) => Work::Count(field, 0),
-            Stage::Unwind(unwind) => Work::Unwind(Box::new(Unwinding::new(unwind))),
+            Stage::Unwind(unwind) => Work::Unwind(Box::new(Unwinding::new(unwind, room))),
             Stage::Lookup(lookup) => Work::Lookup(lookup, None),
             Stage::Sample(size) => Work::Sample(Sampling {
-                size,
-                arrived: 0,
-                documents: Vec::new(),
-                bytes: 0,
+                left: size,
+                rows: Sorted::new(room.clone(), Some(size)),
             }),
             Stage::Facet(facets) => Work::Facet(
                 facets
@@ -295,7 +300,6 @@ impl Running {
                 );
                 self.ready.push_back(encode(&doc! {field.clone(): count})?);
             }
-            Work::Sample(sample) => self.ready = std::mem::take(&mut sample.documents).into(),
             Work::Facet(facets) => {
                 for facet in facets {
                     facet.execution.end_input();
@@ -320,6 +324,7 @@ impl Running {
             Work::Unwind(unwind) => unwind.next()?,
             Work::Group(group) => return group.next(self.ended, variables, foreign),
             Work::Sort(sort) => return sort.next(self.ended, foreign),
+            Work::Sample(sample) => return sample.next(self.ended, foreign),
             Work::Lookup(lookup, joining) => return join::advance(lookup, joining, foreign),
             Work::Facet(facets) => return facet::advance(facets, self.ended, foreign),
             Work::UnionWith(_, _, Some(reading)) => return reading.next(foreign),
@@ -348,29 +353,28 @@ impl Running {
 
 impl Sampling {
     fn add(&mut self, document: RawDocumentBuf) -> Result<()> {
-        self.arrived += 1;
-        let size = document.as_bytes().len();
-        if self.documents.len() < self.size {
-            self.bytes += size;
-            self.documents.push(document);
-        } else {
-            let place = (random() * self.arrived as f64) as usize;
-            if let Some(old) = self.documents.get_mut(place) {
-                self.bytes = self.bytes.saturating_sub(old.as_bytes().len()) + size;
-                *old = document;
-            }
+        let place = random().to_bits().to_be_bytes().to_vec();
+        let bytes = || document.into_bytes();
+        self.rows.add(place, bytes, too_much)
+    }
+
+    fn next(&mut self, ended: bool, foreign: &mut dyn Foreign) -> Result<Output> {
+        if self.rows.has_work() && !self.rows.work(&mut || foreign.take())? {
+            return Ok(Output::Later);
         }
-        over_limit(self.bytes, "$sample")
+        if !ended || self.left == 0 {
+            return Ok(Output::Nothing);
+        }
+        self.left -= 1;
+        Ok(match self.rows.next()? {
+            Next::Row(_, document) => Output::Document(RawDocumentBuf::from_bytes(document)?),
+            Next::End => Output::Nothing,
+        })
     }
 }
 
-fn over_limit(bytes: usize, stage: &str) -> Result<()> {
-    if bytes > MEMORY_BYTES_MAX {
-        return Err(
-            Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
-                "Exceeded memory limit for {stage}. Memory limit: {MEMORY_BYTES_MAX} bytes"
-            )),
-        );
-    }
-    Ok(())
+fn too_much(limit: usize) -> CommandError {
+    Code::QueryExceededMemoryLimitNoDiskUseAllowed.error(format!(
+        "Exceeded memory limit for $sample. Memory limit: {limit} bytes"
+    ))
 }

@@ -193,8 +193,9 @@ fn several(
     Ok((kind, Expression::parse_bson(input, variables)?))
 }
 
-/// The groups so far, by the sort key of their `_id`. Once they take their share of the memory no further one is begun: documents
-/// of other groups wait, sorted by group, and are gathered group by group at the end.
+/// The groups so far, by the sort key of their `_id`. Once they take half their share of the memory no further one is begun:
+/// documents of other groups wait, sorted by group. Beyond three quarters those there grow no more either. At the end groups and
+/// documents that waited come in the order of their keys: what waited is later than what its group has gathered.
 #[derive(Debug)]
 pub(super) struct Grouping {
     group: Group,
@@ -203,8 +204,13 @@ pub(super) struct Grouping {
     claim: Claim,
     room: Room,
     waiting: Sorted,
-    /// The group of those that waited which is being gathered.
+    /// The groups are closed: everything waits.
+    closed: bool,
+    /// The group that is being gathered, and by how much it grew.
     current: Option<(Vec<u8>, States)>,
+    grown: usize,
+    /// The first that waited and was not looked at.
+    ahead: Option<(Vec<u8>, RawDocumentBuf)>,
 }
 
 /// A group's `_id` and what was gathered for it.
@@ -219,7 +225,10 @@ impl Grouping {
             claim: room.memory.claim(),
             room: room.clone(),
             waiting: Sorted::new(room.clone(), None),
+            closed: false,
             current: None,
+            grown: 0,
+            ahead: None,
         }
     }
 
@@ -229,7 +238,8 @@ impl Grouping {
         key::encode_owned(&id, &mut place);
         let share = self.room.limit();
         let is_full = self.bytes > share / 2 || !self.waiting.is_empty();
-        if is_full && self.room.folder.is_some() && !self.groups.contains_key(&place) {
+        let waits = self.closed || (is_full && !self.groups.contains_key(&place));
+        if waits && self.room.folder.is_some() {
             let bytes = || document.as_bytes().to_vec();
             return self.waiting.add(place, bytes, exceeded);
         }
@@ -245,11 +255,12 @@ impl Grouping {
         let grown = self.group.gather(states, document, variables)?;
         self.bytes = self.bytes.saturating_add_signed(grown);
         let fits = self.claim.hold(self.bytes);
-        if self.bytes > share {
-            return Err(exceeded(share));
-        }
-        if !fits && self.bytes > GROUPS_BYTES_MIN {
-            return Err(self.room.memory.exceeded("$group"));
+        let is_short = !fits && self.bytes > GROUPS_BYTES_MIN;
+        match self.room.folder {
+            Some(_) => self.closed |= is_short || self.bytes > share / 4 * 3,
+            None if self.bytes > share => return Err(exceeded(share)),
+            None if is_short => return Err(self.room.memory.exceeded("$group")),
+            None => {}
         }
         Ok(())
     }
@@ -267,50 +278,70 @@ impl Grouping {
         if !ended {
             return Ok(Output::Nothing);
         }
-        if let Some((_, states)) = self.groups.pop_first() {
-            return self.group.finish(states).map(Output::Document);
-        }
-        self.bytes = 0;
-        self.next_waiting(variables, foreign)
+        self.next_group(variables, foreign)
     }
 
-    /// The documents of a group come one after the other.
-    fn next_waiting(&mut self, variables: &Variables, foreign: &mut dyn Foreign) -> Result<Output> {
+    /// Of the groups and of what waited, whichever has the lesser key comes first.
+    fn next_group(&mut self, variables: &Variables, foreign: &mut dyn Foreign) -> Result<Output> {
         loop {
-            let Next::Row(place, document) = self.waiting.next()? else {
-                let last = self.current.take();
-                return match last {
-                    Some((_, states)) => self.group.finish(states).map(Output::Document),
-                    None => Ok(Output::Nothing),
-                };
+            if self.ahead.is_none() {
+                self.ahead = self.first_waiting()?;
+            }
+            let next = match (&self.current, &self.ahead) {
+                (Some((current, _)), Some((place, _))) => *place == *current,
+                _ => false,
             };
-            let document = RawDocumentBuf::from_bytes(document)?;
-            let mut done = None;
-            if self
-                .current
-                .as_ref()
-                .is_none_or(|(current, _)| *current != place)
-            {
-                let id = self.group.id_of(&document, variables)?;
-                done = self.current.replace((place, self.group.begin(id)));
-                self.bytes = 0;
+            if next {
+                self.gather_ahead(variables)?;
+                if !foreign.take() {
+                    return Ok(Output::Later);
+                }
+                continue;
             }
-            if let Some((_, states)) = &mut self.current {
-                let grown = self.group.gather(states, &document, variables)?;
-                self.bytes = self.bytes.saturating_add_signed(grown);
-            }
-            self.claim.hold(self.bytes);
-            let share = self.room.limit();
-            if self.bytes > share {
-                return Err(exceeded(share));
-            }
-            if let Some((_, states)) = done {
+            if let Some((_, states)) = self.current.take() {
                 return self.group.finish(states).map(Output::Document);
             }
-            if !foreign.take() {
-                return Ok(Output::Later);
-            }
+            self.grown = 0;
+            let first = self.groups.first_key_value().map(|(place, _)| place);
+            self.current = match (first, &self.ahead) {
+                (None, None) => return Ok(Output::Nothing),
+                (Some(first), ahead) if ahead.as_ref().is_none_or(|(place, _)| first <= place) => {
+                    self.groups.pop_first()
+                }
+                (_, None) => None,
+                (_, Some((place, document))) => {
+                    let id = self.group.id_of(document, variables)?;
+                    Some((place.clone(), self.group.begin(id)))
+                }
+            };
         }
+    }
+
+    fn first_waiting(&mut self) -> Result<Option<(Vec<u8>, RawDocumentBuf)>> {
+        if self.waiting.is_empty() {
+            return Ok(None);
+        }
+        Ok(match self.waiting.next()? {
+            Next::Row(place, document) => Some((place, RawDocumentBuf::from_bytes(document)?)),
+            Next::End => None,
+        })
+    }
+
+    /// The document ahead belongs to the group that is being gathered.
+    fn gather_ahead(&mut self, variables: &Variables) -> Result<()> {
+        let (Some((_, states)), Some((_, document))) = (&mut self.current, self.ahead.take())
+        else {
+            return Ok(());
+        };
+        let grown = self.group.gather(states, &document, variables)?;
+        self.grown = self.grown.saturating_add_signed(grown);
+        // Groups that were given out are not counted down: what was held stays the upper bound.
+        self.claim.hold(self.bytes + self.grown);
+        let share = self.room.limit();
+        if self.grown > share {
+            return Err(exceeded(share));
+        }
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use bson::{Bson, Document, RawDocumentBuf};
 use super::documents::{encode, set};
 use super::options::dollar_path;
 use crate::error::{Code, Result};
+use crate::memory::{Claim, Room};
 use crate::value::decode;
 use crate::value::display;
 
@@ -84,6 +85,11 @@ fn path_of(path: &str) -> Result<Vec<String>> {
     dollar_path(path, Code::Location(28818), message)
 }
 
+/// How many times its bytes a document about takes that was read.
+const DECODED: usize = 4;
+/// So much may be read however little memory others left.
+const LEAST: usize = 1 << 20;
+
 /// The document that is being taken apart, and its elements still to come.
 ///
 /// Its copies are made one at a time: a document with a long array and a long text would else become gigabytes.
@@ -95,21 +101,28 @@ pub(super) struct Unwinding {
     place: i64,
     /// A document that goes on as one, with null for an index.
     whole: Option<Document>,
+    claim: Claim,
 }
 
 impl Unwinding {
-    pub(super) fn new(unwind: Unwind) -> Self {
+    pub(super) fn new(unwind: Unwind, room: &Room) -> Self {
         Self {
             unwind,
             document: Document::new(),
             elements: Vec::new().into_iter(),
             place: 0,
             whole: None,
+            claim: room.memory.claim(),
         }
     }
 
     pub(super) fn add(&mut self, document: &RawDocumentBuf) -> Result<()> {
         self.document = decode(document)?;
+        // Read, a document is several times its bytes, and it stays until its last element went on.
+        let bytes = DECODED * document.as_bytes().len();
+        if !self.claim.hold(bytes) && bytes > LEAST {
+            return Err(self.claim.exceeded("$unwind"));
+        }
         self.place = 0;
         match find(&mut self.document, &self.unwind.path) {
             Some(Bson::Array(array)) if !array.is_empty() => {

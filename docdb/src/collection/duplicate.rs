@@ -4,7 +4,7 @@ use bson::Document;
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
 use super::index::IndexSpec;
-use super::keys::each_key;
+use super::keys::{cut, each_key};
 use super::{Collection, ID_INDEX};
 use crate::error::{Code, CommandError};
 use crate::query::encode_key;
@@ -31,6 +31,7 @@ pub(super) fn index_error(
     let walked = each_key(spec, document, &mut |key| {
         encoded.clear();
         encode_key(&spec.fields, key, &mut encoded);
+        cut(&mut encoded, 0);
         if found.is_none() && encoded == values {
             let mut writer = Writer::default();
             for (field, value) in spec.fields.iter().zip(key) {

@@ -42,6 +42,8 @@ pub(crate) struct Index {
     pub spec: IndexSpec,
     /// Some document has an array on an indexed path, so that it may have several entries.
     pub(crate) multikey: bool,
+    /// Some key was too long and is cut: its place in the order is not that of its values.
+    pub(crate) cut: bool,
     /// Not all existing documents are in it yet: writes keep it up to date, no query may use it.
     pub(crate) building: bool,
     /// How many entries it has.

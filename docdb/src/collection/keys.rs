@@ -1,12 +1,35 @@
 //! The entries of a document in the indexes of its collection, and which keys they have there.
 
 use bson::raw::RawDocument;
+use sha2::{Digest as _, Sha256};
 
 use super::index::{Index, IndexSpec};
 use crate::error::Result;
 use crate::query::encode_key;
 use crate::query::keys::{self, Purpose};
 use crate::value::{Fields, Value};
+
+/// Values of a key that take more are cut: their beginning is kept, and a digest of all of them follows. So values of any length
+/// can be indexed, though the store takes keys up to 64 KiB, of which the `_id` needs some. Two cut keys with the same
+/// beginning are told apart, but not in the order of their values.
+const WHOLE_MAX: usize = 32 << 10;
+const DIGEST: usize = 16;
+/// Bytes before the values.
+const INDEX_ID: usize = size_of::<u32>();
+/// How much of cut values is kept.
+pub(super) const KEPT: usize = WHOLE_MAX - DIGEST;
+
+/// Cuts the values that begin at `start` if they are too long, and says whether.
+pub(super) fn cut(bytes: &mut Vec<u8>, start: usize) -> bool {
+    let values = bytes.get(start..).unwrap_or_default();
+    if values.len() <= WHOLE_MAX {
+        return false;
+    }
+    let digest = Sha256::digest(values);
+    bytes.truncate(start + KEPT);
+    bytes.extend_from_slice(digest.get(..DIGEST).unwrap_or_default());
+    true
+}
 
 /// The entries of one document in all indexes of its collection. One buffer is used again and again.
 #[derive(Debug, Default)]
@@ -15,6 +38,8 @@ pub(crate) struct Entries {
     list: Vec<IndexEntry>,
     /// Which indexes saw an array.
     multikey: Vec<usize>,
+    /// Which indexes got a cut key.
+    cut: Vec<usize>,
 }
 
 /// One entry: its key is `index id | values | encoded _id` (without `_id` if unique).
@@ -36,6 +61,11 @@ impl Entries {
         &self.multikey
     }
 
+    /// Indexes that have a cut key of this document, by position.
+    pub(crate) fn cut(&self) -> &[usize] {
+        &self.cut
+    }
+
     /// The key as stored.
     pub(crate) fn key(&self, entry: IndexEntry) -> &[u8] {
         self.bytes.get(entry.start..entry.end).unwrap_or_default()
@@ -49,6 +79,7 @@ impl Entries {
         self.bytes.clear();
         self.list.clear();
         self.multikey.clear();
+        self.cut.clear();
     }
 
     /// Replaces what was in the buffer by the entries of `document` in one index.
@@ -103,6 +134,9 @@ impl Entries {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&index.id.to_be_bytes());
         field.encode(&value, &mut self.bytes);
+        if cut(&mut self.bytes, start + INDEX_ID) {
+            self.cut.push(position);
+        }
         if !spec.unique {
             self.bytes.extend_from_slice(id);
         }
@@ -125,11 +159,14 @@ impl Entries {
             return Ok(());
         }
         let first = self.list.len();
-        let (bytes, list) = (&mut self.bytes, &mut self.list);
+        let (bytes, list, shortened) = (&mut self.bytes, &mut self.list, &mut self.cut);
         let multikey = each_key(&index.spec, document, &mut |values| {
             let start = bytes.len();
             bytes.extend_from_slice(&index.id.to_be_bytes());
             encode_key(&index.spec.fields, values, bytes);
+            if cut(bytes, start + INDEX_ID) {
+                shortened.push(position);
+            }
             if !index.spec.unique {
                 bytes.extend_from_slice(id);
             }
@@ -168,7 +205,7 @@ pub(crate) fn each_key<'a>(
     emit: &mut dyn FnMut(&[Option<Value<'a>>]),
 ) -> Result<bool> {
     if let Some(partial) = &spec.partial
-        && !partial.filter.matches(document)
+        && !partial.filter.try_matches(document)?
     {
         return Ok(false);
     }

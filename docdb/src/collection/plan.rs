@@ -10,10 +10,12 @@ use std::sync::LazyLock;
 
 use bson::raw::RawBsonRef;
 
+use super::keys::KEPT;
 use super::{Collection, Index};
 use crate::error::Result;
 use crate::query::bounds::{Bounds, bounds};
 use crate::query::{Direction, Filter, SortField, SortOrder};
+use crate::value::key;
 use crate::value::path::Path;
 
 /// Where the documents of a plan come from.
@@ -158,6 +160,26 @@ impl Candidate {
     }
 }
 
+fn widened(id: u32, bounds: &Bounds) -> Vec<KeyRange> {
+    let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    for interval in &bounds.intervals {
+        let (mut lower, mut upper) = (id.to_be_bytes().to_vec(), id.to_be_bytes().to_vec());
+        lower.extend(interval.lower.iter().take(KEPT));
+        upper.extend(interval.upper.iter().take(KEPT));
+        if interval.upper.len() > KEPT {
+            upper = key::after(&upper);
+        }
+        match found.last_mut() {
+            Some((_, last)) if lower < *last => *last = upper.max(std::mem::take(last)),
+            _ => found.push((lower, upper)),
+        }
+    }
+    let ranges = found.into_iter();
+    ranges
+        .map(|(lower, upper)| (Bound::Included(lower), Bound::Excluded(upper)))
+        .collect()
+}
+
 /// Through the order of the documents themselves.
 fn by_id(collection: &Collection, wanted: Wanted<'_>) -> Candidate {
     let mut candidate = walk(collection.id, &*ID_ORDER, false, wanted);
@@ -174,8 +196,17 @@ fn by_id(collection: &Collection, wanted: Wanted<'_>) -> Candidate {
 
 /// Makes a range that can hold but one key, because it begins with all of that key's values, that one key.
 fn be_point(plan: &mut Plan) {
-    if let [(lower, upper)] = plan.ranges.as_mut_slice() {
+    if let [(lower, upper)] = plan.ranges.as_mut_slice()
+        && as_bytes(lower).is_some_and(|key| key.len() < PREFIX + KEPT)
+    {
         upper.clone_from(lower);
+    }
+}
+
+fn as_bytes(bound: &Bound<Vec<u8>>) -> Option<&[u8]> {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key),
+        Bound::Unbounded => None,
     }
 }
 
@@ -186,6 +217,10 @@ fn through(collection: &Collection, index: &Index, wanted: Wanted<'_>) -> Candid
     candidate.unique = index.spec.unique;
     if index.spec.unique && candidate.points == index.spec.fields.len() {
         be_point(&mut candidate.plan);
+    }
+    if index.cut && wanted.sort.is_some_and(|sort| !sort.is_empty()) {
+        (candidate.sorts, candidate.plan.sorted) = (false, false);
+        candidate.plan.backward = false;
     }
     candidate
 }
@@ -211,8 +246,20 @@ fn walk(id: u32, fields: &[SortField], is_multikey: bool, wanted: Wanted<'_>) ->
     }
 }
 
-/// The intervals below the prefix `id`.
+/// Bytes of the id of a collection or an index, before a key's values.
+const PREFIX: usize = size_of::<u32>();
+
+/// The intervals below the prefix `id`. Of long bounds only as much counts as cut keys have of their values; what then is one interval
+/// becomes one, so that no key is met twice.
 fn ranges(id: u32, bounds: &Bounds) -> Vec<KeyRange> {
+    let is_long = |bytes: &[u8]| bytes.len() >= KEPT;
+    let all = &bounds.intervals;
+    if all
+        .iter()
+        .any(|one| is_long(&one.lower) || is_long(&one.upper))
+    {
+        return widened(id, bounds);
+    }
     let prefixed = |bytes: &[u8]| {
         let mut key = Vec::with_capacity(4 + bytes.len());
         key.extend_from_slice(&id.to_be_bytes());

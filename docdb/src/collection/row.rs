@@ -29,6 +29,9 @@ fn write_collection(collection: &Collection) -> RawDocumentBuf {
         writer.document("spec", &index.spec.describe());
         writer.boolean("multikey", index.multikey);
         writer.boolean("building", index.building);
+        if index.cut {
+            writer.boolean("cut", true);
+        }
         writer.end();
     }
     writer.end();
@@ -60,6 +63,7 @@ fn read_index(id: u32, stored: &RawDocument) -> Result<Index> {
     let mut index = Index::new(id, spec);
     index.multikey = flag("multikey");
     index.building = flag("building");
+    index.cut = flag("cut");
     Ok(index)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use bson::raw::RawDocument;
 
@@ -10,13 +11,18 @@ use super::plan::{Access, KeyRange, Plan};
 use super::writer::id_of_entry;
 use crate::budget::Budget;
 use crate::error::{Code, Result};
+use crate::memory::{Claim, Memory};
 use crate::query::Filter;
 use crate::store::{Scan, Slice, Space, Store};
 
 /// Bytes of `_id`s remembered by one walk over a multikey index (MongoDB's limit for what a query holds in memory).
 const REMEMBERED: usize = 100 * 1024 * 1024;
+/// So few may be remembered however little memory others left.
+const REMEMBERED_LEAST: usize = 1 << 20;
 /// What an entry of the set costs beside its bytes, roughly.
 const OVERHEAD: usize = 48;
+/// The budget is told each time so many more are remembered.
+const TOLD: usize = 64 << 10;
 
 /// What a walk came to.
 #[derive(Debug)]
@@ -44,6 +50,8 @@ pub(crate) struct Selection {
     /// Documents already given, for an index with several entries per document.
     seen: BTreeSet<Vec<u8>>,
     seen_bytes: usize,
+    claim: Option<Claim>,
+    told: usize,
     pub(crate) keys_examined: u64,
     pub(crate) documents_examined: u64,
 }
@@ -61,9 +69,17 @@ impl Selection {
             remembered: Vec::new(),
             seen: BTreeSet::new(),
             seen_bytes: 0,
+            claim: None,
+            told: 0,
             keys_examined: 0,
             documents_examined: 0,
         }
+    }
+
+    /// What it remembers is counted.
+    pub(crate) fn counted(mut self, memory: &Arc<Memory>) -> Self {
+        self.claim = Some(memory.claim());
+        self
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -139,6 +155,15 @@ impl Selection {
                     "the query remembers more than {REMEMBERED} bytes of _ids over a multikey index"
                 )),
             );
+        }
+        if self.seen_bytes > self.told + TOLD {
+            self.told = self.seen_bytes;
+            if let Some(claim) = &mut self.claim
+                && !claim.hold(self.seen_bytes)
+                && self.seen_bytes > REMEMBERED_LEAST
+            {
+                return Err(claim.exceeded("a walk over a multikey index"));
+            }
         }
         self.remembered.clear();
         self.remembered.extend_from_slice(id);

@@ -146,7 +146,7 @@ impl<'a> Writer<'a> {
         let lengths = after.list().iter().map(|entry| after.key(*entry).len());
         if let Some(length) = lengths.chain([key.len()]).find(|length| *length > MAX_KEY) {
             return Err(Code::KeyTooLong.error(format!(
-                "a key of {length} bytes is longer than {MAX_KEY}: _id or indexed value too large in {}",
+                "an _id of {length} bytes as a key is longer than {MAX_KEY} in {}",
                 self.collection.namespace()
             )));
         }
@@ -249,11 +249,18 @@ impl<'a> Writer<'a> {
         index.bytes += entry_key.len() as u64;
     }
 
+    /// Notes what the new entries say of their indexes as a whole: that some document has an array, or a key that was cut.
     fn note_multikey(&mut self) {
         let mut changed = false;
-        for position in self.scratch.after.multikey() {
+        let Scratch { after, .. } = &*self.scratch;
+        for position in after.multikey() {
             if let Some(index) = self.collection.indexes.get_mut(*position) {
                 changed |= !std::mem::replace(&mut index.multikey, true);
+            }
+        }
+        for position in after.cut() {
+            if let Some(index) = self.collection.indexes.get_mut(*position) {
+                changed |= !std::mem::replace(&mut index.cut, true);
             }
         }
         if changed {

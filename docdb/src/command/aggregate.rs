@@ -2,6 +2,7 @@
 //! served from an index where there is one for them.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
@@ -16,6 +17,7 @@ use crate::collection::plan::{self, Wanted};
 use crate::collection::{Advance, Selection, stored};
 use crate::cursor::{Batch, Cursor, FIRST_BATCH, Filled, Producer, Source};
 use crate::error::{Code, Result};
+use crate::memory::Memory;
 use crate::query::Filter;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
@@ -32,10 +34,14 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     let first = arguments.first.unwrap_or(FIRST_BATCH);
     let mut cursor = Cursor::new((database, name), context, producer);
     cursor.weigh(request);
+    cursor.limit(super::max_time(request));
     listing::open(shard, cursor, first, false)
 }
 
-/// `aggregate: 1` asks the database or the server; of such pipelines none is supported.
+/// The stage that lists commands under way.
+pub(crate) const CURRENT_OP: &str = "$currentOp";
+
+/// `aggregate: 1` asks the database or the server; of such pipelines only `$currentOp` is supported.
 fn namespace<'a>(request: &'a Request, arguments: &Arguments<'_>) -> Result<(&'a str, &'a str)> {
     let collection = request.body().get(NAME)?;
     match collection {
@@ -44,8 +50,11 @@ fn namespace<'a>(request: &'a Request, arguments: &Arguments<'_>) -> Result<(&'a
         _ => return arguments::namespace(request),
     }
     let stage = first_stage(&arguments.stages).map_or("", |(name, _)| name);
+    if stage == CURRENT_OP {
+        return Ok((request.database(), "$cmd.aggregate"));
+    }
     Err(match stage {
-        "$currentOp" | "$listLocalSessions" | "$listSessions" | "$documents" | "$changeStream" => {
+        "$listLocalSessions" | "$listSessions" | "$documents" | "$changeStream" => {
             unknown_stage(stage)
         }
         _ => Code::InvalidNamespace.error(format!(
@@ -65,20 +74,26 @@ fn producer(
     arguments: &Arguments<'_>,
 ) -> Result<Box<dyn Producer>> {
     let room = shard.room(arguments.in_memory);
-    if let Some((name @ ("$collStats" | "$indexStats"), options)) = first_stage(&arguments.stages) {
+    if let Some((name @ ("$collStats" | "$indexStats" | CURRENT_OP), options)) =
+        first_stage(&arguments.stages)
+    {
         let rest = arguments.stages.get(1..).unwrap_or_default();
         let pipeline = Pipeline::parse(rest, &arguments.variables)?;
-        let input = if name == "$collStats" {
-            vec![coll_stats(shard, namespace, options)?]
-        } else {
-            index_stats(shard, namespace)
+        let input = match name {
+            "$collStats" => vec![coll_stats(shard, namespace, options)?],
+            CURRENT_OP => operations(shard, namespace, options)?,
+            _ => index_stats(shard, namespace),
         };
         let mut execution = pipeline.execute(arguments.variables.clone(), room);
         for document in input {
             execution.push(document);
         }
         execution.end_input();
-        return Ok(Box::new(Aggregate::new(namespace.0, None, execution)));
+        return Ok(Box::new(Aggregate::new(
+            (shard, namespace.0),
+            None,
+            execution,
+        )));
     }
     let mut pipeline = Pipeline::parse(&arguments.stages, &arguments.variables)?;
     for collection in pipeline.foreign_collections() {
@@ -93,7 +108,11 @@ fn producer(
     if selection.is_none() {
         execution.end_input();
     }
-    Ok(Box::new(Aggregate::new(namespace.0, selection, execution)))
+    Ok(Box::new(Aggregate::new(
+        (shard, namespace.0),
+        selection,
+        execution,
+    )))
 }
 
 /// The document of `$collStats`, with the parts that were asked for.
@@ -126,6 +145,32 @@ fn coll_stats(
     Ok(writer.finish())
 }
 
+/// What `$currentOp` begins with: a document for each command that takes long.
+fn operations(
+    shard: &Shard,
+    (database, _): (&str, &str),
+    options: RawBsonRef<'_>,
+) -> Result<Vec<RawDocumentBuf>> {
+    if database != "admin" {
+        return Err(Code::InvalidNamespace
+            .error("$currentOp must be run against the 'admin' database with {aggregate: 1}"));
+    }
+    for option in arguments::object(CURRENT_OP, CURRENT_OP, options)? {
+        let (name, value) = option?;
+        // Without a login, everybody's operations are one's own; what else they choose is not listed here in any case.
+        match name.as_str() {
+            "allUsers" | "localOps" | "idleConnections" | "idleSessions" | "idleCursors"
+            | "truncateOps" | "backtrace" | "targetAllNodes" => {
+                arguments::truth(CURRENT_OP, name.as_str(), value)?;
+            }
+            other => return Err(arguments::unsupported(CURRENT_OP, other)),
+        }
+    }
+    let now = shard.clock.now();
+    let running = shard.operations.running();
+    Ok(running.iter().map(|one| one.describe(now)).collect())
+}
+
 fn index_stats(shard: &Shard, (database, name): (&str, &str)) -> Vec<RawDocumentBuf> {
     let Some(collection) = shard.catalog.find(database, name) else {
         return Vec::new();
@@ -142,6 +187,7 @@ fn index_stats(shard: &Shard, (database, name): (&str, &str)) -> Vec<RawDocument
 #[derive(Debug)]
 struct Aggregate {
     database: String,
+    memory: Arc<Memory>,
     selection: Option<Selection>,
     execution: Execution,
     /// A result that did not fit into the batch before.
@@ -149,9 +195,14 @@ struct Aggregate {
 }
 
 impl Aggregate {
-    fn new(database: &str, selection: Option<Selection>, execution: Execution) -> Self {
+    fn new(
+        (shard, database): (&Shard, &str),
+        selection: Option<Selection>,
+        execution: Execution,
+    ) -> Self {
         Self {
             database: database.to_owned(),
+            memory: Arc::clone(shard.memory()),
             selection,
             execution,
             pending: None,
@@ -197,6 +248,7 @@ impl Producer for Aggregate {
             let mut others = Others {
                 source,
                 database: &self.database,
+                memory: &self.memory,
                 budget,
             };
             match self.execution.next(&mut others)? {
@@ -224,7 +276,7 @@ impl Producer for Aggregate {
 
     fn held(&self) -> usize {
         let pending = self.pending.as_ref();
-        pending.map_or(0, |pending| pending.as_bytes().len())
+        pending.map_or(0, |pending| pending.as_bytes().len()) + self.execution.held()
     }
 }
 
@@ -232,6 +284,7 @@ impl Producer for Aggregate {
 struct Others<'a> {
     source: Source<'a>,
     database: &'a str,
+    memory: &'a Arc<Memory>,
     budget: &'a mut Budget,
 }
 
@@ -262,7 +315,8 @@ impl Foreign for Others<'_> {
             plan::choose(collection, wanted)
         };
         let plan = found.map(plan).transpose()?;
-        let selection = plan.map(|plan| Selection::new(plan, filter));
+        let counted = |plan| Selection::new(plan, filter).counted(self.memory);
+        let selection = plan.map(counted);
         Ok(Box::new(OtherWalk(selection)))
     }
 

@@ -12,21 +12,67 @@ use crate::collection::{Advance, Collection, Index, IndexSpec, Selection, plan, 
 use crate::error::{Code, Result};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
-use crate::value::Writer;
 use crate::value::display;
+use crate::value::{Fields, Writer};
 use crate::wire::Request;
 
 /// Indexes per collection, that of `_id` included (MongoDB's limit).
 const MOST: usize = 64;
 
+/// What `ignoreUnknownIndexOptions` leaves of an index as a backup has it: nothing that MongoDB does not know. What it knows and
+/// this server has not is still refused.
+fn known_options(spec: &RawDocument) -> RawDocumentBuf {
+    let mut known = Writer::with_capacity(spec.as_bytes().len());
+    for element in Fields::new(spec).elements() {
+        if std::str::from_utf8(element.name).is_ok_and(|name| OPTIONS.contains(&name)) {
+            known.element(&element);
+        }
+    }
+    known.finish()
+}
+
+/// The fields of an index specification of MongoDB 7.0.
+const OPTIONS: [&str; 27] = [
+    "key",
+    "name",
+    "v",
+    "unique",
+    "sparse",
+    "expireAfterSeconds",
+    "partialFilterExpression",
+    "hidden",
+    "collation",
+    "background",
+    "ns",
+    "dropDups",
+    "storageEngine",
+    "weights",
+    "default_language",
+    "language_override",
+    "textIndexVersion",
+    "2dsphereIndexVersion",
+    "bits",
+    "min",
+    "max",
+    "bucketSize",
+    "finestIndexedLevel",
+    "coarsestIndexedLevel",
+    "wildcardProjection",
+    "clustered",
+    "prepareUnique",
+];
+
 pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<Flow> {
     const CREATE: &str = "createIndexes";
     let (database, name) = arguments::namespace(request)?;
-    arguments::each(request, |field, _| {
-        Ok(matches!(
-            field,
-            "indexes" | "commitQuorum" | "ignoreUnknownIndexOptions"
-        ))
+    let mut lenient = false;
+    arguments::each(request, |field, value| {
+        match field {
+            "indexes" | "commitQuorum" => {}
+            "ignoreUnknownIndexOptions" => lenient = arguments::truth(CREATE, field, value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
     })?;
     let specs = request
         .documents("indexes")?
@@ -36,7 +82,13 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
     }
     let specs = specs
         .into_iter()
-        .map(IndexSpec::parse)
+        .map(|spec| {
+            if lenient {
+                IndexSpec::parse(&known_options(spec))
+            } else {
+                IndexSpec::parse(spec)
+            }
+        })
         .collect::<Result<Vec<_>, _>>()?;
     let existed = shard.catalog.find(database, name).is_some();
     let id = shard

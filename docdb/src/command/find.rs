@@ -103,6 +103,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     let mut cursor = Cursor::new((database, name), context, producer);
     cursor.keep = arguments.keep;
     cursor.weigh(request);
+    cursor.limit(super::max_time(request));
     let first = arguments.batch_size.unwrap_or(FIRST_BATCH);
     listing::open(shard, cursor, first, arguments.single_batch)
 }
@@ -143,8 +144,8 @@ pub(super) fn rows(
     };
     let plan = plan::choose(collection, wanted)?;
     let order = order.filter(|order| !plan.sorted && !order.is_empty());
-    let selection = Selection::new(plan, filter);
     let room = shard.room(arguments.in_memory);
+    let selection = Selection::new(plan, filter).counted(&room.memory);
     Ok(Some(Rows::new(
         selection,
         order,

@@ -36,7 +36,11 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     let mut found = Vec::new();
     for collection in shard.catalog.in_database(database) {
         let full = describe(collection, false);
-        if filter.as_ref().is_none_or(|filter| filter.matches(&full)) {
+        let wanted = match &filter {
+            Some(filter) => filter.try_matches(&full)?,
+            None => true,
+        };
+        if wanted {
             found.push(if name_only {
                 describe(collection, true)
             } else {

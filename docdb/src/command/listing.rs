@@ -3,15 +3,19 @@
 use std::collections::VecDeque;
 
 use bson::RawDocumentBuf;
+use plimsoll_base::Nanos;
 
 use crate::budget::Budget;
 use crate::cursor::{Batch, Cursor, Filled, Producer, Source};
-use crate::error::Result;
+use crate::error::{Code, Result};
+use crate::memory::Claim;
 use crate::shard::{Flow, Resumable, Shard};
 
 /// Answers with the first batch of a cursor. A `single` one is closed after it.
 pub(super) fn open(shard: &mut Shard, cursor: Cursor, first: u64, single: bool) -> Result<Flow> {
     let fill = Fill {
+        claim: shard.memory().claim(),
+        deadline: cursor.deadline(shard.clock.now()),
         id: None,
         cursor,
         batch: Batch::new("firstBatch", first),
@@ -22,7 +26,14 @@ pub(super) fn open(shard: &mut Shard, cursor: Cursor, first: u64, single: bool) 
 
 /// Answers with the next batch of the cursor that was open under `id`.
 pub(super) fn go_on(shard: &mut Shard, id: i64, cursor: Cursor, most: u64) -> Result<Flow> {
+    let now = shard.clock.now();
+    let deadline = cursor.deadline(now);
+    if deadline.is_some_and(|deadline| deadline <= now) {
+        return Err(Code::MaxTimeMSExpired.error("operation exceeded time limit"));
+    }
     let fill = Fill {
+        claim: shard.memory().claim(),
+        deadline,
         id: Some(id),
         cursor,
         batch: Batch::new("nextBatch", most),
@@ -38,9 +49,16 @@ struct Fill {
     cursor: Cursor,
     batch: Batch,
     single: bool,
+    claim: Claim,
+    /// When `maxTimeMS` of its cursor is over.
+    deadline: Option<Nanos>,
 }
 
 impl Resumable for Fill {
+    fn deadline(&self) -> Option<Nanos> {
+        self.deadline
+    }
+
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let mut budget = shard.budget();
         let source = Source {
@@ -49,13 +67,25 @@ impl Resumable for Fill {
         };
         let producer = &mut self.cursor.producer;
         let is_open = match producer.fill(source, &mut self.batch, &mut budget)? {
-            Filled::Later => return Ok(Flow::More(self)),
+            Filled::Later => {
+                let held = self.batch.len() + producer.held();
+                let fits = self.claim.hold(held);
+                // Where memory is short, what is there goes out: a batch may be as short as it likes, but not empty.
+                if fits || self.single || self.batch.is_empty() {
+                    return Ok(Flow::More(self));
+                }
+                true
+            }
             Filled::Full => !self.single,
             Filled::End => false,
         };
         producer.pause();
         let Self {
-            id, cursor, batch, ..
+            id,
+            mut cursor,
+            batch,
+            deadline,
+            ..
         } = *self;
         let id = match id {
             _ if !is_open => 0,
@@ -65,6 +95,7 @@ impl Resumable for Fill {
         let reply = batch.finish(id, &cursor.database, &cursor.collection);
         if is_open {
             let now = shard.clock.now();
+            cursor.rest(deadline, now);
             shard.cursors.put(id, cursor, now)?;
         }
         Ok(Flow::Done(reply))

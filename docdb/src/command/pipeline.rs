@@ -86,5 +86,6 @@ pub(super) fn select(
         hint: arguments.hint,
     };
     let plan = plan::choose(collection, wanted)?;
-    Ok(Some(Selection::new(plan, filter)))
+    let selection = Selection::new(plan, filter);
+    Ok(Some(selection.counted(shard.memory())))
 }

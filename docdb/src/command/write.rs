@@ -194,7 +194,8 @@ pub(super) fn select(
         ..Wanted::default()
     };
     let plan = plan::choose(collection, wanted)?;
-    Ok(Some(Selection::new(plan, filter)))
+    let selection = Selection::new(plan, filter);
+    Ok(Some(selection.counted(shard.memory())))
 }
 
 /// `None` for the empty filter, which all documents match.

@@ -35,6 +35,15 @@ impl Batch {
         self.count as u64 >= self.most
     }
 
+    /// Bytes so far.
+    pub(crate) fn len(&self) -> usize {
+        self.writer.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// False if the document does not fit any more; then nothing was written. The first one always fits.
     #[must_use]
     pub(crate) fn push(&mut self, document: &RawDocument) -> bool {

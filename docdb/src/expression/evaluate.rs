@@ -24,14 +24,23 @@ impl Node {
                 }
                 Ok(value.clone())
             }
-            Self::Field(path) => Ok(field(scope.root, path)),
+            Self::Field(path) => {
+                let value = field(scope.root, path);
+                if let Some(value) = &value {
+                    scope.charge(value)?;
+                }
+                Ok(value)
+            }
             Self::Variable(name, path) => variable(name, path, scope),
             Self::Document(fields) => document(fields, scope),
             Self::Array(elements) => array(elements, scope),
             Self::Call(function, arguments) => {
                 let mut values = Vec::with_capacity(arguments.len());
+                let mut held = scope.held();
                 for argument in arguments {
-                    values.push(argument.evaluate(scope)?);
+                    let value = argument.evaluate(scope)?;
+                    held.add(value.as_ref())?;
+                    values.push(value);
                 }
                 (function.body)(&mut Call {
                     name: function.name,
@@ -121,8 +130,10 @@ pub(super) fn undefined(name: &str) -> CommandError {
 
 fn document(fields: &[(String, Node)], scope: &Scope<'_>) -> Result<Evaluated> {
     let mut document = Document::new();
+    let mut held = scope.held();
     for (name, node) in fields {
         if let Some(value) = node.evaluate(scope)? {
+            held.add(Some(&value))?;
             document.insert(name.clone(), value);
         }
     }
@@ -131,8 +142,11 @@ fn document(fields: &[(String, Node)], scope: &Scope<'_>) -> Result<Evaluated> {
 
 fn array(elements: &[Node], scope: &Scope<'_>) -> Result<Evaluated> {
     let mut array = Vec::with_capacity(elements.len());
+    let mut held = scope.held();
     for element in elements {
-        array.push(element.evaluate(scope)?.unwrap_or(Bson::Null));
+        let value = element.evaluate(scope)?;
+        held.add(value.as_ref())?;
+        array.push(value.unwrap_or(Bson::Null));
     }
     Ok(Some(Bson::Array(array)))
 }
@@ -169,8 +183,11 @@ fn switch(
 /// All variables of one `$let` are evaluated outside it.
 fn bind(variables: &[(String, Node)], body: &Node, scope: &Scope<'_>) -> Result<Evaluated> {
     let mut values = Vec::with_capacity(variables.len());
+    let mut held = scope.held();
     for (name, node) in variables {
-        values.push((name.as_str(), node.evaluate(scope)?));
+        let value = node.evaluate(scope)?;
+        held.add(value.as_ref())?;
+        values.push((name.as_str(), value));
     }
     let bindings: Vec<_> = values
         .iter()
@@ -199,8 +216,10 @@ fn map(input: &Node, name: &str, body: &Node, scope: &Scope<'_>) -> Result<Evalu
         return NULL;
     };
     let mut mapped = Vec::with_capacity(input.len());
+    let mut held = scope.held();
     for element in &input {
         let value = body.evaluate(&scope.with(&[(name, Some(element))]))?;
+        held.add(value.as_ref())?;
         mapped.push(value.unwrap_or(Bson::Null));
     }
     scope.charge_bytes(mapped.len() * size_of::<Bson>())?;
@@ -262,6 +281,8 @@ fn reduce(parts: &[Node; 3], scope: &Scope<'_>) -> Result<Evaluated> {
     for element in &input {
         let bindings = [("this", Some(element)), ("value", value.as_ref())];
         let next = body.evaluate(&scope.with(&bindings))?;
+        // A value that doubles with each step is stopped here.
+        scope.held().add(next.as_ref())?;
         value = next;
     }
     Ok(value)

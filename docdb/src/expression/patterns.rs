@@ -84,7 +84,9 @@ fn arguments(call: &mut Call<'_>) -> Result<Option<Search>> {
 fn matches(call: &mut Call<'_>) -> Result<Evaluated> {
     let found = match arguments(call)? {
         Some(search) => {
-            let found = search.regex.is_match(&search.input);
+            let found = search
+                .regex
+                .is_match(&search.input, &mut Steps::for_text(&search.input));
             found.map_err(|GaveUp| GaveUp::error(&search.source))?
         }
         None => false,

@@ -49,6 +49,9 @@ impl Variables {
 /// `$map` could otherwise double a value with each step.
 const WORK_BYTES_MAX: usize = 1 << 30;
 
+/// How many bytes of memory the values of one evaluation may take at once (MongoDB's limit for what an operator makes).
+const HELD_BYTES_MAX: usize = 100 << 20;
+
 /// What one evaluation sees: the document, the command's variables, and those of enclosing expressions.
 pub(super) struct Scope<'a> {
     pub(super) root: &'a RawDocument,
@@ -66,9 +69,41 @@ struct Local<'a> {
     outer: Option<&'a Local<'a>>,
 }
 
-/// Bytes copied so far.
+/// Bytes copied so far, and bytes held now.
 #[derive(Debug, Default)]
-pub(super) struct Work(Cell<usize>);
+pub(super) struct Work {
+    copied: Cell<usize>,
+    held: Cell<usize>,
+}
+
+/// Values on their way into a larger one, for as long as that is made.
+#[derive(Debug)]
+pub(super) struct Held<'a> {
+    work: &'a Work,
+    bytes: usize,
+}
+
+impl Held<'_> {
+    pub(super) fn add(&mut self, value: Option<&Bson>) -> Result<()> {
+        let bytes = value.map_or(0, footprint);
+        let held = self.work.held.get().saturating_add(bytes);
+        if held > HELD_BYTES_MAX {
+            return Err(Code::ExceededMemoryLimit.error(format!(
+                "Evaluating the expression would hold more than {HELD_BYTES_MAX} bytes at once"
+            )));
+        }
+        self.work.held.set(held);
+        self.bytes += bytes;
+        Ok(())
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let held = self.work.held.get();
+        self.work.held.set(held.saturating_sub(self.bytes));
+    }
+}
 
 impl<'a> Scope<'a> {
     pub(super) fn new(root: &'a RawDocument, variables: &'a Variables, work: &'a Work) -> Self {
@@ -109,14 +144,22 @@ impl<'a> Scope<'a> {
         None
     }
 
+    /// Counts values until it goes.
+    pub(super) fn held(&self) -> Held<'a> {
+        Held {
+            work: self.work,
+            bytes: 0,
+        }
+    }
+
     /// Counts a copy of `value`; an error once there were too many.
     pub(super) fn charge(&self, value: &Bson) -> Result<()> {
         self.charge_bytes(footprint(value))
     }
 
     pub(super) fn charge_bytes(&self, bytes: usize) -> Result<()> {
-        let sum = self.work.0.get().saturating_add(bytes);
-        self.work.0.set(sum);
+        let sum = self.work.copied.get().saturating_add(bytes);
+        self.work.copied.set(sum);
         if sum > WORK_BYTES_MAX {
             return Err(Code::ExceededMemoryLimit.error(format!(
                 "Evaluating the expression would copy more than {WORK_BYTES_MAX} bytes"

@@ -32,6 +32,8 @@ specs! {
     BATCH "docdb_batch_commands" "histogram" "Commands answered per commit.";
     JOURNAL "docdb_journal_bytes_total" "counter" "Bytes appended to the journals.";
     WRITES "docdb_writes_total" "counter" "Keys put and deleted, index entries included.";
+    HELD "docdb_memory_held_bytes" "gauge" "What queries and clients hold of --memory.";
+    SPILLED "docdb_spilled_bytes_total" "counter" "Bytes that sorts and groups beyond their share wrote to the disk.";
     FAILED "docdb_failed_commits_total" "counter" "Batches that could not be made durable; every command in them was answered with an error.";
 }
 
@@ -41,6 +43,10 @@ pub(crate) struct Surroundings<'a> {
     pub durability: &'a str,
     pub scheduler: &'a str,
     pub connections: usize,
+    /// Bytes that queries and clients hold.
+    pub(crate) held: usize,
+    /// Bytes that sorts and groups wrote to the disk.
+    pub(crate) spilled: u64,
 }
 
 /// The whole text.
@@ -51,6 +57,8 @@ pub(crate) fn write(all: &Snapshot, surroundings: Surroundings<'_>) -> String {
         durability,
         scheduler,
         connections,
+        held,
+        spilled,
     } = surroundings;
     line(
         &mut out,
@@ -58,8 +66,10 @@ pub(crate) fn write(all: &Snapshot, surroundings: Surroundings<'_>) -> String {
         &format!("durability=\"{durability}\",scheduler=\"{scheduler}\""),
         1,
     );
-    header(&mut out, CONNECTIONS);
-    line(&mut out, CONNECTIONS.name, "", connections as u64);
+    for (spec, count) in [(CONNECTIONS, connections), (HELD, held)] {
+        header(&mut out, spec);
+        line(&mut out, spec.name, "", count as u64);
+    }
     databases(&mut out, all);
     let times = [
         (WAIT, &all.waits),
@@ -75,6 +85,7 @@ pub(crate) fn write(all: &Snapshot, surroundings: Surroundings<'_>) -> String {
     let counts = [
         (JOURNAL, all.journal_bytes),
         (WRITES, all.writes),
+        (SPILLED, spilled),
         (FAILED, all.failed_commits),
     ];
     for (spec, count) in counts {
@@ -187,6 +198,8 @@ mod tests {
             durability: "always",
             scheduler: "sharded",
             connections: 3,
+            held: 4,
+            spilled: 5,
         };
         let text = write(&meter.snapshot(), surroundings);
         for spec in SPECS {

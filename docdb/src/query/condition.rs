@@ -8,6 +8,7 @@ use bson::Bson;
 
 use super::computed::{Computed, Root};
 use super::constant::Constant;
+use crate::error::CommandError;
 use crate::value::path::{Leaf, Path};
 use crate::value::pattern::Pattern;
 use crate::value::{Fields, Number, Value, compare_values, kind};
@@ -208,6 +209,13 @@ impl Condition {
             Self::HasElement(clauses) => clauses.iter().for_each(|clause| clause.gather(found)),
             _ => {}
         }
+    }
+
+    /// The error of a pattern in it that took too many steps, once.
+    pub(super) fn take_failure(&self) -> Option<CommandError> {
+        let mut patterns = Vec::new();
+        self.gather(&mut patterns);
+        patterns.iter().find_map(|pattern| pattern.take_failure())
     }
 
     /// Whether an array at the end of a path is looked at whole and only whole.

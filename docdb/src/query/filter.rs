@@ -43,17 +43,23 @@ impl Filter {
         })
     }
 
-    /// Whether the document matches; not if an `$expr` fails on it ([`Self::try_matches`] says so).
-    #[inline]
+    /// Whether the document matches, where that is known.
+    #[cfg(test)]
     pub(crate) fn matches(&self, document: &RawDocument) -> bool {
-        if self.computes {
-            return self.try_matches(document).unwrap_or(false);
-        }
-        self.root.matches(Fields::new(document), None)
+        self.try_matches(document).unwrap_or(false)
     }
 
-    /// As [`Self::matches`]; an error if an `$expr` fails on the document, or a pattern takes too many steps.
+    /// Whether the document matches; an error if an `$expr` fails on it, or a pattern takes too many steps.
     pub(crate) fn try_matches(&self, document: &RawDocument) -> Result<bool> {
+        let patterns = if self.bounded {
+            self.root.patterns()
+        } else {
+            Vec::new()
+        };
+        // What else went through them before, as a search for a position, is over.
+        for pattern in &patterns {
+            pattern.begin();
+        }
         let matches = if self.computes {
             let root = Root::new(document);
             let matches = self.root.matches(Fields::new(document), Some(&root));
@@ -61,13 +67,10 @@ impl Filter {
         } else {
             self.root.matches(Fields::new(document), None)
         };
-        if self.bounded {
-            let patterns = self.root.patterns();
-            if let Some(error) = patterns.iter().find_map(|pattern| pattern.take_failure()) {
-                return Err(error);
-            }
+        match patterns.iter().find_map(|pattern| pattern.take_failure()) {
+            Some(error) => Err(error),
+            None => Ok(matches),
         }
-        Ok(matches)
     }
 
     /// The place in an array that the positional operator `$` stands for, if the filter matches and goes through an array.

@@ -1,16 +1,31 @@
 //! Who is next when several databases wait: the one that was served least, whatever the others queue.
 //!
 //! Start-time fair queueing (Goyal, Vin, Cheng 1996) with the measured execution time as the size of a job: a database that comes
-//! with one job after an idle time waits for at most the job under way, not for another database's backlog.
+//! with one job after an idle time waits for at most the job under way, not for another database's backlog. Among the clients of one
+//! database the same holds for their fresh jobs, so that forty which ask for 16 MB each do not keep the one waiting that asks for a row.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Client;
 
 /// Fresh jobs of a database get this much time, in nanoseconds, before a slice of a long one comes in between: with slices of
 /// a millisecond, a ninth of the time is what a long query gets at least.
 const REST_EVERY: u64 = 8_000_000;
+/// What a client may be behind the others of its database, in nanoseconds of its share.
+const DEBT_MAX: u64 = 50_000_000;
+/// Costs that differ by less, in nanoseconds, are alike.
+const ALIKE: u64 = 100_000;
 /// Lanes that are kept although nothing waits in them: making one anew for every batch costs more than all else here.
 const LANES_KEPT: usize = 256;
+
+/// A job that a client sent, or nobody.
+pub(crate) trait Sent {
+    fn client(&self) -> Option<&Arc<Client>> {
+        None
+    }
+}
 
 /// A queue per database, each bounded.
 #[derive(Debug)]
@@ -31,8 +46,16 @@ pub(crate) struct FairQueue<T> {
 
 #[derive(Debug)]
 struct Lane<T> {
-    /// Jobs that wait for the first time.
-    jobs: VecDeque<T>,
+    /// Unlike that of any other lane.
+    id: u64,
+    /// Jobs that wait for the first time, with what their clients' shares are used up to: by that, by what their clients asked for
+    /// last (small differences are none), in order of arrival.
+    jobs: BTreeMap<(u64, u64, u64), (u64, T)>,
+    arrived: u64,
+    /// What the share of the client was used up to that was served last: who comes back from idleness begins here.
+    now: u64,
+    /// Who sent the fresh job that was popped last, with that share.
+    on: Option<(Arc<Client>, u64)>,
     /// What remains of long ones, after those.
     rests: VecDeque<T>,
     served: u64,
@@ -42,10 +65,15 @@ struct Lane<T> {
     on_rest: bool,
 }
 
-impl<T> Lane<T> {
+impl<T: Sent> Lane<T> {
     fn new(served: u64) -> Self {
+        static MADE: AtomicU64 = AtomicU64::new(0);
         Self {
-            jobs: VecDeque::new(),
+            id: MADE.fetch_add(1, Ordering::Relaxed) + 1,
+            jobs: BTreeMap::new(),
+            arrived: 0,
+            now: 0,
+            on: None,
             rests: VecDeque::new(),
             served,
             owed: 0,
@@ -64,11 +92,23 @@ impl<T> Lane<T> {
             self.owed = 0;
             return self.rests.pop_front();
         }
-        self.jobs.pop_front()
+        let (_, (share, job)) = self.jobs.pop_first()?;
+        self.now = self.now.max(share);
+        self.on = job.client().map(|client| (Arc::clone(client), share));
+        Some(job)
+    }
+
+    fn push(&mut self, job: T) {
+        let client = job.client();
+        let (used, cost) = client.map_or((0, 0), |client| client.served_in(self.id));
+        let share = used.clamp(self.now, self.now.saturating_add(DEBT_MAX));
+        self.arrived += 1;
+        let place = (share / ALIKE, cost / ALIKE, self.arrived);
+        self.jobs.insert(place, (share, job));
     }
 }
 
-impl<T> FairQueue<T> {
+impl<T: Sent> FairQueue<T> {
     /// `limit` jobs wait per database at most.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
@@ -99,7 +139,7 @@ impl<T> FairQueue<T> {
             self.begun += 1;
             self.waiting.insert((lane.served, self.begun, name));
         }
-        lane.jobs.push_back(job);
+        lane.push(job);
         self.queued += 1;
         Ok(())
     }
@@ -120,6 +160,9 @@ impl<T> FairQueue<T> {
             return;
         };
         lane.served += cost.max(1);
+        if let Some((client, share)) = lane.on.take() {
+            client.serve(lane.id, share, cost);
+        }
         self.most = self.most.max(lane.served);
         if !lane.on_rest && !lane.rests.is_empty() {
             lane.owed += cost;
@@ -168,6 +211,79 @@ impl<T> FairQueue<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Sent for u32 {}
+
+    impl Sent for (Arc<Client>, u32) {
+        fn client(&self) -> Option<&Arc<Client>> {
+            Some(&self.0)
+        }
+    }
+
+    /// How many jobs go before each of fifty of one client that asks for a microsecond at a time, beside forty that ask for 8 ms;
+    /// `anew`: those come as strangers each time.
+    fn waits_beside_forty(anew: bool) -> Vec<u32> {
+        let mut queue = FairQueue::new(100);
+        let few = Arc::new(Client::new(0, ""));
+        let stranger = || Arc::new(Client::new(1, ""));
+        let job = |client: &Arc<Client>, cost: u32| (Arc::clone(client), cost);
+        let serve = |queue: &mut FairQueue<(Arc<Client>, u32)>| {
+            let (name, (client, cost)) = queue.pop().unwrap();
+            queue.served(&name, u64::from(cost), None);
+            let is_few = Arc::ptr_eq(&client, &few);
+            if !is_few {
+                let next = if anew { stranger() } else { client };
+                queue.push("a", job(&next, cost)).unwrap();
+            }
+            is_few
+        };
+        for _ in 0..40 {
+            queue.push("a", job(&stranger(), 8_000_000)).unwrap();
+        }
+        let mut waits = Vec::new();
+        for _ in 0..50 {
+            queue.push("a", job(&few, 1000)).unwrap();
+            let mut waited = 0;
+            while !serve(&mut queue) {
+                waited += 1;
+            }
+            waits.push(waited);
+            // Time passes until it asks again.
+            for _ in 0..7 {
+                serve(&mut queue);
+            }
+        }
+        waits
+    }
+
+    #[test]
+    fn a_client_that_asks_for_little_does_not_wait_for_those_who_ask_for_much() {
+        for anew in [false, true] {
+            let waits = waits_beside_forty(anew);
+            // Behind all of them as long as nobody is known; then at the next turn.
+            let late = waits.iter().skip(3).max();
+            assert!(late <= Some(&1), "{waits:?}, anew: {anew}");
+        }
+    }
+
+    #[test]
+    fn those_who_ask_for_much_are_served_too() {
+        let mut queue = FairQueue::new(100);
+        let clients: Vec<_> = (0..5).map(|id| Arc::new(Client::new(id, ""))).collect();
+        let cost = |id: u32| if id == 0 { 8_000_000 } else { 30_000 };
+        for (client, id) in clients.iter().zip(0..) {
+            queue.push("a", (Arc::clone(client), id)).unwrap();
+        }
+        let mut time = [0; 5];
+        for _ in 0..20_000 {
+            let (name, (client, id)) = queue.pop().unwrap();
+            queue.served(&name, cost(id), None);
+            time[id as usize] += cost(id);
+            queue.push("a", (client, id)).unwrap();
+        }
+        let fair = time.iter().sum::<u64>() / 5;
+        assert!(time.iter().all(|one| *one > fair / 2), "{time:?}");
+    }
 
     /// Serves `turns` jobs of the given cost per database and counts them.
     fn serve(

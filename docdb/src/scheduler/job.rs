@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bson::RawDocumentBuf;
 use plimsoll_base::Nanos;
 
+use super::fair::Sent;
 use super::{Client, Listed};
 use crate::error::{Code, CommandError};
 use crate::wire::{Origin, Request};
@@ -38,6 +39,12 @@ pub(crate) struct Job<T> {
     pub(crate) arrived: Nanos,
     /// When its execution began; `None` while it waits for the first time.
     pub started: Option<Nanos>,
+}
+
+impl<T> Sent for Job<T> {
+    fn client(&self) -> Option<&Arc<Client>> {
+        Some(&self.ticket.client)
+    }
 }
 
 impl<T> Job<T> {

@@ -9,6 +9,7 @@ use bson::raw::RawBsonRef;
 use plimsoll_base::Nanos;
 
 use super::Client;
+use crate::value::Writer;
 use crate::wire::Request;
 
 /// Bytes of a command that are shown.
@@ -91,6 +92,26 @@ impl Operations {
 }
 
 impl Operation {
+    /// As `currentOp` shows it.
+    pub(crate) fn describe(&self, now: Nanos) -> RawDocumentBuf {
+        let time = now.0.saturating_sub(self.begun.0);
+        let whole = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
+        let mut shown = Writer::with_capacity(512);
+        shown.string("type", "op");
+        shown.int("opid", self.id);
+        shown.boolean("active", true);
+        shown.string("op", kind(&self.name));
+        shown.string("ns", &self.namespace);
+        shown.long("secs_running", whole(time / 1_000_000_000));
+        shown.long("microsecs_running", whole(time / 1000));
+        shown.document("command", &self.command);
+        shown.string("client", &self.client.peer);
+        shown.int("connectionId", self.client.id);
+        shown.string("desc", &format!("conn{}", self.client.id));
+        shown.boolean("killPending", self.is_killed());
+        shown.finish()
+    }
+
     pub(crate) fn is_killed(&self) -> bool {
         self.killed.load(Ordering::Relaxed)
     }
@@ -105,6 +126,18 @@ impl Listed {
 impl Drop for Listed {
     fn drop(&mut self) {
         self.operations.lock().remove(&self.operation.id);
+    }
+}
+
+/// What MongoDB calls an operation of this command.
+fn kind(command: &str) -> &'static str {
+    match command {
+        "find" => "query",
+        "getMore" => "getmore",
+        "insert" => "insert",
+        "update" => "update",
+        "delete" => "remove",
+        _ => "command",
     }
 }
 

@@ -90,6 +90,7 @@ fn allow(
         (_, "createUser") if shared.may_make_first_user(session) => return Ok(()),
         // Who may make users may make himself one that may end commands.
         (_, "createUser" | "dropUser" | "updateUser" | "usersInfo" | "killOp") => Access::Users,
+        (_, "aggregate") if command::lists_operations(request) => Access::Monitor,
         (CommandKind::DatabaseRead, _) => Access::Read,
         (CommandKind::DatabaseWrite, _) => Access::Write,
         (CommandKind::Connection | CommandKind::Cluster, _) => Access::Monitor,

@@ -1,6 +1,7 @@
 //! One thread that serves its connections and, in the sharded arrangement, carries out the commands for its
 //! databases itself: read what is ready, run one batch, commit once, write the replies.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use plimsoll_base::Nanos;
@@ -9,6 +10,7 @@ use plimsoll_base::poll::{Poll, Ready};
 use plimsoll_base::slab::Slab;
 
 use super::answer;
+use super::channel::Channel;
 use super::connection::{Connection, Input};
 use super::letter::{self, Letter, ShardExecutor, ShardJob};
 use super::shared::Shared;
@@ -25,8 +27,12 @@ const PARTIAL_TIMEOUT: Nanos = Nanos(60_000_000_000);
 const PARTIAL_LOOK: Nanos = Nanos(1_000_000_000);
 /// Who holds less is not disconnected for it when memory is short, and a smaller message is not refused.
 const HOARD_BYTES: usize = 64 << 10;
+/// Time for long messages between two looks at who else is there.
+const LISTEN: Nanos = Nanos(1_000_000);
 /// How long a stopping server waits for clients to take their replies.
 const DRAIN: Nanos = Nanos(5_000_000_000);
+/// What a client hears that speaks plainly where the server has a certificate.
+const NAKED: &str = "this port speaks TLS only; connect with tls=true";
 /// Tokens of the listeners; connections count up from zero and never reach them.
 const LISTENER_TOKENS: std::ops::Range<u64> = u64::MAX - 16..u64::MAX - 1;
 
@@ -38,6 +44,10 @@ pub(crate) struct EventLoop {
     pub(crate) shared: Arc<Shared>,
     pub(crate) executor: Option<ShardExecutor>,
     pub(crate) connections: Slab<Connection>,
+    /// More clients may wait to be accepted.
+    pub(crate) accepts: bool,
+    /// Clients with more to say than they were listened to at once, in turn.
+    pub(crate) later: VecDeque<u64>,
     /// Replies that go out in this turn.
     pub(crate) done: Vec<Done>,
     /// Set when the server stops: by then replies must be out, whether or not their clients read.
@@ -55,6 +65,8 @@ impl EventLoop {
         while !self.is_over() {
             let now = self.shared.clock.now();
             let has_work = !self.done.is_empty()
+                || self.accepts
+                || !self.later.is_empty()
                 || self.executor.as_ref().is_some_and(ShardExecutor::has_work);
             let wait = if has_work {
                 0
@@ -68,6 +80,10 @@ impl EventLoop {
             }
             for one in std::mem::take(&mut self.done) {
                 self.deliver(one);
+            }
+            self.listen_on();
+            if self.accepts {
+                self.accept();
             }
             let now = self.shared.clock.now();
             if now.0 >= next_tick.0 {
@@ -139,27 +155,36 @@ impl EventLoop {
         if event.readable || event.hung_up {
             connection.became_readable(event.hung_up);
         }
-        if event.writable && connection.has_output() && connection.flush().is_err() {
-            self.close(event.token);
-            return;
+        // A handshake takes up to a millisecond: thousands at once come in turn.
+        if connection.channel().is_beginning() {
+            return self.postpone(event.token);
+        }
+        if event.writable && connection.has_output() {
+            self.flush(event.token);
         }
         self.read(event.token, now);
         self.account(event.token);
     }
 
-    /// Takes every client that waits. Out of descriptors, the next tick tries again.
+    /// Takes the clients that wait, thousands in turns. Out of descriptors, the next tick tries again.
     fn accept(&mut self) {
+        let begun = self.shared.clock.now();
+        self.accepts = false;
         while let Some(stream) = self
             .listeners
             .iter()
             .find_map(|listener| listener.accept().ok())
         {
-            if self.stop_by.is_some() || self.shared.connections_full() {
-                continue;
+            // Whoever is not taken is disconnected by being forgotten.
+            if self.stop_by.is_none() && !self.shared.connections_full() {
+                match self.shared.next_loop() {
+                    index if index == self.index => self.adopt(stream),
+                    other => self.shared.inboxes[other].send(Letter::Accepted(stream)),
+                }
             }
-            match self.shared.next_loop() {
-                index if index == self.index => self.adopt(stream),
-                other => self.shared.inboxes[other].send(Letter::Accepted(stream)),
+            if self.shared.clock.now().0.saturating_sub(begun.0) >= LISTEN.0 {
+                self.accepts = true;
+                return;
             }
         }
     }
@@ -167,12 +192,13 @@ impl EventLoop {
     fn adopt(&mut self, stream: Stream) {
         let session = self.shared.session(&stream);
         let claim = self.shared.executors.memory().claim();
-        let connection = Connection::new(stream, session, claim);
+        let channel = Channel::new(stream, self.shared.tls.as_ref());
+        let connection = Connection::new(channel, session, claim);
         let token = self.connections.insert(connection);
         let added = self
             .connections
             .get_mut(token)
-            .is_some_and(|one| self.poll.add(one.socket(), token).is_ok());
+            .is_some_and(|one| self.poll.add(one.channel(), token).is_ok());
         if added {
             self.read(token, self.shared.clock.now());
         } else {
@@ -200,11 +226,55 @@ impl EventLoop {
         self.done.extend(refused);
     }
 
+    /// Sends what the socket takes; the rest of a long reply when its turn comes.
+    fn flush(&mut self, token: u64) {
+        let Some(connection) = self.connections.get_mut(token) else {
+            return;
+        };
+        match connection.flush() {
+            Ok(true) => {}
+            Ok(false) => self.postpone(token),
+            Err(_) => self.close(token),
+        }
+    }
+
+    fn postpone(&mut self, token: u64) {
+        if let Some(connection) = self.connections.get_mut(token)
+            && !std::mem::replace(&mut connection.is_later, true)
+        {
+            self.later.push_back(token);
+        }
+    }
+
+    /// Goes on with long messages for as long as a slice, so that they keep nobody waiting who has little to say or to hear.
+    fn listen_on(&mut self) {
+        let begun = self.shared.clock.now();
+        while let Some(token) = self.later.pop_front() {
+            let now = self.shared.clock.now();
+            if let Some(connection) = self.connections.get_mut(token) {
+                connection.is_later = false;
+                if connection.has_output() {
+                    self.flush(token);
+                }
+                self.read(token, now);
+                self.account(token);
+            }
+            if now.0.saturating_sub(begun.0) >= LISTEN.0 {
+                break;
+            }
+        }
+    }
+
     /// Takes messages until one is under way or nothing whole is left.
     fn read(&mut self, token: u64, now: Nanos) {
         while let Some(connection) = self.connections.get_mut(token) {
-            // A reply on its way out is waited for: a client that does not read sends nothing further.
-            if connection.busy || connection.has_output() || self.stop_by.is_some() {
+            // A reply on its way out is waited for: a client that does not read sends nothing further. Who is listened to in
+            // turn waits for it.
+            if connection.is_later
+                || connection.busy
+                || connection.has_output()
+                || self.stop_by.is_some()
+            {
                 return;
             }
             if connection.closing {
@@ -212,6 +282,9 @@ impl EventLoop {
             }
             match connection.next(now) {
                 Input::Nothing => return,
+                Input::Later => {
+                    return self.postpone(token);
+                }
                 Input::Closed => return self.close(token),
                 Input::Malformed(error) => {
                     (self.shared.config.log)(&format!(
@@ -230,9 +303,7 @@ impl EventLoop {
                         let id = self.shared.next_request_id();
                         wire::reply(origin, id, &error.reply(), connection.output());
                     }
-                    if connection.flush().is_err() {
-                        return self.close(token);
-                    }
+                    self.flush(token);
                 }
                 Input::Http(target) => self.on_http(token, &target),
                 Input::Frame(frame) => self.on_frame(token, *frame, now),
@@ -245,9 +316,9 @@ impl EventLoop {
         let Some(connection) = self.connections.get_mut(token) else {
             return;
         };
-        let (status, kind, body) = if target == "/metrics"
-            && (!shared.config.auth || connection.session.local)
-        {
+        let (status, kind, body) = if connection.channel().is_naked() {
+            ("400 Bad Request", "text/plain", format!("{NAKED}\n"))
+        } else if target == "/metrics" && (!shared.config.auth || connection.session.local) {
             ("200 OK", "text/plain; version=0.0.4", shared.metrics())
         } else {
             let hint = "This port speaks MongoDB's wire protocol; connect with mongodb://. Metrics are at /metrics.\n";
@@ -256,9 +327,7 @@ impl EventLoop {
         let answer = page::whole(status, kind, &body);
         connection.output().extend_from_slice(&answer);
         connection.closing = true;
-        if connection.flush().is_err() {
-            self.close(token);
-        }
+        self.flush(token);
     }
 
     fn on_frame(&mut self, token: u64, frame: Frame, now: Nanos) {
@@ -268,6 +337,17 @@ impl EventLoop {
             return;
         };
         let wants_reply = request.wants_reply;
+        if connection.channel().is_naked() {
+            let error = Code::SSLHandshakeFailed.error(NAKED);
+            wire::reply(
+                origin,
+                shared.next_request_id(),
+                &error.reply(),
+                connection.output(),
+            );
+            connection.closing = true;
+            return self.flush(token);
+        }
         match answer::route(&shared, &mut connection.session, &request) {
             answer::Route::Reply(document) => {
                 if wants_reply {
@@ -277,9 +357,7 @@ impl EventLoop {
                         &document,
                         connection.output(),
                     );
-                    if connection.flush().is_err() {
-                        self.close(token);
-                    }
+                    self.flush(token);
                 }
             }
             answer::Route::Execute { database, session } => {
@@ -336,16 +414,9 @@ impl EventLoop {
         };
         connection.busy = false;
         if ticket.wants_reply {
-            wire::reply(
-                ticket.origin,
-                self.shared.next_request_id(),
-                &reply,
-                connection.output(),
-            );
-            if connection.flush().is_err() {
-                self.close(ticket.connection);
-                return;
-            }
+            let id = self.shared.next_request_id();
+            connection.answer(ticket.origin, id, reply);
+            self.flush(ticket.connection);
         }
         // What the client sent meanwhile waits in the buffer or in the socket.
         let now = self.shared.clock.now();
@@ -385,7 +456,7 @@ impl EventLoop {
 
     fn close_stuck(&mut self, now: Nanos) {
         let is_stuck = |one: &Connection| {
-            let (_, since) = one.partial();
+            let since = one.partial_since();
             since.is_some_and(|since| now.0.saturating_sub(since.0) > PARTIAL_TIMEOUT.0)
         };
         let all = self.connections.iter();

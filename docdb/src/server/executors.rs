@@ -102,6 +102,7 @@ impl Executors {
             label,
             ended: Arc::clone(&self.ended),
             memory: Arc::clone(&self.memory),
+            operations: Arc::clone(&self.operations),
             ..ShardOptions::default()
         }
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use plimsoll_base::clock::Clock;
+use rustls::ServerConfig;
 
 use super::Config;
 use super::dispatch::Dispatch;
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) users: RwLock<Users>,
     /// Raised by every change of the users, so that sessions look again.
     pub(crate) users_version: AtomicU64,
+    /// What handshakes start from, if the server has a certificate.
+    pub(crate) tls: Option<Arc<ServerConfig>>,
     /// For names that are no users: the same salt each time.
     pub(crate) secret: [u8; 32],
     pub(crate) connections: AtomicUsize,
@@ -40,7 +43,7 @@ impl Shared {
         config: Config,
         (clock, inboxes): (Clock, Arc<Vec<Inbox<Letter>>>),
         (dispatch, executors): (Dispatch, Arc<Executors>),
-        (users, secret): (Users, [u8; 32]),
+        (users, secret, tls): (Users, [u8; 32], Option<Arc<ServerConfig>>),
     ) -> Self {
         Self {
             config,
@@ -51,6 +54,7 @@ impl Shared {
             users: RwLock::new(users),
             users_version: AtomicU64::new(1),
             secret,
+            tls,
             connections: AtomicUsize::new(0),
             connections_made: AtomicI32::new(0),
             next_loop: AtomicUsize::new(0),
@@ -121,12 +125,15 @@ impl Shared {
         let durability = self.config.durability.to_string();
         let connections = self.connections.load(Ordering::Relaxed);
         let scheduler = self.config.scheduler.name();
+        let memory = self.executors.memory();
         write(
             &self.counts(),
             Surroundings {
                 durability: &durability,
                 scheduler,
                 connections,
+                held: memory.held(),
+                spilled: memory.spilled(),
             },
         )
     }

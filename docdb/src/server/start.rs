@@ -1,5 +1,6 @@
 //! Starts a server's threads in order, and ends them in order.
 
+use std::collections::VecDeque;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
@@ -41,6 +42,8 @@ pub struct Server {
 impl Server {
     /// Opens the data, listens and serves. When this returns, a client can connect.
     pub fn start(config: Config) -> Result<Self, ServerError> {
+        // Replies and messages are up to 48 MB each, and what was held for one must not stay.
+        plimsoll_base::heap::return_large_pieces();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let wanted = Layout {
             scheduler: config.scheduler,
@@ -51,6 +54,7 @@ impl Server {
         };
         let layout = Layout::open(&config.data, wanted, config.shards.is_some())?;
         let users = Users::open(&config.data)?;
+        let tls = config.tls.as_ref().map(super::tls::config).transpose()?;
         let secret = crate::auth::random()
             .map_err(|error| ServerError::Thread(std::io::Error::other(error)))?;
         let (address, listeners) = listen(&config)?;
@@ -67,7 +71,7 @@ impl Server {
             config,
             (clock, inboxes),
             (dispatch, executors),
-            (users, secret),
+            (users, secret, tls),
         ));
         let workers = start_helpers(&shared, cores)?;
         let mut loops = Vec::new();
@@ -81,6 +85,8 @@ impl Server {
                 executor: local.get_mut(index).and_then(Option::take),
                 connections: Slab::new(),
                 done: Vec::new(),
+                accepts: false,
+                later: VecDeque::new(),
                 stop_by: None,
             };
             let thread = std::thread::Builder::new().name(format!("shard-{index}"));

@@ -304,22 +304,33 @@ impl Pull {
     }
 
     /// Takes away what matches; says whether anything did.
-    pub(super) fn apply(&self, array: &mut Array) -> bool {
+    pub(super) fn apply(&self, array: &mut Array) -> Result<bool> {
         let before = array.len();
-        array.retain(|element| !self.takes(element));
-        array.len() < before
+        let mut failure = None;
+        array.retain(|element| match self.takes(element) {
+            _ if failure.is_some() => true,
+            Ok(takes) => !takes,
+            Err(error) => {
+                failure = Some(error);
+                true
+            }
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(array.len() < before),
+        }
     }
 
-    fn takes(&self, element: &Bson) -> bool {
+    fn takes(&self, element: &Bson) -> Result<bool> {
         match self {
-            Self::Values(values) => contains(values, element),
+            Self::Values(values) => Ok(contains(values, element)),
             Self::Condition(filter) => {
                 let wrapped = bson::doc! { ELEMENT: element.clone() };
                 matches(filter, &wrapped)
             }
             Self::Fields(filter) => match element {
                 Bson::Document(document) => matches(filter, document),
-                _ => false,
+                _ => Ok(false),
             },
         }
     }
@@ -330,6 +341,6 @@ fn parse_filter(condition: &Document) -> Result<Filter> {
     Filter::parse(&raw)
 }
 
-fn matches(filter: &Filter, document: &Document) -> bool {
-    RawDocumentBuf::try_from(document).is_ok_and(|raw| filter.matches(&raw))
+fn matches(filter: &Filter, document: &Document) -> Result<bool> {
+    filter.try_matches(&RawDocumentBuf::try_from(document)?)
 }

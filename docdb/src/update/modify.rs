@@ -163,7 +163,7 @@ impl Walk<'_> {
         let changed = match operator {
             Operator::Push(push) => push.apply(array),
             Operator::AddToSet(values) => array::add_to_set(array, values),
-            Operator::Pull(pull) => pull.apply(array),
+            Operator::Pull(pull) => pull.apply(array)?,
             Operator::Pop(first) => {
                 if array.is_empty() {
                     false

@@ -275,7 +275,7 @@ impl<'a> Walk<'a> {
                 Some(filter) => {
                     let wrapped = bson::doc! { identifier: element.clone() };
                     let raw = RawDocumentBuf::try_from(wrapped)?;
-                    filter.matches(&raw)
+                    filter.try_matches(&raw)?
                 }
             };
             if accepts {

@@ -10,7 +10,7 @@ mod tests;
 mod translate;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub(crate) use self::regex::Regex;
 pub(crate) use self::steps::{GaveUp, Groups, Steps};
@@ -30,6 +30,8 @@ pub(crate) struct Pattern {
     engine: Engine,
     /// A match took too many steps since [`Self::take_failure`] was asked.
     gave_up: Arc<AtomicBool>,
+    /// Steps since [`Self::begin`]: a thousand strings of a document share what one may take.
+    taken: Arc<AtomicU64>,
 }
 
 #[derive(Debug, Clone)]
@@ -53,6 +55,7 @@ impl Pattern {
             options: options.into(),
             engine,
             gave_up: Arc::default(),
+            taken: Arc::default(),
         })
     }
 
@@ -62,7 +65,7 @@ impl Pattern {
             Value::String(text) | Value::Symbol(text) => match &self.engine {
                 Engine::Prefix(prefix) => text.starts_with(prefix.as_bytes()),
                 Engine::Compiled(regex) => {
-                    let found = std::str::from_utf8(text).map(|text| regex.is_match(text));
+                    let found = std::str::from_utf8(text).map(|text| self.look(regex, text));
                     let found = found.unwrap_or(Ok(false));
                     if found.is_err() {
                         self.gave_up.store(true, Ordering::Relaxed);
@@ -75,6 +78,19 @@ impl Pattern {
             }
             _ => false,
         }
+    }
+
+    fn look(&self, regex: &Regex, text: &str) -> Result<bool, GaveUp> {
+        let before = self.taken.load(Ordering::Relaxed);
+        let mut steps = Steps::after(before, text);
+        let found = regex.is_match(text, &mut steps);
+        self.taken.store(steps.taken(), Ordering::Relaxed);
+        found
+    }
+
+    /// Matches from here on are about another document.
+    pub(crate) fn begin(&self) {
+        self.taken.store(0, Ordering::Relaxed);
     }
 
     /// Whether a match can fail for its work.

@@ -1,6 +1,6 @@
 //! One message: what kind it is, and the reply that answers it.
 
-use bson::RawDocument;
+use bson::{RawDocument, RawDocumentBuf};
 
 use super::header::{HEADER_BYTES, Header, OP_COMPRESSED, OP_MSG, OP_QUERY, OP_REPLY, WireError};
 use super::{Compressor, Request, compression, legacy, message};
@@ -82,6 +82,9 @@ fn read_body(operation: i32, header: &[u8], body: &[u8]) -> Result<Request, Wire
     }
 }
 
+/// A document of so many bytes is not copied.
+const LARGE: usize = 64 << 10;
+
 /// Appends the message that answers `origin` with `document`.
 pub(crate) fn reply(origin: Origin, request_id: i32, document: &RawDocument, out: &mut Vec<u8>) {
     if let Some(compressor) = origin.compressor {
@@ -106,6 +109,24 @@ pub(crate) fn reply(origin: Origin, request_id: i32, document: &RawDocument, out
     out.reserve(length);
     Header::write(length, request_id, origin.request_id, operation, out);
     reply_body(origin.legacy, document, out);
+}
+
+/// As [`reply`]; a large document is not copied but given back, to be sent after what was appended.
+pub(crate) fn reply_with(
+    origin: Origin,
+    request_id: i32,
+    document: RawDocumentBuf,
+    out: &mut Vec<u8>,
+) -> Vec<u8> {
+    let bytes = document.as_bytes().len();
+    if bytes < LARGE || origin.legacy || origin.compressor.is_some() {
+        reply(origin, request_id, &document, out);
+        return Vec::new();
+    }
+    let length = HEADER_BYTES + message::PREFIX_BYTES + bytes;
+    Header::write(length, request_id, origin.request_id, OP_MSG, out);
+    message::write_prefix(out);
+    document.into_bytes()
 }
 
 fn reply_body(legacy: bool, document: &RawDocument, out: &mut Vec<u8>) -> i32 {

@@ -38,6 +38,8 @@ pub enum WireError {
     TooDeep(String),
     #[error("a client speaks TLS and this port does not; connect without tls=true")]
     Tls,
+    #[error("no TLS with this client: {0}")]
+    Handshake(String),
 }
 
 /// The first 16 bytes of a message.

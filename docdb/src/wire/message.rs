@@ -113,6 +113,11 @@ pub(super) fn number(body: &[u8], at: usize) -> Result<u32, WireError> {
 
 /// Flags without any bit, and the document as the body.
 pub(super) fn write(document: &RawDocument, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[0; PREFIX_BYTES]);
+    write_prefix(out);
     out.extend_from_slice(document.as_bytes());
+}
+
+/// What comes before the body.
+pub(super) fn write_prefix(out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0; PREFIX_BYTES]);
 }

@@ -15,6 +15,7 @@ import './node/values.mjs';
 import './node/limits.mjs';
 import './node/sessions.mjs';
 import './node/auth.mjs';
+import './node/tools.mjs';
 import './mongoose/suite.mjs';
 import './crud/suite.mjs';
 

@@ -14,6 +14,7 @@ pub(crate) fn config(folder: &Folder) -> Config {
     Config {
         listen: "127.0.0.1:0".parse().unwrap(),
         unix: None,
+        tls: None,
         data: folder.path().join("data"),
         durability: Durability::Always,
         scheduler: Scheduler::Sharded,

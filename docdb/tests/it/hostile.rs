@@ -255,6 +255,15 @@ fn a_point_read_does_not_wait_for_a_long_query_of_its_own_database() {
         assert_eq!(client.find("db", "c", doc! { "_id": id }).len(), 1);
     }
     let count = running(&mut client).expect("the count is still under way");
+    let stages = doc! { "aggregate": 1, "cursor": {}, "pipeline": [
+        { "$currentOp": { "allUsers": true, "localOps": true } }, { "$match": { "ns": "db.c" } }, { "$project": { "opid": 1 } },
+    ] };
+    let listed = client.ok("admin", stages.clone());
+    let listed = listed.get_document("cursor").unwrap();
+    let same = doc! { "opid": count.get_i32("opid").unwrap() };
+    assert_eq!(listed.get_array("firstBatch").unwrap(), &[same.into()]);
+    let elsewhere = client.command("db", stages);
+    assert_eq!(elsewhere.get_i32("code").unwrap(), 73, "{elsewhere}");
     assert_eq!(count.get_str("ns").unwrap(), "db.c");
     client.ok(
         "admin",

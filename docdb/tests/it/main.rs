@@ -15,3 +15,4 @@ mod hostile;
 mod schedulers;
 mod security;
 mod service;
+mod tls;

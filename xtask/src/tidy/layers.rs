@@ -37,7 +37,10 @@ const SIDEWAYS: [(&str, &str); 2] = [
 
 /// Heavy dependencies and the crates that may use them, so that each can be replaced in one place.
 const HEAVY: [(&str, &[&str]); 6] = [
-    ("rustls", &["plimsoll-net", "plimsoll-lab"]),
+    (
+        "rustls",
+        &["plimsoll-net", "plimsoll-lab", "plimsoll-docdb"],
+    ),
     ("hyper", &["plimsoll-lab", "plimsoll-guard"]),
     (
         "tokio",

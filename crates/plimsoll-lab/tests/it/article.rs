@@ -25,6 +25,7 @@ impl Database {
         let server = Server::start(Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             unix: None,
+            tls: None,
             data: folder.clone(),
             durability: Durability::Always,
             scheduler: Scheduler::Sharded,

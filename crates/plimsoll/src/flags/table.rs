@@ -251,6 +251,9 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("data", Database, &[Docdb]).one("DIR", file, |a| &mut a.docdb.config.data).required().help("Keep the data in this folder, which is made if it is missing"),
     row("listen", Database, &[Docdb]).one("HOST:PORT", address, |a| &mut a.docdb.config.listen).default("127.0.0.1:27017").help("Listen here; port 0 takes a free one"),
     row("unix", Database, &[Docdb]).one("PATH", file, |a| &mut a.docdb.config.unix).help("Listen on this Unix socket too"),
+    row("tls-cert", Database, &[Docdb]).one("FILE", file, |a| &mut a.docdb.tls_cert).help("Speak TLS with this certificate, a PEM file")
+        .more("It holds the server's own certificate first, then those that signed it. Who speaks plainly is refused; the Unix socket stays as it is. `--tls-key` may be left out if the file holds the key too."),
+    row("tls-key", Database, &[Docdb]).one("FILE", file, |a| &mut a.docdb.tls_key).help("The key of --tls-cert (PEM)"),
     row("durability", Database, &[Docdb]).one("WHEN", durability, |a| &mut a.docdb.config.durability).default("always").help("When a write is acknowledged")
         .more("`always` after it is on disk, `interval=50ms` at once, with a sync that often."),
     row("auth", Database, &[Docdb]).switch(|a| a.docdb.config.auth = true).help("Clients must log in (SCRAM-SHA-256); the first user is made from this host"),

@@ -3,6 +3,7 @@
 mod client;
 mod crowd;
 mod kill;
+mod sorters;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -176,6 +177,35 @@ fn pymongo_finds_what_mongodb_would_do() {
     let mut suite = Command::new(python);
     suite.args(["run.py", &server.uri()]);
     passes(suite);
+}
+
+/// What comes after the address in a URI, for a certificate that signs itself.
+fn over_tls(folder: &Folder) -> (PathBuf, String) {
+    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let made = rcgen::generate_simple_self_signed(names).unwrap();
+    let (pem, ca) = (folder.0.join("server.pem"), folder.0.join("ca.pem"));
+    let both = made.cert.pem() + &made.signing_key.serialize_pem();
+    std::fs::write(&pem, both).unwrap();
+    std::fs::write(&ca, made.cert.pem()).unwrap();
+    let options = format!("?tls=true&tlsCAFile={}", ca.display());
+    (pem, options)
+}
+
+#[test]
+fn drivers_speak_tls_and_check_the_certificate() {
+    let folder = Folder::new();
+    let (pem, options) = over_tls(&folder);
+    let server = Server::start(
+        &folder.0.join("data"),
+        &["--tls-cert", pem.to_str().unwrap()],
+    );
+    let uri = server.uri() + &options;
+    passes(node(&["run.mjs", &uri, "--suite", "node crud"]));
+    passes(node(&["run.mjs", &uri, "--suite", "node cursors"]));
+    let mut suite = Command::new(repository().join(".tools/docdb-python/bin/python"));
+    suite.args(["run.py", &uri]);
+    passes(suite);
+    assert_eq!(server.stop(), Some(0));
 }
 
 #[test]

@@ -1,23 +1,19 @@
 //! The work of `$facet`: several pipelines over the same documents.
 
-use bson::raw::RawDocumentBuf;
-use bson::{Bson, Document};
-
-use super::{Execution, Progress, over_limit};
-use crate::aggregate::documents::encode;
+use super::{Execution, Gathered, Progress};
+use crate::aggregate::documents::check_size;
 use crate::aggregate::output::Output;
 use crate::aggregate::{Foreign, Pipeline};
 use crate::error::Result;
 use crate::expression::Variables;
 use crate::memory::Room;
-use crate::value::decode;
+use crate::value::{Fields, Value, Writer};
 
 #[derive(Debug)]
 pub(super) struct Facet {
     pub(super) name: String,
     pub(super) execution: Execution,
-    results: Vec<Bson>,
-    bytes: usize,
+    results: Gathered,
     pub(super) done: bool,
 }
 
@@ -31,8 +27,7 @@ impl Facet {
         Self {
             name,
             execution: pipeline.execute(variables.clone(), room.clone()),
-            results: Vec::new(),
-            bytes: 0,
+            results: Gathered::new(room, "$facet"),
             done: false,
         }
     }
@@ -42,9 +37,7 @@ impl Facet {
         while !self.done {
             match self.execution.next(foreign)? {
                 Progress::Document(document) => {
-                    self.bytes += document.as_bytes().len();
-                    over_limit(self.bytes, "$facet")?;
-                    self.results.push(Bson::Document(decode(&document)?));
+                    self.results.push(&document)?;
                     if !foreign.take() {
                         return Ok(false);
                     }
@@ -72,10 +65,10 @@ pub(super) fn advance(
     if !ended || facets.is_empty() {
         return Ok(Output::Nothing);
     }
-    let results = facets.drain(..).map(|facet| (facet.name, facet.results));
-    let document: Document = results
-        .map(|(name, results)| (name, Bson::Array(results)))
-        .collect();
-    let document: RawDocumentBuf = encode(&document)?;
-    Ok(Output::Document(document))
+    let mut whole = Writer::default();
+    for mut facet in facets.drain(..) {
+        let results = facet.results.take();
+        whole.value(facet.name.as_bytes(), &Value::Array(Fields::new(&results)));
+    }
+    check_size(whole.finish()).map(Output::Document)
 }

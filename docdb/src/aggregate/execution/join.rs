@@ -3,8 +3,8 @@
 use bson::raw::{RawDocument, RawDocumentBuf};
 use bson::{Bson, Document, doc};
 
-use super::{Reading, over_limit};
-use crate::aggregate::documents::{encode, set};
+use super::{Gathered, Reading};
+use crate::aggregate::documents::with_array;
 use crate::aggregate::lookup::Lookup;
 use crate::aggregate::output::Output;
 use crate::aggregate::{Foreign, Pipeline};
@@ -17,10 +17,9 @@ use crate::value::decode;
 /// A document whose matches are being gathered.
 #[derive(Debug)]
 pub(super) struct Join {
-    document: Document,
+    document: RawDocumentBuf,
     reading: Reading,
-    found: Vec<Bson>,
-    bytes: usize,
+    found: Gathered,
 }
 
 impl Join {
@@ -39,19 +38,16 @@ pub(super) fn advance(
         match join.reading.next(foreign)? {
             Output::Later => return Ok(Output::Later),
             Output::Document(found) => {
-                join.bytes += found.as_bytes().len();
-                over_limit(join.bytes, "the results of a sub-pipeline")?;
-                join.found.push(Bson::Document(decode(&found)?));
+                join.found.push(&found)?;
                 if !foreign.take() {
                     return Ok(Output::Later);
                 }
             }
             Output::Nothing => {
-                let mut document = std::mem::take(&mut join.document);
-                let found = std::mem::take(&mut join.found);
+                let found = join.found.take();
+                let document = with_array(&join.document, &lookup.into, &found)?;
                 *joining = None;
-                set(&mut document, &lookup.into, Bson::Array(found));
-                return encode(&document).map(Output::Document);
+                return Ok(Output::Document(document));
             }
         }
     }
@@ -86,10 +82,9 @@ impl Lookup {
         };
         let walk = foreign.open(&self.from, all_of(conditions)?)?;
         Ok(Join {
-            document: owned,
+            document: document.clone(),
             reading: Reading::new(walk, pipeline.execute(inner, room.clone())),
-            found: Vec::new(),
-            bytes: 0,
+            found: Gathered::new(room, "the matches of a $lookup"),
         })
     }
 

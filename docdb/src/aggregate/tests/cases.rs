@@ -175,19 +175,21 @@ fn a_leading_match_can_be_taken_off() {
 }
 
 #[test]
-fn blocking_stages_stop_at_100_mib() {
+fn blocking_stages_stop_at_100_mib_and_a_facet_at_a_document() {
     let document = |id: i32| doc! {"_id": id, "a": "x".repeat(4 << 20)};
     let input: Vec<Document> = (0..30).map(document).collect();
     for pipeline in [
         r"[{$sort: {a: 1}}]",
         r#"[{$group: {_id: null, all: {$push: "$a"}}}]"#,
         r#"[{$group: {_id: {i: "$_id", a: "$a"}}}]"#,
-        r"[{$facet: {a: []}}]",
         r"[{$sample: {size: 100}}]",
     ] {
         let error = run(&documents(pipeline), &input, 1, &mut collections()).expect_err(pipeline);
         assert_eq!(error.code.number(), 292, "{pipeline}: {error}");
     }
+    let facet = documents(r"[{$facet: {a: []}}]");
+    let error = run(&facet, &input, 1, &mut collections()).expect_err("too large");
+    assert_eq!(error.code.number(), 10334, "{error}");
     for pipeline in [
         r"[{$sort: {a: 1}}, {$limit: 2}, {$project: {_id: 1}}]",
         r#"[{$group: {_id: null, last: {$max: "$a"}, any: {$last: "$a"}}}]"#,

@@ -319,3 +319,67 @@ fn expired_documents_go_and_others_stay() {
     let listed = server.indexes();
     assert_eq!(listed[1].get_i32("expireAfterSeconds").unwrap(), 5);
 }
+
+/// Longer than a key of the store may be, with one beginning.
+fn long(end: &str) -> String {
+    format!("{}{end}", "x".repeat(200_000))
+}
+
+#[test]
+fn values_of_any_length_are_indexed_found_and_kept_unique() {
+    for (unique, direction) in [(false, 1), (true, 1), (true, -1)] {
+        let mut server = Server::new();
+        let middle = "x".repeat(33_000);
+        let row = |id: i32, text: &str| doc! { "_id": id, "s": text };
+        server.insert("c", vec![row(1, &long("a")), row(2, &long("b"))]);
+        let index = doc! { "key": { "s": direction }, "name": "s", "unique": unique };
+        assert_eq!(code(&create(&mut server, index)), 0);
+        server.insert("c", vec![row(3, &middle), row(4, "short")]);
+        let by = |filter: Bson| doc! { "find": "c", "filter": { "s": filter }, "hint": "s" };
+        for (filter, expected) in [
+            (Bson::from(long("a")), vec![1]),
+            (Bson::from(long("c")), vec![]),
+            (Bson::from(middle.clone()), vec![3]),
+            (
+                doc! { "$in": [long("a"), long("b"), long("c")] }.into(),
+                vec![1, 2],
+            ),
+            (doc! { "$gt": long("a") }.into(), vec![2]),
+            (doc! { "$gte": long("a"), "$lt": long("b") }.into(), vec![1]),
+            (doc! { "$lt": long("a") }.into(), vec![3, 4]),
+            (doc! { "$regex": "^xxx" }.into(), vec![1, 2, 3]),
+        ] {
+            let mut found = server.ids(by(filter));
+            found.sort_by_key(Bson::as_i32);
+            assert_eq!(found, ints(&expected), "unique {unique}");
+        }
+        for (order, expected) in [(1, [4, 3, 1, 2]), (-1, [2, 1, 3, 4])] {
+            let sorted = doc! { "find": "c", "sort": { "s": order }, "hint": "s" };
+            assert_eq!(server.ids(sorted), ints(&expected));
+        }
+        let again = server.run(doc! { "insert": "c", "documents": [row(5, &long("a"))] });
+        assert_eq!(again.contains_key("writeErrors"), unique, "{unique}");
+        let change = doc! { "q": { "_id": 1 }, "u": { "$set": { "s": long("z") } } };
+        assert_eq!(server.n(doc! { "update": "c", "updates": [change] }), 1);
+        assert_eq!(server.ids(by(long("z").into())), ints(&[1]));
+        server.reopen();
+        server.n(doc! { "delete": "c", "deletes": [{ "q": { "s": long("a") }, "limit": 0 }] });
+        assert_eq!(server.ids(by(long("a").into())), ints(&[]));
+        server.validate("c");
+    }
+}
+
+#[test]
+fn the_error_of_a_long_duplicate_shows_its_key() {
+    let mut server = Server::new();
+    create(
+        &mut server,
+        doc! { "key": { "s": 1 }, "name": "s", "unique": true },
+    );
+    server.insert("c", vec![doc! { "_id": 1, "s": [long("a"), "b"] }]);
+    let twice = server.run(doc! { "insert": "c", "documents": [{ "_id": 2, "s": long("a") }] });
+    let error = write_error(&twice);
+    assert_eq!(error.get_i32("code").unwrap(), 11000);
+    let key = error.get_document("keyValue").unwrap();
+    assert_eq!(key.get_str("s").unwrap(), long("a"));
+}

@@ -9,8 +9,12 @@ use crate::memory::Memory;
 
 /// A budget of 8 MiB: a sort or a group holds one.
 fn small() -> (Server, Arc<Memory>) {
+    of_bytes(8 << 20)
+}
+
+fn of_bytes(bytes: usize) -> (Server, Arc<Memory>) {
     let mut server = Server::with_slice(100);
-    let memory = Arc::new(Memory::new(8 << 20));
+    let memory = Arc::new(Memory::new(bytes));
     server.options.memory = Arc::clone(&memory);
     server.reopen();
     (server, memory)
@@ -136,4 +140,97 @@ fn cursors_that_hold_more_than_there_is_are_refused() {
         "a small one is served"
     );
     assert!(memory.has_room(1000));
+}
+
+#[test]
+fn groups_that_grow_beyond_their_share_go_on_on_the_disk_in_the_order_of_arrival() {
+    let (mut server, memory) = small();
+    fill(&mut server);
+    let group = doc! { "$group": {
+        "_id": { "$mod": ["$_id", 10] }, "first": { "$first": "$_id" }, "last": { "$last": "$_id" },
+        "ids": { "$push": "$_id" }, "texts": { "$push": "$x" },
+    } };
+    let shape =
+        doc! { "$project": { "first": 1, "last": 1, "ids": 1, "texts": { "$size": "$texts" } } };
+    let all = server.ok(
+        doc! { "aggregate": "c", "pipeline": [group, shape, { "$sort": { "_id": 1 } }], "cursor": {} },
+    );
+    let found = batch(&all, "firstBatch");
+    assert_eq!(found.len(), 10);
+    for (at, one) in (0..10).zip(&found) {
+        let ids: Vec<i32> = (0..300).map(|row| at + row * 10).collect();
+        let expected = doc! { "_id": at, "first": at, "last": at + 2990, "ids": ids, "texts": 300 };
+        assert_eq!(*one, expected);
+    }
+    assert!(memory.spilled() > 4 << 20 && memory.has_room((8 << 20) - 4096));
+}
+
+#[test]
+fn a_sample_beyond_its_share_uses_the_disk() {
+    let (mut server, memory) = small();
+    fill(&mut server);
+    let sample = doc! { "aggregate": "c", "pipeline": [{ "$sample": { "size": 2500 } }, { "$project": { "_id": 1 } }], "cursor": { "batchSize": 3000 } };
+    let found = batch(&server.ok(sample), "firstBatch");
+    let ids: std::collections::BTreeSet<i32> = found
+        .iter()
+        .map(|one| one.get_i32("_id").unwrap())
+        .collect();
+    assert_eq!((found.len(), ids.len()), (2500, 2500));
+    assert!(memory.spilled() > 4 << 20 && memory.has_room((8 << 20) - 4096));
+}
+
+#[test]
+fn what_a_stage_gathers_for_one_result_is_counted() {
+    let (mut server, memory) = of_bytes(3 << 20);
+    fill(&mut server);
+    server.insert("one", vec![doc! { "_id": 1 }]);
+    server.insert(
+        "wide",
+        vec![doc! { "_id": 1, "all": vec!["x".repeat(1000); 1500] }],
+    );
+    let all = doc! { "from": "c", "pipeline": [], "as": "all" };
+    let pipelines = [
+        ("c", doc! { "$facet": { "all": [{ "$match": {} }] } }),
+        ("one", doc! { "$lookup": all }),
+        ("wide", doc! { "$unwind": "$all" }),
+    ];
+    for (from, stage) in pipelines {
+        let reply = server.run(doc! { "aggregate": from, "pipeline": [&stage], "cursor": {} });
+        assert_eq!(reply.get_i32("code").ok(), Some(146), "{stage}: {reply}");
+        assert!(memory.has_room((3 << 20) - 4096), "{stage}");
+    }
+}
+
+#[test]
+fn where_memory_is_short_batches_are() {
+    let (mut server, memory) = of_bytes(1 << 20);
+    fill(&mut server);
+    let find = doc! { "find": "c", "batchSize": 3000 };
+    let first = server.ok(find.clone());
+    assert!(cursor_id(&first) != 0 && batch(&first, "firstBatch").len() < 1500);
+    assert_eq!(server.find(find).len(), 3000);
+    assert!(memory.has_room(1 << 19));
+}
+
+#[test]
+fn what_a_walk_over_a_multikey_index_remembers_is_counted() {
+    let (mut server, memory) = of_bytes(2 << 20);
+    let row = |id: i32| doc! { "_id": format!("{id:0>800}"), "tags": [id % 5, id % 7, id % 11] };
+    for part in 0..4 {
+        server.insert("c", (part * 500..part * 500 + 500).map(row).collect());
+    }
+    let index = doc! { "key": { "tags": 1 }, "name": "tags_1" };
+    server.ok(doc! { "createIndexes": "c", "indexes": [index] });
+    let count = |most: i32| doc! { "count": "c", "query": { "tags": { "$gte": 0, "$lt": most } } };
+    let some = server.ok(count(1));
+    let with_zero = (0..2000).filter(|id| id % 5 == 0 || id % 7 == 0 || id % 11 == 0);
+    let n = usize::try_from(some.get_i32("n").unwrap()).unwrap();
+    assert_eq!(n, with_zero.count());
+    // Of a hundred such walks at once each fits alone.
+    let mut held = memory.claim();
+    held.hold(1 << 20);
+    let refused = server.run(count(12));
+    assert_eq!(refused.get_i32("code").ok(), Some(146), "{refused}");
+    drop(held);
+    assert_eq!(server.ok(count(12)).get_i32("n").unwrap(), 2000);
 }

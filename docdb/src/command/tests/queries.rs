@@ -194,8 +194,9 @@ fn pipelines_that_cannot_be_run_are_refused() {
     assert_eq!(server.fail(doc! { "aggregate": "c", "pipeline": [] }).0, 9);
     assert_eq!(server.fail(run(vec![doc! { "$nonsense": 1 }])).0, 40324);
     assert_eq!(server.fail(run(vec![doc! { "$out": "x" }])).0, 115);
-    let current = doc! { "aggregate": 1, "pipeline": [{ "$currentOp": {} }], "cursor": {} };
-    assert_eq!(server.fail(current).0, 115);
+    let sessions =
+        doc! { "aggregate": 1, "pipeline": [{ "$listLocalSessions": {} }], "cursor": {} };
+    assert_eq!(server.fail(sessions).0, 115);
     let database = doc! { "aggregate": 1, "pipeline": [{ "$match": {} }], "cursor": {} };
     assert_eq!(server.fail(database).0, 73);
     let none = doc! { "aggregate": "none", "pipeline": [{ "$count": "n" }], "cursor": {} };

@@ -2,7 +2,7 @@
 
 use bson::{Bson, doc};
 
-use super::harness::{Server, batch};
+use super::harness::{Server, batch, cursor_id};
 use crate::scheduler::{Backend, Interrupt, Step};
 use crate::value::shell;
 
@@ -91,6 +91,54 @@ fn a_regex_that_takes_too_many_steps_is_an_error() {
 }
 
 #[test]
+fn a_regex_that_gives_up_within_an_array_is_an_error_too_and_changes_nothing() {
+    let mut server = filled(1, 1);
+    let text = "a".repeat(1000);
+    let before = doc! { "_id": 9, "text": "b", "tags": [&text, "x"], "rows": [{ "a": &text }] };
+    server.insert("c", vec![before.clone()]);
+    let bomb = || doc! { "$regex": r"^(a+)+\1b$" };
+    for query in [
+        doc! { "tags": { "$elemMatch": bomb() } },
+        doc! { "rows": { "$elemMatch": { "a": bomb() } } },
+        doc! { "tags": { "$not": { "$elemMatch": bomb() } } },
+    ] {
+        let (code, text) = server.fail(doc! { "find": "c", "filter": query.clone() });
+        assert_eq!(code, 51156, "{query}: {text}");
+    }
+    let (code, text) = server.fail(
+        doc! { "find": "c", "filter": { "_id": 9 }, "projection": { "tags": { "$elemMatch": bomb() } } },
+    );
+    assert_eq!(code, 51156, "{text}");
+    let filtered = doc! { "q": { "_id": 9 }, "u": { "$set": { "tags.$[t]": "gone" } }, "arrayFilters": [{ "t": bomb() }] };
+    for update in [
+        filtered,
+        doc! { "q": { "_id": 9 }, "u": { "$pull": { "tags": bomb() } } },
+        doc! { "q": { "_id": 9 }, "u": { "$pull": { "rows": { "a": bomb() } } } },
+    ] {
+        let reply = server.run(doc! { "update": "c", "updates": [&update] });
+        let errors = reply.get_array("writeErrors").expect("an error");
+        let error = errors[0].as_document().unwrap();
+        assert_eq!(error.get_i32("code").unwrap(), 51156, "{update}: {reply}");
+    }
+    let found = server.find(doc! { "find": "c", "filter": { "_id": 9 } });
+    assert_eq!(found, [before]);
+}
+
+#[test]
+fn the_strings_of_one_document_share_the_steps_of_a_regex() {
+    let mut server = filled(1, 1);
+    // Each of these takes a tenth of what a match may, and there are a thousand in one document.
+    let text = "a".repeat(80);
+    server.insert("c", vec![doc! { "_id": 9, "tags": vec![text; 1000] }]);
+    let dear = doc! { "tags": { "$regex": r"^(a+)(a+)(a+)\1\2b$" } };
+    let (code, text) = server.fail(doc! { "find": "c", "filter": dear });
+    assert_eq!(code, 51156, "{text}");
+    // Cheap ones are as many as they like.
+    let cheap = doc! { "tags": { "$regex": r"^(a)\1b" } };
+    assert_eq!(server.n(doc! { "count": "c", "query": cheap }), 0);
+}
+
+#[test]
 fn loops_within_loops_end_in_an_error() {
     let mut server = filled(1, 1000);
     let range = doc! { "$range": [0, 100_000] };
@@ -171,4 +219,27 @@ fn an_equality_in_a_lookups_pipeline_finds_what_it_did_without_an_index() {
             assert_eq!(format!("{found:?}"), expected, "{options} {indexed}");
         }
     }
+}
+
+#[test]
+fn the_time_of_a_cursor_is_for_all_of_its_batches() {
+    let mut server = filled(40, 1);
+    let map =
+        doc! { "$map": { "input": { "$range": [0, 3000] }, "in": { "$add": ["$$this", "$_id"] } } };
+    let filter = doc! { "$expr": { "$gt": [{ "$size": map }, 0] } };
+    let mut find = doc! { "find": "c", "filter": filter, "batchSize": 1 };
+    let clock = plimsoll_base::clock::Clock::start();
+    assert_eq!(server.find(find.clone()).len(), 40);
+    // A third of the time that all batches took just now.
+    let limit = i64::try_from(clock.now().0 / 3_000_000).unwrap().max(1);
+    find.insert("maxTimeMS", limit);
+    let mut reply = server.run(find);
+    let mut batches = 0;
+    while reply.get_f64("ok").unwrap() > 0.0 {
+        batches += 1;
+        let id = cursor_id(&reply);
+        assert!(id != 0, "all {batches} batches came");
+        reply = server.run(doc! { "getMore": id, "collection": "c", "batchSize": 1 });
+    }
+    assert_eq!(reply.get_i32("code").unwrap(), 50, "{reply}");
 }

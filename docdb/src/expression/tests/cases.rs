@@ -356,7 +356,8 @@ pub(super) const ERRORS: &str = r#"
 {$year: {date: "$day", timezone: "Mars/Base"}} => !40485 unrecognized time zone identifier
 {$dateToString: {date: "$day", format: "%q"}} => !18536 Invalid format character '%q' in format string
 {$dateAdd: {startDate: "$day", unit: "eon", amount: 1}} => !9 unknown time unit value: eon
-{$reduce: {input: {$range: [0, 60]}, initialValue: [1], in: {$concatArrays: ["$$value", "$$value"]}}} => !146 would copy more than
+{$reduce: {input: {$range: [0, 60]}, initialValue: [1], in: {$concatArrays: ["$$value", "$$value"]}}} => !146 would hold more than
 {$reduce: {input: {$range: [0, 60]}, initialValue: "abcd", in: {$concat: ["$$value", "$$value"]}}} => !10334 would make a string of
-{$reduce: {input: {$range: [0, 60]}, initialValue: [1], in: ["$$value", "$$value"]}} => !146 would copy more than
+{$reduce: {input: {$range: [0, 60]}, initialValue: [1], in: ["$$value", "$$value"]}} => !146 would hold more than
+{$size: {$map: {input: {$range: [0, 2000]}, in: {$range: [0, 2000]}}}} => !146 would hold more than
 "#;

@@ -88,6 +88,9 @@ impl Walk<'_> {
             Some(ProjectionNode::ElemMatch(condition)) => {
                 if let Value::Array(array) = element.value() {
                     let place = condition.matching_element(&element.value());
+                    if let Some(error) = condition.take_failure() {
+                        return Err(error);
+                    }
                     if let Some(found) = place.and_then(|place| array.elements().nth(place)) {
                         out.begin(kind::ARRAY, element.name);
                         out.element(&Element {

@@ -30,7 +30,11 @@ pub(crate) fn respond(
         let row = row(&size);
         let raw = RawDocumentBuf::try_from(&row)
             .map_err(|error| Code::InternalError.error(error.to_string()))?;
-        if visible && filter.as_ref().is_none_or(|filter| filter.matches(&raw)) {
+        let wanted = match &filter {
+            Some(filter) => filter.try_matches(&raw)?,
+            None => true,
+        };
+        if visible && wanted {
             total += size.bytes;
             databases.push(Bson::from(if name_only {
                 doc! { "name": size.name }

@@ -1,6 +1,6 @@
 //! `currentOp` and `killOp`: commands that take more than one slice.
 
-use bson::{Bson, Document, doc};
+use bson::{Document, doc};
 
 use super::Session;
 use crate::error::{Code, Result};
@@ -11,38 +11,12 @@ use crate::wire::Request;
 /// Every command under way that gave way at least once; shorter ones are over before anyone could look.
 pub(crate) fn current(shared: &Shared, _: &mut Session, _: &Request) -> Result<Document> {
     let now = shared.clock.now();
-    let mut running = Vec::new();
-    for one in shared.executors.operations().running() {
-        let time = now.0.saturating_sub(one.begun.0);
-        let whole = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
-        running.push(Bson::from(doc! {
-            "type": "op",
-            "opid": one.id,
-            "active": true,
-            "op": kind(&one.name),
-            "ns": &one.namespace,
-            "secs_running": whole(time / 1_000_000_000),
-            "microsecs_running": whole(time / 1000),
-            "command": decode(&one.command)?,
-            "client": &one.client.peer,
-            "connectionId": one.client.id,
-            "desc": format!("conn{}", one.client.id),
-            "killPending": one.is_killed(),
-        }));
-    }
+    let running = shared.executors.operations().running();
+    let running: Vec<Document> = running
+        .iter()
+        .map(|one| decode(&one.describe(now)))
+        .collect::<Result<_>>()?;
     Ok(doc! { "inprog": running })
-}
-
-/// What MongoDB calls an operation of this command.
-fn kind(command: &str) -> &'static str {
-    match command {
-        "find" => "query",
-        "getMore" => "getmore",
-        "insert" => "insert",
-        "update" => "update",
-        "delete" => "remove",
-        _ => "command",
-    }
 }
 
 /// As MongoDB, it says so whether or not there is such a command: it may be over by now.

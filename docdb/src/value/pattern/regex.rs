@@ -71,10 +71,10 @@ impl Regex {
         })
     }
 
-    pub(crate) fn is_match(&self, text: &str) -> Result<bool, GaveUp> {
+    pub(crate) fn is_match(&self, text: &str, steps: &mut Steps) -> Result<bool, GaveUp> {
         match self.automaton.as_ref().and_then(|one| one.is_match(text)) {
             Some(found) => Ok(found),
-            None => Ok(self.find(text, 0, &mut Steps::for_text(text))?.is_some()),
+            None => Ok(self.find(text, 0, steps)?.is_some()),
         }
     }
 

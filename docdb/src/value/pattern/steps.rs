@@ -20,18 +20,41 @@ impl GaveUp {
     }
 }
 
-/// Steps that are left to one match, or to all matches in one text.
+/// Steps that are left to one match, or to all matches in one text, or in one document.
 #[derive(Debug)]
-pub(crate) struct Steps(u64);
+pub(crate) struct Steps {
+    left: u64,
+    /// Steps of the texts before that count.
+    before: u64,
+    /// What this text alone may take.
+    own: u64,
+}
 
 impl Steps {
     pub(crate) fn for_text(text: &str) -> Self {
-        Self(STEPS + STEPS_PER_BYTE * text.len() as u64)
+        Self::after(0, text)
+    }
+
+    /// As [`Self::for_text`], where other texts took steps already. Of what is given for its bytes only what they really take
+    /// is taken from the next.
+    pub(super) fn after(before: u64, text: &str) -> Self {
+        let own = STEPS_PER_BYTE * text.len() as u64;
+        Self {
+            left: STEPS.saturating_sub(before) + own,
+            before,
+            own,
+        }
+    }
+
+    /// Steps so far that count for the next text: those that its own bytes did not pay for.
+    pub(super) fn taken(&self) -> u64 {
+        let spent = STEPS.saturating_sub(self.before) + self.own - self.left;
+        self.before + spent.saturating_sub(self.own)
     }
 
     #[inline]
     pub(super) fn take(&mut self) -> Result<(), GaveUp> {
-        self.0 = self.0.checked_sub(1).ok_or(GaveUp)?;
+        self.left = self.left.checked_sub(1).ok_or(GaveUp)?;
         Ok(())
     }
 }

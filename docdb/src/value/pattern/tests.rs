@@ -197,7 +197,7 @@ fn the_machine_agrees_with_another_engine() {
             expected.and_then(|found| found.get(0).map(|whole| (whole.start(), whole.end())));
         assert_eq!(whole, expected, "/{source}/ on {text:?}");
         assert_eq!(
-            ours.is_match(&text).unwrap(),
+            ours.is_match(&text, &mut Steps::for_text(&text)).unwrap(),
             expected.is_some(),
             "/{source}/ on {text:?}"
         );

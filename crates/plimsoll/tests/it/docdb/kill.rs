@@ -10,6 +10,7 @@ use plimsoll_base::random::Rng;
 
 use super::Server;
 use super::client::Client;
+use super::sorters;
 use crate::support::Folder;
 
 const WRITERS: i64 = 6;
@@ -203,6 +204,17 @@ fn size(folder: &Path) -> u64 {
         .sum()
 }
 
+/// Files that queries left behind; they have names only where a file system knows no others.
+fn left_by_sorts(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    entries
+        .map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => left_by_sorts(&entry.path()),
+            _ => usize::from(entry.file_name().to_string_lossy().starts_with("sorting-")),
+        })
+        .sum()
+}
+
 fn make_index(server: &Server) {
     let mut client = Client::connect(&server.address).unwrap();
     let index = doc! { "key": { "version": 1 }, "name": "version_1", "unique": true };
@@ -217,8 +229,10 @@ fn killed_at_any_moment_it_keeps_what_it_acknowledged_and_nothing_older() {
     let data = folder.0.join("data");
     let mut rng = Rng::new(SEED, u64::MAX);
     let mut ledgers: Vec<Ledger> = (0..WRITERS).map(Ledger::new).collect();
-    let mut server = Server::start(&data, &[]);
+    let mut server = Server::start(&data, &sorters::MEMORY);
     make_index(&server);
+    sorters::fill(&mut Client::connect(&server.address).unwrap());
+    let (mut spilled, mut rounds_spilled, mut whole) = (0, 0, 0);
     for round in 0..rounds() {
         let pause = Duration::from_micros(2_000 + rng.below(120_000));
         let address = server.address.clone();
@@ -227,22 +241,37 @@ fn killed_at_any_moment_it_keeps_what_it_acknowledged_and_nothing_older() {
                 let address = address.as_str();
                 scope.spawn(move || ledger.write_until_killed(address));
             }
+            let sorter = scope.spawn(|| sorters::until_killed(&address));
             std::thread::sleep(pause);
+            let bytes = sorters::spilled(&address);
+            spilled += bytes;
+            rounds_spilled += u32::from(bytes > 0);
             server.kill();
+            whole += sorter.join().unwrap();
         });
+        assert_eq!(left_by_sorts(&data), 0, "round {round}");
         // A recovery that is itself cut short must leave what the next one needs.
         if rng.below(4) == 0 {
             Server::kill_while_starting(&data, Duration::from_micros(rng.below(20_000)));
         }
-        server = Server::start(&data, &[]);
+        server = Server::start(&data, &sorters::MEMORY);
         let found = stored(&server.address);
         for ledger in &mut ledgers {
             ledger.settle(&found, round);
         }
     }
+    let mut client = Client::connect(&server.address).unwrap();
+    sorters::sort(&mut client).unwrap();
+    sorters::group(&mut client).unwrap();
     let answers: u64 = ledgers.iter().map(|one| one.answers).sum();
     println!(
-        "{} rounds, {answers} acknowledged writes, none lost, none old",
+        "{} rounds, {answers} acknowledged writes, none lost, none old; {rounds_spilled} rounds spilled {} MiB, {whole} times to the end",
+        rounds(),
+        spilled >> 20
+    );
+    assert!(
+        rounds_spilled * 3 > rounds(),
+        "{rounds_spilled} of {} rounds spilled",
         rounds()
     );
     assert!(
