@@ -8,6 +8,7 @@ pub mod explain;
 mod facts;
 pub mod gates;
 pub mod import;
+pub mod models;
 mod neighbours;
 pub mod steal;
 pub mod stored;

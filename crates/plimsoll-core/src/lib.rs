@@ -18,6 +18,7 @@ pub mod scenario;
 pub mod schedule;
 pub mod statistics;
 pub mod step;
+pub mod sweep;
 pub mod tally;
 pub mod test;
 pub mod threshold;
