@@ -2,6 +2,7 @@
 //!
 //! Pure: nothing here reads a clock, a file, a socket or the environment.
 
+pub mod advice;
 pub mod compare;
 pub mod experiment;
 pub mod explain;
@@ -13,3 +14,4 @@ mod neighbours;
 pub mod steal;
 pub mod stored;
 pub mod summary;
+pub mod sweep;

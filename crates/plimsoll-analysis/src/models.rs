@@ -8,6 +8,7 @@ mod mva;
 mod usl;
 
 pub use bootstrap::{Dealt, bootstrap};
+pub(crate) use choice::Ranked;
 pub use choice::{Curve, Model, Refusal, Selection, select};
 pub use hinge::{Hinge, Loss};
 pub use mva::{Flow, Network, Repairman, Stations};

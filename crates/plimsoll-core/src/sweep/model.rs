@@ -83,7 +83,7 @@ impl fmt::Display for Refusal {
                 needed,
             } => write!(
                 formatter,
-                "a fall beyond the peak is not claimed: {levels_past} measured levels lie beyond it, and {needed} are needed"
+                "a fall beyond the peak is not claimed: levels that were measured beyond it: {levels_past}; needed: {needed}"
             ),
             Self::PeakBeyond { at, largest } => write!(
                 formatter,

@@ -18,3 +18,4 @@ mod records;
 mod runs;
 mod scripts;
 mod support;
+mod sweep;
