@@ -21,6 +21,7 @@ use plimsoll_core::comparison::{
 };
 use plimsoll_core::statistics::median;
 
+pub(crate) use figures::unusable;
 pub use figures::{of_record, of_result};
 pub use fingerprint::{Fingerprint, mismatches};
 pub use history::{HistoryError, history};

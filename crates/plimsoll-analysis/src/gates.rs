@@ -10,6 +10,8 @@ mod laws;
 mod limits;
 mod quality;
 
+pub(crate) use flow::residence_and_in_flight;
+
 use plimsoll_core::Tally;
 use plimsoll_core::record::{Observation, Record, Seen};
 use plimsoll_core::step::{Phase, StepLoad};

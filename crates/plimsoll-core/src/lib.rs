@@ -19,6 +19,7 @@ pub mod schedule;
 pub mod statistics;
 pub mod status;
 pub mod step;
+pub mod sweep;
 pub mod tally;
 pub mod test;
 pub mod threshold;

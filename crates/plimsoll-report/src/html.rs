@@ -10,6 +10,7 @@ mod chart_panels;
 mod chart_response;
 mod chart_shares;
 mod chart_spectrum;
+mod chart_sweep;
 mod chart_variants;
 mod compare;
 mod comparison;
@@ -25,6 +26,7 @@ mod scale;
 mod script;
 mod style;
 mod svg;
+mod sweep;
 mod tiers;
 
 use std::collections::BTreeSet;
@@ -38,6 +40,7 @@ use crate::view::{Kind, View};
 pub use comparison::comparison;
 pub use experiment::experiment;
 pub(crate) use paint::token as lane_token;
+pub use sweep::sweep;
 
 /// The report of the records, each in full; several are first put side by side.
 ///

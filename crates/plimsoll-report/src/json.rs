@@ -3,6 +3,7 @@
 use plimsoll_core::Nanos;
 use plimsoll_core::comparison::{Comparison, History};
 use plimsoll_core::record::{Record, ScriptCounts};
+use plimsoll_core::sweep::Sweep;
 use plimsoll_core::verdict::Judgement;
 use serde_json::{Map, Value, json};
 
@@ -119,6 +120,11 @@ pub fn comparison(comparison: &Comparison) -> String {
 pub fn history(history: &History) -> String {
     let headline = crate::view::comparison::headline_of_history(history);
     with_headline(history, &headline)
+}
+
+/// The document of a sweep: its own keys, and the answer as a sentence.
+pub fn sweep(sweep: &Sweep) -> String {
+    with_headline(sweep, &crate::view::sweep::headline(sweep))
 }
 
 fn with_headline(document: &impl serde::Serialize, headline: &str) -> String {

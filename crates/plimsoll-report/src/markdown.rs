@@ -2,6 +2,7 @@
 
 mod comparison;
 mod script;
+mod sweep;
 
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::GateState;
@@ -13,6 +14,7 @@ use crate::view::{
 };
 
 pub use comparison::{comparison, history};
+pub use sweep::sweep;
 
 /// One section per record, each with a heading of the third level.
 pub fn summary(records: &[Record]) -> String {

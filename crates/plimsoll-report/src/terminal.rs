@@ -6,9 +6,11 @@ mod find;
 mod run;
 mod script;
 mod shared;
+mod sweep;
 mod table;
 
 pub use comparison::{comparison, history};
+pub use sweep::sweep;
 
 use plimsoll_core::record::Record;
 

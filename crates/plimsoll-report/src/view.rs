@@ -8,6 +8,7 @@ mod level;
 mod limit;
 mod script;
 mod spectrum;
+pub mod sweep;
 mod timeline;
 mod varied;
 mod words;

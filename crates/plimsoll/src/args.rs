@@ -25,6 +25,7 @@ use crate::form::Form;
 use crate::machine;
 use crate::page::Page;
 use crate::script::console::Logging;
+use crate::vary::Vary;
 
 /// Everything; a command finds what it does not know of as it is by default.
 #[derive(Debug, Default)]
@@ -43,6 +44,7 @@ pub(crate) struct Args {
     pub(crate) script: ScriptSource,
     pub(crate) summary: SummaryArgs,
     pub(crate) compare: CompareArgs,
+    pub(crate) sweep: SweepArgs,
     pub(crate) watch: Vec<Watch>,
     pub(crate) workers: Option<NonZeroU32>,
     pub(crate) seed: Option<u64>,
@@ -193,6 +195,31 @@ pub(crate) enum FailOn {
     #[default]
     Worse,
     Inconclusive,
+    Never,
+}
+
+/// Which points a sweep plays, and how.
+#[derive(Debug, Default)]
+pub(crate) struct SweepArgs {
+    /// The words of the command, which each point is read from with values of its own.
+    pub(crate) line: Vec<OsString>,
+    pub(crate) vary: Vec<Vary>,
+    pub(crate) repeat: u32,
+    pub(crate) find: bool,
+    /// A command that brings the target back to its first state.
+    pub(crate) before: Option<String>,
+    pub(crate) stop_on: StopOn,
+    pub(crate) resume: bool,
+    pub(crate) clients: Option<NonZeroU32>,
+    pub(crate) server_timeout: Option<Nanos>,
+}
+
+/// What ends a sweep before its last point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum StopOn {
+    #[default]
+    Unreachable,
+    Invalid,
     Never,
 }
 

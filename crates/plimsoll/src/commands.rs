@@ -10,6 +10,7 @@ pub(crate) mod lab;
 mod report;
 pub(crate) mod run;
 mod serve;
+mod sweep;
 
 use anyhow::Result;
 
@@ -40,6 +41,7 @@ pub(crate) fn execute(verb: Verb, args: Args) -> Result<Exit> {
         Verb::Find => find::execute(&args),
         Verb::Audit => audit::execute(&args),
         Verb::Compare => compare::execute(&args),
+        Verb::Sweep => sweep::execute(&args),
         Verb::Report => report::execute(&args),
         Verb::Doctor => doctor::execute(args.output.format),
         Verb::Serve => serve::execute(args),

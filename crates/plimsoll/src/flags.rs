@@ -25,7 +25,7 @@ use plimsoll_core::scenario::{Kind, OPTIONS, OptionSpec};
 pub(crate) use complete::script as completions;
 pub(crate) use help::explained_line;
 pub(crate) use man::page as man;
-pub(crate) use parse::{Stop, parse, parse_side};
+pub(crate) use parse::{Stop, parse, parse_point, parse_side};
 pub(crate) use verb::Verb;
 
 use crate::args::Args;
@@ -339,7 +339,7 @@ impl Flag {
             "thresholds" | "noThresholds" => Group::Thresholds,
             _ => Group::Options,
         };
-        let flag = Self::new(long, group, &[Verb::Run, Verb::Inspect]);
+        let flag = Self::new(long, group, of_script(spec));
         Self {
             read: Box::new(move |args, word| {
                 let option = (long.to_owned(), value::text(word)?);
@@ -366,6 +366,20 @@ impl Flag {
     /// `None` is a command whose test has no forms.
     fn serves(&self, form: Option<Form>) -> bool {
         self.forms.is_empty() || form.is_none_or(|form| self.forms.contains(&form))
+    }
+
+    /// A sweep may give it one value after the other.
+    fn may_vary(&self) -> bool {
+        let is_number = matches!(
+            self.takes,
+            Takes::One(_) | Takes::Choice(..) | Takes::Option(_)
+        );
+        let is_of_test = match self.group {
+            Group::Load => !matches!(self.long, "slo" | "stage" | "ramp"),
+            Group::Sent | Group::Options => true,
+            _ => self.long == "workers",
+        };
+        self.on.contains(&Verb::Sweep) && (is_number && is_of_test || self.long == "env")
     }
 
     /// The form that it is for alone.
@@ -412,6 +426,17 @@ impl Flag {
             | Takes::Bare(name, _)
             | Takes::Choice(name, _) => name,
         }
+    }
+}
+
+/// What becomes of a script's results is of one run; everything else goes for each point of a sweep, too.
+fn of_script(spec: &OptionSpec) -> &'static [Verb] {
+    match spec.name {
+        "summaryExport" | "summaryMode" | "summaryTimeUnit" | "summaryTrendStats" | "noSummary"
+        | "legacySummary" | "noUsageReport" | "thresholds" | "noThresholds" => {
+            &[Verb::Run, Verb::Inspect]
+        }
+        _ => &[Verb::Run, Verb::Inspect, Verb::Sweep],
     }
 }
 

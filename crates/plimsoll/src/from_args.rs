@@ -201,3 +201,38 @@ fn script_search(
     };
     Ok(script(args, source, load))
 }
+
+/// One point of `plimsoll sweep`, whose values are in the arguments.
+pub(crate) fn swept(args: &Args) -> Result<Recipe> {
+    let is_script = args.form == Some(Form::Script);
+    if !args.sweep.find && !is_script {
+        return run(args);
+    }
+    let mut source = in_surroundings(args.script.clone());
+    if !args.sweep.find {
+        // Thresholds of a script may end a run early; here --slo judges.
+        let no_thresholds = ("no-thresholds".to_owned(), "true".to_owned());
+        source.options.push(no_thresholds);
+        let objectives = args.slo.clone();
+        return Ok(script(args, source, ScriptLoad::Own { objectives }));
+    }
+    let load = &args.load;
+    if load.rate.is_some()
+        || load.ramp.is_some()
+        || load.duration.is_some()
+        || load.requests.is_some()
+    {
+        bail!(
+            "--find searches for the load at each point: leave -q, --ramp, -z and -n out; --within says how long"
+        );
+    }
+    let (settings, objectives) = compared_search(args)?;
+    if is_script {
+        return script_search(args, source, settings, objectives);
+    }
+    let load = UrlLoad::Search {
+        settings,
+        objectives,
+    };
+    url(args, &args.word()?, load)
+}

@@ -22,6 +22,7 @@ mod selfcheck;
 mod session;
 mod side_by_side;
 mod summary;
+mod vary;
 mod verdicts;
 mod watching;
 

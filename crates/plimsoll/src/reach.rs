@@ -10,6 +10,7 @@ use plimsoll_engine::preflight::{Greeting, preflight};
 use plimsoll_net::resolve::Ways;
 use plimsoll_net::{Endpoint, Target};
 
+use crate::args::Args;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::prepared::{Prepared, Subject};
@@ -22,6 +23,21 @@ pub(crate) struct Leave {
     pub(crate) may_load_remote: bool,
     /// One request may be sent.
     pub(crate) sends: bool,
+}
+
+impl Leave {
+    /// The target has been loaded already, and is looked at again.
+    pub(crate) const AGAIN: Self = Self {
+        may_load_remote: true,
+        sends: true,
+    };
+
+    pub(crate) const fn of(args: &Args) -> Self {
+        Self {
+            may_load_remote: args.yes,
+            sends: !args.request.no_preflight,
+        }
+    }
 }
 
 /// One request of a URL must be answered, with any status, unless none is to be sent. Where a script goes is known once it

@@ -52,7 +52,7 @@ pub fn of_record(name: &str, record: &Record, verdict: &Verdict) -> Run {
 }
 
 /// Why the figures of a record are not used.
-fn unusable(record: &Record, verdict: &Verdict) -> Option<String> {
+pub(crate) fn unusable(record: &Record, verdict: &Verdict) -> Option<String> {
     let mut events = record.events.iter();
     let stopped = events.any(|event| event.what == EventKind::Interrupted);
     if stopped || record.remarks.contains(&Remark::NoVerdict) {

@@ -3,7 +3,6 @@
 //! Rules without their evidence are silent: an in-flight cap needs saturation and an idle response
 //! time, a pool size needs a pool that was the limit.
 
-use plimsoll_core::objective::percentile_name;
 use plimsoll_core::record::Record;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Advice, Cause, Confidence, Limit, NextLimit, REACH};
@@ -11,9 +10,8 @@ use plimsoll_core::{Nanos, Tally};
 
 use super::case::Case;
 use super::saturation::Sign;
+use crate::advice::rules::{self, RETRY_BUDGET, Slowest};
 
-/// Retries may add this share to the load (G.5).
-const RETRY_BUDGET: f64 = 0.1;
 /// Percentiles that a timeout may rest on, the furthest first; and the answers beyond one without which it says nothing.
 const TAILS: [f64; 2] = [0.999, 0.99];
 const TAIL_LEAST: f64 = 1.0;
@@ -45,6 +43,9 @@ pub(super) fn advice(
     if full && case.saturation.sign == Sign::Throughput {
         advice.extend(in_flight_cap(case));
         advice.extend(queue_bound(case, record));
+        // Only what was searched says that there is no more.
+        let is_searched = case.found.capacity_per_s.is_some();
+        advice.extend(is_searched.then(|| rules::retry_budget(case.shown_peak())));
     }
     advice.extend(client_timeout(case, record));
     advice
@@ -164,35 +165,17 @@ fn slots(case: &Case, peak: f64) -> Option<Advice> {
     })
 }
 
-/// G.1: Xmax × R₀ in flight fill the system; twice that leaves room for variance.
 fn in_flight_cap(case: &Case) -> Option<Advice> {
-    let response = case.base_response()?;
-    let knee = (case.shown_peak() * response).ceil().max(1.0);
-    within_reach(case, 2.0 * knee).then(|| Advice {
-        action: format!(
-            "let at most {knee:.0} to {:.0} requests be in flight",
-            2.0 * knee
-        ),
-        because: format!(
-            "{}/s × {}, the response time without load, keep the system busy; with more in flight only \
-             the wait grows; several clients share this number",
-            three_digits(case.shown_peak()),
-            Nanos::from_secs_f64(response)
-        ),
-    })
+    let (peak, response) = (case.shown_peak(), case.base_response()?);
+    let knee = rules::knee(peak, response);
+    within_reach(case, 2.0 * knee).then(|| rules::in_flight_cap(peak, response))
 }
 
-/// G.3: what is queued must still be answered within the bound: K ≤ 0.8·X·T.
 fn queue_bound(case: &Case, record: &Record) -> Option<Advice> {
     let bound = record.header.test.objectives()?.longest_bound()?;
-    let length = (0.8 * case.shown_peak() * bound.as_secs_f64()).floor();
-    (length >= 1.0 && within_reach(case, length)).then(|| Advice {
-        action: format!("let at most {length:.0} requests wait, and refuse more at once"),
-        because: format!(
-            "0.8 × {}/s × {bound}: who waits behind so many misses the objective",
-            three_digits(case.shown_peak())
-        ),
-    })
+    let length = rules::queue_length(case.shown_peak(), bound);
+    (length >= 1.0 && within_reach(case, length))
+        .then(|| rules::queue_bound(case.shown_peak(), bound))
 }
 
 /// G.4: what the load line itself takes. A timeout below the slowest answers that the claim rests on would end them.
@@ -214,23 +197,13 @@ fn client_timeout(case: &Case, record: &Record) -> Option<Advice> {
         .into_iter()
         .find(|quantile| beyond(quantile) >= TAIL_LEAST)?;
     let slowest = answers.quantile(quantile)?;
-    Some(Advice {
-        action: format!("client timeout of at least {}", rounded_up(slowest)),
-        because: format!(
-            "{} at the load line of {}/s is {slowest}; add the time to connect, and stay above the service's own timeout",
-            percentile_name(quantile),
-            three_digits(capacity)
-        ),
-    })
-}
-
-/// Two digits, and never less: 76.3 ms is 77 ms, 1.23 s is 1.3 s.
-fn rounded_up(time: Nanos) -> Nanos {
-    let mut grain = 1;
-    while time.0 / grain >= 100 {
-        grain *= 10;
-    }
-    Nanos(time.0.div_ceil(grain) * grain)
+    let slowest = Slowest {
+        quantile,
+        time: slowest,
+        at_per_s: capacity,
+        place: "at the load line",
+    };
+    Some(rules::client_timeout(slowest, None))
 }
 
 /// G.7: room for variance and for retries within their budget.

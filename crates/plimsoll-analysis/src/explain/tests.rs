@@ -736,6 +736,7 @@ fn advice_needs_a_capacity() {
     let advice = explain(&record, &found).advice;
     let has = |text: &str| advice.iter().any(|a| a.action.contains(text));
     assert!(has("plan for at most 296/s"), "{advice:?}");
+    assert!(has("within a budget of 10 %"), "{advice:?}");
     assert!(
         !explained(&record)
             .advice

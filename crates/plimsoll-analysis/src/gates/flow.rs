@@ -1,6 +1,6 @@
 //! Gates 1 to 4: do the flows close? Little's law, accounting, work per success, the wire.
 
-use plimsoll_core::record::Seen;
+use plimsoll_core::record::{Record, Seen};
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Gate, GateId, GateState};
@@ -17,36 +17,15 @@ const TOLERANCE_TEXT: &str = "5 %";
 /// brought its residence, what ran was counted by the in-flight integral, independently.
 pub(super) fn little(case: Case<'_>) -> Gate {
     let compared = "X·R against the mean number in flight";
-    let mut residence = 0.0;
-    let mut in_flight = 0.0;
-    let mut seconds = 0.0;
-    for window in &case.record.windows {
-        let length = window.length_ns.as_secs_f64();
-        seconds += length;
-        in_flight += window.in_flight_mean * length;
-        // What was in flight between two levels is in no window's mean, and its ends are carried.
-        in_flight += window
-            .carried
-            .iter()
-            .map(|carried| carried.in_flight_seconds)
-            .sum::<f64>();
-        let carried = window.carried.iter().map(|carried| &carried.tally);
-        residence += window
-            .operations
-            .iter()
-            .chain(carried)
-            .map(residence_seconds)
-            .sum::<f64>();
-    }
+    let flows = residence_and_in_flight(case.record);
     let unfinished = case
         .record
         .windows
         .last()
         .map_or(0, |window| window.in_flight_end);
-    if seconds == 0.0 || (in_flight == 0.0 && residence == 0.0) {
+    let Some((left, right)) = flows else {
         return gate(GateId::Little, GateState::Unknown, compared);
-    }
-    let (left, right) = (residence / seconds, in_flight / seconds);
+    };
     let off = deviation(left, right);
     // What never ended has residence that no outcome carries; an interrupted run has such attempts.
     let excused = unfinished > 0 && left < right;
@@ -73,6 +52,33 @@ pub(super) fn little(case: Case<'_>) -> Gate {
         ),
         _ => result,
     }
+}
+
+/// X·R and the mean number in flight, each over everything that the record holds; none of an empty one.
+pub(crate) fn residence_and_in_flight(record: &Record) -> Option<(f64, f64)> {
+    let mut residence = 0.0;
+    let mut in_flight = 0.0;
+    let mut seconds = 0.0;
+    for window in &record.windows {
+        let length = window.length_ns.as_secs_f64();
+        seconds += length;
+        in_flight += window.in_flight_mean * length;
+        // What was in flight between two levels is in no window's mean, and its ends are carried.
+        in_flight += window
+            .carried
+            .iter()
+            .map(|carried| carried.in_flight_seconds)
+            .sum::<f64>();
+        let carried = window.carried.iter().map(|carried| &carried.tally);
+        residence += window
+            .operations
+            .iter()
+            .chain(carried)
+            .map(residence_seconds)
+            .sum::<f64>();
+    }
+    let is_empty = seconds == 0.0 || (in_flight == 0.0 && residence == 0.0);
+    (!is_empty).then(|| (residence / seconds, in_flight / seconds))
 }
 
 fn residence_seconds(tally: &Tally) -> f64 {

@@ -13,7 +13,7 @@ use super::level::Level;
 use super::level_plan::{LevelPlan, StopRule};
 use super::measured::Measured;
 use super::progress::Progress;
-use super::stats::t_975;
+use plimsoll_core::statistics::t_975;
 
 /// A closed loop is full where it gets this share of the most.
 const FULL: f64 = 0.95;

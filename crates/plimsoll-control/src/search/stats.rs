@@ -1,23 +1,7 @@
 //! Intervals for a share of attempts from windows that are not independent attempts.
 
-use plimsoll_core::statistics::mean_and_error;
+use plimsoll_core::statistics::{mean_and_error, t_975};
 use plimsoll_core::verdict::Bounds;
-
-/// Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom (standard table).
-const T_975: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
-];
-
-pub(crate) fn t_975(degrees: usize) -> f64 {
-    match degrees {
-        0 => f64::INFINITY,
-        1..=30 => T_975[degrees - 1],
-        // Within 0.1 % beyond the table (expansion of Cornish and Fisher to first order).
-        _ => 1.960 + 2.372 / degrees as f64,
-    }
-}
 
 /// Bad attempts over all attempts, with a 95 % interval from the windows.
 ///

@@ -6,7 +6,7 @@ use plimsoll_core::verdict::{Bounds, LevelState};
 use super::ended_level::EndedLevel;
 use super::measured::{Second, per_second};
 use super::progress::Progress;
-use super::stats::t_975;
+use plimsoll_core::statistics::t_975;
 
 /// Seconds that tell a throughput: three that happen to be alike look surer than a soak.
 const SECONDS_LEAST: usize = 5;

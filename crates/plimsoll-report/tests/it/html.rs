@@ -11,7 +11,7 @@ use plimsoll_core::verdict::Collapse;
 use plimsoll_report::html::render;
 use plimsoll_report::view::View;
 
-use crate::{sample, variants};
+use crate::{sample, sweep, variants};
 
 type Page = (&'static str, Vec<Record>, String);
 
@@ -55,14 +55,12 @@ fn pages() -> Vec<Page> {
 /// Every page with what its size is measured by: the number of records that are shown in full.
 fn all() -> impl Iterator<Item = (&'static str, usize, &'static str)> {
     static EXPERIMENTS: LazyLock<Vec<(&str, String)>> = LazyLock::new(variants::pages);
+    static SWEEPS: LazyLock<Vec<(&str, String)>> = LazyLock::new(sweep::pages);
     let of_records = PAGES
         .iter()
         .map(|(name, records, page)| (*name, records.len(), page.as_str()));
-    of_records.chain(
-        EXPERIMENTS
-            .iter()
-            .map(|(name, page)| (*name, 1, page.as_str())),
-    )
+    let others = EXPERIMENTS.iter().chain(SWEEPS.iter());
+    of_records.chain(others.map(|(name, page)| (*name, 1, page.as_str())))
 }
 
 #[test]

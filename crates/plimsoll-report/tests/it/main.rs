@@ -9,6 +9,7 @@ mod live;
 mod record_format;
 mod sample;
 mod script;
+mod sweep;
 mod terminal;
 mod text;
 mod variants;

@@ -252,9 +252,11 @@ pub(crate) fn verdict_mut(record: &mut Record) -> &mut Verdict {
     record.verdict.as_mut().unwrap()
 }
 
+/// What a target or a file could be called by somebody who means no good.
+pub(crate) const EVIL: &str = "</title><script src=http://evil.example/x.js></script><img onerror='x'>\"&\u{1b}[31m\u{202e}| `x`";
+
 /// A record whose every text is written by somebody who wants to be markup, or to be obeyed.
 pub(crate) fn hostile() -> Record {
-    const EVIL: &str = "</title><script src=http://evil.example/x.js></script><img onerror='x'>\"&\u{1b}[31m\u{202e}| `x`";
     let mut record = find();
     EVIL.clone_into(&mut record.header.title);
     let mut request = Request::get(format!("http://evil.example/{EVIL}"));

@@ -17,10 +17,7 @@ use crate::{from_args, records};
 pub(crate) fn execute(args: &Args) -> Result<Exit> {
     let mut prepared = from_args::find(args)?.prepare(args.seed())?;
     let reused = reused(args)?;
-    let leave = Leave {
-        may_load_remote: args.yes,
-        sends: !args.request.no_preflight,
-    };
+    let leave = Leave::of(args);
     reach::check(&mut prepared, leave)?;
     let interrupt = interrupt_flag()?;
     let setting = Setting {

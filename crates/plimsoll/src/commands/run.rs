@@ -18,7 +18,7 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
     let mut prepared = recipe.prepare(args.seed())?;
     let leave = Leave {
         may_load_remote: true,
-        sends: !args.request.no_preflight,
+        ..Leave::of(args)
     };
     reach::check(&mut prepared, leave)?;
     let interrupt = interrupt_flag()?;

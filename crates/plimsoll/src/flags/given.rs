@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use anyhow::{Result, anyhow, bail};
+use plimsoll_core::nearest::nearest;
 
 use super::{Flag, Form, Group, Takes, Verb, flags_of, variable};
 use crate::args::Args;
@@ -110,6 +111,45 @@ impl Given {
         }
         args.lab.experiment = args.path();
         Ok(args)
+    }
+
+    /// Gives a number of the test another value.
+    pub(super) fn vary(&mut self, name: &str, value: &str) -> Result<()> {
+        let is_variable = name.strip_prefix("env.").map(|variable| ("env", variable));
+        let (long, text) = match is_variable {
+            Some((long, variable)) => (long, format!("{variable}={value}")),
+            None => (name, value.to_owned()),
+        };
+        let known = || self.flags().filter(|flag| flag.may_vary());
+        let flags = flags_of(self.verb);
+        let Some(flag) = known().find(|flag| flag.long == long) else {
+            if let Some(other) = flags
+                .iter()
+                .find(|flag| flag.long == long && flag.may_vary())
+            {
+                let form = other.form().map_or("", Form::plural);
+                bail!("--vary {name} is for {form}; {}", other.instead);
+            }
+            let names: Vec<&str> = known().map(|flag| flag.long).collect();
+            let nearest = nearest(name, names.iter().copied());
+            let meant = nearest.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+            bail!(
+                "--vary {name}: there is no such number; {meant}one can vary {}",
+                names.join(", ").replace("env", "env.NAME")
+            );
+        };
+        let value = self.values.entry(flag.long).or_insert(Value {
+            texts: Vec::new(),
+            origin: Origin::Flag,
+            spelling: String::new(),
+        });
+        if is_variable.is_none() {
+            value.texts.clear();
+        }
+        value.texts.push((usize::MAX, text.into()));
+        value.origin = Origin::Flag;
+        value.spelling = format!("--vary {name}");
+        Ok(())
     }
 
     /// Refuses a side of a comparison that says what belongs to the whole, or to one run by itself.

@@ -71,7 +71,24 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<(Verb, A
     if matches.get_flag("--explain-config") {
         args.explained = Some(help::explained(&given));
     }
+    if verb == Verb::Sweep {
+        args.sweep.line = line;
+    }
     Ok((verb, args))
+}
+
+/// One point of a sweep: its own line, where some numbers have these values.
+pub(crate) fn parse_point(line: &[OsString], values: &[(&str, &str)]) -> Result<Args> {
+    let matches = root(false).try_get_matches_from(line);
+    let matches = matches.map_err(|error| anyhow!(text_of(&error)))?;
+    let (_, inner) = matches.subcommand().unwrap_or(("", &matches));
+    let mut given = Given::typed(Verb::Sweep, inner)?;
+    given.add_environment(&|name| std::env::var_os(name))?;
+    for (name, value) in values {
+        given.vary(name, value)?;
+    }
+    check::whole(&mut given)?;
+    given.args()
 }
 
 /// One side of a comparison: what would stand after `plimsoll run`.

@@ -12,16 +12,20 @@ use super::Group::{
     Compared, Database, General, Hidden, Load, Measured, Output, Script, Search, Sent, Service,
     Tiers, Verdict, Way,
 };
-use super::Verb::{Audit, Compare, Docdb, Doctor, Explain, Find, Inspect, Lab, Report, Run, Serve};
+use super::Verb::{
+    Audit, Compare, Docdb, Doctor, Explain, Find, Inspect, Lab, Report, Run, Serve, Sweep,
+};
 use super::value::{
     address, body, connect_to, count, durability, figure, file, header, length, log_place, margin,
     mebibytes, objectives, pairs, parsed, pause, ramp, rate, ratio, room, samples, scale, shards,
-    small_count, steady, streams, text, time, timeout, variable, watch, whole, workers,
+    small_count, steady, streams, text, time, timeout, variable, varied, watch, whole, workers,
 };
-use crate::args::{FailOn, Format, OverArg};
+use crate::args::{FailOn, Format, OverArg, StopOn};
 use crate::script::console::LogFormat;
 
 const SCRIPTS: &[super::Verb] = &[Run, Inspect];
+/// Wherever a script is read.
+const READ: &[super::Verb] = &[Run, Inspect, Sweep];
 
 fn row(long: &'static str, group: super::Group, on: &'static [super::Verb]) -> Flag {
     Flag::new(long, group, on)
@@ -85,6 +89,19 @@ const VERDICTS: &[(&str, FailOn, &str)] = &[
         "0 whatever the verdict, as long as there is one",
     ),
 ];
+const STOPS: &[(&str, StopOn, &str)] = &[
+    (
+        "unreachable",
+        StopOn::Unreachable,
+        "the target no longer answers",
+    ),
+    (
+        "invalid",
+        StopOn::Invalid,
+        "that, or a run that is not valid",
+    ),
+    ("never", StopOn::Never, "nothing: every point is tried"),
+];
 const SCHEDULERS: &[(&str, Scheduler, &str)] = &[
     (
         "sharded",
@@ -110,19 +127,20 @@ const LIVE_PAGE: &str =
 #[rustfmt::skip]
 pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     // Load and objective.
-    row("connections", Load, &[Run]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).default_words("16; with -q or --ramp as many as needed, up to 10,000")
+    row("connections", Load, &[Run, Sweep]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).default_words("16; with -q or --ramp as many as needed, up to 10,000")
         .url("a script's load is its virtual users: -u").help("Connections")
         .more("Without a rate each sends its next request when its last is answered."),
-    row("duration", Load, &[Run]).short('z').one("TIME", length, |a| &mut a.load.duration).default_words("10s without -n")
+    row("duration", Load, &[Run, Sweep]).short('z').one("TIME", length, |a| &mut a.load.duration).default_words("10s without -n")
         .url("for a script use -d").help("How long the load lasts"),
-    row("rate", Load, &[Run]).short('q').one("RATE", steady, |a| &mut a.load.rate).not_with(&["ramp"])
+    row("rate", Load, &[Run, Sweep]).short('q').one("RATE", steady, |a| &mut a.load.rate).not_with(&["ramp"])
         .url("a script says its arrival rate in its options: executor 'constant-arrival-rate'").help("Arrival rate: requests start on time, however long the answers take"),
     row("slo", Load, &[Run]).one("OBJECTIVES", objectives, |a| &mut a.slo).url("a script has `thresholds` in its options").help("Objectives for a pass or fail: 'p99<250ms,errors<0.1%'"),
-    row("requests", Load, &[Run]).short('n').one("COUNT", count, |a| &mut a.load.requests).not_with(&["duration"]).url("for a script use -i").help("How many requests, instead of how long"),
-    row("ramp", Load, &[Run]).one("FROM..TO", ramp, |a| &mut a.load.ramp).url("for a script use -s").help("Arrival rate that rises or falls over -z: 100/s..2000/s"),
-    row("arrivals", Load, &[Run]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").url("a scenario of a script says `arrivals`").help("Spacing of arrivals with -q or --ramp"),
-    row("timeout", Load, &[Run]).one("TIME", timeout, |a| &mut a.load.timeout).default("10s").url("a request of a script says `timeout`")
+    row("requests", Load, &[Run, Sweep]).short('n').one("COUNT", count, |a| &mut a.load.requests).not_with(&["duration"]).url("for a script use -i").help("How many requests, instead of how long"),
+    row("ramp", Load, &[Run, Sweep]).one("FROM..TO", ramp, |a| &mut a.load.ramp).url("for a script use -s").help("Arrival rate that rises or falls over -z: 100/s..2000/s"),
+    row("arrivals", Load, &[Run, Sweep]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").url("a scenario of a script says `arrivals`").help("Spacing of arrivals with -q or --ramp"),
+    row("timeout", Load, &[Run, Sweep]).one("TIME", timeout, |a| &mut a.load.timeout).default("10s").url("a request of a script says `timeout`")
         .help("Longest wait for a complete answer").more("It counts from the intended start of the request."),
+    row("slo", Load, &[Sweep]).one("OBJECTIVES", objectives, |a| &mut a.slo).help("Objectives of goodput and of the capacity: 'p99<250ms,errors<0.1%'"),
     row("connections", Load, &[Find]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).help("Most connections to open; with a script, most virtual users"),
     row("rate", Load, &[Find]).short('q').one("RATE", rate, |a| &mut a.vary.only_per_s).help("Do not search, only say whether this arrival rate passes"),
     row("slo", Load, &[Find]).one("OBJECTIVES", objectives, |a| &mut a.slo).required().help("Objectives that the service must meet: 'p99<250ms,errors<0.1%'"),
@@ -150,11 +168,21 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("reuse", Search, &[Find]).one("RECORD", file, |a| &mut a.reuse).help("Take the self-check and the first level from an earlier search on this host"),
     row("yes", Search, &[Find]).switch(|a| a.yes = true).help("Do not ask before loading a target that is not on this host"),
     row("find", Search, &[Compare]).switch(|a| a.compare.find = true).live().help("In each run, find the highest rate that meets --slo, and compare those"),
-    row("within", Search, &[Compare]).one("TIME", time, |a| &mut a.search.within).default("3m").live().help("With --find: longest time for a run"),
-    row("max-rate", Search, &[Compare]).one("RATE", rate, |a| &mut a.vary.max_per_s).live().help("With --find: never offer more than this rate"),
-    row("yes", Search, &[Compare]).switch(|a| a.yes = true).live().help("With --find: do not ask before loading a target that is not on this host"),
+    row("within", Search, &[Compare, Sweep]).one("TIME", time, |a| &mut a.search.within).default("3m").live().help("With --find: longest time for a run"),
+    row("max-rate", Search, &[Compare, Sweep]).one("RATE", rate, |a| &mut a.vary.max_per_s).live().help("With --find: never offer more than this rate"),
+    row("yes", Search, &[Compare, Sweep]).switch(|a| a.yes = true).live().help("With --find: do not ask before loading a target that is not on this host"),
+
+    row("find", Search, &[Sweep]).switch(|a| a.sweep.find = true).help("At each point, find the highest rate that meets --slo"),
 
     // Which runs.
+    row("vary", Compared, &[Sweep]).each("NAME=VALUES", varied, |a| &mut a.sweep.vary).required().help("A number of the test and its values, repeatable: connections=1,2,4,8")
+        .more("A list, 1..64:x2 or 10..50:+10. NAME is a flag of plimsoll run that takes a value, such as connections, rate, streams, \
+               timeout or workers; of a script vus and its other options, or env.NAME for a variable of its own."),
+    row("repeat", Compared, &[Sweep]).one("COUNT", whole::<1, 100>, |a| &mut a.sweep.repeat).default("3").help("Runs of each point, in a drawn order; one has no interval"),
+    row("before", Compared, &[Sweep]).one("COMMAND", text, |a| &mut a.sweep.before).help("Run this before each run, to bring the target back to its first state")
+        .more("With sh -c; $PLIMSOLL_POINT says which point, such as connections=4. The run begins when the target answers."),
+    row("stop-on", Compared, &[Sweep]).choice("WHAT", STOPS, |a| &mut a.sweep.stop_on).default("unreachable").help("What ends the sweep before its last point"),
+    row("resume", Compared, &[Sweep]).switch(|a| a.sweep.resume = true).needs("out").help("Go on with the sweep in -o: play what has no record there"),
     row("pairs", Compared, &[Compare]).one("COUNT", pairs, |a| &mut a.compare.pairs).default_words("as many as can reach 5 %: 6 for two targets, 7 for three, 8 for four").live().help("Pairs of runs"),
     row("aa", Compared, &[Compare]).switch(|a| a.compare.aa = true).live().help("Compare one target with itself, to see how small a change shows here"),
     row("a", Compared, &[Compare]).several("RECORD", file, |a| &mut a.compare.a).needs("b").help("Saved runs of the variant that the other is compared with"),
@@ -169,62 +197,65 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("fail-on", Verdict, &[Compare]).choice("WHEN", VERDICTS, |a| &mut a.compare.fail_on)
         .default("worse").help("Which verdict the exit code reports"),
 
+    row("clients", Verdict, &[Sweep]).one("COUNT", small_count, |a| &mut a.sweep.clients).help("Processes that will share the target: then a pool size for each is advised"),
+    row("server-timeout", Verdict, &[Sweep]).one("TIME", timeout, |a| &mut a.sweep.server_timeout).help("When the target gives up itself; the advised client timeout heeds it"),
+
     // What is sent.
-    row("method", Sent, &[Run, Find, Compare]).short('m').one("METHOD", text, |a| &mut a.request.method).default_words("GET; POST with -d or -F").url(SENT_BY_SCRIPT).help("Request method"),
-    row("header", Sent, &[Run, Find, Compare]).short('H').each("NAME: VALUE", header, |a| &mut a.request.headers).url(SENT_BY_SCRIPT).help("Header to send, repeatable: -H 'Accept: text/html'"),
-    row("data", Sent, &[Run, Find, Compare]).short('d').one("BODY", body, |a| &mut a.request.body).url(SENT_BY_SCRIPT).help("Body to send; @FILE reads a file, @- standard input")
+    row("method", Sent, &[Run, Find, Compare, Sweep]).short('m').one("METHOD", text, |a| &mut a.request.method).default_words("GET; POST with -d or -F").url(SENT_BY_SCRIPT).help("Request method"),
+    row("header", Sent, &[Run, Find, Compare, Sweep]).short('H').each("NAME: VALUE", header, |a| &mut a.request.headers).url(SENT_BY_SCRIPT).help("Header to send, repeatable: -H 'Accept: text/html'"),
+    row("data", Sent, &[Run, Find, Compare, Sweep]).short('d').one("BODY", body, |a| &mut a.request.body).url(SENT_BY_SCRIPT).help("Body to send; @FILE reads a file, @- standard input")
         .more("Without a Content-Type of its own, JSON is sent as application/json, anything else as curl sends it: \
                application/x-www-form-urlencoded."),
-    row("form", Sent, &[Run, Find, Compare]).short('F').each("NAME=VALUE", text, |a| &mut a.request.form).not_with(&["data"]).url(SENT_BY_SCRIPT).help("A field of a form (multipart/form-data), repeatable: -F 'file=@photo.jpg'")
+    row("form", Sent, &[Run, Find, Compare, Sweep]).short('F').each("NAME=VALUE", text, |a| &mut a.request.form).not_with(&["data"]).url(SENT_BY_SCRIPT).help("A field of a form (multipart/form-data), repeatable: -F 'file=@photo.jpg'")
         .more("As with curl: name=value, name=<FILE for the text in a file, name=@FILE[;type=TYPE][;filename=NAME] for the file itself."),
-    row("user", Sent, &[Run, Find, Compare]).one("NAME:PASSWORD", text, |a| &mut a.request.user).url(SENT_BY_SCRIPT).help("Basic authentication"),
-    row("rows", Sent, &[Run, Find, Compare]).one("FILE", file, |a| &mut a.request.rows).url(SENT_BY_SCRIPT).help("A CSV file whose rows fill {{row.COLUMN}} in turn")
+    row("user", Sent, &[Run, Find, Compare, Sweep]).one("NAME:PASSWORD", text, |a| &mut a.request.user).url(SENT_BY_SCRIPT).help("Basic authentication"),
+    row("rows", Sent, &[Run, Find, Compare, Sweep]).one("FILE", file, |a| &mut a.request.rows).url(SENT_BY_SCRIPT).help("A CSV file whose rows fill {{row.COLUMN}} in turn")
         .more("URL, headers and body may hold {{counter}}, the number of the request from 0, {{uuid}}, {{random:1..6}} and, with rows, \
                {{row.COLUMN}}."),
-    row("no-templates", Sent, &[Run, Find, Compare]).switch(|a| a.request.no_templates = true).not_with(&["rows"]).url(SENT_BY_SCRIPT).help("Send {{…}} as it stands"),
-    row("redirects", Sent, &[Run, Find]).one("COUNT", whole::<0, 50>, |a| &mut a.request.redirects).default("0").url("a request of a script says `redirects`").help("Follow so many redirects of a request")
+    row("no-templates", Sent, &[Run, Find, Compare, Sweep]).switch(|a| a.request.no_templates = true).not_with(&["rows"]).url(SENT_BY_SCRIPT).help("Send {{…}} as it stands"),
+    row("redirects", Sent, &[Run, Find, Sweep]).one("COUNT", whole::<0, 50>, |a| &mut a.request.redirects).default("0").url("a request of a script says `redirects`").help("Follow so many redirects of a request")
         .more("Answers that lead elsewhere and are not followed count as failures (http_3xx). A redirect to a host that the first request \
                did not lead to is not followed."),
-    row("no-preflight", Sent, &[Run, Find, Compare]).switch(|a| a.request.no_preflight = true).url("a script is loaded without one").help("Send no request before the load")
+    row("no-preflight", Sent, &[Run, Find, Compare, Sweep]).switch(|a| a.request.no_preflight = true).url("a script is loaded without one").help("Send no request before the load")
         .more("Otherwise one is sent, so that a target which cannot work is named in words at once. The record keeps its answer, and no \
                figure counts it."),
-    row("connect-to", Way, &[Run, Find, Compare]).each("HOST1:PORT1:HOST2:PORT2", connect_to, |a| &mut a.request.connect_to).url("a script says `hosts` in its options").help("Connect to the second for the first, repeatable; as with curl"),
-    row("unix-socket", Way, &[Run, Find, Compare]).one("PATH", file, |a| &mut a.request.unix).not_with(&["connect-to"]).url("scripts connect to hosts").help("Connect to this Unix socket instead of the URL's host"),
-    row("ipv4", Way, &[Run, Find, Compare]).short('4').switch(|a| a.request.only_v4 = true).not_with(&["ipv6"]).url("a script says `dns` in its options").help("Only addresses of IPv4")
+    row("connect-to", Way, &[Run, Find, Compare, Sweep]).each("HOST1:PORT1:HOST2:PORT2", connect_to, |a| &mut a.request.connect_to).url("a script says `hosts` in its options").help("Connect to the second for the first, repeatable; as with curl"),
+    row("unix-socket", Way, &[Run, Find, Compare, Sweep]).one("PATH", file, |a| &mut a.request.unix).not_with(&["connect-to"]).url("scripts connect to hosts").help("Connect to this Unix socket instead of the URL's host"),
+    row("ipv4", Way, &[Run, Find, Compare, Sweep]).short('4').switch(|a| a.request.only_v4 = true).not_with(&["ipv6"]).url("a script says `dns` in its options").help("Only addresses of IPv4")
         .more("Of a name with several addresses, all that accept a connection are used in turn."),
-    row("ipv6", Way, &[Run, Find, Compare]).short('6').switch(|a| a.request.only_v6 = true).url("a script says `dns` in its options").help("Only addresses of IPv6"),
-    row("cert", Way, &[Run, Find, Compare]).one("FILE", file, |a| &mut a.request.cert).url("a script says `tlsAuth` in its options").help("The client's certificate (PEM), with its key unless --key names that"),
-    row("key", Way, &[Run, Find, Compare]).one("FILE", file, |a| &mut a.request.key).needs("cert").url("a script says `tlsAuth` in its options").help("The key of the client's certificate (PEM)"),
-    row("cacert", Way, &[Run, Find, Compare]).one("FILE", file, |a| &mut a.request.cacert).url("scripts trust the authorities of this host").help("Trust these authorities (PEM) and no others"),
-    row("tls-resumption", Way, &[Run, Find, Compare]).switch(|a| a.request.tls_resumption = true).url("scripts never resume sessions").help("Later connections resume the TLS session, as those of a browser do")
+    row("ipv6", Way, &[Run, Find, Compare, Sweep]).short('6').switch(|a| a.request.only_v6 = true).url("a script says `dns` in its options").help("Only addresses of IPv6"),
+    row("cert", Way, &[Run, Find, Compare, Sweep]).one("FILE", file, |a| &mut a.request.cert).url("a script says `tlsAuth` in its options").help("The client's certificate (PEM), with its key unless --key names that"),
+    row("key", Way, &[Run, Find, Compare, Sweep]).one("FILE", file, |a| &mut a.request.key).needs("cert").url("a script says `tlsAuth` in its options").help("The key of the client's certificate (PEM)"),
+    row("cacert", Way, &[Run, Find, Compare, Sweep]).one("FILE", file, |a| &mut a.request.cacert).url("scripts trust the authorities of this host").help("Trust these authorities (PEM) and no others"),
+    row("tls-resumption", Way, &[Run, Find, Compare, Sweep]).switch(|a| a.request.tls_resumption = true).url("scripts never resume sessions").help("Later connections resume the TLS session, as those of a browser do")
         .more("Without it each makes the whole handshake, as new clients do."),
-    row("insecure", Way, &[Run]).short('k').switch(|a| a.insecure = true).url("for a script use --insecure-skip-tls-verify").help("Do not verify the server's certificate"),
+    row("insecure", Way, &[Run, Sweep]).short('k').switch(|a| a.insecure = true).url("for a script use --insecure-skip-tls-verify").help("Do not verify the server's certificate"),
     row("insecure", Way, &[Find, Compare]).short('k').switch(|a| a.insecure = true).live().help("Do not verify the server's certificate"),
-    row("no-keepalive", Way, &[Run, Find, Compare]).switch(|a| a.request.no_keepalive = true).url("a script says `noConnectionReuse` in its options").help("A new connection for every request"),
-    row("h2", Way, &[Run, Find, Compare]).switch(|a| a.request.h2 = true).url("a script speaks HTTP/2 where a server with https:// offers it").help("Speak HTTP/2")
+    row("no-keepalive", Way, &[Run, Find, Compare, Sweep]).switch(|a| a.request.no_keepalive = true).url("a script says `noConnectionReuse` in its options").help("A new connection for every request"),
+    row("h2", Way, &[Run, Find, Compare, Sweep]).switch(|a| a.request.h2 = true).url("a script speaks HTTP/2 where a server with https:// offers it").help("Speak HTTP/2")
         .more("It is chosen by ALPN with https://, by prior knowledge with http://."),
-    row("streams", Way, &[Run, Find, Compare]).one("COUNT", streams, |a| &mut a.request.streams).needs("h2").default_words("100; 1 without a rate").url(SENT_BY_SCRIPT)
+    row("streams", Way, &[Run, Find, Compare, Sweep]).one("COUNT", streams, |a| &mut a.request.streams).needs("h2").default_words("100; 1 without a rate").url(SENT_BY_SCRIPT)
         .help("Requests at once on one connection of HTTP/2").more("Only as many as the server allows."),
 
     // How the script is read.
-    row("env", Script, &[Run, Inspect, Find]).short('e').each("NAME=VALUE", variable, |a| &mut a.script.env).script(NO_SCRIPT).help("A variable that the script finds in __ENV, repeatable"),
+    row("env", Script, &[Run, Inspect, Find, Sweep]).short('e').each("NAME=VALUE", variable, |a| &mut a.script.env).script(NO_SCRIPT).help("A variable that the script finds in __ENV, repeatable"),
     row("env", Script, &[Compare]).short('e').each("NAME=VALUE", variable, |a| &mut a.script.env).script(NO_SCRIPT).help("With scripts: a variable that all of them find in __ENV, repeatable"),
-    row("config", Script, SCRIPTS).short('c').one("FILE", file, |a| &mut a.script.config).like_k6("K6_CONFIG").default_words("~/.config/k6/config.json, if it is there").script(NO_SCRIPT).help("Options as a JSON file"),
-    row("include-system-env-vars", Script, &[Run, Inspect, Find]).boolean(|a| &mut a.script.system_env).like_k6("K6_INCLUDE_SYSTEM_ENV_VARS").script(NO_SCRIPT).help("Give the script the variables of this process; not with inspect")
+    row("config", Script, READ).short('c').one("FILE", file, |a| &mut a.script.config).like_k6("K6_CONFIG").default_words("~/.config/k6/config.json, if it is there").script(NO_SCRIPT).help("Options as a JSON file"),
+    row("include-system-env-vars", Script, &[Run, Inspect, Find, Sweep]).boolean(|a| &mut a.script.system_env).like_k6("K6_INCLUDE_SYSTEM_ENV_VARS").script(NO_SCRIPT).help("Give the script the variables of this process; not with inspect")
         .more("Scripts that are run have them unless this is false; for inspect it is the other way round."),
-    row("lenient", Script, SCRIPTS).switch(|_| ()).script(NO_SCRIPT).help("Only warn about misplaced options, as k6 does: what happens anyway"),
-    row("strict", Script, SCRIPTS).switch(|a| a.script.strictness = Strictness::Strict).script(NO_SCRIPT).not_with(&["lenient"]).help("Refuse what is only warned about: unknown and misplaced options"),
+    row("lenient", Script, READ).switch(|_| ()).script(NO_SCRIPT).help("Only warn about misplaced options, as k6 does: what happens anyway"),
+    row("strict", Script, READ).switch(|a| a.script.strictness = Strictness::Strict).script(NO_SCRIPT).not_with(&["lenient"]).help("Refuse what is only warned about: unknown and misplaced options"),
     row("type", Script, SCRIPTS).accepts("KIND", KINDS).like_k6("K6_TYPE").script(NO_SCRIPT).help("What the file is, whatever its name ends in"),
     row("compatibility-mode", Script, SCRIPTS).accepts("MODE", MODES).like_k6("K6_COMPATIBILITY_MODE").script(NO_SCRIPT).help("Accepted: the language is the same in each"),
     row("address", Script, SCRIPTS).short('a').one("HOST:PORT", text, |a| &mut a.summary.address).like_k6("K6_ADDRESS").script("--live serves a page").help("Accepted with a warning: there is no REST API"),
     row("execution-requirements", Script, &[Inspect]).switch(|a| a.summary.requirements = true).help("Add the scenarios that these options give, their length and most VUs"),
 
     // What is measured.
-    row("watch", Measured, &[Run, Find, Compare, Inspect]).each("[TIER=]WHAT", watch, |a| &mut a.watch).live().help("Sample a tier too: pid:N, port:N, name:TEXT …, repeatable")
+    row("watch", Measured, &[Run, Find, Compare, Sweep, Inspect]).each("[TIER=]WHAT", watch, |a| &mut a.watch).live().help("Sample a tier too: pid:N, port:N, name:TEXT …, repeatable")
         .more("pid:N, port:N, name:TEXT, nginx-log:FILE or metrics:URL, with TIER= in front to name it. The process behind a \
                target's port on this host is sampled without being named."),
-    row("workers", Measured, &[Run, Find, Compare, Inspect]).one("COUNT", workers, |a| &mut a.workers).default_words("half of the cores for a target on this host, else all").live().help("Threads that make the load"),
-    row("seed", Measured, &[Run, Find, Compare, Inspect]).one("NUMBER", parsed::<u64>("a number, such as 7"), |a| &mut a.seed).help("Seed of all randomness; kept in the record"),
+    row("workers", Measured, &[Run, Find, Compare, Sweep, Inspect]).one("COUNT", workers, |a| &mut a.workers).default_words("half of the cores for a target on this host, else all").live().help("Threads that make the load"),
+    row("seed", Measured, &[Run, Find, Compare, Sweep, Inspect]).one("NUMBER", parsed::<u64>("a number, such as 7"), |a| &mut a.seed).help("Seed of all randomness; kept in the record"),
     row("baseline", Measured, &[Audit]).one("FILE", file, |a| &mut a.audit.baseline).help("Another result of the same workload, to compare with")
         .more("Work per success and goodput are held against it."),
     row("declared-databases", Measured, &[Audit]).one("COUNT", parsed::<u64>("a count, such as 4"), |a| &mut a.audit.declared_databases).help("How many databases the test was meant to use"),
@@ -296,7 +327,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("hlog", Output, &[Run, Find, Inspect]).one("FILE", file, |a| &mut a.output.hlog).help("Write the response times as a histogram log, too")
         .more("For a URL the service times, too."),
     row("format", Output, &[Run]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").url("a script's summary goes to files: --summary-export, --markdown, --junit").help("What is printed on stdout"),
-    row("format", Output, &[Find, Explain, Audit, Compare, Doctor]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").help("What is printed on stdout"),
+    row("format", Output, &[Find, Explain, Audit, Compare, Sweep, Doctor]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").help("What is printed on stdout"),
     row("format", Output, &[Lab]).choice("FORMAT", FORMATS, |a| &mut a.lab.format).default("text").help("What is printed on stdout"),
     row("csv", Output, &[Run]).one("FILE", file, |a| &mut a.request.csv).url("for a script use --out csv=FILE").help("Write every request by itself, too: start, times, outcome, status, bytes"),
     row("junit", Output, SCRIPTS).one("FILE", file, |a| &mut a.summary.junit).script("thresholds belong to scripts; for a URL use --format json").help("Write the thresholds as JUnit test cases"),
@@ -304,26 +335,27 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("new-machine-readable-summary", Output, SCRIPTS).switch(|a| a.script.machine_readable = true).like_k6("K6_NEW_MACHINE_READABLE_SUMMARY").script("for a URL use --format json").help("Give exports and handleSummary the newer form of the summary"),
     row("out", Output, &[Compare]).short('o').one("DIR", file, |a| &mut a.output.out).default_words("plimsoll-compare-DATE-TIME").live().help("Keep the records in this folder"),
     row("report", Output, &[Compare]).one("FILE", file, |a| &mut a.compare.report).default_words("live runs: report.html beside the records").help("Write the page with the variants side by side here"),
+    row("out", Output, &[Sweep]).short('o').one("DIR", file, |a| &mut a.output.out).default_words("plimsoll-sweep-DATE-TIME").help("Keep the records and the report in this folder"),
     row("out", Output, &[Report]).short('o').one("FILE", file, |a| &mut a.output.out).default_words("report.html, in the folder if one is named, else in this one").help("Write the page here"),
     row("out", Output, &[Lab]).short('o').one("FOLDER", file, |a| &mut a.lab.out).default_words("plimsoll-lab-DATE-TIME").help("Keep records, reports and logs in this new folder"),
     row("force", Output, &[Run, Find, Compare, Report, Inspect]).switch(|a| a.output.force = true).help("Write over files that are there already; without it they are refused"),
-    row("show-secrets", Output, &[Run, Find]).switch(|a| a.output.show_secrets = true).live().help("Keep secrets in the record as they are")
+    row("show-secrets", Output, &[Run, Find, Sweep]).switch(|a| a.output.show_secrets = true).live().help("Keep secrets in the record as they are")
         .more("Without it values of headers such as Authorization, Cookie and X-Api-Key, values in URLs and bodies are kept as their \
                length and a digest, in the record, the report and the live page."),
-    row("live", Output, &[Run, Find, Compare, Inspect]).switch(|a| a.output.live = true).live().help("Serve a page that shows the run while it runs")
+    row("live", Output, &[Run, Find, Compare, Sweep, Inspect]).switch(|a| a.output.live = true).live().help("Serve a page that shows the run while it runs")
         .more(LIVE_PAGE),
     row("live", Output, &[Lab]).switch(|a| a.lab.live = true).help("Serve a page that shows each run while it runs")
         .more(LIVE_PAGE),
     row("verbose", Output, SCRIPTS).short('v').switch(|a| a.summary.verbose = true).script("a URL has no script that could log").help("Show what scripts say by console.debug, too"),
     row("log-output", Output, SCRIPTS).one("WHERE", log_place, |a| &mut a.summary.logging.place).like_k6("K6_LOG_OUTPUT").default_words("stderr").script("a URL has no script that could log").help("Where the log goes: stderr, stdout, none or file=PATH[,level=info]"),
     row("log-format", Output, SCRIPTS).choice("FORMAT", LOG_FORMATS, |a| &mut a.summary.logging.format).like_k6("K6_LOG_FORMAT").default_words("text").script("a URL has no script that could log").help("How a line of the log is written"),
-    row("no-color", Output, &[Run, Find, Compare, Inspect]).switch(|a| a.output.no_color = true).like_k6("K6_NO_COLOR").help("No colours, as with NO_COLOR"),
+    row("no-color", Output, &[Run, Find, Compare, Sweep, Inspect]).switch(|a| a.output.no_color = true).like_k6("K6_NO_COLOR").help("No colours, as with NO_COLOR"),
     row("quiet", Output, &[Run]).switch(|a| a.output.quiet = true).url("").help("Print no progress on stderr"),
     row("quiet", Output, SCRIPTS).short('q').switch(|a| a.output.quiet = true).script("").help("Print no progress on stderr"),
-    row("quiet", Output, &[Find, Compare]).switch(|a| a.output.quiet = true).help("Print no progress on stderr"),
+    row("quiet", Output, &[Find, Compare, Sweep]).switch(|a| a.output.quiet = true).help("Print no progress on stderr"),
     row("quiet", Output, &[Lab]).switch(|a| a.lab.quiet = true).help("Print no progress on stderr"),
 
-    row("explain-config", General, &[Run, Find, Inspect, Explain, Audit, Compare, Report, Doctor, Lab, Docdb, Serve])
+    row("explain-config", General, &[Run, Find, Inspect, Explain, Audit, Compare, Sweep, Report, Doctor, Lab, Docdb, Serve])
         .help("Print every value with its origin, and do nothing else"),
 ];
 

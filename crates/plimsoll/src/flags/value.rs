@@ -23,6 +23,7 @@ use plimsoll_observe::Watch;
 use plimsoll_report::k6;
 
 use crate::script::console::LogPlace;
+use crate::vary::Vary;
 
 pub(super) fn utf8(word: &OsStr) -> Result<&str> {
     word.to_str()
@@ -177,6 +178,10 @@ pub(super) fn variable(word: &OsStr) -> Result<(String, String)> {
     let text = utf8(word)?;
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     Ok((name.to_owned(), value.to_owned()))
+}
+
+pub(super) fn varied(word: &OsStr) -> Result<Vary> {
+    Vary::parse(utf8(word)?)
 }
 
 pub(super) fn truth(word: &OsStr) -> Result<bool> {

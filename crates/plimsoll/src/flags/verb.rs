@@ -10,6 +10,7 @@ pub(crate) enum Verb {
     Explain,
     Audit,
     Compare,
+    Sweep,
     Report,
     Doctor,
     Serve,
@@ -68,10 +69,11 @@ const SCRIPT: &str = "A k6 script (.js .mjs .cjs .ts .mts .cts); - reads it from
 
 impl Verb {
     /// In the order of the help; a service of `serve` has parameters of its own.
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Run,
         Self::Find,
         Self::Compare,
+        Self::Sweep,
         Self::Explain,
         Self::Audit,
         Self::Report,
@@ -91,6 +93,7 @@ impl Verb {
             Self::Explain => "explain",
             Self::Audit => "audit",
             Self::Compare => "compare",
+            Self::Sweep => "sweep",
             Self::Report => "report",
             Self::Doctor => "doctor",
             Self::Serve => "serve",
@@ -110,6 +113,9 @@ impl Verb {
             Self::Audit => "Check the validity gates of a record, or of another tool's result",
             Self::Compare => {
                 "Compare variants: targets played in turns, saved records, or one target over time"
+            }
+            Self::Sweep => {
+                "Play a test at many values of its numbers, and fit models to what it carries at each"
             }
             Self::Report => "Render records as one self-contained HTML file",
             Self::Doctor => "Check whether this host is fit to generate load",
@@ -135,7 +141,7 @@ impl Verb {
                 "A URL with its scheme, such as http://127.0.0.1:3000/cart, or a k6 script (.js .mjs .cjs .ts .mts \
                  .cts); - reads the script from standard input",
             ),
-            Self::Find => Words::One(
+            Self::Find | Self::Sweep => Words::One(
                 "TEST",
                 "A URL with its scheme, such as http://127.0.0.1:3000/cart, or a k6 script that says what a user does",
             ),
@@ -170,6 +176,6 @@ impl Verb {
 
     /// Whether its one word is a URL or a script, and its help has a part for each.
     pub(super) const fn has_forms(self) -> bool {
-        matches!(self, Self::Run | Self::Find)
+        matches!(self, Self::Run | Self::Find | Self::Sweep)
     }
 }

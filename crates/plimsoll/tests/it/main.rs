@@ -19,3 +19,4 @@ mod records;
 mod runs;
 mod scripts;
 mod support;
+mod sweep;

@@ -33,10 +33,7 @@ const SELF_CHECK: Nanos = Nanos::from_secs(6);
 pub(super) fn execute(args: &Args) -> Result<Exit> {
     let mut series = series(args)?;
     for target in &mut series.targets {
-        let leave = Leave {
-            may_load_remote: args.yes,
-            sends: !args.request.no_preflight,
-        };
+        let leave = Leave::of(args);
         reach::check(&mut target.first, leave)?;
     }
     let interrupt = interrupt_flag()?;

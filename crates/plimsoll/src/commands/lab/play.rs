@@ -139,10 +139,7 @@ impl Play<'_> {
                 .map(|it| it.port()),
             Subject::Script(_) => self.entry(system),
         };
-        let leave = Leave {
-            may_load_remote: true,
-            sends: true,
-        };
+        let leave = Leave::AGAIN;
         reach::check(&mut prepared, leave)?;
         let watches = system.watches(entry);
         let watches: Result<Vec<Watch>, _> = watches.iter().map(|it| it.parse()).collect();
