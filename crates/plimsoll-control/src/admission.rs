@@ -49,8 +49,10 @@ const PATIENCE: Nanos = Nanos::from_millis(250);
 const AGE_LEAST: Nanos = Nanos::from_millis(10);
 /// Share of the permits that retries of clients may have before they count as background.
 const RETRIES_RATIO: f64 = 0.2;
-/// Overloaded: more than this arrives per admission. Then the newest goes first: the oldest may be given up soon.
+/// Overloaded: more than this arrives per admission, and somebody has waited all the time for so long (a pause is over
+/// sooner). Then the newest goes first: the oldest may be given up soon.
 const OVERLOADED: f64 = 1.2;
+const OVERLOADED_SINCE: Nanos = Nanos::from_secs(1);
 /// Who is sticky changes so often, or the same users would be turned away all day.
 const SALT_EVERY: Nanos = Nanos::from_secs(3600);
 /// Answers that the mean latency looks back on.
@@ -385,7 +387,7 @@ impl Admission {
             };
             self.refuse(&waiting, refusal);
         }
-        let newest = self.size.ratio() > OVERLOADED;
+        let newest = self.size.ratio() > OVERLOADED && self.rejector.queued(now) > OVERLOADED_SINCE;
         while self.in_flight < self.limit.limit() {
             let queue = &self.queue;
             let Some(class) = self.floors.next(now, |class| queue.has(class)) else {

@@ -1,7 +1,8 @@
 //! Plays every limit against every kind of service and prints goodput as a share of the service's peak.
 //!
 //! `panel [tuning|held-out] [RULES] [FACTORS] [SEEDS] [NAME]`, lists with commas:
-//! `panel held-out half-load,vegas,none 1,1.2,2,5,10 5`. A name (or a part of it) shows each service that matches.
+//! `panel held-out half-load,vegas,none 1,1.2,2,5,10 5`. A name (or a part of it) shows each service
+//! that matches; a sixth word `all` shows all of them, `trace` the limit of each as it moves.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
 #[path = "../tests/it/guarded/held_out.rs"]
@@ -107,19 +108,15 @@ fn main() {
         let config = Config { rule, ..config };
         share(&services[service], config, peak, factors[factor], seed)
     });
-    for (index, entrant) in entrants.iter().enumerate() {
-        print!("{:14}", entrant.name);
-        for factor in 0..factors.len() {
-            let of = |service: usize| -> Vec<f64> {
-                let all = runs.iter().zip(&shares);
-                all.filter(|(run, _)| (run.0, run.1, run.2) == (index, service, factor))
-                    .map(|(_, share)| *share)
-                    .collect()
-            };
-            print!("  {}", cell((0..services.len()).map(of).collect()));
-        }
-        println!();
-    }
+    let played = Table {
+        services: &services,
+        entrants: &entrants,
+        factors: &factors,
+        peaks: &peaks,
+        runs: &runs,
+        shares: &shares,
+    };
+    played.summary();
     if word(5, "") == "trace" {
         trace(
             &services,
@@ -129,15 +126,51 @@ fn main() {
             seeds,
         );
     }
-    if !wanted.is_empty() || words.iter().any(|word| word == "all") {
-        println!("factors {factors:?}; peak: best number in flight and goodput per second");
-        for (service, upstream) in services.iter().enumerate() {
-            let (best, peak) = peaks[service];
+    if !wanted.is_empty() || word(5, "") == "all" {
+        played.every_service();
+    }
+}
+
+/// What was played, to be shown.
+struct Table<'a> {
+    services: &'a [Upstream],
+    entrants: &'a [Entrant],
+    factors: &'a [f64],
+    peaks: &'a [(u32, f64)],
+    runs: &'a [Run],
+    shares: &'a [f64],
+}
+
+impl Table<'_> {
+    fn of(&self, matches: impl Fn(&Run) -> bool) -> Vec<f64> {
+        let all = self.runs.iter().zip(self.shares);
+        all.filter(|(run, _)| matches(run))
+            .map(|(_, share)| *share)
+            .collect()
+    }
+
+    fn summary(&self) {
+        for (index, entrant) in self.entrants.iter().enumerate() {
+            print!("{:14}", entrant.name);
+            for factor in 0..self.factors.len() {
+                let of = |service| self.of(|run| (run.0, run.1, run.2) == (index, service, factor));
+                print!("  {}", cell((0..self.services.len()).map(of).collect()));
+            }
+            println!();
+        }
+    }
+
+    fn every_service(&self) {
+        println!(
+            "factors {:?}; peak: goodput per second at its best number in flight",
+            self.factors
+        );
+        for (service, upstream) in self.services.iter().enumerate() {
+            let (best, peak) = self.peaks[service];
             println!("{} (peak {peak:.0}/s at {best})", upstream.name);
-            for (index, entrant) in entrants.iter().enumerate() {
-                let line = runs.iter().zip(&shares);
-                let line = line.filter(|(run, _)| (run.0, run.1) == (index, service));
-                let line: Vec<String> = line.map(|(_, s)| format!("{:.0}", s * 100.0)).collect();
+            for (index, entrant) in self.entrants.iter().enumerate() {
+                let line = self.of(|run| (run.0, run.1) == (index, service));
+                let line: Vec<String> = line.iter().map(|s| format!("{:.0}", s * 100.0)).collect();
                 println!("    {:14} {}", entrant.name, line.join(" "));
             }
         }

@@ -23,7 +23,8 @@ const LIMIT_MOST: f64 = 20_000.0;
 const TARGET: f64 = 0.12;
 /// What one step may change, as a factor in logarithms.
 const STEP: (f64, f64) = (-0.5, 0.7);
-/// A step while half the load clearly brings less: timid ones never arrive at a large pool's limit.
+/// A slope that leaves no doubt, and the step that it is worth at least: timid ones never arrive at a large pool's limit.
+const CLEAR: f64 = 0.5;
 const STEP_CLEAR: f64 = 0.35;
 /// A slope of which this is the deviation is known well enough for whole steps.
 const DEVIATION_FINE: f64 = 0.25;
@@ -31,6 +32,8 @@ const DEVIATION_FINE: f64 = 0.25;
 const DEMAND_LEAST: f64 = 0.02;
 /// A limit of which less is used is not what holds goodput back.
 const USED_LEAST: f64 = 0.75;
+/// Where more would surely help, it may be what holds bursts back although less of it is used on the average.
+const BURSTS_LEAST: f64 = 0.4;
 /// Smoothing of the shares of failed answers.
 const SHARE_WEIGHT: f64 = 0.3;
 /// Below so many independent answers a slot of the ramp says nothing, unless it is the longest.
@@ -158,7 +161,14 @@ impl HalfLoad {
         }
         let arrived = self.demand.arrived - self.asked.arrived;
         let turned_away = self.demand.turned_away - self.asked.turned_away;
-        let is_asked_for = turned_away as f64 >= DEMAND_LEAST * arrived as f64 && turned_away > 0;
+        // Where more would surely help, the limit is to blame for even a few.
+        let is_tight = self.mean_in_flight(now) >= BURSTS_LEAST * self.level;
+        let least = if self.line.slope() > CLEAR && is_tight {
+            0.0
+        } else {
+            DEMAND_LEAST
+        };
+        let is_asked_for = turned_away as f64 >= least * arrived as f64 && turned_away > 0;
         self.asked = self.demand;
         let Some(measured) = self.epoch.measured(now).filter(|_| is_asked_for) else {
             self.change(now, Phase::Whole);
@@ -178,6 +188,10 @@ impl HalfLoad {
         }
     }
 
+    fn mean_in_flight(&self, now: Nanos) -> f64 {
+        self.epoch.measured(now).map_or(0.0, |m| m.in_flight)
+    }
+
     fn see(&mut self, measured: &Measured) {
         let load = libm::log(measured.in_flight / self.level);
         let independent = measured.served / self.pace.dispersion();
@@ -194,7 +208,7 @@ impl HalfLoad {
         self.failed.1 += SHARE_WEIGHT * (measured.failed_ratio() - self.failed.1);
         let before = self.level;
         let by = self.wanted_step();
-        let was_clear = self.line.slope() > 0.5;
+        let was_clear = self.line.slope() > CLEAR;
         self.step(by);
         let phase = if by >= 0.3 || (was_clear && by > 0.0) {
             Phase::Ramp {
@@ -214,13 +228,18 @@ impl HalfLoad {
         let gain = (DEVIATION_FINE / self.line.deviation()).min(1.0);
         let mut step = gain * (slope - 3.0 * fails_more.max(0.0) - TARGET);
         step = step.clamp(STEP.0, STEP.1);
-        if slope > 0.5 && fails_more <= 0.0 {
+        if slope > CLEAR && fails_more <= 0.0 {
             step = step.max(STEP_CLEAR);
         }
         if fails_more > 0.05 {
             step = step.min(0.0);
         }
-        if self.used < USED_LEAST * self.level {
+        let used_least = if slope > CLEAR && fails_more <= 0.0 {
+            BURSTS_LEAST
+        } else {
+            USED_LEAST
+        };
+        if self.used < used_least * self.level {
             step = step.min(0.0);
             if fails_more > 0.02 {
                 step = step.min(-0.15);

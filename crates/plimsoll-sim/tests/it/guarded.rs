@@ -71,7 +71,11 @@ fn a_limit_that_does_not_bind_stays() {
     let played = play(&pool, &plan(vec![Clients::steady(30.0)], 120, 1));
     let last = played.levels.last().unwrap().level;
     assert!(last < 20.0, "{last}");
-    assert_eq!(played.clients[0].refused, 0);
+    assert!(
+        played.clients[0].refused < 4,
+        "{}",
+        played.clients[0].refused
+    );
 }
 
 /// Trap: a latency brake against the lowest mean seen collapses mixed traffic; and (2) a slot shorter than the slow class
@@ -275,8 +279,12 @@ fn refusals_are_fast_and_answers_bounded() {
     let (_, peak) = peak(&pool, 1);
     let played = play(&pool, &plan(vec![Clients::steady(10.0 * peak)], 60, 7));
     let fared = &played.clients[0];
-    assert!(quantile(&fared.refusal_seconds, 0.99) < 0.15);
-    assert!(quantile(&fared.response_seconds, 0.99) < 0.25);
+    let (refusal, answer) = (
+        quantile(&fared.refusal_seconds, 0.99),
+        quantile(&fared.response_seconds, 0.99),
+    );
+    assert!(refusal < 0.015, "{refusal}");
+    assert!(answer < 0.16, "{answer}");
 }
 
 /// At half load nobody is refused, also when the service stands still for 200 ms again and again.
@@ -295,7 +303,7 @@ fn half_load_is_not_shed() {
         let played = play(&service, &plan(vec![Clients::steady(0.5 * peak)], 300, 8));
         let fared = &played.clients[0];
         let shed = fared.refused as f64 / fared.attempts as f64;
-        assert!(shed < 0.001, "{shed}");
+        assert!(shed < 0.001, "{shed} of {}", service.name);
     }
 }
 
