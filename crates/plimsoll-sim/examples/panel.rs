@@ -257,19 +257,16 @@ fn plan(peak: f64, config: Config, factor: f64, seed: u64) -> Plan {
 fn parallel<T: Send + Clone + Default>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(vec![T::default(); count]);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= count {
-                        return;
-                    }
-                    let result = work(index);
-                    results.lock().unwrap_or_else(PoisonError::into_inner)[index] = result;
-                }
-            });
+    let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < count);
+    let worker = || {
+        while let Some(index) = take() {
+            let result = work(index);
+            results.lock().unwrap_or_else(PoisonError::into_inner)[index] = result;
         }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(worker);
+        scope.spawn(worker);
     });
     results.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

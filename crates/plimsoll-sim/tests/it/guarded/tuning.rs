@@ -43,7 +43,19 @@ pub(crate) fn contended(alpha: f64, beta: f64) -> Shape {
 
 /// The services of the study's first two rounds.
 pub(crate) fn all() -> Vec<Upstream> {
-    let pools = [
+    [
+        pools(),
+        mixtures(),
+        contention(),
+        cores(),
+        failing(),
+        drifting(),
+    ]
+    .concat()
+}
+
+fn pools() -> Vec<Upstream> {
+    vec![
         one("1 worker 5 ms", Shape::Workers(1), exponential(5.0)),
         one("1 worker 4 ms fixed", Shape::Workers(1), fixed(4.0)),
         one("3 workers 30 ms", Shape::Workers(3), exponential(30.0)),
@@ -58,8 +70,11 @@ pub(crate) fn all() -> Vec<Upstream> {
             Shape::Workers(120),
             lognormal(150.0, 2.0),
         ),
-    ];
-    let mixtures = [
+    ]
+}
+
+fn mixtures() -> Vec<Upstream> {
+    vec![
         upstream(
             "32 workers 2/200 ms",
             Shape::Workers(32),
@@ -75,8 +90,11 @@ pub(crate) fn all() -> Vec<Upstream> {
             contended(0.03, 0.0005),
             &[(0.8, exponential(4.0)), (0.2, exponential(40.0))],
         ),
-    ];
-    let contention = [
+    ]
+}
+
+fn contention() -> Vec<Upstream> {
+    vec![
         one("contended mild", contended(0.05, 0.001), exponential(10.0)),
         one("contended steep", contended(0.02, 0.004), exponential(10.0)),
         one(
@@ -89,8 +107,11 @@ pub(crate) fn all() -> Vec<Upstream> {
             contended(0.0, 0.002),
             exponential(8.0),
         ),
-    ];
-    let cores = [
+    ]
+}
+
+fn cores() -> Vec<Upstream> {
+    vec![
         one(
             "2 cores 10 ms",
             Shape::Sharing { cores: 2.0 },
@@ -111,8 +132,11 @@ pub(crate) fn all() -> Vec<Upstream> {
             },
             exponential(2.0),
         ),
-    ];
-    let failing = [
+    ]
+}
+
+fn failing() -> Vec<Upstream> {
+    vec![
         one(
             "fails fast",
             Shape::FailsFast {
@@ -133,8 +157,11 @@ pub(crate) fn all() -> Vec<Upstream> {
             failure_ratio: 0.05,
             ..one("bugs 5 %", Shape::Workers(8), exponential(15.0))
         },
-    ];
-    let drifting = [
+    ]
+}
+
+fn drifting() -> Vec<Upstream> {
+    vec![
         Upstream {
             drift: Drift::Swing {
                 amplitude: 0.3,
@@ -149,17 +176,5 @@ pub(crate) fn all() -> Vec<Upstream> {
             },
             ..one("stalls", Shape::Workers(6), exponential(10.0))
         },
-    ];
-    let mut all = Vec::new();
-    for group in [
-        &pools[..],
-        &mixtures,
-        &contention,
-        &cores,
-        &failing,
-        &drifting,
-    ] {
-        all.extend_from_slice(group);
-    }
-    all
+    ]
 }
