@@ -21,6 +21,7 @@ mod queue;
 mod rejector;
 mod retries;
 mod rule;
+mod saturation;
 mod tenants;
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,7 @@ use queue::{Queue, Waiting};
 use rejector::{Level, Rejector};
 pub use retries::RetryBudget;
 pub use rule::Rule;
+use saturation::Saturation;
 use tenants::{Tenants, mixed};
 
 /// The longest wait for a permit.
@@ -57,8 +59,6 @@ const OVERLOADED_SINCE: Nanos = Nanos::from_secs(1);
 const SALT_EVERY: Nanos = Nanos::from_secs(3600);
 /// Answers that the mean latency looks back on.
 const RECENT: f64 = 100.0;
-/// How fast the saturation follows.
-const SATURATION_SECONDS: f64 = 1.0;
 
 /// What is chosen once.
 #[derive(Debug, Clone, Copy)]
@@ -177,9 +177,7 @@ pub struct Admission {
     decisions: VecDeque<Decision>,
     counts: Counts,
     mean_seconds: f64,
-    saturation: f64,
-    saturation_at: Nanos,
-    shed_before: u64,
+    saturation: Saturation,
 }
 
 impl Admission {
@@ -203,9 +201,7 @@ impl Admission {
             decisions: VecDeque::new(),
             counts: Counts::default(),
             mean_seconds: 0.0,
-            saturation: 0.0,
-            saturation_at: now,
-            shed_before: 0,
+            saturation: Saturation::default(),
         }
     }
 
@@ -356,25 +352,8 @@ impl Admission {
             self.active_at = now;
             self.active_tenants = self.tenants.active().max(1.0);
         }
-        self.follow_saturation(now);
-    }
-
-    fn follow_saturation(&mut self, now: Nanos) {
-        let seconds = (now - self.saturation_at).as_secs_f64();
-        if seconds < 0.05 {
-            return;
-        }
-        self.saturation_at = now;
-        let shed = self.counts.refused();
         let used = f64::from(self.in_flight) / f64::from(self.limit.limit());
-        let seen = if shed > self.shed_before {
-            1.0
-        } else {
-            used.min(1.0)
-        };
-        self.shed_before = shed;
-        let weight = seconds / (seconds + SATURATION_SECONDS);
-        self.saturation += weight * (seen - self.saturation);
+        self.saturation.follow(now, used, self.counts.refused());
     }
 
     /// Gives free permits to those that wait, and sends away who waits in vain.
@@ -474,7 +453,7 @@ impl Admission {
 
     /// 0 to 100: how much of the limit is used, and 100 while requests are turned away.
     pub fn saturation(&self) -> f64 {
-        self.saturation * 100.0
+        self.saturation.value() * 100.0
     }
 
     /// How long those that wait now will take to be let through.
@@ -495,10 +474,5 @@ impl Admission {
     /// The wall clock showed `wall` at `now`: guards of one upstream probe together.
     pub fn set_wall(&mut self, now: Nanos, wall: Nanos) {
         self.limit.set_wall(now, wall);
-    }
-
-    /// Starts at a limit that was measured, or learned in an earlier life.
-    pub fn start_from(&mut self, limit: f64) {
-        self.limit.start_from(limit);
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::client::Client;
 use crate::metrics;
-use crate::server::Server;
+use crate::shared::Server;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Holders of permits that are named.

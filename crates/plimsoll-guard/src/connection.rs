@@ -1,6 +1,5 @@
 //! The life of a client's connection: request after request, until one of the two has had enough.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use crate::exchange::{Done, Exchange, Failed, Trouble};
 use crate::gate::{Holder, Permit};
 use crate::incoming::Incoming;
 use crate::refusal::{self, Answer};
-use crate::server::Server;
+use crate::shared::Server;
 
 /// A head must be complete so soon after its first byte, and a connection may be idle for so long.
 const HEAD: Duration = Duration::from_secs(10);
@@ -77,7 +76,7 @@ async fn head(
     let mut has_begun = None;
     loop {
         if let Some(read) = RequestHead::read(&client.inbox)? {
-            let incoming = Incoming::new(&read, address);
+            let incoming = Incoming::new(&read, address, &server.config);
             let length = read.length;
             client.inbox.drain(..length);
             return Ok(Some(incoming));
@@ -110,8 +109,9 @@ async fn request(
     address: IpAddr,
     server: &Rc<Server>,
 ) -> Next {
-    let tenant = server.tenant(address);
+    let tenant = server.tenant(address, incoming.tenant.as_deref());
     let wanted = Request {
+        class: incoming.class,
         tenant,
         session: tenant,
         is_retry: incoming.is_retry,
@@ -298,22 +298,5 @@ async fn after(client: &mut Client, incoming: &Incoming, answer: &Answer, server
     match client.write(&own(answer, incoming, false)).await {
         Ok(()) => Next::Part,
         Err(_) => Next::Cut,
-    }
-}
-
-/// Hashes addresses so that nobody can choose whom they are counted with.
-#[derive(Debug, Default)]
-pub(crate) struct Tenancy(RandomState);
-
-impl Tenancy {
-    /// A client is an IPv4 address, or the first half of an IPv6 one: whoever has one has them all.
-    pub(crate) fn of(&self, address: IpAddr) -> u64 {
-        match address {
-            IpAddr::V4(address) => self.0.hash_one(address.octets()),
-            IpAddr::V6(address) => {
-                let octets = address.octets();
-                self.0.hash_one(octets.get(..8).unwrap_or_default())
-            }
-        }
     }
 }

@@ -2,7 +2,10 @@
 
 use std::net::IpAddr;
 
+use plimsoll_control::admission::Class;
 use plimsoll_net::h1::serving::{Framing, RequestHead};
+
+use crate::Config;
 
 /// Route labels are cut here: they are for people, and must not hold memory.
 const ROUTE_BYTES: usize = 48;
@@ -22,6 +25,9 @@ pub(crate) struct Incoming {
     /// Says itself that it is not the first attempt.
     pub(crate) is_retry: bool,
     pub(crate) route: String,
+    pub(crate) class: Class,
+    /// What the tenant's header says.
+    pub(crate) tenant: Option<Vec<u8>>,
 }
 
 /// What a client says about its own way here is not believed: it is written anew.
@@ -43,7 +49,7 @@ const ATTEMPTS: [(&str, u32); 4] = [
 ];
 
 impl Incoming {
-    pub(crate) fn new(read: &RequestHead<'_>, client: IpAddr) -> Self {
+    pub(crate) fn new(read: &RequestHead<'_>, client: IpAddr, config: &Config) -> Self {
         let is_safe = matches!(read.method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
             && read.framing == Framing::Length(0);
         Self {
@@ -56,6 +62,8 @@ impl Incoming {
             expects_continue: read.expects_continue,
             is_retry: is_retry(read),
             route: route(read),
+            class: class(read, config.class_header.as_deref()),
+            tenant: value(read, config.tenant_header.as_deref()).map(<[u8]>::to_vec),
         }
     }
 }
@@ -100,6 +108,21 @@ fn outgoing(read: &RequestHead<'_>, client: IpAddr) -> Vec<u8> {
     head
 }
 
+fn value<'b>(read: &RequestHead<'b>, name: Option<&str>) -> Option<&'b [u8]> {
+    let name = name?;
+    let found = read
+        .fields
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| *value)
+}
+
+/// A word that is no class is no reason to refuse anybody: it counts as `default`.
+fn class(read: &RequestHead<'_>, header: Option<&str>) -> Class {
+    let word = value(read, header).and_then(|value| std::str::from_utf8(value).ok());
+    word.and_then(Class::parse).unwrap_or_default()
+}
+
 fn is_retry(read: &RequestHead<'_>) -> bool {
     read.fields.iter().any(|(name, value)| {
         let known = ATTEMPTS
@@ -127,11 +150,27 @@ fn route(read: &RequestHead<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+    use std::time::Duration;
+
+    use plimsoll_control::admission::Rule;
+
     use super::*;
 
     fn incoming(text: &str) -> Incoming {
         let read = RequestHead::read(text.as_bytes()).unwrap().unwrap();
-        Incoming::new(&read, IpAddr::from([10, 0, 0, 7]))
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let config = Config {
+            listen: any,
+            upstream: any,
+            admin: None,
+            rule: Rule::HalfLoad,
+            class_header: Some("X-Class".to_owned()),
+            tenant_header: Some("X-Tenant".to_owned()),
+            connections_max: 1,
+            drain: Duration::ZERO,
+        };
+        Incoming::new(&read, IpAddr::from([10, 0, 0, 7]), &config)
     }
 
     #[test]
@@ -149,6 +188,16 @@ mod tests {
         );
         assert_eq!(request.route, "GET /users/:id");
         assert!(request.is_safe && !request.is_retry);
+    }
+
+    #[test]
+    fn class_and_tenant_are_read_where_they_may_be() {
+        let request =
+            incoming("GET / HTTP/1.1\r\nHost: a\r\nx-class: critical\r\nX-Tenant: t\r\n\r\n");
+        assert_eq!(request.class, Class::Critical);
+        assert_eq!(request.tenant.as_deref(), Some(&b"t"[..]));
+        let odd = incoming("GET / HTTP/1.1\r\nHost: a\r\nX-Class: best\r\n\r\n");
+        assert_eq!((odd.class, odd.tenant), (Class::Default, None));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod pool;
 mod refusal;
 mod relay;
 mod server;
+mod shared;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -31,6 +32,10 @@ pub struct Config {
     /// Metrics, readiness and `explain`.
     pub admin: Option<SocketAddr>,
     pub rule: Rule,
+    /// Header that says how important a request is, set by somebody who may be trusted.
+    pub class_header: Option<String>,
+    /// Header that says whose request it is; without it that is the client's address.
+    pub tenant_header: Option<String>,
     /// More connections than this are refused.
     pub connections_max: usize,
     /// How long requests under way may take after the signal to stop.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::server::Server;
+use crate::shared::Server;
 
 pub(crate) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
 

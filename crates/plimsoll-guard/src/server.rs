@@ -1,93 +1,21 @@
 //! Accepts, and stops gently: what was begun is ended, within a bound.
 
-use std::cell::{Cell, RefCell};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use plimsoll_base::clock::wall_millis;
-use plimsoll_base::random::Rng;
-use plimsoll_control::admission::RetryBudget;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
-use crate::connection::{self, Tenancy};
-use crate::counts::Counts;
-use crate::gate::Gate;
-use crate::pool::Pool;
-use crate::{Config, GuardError, Listening, admin, refusal};
+use crate::shared::Server;
+use crate::{Config, GuardError, Listening, admin, connection, refusal};
 
 /// Longest accept queue that is asked for; the kernel caps it at `net.core.somaxconn`.
 const BACKLOG: u32 = 4096;
-/// Of the upstream's answers, so many may be sent again by ourselves.
-const RETRIES_RATIO: f64 = 0.1;
 const TIDY: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(10);
-
-/// What all connections share, on one thread.
-#[derive(Debug)]
-pub(crate) struct Server {
-    pub(crate) gate: Rc<Gate>,
-    pub(crate) pool: Pool,
-    pub(crate) counts: Counts,
-    pub(crate) retries: RefCell<RetryBudget>,
-    pub(crate) rng: RefCell<Rng>,
-    tenancy: Tenancy,
-    stop: watch::Sender<bool>,
-    open: Cell<usize>,
-    connections_max: usize,
-}
-
-impl Server {
-    fn new(config: &Config) -> Rc<Self> {
-        Rc::new(Self {
-            gate: Gate::new(config.rule),
-            pool: Pool::new(config.upstream),
-            counts: Counts::default(),
-            retries: RefCell::new(RetryBudget::new(RETRIES_RATIO)),
-            rng: RefCell::new(Rng::new(wall_millis().cast_unsigned(), 3)),
-            tenancy: Tenancy::default(),
-            stop: watch::Sender::new(false),
-            open: Cell::new(0),
-            connections_max: config.connections_max,
-        })
-    }
-
-    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
-        self.stop.subscribe()
-    }
-
-    pub(crate) fn is_stopping(&self) -> bool {
-        *self.stop.borrow()
-    }
-
-    pub(crate) fn tenant(&self, address: IpAddr) -> u64 {
-        self.tenancy.of(address)
-    }
-
-    pub(crate) fn open_connections(&self) -> usize {
-        self.open.get()
-    }
-
-    fn accepted(self: &Rc<Self>, stream: TcpStream, peer: SocketAddr) {
-        if self.open.get() >= self.connections_max {
-            self.counts.connections_refused.add();
-            // As much as fits into an empty socket, which is all of it; a client that does not read it is gone anyway.
-            drop(stream.try_write(&refusal::CONNECTIONS.bytes(false)));
-            return;
-        }
-        self.counts.connections.add();
-        self.open.set(self.open.get() + 1);
-        let server = Rc::clone(self);
-        spawn_local(async move {
-            let _open = Open(&server);
-            connection::serve(stream, peer, Rc::clone(&server)).await;
-        });
-    }
-}
 
 /// A connection that is counted as long as it is open.
 struct Open<'a>(&'a Server);
@@ -156,7 +84,7 @@ async fn serve(config: &Config, ready: impl FnOnce(Listening)) -> Result<(), Gua
 async fn accept(listener: &TcpListener, server: &Rc<Server>) {
     loop {
         match listener.accept().await {
-            Ok((stream, peer)) => server.accepted(stream, peer),
+            Ok((stream, peer)) => accepted(server, stream, peer),
             // No descriptor is free, or the client has gone already: the next may do better.
             Err(_) => sleep(LOOK).await,
         }
@@ -185,4 +113,20 @@ fn address(listener: &TcpListener) -> Result<SocketAddr, GuardError> {
     listener
         .local_addr()
         .map_err(GuardError::io("read the listening address"))
+}
+
+fn accepted(server: &Rc<Server>, stream: TcpStream, peer: SocketAddr) {
+    if server.open.get() >= server.config.connections_max {
+        server.counts.connections_refused.add();
+        // As much as fits into an empty socket, which is all of it; a client that does not read it is gone anyway.
+        drop(stream.try_write(&refusal::CONNECTIONS.bytes(false)));
+        return;
+    }
+    server.counts.connections.add();
+    server.open.set(server.open.get() + 1);
+    let server = Rc::clone(server);
+    spawn_local(async move {
+        let _open = Open(&server);
+        connection::serve(stream, peer, Rc::clone(&server)).await;
+    });
 }

@@ -248,6 +248,8 @@ pub(crate) struct GuardArgs {
     pub(crate) upstream: Option<SocketAddr>,
     pub(crate) admin: Option<SocketAddr>,
     pub(crate) rule: Rule,
+    pub(crate) class_header: Option<String>,
+    pub(crate) tenant_header: Option<String>,
     pub(crate) drain: Duration,
 }
 

@@ -1,12 +1,13 @@
-//! Which class is served next: strict order, but each class that waits gets its floor of every second.
+//! Which class is served next: strict order, but each class that waits gets its floor of every few seconds.
 
 use plimsoll_core::Nanos;
 
 use super::class::Class;
 
 const WINDOW: Nanos = Nanos::from_secs(1);
+const FADING: f64 = 0.8;
 
-/// Permits given to each class in the window under way and in the one before.
+/// Permits given to each class lately.
 #[derive(Debug, Default)]
 pub(super) struct Floors {
     begun: Nanos,
@@ -18,8 +19,8 @@ impl Floors {
         let windows = (now - self.begun).0 / WINDOW.0;
         if windows > 0 {
             self.begun = now;
-            // What was given in the second before counts for half, so that no window begins with a rush.
-            let kept = if windows == 1 { 0.5 } else { 0.0 };
+            // What was given before fades, so that no window begins with a rush and a slow service has a share to give.
+            let kept = libm::pow(FADING, windows as f64);
             self.given.iter_mut().for_each(|given| *given *= kept);
         }
     }
@@ -30,7 +31,8 @@ impl Floors {
         let all: f64 = self.given.iter().sum();
         let is_owed = |class: &Class| {
             let given = self.given[*class as usize];
-            given < class.floor_ratio() * all
+            // The next one would still be within its floor.
+            given + 1.0 <= class.floor_ratio() * all
         };
         let mut waiting = Class::ALL.into_iter().filter(|class| waits(*class));
         let owed = Class::ALL.into_iter().rev();

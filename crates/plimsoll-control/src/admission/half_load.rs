@@ -69,7 +69,7 @@ enum Phase {
     Whole,
     /// A slot at half of it.
     Half,
-    /// Step by step upwards, a slot each; takes back the step that gained nothing.
+    /// Step by step upwards, a slot each; takes back a step that lost something.
     Ramp {
         before: f64,
         height: Option<f64>,
@@ -276,9 +276,13 @@ impl HalfLoad {
                 doubted: Some(seen),
             };
             self.change(now, phase);
-        } else if !gained {
+        } else if height.is_some_and(|height| seen - height < -needed) {
             self.step(libm::log(before / self.level));
             self.height = height;
+            self.change(now, Phase::Whole);
+        } else if !gained {
+            // As good as before: a limit that stands just at the knee would be sent back to it again and again, and half
+            // of it costs half of the goodput at every probe.
             self.change(now, Phase::Whole);
         } else if is_binding && self.line.slope() > 0.35 {
             let before = self.level;
@@ -357,11 +361,6 @@ impl Limit for HalfLoad {
 
     fn kept_after_failure(&self) -> Nanos {
         Nanos::from_secs_f64(self.good_seconds)
-    }
-
-    fn start_from(&mut self, limit: f64) {
-        self.level = limit.clamp(1.0, LIMIT_MOST);
-        self.line.widen();
     }
 
     fn explain(&self) -> Explained {

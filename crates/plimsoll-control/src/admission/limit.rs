@@ -54,9 +54,6 @@ pub(super) trait Limit: fmt::Debug + Send {
         Nanos::ZERO
     }
 
-    /// Takes up the limit of an earlier life.
-    fn start_from(&mut self, _limit: f64) {}
-
     fn explain(&self) -> Explained;
 }
 

@@ -25,6 +25,8 @@ pub(crate) fn execute(args: &GuardArgs) -> Result<Exit> {
         upstream,
         admin: args.admin,
         rule: args.rule,
+        class_header: args.class_header.clone(),
+        tenant_header: args.tenant_header.clone(),
         connections_max: each.clamp(1, 1 << 20) as usize,
         drain: args.drain,
     };

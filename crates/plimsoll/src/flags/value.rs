@@ -224,6 +224,13 @@ pub(super) fn upstream(word: &OsStr) -> Result<SocketAddr> {
     address(OsStr::new(&with_port))
 }
 
+pub(super) fn header_name(word: &OsStr) -> Result<String> {
+    let text = utf8(word)?;
+    let (name, _) = parse_header(&format!("{text}:"))
+        .map_err(|_| anyhow!("`{text}`: write the name of a header, such as X-Class"))?;
+    Ok(name)
+}
+
 pub(super) fn limit_rule(word: &OsStr) -> Result<Rule> {
     let text = utf8(word)?;
     Rule::parse(text).with_context(|| {

@@ -98,13 +98,6 @@ impl Line {
         self.level_variance += 0.25;
         self.slope_variance += 0.1;
     }
-
-    /// Nothing is known of the slope but what every start assumes of it.
-    pub(super) fn widen(&mut self) {
-        self.level = None;
-        self.covariance = 0.0;
-        self.slope_variance = self.slope_variance.max(SLOPE_FIRST_VARIANCE);
-    }
 }
 
 #[cfg(test)]
