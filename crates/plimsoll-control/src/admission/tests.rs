@@ -114,7 +114,7 @@ proptest! {
                     outside.ended += 1;
                 }
                 Act::Pass(time) => {
-                    now = now + ms(u64::from(time));
+                    now += ms(u64::from(time));
                     admission.turn(now);
                 }
                 Act::Leave(_) | Act::End(..) => {}
@@ -131,7 +131,7 @@ proptest! {
         outside.learn(&mut admission);
         // Whoever still waits was let in by that, or is let go.
         for _ in 0..1000 {
-            now = now + ms(10);
+            now += ms(10);
             admission.turn(now);
             outside.learn(&mut admission);
             for ticket in std::mem::take(&mut outside.admitted) {
