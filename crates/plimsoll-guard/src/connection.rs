@@ -225,8 +225,7 @@ async fn admitted(
             };
             upstream
         };
-        let keepalive = incoming.keepalive && !*server.stopping().borrow();
-        let exchange = Exchange::new(client, upstream, permit, incoming, keepalive);
+        let exchange = Exchange::new(client, upstream, permit, incoming, server.stopping());
         match exchange.run().await {
             Ok(done) => return finished(done, began, server),
             Err(failed) => {

@@ -7,6 +7,7 @@ use plimsoll_control::admission::Ended;
 use plimsoll_net::h1::AnswerParser;
 use plimsoll_net::h1::serving::{BodyParser, Framing};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::client::{AHEAD_BYTES, Client, take};
@@ -66,6 +67,8 @@ pub(crate) struct Exchange<'a> {
     is_begun: bool,
     answered: Option<bool>,
     scratch: Vec<u8>,
+    /// Whether the guard stops: the answer then says that it is the last one.
+    stopping: watch::Receiver<bool>,
 }
 
 impl<'a> Exchange<'a> {
@@ -74,7 +77,7 @@ impl<'a> Exchange<'a> {
         upstream: TcpStream,
         permit: &'a Permit,
         incoming: &Incoming,
-        keepalive: bool,
+        stopping: watch::Receiver<bool>,
     ) -> Self {
         Self {
             client,
@@ -88,7 +91,8 @@ impl<'a> Exchange<'a> {
             out_at: 0,
             is_deaf: false,
             parser: AnswerParser::new(incoming.is_head),
-            back: Relay::new(incoming, keepalive),
+            back: Relay::new(incoming, incoming.keepalive),
+            stopping,
             back_at: 0,
             is_begun: false,
             answered: None,
@@ -210,6 +214,9 @@ impl<'a> Exchange<'a> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(_) => return Err(Trouble::Broken),
         };
+        if *self.stopping.borrow() {
+            self.back.keepalive = false;
+        }
         let scratch = std::mem::take(&mut self.scratch);
         let answer = if is_open {
             self.parser.feed(&scratch, &mut self.back)
