@@ -9,6 +9,7 @@ mod numbers;
 mod page;
 mod program;
 mod record;
+mod request;
 mod response;
 mod script;
 mod slo;
@@ -40,6 +41,7 @@ macro_rules! targets {
 
 pub(crate) const TARGETS: &[Target] = targets! {
     "response" response::read, response::WORDS;
+    "request" request::read, request::WORDS;
     "h2" h2::read, h2::WORDS;
     "record" record::read, record::WORDS;
     "audit" audit::read, record::WORDS;

@@ -1,4 +1,5 @@
 //! Decides what to do next from what was just observed. Pure: time and randomness are passed in.
 
+pub mod admission;
 pub mod executor;
 pub mod search;

@@ -1,6 +1,7 @@
 //! The HTTP/1.1 codec: requests encoded once, answers parsed from bytes as they come, no I/O.
 
 mod chunked;
+pub mod serving;
 
 use std::fmt::Write as _;
 

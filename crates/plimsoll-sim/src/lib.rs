@@ -8,6 +8,7 @@ mod attempts;
 mod calendar;
 mod conditions;
 mod door;
+pub mod guarded;
 mod meter;
 pub mod model;
 mod service;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
+use plimsoll_control::admission::Rule;
 use plimsoll_core::Nanos;
 use plimsoll_core::comparison::Figure;
 use plimsoll_core::objective::Objectives;
@@ -56,6 +57,7 @@ pub(crate) struct Args {
     pub(crate) audit: AuditArgs,
     pub(crate) lab: LabArgs,
     pub(crate) docdb: DocdbArgs,
+    pub(crate) guard: GuardArgs,
     pub(crate) serve: serve::Args,
 }
 
@@ -291,6 +293,18 @@ pub(crate) struct LabArgs {
     pub(crate) out: Option<PathBuf>,
     pub(crate) format: Format,
     pub(crate) quiet: bool,
+}
+
+/// What `plimsoll guard` is told; the parser demands the upstream and has the other values.
+#[derive(Debug, Default)]
+pub(crate) struct GuardArgs {
+    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) upstream: Option<SocketAddr>,
+    pub(crate) admin: Option<SocketAddr>,
+    pub(crate) rule: Rule,
+    pub(crate) class_header: Option<String>,
+    pub(crate) tenant_header: Option<String>,
+    pub(crate) drain: Duration,
 }
 
 #[derive(Debug)]

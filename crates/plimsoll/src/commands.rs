@@ -6,6 +6,7 @@ mod docdb;
 mod doctor;
 mod explain;
 mod find;
+mod guard;
 pub(crate) mod lab;
 mod report;
 pub(crate) mod run;
@@ -21,7 +22,7 @@ use crate::form::Form;
 use crate::{flags, output, script};
 
 pub(crate) fn execute(verb: Verb, args: Args) -> Result<Exit> {
-    if verb != Verb::Serve {
+    if !matches!(verb, Verb::Serve | Verb::Guard) {
         // A service ends by itself when it is asked to.
         exit::on_signals()?;
     }
@@ -46,6 +47,7 @@ pub(crate) fn execute(verb: Verb, args: Args) -> Result<Exit> {
         Verb::Doctor => doctor::execute(args.output.format),
         Verb::Serve => serve::execute(args),
         Verb::Lab => lab::execute(&args.lab),
+        Verb::Guard => guard::execute(&args.guard),
         Verb::Docdb => docdb::execute(args.docdb),
         Verb::Completions => Ok(print(&flags::completions(&args.word()?)?)),
         Verb::Man => Ok(print(&flags::man())),

@@ -66,6 +66,7 @@ enum Group {
     Measured,
     Output,
     Database,
+    Guard,
     Service,
     /// Options of k6 that are seldom given on the command line.
     Options,
@@ -89,6 +90,7 @@ impl Group {
             Self::Measured => "What is measured",
             Self::Output => "Output",
             Self::Database => "The database",
+            Self::Guard => "The guard",
             Self::Service => "The service",
             Self::Options => "More options of k6",
             Self::General => "General",

@@ -9,16 +9,17 @@ use plimsoll_lab::serve::Cores;
 
 use super::Flag;
 use super::Group::{
-    Compared, Database, General, Hidden, Load, Measured, Output, Script, Search, Sent, Service,
-    Tiers, Verdict, Way,
+    Compared, Database, General, Guard as Guarded, Hidden, Load, Measured, Output, Script, Search,
+    Sent, Service, Tiers, Verdict, Way,
 };
 use super::Verb::{
-    Audit, Compare, Docdb, Doctor, Explain, Find, Inspect, Lab, Report, Run, Serve, Sweep,
+    Audit, Compare, Docdb, Doctor, Explain, Find, Guard, Inspect, Lab, Report, Run, Serve, Sweep,
 };
 use super::value::{
-    address, body, connect_to, count, durability, figure, file, header, length, log_place, margin,
-    mebibytes, objectives, pairs, parsed, pause, ramp, rate, ratio, room, samples, scale, shards,
-    small_count, steady, streams, text, time, timeout, variable, varied, watch, whole, workers,
+    address, body, connect_to, count, durability, figure, file, header, header_name, length,
+    limit_rule, listening, log_place, margin, mebibytes, objectives, pairs, parsed, pause, ramp,
+    rate, ratio, room, samples, scale, shards, small_count, steady, streams, text, time, timeout,
+    upstream, variable, varied, watch, whole, workers,
 };
 use crate::args::{FailOn, Format, OverArg, StopOn};
 use crate::script::console::LogFormat;
@@ -296,6 +297,19 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("cache", Database, &[Docdb]).one("MIB", mebibytes, |a| &mut a.docdb.config.cache_bytes).default("128").help("Memory for blocks of the data, in MiB"),
     row("memory", Database, &[Docdb]).one("MIB", mebibytes, |a| &mut a.docdb.config.memory_bytes).default("256").help("Memory for queries and clients, in MiB; large sorts go on on the disk"),
     row("slow-fsync", Database, &[Docdb]).one("TIME", pause, |a| &mut a.docdb.config.slow_fsync).help("Let each fsync take this much longer, to see what a slower disk would do"),
+
+    // The guard.
+    row("listen", Guarded, &[Guard]).one("HOST:PORT", listening, |a| &mut a.guard.listen).default("127.0.0.1:8080").help("Listen here for clients; :8080 means every address of this host")
+        .more("Port 0 takes a free one."),
+    row("upstream", Guarded, &[Guard]).one("URL", upstream, |a| &mut a.guard.upstream).required().help("The service to protect, such as http://127.0.0.1:3000"),
+    row("admin", Guarded, &[Guard]).one("HOST:PORT", listening, |a| &mut a.guard.admin).help("Answer /metrics (Prometheus), /ready and /explain here")
+        .more("Readiness comes with a saturation of 0 to 100; explain says who holds the permits."),
+    row("limit", Guarded, &[Guard]).one("RULE", limit_rule, |a| &mut a.guard.rule).default("half-load").help("What limits the requests in flight")
+        .more("half-load needs no number; fixed:16, aimd, vegas, gradient2 and envoy are there to compare with."),
+    row("class-header", Guarded, &[Guard]).one("NAME", header_name, |a| &mut a.guard.class_header).help("Header that says how important a request is")
+        .more("It says critical, default, sheddable or background. Whoever can set it goes first: let what stands before the guard set it, or take it out. Each class but critical keeps a floor of the permits: 25, 10 and 5 %."),
+    row("tenant-header", Guarded, &[Guard]).one("NAME", header_name, |a| &mut a.guard.tenant_header).help("Header that says whose request it is, instead of the client's address"),
+    row("drain", Guarded, &[Guard]).one("TIME", pause, |a| &mut a.guard.drain).default("30s").help("After SIGTERM, how long requests under way may take"),
 
     // The embedded services.
     row("list", Service, &[Serve]).switch(|a| a.serve.list = true).help("Show every service with its parameters and the verdict it should get"),

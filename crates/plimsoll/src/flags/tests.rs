@@ -102,6 +102,7 @@ fn every_command_reads_its_rows_and_their_defaults() {
         ("serve echo", Verb::Serve),
         ("lab e", Verb::Lab),
         ("docdb --data d", Verb::Docdb),
+        ("guard --upstream http://127.0.0.1:1", Verb::Guard),
         ("completions zsh", Verb::Completions),
         ("man", Verb::Man),
     ] {

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use plimsoll_control::admission::Rule;
 use plimsoll_core::Nanos;
 use plimsoll_core::comparison::Figure;
 use plimsoll_core::objective::Objectives;
@@ -17,6 +18,7 @@ use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::test::{Generator, Http, Until};
 use plimsoll_core::units::{parse_count, parse_duration, parse_rate, parse_ratio};
 use plimsoll_docdb::server::Durability;
+use plimsoll_net::Target;
 use plimsoll_net::h1::parse_header;
 use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
@@ -212,6 +214,48 @@ pub(super) fn address(word: &OsStr) -> Result<SocketAddr> {
     found
         .next()
         .with_context(|| format!("`{text}`: the name has no address"))
+}
+
+/// `:8080` is every address of this host.
+pub(super) fn listening(word: &OsStr) -> Result<SocketAddr> {
+    let text = utf8(word)?;
+    let every = text.starts_with(':').then(|| format!("0.0.0.0{text}"));
+    address(OsStr::new(every.as_deref().unwrap_or(text)))
+}
+
+pub(super) fn upstream(word: &OsStr) -> Result<SocketAddr> {
+    let text = utf8(word)?;
+    let target = Target::parse(text)?;
+    if text.starts_with("https:") {
+        bail!("`{text}`: the guard speaks plain HTTP to its upstream; write http://");
+    }
+    if target.path != "/" {
+        bail!("`{text}`: leave out the path, requests bring their own");
+    }
+    let host = target.host_header();
+    let with_port = if host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+    {
+        host
+    } else {
+        format!("{host}:80")
+    };
+    address(OsStr::new(&with_port))
+}
+
+pub(super) fn header_name(word: &OsStr) -> Result<String> {
+    let text = utf8(word)?;
+    let (name, _) = parse_header(&format!("{text}:"))
+        .map_err(|_| anyhow!("`{text}`: write the name of a header, such as X-Class"))?;
+    Ok(name)
+}
+
+pub(super) fn limit_rule(word: &OsStr) -> Result<Rule> {
+    let text = utf8(word)?;
+    Rule::parse(text).with_context(|| {
+        format!("`{text}`: write half-load, fixed:16 (a number of your own), aimd, vegas, gradient2 or envoy")
+    })
 }
 
 pub(super) fn pause(word: &OsStr) -> Result<Duration> {

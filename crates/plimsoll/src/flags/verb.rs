@@ -16,6 +16,7 @@ pub(crate) enum Verb {
     Serve,
     Lab,
     Docdb,
+    Guard,
     Inspect,
     Completions,
     Man,
@@ -69,7 +70,7 @@ const SCRIPT: &str = "A k6 script (.js .mjs .cjs .ts .mts .cts); - reads it from
 
 impl Verb {
     /// In the order of the help; a service of `serve` has parameters of its own.
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Run,
         Self::Find,
         Self::Compare,
@@ -78,6 +79,7 @@ impl Verb {
         Self::Audit,
         Self::Report,
         Self::Lab,
+        Self::Guard,
         Self::Serve,
         Self::Docdb,
         Self::Doctor,
@@ -99,6 +101,7 @@ impl Verb {
             Self::Serve => "serve",
             Self::Lab => "lab",
             Self::Docdb => "docdb",
+            Self::Guard => "guard",
             Self::Inspect => "inspect",
             Self::Completions => "completions",
             Self::Man => "man",
@@ -127,6 +130,9 @@ impl Verb {
             }
             Self::Docdb => {
                 "Start a document database for MongoDB drivers: a write is acknowledged after it is on disk"
+            }
+            Self::Guard => {
+                "Stand before a service as a proxy, and let in no more than it can do: nothing has to be set"
             }
             Self::Inspect => "Print the options of a k6 script as JSON, and send nothing",
             Self::Completions => "Print the completions for a shell: bash, zsh or fish",
@@ -164,7 +170,7 @@ impl Verb {
                 "NAME",
                 "The service, with or without the word `fixture` before it; --list shows them all",
             ),
-            Self::Doctor | Self::Docdb | Self::Man => Words::Nothing,
+            Self::Doctor | Self::Docdb | Self::Guard | Self::Man => Words::Nothing,
             Self::Lab => Words::One(
                 "EXPERIMENT",
                 "The experiment: a file, or a folder with an experiment.toml",

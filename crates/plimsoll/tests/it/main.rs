@@ -7,6 +7,7 @@ mod compare;
 mod docdb;
 mod fixtures;
 mod flags;
+mod guard;
 mod http2;
 mod kept;
 mod lab;

@@ -1,0 +1,478 @@
+//! Decides which requests a service gets, and when: limit, queue, priorities, fairness between tenants, deadlines.
+//!
+//! One [`Admission`] per upstream. A request [`Admission::arrives`] and is given a ticket; what becomes of it is told by
+//! [`Admission::next_decision`], at once or later. When the answer is complete, or will never come, the ticket is given
+//! back with [`Admission::ended`]; a client that leaves before is reported with [`Admission::left`] if it still waits.
+//! Time is passed in; [`Admission::turn`] is called now and then (every few milliseconds while anybody waits).
+//!
+//! | a ticket is | until | then |
+//! |---|---|---|
+//! | waiting | a permit is free | admitted |
+//! | waiting | too many wait, or it for too long | refused |
+//! | admitted | [`Admission::ended`] | gone; its permit is free, after a failure a little later |
+
+mod baseline;
+mod class;
+mod floors;
+mod half_load;
+mod limit;
+mod patience;
+mod queue;
+mod rejector;
+mod retries;
+mod rule;
+mod saturation;
+mod tenants;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use plimsoll_base::slab::Slab;
+use plimsoll_core::Nanos;
+
+pub use class::Class;
+use floors::Floors;
+use limit::{Answer, Demand, Limit};
+pub use limit::{Ended, Explained};
+use patience::Patience;
+use queue::size::Size;
+use queue::{Queue, Waiting};
+use rejector::{Level, Rejector};
+pub use retries::RetryBudget;
+pub use rule::Rule;
+use saturation::Saturation;
+use tenants::{Tenants, mixed};
+
+/// The longest wait for a permit.
+const PATIENCE: Nanos = Nanos::from_millis(250);
+/// Clients that leave sooner are nobody's timeout.
+const AGE_LEAST: Nanos = Nanos::from_millis(10);
+/// Share of the permits that retries of clients may have before they count as background.
+const RETRIES_RATIO: f64 = 0.2;
+/// Overloaded: more than this arrives per admission, and somebody has waited all the time for so long (a pause is over
+/// sooner). Then the newest goes first: the oldest may be given up soon.
+const OVERLOADED: f64 = 1.2;
+const OVERLOADED_SINCE: Nanos = Nanos::from_secs(1);
+/// Who is sticky changes so often, or the same users would be turned away all day.
+const SALT_EVERY: Nanos = Nanos::from_secs(3600);
+/// Answers that the mean latency looks back on.
+const RECENT: f64 = 100.0;
+
+/// What is chosen once.
+#[derive(Debug, Clone, Copy)]
+pub struct Config {
+    pub rule: Rule,
+    /// Without one, whoever finds no permit is refused at once.
+    pub queue: bool,
+    /// Refuse at the door while the queue does not empty.
+    pub rejector: bool,
+    /// For random choices and salts.
+    pub seed: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            rule: Rule::HalfLoad,
+            queue: true,
+            rejector: true,
+            seed: 0,
+        }
+    }
+}
+
+/// What matters of a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Request {
+    pub class: Class,
+    /// Hash of whoever should be treated like others of their kind: an address, a principal.
+    pub tenant: u64,
+    /// Hash of what should be in or out as a whole: a session.
+    pub session: u64,
+    /// When its client gives up, if it said so.
+    pub deadline: Option<Nanos>,
+    pub is_retry: bool,
+}
+
+pub type Ticket = u64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    Admitted(Ticket),
+    Refused(Ticket, Refusal),
+}
+
+/// Why a request was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Less important than what can be done now.
+    Door,
+    /// Too many wait.
+    Full,
+    /// It has waited as long as is worth waiting.
+    TooLong,
+    /// Its client would have left before the answer.
+    Deadline,
+    /// Its tenant has more than its share already.
+    Share,
+}
+
+/// Counted since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub arrived: u64,
+    pub admitted: u64,
+    pub served: u64,
+    pub failed: u64,
+    /// Of those admitted: their clients left before the answer.
+    pub left: u64,
+    /// Left while they waited.
+    pub left_waiting: u64,
+    pub refused_door: u64,
+    pub refused_full: u64,
+    pub refused_too_long: u64,
+    pub refused_deadline: u64,
+    pub refused_share: u64,
+    /// Retries beyond their budget, which wait with the background.
+    pub retries_demoted: u64,
+}
+
+impl Counts {
+    pub fn refused(&self) -> u64 {
+        self.refused_door
+            + self.refused_full
+            + self.refused_too_long
+            + self.refused_deadline
+            + self.refused_share
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Guest {
+    waiting: Waiting,
+    /// When it was let through, and what its tenant was charged in advance.
+    admitted: Option<(Nanos, f64)>,
+}
+
+#[derive(Debug)]
+pub struct Admission {
+    config: Config,
+    limit: Box<dyn Limit>,
+    in_flight: u32,
+    /// Permits of failed answers, kept until then.
+    kept: BinaryHeap<Reverse<Nanos>>,
+    guests: Slab<Guest>,
+    queue: Queue,
+    size: Size,
+    floors: Floors,
+    tenants: Tenants,
+    active_tenants: f64,
+    active_at: Nanos,
+    rejector: Rejector,
+    retries: RetryBudget,
+    clients: Patience,
+    upstream: Patience,
+    decisions: VecDeque<Decision>,
+    counts: Counts,
+    mean_seconds: f64,
+    saturation: Saturation,
+}
+
+impl Admission {
+    pub fn new(config: Config, now: Nanos) -> Self {
+        Self {
+            config,
+            limit: config.rule.begin(now, config.seed),
+            in_flight: 0,
+            kept: BinaryHeap::new(),
+            guests: Slab::new(),
+            queue: Queue::default(),
+            size: Size::new(now, PATIENCE),
+            floors: Floors::default(),
+            tenants: Tenants::new(now, config.seed),
+            active_tenants: 1.0,
+            active_at: now,
+            rejector: Rejector::new(now),
+            retries: RetryBudget::new(RETRIES_RATIO),
+            clients: Patience::default(),
+            upstream: Patience::default(),
+            decisions: VecDeque::new(),
+            counts: Counts::default(),
+            mean_seconds: 0.0,
+            saturation: Saturation::default(),
+        }
+    }
+
+    /// A request is here. What becomes of it is among the next decisions, now or later.
+    pub fn arrives(&mut self, now: Nanos, request: &Request) -> Ticket {
+        self.counts.arrived += 1;
+        let mut class = request.class;
+        if request.is_retry && !self.retries.spend() {
+            class = Class::Background;
+            self.counts.retries_demoted += 1;
+        }
+        let waiting = Waiting {
+            ticket: self.guests.next_token(),
+            class,
+            bucket: self.tenants.bucket(request.tenant),
+            arrived: now,
+            latest: self.latest(now, request.deadline),
+        };
+        let ticket = self.guests.insert(Guest {
+            waiting,
+            admitted: None,
+        });
+        if self.config.rejector && self.config.queue {
+            let is_greedy = self.tenants.is_greedy(waiting.bucket, self.active_tenants);
+            let salt = self.config.seed ^ (now.0 / SALT_EVERY.0);
+            let level = Level::of(class, is_greedy, mixed(request.session, salt));
+            if !self.rejector.passes(level) {
+                self.refuse(&waiting, Refusal::Door);
+                return ticket;
+            }
+        }
+        self.size.arrived();
+        self.queue.push(waiting);
+        self.turn(now);
+        ticket
+    }
+
+    /// The last moment at which it is worth beginning.
+    fn latest(&self, now: Nanos, deadline: Option<Nanos>) -> Nanos {
+        let learned = self.clients.learned().map(|patience| now + patience);
+        let Some(end) = deadline.or(learned) else {
+            return Nanos::MAX;
+        };
+        // Half of the patience at most is taken for the work: a latency that the overload made must not refuse everybody.
+        let left = (end - now).as_secs_f64();
+        end - Nanos::from_secs_f64(self.mean_seconds.min(left / 2.0))
+    }
+
+    /// What became of requests, in order.
+    pub fn next_decision(&mut self) -> Option<Decision> {
+        self.decisions.pop_front()
+    }
+
+    /// A client that was not answered yet has left. False if its request had been let through: then [`Self::ended`]
+    /// reports the end of that.
+    pub fn left(&mut self, now: Nanos, ticket: Ticket) -> bool {
+        let Some(guest) = self.guests.get_mut(ticket) else {
+            return true;
+        };
+        let waiting = guest.waiting;
+        let is_admitted = guest.admitted.is_some();
+        let age = now - waiting.arrived;
+        // Clients that go at once close a connection; they were not waiting for anything.
+        if age >= AGE_LEAST {
+            self.clients.gave_up(age);
+        }
+        if is_admitted {
+            return false;
+        }
+        self.queue.remove(&waiting);
+        self.rejector.queue_is(now, self.queue.len() == 0);
+        self.guests.remove(ticket);
+        self.counts.left_waiting += 1;
+        true
+    }
+
+    /// The upstream itself gave up after so long (504).
+    pub fn upstream_gave_up(&mut self, age: Nanos) {
+        self.upstream.gave_up(age);
+    }
+
+    /// A request that was let through is over.
+    pub fn ended(&mut self, now: Nanos, ticket: Ticket, ended: Ended) {
+        let Some(guest) = self.guests.remove(ticket) else {
+            return;
+        };
+        let Some((began, charged)) = guest.admitted else {
+            return;
+        };
+        self.pass_time(now);
+        let took = now - began;
+        self.limit.answered(&Answer {
+            now,
+            took,
+            ended,
+            in_flight: self.in_flight,
+        });
+        self.rejector.completed();
+        let seconds = took.as_secs_f64();
+        self.tenants
+            .charge(now, guest.waiting.bucket, seconds - charged);
+        match ended {
+            Ended::Served => {
+                self.counts.served += 1;
+                let weight = if self.mean_seconds > 0.0 {
+                    1.0 / RECENT
+                } else {
+                    1.0
+                };
+                self.mean_seconds += weight * (seconds - self.mean_seconds);
+            }
+            Ended::Left => self.counts.left += 1,
+            Ended::Failed | Ended::Busy => self.counts.failed += 1,
+        }
+        let kept_until = match ended {
+            Ended::Served => now,
+            // An upstream may still work on it; one that fails fast would be sent the next at once.
+            Ended::Left | Ended::Failed | Ended::Busy => began + self.limit.kept_after_failure(),
+        };
+        if kept_until > now {
+            self.kept.push(Reverse(kept_until));
+        } else {
+            self.in_flight -= 1;
+        }
+        self.serve(now);
+    }
+
+    /// Time has passed: permits come back, waits end, the limit moves.
+    pub fn turn(&mut self, now: Nanos) {
+        self.pass_time(now);
+        self.serve(now);
+    }
+
+    fn pass_time(&mut self, now: Nanos) {
+        let demand = Demand {
+            arrived: self.counts.arrived,
+            turned_away: self.counts.refused() + self.counts.failed,
+        };
+        self.limit.turn(now, self.in_flight, demand);
+        while self.kept.peek().is_some_and(|Reverse(at)| *at <= now) {
+            self.kept.pop();
+            self.in_flight -= 1;
+        }
+        self.size.pass(now);
+        let free = self.limit.limit().saturating_sub(self.in_flight);
+        self.rejector.pass_time(now, free);
+        if now - self.active_at >= Nanos::from_secs(1) {
+            self.active_at = now;
+            self.active_tenants = self.tenants.active().max(1.0);
+        }
+        let used = f64::from(self.in_flight) / f64::from(self.limit.limit());
+        self.saturation.follow(now, used, self.counts.refused());
+    }
+
+    /// Gives free permits to those that wait, and sends away who waits in vain.
+    fn serve(&mut self, now: Nanos) {
+        while let Some(waiting) = self.queue.expired(now, PATIENCE) {
+            let refusal = if now >= waiting.latest {
+                Refusal::Deadline
+            } else {
+                Refusal::TooLong
+            };
+            self.refuse(&waiting, refusal);
+        }
+        let newest = self.size.ratio() > OVERLOADED && self.rejector.queued(now) > OVERLOADED_SINCE;
+        while self.in_flight < self.limit.limit() {
+            let queue = &self.queue;
+            let Some(class) = self.floors.next(now, |class| queue.has(class)) else {
+                break;
+            };
+            let Some(waiting) = self.queue.next(class, &self.tenants, newest) else {
+                break;
+            };
+            self.admit(now, &waiting);
+        }
+        let slots = if self.config.queue {
+            self.size.slots()
+        } else {
+            0
+        };
+        while self.queue.len() > slots {
+            let Some(waiting) = self.queue.push_out(slots, &self.tenants) else {
+                break;
+            };
+            self.rejector.pushed_out();
+            let is_greedy = self.tenants.is_greedy(waiting.bucket, self.active_tenants);
+            let refusal = if is_greedy {
+                Refusal::Share
+            } else {
+                Refusal::Full
+            };
+            self.refuse(&waiting, refusal);
+        }
+        self.rejector.queue_is(now, self.queue.len() == 0);
+    }
+
+    fn admit(&mut self, now: Nanos, waiting: &Waiting) {
+        let expected = self.mean_seconds;
+        let Some(guest) = self.guests.get_mut(waiting.ticket) else {
+            return;
+        };
+        guest.admitted = Some((now, expected));
+        self.in_flight += 1;
+        self.counts.admitted += 1;
+        self.size.admitted();
+        self.floors.gave(waiting.class);
+        self.retries.earn();
+        self.tenants.charge(now, waiting.bucket, expected);
+        self.decisions.push_back(Decision::Admitted(waiting.ticket));
+    }
+
+    fn refuse(&mut self, waiting: &Waiting, refusal: Refusal) {
+        let count = match refusal {
+            Refusal::Door => &mut self.counts.refused_door,
+            Refusal::Full => &mut self.counts.refused_full,
+            Refusal::TooLong => &mut self.counts.refused_too_long,
+            Refusal::Deadline => &mut self.counts.refused_deadline,
+            Refusal::Share => &mut self.counts.refused_share,
+        };
+        *count += 1;
+        self.guests.remove(waiting.ticket);
+        self.decisions
+            .push_back(Decision::Refused(waiting.ticket, refusal));
+    }
+}
+
+/// What it says about itself.
+impl Admission {
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The limit in force now, halved while it probes.
+    pub fn limit(&self) -> u32 {
+        self.limit.limit()
+    }
+
+    pub fn explain(&self) -> Explained {
+        self.limit.explain()
+    }
+
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// 0 to 100: how much of the limit is used, and 100 while requests are turned away.
+    pub fn saturation(&self) -> f64 {
+        self.saturation.value() * 100.0
+    }
+
+    /// How long those that wait now will take to be let through.
+    pub fn backlog(&self) -> Nanos {
+        let per_s = self.size.admitted_per_s();
+        if per_s > 0.0 {
+            Nanos::from_secs_f64(self.queue.len() as f64 / per_s)
+        } else {
+            Nanos::ZERO
+        }
+    }
+
+    /// When clients give up, learned from those that did; and when the upstream does.
+    pub fn timeouts(&self) -> (Option<Nanos>, Option<Nanos>) {
+        (self.clients.learned(), self.upstream.learned())
+    }
+
+    /// The wall clock showed `wall` at `now`: guards of one upstream probe together.
+    pub fn set_wall(&mut self, now: Nanos, wall: Nanos) {
+        self.limit.set_wall(now, wall);
+    }
+}

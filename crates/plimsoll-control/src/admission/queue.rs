@@ -1,0 +1,153 @@
+//! Who waits for a permit: by class, within it by tenant, and for how long.
+
+pub(super) mod size;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use plimsoll_core::Nanos;
+
+use super::class::Class;
+use super::tenants::{Bucket, Tenants};
+
+/// A request that waits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    pub(super) ticket: u64,
+    pub(super) class: Class,
+    pub(super) bucket: Bucket,
+    pub(super) arrived: Nanos,
+    /// Not worth beginning after this.
+    pub(super) latest: Nanos,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    classes: [Lines; Class::ALL.len()],
+    len: usize,
+}
+
+/// Those of one class, a line per tenant, each the oldest first.
+#[derive(Debug, Default)]
+struct Lines {
+    lines: BTreeMap<Bucket, VecDeque<Waiting>>,
+    len: usize,
+}
+
+impl Lines {
+    /// The tenant that comes first by `before`: what it had, then the age of its oldest.
+    fn tenant(
+        &self,
+        tenants: &Tenants,
+        before: impl Fn((f64, Nanos), (f64, Nanos)) -> bool,
+    ) -> Option<Bucket> {
+        let mut best: Option<(Bucket, (f64, Nanos))> = None;
+        for (bucket, line) in &self.lines {
+            let Some(oldest) = line.front() else { continue };
+            let key = (tenants.had(*bucket), oldest.arrived);
+            if best.is_none_or(|(_, than)| before(key, than)) {
+                best = Some((*bucket, key));
+            }
+        }
+        best.map(|(bucket, _)| bucket)
+    }
+
+    fn take(&mut self, bucket: Bucket, newest: bool) -> Option<Waiting> {
+        let line = self.lines.get_mut(&bucket)?;
+        let taken = if newest {
+            line.pop_back()
+        } else {
+            line.pop_front()
+        };
+        if line.is_empty() {
+            self.lines.remove(&bucket);
+        }
+        self.len -= usize::from(taken.is_some());
+        taken
+    }
+}
+
+impl Queue {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn has(&self, class: Class) -> bool {
+        self.classes[class as usize].len > 0
+    }
+
+    pub(super) fn push(&mut self, waiting: Waiting) {
+        let lines = &mut self.classes[waiting.class as usize];
+        let line = lines.lines.entry(waiting.bucket).or_default();
+        line.push_back(waiting);
+        lines.len += 1;
+        self.len += 1;
+    }
+
+    /// The next of a class: of the tenant that has had least.
+    pub(super) fn next(
+        &mut self,
+        class: Class,
+        tenants: &Tenants,
+        newest: bool,
+    ) -> Option<Waiting> {
+        let lines = &mut self.classes[class as usize];
+        let least = |one: (f64, Nanos), than: (f64, Nanos)| one < than;
+        let taken = lines.take(lines.tenant(tenants, least)?, newest);
+        self.len -= usize::from(taken.is_some());
+        taken
+    }
+
+    /// The one that goes when too many wait: of the least important class that has more than it is owed, the oldest of
+    /// the tenant that has had most.
+    pub(super) fn push_out(&mut self, slots: usize, tenants: &Tenants) -> Option<Waiting> {
+        let has_too_many = |class: &Class| {
+            let owed = (class.floor_ratio() * slots as f64).ceil() as usize;
+            self.classes[*class as usize].len > owed
+        };
+        let mut from_below = Class::ALL.into_iter().rev();
+        let class = from_below
+            .find(has_too_many)
+            .or_else(|| Class::ALL.into_iter().rev().find(|class| self.has(*class)))?;
+        let lines = &mut self.classes[class as usize];
+        let most = |one: (f64, Nanos), than: (f64, Nanos)| {
+            one.0 > than.0 || (one.0.to_bits() == than.0.to_bits() && one.1 < than.1)
+        };
+        let taken = lines.take(lines.tenant(tenants, most)?, false);
+        self.len -= usize::from(taken.is_some());
+        taken
+    }
+
+    /// One that has waited too long, or whose client will not wait for the answer.
+    pub(super) fn expired(&mut self, now: Nanos, patience: Nanos) -> Option<Waiting> {
+        let is_over = |w: &Waiting| now - w.arrived >= patience || now >= w.latest;
+        for lines in &mut self.classes {
+            let found = lines.lines.iter().find_map(|(bucket, line)| {
+                let oldest = line.front()?;
+                is_over(oldest).then_some(*bucket)
+            });
+            if let Some(taken) = found.and_then(|bucket| lines.take(bucket, false)) {
+                self.len -= 1;
+                return Some(taken);
+            }
+        }
+        None
+    }
+
+    /// Its client has left.
+    pub(super) fn remove(&mut self, waiting: &Waiting) -> bool {
+        let lines = &mut self.classes[waiting.class as usize];
+        let Some(line) = lines.lines.get_mut(&waiting.bucket) else {
+            return false;
+        };
+        let Some(at) = line.iter().position(|w| w.ticket == waiting.ticket) else {
+            return false;
+        };
+        line.remove(at);
+        if line.is_empty() {
+            lines.lines.remove(&waiting.bucket);
+        }
+        lines.len -= 1;
+        self.len -= 1;
+        true
+    }
+}

@@ -1,0 +1,106 @@
+//! How many may wait: enough that the upstream hardly ever idles, at the overload that was measured.
+
+use plimsoll_core::Nanos;
+
+const WINDOW: Nanos = Nanos::from_millis(500);
+const SMOOTHING: f64 = 0.3;
+/// Share of time without work that is put up with.
+const IDLE: f64 = 0.02;
+/// For arrivals and services that vary more than those of the formula.
+const VARIABILITY: f64 = 4.0;
+const RATIO_LEAST: f64 = 1.002;
+
+#[derive(Debug)]
+pub(crate) struct Size {
+    begun: Nanos,
+    windows: u32,
+    arrived: f64,
+    admitted: f64,
+    arrived_per_s: f64,
+    admitted_per_s: f64,
+    /// The longest wait.
+    patience: Nanos,
+    slots: usize,
+}
+
+impl Size {
+    pub(crate) fn new(now: Nanos, patience: Nanos) -> Self {
+        Self {
+            begun: now,
+            windows: 0,
+            arrived: 0.0,
+            admitted: 0.0,
+            arrived_per_s: 0.0,
+            admitted_per_s: 0.0,
+            patience,
+            slots: 4,
+        }
+    }
+
+    pub(crate) fn arrived(&mut self) {
+        self.arrived += 1.0;
+    }
+
+    pub(crate) fn admitted(&mut self) {
+        self.admitted += 1.0;
+    }
+
+    pub(crate) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    pub(crate) fn admitted_per_s(&self) -> f64 {
+        self.admitted_per_s
+    }
+
+    /// Arrivals over admissions.
+    pub(crate) fn ratio(&self) -> f64 {
+        (self.arrived_per_s / self.admitted_per_s.max(1e-9)).max(RATIO_LEAST)
+    }
+
+    pub(crate) fn pass(&mut self, now: Nanos) {
+        let seconds = (now - self.begun).as_secs_f64();
+        if now - self.begun < WINDOW {
+            return;
+        }
+        let weight = if self.windows == 0 { 1.0 } else { SMOOTHING };
+        self.windows = 1;
+        self.arrived_per_s += weight * (self.arrived / seconds - self.arrived_per_s);
+        self.admitted_per_s += weight * (self.admitted / seconds - self.admitted_per_s);
+        self.begun = now;
+        self.arrived = 0.0;
+        self.admitted = 0.0;
+        let most = self.patience.as_secs_f64() * self.admitted_per_s;
+        self.slots = (slots(self.ratio()).min(most).floor() as usize).max(1);
+    }
+}
+
+/// For so many arrivals per admission: where a queue that is born and dies idles so little.
+fn slots(ratio: f64) -> f64 {
+    let excess = ratio - 1.0;
+    VARIABILITY * libm::log1p(excess / IDLE) / libm::log(ratio)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_too_much_arrives_the_fewer_need_to_wait() {
+        let sizes: Vec<u32> = [1.002, 1.2, 2.0, 5.0, 10.0]
+            .map(|ratio| slots(ratio) as u32)
+            .to_vec();
+        assert_eq!(sizes, [190, 52, 22, 13, 10]);
+    }
+
+    #[test]
+    fn the_wait_is_bounded_by_time_and_somebody_may_always_wait() {
+        let mut size = Size::new(Nanos::ZERO, Nanos::from_millis(250));
+        for _ in 0..4 {
+            size.arrived();
+            size.admitted();
+        }
+        size.pass(Nanos::from_secs(1));
+        assert_eq!(size.slots(), 1);
+    }
+}

@@ -1,0 +1,221 @@
+//! Laws of admission that hold whatever arrives.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn ms(value: u64) -> Nanos {
+    Nanos::from_millis(value)
+}
+
+fn fixed(limit: u32) -> Admission {
+    let config = Config {
+        rule: Rule::Fixed(limit),
+        ..Config::default()
+    };
+    Admission::new(config, Nanos::ZERO)
+}
+
+fn decisions(admission: &mut Admission) -> Vec<Decision> {
+    std::iter::from_fn(|| admission.next_decision()).collect()
+}
+
+/// What a world of clients and an upstream may do.
+#[derive(Debug, Clone)]
+enum Act {
+    Arrive(u8, u8),
+    Leave(u8),
+    End(u8, u8),
+    Pass(u16),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        4 => (any::<u8>(), any::<u8>()).prop_map(|(class, tenant)| Act::Arrive(class, tenant)),
+        1 => any::<u8>().prop_map(Act::Leave),
+        3 => (any::<u8>(), any::<u8>()).prop_map(|(which, how)| Act::End(which, how)),
+        2 => (0..400_u16).prop_map(Act::Pass),
+    ]
+}
+
+/// The tickets as somebody outside sees them.
+#[derive(Default)]
+struct Outside {
+    waiting: Vec<Ticket>,
+    admitted: Vec<Ticket>,
+    refused: u64,
+    ended: u64,
+    left: u64,
+}
+
+impl Outside {
+    fn learn(&mut self, admission: &mut Admission) {
+        for decision in decisions(admission) {
+            let (Decision::Admitted(ticket) | Decision::Refused(ticket, _)) = decision;
+            let at = self.waiting.iter().position(|waiting| *waiting == ticket);
+            self.waiting
+                .remove(at.expect("decided twice, or of nobody"));
+            if matches!(decision, Decision::Admitted(_)) {
+                self.admitted.push(ticket);
+            } else {
+                self.refused += 1;
+            }
+        }
+    }
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    prop_oneof![
+        Just(Rule::HalfLoad),
+        Just(Rule::Fixed(3)),
+        Just(Rule::Aimd),
+        Just(Rule::Vegas),
+        Just(Rule::Gradient2),
+        Just(Rule::Envoy),
+    ]
+}
+
+proptest! {
+    /// Every ticket is decided once, never more in flight than the limit allowed when they were let in, nobody is lost,
+    /// and when all are gone no permit is missing.
+    #[test]
+    fn nobody_is_lost_and_no_permit_leaks(
+        rule in rule(),
+        acts in proptest::collection::vec(act(), 0..400),
+    ) {
+        let mut now = ms(1);
+        let mut admission = Admission::new(Config { rule, ..Config::default() }, now);
+        let mut outside = Outside::default();
+        for act in acts {
+            let before = admission.in_flight();
+            match act {
+                Act::Arrive(class, tenant) => {
+                    let request = Request {
+                        class: Class::ALL[usize::from(class % 4)],
+                        tenant: u64::from(tenant % 5),
+                        session: u64::from(class),
+                        deadline: (tenant > 200).then(|| now + ms(300)),
+                        is_retry: tenant % 7 == 0,
+                    };
+                    let ticket = admission.arrives(now, &request);
+                    outside.waiting.push(ticket);
+                }
+                Act::Leave(which) if !outside.waiting.is_empty() => {
+                    let at = usize::from(which) % outside.waiting.len();
+                    let ticket = outside.waiting.remove(at);
+                    prop_assert!(admission.left(now, ticket));
+                    outside.left += 1;
+                }
+                Act::End(which, how) if !outside.admitted.is_empty() => {
+                    let at = usize::from(which) % outside.admitted.len();
+                    let ticket = outside.admitted.swap_remove(at);
+                    let ended = [Ended::Served, Ended::Left, Ended::Failed, Ended::Busy];
+                    admission.ended(now, ticket, ended[usize::from(how % 4)]);
+                    outside.ended += 1;
+                }
+                Act::Pass(time) => {
+                    now += ms(u64::from(time));
+                    admission.turn(now);
+                }
+                Act::Leave(_) | Act::End(..) => {}
+            }
+            outside.learn(&mut admission);
+            prop_assert_eq!(admission.waiting(), outside.waiting.len());
+            prop_assert!(admission.in_flight() >= outside.admitted.len() as u32);
+            prop_assert!(admission.in_flight() <= before.max(admission.limit()));
+        }
+        for ticket in std::mem::take(&mut outside.admitted) {
+            admission.ended(now, ticket, Ended::Served);
+            outside.ended += 1;
+        }
+        outside.learn(&mut admission);
+        // Whoever still waits was let in by that, or is let go.
+        for _ in 0..1000 {
+            now += ms(10);
+            admission.turn(now);
+            outside.learn(&mut admission);
+            for ticket in std::mem::take(&mut outside.admitted) {
+                admission.ended(now, ticket, Ended::Served);
+                outside.ended += 1;
+            }
+        }
+        let counts = admission.counts();
+        prop_assert_eq!(admission.in_flight(), 0);
+        prop_assert_eq!(admission.waiting(), 0);
+        prop_assert_eq!(counts.refused(), outside.refused);
+        prop_assert_eq!(counts.left_waiting, outside.left);
+        prop_assert_eq!(counts.arrived, outside.refused + outside.left + outside.ended);
+    }
+}
+
+#[test]
+fn a_free_permit_is_given_at_once_and_without_one_it_is_waited_for() {
+    let mut admission = fixed(1);
+    let first = admission.arrives(ms(0), &Request::default());
+    let second = admission.arrives(ms(1), &Request::default());
+    assert_eq!(decisions(&mut admission), [Decision::Admitted(first)]);
+    admission.ended(ms(5), first, Ended::Served);
+    assert_eq!(decisions(&mut admission), [Decision::Admitted(second)]);
+}
+
+#[test]
+fn nobody_waits_longer_than_is_worth_it() {
+    let mut admission = fixed(1);
+    admission.arrives(ms(0), &Request::default());
+    let second = admission.arrives(ms(1), &Request::default());
+    decisions(&mut admission);
+    admission.turn(ms(250));
+    assert_eq!(decisions(&mut admission), []);
+    admission.turn(ms(251));
+    let late = Decision::Refused(second, Refusal::TooLong);
+    assert_eq!(decisions(&mut admission), [late]);
+}
+
+#[test]
+fn who_would_leave_before_the_answer_is_not_begun() {
+    let mut admission = fixed(1);
+    let first = admission.arrives(ms(0), &Request::default());
+    admission.ended(ms(40), first, Ended::Served);
+    admission.arrives(ms(50), &Request::default());
+    let hurried = Request {
+        deadline: Some(ms(150)),
+        ..Request::default()
+    };
+    let hurried = admission.arrives(ms(60), &hurried);
+    decisions(&mut admission);
+    // 40 ms of work are left until 150 ms: after 110 ms it is too late to begin.
+    admission.turn(ms(109));
+    assert_eq!(decisions(&mut admission), []);
+    admission.turn(ms(110));
+    let refused = Decision::Refused(hurried, Refusal::Deadline);
+    assert_eq!(decisions(&mut admission), [refused]);
+}
+
+#[test]
+fn the_timeout_of_clients_is_learned_from_those_that_leave() {
+    let mut admission = fixed(1);
+    admission.arrives(ms(0), &Request::default());
+    for index in 1..60 {
+        let at = ms(index * 3000);
+        let ticket = admission.arrives(at, &Request::default());
+        assert!(admission.left(at + ms(200), ticket));
+    }
+    let (clients, upstream) = admission.timeouts();
+    let learned = clients.unwrap();
+    assert!(learned <= ms(200) && learned > ms(185), "{learned}");
+    assert_eq!(upstream, None);
+}
+
+#[test]
+fn retries_beyond_their_budget_wait_with_the_background() {
+    let mut admission = fixed(1);
+    let retry = Request {
+        is_retry: true,
+        ..Request::default()
+    };
+    for _ in 0..50 {
+        admission.arrives(ms(0), &retry);
+    }
+    // A burst of ten is allowed; the first let through earned a fifth of another.
+    assert_eq!(admission.counts().retries_demoted, 40);
+}

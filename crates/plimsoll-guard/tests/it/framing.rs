@@ -1,0 +1,158 @@
+//! One request stays one request, whatever bytes it was made of; and an answer arrives as it was meant.
+
+use std::io::Write as _;
+
+use plimsoll_control::admission::Rule;
+
+use crate::support::{OK, Upstream, answer, connect, guard, sent};
+
+const GET: &str = "GET /a?b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+
+#[test]
+fn a_request_goes_through_and_its_answer_back() {
+    let upstream = Upstream::answering(OK);
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let text = sent(listening.proxy, GET);
+    assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("\r\n\r\nok\n"));
+    assert!(text.contains("Connection: close"));
+    let seen = upstream.requests();
+    assert!(seen.starts_with("GET /a?b HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 127.0.0.1\r\n"));
+    assert!(!seen.contains("Connection"));
+}
+
+#[test]
+fn both_connections_are_kept() {
+    let upstream = Upstream::answering(OK);
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let mut client = connect(listening.proxy);
+    for _ in 0..20 {
+        client
+            .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            .unwrap();
+        assert!(answer(&mut client).ends_with("ok\n"));
+    }
+    assert_eq!(upstream.seen.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn requests_that_come_at_once_are_answered_in_turn() {
+    let upstream = Upstream::answering(OK);
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let two = format!("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n{GET}");
+    let text = sent(listening.proxy, &two);
+    assert_eq!(text.matches("200 OK").count(), 2);
+    assert_eq!(upstream.requests().matches("GET /").count(), 2);
+}
+
+/// None of these may reach the upstream, in whole or in part, and each is told so once.
+#[test]
+fn what_could_be_read_in_two_ways_is_refused() {
+    let upstream = Upstream::answering(OK);
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    for (head, body) in [
+        (
+            "Content-Length: 5\r\nTransfer-Encoding: chunked",
+            "0\r\n\r\n",
+        ),
+        ("Transfer-Encoding: chunked\r\nContent-Length: 4", "5c\r\n"),
+        ("Transfer-Encoding: xchunked", "0\r\n\r\n"),
+        ("Transfer-Encoding: chunked, cow", "0\r\n\r\n"),
+        ("Transfer-Encoding : chunked", "0\r\n\r\n"),
+        ("Transfer-Encoding:\u{b}chunked", "0\r\n\r\n"),
+        ("Content-Length: 0\r\nContent-Length: 37", ""),
+        ("Content-Length: +0", ""),
+        ("Content-Length: 0,0", ""),
+        ("X: y\r\n Content-Length: 37", ""),
+        ("X: y\nContent-Length: 37", ""),
+        ("Content-Length\r\n: 37", ""),
+        ("Expect: 100-continues", ""),
+    ] {
+        let text = format!("POST / HTTP/1.1\r\nHost: a\r\n{head}\r\n\r\n{body}{smuggled}");
+        let answered = sent(listening.proxy, &text);
+        assert_eq!(
+            answered.matches("HTTP/1.1 ").count(),
+            1,
+            "{head:?}: {answered}"
+        );
+        let status = answered.get(9..10).unwrap();
+        assert!(matches!(status, "4" | "5"), "{head:?}: {answered}");
+    }
+    assert_eq!(upstream.requests(), "");
+}
+
+#[test]
+fn chunks_are_written_anew_and_what_follows_is_another_request() {
+    let upstream = Upstream::after("0\r\n\r\n");
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let mut client = connect(listening.proxy);
+    let request = "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let body = "3;ext=\"a\"\r\nabc\r\n002\r\nde\r\n0\r\nTrailer: x\r\n\r\n";
+    client
+        .write_all(format!("{request}{body}").as_bytes())
+        .unwrap();
+    assert!(answer(&mut client).ends_with("ok\n"));
+    let seen = upstream.requests();
+    let (_, sent) = seen.split_once("\r\n\r\n").unwrap();
+    assert_eq!(sent, "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+}
+
+#[test]
+fn a_body_that_breaks_its_framing_ends_both_connections() {
+    let upstream = Upstream::after("0\r\n\r\n");
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let request =
+        "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\nabc\r\n0\r\n\r\n";
+    let text = sent(listening.proxy, request);
+    assert!(text.starts_with("HTTP/1.1 400 "), "{text}");
+}
+
+#[test]
+fn an_answer_without_length_is_framed_for_the_client() {
+    let until_closed = Upstream::start(std::sync::Arc::new(|stream, _| {
+        drop(stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc"));
+        drop(stream.shutdown(std::net::Shutdown::Both));
+        true
+    }));
+    let listening = guard(until_closed.address, Rule::HalfLoad);
+    let text = sent(listening.proxy, GET);
+    assert!(text.contains("Transfer-Encoding: chunked"), "{text}");
+    assert!(text.ends_with("\r\n\r\n3\r\nabc\r\n0\r\n\r\n"), "{text}");
+    let old = sent(listening.proxy, "GET / HTTP/1.0\r\n\r\n");
+    assert!(
+        old.ends_with("\r\n\r\nabc") && !old.contains("chunked"),
+        "{old}"
+    );
+}
+
+#[test]
+fn answers_of_the_connection_stay_on_it() {
+    let upstream = Upstream::answering(
+        "HTTP/1.1 200 OK\r\nConnection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nX-End: 2\r\nContent-Length: 0\r\n\r\n",
+    );
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let text = sent(listening.proxy, GET);
+    assert!(text.contains("X-End: 2") && !text.contains("X-Hop") && !text.contains("Keep-Alive"));
+}
+
+#[test]
+fn who_expects_to_go_on_is_told_so_by_the_guard() {
+    let upstream = Upstream::after("abc");
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let mut client = connect(listening.proxy);
+    let head = "POST /c HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n";
+    client.write_all(head.as_bytes()).unwrap();
+    assert!(answer(&mut client).starts_with("HTTP/1.1 100 Continue\r\n"));
+    client.write_all(b"abc").unwrap();
+    assert!(answer(&mut client).ends_with("ok\n"));
+    assert!(!upstream.requests().contains("Expect"));
+}
+
+#[test]
+fn head_has_no_body() {
+    let upstream = Upstream::answering("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n");
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let request = "HEAD / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let text = sent(listening.proxy, request);
+    assert!(text.contains("Content-Length: 500") && text.ends_with("\r\n\r\n"));
+}

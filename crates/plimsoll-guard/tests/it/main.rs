@@ -1,0 +1,8 @@
+//! Starts a guard before an upstream of the test's own and looks at both from outside, on real sockets.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod framing;
+mod overload;
+mod support;
+mod troubles;

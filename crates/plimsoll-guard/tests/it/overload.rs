@@ -1,0 +1,111 @@
+//! More than the upstream can do: refusals are quick and say when to come again, and nothing leaks.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use plimsoll_control::admission::Rule;
+
+use crate::support::{OK, Upstream, answer, connect, eventually, guard, metric};
+
+const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+fn slow(length: Duration) -> Upstream {
+    Upstream::start(Arc::new(move |stream, read| {
+        if !read.ends_with(b"\r\n\r\n") {
+            return false;
+        }
+        thread::sleep(length);
+        stream.write_all(OK.as_bytes()).is_ok()
+    }))
+}
+
+#[test]
+fn never_more_in_flight_than_the_limit_and_the_rest_is_refused_with_a_time() {
+    let upstream = slow(Duration::from_millis(400));
+    let listening = guard(upstream.address, Rule::Fixed(2));
+    let clients = (0..12).map(|_| {
+        thread::spawn(move || {
+            let mut client = connect(listening.proxy);
+            client.write_all(GET).unwrap();
+            answer(&mut client)
+        })
+    });
+    let clients: Vec<_> = clients.collect();
+    let answers: Vec<String> = clients.into_iter().map(|c| c.join().unwrap()).collect();
+    let served = answers.iter().filter(|text| text.ends_with("ok\n")).count();
+    let refused: Vec<&String> = answers
+        .iter()
+        .filter(|text| text.starts_with("HTTP/1.1 503 "))
+        .collect();
+    assert_eq!(served + refused.len(), 12);
+    // Two at once, and those who waited less than a quarter of a second for them.
+    assert!((2..=4).contains(&served), "{served}");
+    assert!(upstream.seen.lock().unwrap().len() <= 2);
+    for text in refused {
+        assert!(
+            text.contains("\r\nRetry-After: ") && text.contains("no-store"),
+            "{text}"
+        );
+        assert!(!text.contains("Connection: close"), "{text}");
+    }
+}
+
+#[test]
+fn a_refused_connection_goes_on_and_its_body_is_passed_over() {
+    let upstream = slow(Duration::from_millis(600));
+    let listening = guard(upstream.address, Rule::Fixed(1));
+    let mut first = connect(listening.proxy);
+    first.write_all(GET).unwrap();
+    eventually("a permit", || metric(listening, "in_flight") > 0.5);
+    let mut second = connect(listening.proxy);
+    second
+        .write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /")
+        .unwrap();
+    assert!(answer(&mut second).starts_with("HTTP/1.1 503 "));
+    assert!(answer(&mut first).ends_with("ok\n"));
+    second.write_all(GET).unwrap();
+    assert!(answer(&mut second).ends_with("ok\n"));
+    assert_eq!(upstream.requests().matches("GET /").count(), 2);
+}
+
+#[test]
+fn clients_that_leave_take_their_permits_and_connections_with_them() {
+    let upstream = slow(Duration::from_secs(3600));
+    let listening = guard(upstream.address, Rule::Fixed(4));
+    for _ in 0..25 {
+        let mut clients: Vec<_> = (0..8).map(|_| connect(listening.proxy)).collect();
+        for client in &mut clients {
+            client.write_all(GET).unwrap();
+        }
+        eventually("permits", || metric(listening, "in_flight") > 3.5);
+        drop(clients);
+        eventually("the permits", || metric(listening, "in_flight") < 0.5);
+    }
+    eventually("an empty queue", || metric(listening, "waiting") < 0.5);
+    eventually("the end", || metric(listening, "connections") < 0.5);
+}
+
+#[test]
+fn who_is_critical_goes_before_those_who_came_first() {
+    let upstream = slow(Duration::from_millis(100));
+    let listening = guard(upstream.address, Rule::Fixed(1));
+    let ask = |class: &str| {
+        let mut client = connect(listening.proxy);
+        let request = format!("GET /{class} HTTP/1.1\r\nHost: a\r\nX-Class: {class}\r\n\r\n");
+        client.write_all(request.as_bytes()).unwrap();
+        client
+    };
+    let mut clients = vec![ask("default")];
+    eventually("a permit", || metric(listening, "in_flight") > 0.5);
+    clients.push(ask("background"));
+    eventually("a wait", || metric(listening, "waiting") > 0.5);
+    clients.push(ask("critical"));
+    for client in &mut clients {
+        assert!(answer(client).starts_with("HTTP/1.1 "));
+    }
+    let seen = upstream.requests();
+    let place = |class: &str| seen.find(&format!("GET /{class} ")).unwrap();
+    assert!(place("critical") < seen.find("GET /background ").unwrap_or(usize::MAX));
+}
