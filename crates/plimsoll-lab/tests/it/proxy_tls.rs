@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::{http1, http2};
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use plimsoll_net::tls::{Offer, client_config};
+use plimsoll_net::tls::{Offer, TlsChoice, client_config_of};
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
