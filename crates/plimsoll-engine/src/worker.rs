@@ -274,6 +274,10 @@ impl<U: Users> Worker<U> {
         }
         let late = now - self.next_tick;
         self.next_tick = now + TICK;
+        if self.window_end == Nanos::MAX {
+            // Between levels nobody asks to be woken.
+            return;
+        }
         self.users.context().stalled(late, now);
     }
 

@@ -6,7 +6,7 @@
 use thiserror::Error;
 
 use super::chunked::Chunked;
-use super::{HEAD_BYTES_MAX, ProtocolError, Sink, has_token, parse_length};
+use super::{HEAD_BYTES_USUAL, ProtocolError, Sink, has_token, parse_length};
 
 const FIELDS_MAX: usize = 100;
 const TARGET_BYTES_MAX: usize = 16 << 10;
@@ -257,7 +257,7 @@ fn end_of_head(bytes: &[u8]) -> Result<Option<usize>, HeadError> {
             0 => return Err(HeadError::Value),
             _ => {}
         }
-        if at >= HEAD_BYTES_MAX {
+        if at >= HEAD_BYTES_USUAL {
             return Err(HeadError::TooMuch);
         }
         if line == 0 && at > TARGET_BYTES_MAX + 64 {

@@ -102,6 +102,10 @@ fn lies_and_nonsense_are_named() {
             ProtocolError::ContentLength,
         ),
         (
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            ProtocolError::TwoFramings,
+        ),
+        (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
             ProtocolError::TransferEncoding,
         ),
@@ -142,7 +146,7 @@ fn odd_answers_are_read_as_others_read_them() {
     );
     let large = format!(
         "HTTP/1.1 200 OK\r\nX: {}\r\nContent-Length: 2\r\n\r\nok",
-        "a".repeat(1 << 20)
+        "a".repeat(1 << 19)
     );
     for (text, keepalive) in [
         (&*many, true),
@@ -157,10 +161,6 @@ fn odd_answers_are_read_as_others_read_them() {
         ),
         (
             "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok",
-            false,
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
             false,
         ),
     ] {

@@ -159,7 +159,7 @@ fn confirmed(folder: &Folder, path: &str, cause: &str) -> Option<serde_json::Val
     Some(document)
 }
 
-/// Forty-eight connections that each take two of 64 slots: with a variant that lifts them, or a run that
+/// Forty-eight virtual users whose connections each take two of 64 slots: with a variant that lifts them, or a run that
 /// `--confirm` adds, the slots are confirmed.
 #[test]
 fn a_suspected_limit_is_moved_and_confirmed() {
@@ -167,8 +167,12 @@ fn a_suspected_limit_is_moved_and_confirmed() {
     let text = TINY
         .replace("answer = 1", "answer = 20")
         .replace("{ slots = 64 }", "{ slots = \"${limits.slots}\" }")
-        .replace("rate = \"60/s\"", "connections = 48")
-        .replace("duration = \"2s\"", "duration = \"5s\"");
+        .replace(
+            "rate = \"60/s\"",
+            "stages = [{ target = 48, duration = \"1s\" }, { target = 48, duration = \"5s\" }]",
+        )
+        // Whoever is turned away comes again after a while: at once, it would fill the proxy's thread.
+        .replace("duration = \"2s\"", "think = \"20ms\"");
     let (shared, _) = text.split_once("[variants.A]").unwrap();
     let path = experiment(&folder, shared);
     let Some(document) = confirmed(&folder, &path, "connection_slots") else {

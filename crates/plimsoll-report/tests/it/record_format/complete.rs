@@ -14,14 +14,15 @@ use plimsoll_core::record::{
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
 use plimsoll_core::test::{
-    How, Http, Load, Over, Request, Script, ScriptSetup, SearchSettings, Until, Url, What,
+    How, Http, Load, Over, Request, Script, ScriptSetup, SearchSettings, Until, Url, Variation,
+    What,
 };
 use plimsoll_core::threshold::{Phase as JudgedAt, Thresholds};
 use plimsoll_core::verdict::{
     Bounds, Cause, CeilingKind, Collapse, Confidence, GateState, Judgement, LevelState, LoadSize,
     NotProbed, RareStalls, ResourceKind, ScriptFault, SearchRemark, SearchResult,
 };
-use plimsoll_core::window::{Carried, Health};
+use plimsoll_core::window::{Carried, Disturbed, Health};
 use plimsoll_core::{Nanos, Outcome, Tally, Window};
 use serde_json::Value;
 
@@ -123,7 +124,16 @@ fn headers() -> Vec<Line> {
     let mut closed = open.clone();
     let mut request = Request::get("http://127.0.0.1:8080/");
     request.body = b"x".to_vec();
-    closed.test.what = What::Url(Url::new(request, Http::two(10).unwrap()));
+    let mut url = Url::new(request.clone(), Http::two(10).unwrap());
+    url.variation = Variation {
+        requests: vec![request],
+        rows: Some("users.csv".to_owned()),
+        bodies: vec!["1 bytes, sha256 2d711642".to_owned()],
+        literal: true,
+        redirects_max: 3,
+        addresses: vec!["127.0.0.1:8080".to_owned()],
+    };
+    closed.test.what = What::Url(url);
     closed.test.how = How::Set {
         load: Load::Closed {
             in_flight: NonZeroU32::new(4).unwrap(),
@@ -174,7 +184,10 @@ fn searches() -> [Header; 2] {
 fn window() -> Window {
     let mut tally = Tally::default();
     tally.record(Outcome::Ok, Nanos(7), Some(Nanos(5)), 100, &[sample::BOUND]);
+    tally.note_status(Outcome::Ok, 200);
     Window {
+        resent_count: 1,
+        followed_count: 1,
         vus: Some(8),
         operations: vec![tally.clone()],
         carried: vec![Carried {
@@ -186,6 +199,10 @@ fn window() -> Window {
         health: Health {
             stall_max_ns: Nanos(1),
             stalled_ns: Some(Nanos(1)),
+            disturbed: Disturbed {
+                attempts_count: 1,
+                ..Disturbed::default()
+            },
             ..Health::default()
         },
         ..Window::default()
@@ -356,6 +373,7 @@ fn verdicts() -> Vec<Line> {
     let mut verdict = sample::find().verdict.unwrap();
     verdict.found.remarks = remarks();
     verdict.objectives[0].turned_count = 1;
+    verdict.objectives[0].left_out_count = 1;
     verdict.script_faults = script_faults();
     verdict.found.rare_stalls = Some(RareStalls {
         interval_seconds: 20.0,
