@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 96] = [
+const NESTED: [(&str, &str, &str); 100] = [
     ("header", "plan", "plan"),
     ("header", "lab", "lab"),
     ("header", "script", "script setup"),
@@ -107,6 +107,10 @@ const NESTED: [(&str, &str, &str); 96] = [
     ("times", "p99", "*"),
     ("times", "p99_9", "*"),
     ("times", "max", "*"),
+    ("plan", "variation", "variation"),
+    ("variation", "requests", "request"),
+    ("class", "status", "*"),
+    ("health", "disturbed", "disturbed"),
     ("request", "headers", "*"),
     ("request", "body", "*"),
     ("source host", "neighbours", "neighbours"),
