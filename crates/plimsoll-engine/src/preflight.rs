@@ -44,10 +44,13 @@ impl Silence {
 /// Sends the first request of the test, once, and follows it as far as the test does. Only a connection that came to nothing
 /// before a byte was written is tried again.
 pub fn preflight(options: &Options) -> Result<Greeting, Failure> {
+    // Its random ids are not those of the first attempt, which a server may take once only.
+    let mut options = options.clone();
+    options.seed = !options.seed;
     let mut turn = 0;
     loop {
         turn += 1;
-        match attempt(options, turn) {
+        match attempt(&options, turn) {
             Ok(greeting) => return Ok(greeting),
             Err(silence) if silence.was_sent || turn >= CONNECTS || silence.is_final() => {
                 return Err(silence.failure);

@@ -251,6 +251,8 @@ impl Shot for Crafted {
         };
         let request = redirected(&self.0.request, status, self.0.target.is_same_origin(&next));
         self.0.followed += 1;
+        // Another request, which has not been tried yet.
+        self.0.tries = 0;
         self.0.earlier_bytes += bytes;
         self.0.origin = origin;
         self.0.carry(request, next, options);
