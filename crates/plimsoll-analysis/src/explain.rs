@@ -10,6 +10,7 @@
 //! `confirmed`. Names of tiers, processes and threads are shown and never weighed.
 
 mod advice;
+mod alike;
 mod case;
 mod cause;
 mod confirm;
@@ -31,6 +32,7 @@ use plimsoll_core::verdict::{
 
 use crate::facts::level::{Level, levels};
 use crate::facts::tick::{Tick, ticks};
+use alike::alike;
 use case::Case;
 pub use confirm::{Knob, knobs};
 pub(crate) use confirm::{confirm, lifted};
@@ -53,10 +55,19 @@ pub fn explain(record: &Record, found: &SearchResult) -> Explanation {
     let ticks = ticks(record, &levels);
     let (saturated, held) = saturation(&levels);
     let Some(saturated) = saturated else {
-        return not_reached(record, &levels, &ticks, found, held);
+        let named = not_reached(&levels, held);
+        return without_saturation(record, &levels, &ticks, found, held, named);
     };
     let case = Case::new(record, &levels, &ticks, &saturated, found);
     let findings = cause::findings(&case);
+    if let Some(alike) = alike(&levels, &saturated)
+        && !findings
+            .iter()
+            .any(|finding| finding.cause == Cause::Stalls)
+    {
+        let named = (Cause::NotReached, alike.text());
+        return without_saturation(record, &levels, &ticks, found, saturated.peak, named);
+    }
     let (limit, covered) = limit::choose(&case, findings);
     let resources = resource::resources(&case);
     let next_limit = limit::full_behind_slots(&limit, &covered, saturated.peak)
@@ -76,13 +87,27 @@ pub fn script_faults(record: &Record, verdict: &Verdict) -> Vec<ScriptFault> {
     script::faults(record, judged.as_ref())
 }
 
+/// What is said in the place of a limit that was not met.
+fn not_reached(levels: &[Level], held: f64) -> (Cause, String) {
+    if levels.is_empty() {
+        (Cause::NotReached, "no level was measured".to_owned())
+    } else if held > 0.0 {
+        let held = three_digits(held);
+        let text = format!("held up to {held}/s; no level beyond it gave way");
+        (Cause::NotReached, text)
+    } else {
+        (Cause::Unknown, nothing_held(levels))
+    }
+}
+
 /// Without saturation there is no limit to name, but demand per request and where it would end.
-fn not_reached(
+fn without_saturation(
     record: &Record,
     levels: &[Level],
     ticks: &[Tick],
     found: &SearchResult,
-    held: f64,
+    carried: f64,
+    (cause, text): (Cause, String),
 ) -> Explanation {
     let by_rate = |index: &usize| levels.get(*index).map_or(0.0, |level| level.served);
     let highest = (0..levels.len()).max_by(|a, b| by_rate(a).total_cmp(&by_rate(b)));
@@ -91,19 +116,10 @@ fn not_reached(
         sign: Sign::Throughput,
         high: highest.into_iter().collect(),
         low: (0..levels.len()).filter(|i| Some(*i) != highest).collect(),
-        peak: held,
+        peak: carried,
     };
     let case = Case::new(record, levels, ticks, &pretended, found);
     let resources = resource::resources(&case);
-    let (cause, text) = if levels.is_empty() {
-        (Cause::NotReached, "no level was measured".to_owned())
-    } else if held > 0.0 {
-        let held = three_digits(held);
-        let text = format!("held up to {held}/s; no level beyond it gave way");
-        (Cause::NotReached, text)
-    } else {
-        (Cause::Unknown, nothing_held(levels))
-    };
     let limit = Limit {
         cause,
         tier: None,
@@ -117,7 +133,7 @@ fn not_reached(
         ruled_out: Vec::new(),
     };
     Explanation {
-        next_limit: resource::next_limit(&case, &limit, &resources, held),
+        next_limit: resource::next_limit(&case, &limit, &resources, carried),
         limit,
         resources,
         advice: Vec::new(),

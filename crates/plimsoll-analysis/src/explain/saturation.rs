@@ -174,15 +174,15 @@ fn falls_behind(level: &Level) -> bool {
         && (missing > (1.0 - KEEPS_UP) * level.offered || level.queue_grows)
 }
 
+/// A rate that is answered as it comes.
+pub(super) fn keeps_up(level: &Level) -> bool {
+    level.closed.is_none() && !falls_behind(level)
+}
+
 /// Above every rate that was held most attempts were bad, although nearly all were answered: 6 % beyond its limit a service
 /// still answers 93 %, and each of them late.
 fn is_lost(level: &Level) -> bool {
-    let (bad, attempts) = level
-        .windows
-        .iter()
-        .fold((0, 0), |(bad, attempts), window| {
-            (bad + window.bad, attempts + window.attempts)
-        });
+    let (bad, attempts) = level.bad();
     level.state == LevelState::Fail && 2 * bad > attempts && attempts >= LOST_ATTEMPTS
 }
 

@@ -79,6 +79,14 @@ impl Level {
         ratio(failures as f64, self.tally.decided() as f64)
     }
 
+    /// Attempts that failed or were later than the longest bound of the objectives, and all.
+    pub(crate) fn bad(&self) -> (u64, u64) {
+        let windows = self.windows.iter();
+        windows.fold((0, 0), |(bad, all), window| {
+            (bad + window.bad, all + window.attempts)
+        })
+    }
+
     /// Mean response time of what was served.
     pub(crate) fn served_response(&self) -> Option<Nanos> {
         self.tally.served_response().mean()

@@ -27,6 +27,8 @@ const BESIDE: f64 = 1.1;
 /// Where so much of those served at once runs or waits for a processor, that may be what they share: nine services beside a busy
 /// loop had at most 0.3 of one, a disk whose writer waited for its core 0.84.
 const ON_PROCESSOR: f64 = 0.5;
+/// Answers that take so many times their time without load have waited.
+const WAITS: f64 = 1.3;
 /// Threads in a disk's queue from which on it is the disk.
 const ON_DISK: f64 = 0.3;
 
@@ -169,7 +171,7 @@ fn add_on_processor(case: &Case, tier: &Tier, at_once: AtOnce, finding: &mut Fin
 /// D.3 4e where no figure without load tells how many: no more throughput with more in flight, processors idle, threads
 /// waiting for each other.
 fn by_threads(case: &Case, tier: &Tier) -> Option<Finding> {
-    if tier.high.calls_out() {
+    if tier.high.calls_out() || !takes_longer(case) {
         return None;
     }
     let mut finding = Finding::new(Cause::Lock, tier);
@@ -179,6 +181,14 @@ fn by_threads(case: &Case, tier: &Tier) -> Option<Finding> {
     }
     add_flat(case, &mut finding);
     Some(finding)
+}
+
+/// Who waits for others answers later than without load; where nothing was answered there is nothing to compare.
+fn takes_longer(case: &Case) -> bool {
+    let high = case.high().filter_map(Level::served_response);
+    let high = high.map(Nanos::as_secs_f64).reduce(f64::max);
+    high.zip(case.base_response())
+        .is_none_or(|(high, base)| high >= WAITS * base)
 }
 
 /// Threads at a futex, and turns of the scheduler per request; each against a figure at low load that there must be.

@@ -121,3 +121,60 @@ fn answers_that_are_wrong_at_the_only_load_say_nothing_of_the_limit() {
         "{text}"
     );
 }
+
+/// Answers take longer than the objective allows, or fail now and then, whatever is asked of the service.
+#[test]
+fn an_objective_that_is_broken_without_load_names_no_limit() {
+    let slow = Service {
+        capacity: 5000.0,
+        base: Nanos::from_millis(300),
+        // Turns of the scheduler per request change with the load of every service.
+        switches: |share| 1.0 + 4.0 * share,
+        ..Service::default()
+    };
+    let mut record = search(&slow, &[0.02, 0.05, 0.1, 0.2], false);
+    for end in &mut record.level_results {
+        end.state = LevelState::Fail;
+    }
+    let limit = explained(&record).limit;
+    assert_eq!(limit.cause, Cause::NotReached, "{limit:#?}");
+    let text = &limit.evidence[0].text;
+    assert!(text.starts_with("load is not the reason: 100 %"), "{text}");
+
+    let record = failing(&slow, |_| 0.02);
+    let limit = explained(&record).limit;
+    assert_eq!(limit.cause, Cause::NotReached, "{limit:#?}");
+    // Twice as many with ten times the load are the load's.
+    let record = failing(&slow, |share| if share > 0.1 { 0.06 } else { 0.02 });
+    assert_ne!(explained(&record).limit.cause, Cause::NotReached);
+}
+
+/// A part of the attempts at each share of the capacity fails at once.
+fn failing(service: &Service, part: fn(f64) -> f64) -> Record {
+    let quick = Service {
+        base: Nanos::from_millis(5),
+        ..service.clone()
+    };
+    let mut record = search(&quick, &[0.02, 0.05, 0.1, 0.2], false);
+    let capacity = quick.capacity;
+    for end in &mut record.level_results {
+        end.state = LevelState::Fail;
+    }
+    for window in &mut record.windows {
+        let share = window.due_count as f64 / capacity;
+        let failures = (part(share) * window.due_count as f64).round() as u64;
+        window.due_count += failures;
+        window.sent_count += failures;
+        for _ in 0..failures {
+            let (tally, time) = (&mut window.operations[0], Nanos::from_millis(5));
+            tally.record(
+                Outcome::Http5xx,
+                time,
+                Some(time),
+                100,
+                &[Nanos::from_millis(250)],
+            );
+        }
+    }
+    record
+}
