@@ -6,26 +6,27 @@ use std::time::Duration;
 
 use plimsoll_net::h1::serving::RequestHead;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 
 use crate::client::Client;
+use crate::listener::Door;
 use crate::metrics;
 use crate::shared::Server;
+use crate::wire::{Socket, Wire};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Holders of permits that are named.
 const SHOWN: usize = 10;
 
-pub(crate) async fn serve(listener: &TcpListener, server: &Rc<Server>) {
+pub(crate) async fn serve(listener: &Door, server: &Rc<Server>) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((socket, _)) => {
                 let server = Rc::clone(server);
                 spawn_local(async move {
                     // Whoever is slower than that asks again.
-                    drop(timeout(PATIENCE, answer(stream, &server)).await);
+                    drop(timeout(PATIENCE, answer(socket, &server)).await);
                 });
             }
             Err(_) => sleep(Duration::from_millis(10)).await,
@@ -33,8 +34,8 @@ pub(crate) async fn serve(listener: &TcpListener, server: &Rc<Server>) {
     }
 }
 
-async fn answer(stream: TcpStream, server: &Server) {
-    let mut client = Client::new(stream);
+async fn answer(socket: Socket, server: &Server) {
+    let mut client = Client::new(Wire::Plain(socket));
     let path = loop {
         match RequestHead::read(&client.inbox) {
             Ok(Some(head)) => {

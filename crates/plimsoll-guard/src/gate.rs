@@ -190,6 +190,10 @@ pub(crate) struct Permit {
 }
 
 impl Permit {
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held.get()
+    }
+
     /// Gives it back, once.
     pub(crate) fn end(&self, ended: Ended) {
         if self.is_held.replace(false) {

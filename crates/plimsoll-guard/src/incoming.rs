@@ -22,6 +22,8 @@ pub(crate) struct Incoming {
     pub(crate) is_http10: bool,
     pub(crate) keepalive: bool,
     pub(crate) expects_continue: bool,
+    /// Asks to go on with another protocol.
+    pub(crate) is_upgrade: bool,
     /// Says itself that it is not the first attempt.
     pub(crate) is_retry: bool,
     pub(crate) route: String,
@@ -49,17 +51,36 @@ const ATTEMPTS: [(&str, u32); 4] = [
 ];
 
 impl Incoming {
-    pub(crate) fn new(read: &RequestHead<'_>, client: IpAddr, config: &Config) -> Self {
+    pub(crate) fn is_chunked(&self) -> bool {
+        self.framing == Framing::Chunked
+    }
+
+    /// Of the body, where it is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        match self.framing {
+            Framing::Length(length) => Some(length),
+            Framing::Chunked => None,
+        }
+    }
+
+    /// `is_secure`: it came through TLS.
+    pub(crate) fn new(
+        read: &RequestHead<'_>,
+        client: IpAddr,
+        is_secure: bool,
+        config: &Config,
+    ) -> Self {
         let is_safe = matches!(read.method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
             && read.framing == Framing::Length(0);
         Self {
-            head: outgoing(read, client),
+            head: outgoing(read, client, is_secure),
             framing: read.framing,
             is_head: read.method == "HEAD",
             is_safe,
             is_http10: read.is_http10,
             keepalive: read.keepalive,
             expects_continue: read.expects_continue,
+            is_upgrade: read.upgrade.is_some(),
             is_retry: is_retry(read),
             route: route(read),
             class: class(read, config.class_header.as_deref()),
@@ -68,7 +89,7 @@ impl Incoming {
     }
 }
 
-fn outgoing(read: &RequestHead<'_>, client: IpAddr) -> Vec<u8> {
+fn outgoing(read: &RequestHead<'_>, client: IpAddr, is_secure: bool) -> Vec<u8> {
     let mut head = Vec::with_capacity(read.length + 96);
     let mut put = |parts: [&[u8]; 4]| parts.iter().for_each(|part| head.extend_from_slice(part));
     put([
@@ -101,10 +122,23 @@ fn outgoing(read: &RequestHead<'_>, client: IpAddr) -> Vec<u8> {
             }
         }
     }
+    match (read.upgrade, read.takes_trailers()) {
+        (Some(protocol), _) => {
+            put([
+                b"Connection: Upgrade\r\nUpgrade: ",
+                protocol.as_bytes(),
+                b"\r\n",
+                b"",
+            ]);
+        }
+        (None, true) => put([b"Connection: TE\r\nTE: trailers\r\n", b"", b"", b""]),
+        (None, false) => {}
+    }
     let client = client.to_string();
     put([b"X-Forwarded-For: ", client.as_bytes(), b"\r\n", b""]);
     put([b"X-Forwarded-Host: ", host.as_bytes(), b"\r\n", b""]);
-    put([b"X-Forwarded-Proto: http\r\n\r\n", b"", b"", b""]);
+    let scheme: &[u8] = if is_secure { b"https" } else { b"http" };
+    put([b"X-Forwarded-Proto: ", scheme, b"\r\n\r\n", b""]);
     head
 }
 
@@ -161,16 +195,20 @@ mod tests {
         let read = RequestHead::read(text.as_bytes()).unwrap().unwrap();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let config = Config {
-            listen: any,
-            upstream: any,
+            listen: any.into(),
+            certificates: Vec::new(),
+            http2: true,
+            upstream: any.into(),
             admin: None,
             rule: Rule::HalfLoad,
             class_header: Some("X-Class".to_owned()),
             tenant_header: Some("X-Tenant".to_owned()),
             connections_max: 1,
             drain: Duration::ZERO,
+            stream_idle: Duration::ZERO,
+            access_log: None,
         };
-        Incoming::new(&read, IpAddr::from([10, 0, 0, 7]), &config)
+        Incoming::new(&read, IpAddr::from([10, 0, 0, 7]), false, &config)
     }
 
     #[test]
@@ -184,7 +222,7 @@ mod tests {
         assert_eq!(
             head,
             "GET /users/17/x?y HTTP/1.1\r\nHost: a\r\nAuthorization: b\r\nAccept: */*\r\n\
-             X-Forwarded-For: 10.0.0.7\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\n\r\n"
+             Connection: TE\r\nTE: trailers\r\nX-Forwarded-For: 10.0.0.7\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\n\r\n"
         );
         assert_eq!(request.route, "GET /users/:id");
         assert!(request.is_safe && !request.is_retry);

@@ -39,6 +39,7 @@ pub(crate) fn text(server: &Server) -> String {
     let mut text = Text::default();
     admission(&mut text, server);
     connections(&mut text, server);
+    wire(&mut text, server);
     text.0
 }
 
@@ -142,4 +143,33 @@ fn connections(text: &mut Text, server: &Server) {
             ("sent_again", counts.sent_again.get()),
         ],
     );
+}
+
+fn wire(text: &mut Text, server: &Server) {
+    let counts = &server.counts;
+    let help = "Streams, tunnels and stalled uploads, which hold no permit.";
+    text.gauge("outside", help, server.outside.get() as f64);
+    text.counters(
+        "protocol_troubles_total",
+        "Connections that ended by their protocol.",
+        "trouble",
+        &[
+            ("handshake", counts.handshakes_failed.get()),
+            ("flood", counts.floods.get()),
+        ],
+    );
+    text.counters(
+        "certificates_total",
+        "Certificates that were to be read anew, by what became of it.",
+        "outcome",
+        &[
+            ("read", counts.certificates_read.get()),
+            ("refused", counts.certificates_refused.get()),
+        ],
+    );
+    if let Some(log) = &server.log {
+        let help = "Lines of the access log that no disk took in time.";
+        text.family("access_log_dropped_total", "counter", help);
+        text.value("access_log_dropped_total", "", log.dropped() as f64);
+    }
 }

@@ -1,19 +1,22 @@
 //! Accepts, and stops gently: what was begun is ended, within a bound.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
+use crate::dial::Place;
+use crate::listener::{Door, Seal};
 use crate::shared::Server;
-use crate::{Config, GuardError, Listening, admin, connection, refusal};
+use crate::wire::{Socket, Wire};
+use crate::{Config, GuardError, Listening, admin, connection, refusal, signals};
 
-/// Longest accept queue that is asked for; the kernel caps it at `net.core.somaxconn`.
-const BACKLOG: u32 = 4096;
+const WHERE: &str = "read the listening address";
+/// Of TLS.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 const TIDY: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -40,13 +43,20 @@ async fn serve(config: &Config, ready: impl FnOnce(Listening)) -> Result<(), Gua
     let mut term = signal(SignalKind::terminate()).map_err(GuardError::io("watch for signals"))?;
     let mut interrupt =
         signal(SignalKind::interrupt()).map_err(GuardError::io("watch for signals"))?;
-    let listener = listen(config.listen, "--listen")?;
-    let admin = config.admin.map(|at| listen(at, "--admin")).transpose()?;
-    let server = Server::new(config);
+    let seal = (!config.certificates.is_empty())
+        .then(|| Seal::new(&config.certificates, config.http2).map(Rc::new))
+        .transpose()?;
+    let door = Door::open(&config.listen, "--listen")?;
+    let admin = config
+        .admin
+        .map(|at| Door::open(&Place::Tcp(at), "--admin"));
+    let admin = admin.transpose()?;
+    let server = Server::new(config)?;
     ready(Listening {
-        proxy: address(&listener)?,
-        admin: admin.as_ref().map(address).transpose()?,
+        proxy: door.place().map_err(GuardError::io(WHERE))?,
+        admin: admin.as_ref().and_then(tcp),
     });
+    signals::watch(&server, seal.as_ref())?;
     if let Some(admin) = admin {
         let server = Rc::clone(&server);
         spawn_local(async move { admin::serve(&admin, &server).await });
@@ -61,11 +71,11 @@ async fn serve(config: &Config, ready: impl FnOnce(Listening)) -> Result<(), Gua
         }
     });
     tokio::select! {
-        () = accept(&listener, &server) => {}
+        () = accept(&door, seal.as_ref(), &server) => {}
         _ = term.recv() => {}
         _ = interrupt.recv() => {}
     }
-    drop(listener);
+    drop(door);
     server.stop.send_replace(true);
     let drained = async {
         while server.open.get() > 0 {
@@ -81,52 +91,48 @@ async fn serve(config: &Config, ready: impl FnOnce(Listening)) -> Result<(), Gua
     Ok(())
 }
 
-async fn accept(listener: &TcpListener, server: &Rc<Server>) {
+async fn accept(door: &Door, seal: Option<&Rc<Seal>>, server: &Rc<Server>) {
     loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => accepted(server, stream, peer),
+        match door.accept().await {
+            Ok((socket, peer)) => accepted(server, seal, socket, peer),
             // No descriptor is free, or the client has gone already: the next may do better.
             Err(_) => sleep(LOOK).await,
         }
     }
 }
 
-fn listen(address: SocketAddr, flag: &'static str) -> Result<TcpListener, GuardError> {
-    let failed = |source| GuardError::Listen {
-        address,
-        flag,
-        source,
-    };
-    let socket = if address.is_ipv4() {
-        TcpSocket::new_v4()
-    } else {
-        TcpSocket::new_v6()
-    };
-    let socket = socket.map_err(failed)?;
-    // A restarted guard must not wait for the old connections' TIME_WAIT to pass.
-    socket.set_reuseaddr(true).map_err(failed)?;
-    socket.bind(address).map_err(failed)?;
-    socket.listen(BACKLOG).map_err(failed)
+fn tcp(door: &Door) -> Option<std::net::SocketAddr> {
+    match door.place() {
+        Ok(Place::Tcp(address)) => Some(address),
+        _ => None,
+    }
 }
 
-fn address(listener: &TcpListener) -> Result<SocketAddr, GuardError> {
-    listener
-        .local_addr()
-        .map_err(GuardError::io("read the listening address"))
-}
-
-fn accepted(server: &Rc<Server>, stream: TcpStream, peer: SocketAddr) {
+fn accepted(server: &Rc<Server>, seal: Option<&Rc<Seal>>, socket: Socket, peer: IpAddr) {
     if server.open.get() >= server.config.connections_max {
         server.counts.connections_refused.add();
         // As much as fits into an empty socket, which is all of it; a client that does not read it is gone anyway.
-        drop(stream.try_write(&refusal::CONNECTIONS.bytes(false)));
+        if seal.is_none() {
+            socket.try_tell(&refusal::CONNECTIONS.bytes(false));
+        }
         return;
     }
     server.counts.connections.add();
     server.open.set(server.open.get() + 1);
-    let server = Rc::clone(server);
+    let (server, seal) = (Rc::clone(server), seal.cloned());
     spawn_local(async move {
         let _open = Open(&server);
-        connection::serve(stream, peer, Rc::clone(&server)).await;
+        let wire = match seal {
+            None => Wire::Plain(socket),
+            Some(seal) => {
+                let Ok(Ok(wire)) = timeout(HANDSHAKE, seal.accept(socket)).await else {
+                    // There is no way to tell it in plain words.
+                    server.counts.handshakes_failed.add();
+                    return;
+                };
+                wire
+            }
+        };
+        connection::serve(wire, peer, Rc::clone(&server)).await;
     });
 }

@@ -10,10 +10,11 @@ use plimsoll_base::random::Rng;
 use plimsoll_control::admission::RetryBudget;
 use tokio::sync::watch;
 
-use crate::Config;
+use crate::access::AccessLog;
 use crate::counts::Counts;
 use crate::gate::Gate;
 use crate::pool::Pool;
+use crate::{Config, GuardError};
 
 /// Of the upstream's answers, so many may be sent again by ourselves.
 const RETRIES_RATIO: f64 = 0.1;
@@ -28,22 +29,29 @@ pub(crate) struct Server {
     tenancy: Tenancy,
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) open: Cell<usize>,
+    /// Exchanges without a permit.
+    pub(crate) outside: Cell<usize>,
+    pub(crate) log: Option<AccessLog>,
     pub(crate) config: Config,
 }
 
 impl Server {
-    pub(crate) fn new(config: &Config) -> Rc<Self> {
-        Rc::new(Self {
+    pub(crate) fn new(config: &Config) -> Result<Rc<Self>, GuardError> {
+        let log = config.access_log.as_ref().map(AccessLog::start);
+        let log = log.transpose()?;
+        Ok(Rc::new(Self {
             gate: Gate::new(config.rule),
-            pool: Pool::new(config.upstream),
+            pool: Pool::new(config.upstream.clone()),
             counts: Counts::default(),
             retries: RefCell::new(RetryBudget::new(RETRIES_RATIO)),
             rng: RefCell::new(Rng::new(wall_millis().cast_unsigned(), 3)),
             tenancy: Tenancy::default(),
             stop: watch::Sender::new(false),
             open: Cell::new(0),
+            outside: Cell::new(0),
+            log,
             config: config.clone(),
-        })
+        }))
     }
 
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {

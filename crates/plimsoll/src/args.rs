@@ -17,6 +17,7 @@ use plimsoll_core::scenario::Strictness;
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::test::SearchSettings;
 use plimsoll_docdb::server::{Config, Durability, Scheduler};
+use plimsoll_guard::{LogTo, Place};
 use plimsoll_lab::serve;
 use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
@@ -295,11 +296,25 @@ pub(crate) struct LabArgs {
     pub(crate) quiet: bool,
 }
 
+/// The service behind a guard, as its URL says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Service {
+    pub(crate) place: Place,
+    /// The name that its certificate must be for, where it speaks TLS.
+    pub(crate) tls_name: Option<String>,
+}
+
 /// What `plimsoll guard` is told; the parser demands the upstream and has the other values.
 #[derive(Debug, Default)]
 pub(crate) struct GuardArgs {
-    pub(crate) listen: Option<SocketAddr>,
-    pub(crate) upstream: Option<SocketAddr>,
+    pub(crate) listen: Option<Place>,
+    pub(crate) tls_cert: Vec<PathBuf>,
+    pub(crate) tls_key: Vec<PathBuf>,
+    pub(crate) no_http2: bool,
+    pub(crate) upstream: Option<Service>,
+    pub(crate) upstream_ca: Option<PathBuf>,
+    pub(crate) stream_idle: Duration,
+    pub(crate) access_log: Option<LogTo>,
     pub(crate) admin: Option<SocketAddr>,
     pub(crate) rule: Rule,
     pub(crate) class_header: Option<String>,

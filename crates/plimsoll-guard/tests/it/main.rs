@@ -3,6 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod framing;
+mod http2;
+mod log;
 mod overload;
+mod sockets;
+mod streams;
 mod support;
 mod troubles;

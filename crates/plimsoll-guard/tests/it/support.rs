@@ -8,28 +8,55 @@ use std::thread;
 use std::time::Duration;
 
 use plimsoll_control::admission::Rule;
-use plimsoll_guard::{Config, Listening, run};
+use plimsoll_guard::{Config, Dial, Place, run};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A guard that goes on until the test's process ends.
-pub(crate) fn guard(upstream: SocketAddr, rule: Rule) -> Listening {
+pub(crate) fn guard(upstream: SocketAddr, rule: Rule) -> Started {
+    started(config(upstream.into(), rule))
+}
+
+/// Where a guard listens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Started {
+    pub(crate) proxy: SocketAddr,
+    pub(crate) admin: SocketAddr,
+}
+
+pub(crate) fn config(upstream: Dial, rule: Rule) -> Config {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    Config {
+        listen: any.into(),
+        certificates: Vec::new(),
+        http2: true,
+        upstream,
+        admin: Some(any),
+        rule,
+        class_header: Some("X-Class".to_owned()),
+        tenant_header: None,
+        connections_max: 1000,
+        drain: Duration::from_secs(5),
+        stream_idle: Duration::from_secs(60),
+        access_log: None,
+    }
+}
+
+/// Another guard than the usual one. Over a Unix socket there is no address of the proxy.
+pub(crate) fn started(config: Config) -> Started {
     let (ready, listening) = mpsc::channel();
     thread::spawn(move || {
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let config = Config {
-            listen: any,
-            upstream,
-            admin: Some(any),
-            rule,
-            class_header: Some("X-Class".to_owned()),
-            tenant_header: None,
-            connections_max: 1000,
-            drain: Duration::from_secs(5),
-        };
         run(&config, |listening| ready.send(listening).unwrap()).unwrap();
     });
-    listening.recv_timeout(PATIENCE).unwrap()
+    let listening = listening.recv_timeout(PATIENCE).unwrap();
+    let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+    Started {
+        proxy: match listening.proxy {
+            Place::Tcp(address) => address,
+            Place::Unix(_) => nowhere,
+        },
+        admin: listening.admin.unwrap(),
+    }
 }
 
 /// What the upstream does with each connection: it is handed the connection and every byte of a head that came.
@@ -152,9 +179,9 @@ pub(crate) fn answer(stream: &mut TcpStream) -> String {
 }
 
 /// A gauge or counter of the admin endpoint.
-pub(crate) fn metric(listening: Listening, name: &str) -> f64 {
+pub(crate) fn metric(listening: Started, name: &str) -> f64 {
     let request = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
-    let text = sent(listening.admin.unwrap(), request);
+    let text = sent(listening.admin, request);
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix(&format!("plimsoll_guard_{name} ")));

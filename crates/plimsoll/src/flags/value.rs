@@ -18,12 +18,14 @@ use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::test::{Generator, Http, Until};
 use plimsoll_core::units::{parse_count, parse_duration, parse_rate, parse_ratio};
 use plimsoll_docdb::server::Durability;
+use plimsoll_guard::{LogTo, Place};
 use plimsoll_net::Target;
 use plimsoll_net::h1::parse_header;
 use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
 use plimsoll_report::k6;
 
+use crate::args::Service;
 use crate::script::console::LogPlace;
 use crate::vary::Vary;
 
@@ -223,12 +225,43 @@ pub(super) fn listening(word: &OsStr) -> Result<SocketAddr> {
     address(OsStr::new(every.as_deref().unwrap_or(text)))
 }
 
-pub(super) fn upstream(word: &OsStr) -> Result<SocketAddr> {
-    let text = utf8(word)?;
-    let target = Target::parse(text)?;
-    if text.starts_with("https:") {
-        bail!("`{text}`: the guard speaks plain HTTP to its upstream; write http://");
+/// `unix:/path`, where there is one.
+fn unix(text: &str) -> Result<Option<Place>> {
+    match text.strip_prefix("unix:") {
+        Some(path) if path.starts_with('/') => Ok(Some(Place::Unix(path.into()))),
+        Some(_) => bail!("`{text}`: write the whole path, such as unix:/run/shop.sock"),
+        None => Ok(None),
     }
+}
+
+pub(super) fn guard_listen(word: &OsStr) -> Result<Place> {
+    match unix(utf8(word)?)? {
+        Some(place) => Ok(place),
+        None => listening(word).map(Place::Tcp),
+    }
+}
+
+/// Standard output for `-`.
+pub(super) fn log_to(word: &OsStr) -> Result<LogTo> {
+    if word.is_empty() {
+        bail!("write a file, or - for standard output");
+    }
+    Ok(if word == "-" {
+        LogTo::Stdout
+    } else {
+        LogTo::File(word.into())
+    })
+}
+
+pub(super) fn upstream(word: &OsStr) -> Result<Service> {
+    let text = utf8(word)?;
+    if let Some(place) = unix(text)? {
+        return Ok(Service {
+            place,
+            tls_name: None,
+        });
+    }
+    let target = Target::parse(text)?;
     if target.path != "/" {
         bail!("`{text}`: leave out the path, requests bring their own");
     }
@@ -239,9 +272,12 @@ pub(super) fn upstream(word: &OsStr) -> Result<SocketAddr> {
     {
         host
     } else {
-        format!("{host}:80")
+        format!("{host}:{}", if target.tls { 443 } else { 80 })
     };
-    address(OsStr::new(&with_port))
+    Ok(Service {
+        place: Place::Tcp(address(OsStr::new(&with_port))?),
+        tls_name: target.tls.then_some(target.host),
+    })
 }
 
 pub(super) fn header_name(word: &OsStr) -> Result<String> {
