@@ -1,17 +1,18 @@
 //! The life of a client's connection: request after request, until one of the two has had enough.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use plimsoll_control::admission::{Ended, Refusal, Request};
+use plimsoll_control::admission::Ended;
 use plimsoll_net::h1::serving::{BodyParser, Framing, HeadError, RequestHead};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::client::Client;
+use crate::enter::Seat;
 use crate::exchange::{Done, Exchange, Failed, Trouble};
-use crate::gate::{Holder, Permit};
 use crate::incoming::Incoming;
 use crate::refusal::{self, Answer};
 use crate::shared::Server;
@@ -55,7 +56,7 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, server: Rc<Server
                 return;
             }
         };
-        match request(&mut client, &incoming, peer.ip(), &server).await {
+        match request(&mut client, &incoming, &server).await {
             Next::Go => {}
             Next::Part => {
                 client.part().await;
@@ -76,7 +77,7 @@ async fn head(
     let mut has_begun = None;
     loop {
         if let Some(read) = RequestHead::read(&client.inbox)? {
-            let incoming = Incoming::new(&read, address, &server.config);
+            let incoming = Incoming::new(&read, address, &server.policy());
             let length = read.length;
             client.inbox.drain(..length);
             return Ok(Some(incoming));
@@ -88,8 +89,8 @@ async fn head(
         let patience = if is_idle {
             IDLE
         } else {
-            let since = *has_begun.get_or_insert_with(|| server.gate.now());
-            HEAD.saturating_sub(Duration::from_nanos((server.gate.now() - since).0))
+            let since = *has_begun.get_or_insert_with(|| server.now());
+            HEAD.saturating_sub(Duration::from_nanos((server.now() - since).0))
         };
         tokio::select! {
             more = timeout(patience, client.more()) => {
@@ -103,45 +104,16 @@ async fn head(
     }
 }
 
-async fn request(
-    client: &mut Client,
-    incoming: &Incoming,
-    address: IpAddr,
-    server: &Rc<Server>,
-) -> Next {
-    let tenant = server.tenant(address, incoming.tenant.as_deref());
-    let wanted = Request {
-        class: incoming.class,
-        tenant,
-        session: tenant,
-        is_retry: incoming.is_retry,
-        ..Request::default()
-    };
-    let holder = Holder {
-        route: incoming.route.clone(),
-        client: address,
-        since: server.gate.now(),
-    };
+async fn request(client: &mut Client, incoming: &Incoming, server: &Rc<Server>) -> Next {
     let entered = tokio::select! {
         biased;
-        entered = server.gate.enter(&wanted, holder) => entered,
+        entered = server.enter(&incoming.asked) => entered,
         () = client.gone() => return Next::Cut,
     };
     match entered {
-        Ok(permit) => admitted(client, incoming, &permit, server).await,
-        Err(refusal) => refuse(client, incoming, refusal, server).await,
+        Ok(seat) => admitted(client, incoming, seat, server).await,
+        Err(answer) => tell(client, incoming, &answer, server).await,
     }
-}
-
-async fn refuse(
-    client: &mut Client,
-    incoming: &Incoming,
-    refusal: Refusal,
-    server: &Server,
-) -> Next {
-    let backlog = server.gate.look(|admission, _| admission.backlog());
-    let answer = refusal::refused(refusal, backlog, &mut server.rng.borrow_mut());
-    tell(client, incoming, &answer, server).await
 }
 
 /// An answer of our own, before anything of the body was read.
@@ -195,7 +167,7 @@ async fn pass_over(client: &mut Client, framing: Framing) -> bool {
 async fn admitted(
     client: &mut Client,
     incoming: &Incoming,
-    permit: &Permit,
+    mut seat: Seat,
     server: &Rc<Server>,
 ) -> Next {
     if incoming.expects_continue
@@ -206,53 +178,78 @@ async fn admitted(
     {
         return Next::Cut;
     }
-    let began = server.gate.now();
-    let mut kept = server.pool.kept(began);
     loop {
-        let was_kept = kept.is_some();
-        let upstream = if let Some(upstream) = kept.take() {
-            upstream
-        } else {
-            let opened = tokio::select! {
-                opened = server.pool.open() => opened,
-                () = client.gone() => return Next::Cut,
-            };
-            server.counts.opened.add();
-            let Ok(upstream) = opened else {
-                permit.end(Ended::Failed);
-                server.counts.unreachable.add();
-                return after(client, incoming, &refusal::UNREACHABLE, server).await;
-            };
-            upstream
+        let opened = tokio::select! {
+            opened = upstream(&seat, server) => opened,
+            () = client.gone() => return Next::Cut,
         };
-        let exchange = Exchange::new(client, upstream, permit, incoming, server.stopping());
-        match exchange.run().await {
-            Ok(done) => return finished(done, began, server),
-            Err(failed) => {
-                let again = was_kept
-                    && failed.trouble == Trouble::Broken
-                    && failed.is_unanswered
-                    && incoming.is_safe
-                    && server.retries.borrow_mut().spend();
-                if again {
-                    server.counts.sent_again.add();
-                } else {
-                    return lost(client, incoming, permit, server, &failed).await;
+        let mut was_kept = false;
+        let failed = match opened {
+            Ok((upstream, is_kept)) => {
+                was_kept = is_kept;
+                let now = server.now();
+                let exchange =
+                    Exchange::new(client, upstream, &seat, now, incoming, server.stopping());
+                match exchange.run().await {
+                    Ok(done) => return finished(done, &seat, server),
+                    Err(failed) => Some(failed),
                 }
             }
+            Err(_) => None,
+        };
+        // Nothing was sent; or nothing that changes anything, and no answer had begun.
+        let is_harmless = failed.as_ref().is_none_or(|failed| {
+            failed.trouble == Trouble::Broken && failed.is_unanswered && incoming.is_safe
+        });
+        if is_harmless && was_kept && server.afresh(&mut seat) {
+            continue;
         }
+        if is_harmless {
+            end(&seat, failed.as_ref());
+            let again = tokio::select! {
+                again = server.again(&incoming.asked, &seat) => again,
+                () = client.gone() => return Next::Cut,
+            };
+            if let Some(again) = again {
+                seat = again;
+                continue;
+            }
+        }
+        return lost(client, incoming, &seat, server, failed.as_ref()).await;
     }
 }
 
-fn finished(done: Done, began: plimsoll_core::Nanos, server: &Server) -> Next {
-    let now = server.gate.now();
+/// Gives the permit back.
+fn end(seat: &Seat, failed: Option<&Failed>) {
+    match failed.map(|failed| failed.trouble) {
+        None => seat.unreachable(),
+        // A client that left, or whose body is no body, says nothing about the upstream.
+        Some(Trouble::ClientLeft | Trouble::BadBody) => seat.permit.end(Ended::Left),
+        Some(Trouble::Broken | Trouble::TooSlow) => seat.broken(),
+    }
+}
+
+/// A connection to the upstream of the seat, and whether it was kept from another request.
+async fn upstream(seat: &Seat, server: &Server) -> io::Result<(TcpStream, bool)> {
+    if !seat.is_fresh()
+        && let Some(kept) = seat.member.pool.kept(server.now())
+    {
+        return Ok((kept, true));
+    }
+    seat.member.opened.add();
+    let opened = seat.member.pool.open(seat.timeouts.connect).await?;
+    Ok((opened, false))
+}
+
+fn finished(done: Done, seat: &Seat, server: &Server) -> Next {
+    let now = server.now();
     server.retries.borrow_mut().earn();
     server.counts.answered(done.status);
     if done.status == 504 {
-        server.gate.upstream_gave_up(now - began);
+        seat.member.gate.upstream_gave_up(now - seat.began);
     }
     if let Some(upstream) = done.upstream {
-        server.pool.keep(upstream, now);
+        seat.member.pool.keep(upstream, now);
     }
     if done.keepalive { Next::Go } else { Next::Part }
 }
@@ -260,30 +257,31 @@ fn finished(done: Done, began: plimsoll_core::Nanos, server: &Server) -> Next {
 async fn lost(
     client: &mut Client,
     incoming: &Incoming,
-    permit: &Permit,
+    seat: &Seat,
     server: &Server,
-    failed: &Failed,
+    failed: Option<&Failed>,
 ) -> Next {
-    let answer = match failed.trouble {
-        // The permit is given back as that of a client that left.
-        Trouble::ClientLeft => return Next::Cut,
-        Trouble::BadBody => {
-            permit.end(Ended::Left);
+    end(seat, failed);
+    let answer = match failed.map(|failed| failed.trouble) {
+        None => {
+            server.counts.unreachable.add();
+            refusal::UNREACHABLE
+        }
+        Some(Trouble::ClientLeft) => return Next::Cut,
+        Some(Trouble::BadBody) => {
             server.counts.bad_requests.add();
             refusal::trouble(400, "bad-body", "the body is not what its head says")
         }
-        Trouble::Broken => {
-            permit.end(Ended::Failed);
+        Some(Trouble::Broken) => {
             server.counts.broken.add();
             refusal::BROKEN
         }
-        Trouble::TooSlow => {
-            permit.end(Ended::Failed);
+        Some(Trouble::TooSlow) => {
             server.counts.too_slow.add();
             refusal::TOO_SLOW
         }
     };
-    if failed.is_begun {
+    if failed.is_some_and(|failed| failed.is_begun) {
         return Next::Cut;
     }
     after(client, incoming, &answer, server).await

@@ -28,9 +28,10 @@ pub(crate) struct Counts {
     pub(crate) unreachable: Count,
     pub(crate) broken: Count,
     pub(crate) too_slow: Count,
-    /// Sent again over a fresh connection, because a kept one had been closed.
-    pub(crate) sent_again: Count,
-    pub(crate) opened: Count,
+    /// No route was for them.
+    pub(crate) no_route: Count,
+    pub(crate) reloads: Count,
+    pub(crate) reloads_refused: Count,
 }
 
 impl Counts {

@@ -4,19 +4,19 @@ use std::io;
 use std::time::Duration;
 
 use plimsoll_control::admission::Ended;
+use plimsoll_core::Nanos;
 use plimsoll_net::h1::AnswerParser;
 use plimsoll_net::h1::serving::{BodyParser, Framing};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::client::{AHEAD_BYTES, Client, take};
+use crate::enter::Seat;
 use crate::gate::Permit;
 use crate::incoming::Incoming;
 use crate::relay::{Relay, Upload};
 
-/// Without any byte in either direction for so long, the upstream is given up.
-const SILENCE: Duration = Duration::from_secs(60);
 /// What waits for a slow client; more stays with the upstream.
 const BACK_BYTES: usize = 256 << 10;
 const READ_BYTES: usize = 64 << 10;
@@ -55,6 +55,10 @@ pub(crate) struct Exchange<'a> {
     client: &'a mut Client,
     upstream: TcpStream,
     permit: &'a Permit,
+    idle: Duration,
+    /// The head of the answer must be here by then, and its end.
+    head_by: Instant,
+    whole_by: Option<Instant>,
     body: BodyParser,
     /// Bytes for the upstream, and how many of them are on their way.
     out: Upload,
@@ -75,14 +79,18 @@ impl<'a> Exchange<'a> {
     pub(crate) fn new(
         client: &'a mut Client,
         upstream: TcpStream,
-        permit: &'a Permit,
+        seat: &'a Seat,
+        now: Nanos,
         incoming: &Incoming,
         stopping: watch::Receiver<bool>,
     ) -> Self {
         Self {
             client,
             upstream,
-            permit,
+            permit: &seat.permit,
+            idle: seat.timeouts.idle,
+            head_by: Instant::now() + seat.timeouts.head,
+            whole_by: seat.whole_left(now).map(|left| Instant::now() + left),
             body: BodyParser::new(incoming.framing),
             out: Upload {
                 bytes: incoming.head.clone(),
@@ -117,7 +125,7 @@ impl<'a> Exchange<'a> {
     }
 
     async fn converse(&mut self) -> Result<(), Trouble> {
-        let silence = sleep(SILENCE);
+        let silence = sleep_until(self.patience());
         let mut silence = std::pin::pin!(silence);
         loop {
             self.read_body()?;
@@ -161,8 +169,16 @@ impl<'a> Exchange<'a> {
             }
             () = silence.as_mut() => return Err(Trouble::TooSlow),
         }
-        silence.reset(Instant::now() + SILENCE);
+        silence.reset(self.patience());
         Ok(())
+    }
+
+    /// When the upstream is given up unless something comes.
+    fn patience(&self) -> Instant {
+        let idle = Instant::now() + self.idle;
+        let head = (!self.parser.started()).then_some(self.head_by);
+        let ends = [head, self.whole_by];
+        ends.into_iter().flatten().fold(idle, Instant::min)
     }
 
     /// What the client has sent of its body, into what goes out.

@@ -1,51 +1,42 @@
-//! Admits, queues, sheds and forwards: a proxy that keeps a service alive under any load.
+//! Admits, queues, sheds, balances and forwards: a proxy that keeps a service alive under any load.
 //!
-//! One thread, one upstream, HTTP/1.1. [`run`] serves until a signal asks it to stop.
+//! One thread. [`run`] serves until a signal asks it to stop; [`settings`] reads what it is told from a file.
 
 mod admin;
 mod client;
+mod config;
 mod connection;
 mod counts;
+mod enter;
 mod exchange;
 mod gate;
 mod incoming;
+mod keep;
 mod metrics;
+mod policy;
 mod pool;
 mod refusal;
 mod relay;
 mod server;
+pub mod settings;
 mod shared;
+mod upstreams;
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
-use plimsoll_control::admission::Rule;
 use thiserror::Error;
 
-pub use server::run;
-
-/// What is chosen at the start. Everything else is learned.
-#[derive(Debug, Clone)]
-pub struct Config {
-    pub listen: SocketAddr,
-    pub upstream: SocketAddr,
-    /// Metrics, readiness and `explain`.
-    pub admin: Option<SocketAddr>,
-    pub rule: Rule,
-    /// Header that says how important a request is, set by somebody who may be trusted.
-    pub class_header: Option<String>,
-    /// Header that says whose request it is; without it that is the client's address.
-    pub tenant_header: Option<String>,
-    /// More connections than this are refused.
-    pub connections_max: usize,
-    /// How long requests under way may take after the signal to stop.
-    pub drain: Duration,
-}
+pub use config::{
+    Check, ClassRule, Config, Group, Listener, Match, Origin, Retries, Route, Start, TenantKey,
+    Timeouts,
+};
+pub use server::{Host, run};
 
 /// Where it listens: port 0 has become a real one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Listening {
-    pub proxy: SocketAddr,
+    /// In the order of the listeners.
+    pub proxies: Vec<SocketAddr>,
     pub admin: Option<SocketAddr>,
 }
 
@@ -55,6 +46,13 @@ pub enum GuardError {
     Listen {
         address: SocketAddr,
         flag: &'static str,
+        source: std::io::Error,
+    },
+    #[error(
+        "the upstream `{origin}` has no address: {source}; write HOST:PORT as this host can resolve it"
+    )]
+    Resolve {
+        origin: String,
         source: std::io::Error,
     },
     #[error("cannot {what}: {source}")]

@@ -17,6 +17,7 @@ pub(crate) struct Answer {
 }
 
 pub(crate) const UNREACHABLE: Answer = trouble(502, "unreachable", "the service does not answer");
+pub(crate) const NO_ROUTE: Answer = trouble(404, "no-route", "no route of the guard is for this");
 pub(crate) const BROKEN: Answer = trouble(502, "broken", "the service broke off its answer");
 pub(crate) const TOO_SLOW: Answer = trouble(504, "too-slow", "the service took too long");
 pub(crate) const CONNECTIONS: Answer = Answer {
@@ -62,6 +63,7 @@ impl Answer {
     pub(crate) fn bytes(&self, keepalive: bool) -> Vec<u8> {
         let words = match self.status {
             400 => "Bad Request",
+            404 => "Not Found",
             408 => "Request Timeout",
             414 => "URI Too Long",
             417 => "Expectation Failed",

@@ -295,16 +295,22 @@ pub(crate) struct LabArgs {
     pub(crate) quiet: bool,
 }
 
-/// What `plimsoll guard` is told; the parser demands the upstream and has the other values.
+/// What `plimsoll guard` is told; what no flag says a file may say, and the guard has the other values.
 #[derive(Debug, Default)]
 pub(crate) struct GuardArgs {
+    pub(crate) config: Option<PathBuf>,
+    pub(crate) check: bool,
+    /// The record whose load line it begins with.
+    pub(crate) from: Option<PathBuf>,
+    pub(crate) shadow: bool,
     pub(crate) listen: Option<SocketAddr>,
-    pub(crate) upstream: Option<SocketAddr>,
+    /// As they were typed.
+    pub(crate) upstreams: Vec<String>,
     pub(crate) admin: Option<SocketAddr>,
-    pub(crate) rule: Rule,
+    pub(crate) rule: Option<Rule>,
     pub(crate) class_header: Option<String>,
     pub(crate) tenant_header: Option<String>,
-    pub(crate) drain: Duration,
+    pub(crate) drain: Option<Duration>,
 }
 
 #[derive(Debug)]

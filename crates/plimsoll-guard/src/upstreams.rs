@@ -1,0 +1,189 @@
+//! The upstreams of a group: one for each address of each name, with a limit, a pool and a health of its own.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::{Rc, Weak};
+
+use plimsoll_base::clock::{Clock, wall_millis};
+use plimsoll_base::random::Rng;
+use plimsoll_control::balance::{Health, choose, compare};
+use plimsoll_core::Nanos;
+
+use crate::GuardError;
+use crate::config::{Check, Group, Origin, Start};
+use crate::counts::Count;
+use crate::gate::Gate;
+use crate::pool::Pool;
+
+/// One address that answers requests.
+#[derive(Debug)]
+pub(crate) struct Member {
+    /// As people and metrics name it.
+    pub(crate) name: String,
+    pub(crate) gate: Rc<Gate>,
+    pub(crate) pool: Pool,
+    pub(crate) opened: Count,
+    pub(crate) sent_again: Count,
+    pub(crate) check: RefCell<Option<Check>>,
+    /// Whether somebody passes the time on for it already.
+    pub(crate) is_kept: Cell<bool>,
+}
+
+/// A group at work.
+#[derive(Debug)]
+pub(crate) struct Upstreams {
+    pub(crate) config: Group,
+    members: RefCell<Vec<Rc<Member>>>,
+    rng: RefCell<Rng>,
+}
+
+/// All members that there are, by address: groups that name the same one share its limit, and whoever is named again after
+/// a reload is the same as before.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    clock: Clock,
+    members: RefCell<BTreeMap<String, Weak<Member>>>,
+    is_shadow: Cell<bool>,
+}
+
+impl Registry {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            members: RefCell::default(),
+            is_shadow: Cell::new(false),
+        }
+    }
+
+    /// From now on nobody is refused, or no longer nobody.
+    pub(crate) fn set_shadow(&self, is_shadow: bool) {
+        self.is_shadow.set(is_shadow);
+        for member in self.members() {
+            member.gate.set_shadow(is_shadow);
+        }
+    }
+
+    /// Everybody.
+    pub(crate) fn members(&self) -> Vec<Rc<Member>> {
+        let members = self.members.borrow();
+        members.values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// The member at this address, a new one if it is not there yet or has another rule.
+    fn member(&self, address: SocketAddr, group: &Group, start: Option<f64>) -> Rc<Member> {
+        let mut members = self.members.borrow_mut();
+        members.retain(|_, member| member.strong_count() > 0);
+        let name = address.to_string();
+        let known = members.get(&name).and_then(Weak::upgrade);
+        if let Some(known) = known.filter(|known| known.gate.rule() == group.rule) {
+            known.set_check(group.check.as_ref());
+            return known;
+        }
+        let slow_start = Nanos(group.slow_start.as_nanos() as u64);
+        let member = Rc::new(Member {
+            gate: Gate::new(self.clock, group.rule, start, slow_start),
+            pool: Pool::new(address),
+            opened: Count::default(),
+            sent_again: Count::default(),
+            check: RefCell::new(group.check.clone()),
+            is_kept: Cell::new(false),
+            name: name.clone(),
+        });
+        member.gate.set_shadow(self.is_shadow.get());
+        members.insert(name, Rc::downgrade(&member));
+        member
+    }
+}
+
+impl Member {
+    fn set_check(&self, check: Option<&Check>) {
+        *self.check.borrow_mut() = check.cloned();
+        if check.is_none() {
+            self.gate.with_health(Health::unchecked);
+        }
+    }
+}
+
+impl Upstreams {
+    /// Looks up every name. Those that have no address are an error.
+    pub(crate) async fn start(config: &Group, registry: &Registry) -> Result<Rc<Self>, GuardError> {
+        let upstreams = Rc::new(Self {
+            config: config.clone(),
+            members: RefCell::default(),
+            rng: RefCell::new(Rng::new(wall_millis().cast_unsigned(), 7)),
+        });
+        upstreams.resolve(registry).await?;
+        Ok(upstreams)
+    }
+
+    /// Looks up every name again: new addresses come in, those that are gone are used no more.
+    pub(crate) async fn resolve(&self, registry: &Registry) -> Result<(), GuardError> {
+        let mut addresses = Vec::new();
+        for origin in &self.config.upstreams {
+            let found = lookup(origin).await;
+            let found = found.map_err(|source| GuardError::Resolve {
+                origin: origin.to_string(),
+                source,
+            })?;
+            addresses.extend(found);
+        }
+        addresses.sort_unstable();
+        addresses.dedup();
+        let start = self.config.start.map(|start| match start {
+            Start::Each(limit) => limit,
+            Start::Shared(limit) => limit / addresses.len().max(1) as f64,
+        });
+        let member = |address: &SocketAddr| registry.member(*address, &self.config, start);
+        let members = addresses.iter().map(member).collect();
+        *self.members.borrow_mut() = members;
+        Ok(())
+    }
+
+    pub(crate) fn members(&self) -> Vec<Rc<Member>> {
+        self.members.borrow().clone()
+    }
+
+    /// The one for the next request, another than `not` if there is another.
+    pub(crate) fn choose(&self, not: Option<&Rc<Member>>) -> Option<Rc<Member>> {
+        let members = self.members.borrow();
+        if let [only] = &members[..] {
+            return Some(Rc::clone(only));
+        }
+        let others: Vec<&Rc<Member>> = members
+            .iter()
+            .filter(|member| not.is_none_or(|not| !Rc::ptr_eq(member, not)))
+            .collect();
+        let candidates: Vec<_> = others.iter().map(|one| one.gate.candidate()).collect();
+        let chosen = choose(
+            &candidates,
+            self.config.balance,
+            self.config.out_most_ratio,
+            &mut self.rng.borrow_mut(),
+        );
+        Some(Rc::clone(others.get(chosen?)?))
+    }
+
+    /// Compares how often they fail.
+    pub(crate) fn compare(&self) {
+        let members = self.members.borrow();
+        let now = members.first().map(|member| member.gate.now());
+        let mut healths: Vec<_> = members.iter().map(|member| member.gate.health()).collect();
+        let mut healths: Vec<_> = healths.iter_mut().map(|health| &mut **health).collect();
+        compare(now.unwrap_or_default(), &mut healths);
+    }
+}
+
+async fn lookup(origin: &Origin) -> io::Result<Vec<SocketAddr>> {
+    let host = origin.host.trim_start_matches('[').trim_end_matches(']');
+    if let Ok(address) = host.parse() {
+        return Ok(vec![SocketAddr::new(address, origin.port)]);
+    }
+    let found = tokio::net::lookup_host((host, origin.port)).await?;
+    let found: Vec<SocketAddr> = found.collect();
+    if found.is_empty() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    Ok(found)
+}
