@@ -18,6 +18,7 @@ use plimsoll_net::h1::serving::RequestHead;
 use serde_json::json;
 
 use crate::GuardError;
+use crate::policy::Asked;
 use crate::request::Told;
 
 /// Lines that wait for the disk; each is some hundred bytes.
@@ -49,24 +50,28 @@ pub(crate) struct Line {
     method: String,
     host: String,
     target: String,
+    route: String,
+    class: &'static str,
 }
 
 impl Line {
     pub(crate) fn new(
         read: &RequestHead<'_>,
-        client: IpAddr,
+        asked: &Asked,
         is_secure: bool,
         protocol: &'static str,
     ) -> Self {
         let protocol = if read.is_http10 { "HTTP/1.0" } else { protocol };
         Self {
             at: wall(),
-            client,
+            client: asked.client,
             protocol,
             is_secure,
             method: read.method.to_owned(),
             host: read.host.unwrap_or_default().to_owned(),
             target: read.target.to_owned(),
+            route: asked.route.clone(),
+            class: asked.wanted.class.name(),
         }
     }
 
@@ -80,6 +85,8 @@ impl Line {
             method: String::new(),
             host: String::new(),
             target: String::new(),
+            route: String::new(),
+            class: "",
         }
     }
 }
@@ -91,6 +98,7 @@ enum Word {
 
 #[derive(Debug)]
 pub(crate) struct AccessLog {
+    to: LogTo,
     words: Option<SyncSender<Word>>,
     over: Receiver<()>,
     dropped: Arc<AtomicU64>,
@@ -120,10 +128,15 @@ impl AccessLog {
             .spawn(move || writer.run(&lines, &end))
             .map_err(GuardError::io("start the access log's thread"))?;
         Ok(Self {
+            to: config.to.clone(),
             words: Some(words),
             over,
             dropped,
         })
+    }
+
+    pub(crate) fn to(&self) -> &LogTo {
+        &self.to
     }
 
     pub(crate) fn tell(&self, line: Line, told: Told) {
@@ -228,9 +241,13 @@ impl Writer {
             "method": line.method,
             "host": line.host,
             "path": (self.mask)(&line.target),
+            "route": line.route,
+            "class": line.class,
+            "upstream": told.member,
             "status": has_answer.then_some(told.status),
             "outcome": told.outcome,
             "reason": told.reason,
+            "would_refuse": told.would_refuse,
             "wait_ns": told.waited.0,
             "upstream_ns": told.upstream.map(|time| time.0),
             "request_bytes": told.request_bytes,

@@ -35,15 +35,15 @@ enum Came {
     Nothing,
 }
 
-pub(crate) async fn serve(wire: Wire, peer: IpAddr, server: Rc<Server>) {
+pub(crate) async fn serve(wire: Wire, http2: bool, peer: IpAddr, server: Rc<Server>) {
     if wire.protocol() == Some(b"h2") {
         return http2::serve(wire, Vec::new(), peer, &server).await;
     }
     let mut client = Client::new(wire);
-    let mut is_first = true;
+    let mut may_be_http2 = http2 && !client.wire.is_secure();
     loop {
-        let came = head(&mut client, peer, &server, is_first).await;
-        is_first = false;
+        let came = head(&mut client, peer, &server, may_be_http2).await;
+        may_be_http2 = false;
         let (mut incoming, line) = match came {
             Ok(Came::Request(incoming, line)) => (incoming, line),
             Ok(Came::Http2) => {
@@ -54,7 +54,7 @@ pub(crate) async fn serve(wire: Wire, peer: IpAddr, server: Rc<Server>) {
             Err(error) => return turn_away(client, peer, &server, error).await,
         };
         // Its state is large: without a request none of it is held.
-        let goes_on = Box::pin(one(&mut client, &mut incoming, line, peer, &server)).await;
+        let goes_on = Box::pin(one(&mut client, &mut incoming, line, &server)).await;
         match goes_on {
             None => return,
             Some(true) => {}
@@ -68,15 +68,15 @@ async fn one(
     client: &mut Client,
     incoming: &mut Incoming,
     line: Option<Line>,
-    peer: IpAddr,
     server: &Rc<Server>,
 ) -> Option<bool> {
     let mut side = Http1::new(client, incoming, server);
-    let told = request::serve(&mut side, incoming, peer, server).await;
-    if let Some((log, line)) = server.log.as_ref().zip(line) {
+    let told = request::serve(&mut side, incoming, server).await;
+    let is_cut = told.is_cut;
+    if let Some((log, line)) = server.log().zip(line) {
         log.tell(line, told);
     }
-    if told.is_cut {
+    if is_cut {
         return None;
     }
     if !side.can_go_on() {
@@ -96,7 +96,7 @@ async fn turn_away(mut client: Client, peer: IpAddr, server: &Server, error: Hea
         text: "the request is not proper HTTP/1.1",
         retry_after: None,
     };
-    if let Some(log) = &server.log {
+    if let Some(log) = server.log() {
         let told = Told {
             status: answer.status,
             outcome: "bad_request",
@@ -115,12 +115,11 @@ async fn head(
     client: &mut Client,
     peer: IpAddr,
     server: &Server,
-    is_first: bool,
+    may_be_http2: bool,
 ) -> Result<Came, HeadError> {
     let (mut has_begun, mut seen, mut looked) = (None, 0, 0);
     loop {
         let inbox = &client.inbox;
-        let may_be_http2 = is_first && server.config.http2 && !client.wire.is_secure();
         if may_be_http2
             && !inbox.is_empty()
             && inbox.starts_with(&PREFACE[..PREFACE.len().min(inbox.len())])
@@ -132,11 +131,10 @@ async fn head(
             looked = inbox.len();
             if let Some(read) = RequestHead::read(inbox)? {
                 let is_secure = client.wire.is_secure();
-                let incoming = Incoming::new(&read, peer, is_secure, &server.config);
+                let incoming = Incoming::new(&read, peer, is_secure, &server.policy());
                 let line = server
-                    .log
-                    .as_ref()
-                    .map(|_| Line::new(&read, peer, is_secure, "HTTP/1.1"));
+                    .log()
+                    .map(|_| Line::new(&read, &incoming.asked, is_secure, "HTTP/1.1"));
                 let length = read.length;
                 client.used(length);
                 return Ok(Came::Request(Box::new(incoming), line));

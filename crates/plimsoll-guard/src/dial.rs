@@ -14,7 +14,7 @@ use tokio_rustls::{TlsConnector, TlsStream};
 use crate::wire::{Socket, Wire};
 
 /// Where something listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     Tcp(SocketAddr),
     Unix(PathBuf),
@@ -35,9 +35,9 @@ impl From<SocketAddr> for Place {
     }
 }
 
-/// How an upstream is reached.
+/// How one address of an upstream is reached.
 #[derive(Clone)]
-pub struct Dial {
+pub(crate) struct Dial {
     place: Place,
     secure: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
@@ -48,42 +48,44 @@ impl fmt::Debug for Dial {
     }
 }
 
+/// As people and metrics name it.
 impl fmt::Display for Dial {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = match (&self.secure, &self.place) {
-            (Some(_), _) => "https://",
-            (None, Place::Tcp(_)) => "http://",
-            (None, Place::Unix(_)) => "",
+        let scheme = if self.secure.is_some() {
+            "https://"
+        } else {
+            ""
         };
         write!(out, "{scheme}{}", self.place)
     }
 }
 
-impl From<SocketAddr> for Dial {
-    fn from(address: SocketAddr) -> Self {
-        Self::plain(Place::Tcp(address))
-    }
+/// For all upstreams in TLS: they are verified, by the authorities of this host, or by these (PEM) if there are any.
+pub(crate) fn client_config(authorities: &str) -> Result<Arc<ClientConfig>, TlsError> {
+    tls::client_config_of(&TlsChoice {
+        authorities: authorities.to_owned(),
+        resumes: true,
+        ..TlsChoice::default()
+    })
 }
 
 impl Dial {
-    pub fn plain(place: Place) -> Self {
+    pub(crate) fn plain(place: Place) -> Self {
         Self {
             place,
             secure: None,
         }
     }
 
-    /// Verified: by the authorities of this host, or by `authorities` (PEM) where they are not empty. `host` is the name
-    /// that the certificate must be for.
-    pub fn secure(place: Place, host: &str, authorities: &str) -> Result<Self, TlsError> {
-        let config = tls::client_config_of(&TlsChoice {
-            authorities: authorities.to_owned(),
-            resumes: true,
-            ..TlsChoice::default()
-        })?;
+    /// `host` is the name that the certificate must be for.
+    pub(crate) fn secure(
+        place: Place,
+        host: &str,
+        config: &Arc<ClientConfig>,
+    ) -> Result<Self, TlsError> {
         Ok(Self {
             place,
-            secure: Some((config, tls::server_name(host)?)),
+            secure: Some((Arc::clone(config), tls::server_name(host)?)),
         })
     }
 

@@ -11,7 +11,7 @@ use plimsoll_net::h1::{AnswerParser, Head, Sink};
 use tokio::io::AsyncWrite as _;
 use tokio::time::Instant;
 
-use crate::gate::Permit;
+use crate::enter::Seat;
 use crate::incoming::Incoming;
 use crate::outside::Outside;
 use crate::relay::Upload;
@@ -20,8 +20,6 @@ use crate::shared::Server;
 use crate::side::{Side, Step, Trouble};
 use crate::wire::{Wire, poll_take};
 
-/// Without any byte in either direction for so long, the upstream is given up.
-const SILENCE: Duration = Duration::from_secs(60);
 /// What waits for a slow client; more stays with the upstream.
 const BACK_BYTES: usize = 256 << 10;
 /// Informational answers before the real one; more are a fault of the upstream.
@@ -106,7 +104,7 @@ impl<S: Sink> Sink for Tap<'_, S> {
 pub(crate) struct Exchange<'a, S> {
     side: &'a mut S,
     upstream: Wire,
-    permit: &'a Permit,
+    seat: &'a Seat,
     server: &'a Rc<Server>,
     /// Bytes for the upstream, and how many of them are on their way.
     out: Upload,
@@ -124,6 +122,10 @@ pub(crate) struct Exchange<'a, S> {
     /// Counted beside the limit from now on.
     outside: Option<Outside>,
     moved_at: Instant,
+    /// All of the request has been sent since then.
+    sent_at: Option<Instant>,
+    /// The answer must be whole by then.
+    whole_by: Option<Instant>,
     begun_at: Option<Instant>,
     /// How long the service has waited for the client's body, and since when it does so again.
     starved: Duration,
@@ -134,16 +136,17 @@ impl<'a, S: Side> Exchange<'a, S> {
     pub(crate) fn new(
         side: &'a mut S,
         upstream: Wire,
-        permit: &'a Permit,
+        seat: &'a Seat,
         incoming: &Incoming,
         upload: Upload,
         server: &'a Rc<Server>,
     ) -> Self {
+        let now = Instant::now();
         let parser = AnswerParser::new(incoming.is_head);
         Self {
             side,
             upstream,
-            permit,
+            seat,
             server,
             out: upload,
             out_at: 0,
@@ -154,7 +157,9 @@ impl<'a, S: Side> Exchange<'a, S> {
             facts: Facts::default(),
             answered: None,
             outside: None,
-            moved_at: Instant::now(),
+            moved_at: now,
+            sent_at: None,
+            whole_by: seat.whole_left(server.now()).map(|left| now + left),
             begun_at: None,
             starved: Duration::ZERO,
             starved_at: None,
@@ -218,35 +223,26 @@ impl<'a, S: Side> Exchange<'a, S> {
     /// Nothing can be moved now: what that means for the permit, and how long it may last.
     fn rest(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Trouble>> {
         let now = Instant::now();
-        let is_stream = self.facts.is_stream;
-        let is_starved = !self.side.is_body_over()
-            && self.begun_at.is_none()
-            && self.out_at == self.out.bytes.len();
-        let patience = if is_stream {
-            self.server.config.stream_idle
-        } else {
-            SILENCE
-        };
-        let mut next = self.moved_at + patience;
-        if now >= next {
-            return Poll::Ready(match (is_stream, is_starved) {
-                // Both are done with it, as far as can be seen.
-                (true, _) => Err(Trouble::ClientLeft),
-                (false, true) => Err(Trouble::SlowBody),
-                (false, false) if self.side.backlog() > 0 => Err(Trouble::ClientLeft),
-                (false, false) => Err(Trouble::TooSlow),
-            });
-        }
+        let is_sent = self.out_at == self.out.bytes.len();
+        let is_starved = is_sent && !self.side.is_body_over() && self.begun_at.is_none();
         if is_starved {
             self.starved_at = Some(now);
+        } else if is_sent {
+            self.sent_at.get_or_insert(now);
         }
-        if self.permit.is_held() {
+        let (until, trouble) = self.deadline(is_starved);
+        if now >= until {
+            return Poll::Ready(Err(trouble));
+        }
+        let mut next = until;
+        if self.seat.permit.is_held() {
             let of_client = self.side.backlog() >= BACK_BYTES;
             let since = self.begun_at.filter(|_| self.facts.is_open_ended);
+            let starved = now + STARVED.saturating_sub(self.starved);
             let times = [
                 of_client.then_some((now, Ended::Served)),
                 since.map(|since| (since + STREAM_AFTER, Ended::Served)),
-                is_starved.then(|| (now + STARVED.saturating_sub(self.starved), Ended::Left)),
+                is_starved.then_some((starved, Ended::Left)),
             ];
             for (at, ended) in times.into_iter().flatten() {
                 if now >= at {
@@ -264,12 +260,32 @@ impl<'a, S: Side> Exchange<'a, S> {
         Poll::Pending
     }
 
+    /// When it ends unless something moves, and whose fault that is.
+    fn deadline(&self, is_starved: bool) -> (Instant, Trouble) {
+        let timeouts = &self.seat.timeouts;
+        if self.facts.is_stream {
+            // Both are done with it, as far as can be seen.
+            return (self.moved_at + timeouts.stream, Trouble::ClientLeft);
+        }
+        let idle = self.moved_at + timeouts.idle;
+        if is_starved {
+            return (idle, Trouble::SlowBody);
+        }
+        if self.side.backlog() > 0 {
+            return (idle, Trouble::ClientLeft);
+        }
+        let head = self.sent_at.filter(|_| self.begun_at.is_none());
+        let ends = [head.map(|sent| sent + timeouts.head), self.whole_by];
+        let until = ends.into_iter().flatten().fold(idle, Instant::min);
+        (until, Trouble::TooSlow)
+    }
+
     /// The permit goes to somebody else, as long as not too many go on without one.
     fn leave_limit(&mut self, ended: Ended) {
-        if self.outside.is_none() && self.permit.is_held() {
+        if self.outside.is_none() && self.seat.permit.is_held() {
             self.outside = Outside::enter(self.server);
             if self.outside.is_some() {
-                self.permit.end(ended);
+                self.seat.permit.end(ended);
             }
         }
     }
@@ -329,7 +345,7 @@ impl<'a, S: Side> Exchange<'a, S> {
         if let Some(answer) = answer {
             self.side.finish();
             self.answered = Some(answer.keepalive);
-            self.permit.end(ended(answer.status));
+            self.seat.permit.end(ended(answer.status));
         } else if self.facts.is_stream {
             if self.outside.is_none() {
                 self.upstream.watch_peer();

@@ -1,76 +1,58 @@
-//! Admits, queues, sheds and forwards: a proxy that keeps a service alive under any load.
+//! Admits, queues, sheds, balances and forwards: a proxy that keeps a service alive under any load.
 //!
-//! One thread, one upstream, HTTP/1.1 and HTTP/2 for clients. [`run`] serves until a signal asks it to stop.
+//! One thread. [`run`] serves until a signal asks it to stop; [`settings`] reads what it is told from a file.
 
 mod access;
 mod admin;
 mod alarm;
 mod client;
+mod config;
 mod connection;
 mod counts;
 mod dial;
+mod enter;
 mod exchange;
 mod flood;
 mod gate;
 mod http1;
 mod http2;
 mod incoming;
+mod keep;
 mod listener;
 mod metrics;
 mod outside;
+mod policy;
 mod pool;
 mod refusal;
 mod relay;
 mod request;
 mod scratch;
 mod server;
+pub mod settings;
 mod shared;
 mod side;
-mod signals;
+mod upstreams;
 mod wire;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use plimsoll_control::admission::Rule;
 use plimsoll_net::tls::TlsError;
 use thiserror::Error;
 
 pub use access::{AccessLogConfig, LogTo};
-pub use dial::{Dial, Place};
-pub use listener::Certificate;
-pub use server::run;
-
-/// What is chosen at the start. Everything else is learned.
-#[derive(Debug, Clone)]
-pub struct Config {
-    pub listen: Place,
-    /// TLS on the listener; none: it speaks plainly.
-    pub certificates: Vec<Certificate>,
-    /// Clients may speak HTTP/2: by ALPN in TLS, by prior knowledge without.
-    pub http2: bool,
-    pub upstream: Dial,
-    /// Metrics, readiness and `explain`.
-    pub admin: Option<SocketAddr>,
-    pub rule: Rule,
-    /// Header that says how important a request is, set by somebody who may be trusted.
-    pub class_header: Option<String>,
-    /// Header that says whose request it is; without it that is the client's address.
-    pub tenant_header: Option<String>,
-    /// More connections than this are refused.
-    pub connections_max: usize,
-    /// How long requests under way may take after the signal to stop.
-    pub drain: Duration,
-    /// A stream of events or a tunnel in which nothing moves for so long is ended.
-    pub stream_idle: Duration,
-    pub access_log: Option<AccessLogConfig>,
-}
+pub use config::{
+    Certificate, Check, ClassRule, Config, Group, Listener, Match, Origin, Retries, Route, Start,
+    TenantKey, Timeouts,
+};
+pub use dial::Place;
+pub use server::{Host, run};
 
 /// Where it listens: port 0 has become a real one.
 #[derive(Debug, Clone)]
 pub struct Listening {
-    pub proxy: Place,
+    /// In the order of the listeners.
+    pub proxies: Vec<Place>,
     pub admin: Option<SocketAddr>,
 }
 
@@ -82,13 +64,27 @@ pub enum GuardError {
         flag: &'static str,
         source: std::io::Error,
     },
-    #[error("cannot read the certificate or key {}: {source}", path.display())]
-    CertificateFile {
+    #[error(
+        "the upstream `{origin}` has no address: {source}; write HOST:PORT as this host can resolve it"
+    )]
+    Resolve {
+        origin: String,
+        source: std::io::Error,
+    },
+    #[error("cannot read {what} {}: {source}", path.display())]
+    File {
+        what: &'static str,
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("cannot use the certificate {}: {source}", path.display())]
-    Certificate { path: PathBuf, source: TlsError },
+    #[error("cannot use {what} {}: {source}", path.display())]
+    Certificate {
+        what: &'static str,
+        path: PathBuf,
+        source: TlsError,
+    },
+    #[error("cannot speak TLS to {origin}: {source}")]
+    Secure { origin: String, source: TlsError },
     #[error("cannot write the access log {}: {source}", path.display())]
     AccessLog {
         path: PathBuf,

@@ -1,6 +1,5 @@
 //! Where clients come in: a TCP port or a Unix socket, and TLS on it.
 
-use std::cell::RefCell;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
@@ -14,6 +13,7 @@ use tokio::net::{TcpListener, TcpSocket, UnixListener};
 use tokio_rustls::{TlsAcceptor, TlsStream};
 
 use crate::GuardError;
+use crate::config::{Certificate, Listener};
 use crate::dial::Place;
 use crate::wire::{Socket, Wire};
 
@@ -22,18 +22,9 @@ const BACKLOG: u32 = 4096;
 /// Its owner and group may connect to a Unix socket: the right to connect is the right to write.
 const MODE: u32 = 0o660;
 
-/// A certificate and its key, as files that are read again when the guard is told to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Certificate {
-    /// PEM: the server's own certificate first, then those that signed it.
-    pub chain: PathBuf,
-    /// PEM; without it, the key is in the first file.
-    pub key: Option<PathBuf>,
-}
-
 /// A socket that listens.
 #[derive(Debug)]
-pub(crate) enum Door {
+pub(crate) enum Entry {
     Tcp(TcpListener),
     Unix {
         listener: UnixListener,
@@ -41,7 +32,7 @@ pub(crate) enum Door {
     },
 }
 
-impl Door {
+impl Entry {
     pub(crate) fn open(place: &Place, flag: &'static str) -> Result<Self, GuardError> {
         let opened = match place {
             Place::Tcp(address) => listen(*address).map(Self::Tcp),
@@ -79,7 +70,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for Entry {
     fn drop(&mut self) {
         if let Self::Unix { path, .. } = self {
             // The next one would remove it too.
@@ -101,7 +92,7 @@ fn listen(address: net::SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// A socket that was left behind is replaced; one that is listened on, and any other file, is not.
-fn listen_unix(path: &Path) -> io::Result<Door> {
+fn listen_unix(path: &Path) -> io::Result<Entry> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => {
             return Err(io::Error::new(
@@ -120,45 +111,48 @@ fn listen_unix(path: &Path) -> io::Result<Door> {
     }
     let listener = UnixListener::bind(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(MODE))?;
-    Ok(Door::Unix {
+    Ok(Entry::Unix {
         listener,
         path: path.to_owned(),
     })
 }
 
-/// TLS on a listener; its certificates can be read again while it works.
-#[derive(Debug)]
-pub(crate) struct Seal {
-    certificates: Vec<Certificate>,
-    http2: bool,
-    config: RefCell<Arc<ServerConfig>>,
+/// How clients are spoken to where they come in; others after a reload.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Manner {
+    pub(crate) http2: bool,
+    secure: Option<Arc<ServerConfig>>,
 }
 
-impl Seal {
-    pub(crate) fn new(certificates: &[Certificate], http2: bool) -> Result<Self, GuardError> {
+impl Manner {
+    /// Reads the certificates.
+    pub(crate) fn read(listener: &Listener) -> Result<Self, GuardError> {
+        let secure = (!listener.certificates.is_empty())
+            .then(|| read(&listener.certificates, listener.http2))
+            .transpose()?;
         Ok(Self {
-            certificates: certificates.to_vec(),
-            http2,
-            config: RefCell::new(read(certificates, http2)?),
+            http2: listener.http2,
+            secure,
         })
     }
 
-    /// Handshakes from now on use what the files hold now. If they hold nothing of use, nothing changes.
-    pub(crate) fn renew(&self) -> Result<(), GuardError> {
-        *self.config.borrow_mut() = read(&self.certificates, self.http2)?;
-        Ok(())
+    pub(crate) fn is_secure(&self) -> bool {
+        self.secure.is_some()
     }
 
     pub(crate) async fn accept(&self, socket: Socket) -> io::Result<Wire> {
-        let acceptor = TlsAcceptor::from(Arc::clone(&self.config.borrow()));
-        let stream = acceptor.accept(socket).await?;
+        let Some(config) = &self.secure else {
+            return Ok(Wire::Plain(socket));
+        };
+        let stream = TlsAcceptor::from(Arc::clone(config)).accept(socket).await?;
         Ok(Wire::Secure(Box::new(TlsStream::Server(stream))))
     }
 }
 
 fn read(certificates: &[Certificate], http2: bool) -> Result<Arc<ServerConfig>, GuardError> {
     let text = |path: &Path| {
-        fs::read_to_string(path).map_err(|source| GuardError::CertificateFile {
+        fs::read_to_string(path).map_err(|source| GuardError::File {
+            what: "the certificate or key",
             path: path.to_owned(),
             source,
         })
@@ -174,6 +168,7 @@ fn read(certificates: &[Certificate], http2: bool) -> Result<Arc<ServerConfig>, 
         // Each alone first: the error can name its file.
         server_config_of(std::slice::from_ref(&identity), &[]).map_err(|source| {
             GuardError::Certificate {
+                what: "the certificate",
                 path: certificate.chain.clone(),
                 source,
             }
@@ -183,6 +178,7 @@ fn read(certificates: &[Certificate], http2: bool) -> Result<Arc<ServerConfig>, 
     let both: [&[u8]; 2] = [b"h2", b"http/1.1"];
     let protocols = if http2 { &both[..] } else { &both[1..] };
     server_config_of(&identities, protocols).map_err(|source| GuardError::Certificate {
+        what: "the certificate",
         path: certificates
             .first()
             .map(|one| one.chain.clone())

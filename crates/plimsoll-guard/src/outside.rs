@@ -23,7 +23,7 @@ impl Outside {
 
 /// Half of the connections at most.
 pub(crate) fn has_room(server: &Server) -> bool {
-    server.outside.get() < server.config.connections_max.div_ceil(2)
+    server.outside.get() < server.policy().config.connections_max.div_ceil(2)
 }
 
 fn add(count: &Cell<usize>, number: isize) {

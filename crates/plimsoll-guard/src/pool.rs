@@ -1,4 +1,4 @@
-//! Connections to the upstream that are kept for the next request.
+//! Connections to an upstream that are kept for the next request.
 
 use std::cell::RefCell;
 use std::io;
@@ -13,7 +13,6 @@ use crate::wire::Wire;
 /// Node closes idle connections after five seconds: one used just then would be lost with its request.
 const IDLE_MOST: Nanos = Nanos::from_secs(4);
 const KEPT_MOST: usize = 1024;
-const CONNECT: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct Pool {
@@ -47,8 +46,8 @@ impl Pool {
         None
     }
 
-    pub(crate) async fn open(&self) -> io::Result<Wire> {
-        let opened = timeout(CONNECT, self.dial.open()).await;
+    pub(crate) async fn open(&self, within: Duration) -> io::Result<Wire> {
+        let opened = timeout(within, self.dial.open()).await;
         opened.map_err(|_| io::ErrorKind::TimedOut)?
     }
 

@@ -20,6 +20,7 @@ pub(crate) struct Answer {
 }
 
 pub(crate) const UNREACHABLE: Answer = trouble(502, "unreachable", "the service does not answer");
+pub(crate) const NO_ROUTE: Answer = trouble(404, "no-route", "no route of the guard is for this");
 pub(crate) const BROKEN: Answer = trouble(502, "broken", "the service broke off its answer");
 pub(crate) const TOO_SLOW: Answer = trouble(504, "too-slow", "the service took too long");
 pub(crate) const BAD_BODY: Answer = trouble(400, "bad-body", "the body is not what its head says");
@@ -42,25 +43,31 @@ pub(crate) const fn trouble(status: u16, reason: &'static str, text: &'static st
     }
 }
 
+/// The word that machines read.
+pub(crate) const fn word(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Door => "overload",
+        Refusal::Full => "full",
+        Refusal::TooLong => "waited",
+        Refusal::Deadline => "deadline",
+        Refusal::Share => "share",
+    }
+}
+
 /// What a refused request is told.
 pub(crate) fn refused(refusal: Refusal, backlog: Nanos, rng: &mut Rng) -> Answer {
-    let (status, reason, text) = match refusal {
-        Refusal::Door => (
-            503,
-            "overload",
-            "more is asked of the service than it can do",
-        ),
-        Refusal::Full => (503, "full", "more is asked of the service than it can do"),
-        Refusal::TooLong => (503, "waited", "the service did not become free in time"),
-        Refusal::Deadline => (503, "deadline", "the answer would have come too late"),
-        Refusal::Share => (429, "share", "you have had more than your share"),
+    let (status, text) = match refusal {
+        Refusal::Door | Refusal::Full => (503, "more is asked of the service than it can do"),
+        Refusal::TooLong => (503, "the service did not become free in time"),
+        Refusal::Deadline => (503, "the answer would have come too late"),
+        Refusal::Share => (429, "you have had more than your share"),
     };
     // Spread, so that those who were refused together do not come again together.
     let most = (2.0 * backlog.as_secs_f64()).clamp(1.0, RETRY_MOST);
     let seconds = (1.0 + rng.unit() * most).min(RETRY_MOST).floor();
     Answer {
         status,
-        reason,
+        reason: word(refusal),
         text,
         retry_after: Some(seconds as u64),
     }
@@ -99,6 +106,7 @@ impl Answer {
     fn words(&self) -> &'static str {
         match self.status {
             400 => "Bad Request",
+            404 => "Not Found",
             408 => "Request Timeout",
             414 => "URI Too Long",
             417 => "Expectation Failed",

@@ -1,24 +1,25 @@
 //! The way of one request, whichever HTTP it came in: permit, exchange or refusal, and an answer of our own where one fails.
 
 use std::future::poll_fn;
-use std::net::IpAddr;
+use std::io;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use plimsoll_control::admission::{Ended, Refusal, Request};
+use plimsoll_control::admission::Ended;
 use plimsoll_core::Nanos;
 use tokio::time::Instant;
 
 use crate::client::STALLED;
+use crate::enter::Seat;
 use crate::exchange::{Done, Exchange, Facts, Failed};
-use crate::gate::{Holder, Permit};
 use crate::incoming::Incoming;
 use crate::outside;
 use crate::refusal::{self, Answer};
 use crate::relay::Upload;
 use crate::shared::Server;
 use crate::side::{AHEAD_BYTES, Side, Trouble, given, gone};
+use crate::wire::Wire;
 
 /// The first part of a body must be here so soon, and a little later for each part of it that has come: so many bytes a
 /// second are the least.
@@ -26,7 +27,7 @@ const BODY: Duration = Duration::from_secs(20);
 const BODY_BYTES_PER_SECOND: f64 = 100.0;
 
 /// How a request ended, for the connection and for the log.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Told {
     /// Zero if the client got no answer.
     pub(crate) status: u16,
@@ -34,6 +35,10 @@ pub(crate) struct Told {
     /// The word in `X-Plimsoll`, where the answer is our own.
     pub(crate) reason: Option<&'static str>,
     pub(crate) waited: Nanos,
+    /// Whom it was sent to, if anybody writes that down.
+    pub(crate) member: Option<String>,
+    /// Why it would have been refused, where nobody is.
+    pub(crate) would_refuse: Option<&'static str>,
     /// From the permit to the end, where there was one.
     pub(crate) upstream: Option<Nanos>,
     pub(crate) request_bytes: u64,
@@ -55,7 +60,6 @@ impl Told {
 pub(crate) async fn serve<S: Side>(
     side: &mut S,
     incoming: &mut Incoming,
-    address: IpAddr,
     server: &Rc<Server>,
 ) -> Told {
     let mut upload = Upload::new(std::mem::take(&mut incoming.head), incoming.is_chunked());
@@ -63,7 +67,7 @@ pub(crate) async fn serve<S: Side>(
         && !side.is_body_over()
         && let Err(trouble) = taken_in(side, &mut upload).await
     {
-        let told = failed(side, trouble, false, server).await;
+        let told = failed(side, Some(trouble), false, server).await;
         return Told {
             request_bytes: upload.body_bytes,
             ..told
@@ -72,20 +76,23 @@ pub(crate) async fn serve<S: Side>(
     if incoming.is_upgrade && !outside::has_room(server) {
         return own(side, &refusal::STREAMS, "refused").await;
     }
-    let came = server.gate.now();
-    let entered = entered(side, incoming, address, server).await;
-    let began = server.gate.now();
+    let came = server.now();
+    let entered = tokio::select! {
+        biased;
+        entered = server.enter(&incoming.asked) => Some(entered),
+        () = gone(side) => None,
+    };
+    let began = server.now();
     let mut told = match entered {
         None => Told::cut("left_waiting"),
-        Some(Err(refusal)) => refused(side, refusal, server).await,
-        Some(Ok(permit)) => {
+        Some(Err(answer)) => own(side, &answer, "refused").await,
+        Some(Ok(seat)) => {
             if incoming.expects_continue {
                 side.go_on();
             }
-            let (told, sent) = admitted(side, incoming, upload, &permit, server).await;
-            upload = sent;
+            let told = admitted(side, incoming, &mut upload, seat, server).await;
             Told {
-                upstream: Some(server.gate.now() - began),
+                upstream: Some(server.now() - began),
                 ..told
             }
         }
@@ -119,39 +126,6 @@ async fn taken_in<S: Side>(side: &mut S, upload: &mut Upload) -> Result<(), Trou
     .await
 }
 
-/// A permit or a refusal; nothing if the client has left.
-async fn entered<S: Side>(
-    side: &mut S,
-    incoming: &Incoming,
-    address: IpAddr,
-    server: &Rc<Server>,
-) -> Option<Result<Permit, Refusal>> {
-    let tenant = server.tenant(address, incoming.tenant.as_deref());
-    let wanted = Request {
-        class: incoming.class,
-        tenant,
-        session: tenant,
-        is_retry: incoming.is_retry,
-        ..Request::default()
-    };
-    let holder = Holder {
-        route: incoming.route.clone(),
-        client: address,
-        since: server.gate.now(),
-    };
-    tokio::select! {
-        biased;
-        entered = server.gate.enter(&wanted, holder) => Some(entered),
-        () = gone(side) => None,
-    }
-}
-
-async fn refused<S: Side>(side: &mut S, refusal: Refusal, server: &Server) -> Told {
-    let backlog = server.gate.look(|admission, _| admission.backlog());
-    let answer = refusal::refused(refusal, backlog, &mut server.rng.borrow_mut());
-    own(side, &answer, "refused").await
-}
-
 /// Answers ourselves.
 pub(crate) async fn own<S: Side>(side: &mut S, answer: &Answer, outcome: &'static str) -> Told {
     side.put_own(answer);
@@ -169,60 +143,95 @@ pub(crate) async fn own<S: Side>(side: &mut S, answer: &Answer, outcome: &'stati
 async fn admitted<S: Side>(
     side: &mut S,
     incoming: &Incoming,
-    mut upload: Upload,
-    permit: &Permit,
+    upload: &mut Upload,
+    mut seat: Seat,
     server: &Rc<Server>,
-) -> (Told, Upload) {
-    let began = server.gate.now();
-    let mut kept = server.pool.kept(began);
+) -> Told {
     loop {
-        let was_kept = kept.is_some();
-        let upstream = if let Some(upstream) = kept.take() {
-            upstream
-        } else {
-            let opened = tokio::select! {
-                opened = server.pool.open() => opened,
-                () = gone(side) => return (Told::cut("left"), upload),
-            };
-            server.counts.opened.add();
-            let Ok(upstream) = opened else {
-                permit.end(Ended::Failed);
-                server.counts.unreachable.add();
-                return (own(side, &refusal::UNREACHABLE, "failed").await, upload);
-            };
-            upstream
+        let opened = tokio::select! {
+            opened = upstream(&seat, server) => opened,
+            () = gone(side) => return of(&seat, server, Told::cut("left")),
         };
-        let body_bytes = upload.body_bytes;
-        let exchange = Exchange::new(side, upstream, permit, incoming, upload, server);
-        let failure = match exchange.run().await {
-            Ok(mut done) => {
-                let sent = std::mem::take(&mut done.upload);
-                return (finished(done, began, server), sent);
+        let mut was_kept = false;
+        let failure = match opened {
+            Ok((upstream, is_kept)) => {
+                was_kept = is_kept;
+                let whole = std::mem::take(upload);
+                match Exchange::new(side, upstream, &seat, incoming, whole, server)
+                    .run()
+                    .await
+                {
+                    Ok(mut done) => {
+                        *upload = std::mem::take(&mut done.upload);
+                        return of(&seat, server, finished(done, &seat, server));
+                    }
+                    Err(mut failure) => {
+                        *upload = std::mem::take(&mut failure.upload);
+                        Some(failure)
+                    }
+                }
             }
-            Err(failure) => failure,
+            Err(_) => None,
         };
-        let again = was_kept && may_be_sent_again(&failure, incoming, server);
-        upload = failure.upload;
-        if !again {
-            match failure.trouble {
-                // The permit is given back as that of a client that left.
-                Trouble::ClientLeft => {}
-                Trouble::BadBody | Trouble::SlowBody => permit.end(Ended::Left),
-                Trouble::Broken | Trouble::TooSlow => permit.end(Ended::Failed),
-            }
-            let told = failed(side, failure.trouble, side.is_begun(), server).await;
-            return (with_facts(told, failure.facts), upload);
+        // Nothing was sent; or nothing that changes anything, and no answer had begun.
+        let is_harmless = failure.as_ref().is_none_or(|failure| {
+            failure.trouble == Trouble::Broken && failure.is_unanswered && incoming.is_safe
+        });
+        if is_harmless && was_kept && server.afresh(&mut seat) {
+            continue;
         }
-        server.counts.sent_again.add();
-        upload.body_bytes = body_bytes;
+        end(&seat, failure.as_ref());
+        if is_harmless {
+            let again = tokio::select! {
+                again = server.again(&incoming.asked, &seat) => again,
+                () = gone(side) => return of(&seat, server, Told::cut("left")),
+            };
+            if let Some(again) = again {
+                seat = again;
+                continue;
+            }
+        }
+        let trouble = failure.as_ref().map(|failure| failure.trouble);
+        let is_begun = side.is_begun();
+        let told = failed(side, trouble, is_begun, server).await;
+        let facts = failure.map(|failure| failure.facts);
+        return of(&seat, server, with_facts(told, facts.unwrap_or_default()));
     }
 }
 
-fn may_be_sent_again(failure: &Failed, incoming: &Incoming, server: &Server) -> bool {
-    failure.trouble == Trouble::Broken
-        && failure.is_unanswered
-        && incoming.is_safe
-        && server.retries.borrow_mut().spend()
+/// Says which upstream it was, where somebody writes that down.
+fn of(seat: &Seat, server: &Server, told: Told) -> Told {
+    let is_logged = server.log().is_some();
+    Told {
+        member: is_logged.then(|| seat.member.name.clone()),
+        would_refuse: seat.permit.would_refuse().map(refusal::word),
+        ..told
+    }
+}
+
+/// Gives the permit back.
+fn end(seat: &Seat, failure: Option<&Failed>) {
+    match failure.map(|failure| failure.trouble) {
+        None => seat.unreachable(),
+        // The permit is given back as that of a client that left.
+        Some(Trouble::ClientLeft) => {}
+        // A body that is no body says nothing about the upstream.
+        Some(Trouble::BadBody | Trouble::SlowBody) => seat.permit.end(Ended::Left),
+        Some(Trouble::Broken | Trouble::TooSlow) => seat.broken(),
+    }
+}
+
+/// A connection to the upstream of the seat, and whether it was kept from another request.
+async fn upstream(seat: &Seat, server: &Server) -> io::Result<(Wire, bool)> {
+    if !seat.is_fresh()
+        && let Some(kept) = seat.member.pool.kept(server.now())
+    {
+        return Ok((kept, true));
+    }
+    seat.member.opened.add();
+    // The state of a handshake is large.
+    let opened = Box::pin(seat.member.pool.open(seat.timeouts.connect)).await?;
+    Ok((opened, false))
 }
 
 fn with_facts(told: Told, facts: Facts) -> Told {
@@ -237,15 +246,15 @@ fn with_facts(told: Told, facts: Facts) -> Told {
     }
 }
 
-fn finished(done: Done, began: Nanos, server: &Server) -> Told {
-    let now = server.gate.now();
+fn finished(done: Done, seat: &Seat, server: &Server) -> Told {
+    let now = server.now();
     server.retries.borrow_mut().earn();
     server.counts.answered(done.facts.status);
     if done.facts.status == 504 {
-        server.gate.upstream_gave_up(now - began);
+        seat.member.gate.upstream_gave_up(now - seat.began);
     }
     if let Some(upstream) = done.upstream {
-        server.pool.keep(upstream, now);
+        seat.member.pool.keep(upstream, now);
     }
     Told {
         status: done.facts.status,
@@ -255,22 +264,21 @@ fn finished(done: Done, began: Nanos, server: &Server) -> Told {
     }
 }
 
-/// There is no whole answer of the upstream: ours instead, if nothing of its was begun.
-async fn failed<S: Side>(side: &mut S, trouble: Trouble, is_begun: bool, server: &Server) -> Told {
+/// There is no whole answer of the upstream, or not even an upstream: ours instead, if nothing of its was begun.
+async fn failed<S: Side>(
+    side: &mut S,
+    trouble: Option<Trouble>,
+    is_begun: bool,
+    server: &Server,
+) -> Told {
+    let counts = &server.counts;
     let (outcome, answer, count) = match trouble {
-        Trouble::ClientLeft => return Told::cut("left"),
-        Trouble::BadBody => (
-            "bad_request",
-            refusal::BAD_BODY,
-            &server.counts.bad_requests,
-        ),
-        Trouble::SlowBody => (
-            "bad_request",
-            refusal::SLOW_BODY,
-            &server.counts.bad_requests,
-        ),
-        Trouble::Broken => ("failed", refusal::BROKEN, &server.counts.broken),
-        Trouble::TooSlow => ("failed", refusal::TOO_SLOW, &server.counts.too_slow),
+        None => ("failed", refusal::UNREACHABLE, &counts.unreachable),
+        Some(Trouble::ClientLeft) => return Told::cut("left"),
+        Some(Trouble::BadBody) => ("bad_request", refusal::BAD_BODY, &counts.bad_requests),
+        Some(Trouble::SlowBody) => ("bad_request", refusal::SLOW_BODY, &counts.bad_requests),
+        Some(Trouble::Broken) => ("failed", refusal::BROKEN, &counts.broken),
+        Some(Trouble::TooSlow) => ("failed", refusal::TOO_SLOW, &counts.too_slow),
     };
     count.add();
     if is_begun {

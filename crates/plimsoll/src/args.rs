@@ -296,30 +296,28 @@ pub(crate) struct LabArgs {
     pub(crate) quiet: bool,
 }
 
-/// The service behind a guard, as its URL says it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Service {
-    pub(crate) place: Place,
-    /// The name that its certificate must be for, where it speaks TLS.
-    pub(crate) tls_name: Option<String>,
-}
-
-/// What `plimsoll guard` is told; the parser demands the upstream and has the other values.
+/// What `plimsoll guard` is told; what no flag says a file may say, and the guard has the other values.
 #[derive(Debug, Default)]
 pub(crate) struct GuardArgs {
+    pub(crate) config: Option<PathBuf>,
+    pub(crate) check: bool,
+    /// The record whose load line it begins with.
+    pub(crate) from: Option<PathBuf>,
+    pub(crate) shadow: bool,
     pub(crate) listen: Option<Place>,
     pub(crate) tls_cert: Vec<PathBuf>,
     pub(crate) tls_key: Vec<PathBuf>,
     pub(crate) no_http2: bool,
-    pub(crate) upstream: Option<Service>,
     pub(crate) upstream_ca: Option<PathBuf>,
-    pub(crate) stream_idle: Duration,
+    pub(crate) stream_idle: Option<Duration>,
     pub(crate) access_log: Option<LogTo>,
+    /// As they were typed.
+    pub(crate) upstreams: Vec<String>,
     pub(crate) admin: Option<SocketAddr>,
-    pub(crate) rule: Rule,
+    pub(crate) rule: Option<Rule>,
     pub(crate) class_header: Option<String>,
     pub(crate) tenant_header: Option<String>,
-    pub(crate) drain: Duration,
+    pub(crate) drain: Option<Duration>,
 }
 
 #[derive(Debug)]

@@ -32,18 +32,17 @@ pub(super) async fn serve(
     let cookies = joined_cookies(&parts.headers);
     let (read, line) = match mapped(&parts, cookies.as_ref(), !body.is_end_stream()) {
         Ok(read) => {
-            let line = server.log.as_ref();
-            let line = line.map(|_| Line::new(&read, peer, is_secure, "HTTP/2"));
-            (
-                Ok(Incoming::new(&read, peer, is_secure, &server.config)),
-                line,
-            )
+            let incoming = Incoming::new(&read, peer, is_secure, &server.policy());
+            let line = server
+                .log()
+                .map(|_| Line::new(&read, &incoming.asked, is_secure, "HTTP/2"));
+            (Ok(incoming), line)
         }
         Err(error) => (Err(error), Some(Line::unread(peer))),
     };
     let mut side = Http2::new(body, respond, &read);
     let told = match read {
-        Ok(mut incoming) => request::serve(&mut side, &mut incoming, peer, server).await,
+        Ok(mut incoming) => request::serve(&mut side, &mut incoming, server).await,
         Err(error) => {
             server.counts.bad_requests.add();
             request::own(&mut side, &bad_request(error), "bad_request").await
@@ -52,7 +51,7 @@ pub(super) async fn serve(
     if told.is_cut {
         side.cut();
     }
-    if let Some((log, line)) = server.log.as_ref().zip(line) {
+    if let Some((log, line)) = server.log().zip(line) {
         log.tell(line, told);
     }
 }

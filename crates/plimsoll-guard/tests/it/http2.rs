@@ -12,7 +12,7 @@ use http::Request;
 use plimsoll_control::admission::Rule;
 use tokio::runtime;
 
-use crate::support::{OK, Started, Upstream, connect, eventually, guard, metric};
+use crate::support::{Guard, OK, Upstream, config, connect, eventually, guard, metric, start};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const CALM: u32 = 11;
@@ -27,7 +27,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 
 type Sender = h2::client::SendRequest<Bytes>;
 
-async fn client(listening: Started) -> Sender {
+async fn client(listening: &Guard) -> Sender {
     let stream = tokio::net::TcpStream::connect(listening.proxy)
         .await
         .unwrap();
@@ -81,7 +81,7 @@ fn a_request_goes_through_and_its_answer_back_with_trailers() {
     }));
     let listening = guard(upstream.address, Rule::HalfLoad);
     run(async {
-        let mut sender = client(listening).await;
+        let mut sender = client(&listening).await;
         let mut request = get("/a?b");
         let fields = request.headers_mut();
         fields.append("cookie", "a=1".parse().unwrap());
@@ -122,13 +122,13 @@ fn large_bodies_pass_both_ways_as_windows_open() {
         .map(|number: u32| number.to_le_bytes()[1])
         .collect();
     run(async {
-        let mut sender = client(listening).await;
+        let mut sender = client(&listening).await;
         let request = Request::post("http://a/up").header("content-length", sent.len());
         let (status, back, _) =
             asked(&mut sender, request.body(()).unwrap(), Some(sent.clone())).await;
         assert!(status == 200 && back == sent);
     });
-    assert!(metric(listening, "in_flight") < 0.5);
+    assert!(metric(&listening, "in_flight") < 0.5);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn each_stream_asks_for_a_permit_of_its_own() {
     }));
     let listening = guard(upstream.address, Rule::Fixed(2));
     let (served, refused) = run(async {
-        let mut sender = client(listening).await;
+        let mut sender = client(&listening).await;
         let answers: Vec<_> = (0..12)
             .map(|_| sender.send_request(get("/"), true).unwrap().0)
             .collect();
@@ -170,13 +170,13 @@ fn a_stream_that_its_client_takes_back_gives_its_permit_back_and_ends_the_upstre
     let upstream = Upstream::start(Arc::new(|_, _| false));
     let listening = guard(upstream.address, Rule::Fixed(4));
     run(async {
-        let mut sender = client(listening).await;
+        let mut sender = client(&listening).await;
         let (_answer, mut sending) = sender.send_request(get("/"), true).unwrap();
-        while metric(listening, "in_flight") < 0.5 {
+        while metric(&listening, "in_flight") < 0.5 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         sending.send_reset(h2::Reason::CANCEL);
-        while metric(listening, "in_flight") > 0.5 || upstream.closed.load(Ordering::SeqCst) == 0 {
+        while metric(&listening, "in_flight") > 0.5 || upstream.closed.load(Ordering::SeqCst) == 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     });
@@ -209,7 +209,7 @@ fn headers(flags: u8, stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
 }
 
 /// Sends frames behind a preface and settings.
-fn hostile(listening: Started, frames: &[u8]) -> TcpStream {
+fn hostile(listening: &Guard, frames: &[u8]) -> TcpStream {
     let mut stream = connect(listening.proxy);
     stream.write_all(PREFACE).unwrap();
     stream.write_all(&frame(4, 0, 0, &[])).unwrap();
@@ -286,7 +286,7 @@ fn what_http1_could_not_say_ends_its_stream_and_reaches_nobody() {
         other(":authority", "u@a"),
         [&[("x", "1")], &USUAL[..]].concat(),
     ] {
-        let mut stream = hostile(listening, &headers(1, 1, &fields));
+        let mut stream = hostile(&listening, &headers(1, 1, &fields));
         let told = met(&mut stream);
         // 8c and 8d are 400 and 404 of HPACK's table; any other status is spelled out.
         let is_refused = told == "reset"
@@ -306,7 +306,7 @@ fn a_body_that_is_not_as_long_as_it_says_reaches_nobody_as_whole() {
     let head = headers(0, 1, &[&USUAL[..], &[("content-length", "3")]].concat());
     for data in ["longer end", "en"] {
         let mut stream = hostile(
-            listening,
+            &listening,
             &[head.clone(), frame(0, 1, 1, data.as_bytes())].concat(),
         );
         let told = met(&mut stream);
@@ -381,26 +381,24 @@ fn floods_are_ended() {
         ("made you reset", resets(false)),
         ("continuation", continuation),
     ] {
-        let mut stream = hostile(listening, &frames);
+        let mut stream = hostile(&listening, &frames);
         // Our own writes may have been met with a reset: then nothing more can be read.
         if let Some(code) = goaway(&mut stream) {
             assert!(code == CALM || code == 1, "{name}: {code}");
         }
-        eventually(name, || metric(listening, "connections") < 0.5);
-        assert!(metric(listening, "in_flight") < 0.5, "{name}");
+        eventually(name, || metric(&listening, "connections") < 0.5);
+        assert!(metric(&listening, "in_flight") < 0.5, "{name}");
     }
-    assert!(metric(listening, "waiting") < 0.5);
+    assert!(metric(&listening, "waiting") < 0.5);
 }
 
 #[test]
 fn a_listener_may_be_for_http1_alone() {
     let upstream = Upstream::answering(OK);
-    let config = crate::support::config(upstream.address.into(), Rule::HalfLoad);
-    let listening = crate::support::started(plimsoll_guard::Config {
-        http2: false,
-        ..config
-    });
-    let mut stream = hostile(listening, &[]);
+    let mut config = config(&[upstream.address], Rule::HalfLoad);
+    config.listeners[0].http2 = false;
+    let listening = start(config);
+    let mut stream = hostile(&listening, &[]);
     let mut text = String::new();
     drop(stream.read_to_string(&mut text));
     assert!(text.starts_with("HTTP/1.1 "), "{text}");

@@ -10,23 +10,21 @@ use serde_json::Value;
 
 use crate::sockets::Folder;
 use crate::support::{
-    OK, Started, Upstream, answer, config, connect, eventually, metric, sent, started,
+    Guard, OK, Upstream, answer, config, connect, eventually, metric, sent, start,
 };
 
-fn logged(path: &Path, rule: Rule) -> (Started, Upstream) {
+fn logged(path: &Path, rule: Rule) -> (Guard, Upstream) {
     let upstream = Upstream::answering(OK);
     let log = AccessLogConfig {
         to: LogTo::File(path.to_owned()),
         mask: |target| target.split('?').next().unwrap_or_default().to_owned(),
     };
-    let config = config(upstream.address.into(), rule);
-    (
-        started(Config {
-            access_log: Some(log),
-            ..config
-        }),
-        upstream,
-    )
+    let config = config(&[upstream.address], rule);
+    let started = start(Config {
+        access_log: Some(log),
+        ..config
+    });
+    (started, upstream)
 }
 
 fn lines(path: &Path) -> Vec<Value> {
@@ -58,6 +56,8 @@ fn every_request_has_a_line_and_a_moved_file_a_successor() {
         ("protocol", "HTTP/1.1"),
         ("client", "127.0.0.1"),
         ("outcome", "served"),
+        ("route", "GET /a"),
+        ("class", "default"),
     ] {
         assert_eq!(line[key], value, "{line}");
     }
@@ -95,6 +95,6 @@ fn a_full_disk_costs_lines_and_no_requests() {
         assert!(answer(&mut client).ends_with("ok\n"));
     }
     eventually("20 lost lines", || {
-        metric(listening, "access_log_dropped_total") > 19.5
+        metric(&listening, "access_log_dropped_total") > 19.5
     });
 }

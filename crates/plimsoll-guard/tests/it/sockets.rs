@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_control::admission::Rule;
-use plimsoll_guard::{Certificate, Config, Dial, GuardError, Place, run};
+use plimsoll_guard::{Certificate, Config, Group, Listener, Place};
 use plimsoll_net::tls::{ClientConfig, Offer, TlsChoice, client_config_of, server_name};
 use tokio_rustls::rustls::{ClientConnection, StreamOwned};
 
-use crate::support::{OK, Started, Upstream, config, eventually, metric, sent, started};
+use crate::support::{OK, Upstream, config, eventually, metric, refuses, sent, start};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
@@ -37,8 +37,22 @@ impl Drop for Folder {
     }
 }
 
-fn fails(config: Config) -> GuardError {
-    run(&config, |listening| panic!("listens on {listening:?}")).unwrap_err()
+/// Usual but for the place where clients come in.
+fn at(place: Place, upstream: SocketAddr) -> Config {
+    Config {
+        listeners: vec![Listener::plain(place)],
+        ..config(&[upstream], Rule::HalfLoad)
+    }
+}
+
+/// Usual but for the service.
+fn before(upstream: &str) -> Config {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let origin = plimsoll_guard::settings::origin(upstream).unwrap();
+    Config {
+        groups: vec![Group::simple(vec![origin])],
+        ..config(&[any], Rule::HalfLoad)
+    }
 }
 
 fn over(path: &Path) -> String {
@@ -56,35 +70,23 @@ fn both_sides_may_be_unix_sockets_and_one_left_behind_is_replaced() {
     let upstream = Upstream::answering(OK);
     // What a guard that was killed leaves behind.
     drop(std::os::unix::net::UnixListener::bind(&back).unwrap());
-    let inner = Config {
-        listen: Place::Unix(back.clone()),
-        ..config(upstream.address.into(), Rule::HalfLoad)
-    };
-    started(inner.clone());
+    let inner = at(Place::Unix(back.clone()), upstream.address);
+    start(inner.clone());
     let outer = Config {
-        listen: Place::Unix(front.clone()),
-        ..config(Dial::plain(Place::Unix(back.clone())), Rule::HalfLoad)
+        listeners: vec![Listener::plain(Place::Unix(front.clone()))],
+        ..before(&format!("unix:{}", back.display()))
     };
-    started(outer);
+    start(outer);
     assert!(over(&front).ends_with("ok\n"));
-    assert_eq!(
-        fs::metadata(&front).unwrap().permissions().mode() & 0o777,
-        0o660
-    );
+    let mode = fs::metadata(&front).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o660);
     assert!(upstream.requests().contains("X-Forwarded-For: 127.0.0.1"));
     // One that is listened on, and a file that is no socket, stay.
-    assert!(
-        fails(inner.clone())
-            .to_string()
-            .contains("somebody listens there already")
-    );
+    assert!(refuses(&inner).contains("somebody listens there already"));
     let file = folder.0.join("file");
     fs::write(&file, "precious").unwrap();
-    let wrong = Config {
-        listen: Place::Unix(file.clone()),
-        ..inner
-    };
-    assert!(fails(wrong).to_string().contains("is no socket"));
+    let wrong = at(Place::Unix(file.clone()), upstream.address);
+    assert!(refuses(&wrong).contains("is no socket"));
     assert_eq!(fs::read_to_string(file).unwrap(), "precious");
 }
 
@@ -142,11 +144,10 @@ fn asked(address: SocketAddr, name: &str, authorities: &str) -> Result<String, S
     Ok(text)
 }
 
-fn with_tls(upstream: SocketAddr, certificates: Vec<Certificate>) -> Started {
-    started(Config {
-        certificates,
-        ..config(upstream.into(), Rule::HalfLoad)
-    })
+fn with_tls(upstream: SocketAddr, certificates: Vec<Certificate>) -> Config {
+    let mut config = config(&[upstream], Rule::HalfLoad);
+    config.listeners[0].certificates = certificates;
+    config
 }
 
 #[test]
@@ -155,7 +156,8 @@ fn each_name_is_shown_its_certificate_and_files_are_read_again_on_sighup() {
     let (one, one_pem) = certificate(&folder.0, "one.test");
     let (two, two_pem) = certificate(&folder.0, "two.test");
     let upstream = Upstream::answering(OK);
-    let listening = with_tls(upstream.address, vec![one, two]);
+    let config = with_tls(upstream.address, vec![one, two]);
+    let listening = start(config.clone());
     assert!(
         asked(listening.proxy, "one.test", &one_pem)
             .unwrap()
@@ -174,6 +176,7 @@ fn each_name_is_shown_its_certificate_and_files_are_read_again_on_sighup() {
     let (_, newer) = certificate(&folder.0, "one.test");
     assert!(asked(listening.proxy, "one.test", &newer).is_err());
     let renew = || {
+        *listening.next.lock().unwrap() = Some(config.clone());
         let own = rustix::process::getpid();
         rustix::process::kill_process(own, rustix::process::Signal::HUP).unwrap();
     };
@@ -184,29 +187,40 @@ fn each_name_is_shown_its_certificate_and_files_are_read_again_on_sighup() {
     // What is of no use changes nothing.
     fs::write(folder.0.join("two.test.pem"), "nonsense").unwrap();
     renew();
-    let refused = "certificates_total{outcome=\"refused\"}";
-    eventually("a refusal", || metric(listening, refused) > 0.5);
+    let refused = "reloads_total{outcome=\"refused\"}";
+    eventually("a refusal", || metric(&listening, refused) > 0.5);
     assert!(asked(listening.proxy, "two.test", &two_pem).is_ok());
 }
 
 #[test]
 fn an_upstream_in_tls_is_verified() {
     let folder = Folder::new("upstream");
-    let (own, pem) = certificate(&folder.0, "localhost");
     let upstream = Upstream::answering(OK);
-    let inner = with_tls(upstream.address, vec![own]);
-    let place = Place::Tcp(inner.proxy);
-    let dial = Dial::secure(place.clone(), "localhost", &pem).unwrap();
-    let fine = started(config(dial, Rule::HalfLoad));
-    for _ in 0..3 {
-        assert!(sent(fine.proxy, GET).ends_with("ok\n"));
+    let (own, _) = certificate(&folder.0, "127.0.0.1");
+    let (other, _) = certificate(&folder.0, "other.test");
+    for (shown, trusted, is_fine) in [
+        (&own, &own, true),
+        (&own, &other, false),
+        (&other, &other, false),
+    ] {
+        let inner = start(with_tls(upstream.address, vec![shown.clone()]));
+        let outer = start(Config {
+            upstream_ca: Some(trusted.chain.clone()),
+            ..before(&format!("https://{}", inner.proxy))
+        });
+        for _ in 0..3 {
+            let text = sent(outer.proxy, GET);
+            assert_eq!(text.ends_with("ok\n"), is_fine, "{text}");
+            assert_eq!(text.contains("X-Plimsoll: unreachable"), !is_fine, "{text}");
+        }
     }
-    let (_, other) = certificate(&folder.0, "other.test");
-    for (name, authorities) in [("localhost", &other), ("other.test", &pem)] {
-        let dial = Dial::secure(place.clone(), name, authorities).unwrap();
-        let wrong = started(config(dial, Rule::HalfLoad));
-        assert!(sent(wrong.proxy, GET).contains("X-Plimsoll: unreachable"));
-    }
+    let nobody = folder.0.join("empty.pem");
+    fs::write(&nobody, "").unwrap();
+    let config = Config {
+        upstream_ca: Some(nobody),
+        ..before("https://127.0.0.1:9")
+    };
+    assert!(refuses(&config).contains("empty.pem"));
 }
 
 #[test]
@@ -214,14 +228,9 @@ fn certificates_of_no_use_are_named_at_the_start() {
     let folder = Folder::new("wrong");
     let (own, _) = certificate(&folder.0, "a.test");
     let (other, _) = certificate(&folder.0, "b.test");
-    let upstream: SocketAddr = ([127, 0, 0, 1], 9).into();
     let start = |certificate: Certificate| {
-        let config = config(upstream.into(), Rule::HalfLoad);
-        fails(Config {
-            certificates: vec![certificate],
-            ..config
-        })
-        .to_string()
+        let any = SocketAddr::from(([127, 0, 0, 1], 9));
+        refuses(&with_tls(any, vec![certificate]))
     };
     let mixed = Certificate {
         key: other.key,

@@ -102,12 +102,12 @@ fn events_come_at_once_and_hold_no_permit() {
             .unwrap();
         until(stream, "data: 1\n\n\r\n");
     }
-    assert!(metric(listening, "outside") > 2.5);
+    assert!(metric(&listening, "outside") > 2.5);
     let mut other = connect(listening.proxy);
     other.write_all(GET.as_bytes()).unwrap();
     assert!(answer(&mut other).ends_with("ok\n"));
     drop(streams);
-    eventually("the streams' end", || metric(listening, "outside") < 0.5);
+    eventually("the streams' end", || metric(&listening, "outside") < 0.5);
     eventually("the upstream's connections", || {
         upstream.closed.load(std::sync::atomic::Ordering::SeqCst) >= 3
     });
@@ -148,7 +148,7 @@ fn a_tunnel_carries_bytes_both_ways_once_it_is_one() {
         until(&mut client, "HTTP/1.1\r\n"),
         "hello GET /a HTTP/1.1\r\n"
     );
-    assert!(metric(listening, "in_flight") < 0.5 && metric(listening, "outside") > 0.5);
+    assert!(metric(&listening, "in_flight") < 0.5 && metric(&listening, "outside") > 0.5);
     let large = vec![b'x'; 1 << 20];
     let mut sending = client.try_clone().unwrap();
     let writer = thread::spawn(move || {
@@ -159,7 +159,7 @@ fn a_tunnel_carries_bytes_both_ways_once_it_is_one() {
     client.read_to_end(&mut back).unwrap();
     writer.join().unwrap();
     assert_eq!(back.len(), 1 << 20);
-    eventually("the tunnel's end", || metric(listening, "outside") < 0.5);
+    eventually("the tunnel's end", || metric(&listening, "outside") < 0.5);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_slow_body_holds_no_permit() {
     large.write_all(head.as_bytes()).unwrap();
     large.write_all(&vec![b'x'; 100_000]).unwrap();
     eventually("room for others", get);
-    assert!(metric(listening, "outside") > 0.5);
+    assert!(metric(&listening, "outside") > 0.5);
     large.write_all(&vec![b'x'; 100_000]).unwrap();
     for client in [&mut large, &mut small] {
         client.write_all(b"end").unwrap();
@@ -254,7 +254,7 @@ fn a_large_answer_arrives_as_it_was_sent() {
     // A client that does not read: what the service has done is done.
     let mut other = connect(listening.proxy);
     eventually("the permit of the slow one", || {
-        metric(listening, "in_flight") < 0.5
+        metric(&listening, "in_flight") < 0.5
     });
     other.write_all(GET.as_bytes()).unwrap();
     assert!(answer(&mut other).ends_with(&body));

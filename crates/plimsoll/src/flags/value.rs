@@ -18,14 +18,12 @@ use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::test::{Generator, Http, Until};
 use plimsoll_core::units::{parse_count, parse_duration, parse_rate, parse_ratio};
 use plimsoll_docdb::server::Durability;
-use plimsoll_guard::{LogTo, Place};
-use plimsoll_net::Target;
+use plimsoll_guard::{LogTo, Place, settings};
 use plimsoll_net::h1::parse_header;
 use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
 use plimsoll_report::k6;
 
-use crate::args::Service;
 use crate::script::console::LogPlace;
 use crate::vary::Vary;
 
@@ -220,25 +218,12 @@ pub(super) fn address(word: &OsStr) -> Result<SocketAddr> {
 
 /// `:8080` is every address of this host.
 pub(super) fn listening(word: &OsStr) -> Result<SocketAddr> {
-    let text = utf8(word)?;
-    let every = text.starts_with(':').then(|| format!("0.0.0.0{text}"));
-    address(OsStr::new(every.as_deref().unwrap_or(text)))
+    settings::address(utf8(word)?).map_err(|problem| anyhow!(problem))
 }
 
-/// `unix:/path`, where there is one.
-fn unix(text: &str) -> Result<Option<Place>> {
-    match text.strip_prefix("unix:") {
-        Some(path) if path.starts_with('/') => Ok(Some(Place::Unix(path.into()))),
-        Some(_) => bail!("`{text}`: write the whole path, such as unix:/run/shop.sock"),
-        None => Ok(None),
-    }
-}
-
+/// The same, or a socket in the file system.
 pub(super) fn guard_listen(word: &OsStr) -> Result<Place> {
-    match unix(utf8(word)?)? {
-        Some(place) => Ok(place),
-        None => listening(word).map(Place::Tcp),
-    }
+    settings::place(utf8(word)?).map_err(|problem| anyhow!(problem))
 }
 
 /// Standard output for `-`.
@@ -253,31 +238,11 @@ pub(super) fn log_to(word: &OsStr) -> Result<LogTo> {
     })
 }
 
-pub(super) fn upstream(word: &OsStr) -> Result<Service> {
+/// A service as it is written; the guard looks its name up.
+pub(super) fn upstream(word: &OsStr) -> Result<String> {
     let text = utf8(word)?;
-    if let Some(place) = unix(text)? {
-        return Ok(Service {
-            place,
-            tls_name: None,
-        });
-    }
-    let target = Target::parse(text)?;
-    if target.path != "/" {
-        bail!("`{text}`: leave out the path, requests bring their own");
-    }
-    let host = target.host_header();
-    let with_port = if host
-        .rsplit_once(':')
-        .is_some_and(|(_, port)| port.parse::<u16>().is_ok())
-    {
-        host
-    } else {
-        format!("{host}:{}", if target.tls { 443 } else { 80 })
-    };
-    Ok(Service {
-        place: Place::Tcp(address(OsStr::new(&with_port))?),
-        tls_name: target.tls.then_some(target.host),
-    })
+    settings::origin(text).map_err(|problem| anyhow!(problem))?;
+    Ok(text.to_owned())
 }
 
 pub(super) fn header_name(word: &OsStr) -> Result<String> {
