@@ -42,8 +42,8 @@ use thiserror::Error;
 
 pub use access::{AccessLogConfig, LogTo};
 pub use config::{
-    Certificate, Check, ClassRule, Config, Group, Listener, Match, Origin, Retries, Route, Start,
-    TenantKey, Timeouts,
+    Certificate, Check, ClassRule, Config, Group, Listener, Match, Origin, Retries, Route, Scheme,
+    Start, TenantKey, Timeouts,
 };
 pub use dial::Place;
 pub use server::{Host, run};
