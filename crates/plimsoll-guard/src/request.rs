@@ -200,13 +200,12 @@ async fn admitted<S: Side>(
 }
 
 /// Says which upstream it was, where somebody writes that down.
-fn of(seat: &Seat, server: &Server, told: Told) -> Told {
-    let is_logged = server.log().is_some();
-    Told {
-        member: is_logged.then(|| seat.member.name.clone()),
-        would_refuse: seat.permit.would_refuse().map(refusal::word),
-        ..told
+fn of(seat: &Seat, server: &Server, mut told: Told) -> Told {
+    if server.log().is_some() {
+        told.member = Some(seat.member.name.clone());
+        told.would_refuse = seat.permit.would_refuse().map(refusal::word);
     }
+    told
 }
 
 /// Gives the permit back.

@@ -40,7 +40,9 @@ impl Reader<'_> {
         }
         if flags.no_http2 {
             self.note_of("http2", false, "--no-http2");
-            listeners.iter_mut().for_each(|one| one.http2 = false);
+            for listener in &mut listeners {
+                listener.http2 = false;
+            }
         }
         if !flags.tls_cert.is_empty() {
             let [listener] = &mut listeners[..] else {
@@ -112,7 +114,7 @@ impl Reader<'_> {
         let of_file = file.upstream_ca.as_ref().map(PathBuf::from);
         let flag = flags.upstream_ca.as_ref().map(|_| "--upstream-ca");
         let path = flags.upstream_ca.clone().or(of_file)?;
-        self.either("upstream_ca", format!("{path:?}"), flag);
+        self.either("upstream_ca", format!("\"{}\"", path.display()), flag);
         Some(path)
     }
 

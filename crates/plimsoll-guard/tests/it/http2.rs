@@ -110,7 +110,7 @@ fn large_bodies_pass_both_ways_as_windows_open() {
         let Some(start) = read.windows(4).position(|four| four == b"\r\n\r\n") else {
             return false;
         };
-        let body = read.get(start + 4..).unwrap();
+        let body = &read[start + 4..];
         if body.len() < 1 << 20 {
             return false;
         }
@@ -327,7 +327,7 @@ fn goaway(stream: &mut TcpStream) -> Option<u32> {
     loop {
         let (kind, payload) = next(stream)?;
         if kind == 7 {
-            let code: [u8; 4] = payload.get(4..8).unwrap().try_into().unwrap();
+            let code: [u8; 4] = payload[4..8].try_into().unwrap();
             return Some(u32::from_be_bytes(code));
         }
     }
