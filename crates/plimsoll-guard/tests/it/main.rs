@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod framing;
+mod groups;
 mod overload;
+mod reload;
 mod support;
 mod troubles;
