@@ -63,7 +63,10 @@ fn one_that_nobody_can_reach_costs_no_request_and_is_left_out() {
     });
     let group = &explained(&guard)["groups"][0]["upstreams"];
     assert!(group[0]["out"] == "unreachable" || group[1]["out"] == "unreachable");
-    assert!(group[0]["ejected_count"].as_u64() > Some(0) || group[1]["ejected_count"].as_u64() > Some(0));
+    assert!(
+        group[0]["ejected_count"].as_u64() > Some(0)
+            || group[1]["ejected_count"].as_u64() > Some(0)
+    );
 }
 
 /// What was read of a request may have been done: only what changes nothing is sent to another.
@@ -112,12 +115,16 @@ fn a_check_decides() {
         timeout: Duration::from_millis(500),
     });
     let guard = start(told);
-    eventually("the failed checks", || metric(&guard, "out{reason=\"unwell\"") > 0.5);
+    eventually("the failed checks", || {
+        metric(&guard, "out{reason=\"unwell\"") > 0.5
+    });
     let before = sick.requests().matches("GET / ").count();
     ask(&guard, 20);
     assert_eq!(sick.requests().matches("GET / ").count(), before);
     is_well.store(true, Ordering::SeqCst);
-    eventually("the return", || metric(&guard, "out{reason=\"unwell\"") < 0.5);
+    eventually("the return", || {
+        metric(&guard, "out{reason=\"unwell\"") < 0.5
+    });
     eventually("its share", || {
         ask(&guard, 10);
         sick.requests().matches("GET / ").count() > before
@@ -204,7 +211,10 @@ fn explain_says_who_holds_the_permits() {
     assert_eq!(upstream["permits_by_tenant"][0]["name"], "ann");
     assert_eq!(upstream["permits_by_tenant"][0]["count"], 2);
     let ready = page(&guard, "/ready");
-    assert!(ready.starts_with("HTTP/1.1 200 OK") && ready.contains("\"saturation\":"), "{ready}");
+    assert!(
+        ready.starts_with("HTTP/1.1 200 OK") && ready.contains("\"saturation\":"),
+        "{ready}"
+    );
     eventually("saturation", || metric(&guard, "saturation") > 50.0);
 }
 
@@ -222,7 +232,9 @@ fn a_trial_refuses_nobody_and_counts_who_would_have_been() {
     let guard = start(told);
     let mut clients: Vec<_> = (0..8).map(|_| connect(guard.proxy)).collect();
     for client in &mut clients {
-        client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        client
+            .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            .unwrap();
     }
     for client in &mut clients {
         assert!(answer(client).ends_with("ok\n"));
@@ -246,6 +258,9 @@ fn an_answer_that_takes_too_long_is_a_504() {
         }
         let guard = start(told);
         let text = sent(guard.proxy, &get("/"));
-        assert!(text.starts_with("HTTP/1.1 504 ") && text.contains("too-slow"), "{text}");
+        assert!(
+            text.starts_with("HTTP/1.1 504 ") && text.contains("too-slow"),
+            "{text}"
+        );
     }
 }

@@ -11,7 +11,9 @@ use plimsoll_control::admission::Rule;
 use plimsoll_guard::{Config, Listener};
 use rustix::process::{Signal, getpid, kill_process};
 
-use crate::support::{Guard, OK, Upstream, answer, config, connect, eventually, guard, metric, start};
+use crate::support::{
+    Guard, OK, Upstream, answer, config, connect, eventually, guard, metric, start,
+};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -35,7 +37,9 @@ fn new_upstreams_take_over_and_connections_go_on() {
     client.write_all(GET).unwrap();
     assert!(answer(&mut client).ends_with("ok\n"));
     let port = |config: &mut Config| {
-        config.listeners = vec![Listener { address: std::net::SocketAddr::from(([127, 0, 0, 1], 0)) }];
+        config.listeners = vec![Listener {
+            address: std::net::SocketAddr::from(([127, 0, 0, 1], 0)),
+        }];
     };
     let mut next = config(&[two.address], Rule::HalfLoad);
     port(&mut next);
@@ -56,7 +60,9 @@ fn wrong_settings_change_nothing() {
     reload(&guard, Some(unresolved), "nowhere.invalid");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut occupied = config(&[up.address], Rule::HalfLoad);
-    occupied.listeners.push(Listener { address: taken.local_addr().unwrap() });
+    occupied.listeners.push(Listener {
+        address: taken.local_addr().unwrap(),
+    });
     reload(&guard, Some(occupied), "cannot listen");
     let mut client = connect(guard.proxy);
     client.write_all(GET).unwrap();
@@ -88,7 +94,9 @@ fn an_upstream_that_stays_keeps_its_limit_and_listeners_come_and_go() {
     );
     // The same upstream as before, with all that it has counted and learned.
     assert!(metric(&guard, &admitted) > 29.5);
-    eventually("the end of the listener", || TcpStream::connect(address).is_err());
+    eventually("the end of the listener", || {
+        TcpStream::connect(address).is_err()
+    });
     // Whoever came in there goes on.
     for _ in 0..30 {
         client.write_all(GET).unwrap();
