@@ -9,28 +9,29 @@ use plimsoll_control::balance::{Health, Out};
 use plimsoll_core::Nanos;
 use plimsoll_net::h1::serving::RequestHead;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 
 use crate::client::Client;
 use crate::gate::{Holder, Holders};
+use crate::listener::Entry;
 use crate::metrics;
 use crate::shared::Server;
 use crate::upstreams::{Member, Upstreams};
+use crate::wire::{Socket, Wire};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Holders of permits that are named.
 const SHOWN: usize = 10;
 
-pub(crate) async fn serve(listener: &TcpListener, server: &Rc<Server>) {
+pub(crate) async fn serve(entry: &Entry, server: &Rc<Server>) {
     loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
+        match entry.accept().await {
+            Ok((socket, _)) => {
                 let server = Rc::clone(server);
                 spawn_local(async move {
                     // Whoever is slower than that asks again.
-                    drop(timeout(PATIENCE, answer(stream, &server)).await);
+                    drop(timeout(PATIENCE, answer(socket, &server)).await);
                 });
             }
             Err(_) => sleep(Duration::from_millis(10)).await,
@@ -38,8 +39,8 @@ pub(crate) async fn serve(listener: &TcpListener, server: &Rc<Server>) {
     }
 }
 
-async fn answer(stream: TcpStream, server: &Server) {
-    let mut client = Client::new(stream);
+async fn answer(socket: Socket, server: &Server) {
+    let mut client = Client::new(Wire::Plain(socket));
     let path = loop {
         match RequestHead::read(&client.inbox) {
             Ok(Some(head)) => {
@@ -92,7 +93,7 @@ fn page(path: &str, server: &Server) -> (&'static str, &'static str, String) {
 
 /// Of the upstreams that are used, on the average; of all if none is.
 fn saturation(server: &Server) -> f64 {
-    let members = server.registry.members();
+    let members = server.members();
     let is_in = |member: &&Rc<Member>| member.gate.with_health(Health::out).is_none();
     let mut used: Vec<&Rc<Member>> = members.iter().filter(is_in).collect();
     if used.is_empty() {

@@ -2,10 +2,14 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_control::admission::{Class, Rule};
 use plimsoll_control::balance::Balance;
+
+use crate::access::AccessLogConfig;
+use crate::dial::Place;
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -29,11 +33,37 @@ pub struct Config {
     pub connections_max: usize,
     /// How long requests under way may take after the signal to stop.
     pub drain: Duration,
+    /// Certificates (PEM) that vouch for upstreams in TLS, in place of this host's.
+    pub upstream_ca: Option<PathBuf>,
+    pub access_log: Option<AccessLogConfig>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
-    pub address: SocketAddr,
+    pub place: Place,
+    /// Of TLS, for one name each; none: it speaks plainly.
+    pub certificates: Vec<Certificate>,
+    /// Clients may speak HTTP/2: by ALPN in TLS, by prior knowledge without.
+    pub http2: bool,
+}
+
+impl Listener {
+    pub fn plain(place: Place) -> Self {
+        Self {
+            place,
+            certificates: Vec::new(),
+            http2: true,
+        }
+    }
+}
+
+/// A certificate and its key, as files that are read again when the guard is told to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Certificate {
+    /// PEM: the server's own certificate first, then those that signed it.
+    pub chain: PathBuf,
+    /// PEM; without it, the key is in the first file.
+    pub key: Option<PathBuf>,
 }
 
 /// Upstreams that do the same.
@@ -64,13 +94,28 @@ pub enum Start {
 /// Where a service is, as it was written; its name may have several addresses.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
+    /// The path of a Unix socket.
     pub host: String,
     pub port: u16,
+    pub scheme: Scheme,
+}
+
+/// How an upstream is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scheme {
+    Http,
+    Https,
+    /// HTTP over a Unix socket; there is no port.
+    Unix,
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.host, self.port)
+        match self.scheme {
+            Scheme::Http => write!(f, "{}:{}", self.host, self.port),
+            Scheme::Https => write!(f, "https://{}:{}", self.host, self.port),
+            Scheme::Unix => write!(f, "unix:{}", self.host),
+        }
     }
 }
 
@@ -84,6 +129,7 @@ impl From<SocketAddr> for Origin {
                 host.to_string()
             },
             port: address.port(),
+            scheme: Scheme::Http,
         }
     }
 }
@@ -146,6 +192,8 @@ pub struct Timeouts {
     pub whole: Option<Duration>,
     /// Without a byte in either direction.
     pub idle: Duration,
+    /// The same for streams of events and tunnels.
+    pub stream: Duration,
 }
 
 impl Default for Timeouts {
@@ -155,6 +203,7 @@ impl Default for Timeouts {
             head: Duration::from_secs(60),
             whole: None,
             idle: Duration::from_secs(60),
+            stream: Duration::from_secs(3600),
         }
     }
 }
@@ -179,9 +228,9 @@ impl Default for Retries {
 
 impl Config {
     /// A guard before one service, as it is without any settings.
-    pub fn simple(listen: SocketAddr, upstreams: Vec<Origin>) -> Self {
+    pub fn simple(listen: Place, upstreams: Vec<Origin>) -> Self {
         Self {
-            listeners: vec![Listener { address: listen }],
+            listeners: vec![Listener::plain(listen)],
             admin: None,
             groups: vec![Group::simple(upstreams)],
             routes: Vec::new(),
@@ -193,6 +242,8 @@ impl Config {
             shadow: false,
             connections_max: 10_000,
             drain: Duration::from_secs(30),
+            upstream_ca: None,
+            access_log: None,
         }
     }
 }

@@ -20,6 +20,10 @@ impl Count {
 pub(crate) struct Counts {
     pub(crate) connections: Count,
     pub(crate) connections_refused: Count,
+    /// Of TLS.
+    pub(crate) handshakes_failed: Count,
+    /// Connections of HTTP/2 that sent frames without a use, and too many.
+    pub(crate) floods: Count,
     /// Heads that were no proper request.
     pub(crate) bad_requests: Count,
     /// Answers of the upstream by the first digit of their status, from 1.

@@ -18,6 +18,8 @@ pub(crate) struct Incoming {
     pub(crate) is_http10: bool,
     pub(crate) keepalive: bool,
     pub(crate) expects_continue: bool,
+    /// Asks to go on with another protocol.
+    pub(crate) is_upgrade: bool,
     /// Where it goes, and as what.
     pub(crate) asked: Asked,
 }
@@ -33,7 +35,25 @@ const OURS: [&str; 6] = [
 ];
 
 impl Incoming {
-    pub(crate) fn new(read: &RequestHead<'_>, client: IpAddr, policy: &Policy) -> Self {
+    pub(crate) fn is_chunked(&self) -> bool {
+        self.framing == Framing::Chunked
+    }
+
+    /// Of the body, where it is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        match self.framing {
+            Framing::Length(length) => Some(length),
+            Framing::Chunked => None,
+        }
+    }
+
+    /// `is_secure`: it came through TLS.
+    pub(crate) fn new(
+        read: &RequestHead<'_>,
+        client: IpAddr,
+        is_secure: bool,
+        policy: &Policy,
+    ) -> Self {
         let facts = Facts {
             method: read.method,
             target: read.target,
@@ -44,19 +64,20 @@ impl Incoming {
         let is_safe = matches!(read.method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
             && read.framing == Framing::Length(0);
         Self {
-            head: outgoing(read, client),
+            head: outgoing(read, client, is_secure),
             framing: read.framing,
             is_head: read.method == "HEAD",
             is_safe,
             is_http10: read.is_http10,
             keepalive: read.keepalive,
             expects_continue: read.expects_continue,
+            is_upgrade: read.upgrade.is_some(),
             asked: policy.asked(&facts),
         }
     }
 }
 
-fn outgoing(read: &RequestHead<'_>, client: IpAddr) -> Vec<u8> {
+fn outgoing(read: &RequestHead<'_>, client: IpAddr, is_secure: bool) -> Vec<u8> {
     let mut head = Vec::with_capacity(read.length + 96);
     let mut put = |parts: [&[u8]; 4]| parts.iter().for_each(|part| head.extend_from_slice(part));
     put([
@@ -89,10 +110,19 @@ fn outgoing(read: &RequestHead<'_>, client: IpAddr) -> Vec<u8> {
             }
         }
     }
+    match (read.upgrade, read.takes_trailers()) {
+        (Some(protocol), _) => {
+            let protocol = protocol.as_bytes();
+            put([b"Connection: Upgrade\r\nUpgrade: ", protocol, b"\r\n", b""]);
+        }
+        (None, true) => put([b"Connection: TE\r\nTE: trailers\r\n", b"", b"", b""]),
+        (None, false) => {}
+    }
     let client = client.to_string();
     put([b"X-Forwarded-For: ", client.as_bytes(), b"\r\n", b""]);
     put([b"X-Forwarded-Host: ", host.as_bytes(), b"\r\n", b""]);
-    put([b"X-Forwarded-Proto: http\r\n\r\n", b"", b"", b""]);
+    let scheme: &[u8] = if is_secure { b"https" } else { b"http" };
+    put([b"X-Forwarded-Proto: ", scheme, b"\r\n\r\n", b""]);
     head
 }
 
@@ -116,9 +146,9 @@ mod tests {
     fn incoming(text: &str) -> Incoming {
         let read = RequestHead::read(text.as_bytes()).unwrap().unwrap();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let config = Config::simple(any, vec![any.into()]);
+        let config = Config::simple(any.into(), vec![any.into()]);
         let policy = Policy::new(config, Vec::new(), RandomState::new());
-        Incoming::new(&read, IpAddr::from([10, 0, 0, 7]), &policy)
+        Incoming::new(&read, IpAddr::from([10, 0, 0, 7]), false, &policy)
     }
 
     #[test]
@@ -132,7 +162,7 @@ mod tests {
         assert_eq!(
             head,
             "GET /users/17/x?y HTTP/1.1\r\nHost: a\r\nAuthorization: b\r\nAccept: */*\r\n\
-             X-Forwarded-For: 10.0.0.7\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\n\r\n"
+             Connection: TE\r\nTE: trailers\r\nX-Forwarded-For: 10.0.0.7\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\n\r\n"
         );
         assert_eq!(request.asked.route, "GET /users/:id");
         assert!(request.is_safe && !request.asked.wanted.is_retry);

@@ -4,10 +4,10 @@ use std::io;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 
-use crate::client::take;
 use crate::config::Check;
 use crate::shared::Server;
 use crate::upstreams::{Member, Upstreams};
@@ -32,6 +32,8 @@ pub(crate) fn attend(server: &Rc<Server>) {
 
 fn attend_members(group: &Upstreams) {
     for member in group.members() {
+        // Only now, when the settings are in force.
+        member.set_check(group.config.check.as_ref());
         if !member.is_kept.replace(true) {
             spawn_local(tick(Rc::downgrade(&member)));
             spawn_local(tidy(Rc::downgrade(&member)));
@@ -98,24 +100,17 @@ async fn check(member: Weak<Member>) {
 
 /// Whether it answers with 200 to 399, over a connection of its own: a kept one says nothing about new ones.
 async fn is_well(member: &Member, check: &Check) -> io::Result<bool> {
-    let stream = member.pool.open(check.timeout).await?;
+    let mut stream = member.pool.open(check.timeout).await?;
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: plimsoll-guard\r\nConnection: close\r\n\r\n",
         check.path, member.name
     );
-    stream.writable().await?;
-    // It fits into an empty socket.
-    if stream.try_write(request.as_bytes())? < request.len() {
-        return Ok(false);
-    }
+    stream.write_all(request.as_bytes()).await?;
+    stream.flush().await?;
     let mut answer = Vec::new();
     while !answer.contains(&b'\n') && answer.len() < LINE_BYTES {
-        stream.readable().await?;
-        match take(&stream, &mut answer) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
+        if stream.read_buf(&mut answer).await? == 0 {
+            break;
         }
     }
     Ok(status(&answer).is_some_and(|status| (200..400).contains(&status)))

@@ -2,49 +2,65 @@
 //!
 //! One thread. [`run`] serves until a signal asks it to stop; [`settings`] reads what it is told from a file.
 
+mod access;
 mod admin;
+mod alarm;
 mod client;
 mod config;
 mod connection;
 mod counts;
+mod dial;
 mod enter;
 mod exchange;
+mod flood;
 mod gate;
+mod http1;
+mod http2;
 mod incoming;
 mod keep;
+mod listener;
 mod metrics;
+mod outside;
 mod policy;
 mod pool;
 mod refusal;
 mod relay;
+mod request;
+mod scratch;
 mod server;
 pub mod settings;
 mod shared;
+mod side;
 mod upstreams;
+mod wire;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
+use plimsoll_net::tls::TlsError;
 use thiserror::Error;
 
+pub use access::{AccessLogConfig, LogTo};
 pub use config::{
-    Check, ClassRule, Config, Group, Listener, Match, Origin, Retries, Route, Start, TenantKey,
-    Timeouts,
+    Certificate, Check, ClassRule, Config, Group, Listener, Match, Origin, Retries, Route, Start,
+    TenantKey, Timeouts,
 };
+pub use dial::Place;
 pub use server::{Host, run};
 
 /// Where it listens: port 0 has become a real one.
 #[derive(Debug, Clone)]
 pub struct Listening {
     /// In the order of the listeners.
-    pub proxies: Vec<SocketAddr>,
+    pub proxies: Vec<Place>,
     pub admin: Option<SocketAddr>,
 }
 
 #[derive(Debug, Error)]
 pub enum GuardError {
-    #[error("cannot listen on {address}: {source}; choose another with {flag}")]
+    #[error("cannot listen on {place}: {source}; choose another with {flag}")]
     Listen {
-        address: SocketAddr,
+        place: Place,
         flag: &'static str,
         source: std::io::Error,
     },
@@ -53,6 +69,25 @@ pub enum GuardError {
     )]
     Resolve {
         origin: String,
+        source: std::io::Error,
+    },
+    #[error("cannot read {what} {}: {source}", path.display())]
+    File {
+        what: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("cannot use {what} {}: {source}", path.display())]
+    Certificate {
+        what: &'static str,
+        path: PathBuf,
+        source: TlsError,
+    },
+    #[error("cannot speak TLS to {origin}: {source}")]
+    Secure { origin: String, source: TlsError },
+    #[error("cannot write the access log {}: {source}", path.display())]
+    AccessLog {
+        path: PathBuf,
         source: std::io::Error,
     },
     #[error("cannot {what}: {source}")]

@@ -355,6 +355,32 @@ pub(crate) const METRICS: &[Metric] = &[
         },
     ),
     of_guard(
+        "outside",
+        GAUGE,
+        None,
+        "Streams, tunnels and stalled uploads, which hold no permit",
+        |server| one(server.outside.get() as f64),
+    ),
+    of_guard(
+        "protocol_troubles_total",
+        COUNTER,
+        Some("trouble"),
+        "Connections that ended by their protocol: no handshake of TLS, a flood of frames of HTTP/2",
+        |server| {
+            vec![
+                ("handshake", count(&server.counts.handshakes_failed)),
+                ("flood", count(&server.counts.floods)),
+            ]
+        },
+    ),
+    of_guard(
+        "access_log_dropped_total",
+        COUNTER,
+        None,
+        "Lines of the access log that no disk took in time",
+        |server| one(server.log().map_or(0.0, |log| log.dropped() as f64)),
+    ),
+    of_guard(
         "shadow",
         GAUGE,
         None,
@@ -371,7 +397,7 @@ pub(crate) const METRICS: &[Metric] = &[
 ];
 
 pub(crate) fn text(server: &Server) -> String {
-    let members = server.registry.members();
+    let members = server.members();
     let looks: Vec<Look<'_>> = members.iter().map(|member| Look::at(member)).collect();
     let mut text = String::new();
     for metric in METRICS {

@@ -1,25 +1,29 @@
 //! The life of the guard: it accepts, takes in new settings without dropping anybody, and stops gently.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hash::RandomState;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
 use plimsoll_base::clock::Clock;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{AbortHandle, LocalSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
+use crate::access::AccessLog;
 use crate::config::Config;
+use crate::dial::Place;
+use crate::listener::{Entry, Manner};
 use crate::policy::Policy;
 use crate::shared::Server;
 use crate::upstreams::{Registry, Upstreams};
+use crate::wire::{Socket, Wire};
 use crate::{GuardError, Listening, admin, connection, keep, refusal};
 
-/// Longest accept queue that is asked for; the kernel caps it at `net.core.somaxconn`.
-const BACKLOG: u32 = 4096;
+/// How long a handshake of TLS may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Whoever runs the guard, and tells people.
@@ -55,6 +59,7 @@ struct Signals {
     term: Signal,
     interrupt: Signal,
     hangup: Signal,
+    user: Signal,
 }
 
 impl Signals {
@@ -64,6 +69,7 @@ impl Signals {
             term: watch(SignalKind::terminate())?,
             interrupt: watch(SignalKind::interrupt())?,
             hangup: watch(SignalKind::hangup())?,
+            user: watch(SignalKind::user_defined1())?,
         })
     }
 
@@ -78,13 +84,13 @@ impl Signals {
 async fn serve(config: &Config, host: &mut dyn Host) -> Result<(), GuardError> {
     let mut signals = Signals::watch()?;
     let mut doors = Doors::default();
-    let opened = doors.open(config)?;
+    let ready = doors.open(config, None)?;
     let clock = Clock::start();
     let registry = Registry::new(clock);
     let groups = groups(config, &registry).await?;
     let policy = Policy::new(config.clone(), groups, RandomState::new());
     let server = Server::new(clock, registry, policy);
-    doors.take(opened, config, &server);
+    doors.take(ready, config, &server);
     keep::attend(&server);
     host.listens(&doors.listening(config));
     loop {
@@ -92,6 +98,13 @@ async fn serve(config: &Config, host: &mut dyn Host) -> Result<(), GuardError> {
             _ = signals.term.recv() => break,
             _ = signals.interrupt.recv() => break,
             _ = signals.hangup.recv() => {}
+            _ = signals.user.recv() => {
+                // The log alone, as those that rotate logs ask for it.
+                if let Some(log) = server.log() {
+                    log.reopen();
+                }
+                continue;
+            }
         }
         reload(&server, &mut doors, host).await;
     }
@@ -114,7 +127,8 @@ async fn serve(config: &Config, host: &mut dyn Host) -> Result<(), GuardError> {
 async fn groups(config: &Config, registry: &Registry) -> Result<Vec<Rc<Upstreams>>, GuardError> {
     let mut groups = Vec::with_capacity(config.groups.len());
     for group in &config.groups {
-        groups.push(Upstreams::start(group, registry).await?);
+        let authorities = config.upstream_ca.as_deref();
+        groups.push(Upstreams::start(group, authorities, registry).await?);
     }
     Ok(groups)
 }
@@ -142,12 +156,12 @@ async fn reload(server: &Rc<Server>, doors: &mut Doors, host: &mut dyn Host) {
 }
 
 async fn apply(server: &Rc<Server>, doors: &mut Doors, config: Config) -> Result<(), GuardError> {
-    let opened = doors.open(&config)?;
+    let ready = doors.open(&config, server.log())?;
     // Those of before stay alive until the new ones have taken over what they share.
     let groups = groups(&config, &server.registry).await?;
     let hashing = server.policy().hashing();
     server.set_policy(Policy::new(config.clone(), groups, hashing));
-    doors.take(opened, &config, server);
+    doors.take(ready, &config, server);
     keep::attend(server);
     Ok(())
 }
@@ -155,124 +169,160 @@ async fn apply(server: &Rc<Server>, doors: &mut Doors, config: Config) -> Result
 /// Where it listens.
 #[derive(Debug, Default)]
 struct Doors {
-    /// By the address as it was written: where that is now, and whoever accepts there.
-    open: BTreeMap<Door, (SocketAddr, AbortHandle)>,
+    /// By the place as it was written: where that is now, and whoever accepts there.
+    open: BTreeMap<Door, Opened>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Door {
-    Proxy(SocketAddr),
+    Proxy(Place),
     Admin(SocketAddr),
 }
 
-impl Door {
-    fn all(config: &Config) -> Vec<Self> {
-        let proxies = config.listeners.iter();
-        let proxies = proxies.map(|listener| Self::Proxy(listener.address));
-        proxies.chain(config.admin.map(Self::Admin)).collect()
-    }
+#[derive(Debug)]
+struct Opened {
+    at: Place,
+    accepting: AbortHandle,
+    /// How clients are spoken to from now on; connections keep what they began with.
+    manner: Rc<RefCell<Manner>>,
+}
+
+/// What new settings need, opened and read before anything changes.
+struct Ready {
+    entries: Vec<(Door, Place, Entry)>,
+    manners: BTreeMap<Door, Manner>,
+    log: Option<Rc<AccessLog>>,
 }
 
 impl Doors {
     /// Opens those that are not open yet; nothing changes if one cannot be.
-    fn open(&self, config: &Config) -> Result<Vec<(Door, SocketAddr, TcpListener)>, GuardError> {
-        let mut opened = Vec::new();
-        for door in Door::all(config) {
-            if !self.open.contains_key(&door) {
-                let listener = match door {
-                    Door::Proxy(address) => listen(address, "--listen")?,
-                    Door::Admin(address) => listen(address, "--admin")?,
-                };
-                let at = listener
-                    .local_addr()
-                    .map_err(GuardError::io("read the listening address"))?;
-                opened.push((door, at, listener));
-            }
+    fn open(&self, config: &Config, log: Option<Rc<AccessLog>>) -> Result<Ready, GuardError> {
+        let mut ready = Ready {
+            entries: Vec::new(),
+            manners: BTreeMap::new(),
+            log: log_of(config, log)?,
+        };
+        for listener in &config.listeners {
+            let door = Door::Proxy(listener.place.clone());
+            self.open_one(&door, &listener.place, "--listen", &mut ready)?;
+            ready.manners.insert(door, Manner::read(listener)?);
         }
-        Ok(opened)
+        if let Some(admin) = config.admin {
+            self.open_one(&Door::Admin(admin), &admin.into(), "--admin", &mut ready)?;
+        }
+        Ok(ready)
+    }
+
+    fn open_one(
+        &self,
+        door: &Door,
+        place: &Place,
+        flag: &'static str,
+        ready: &mut Ready,
+    ) -> Result<(), GuardError> {
+        if !self.open.contains_key(door) {
+            let entry = Entry::open(place, flag)?;
+            let at = entry
+                .place()
+                .map_err(GuardError::io("read the listening address"))?;
+            ready.entries.push((door.clone(), at, entry));
+        }
+        Ok(())
     }
 
     /// Accepts at those that were opened, and no longer where nobody wants it.
-    fn take(
-        &mut self,
-        opened: Vec<(Door, SocketAddr, TcpListener)>,
-        config: &Config,
-        server: &Rc<Server>,
-    ) {
-        let wanted = Door::all(config);
-        self.open.retain(|door, (_, accepting)| {
-            let is_wanted = wanted.contains(door);
-            if !is_wanted {
-                accepting.abort();
+    fn take(&mut self, mut ready: Ready, config: &Config, server: &Rc<Server>) {
+        let is_wanted = |door: &Door| match door {
+            Door::Proxy(place) => config.listeners.iter().any(|one| one.place == *place),
+            Door::Admin(address) => config.admin == Some(*address),
+        };
+        self.open.retain(|door, opened| {
+            if !is_wanted(door) {
+                opened.accepting.abort();
             }
-            is_wanted
+            is_wanted(door)
         });
-        for (door, at, listener) in opened {
-            let server = Rc::clone(server);
+        for (door, at, entry) in ready.entries {
+            let manner = Rc::new(RefCell::new(Manner::default()));
+            let (server, clients) = (Rc::clone(server), Rc::clone(&manner));
             let accepting = match door {
-                Door::Proxy(_) => spawn_local(async move { accept(&listener, &server).await }),
-                Door::Admin(_) => {
-                    spawn_local(async move { admin::serve(&listener, &server).await })
+                Door::Proxy(_) => {
+                    spawn_local(async move { accept(&entry, &clients, &server).await })
                 }
+                Door::Admin(_) => spawn_local(async move { admin::serve(&entry, &server).await }),
             };
-            self.open.insert(door, (at, accepting.abort_handle()));
+            let opened = Opened {
+                at,
+                accepting: accepting.abort_handle(),
+                manner,
+            };
+            self.open.insert(door, opened);
         }
+        for (door, opened) in &self.open {
+            if let Some(manner) = ready.manners.remove(door) {
+                *opened.manner.borrow_mut() = manner;
+            }
+        }
+        server.set_log(ready.log);
     }
 
     fn listening(&self, config: &Config) -> Listening {
-        let at = |door: Door| self.open.get(&door).map(|(at, _)| *at);
+        let at = |door: Door| self.open.get(&door).map(|opened| opened.at.clone());
         let proxies = config.listeners.iter();
+        let admin = config.admin.and_then(|admin| at(Door::Admin(admin)));
         Listening {
             proxies: proxies
-                .filter_map(|listener| at(Door::Proxy(listener.address)))
+                .filter_map(|listener| at(Door::Proxy(listener.place.clone())))
                 .collect(),
-            admin: config.admin.and_then(|admin| at(Door::Admin(admin))),
+            admin: match admin {
+                Some(Place::Tcp(address)) => Some(address),
+                _ => None,
+            },
         }
     }
 
     /// No more clients; the admin endpoint goes on, and says that it stops.
     fn close(&mut self) {
-        for (door, (_, accepting)) in &self.open {
+        for (door, opened) in &self.open {
             if matches!(door, Door::Proxy(_)) {
-                accepting.abort();
+                opened.accepting.abort();
             }
         }
     }
 }
 
-async fn accept(listener: &TcpListener, server: &Rc<Server>) {
+/// The log that is wanted: the same file is opened again, as after a rotation.
+fn log_of(
+    config: &Config,
+    now: Option<Rc<AccessLog>>,
+) -> Result<Option<Rc<AccessLog>>, GuardError> {
+    let Some(wanted) = &config.access_log else {
+        return Ok(None);
+    };
+    if let Some(log) = now.filter(|log| log.to() == &wanted.to) {
+        log.reopen();
+        return Ok(Some(log));
+    }
+    Ok(Some(Rc::new(AccessLog::start(wanted)?)))
+}
+
+async fn accept(entry: &Entry, manner: &RefCell<Manner>, server: &Rc<Server>) {
     loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => accepted(server, stream, peer),
+        match entry.accept().await {
+            Ok((socket, peer)) => accepted(server, manner.borrow().clone(), socket, peer),
             // No descriptor is free, or the client has gone already: the next may do better.
             Err(_) => sleep(LOOK).await,
         }
     }
 }
 
-fn listen(address: SocketAddr, flag: &'static str) -> Result<TcpListener, GuardError> {
-    let failed = |source| GuardError::Listen {
-        address,
-        flag,
-        source,
-    };
-    let socket = if address.is_ipv4() {
-        TcpSocket::new_v4()
-    } else {
-        TcpSocket::new_v6()
-    };
-    let socket = socket.map_err(failed)?;
-    // A restarted guard must not wait for the old connections' TIME_WAIT to pass.
-    socket.set_reuseaddr(true).map_err(failed)?;
-    socket.bind(address).map_err(failed)?;
-    socket.listen(BACKLOG).map_err(failed)
-}
-
-fn accepted(server: &Rc<Server>, stream: TcpStream, peer: SocketAddr) {
+fn accepted(server: &Rc<Server>, manner: Manner, socket: Socket, peer: IpAddr) {
     if server.open.get() >= server.policy().config.connections_max {
         server.counts.connections_refused.add();
         // As much as fits into an empty socket, which is all of it; a client that does not read it is gone anyway.
-        drop(stream.try_write(&refusal::CONNECTIONS.bytes(false)));
+        if !manner.is_secure() {
+            socket.try_tell(&refusal::CONNECTIONS.bytes(false));
+        }
         return;
     }
     server.counts.connections.add();
@@ -280,6 +330,19 @@ fn accepted(server: &Rc<Server>, stream: TcpStream, peer: SocketAddr) {
     let server = Rc::clone(server);
     spawn_local(async move {
         let _open = Open(&server);
-        connection::serve(stream, peer, Rc::clone(&server)).await;
+        let wire = match socket {
+            socket if !manner.is_secure() => Wire::Plain(socket),
+            socket => {
+                // The state of a handshake is large, and a connection outlives it.
+                let handshake = Box::pin(timeout(HANDSHAKE, manner.accept(socket)));
+                let Ok(Ok(wire)) = handshake.await else {
+                    // There is no way to tell it in plain words.
+                    server.counts.handshakes_failed.add();
+                    return;
+                };
+                wire
+            }
+        };
+        connection::serve(wire, manner.http2, peer, Rc::clone(&server)).await;
     });
 }

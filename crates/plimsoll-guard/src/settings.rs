@@ -1,6 +1,7 @@
 //! What the guard is told by a file and by flags, understood: every value with where it comes from.
 
 mod file;
+mod places;
 mod reader;
 mod resolve;
 mod routes;
@@ -8,17 +9,29 @@ mod routes;
 mod tests;
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_control::admission::Rule;
 use plimsoll_core::keys::{Known, Misplaced, Place};
 
-use crate::config::{Config, Origin, Start};
+use crate::access::LogTo;
+use crate::config::{Config, Origin, Scheme, Start};
+use crate::dial;
 
 /// What flags say; they go before the file.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
-    pub listen: Option<SocketAddr>,
+    pub listen: Option<dial::Place>,
+    pub tls_cert: Vec<PathBuf>,
+    /// One for each certificate, or none.
+    pub tls_key: Vec<PathBuf>,
+    pub no_http2: bool,
+    pub upstream_ca: Option<PathBuf>,
+    pub stream_idle: Option<Duration>,
+    pub access_log: Option<LogTo>,
+    /// Hides what may be secret in a target that is logged; without one its query is left out.
+    pub mask: Option<fn(&str) -> String>,
     /// As they are written, such as `http://127.0.0.1:3000`.
     pub upstreams: Vec<String>,
     pub admin: Option<SocketAddr>,
@@ -76,16 +89,39 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
         .ok_or_else(|| format!("`{text}`: the name has no address"))
 }
 
+/// The path in `unix:/path`, where there is one.
+fn unix(text: &str) -> Result<Option<&str>, String> {
+    match text.strip_prefix("unix:") {
+        Some(path) if path.starts_with('/') => Ok(Some(path)),
+        Some(_) => Err(format!(
+            "`{text}`: write the whole path, such as unix:/run/guard.sock"
+        )),
+        None => Ok(None),
+    }
+}
+
+/// Where clients come in: an address, or `unix:/path`. The error is a sentence.
+pub fn place(text: &str) -> Result<dial::Place, String> {
+    match unix(text)? {
+        Some(path) => Ok(dial::Place::Unix(path.into())),
+        None => address(text).map(dial::Place::Tcp),
+    }
+}
+
 /// A service, as it is written. The error is a sentence.
 pub fn origin(text: &str) -> Result<Origin, String> {
-    let shape = "write http://HOST:PORT, such as http://127.0.0.1:3000";
-    if text.starts_with("https://") {
-        return Err(format!(
-            "`{text}`: the guard speaks plain HTTP to its upstream; write http://"
-        ));
+    let shape = "write http://HOST:PORT, such as http://127.0.0.1:3000, or https:// or unix:/path";
+    if let Some(path) = unix(text)? {
+        return Ok(Origin {
+            host: path.to_owned(),
+            port: 0,
+            scheme: Scheme::Unix,
+        });
     }
-    let Some(rest) = text.strip_prefix("http://") else {
-        return Err(format!("`{text}`: {shape}"));
+    let (scheme, usual, rest) = match text.split_once("://") {
+        Some(("http", rest)) => (Scheme::Http, 80, rest),
+        Some(("https", rest)) => (Scheme::Https, 443, rest),
+        _ => return Err(format!("`{text}`: {shape}")),
     };
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     if !path.is_empty() || authority.contains(['?', '#']) {
@@ -103,7 +139,7 @@ pub fn origin(text: &str) -> Result<Origin, String> {
             let number = number.ok_or_else(|| format!("`{text}`: `{port}` is no port; {shape}"))?;
             (host, number)
         }
-        _ => (authority, 80),
+        _ => (authority, usual),
     };
     let inside = host
         .strip_prefix('[')
@@ -119,6 +155,7 @@ pub fn origin(text: &str) -> Result<Origin, String> {
     Ok(Origin {
         host: host.to_owned(),
         port,
+        scheme,
     })
 }
 

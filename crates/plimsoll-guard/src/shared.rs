@@ -1,6 +1,7 @@
 //! What all connections share, on one thread.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use plimsoll_base::clock::{Clock, wall_millis};
@@ -9,9 +10,10 @@ use plimsoll_control::admission::RetryBudget;
 use plimsoll_core::Nanos;
 use tokio::sync::watch;
 
+use crate::access::AccessLog;
 use crate::counts::Counts;
 use crate::policy::Policy;
-use crate::upstreams::Registry;
+use crate::upstreams::{Member, Registry};
 
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -23,6 +25,9 @@ pub(crate) struct Server {
     pub(crate) rng: RefCell<Rng>,
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) open: Cell<usize>,
+    /// Exchanges without a permit.
+    pub(crate) outside: Cell<usize>,
+    log: RefCell<Option<Rc<AccessLog>>>,
 }
 
 impl Server {
@@ -36,6 +41,8 @@ impl Server {
             rng: RefCell::new(Rng::new(wall_millis().cast_unsigned(), 3)),
             stop: watch::Sender::new(false),
             open: Cell::new(0),
+            outside: Cell::new(0),
+            log: RefCell::new(None),
             policy: RefCell::new(Rc::new(policy)),
         })
     }
@@ -45,11 +52,28 @@ impl Server {
         Rc::clone(&self.policy.borrow())
     }
 
+    /// The upstreams of all groups, each once.
+    pub(crate) fn members(&self) -> Vec<Rc<Member>> {
+        let groups = &self.policy().groups;
+        let all = groups.iter().flat_map(|group| group.members());
+        let named = all.map(|member| (member.name.clone(), member));
+        named.collect::<BTreeMap<_, _>>().into_values().collect()
+    }
+
     /// Others take their place, for whatever begins from now on.
     pub(crate) fn set_policy(&self, policy: Policy) {
         *self.retries.borrow_mut() = RetryBudget::new(policy.config.retries.ratio);
         self.registry.set_shadow(policy.config.shadow);
         *self.policy.borrow_mut() = Rc::new(policy);
+    }
+
+    pub(crate) fn log(&self) -> Option<Rc<AccessLog>> {
+        self.log.borrow().clone()
+    }
+
+    /// The log where it is wanted now; whoever writes the old one does so to its end.
+    pub(crate) fn set_log(&self, log: Option<Rc<AccessLog>>) {
+        *self.log.borrow_mut() = log;
     }
 
     pub(crate) fn now(&self) -> Nanos {

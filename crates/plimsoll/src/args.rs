@@ -17,6 +17,7 @@ use plimsoll_core::scenario::Strictness;
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::test::SearchSettings;
 use plimsoll_docdb::server::{Config, Durability, Scheduler};
+use plimsoll_guard::{LogTo, Place};
 use plimsoll_lab::serve;
 use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
@@ -303,7 +304,13 @@ pub(crate) struct GuardArgs {
     /// The record whose load line it begins with.
     pub(crate) from: Option<PathBuf>,
     pub(crate) shadow: bool,
-    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) listen: Option<Place>,
+    pub(crate) tls_cert: Vec<PathBuf>,
+    pub(crate) tls_key: Vec<PathBuf>,
+    pub(crate) no_http2: bool,
+    pub(crate) upstream_ca: Option<PathBuf>,
+    pub(crate) stream_idle: Option<Duration>,
+    pub(crate) access_log: Option<LogTo>,
     /// As they were typed.
     pub(crate) upstreams: Vec<String>,
     pub(crate) admin: Option<SocketAddr>,

@@ -20,7 +20,7 @@ fn facts<'a>(
 
 fn policy(change: impl FnOnce(&mut Config)) -> Policy {
     let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-    let mut config = Config::simple(any, vec![any.into()]);
+    let mut config = Config::simple(any.into(), vec![any.into()]);
     change(&mut config);
     Policy::new(config, Vec::new(), RandomState::new())
 }

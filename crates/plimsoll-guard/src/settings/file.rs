@@ -38,11 +38,12 @@ pub(super) fn inside(path: &str) -> Inside {
 section! {
     #[serde(default)]
     File = "the top of the file" {
-        /// where clients come in, or a list of such places; `:8080` is every address of this host
+        /// where clients come in, or a list of such places; `:8080` is every address of this host, `unix:/run/guard.sock` a
+        /// socket in the file system
         listen: Option<Many> = "\":8080\"",
         /// the same, as tables
         listeners: Vec<ListenerSpec> = "[[listeners]]",
-        /// the service to protect, or a list of them that do the same
+        /// the service to protect, or a list of them that do the same: `http://`, `https://` or `unix:/path`
         upstream: Option<Many> = "\"http://127.0.0.1:3000\"",
         /// several services, or more to say about one, instead of `upstream`
         groups: BTreeMap<String, GroupSpec> = "[groups.app]",
@@ -65,6 +66,10 @@ section! {
         retries: RetriesSpec = "[retries]",
         /// refuse nobody, and only count who would have been refused
         shadow: Option<bool> = "true",
+        /// certificates (PEM) that vouch for upstreams in TLS, in place of this host's
+        upstream_ca: Option<String> = "\"/etc/guard/ca.pem\"",
+        /// a line of JSON for each request goes there; `-` is standard output
+        access_log: Option<String> = "\"/var/log/guard.jsonl\"",
         /// answer /metrics, /ready and /explain here
         admin: Option<String> = "\"127.0.0.1:9464\"",
         /// connections of clients at most; half of the descriptors of the process unless given
@@ -79,6 +84,13 @@ section! {
     ListenerSpec = "[[listeners]]" {
         /// where clients come in
         address: Option<String> = "\":8080\"",
+        /// speak TLS with this certificate (PEM: its own first, then those that signed it), or these: each client is shown the
+        /// one for the name it asks for
+        tls_cert: Option<Many> = "\"/etc/guard/cert.pem\"",
+        /// their keys, in the same order; none where the files hold both
+        tls_key: Option<Many> = "\"/etc/guard/key.pem\"",
+        /// clients may speak HTTP/2: by ALPN in TLS, by prior knowledge without
+        http2: Option<bool> = "false",
     }
 }
 
@@ -173,6 +185,8 @@ section! {
         whole: Option<String> = "\"2s\"",
         /// without a byte in either direction
         idle: Option<String> = "\"60s\"",
+        /// the same, of streams of events and of WebSockets
+        stream: Option<String> = "\"1h\"",
     }
 }
 

@@ -13,8 +13,6 @@ use super::reader::{Reader, shown};
 use super::{Flags, Settings, address, origin};
 use crate::config::{Check, Config, Group, Listener, Origin, Retries, Start, TenantKey, Timeouts};
 
-const LISTEN: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 /// More attempts for one request than this help nobody.
 const ATTEMPTS_MOST: u32 = 5;
 
@@ -27,7 +25,11 @@ pub(super) fn resolve(
     let listeners = reader.listeners(file, flags)?;
     let admin = reader.admin(file, flags, &listeners)?;
     let groups = reader.groups(file, flags)?;
-    let timeouts = timeouts(&mut reader, "timeouts", &file.timeouts, Timeouts::default())?;
+    let mut timeouts = timeouts(&mut reader, "timeouts", &file.timeouts, Timeouts::default())?;
+    if let Some(stream) = flags.stream_idle {
+        reader.note_of("timeouts.stream", shown(stream), "--stream-idle");
+        timeouts.stream = stream;
+    }
     let routes = reader.routes(&file.routes, &groups, timeouts)?;
     let class_header = reader.class_header(file, flags)?;
     let classes = reader.classes(&file.classes)?;
@@ -56,6 +58,8 @@ pub(super) fn resolve(
         shadow,
         connections_max,
         drain,
+        upstream_ca: reader.upstream_ca(file, flags),
+        access_log: reader.access_log(file, flags)?,
     };
     Ok(Settings {
         config,
@@ -74,6 +78,7 @@ pub(super) fn timeouts(
     let connect = reader.time(&at("connect"), spec.connect.as_deref(), under.connect)?;
     let head = reader.time(&at("head"), spec.head.as_deref(), under.head)?;
     let idle = reader.time(&at("idle"), spec.idle.as_deref(), under.idle)?;
+    let stream = reader.time(&at("stream"), spec.stream.as_deref(), under.stream)?;
     let whole = match spec.whole.as_deref() {
         None => under.whole,
         Some("none") => None,
@@ -98,55 +103,17 @@ pub(super) fn timeouts(
         head,
         whole,
         idle,
+        stream,
     })
 }
 
 impl Reader<'_> {
     /// Notes a value that a flag says, if it does.
-    fn either(&mut self, path: &str, value: impl std::fmt::Display, flag: Option<&str>) {
+    pub(super) fn either(&mut self, path: &str, value: impl std::fmt::Display, flag: Option<&str>) {
         match flag {
             Some(flag) => self.note_of(path, value, flag),
             None => self.note(path, value),
         }
-    }
-
-    fn listeners(&mut self, file: &File, flags: &Flags) -> Result<Vec<Listener>, Misplaced> {
-        if self.place.says("listen") && self.place.says("listeners") {
-            let fix = "both `listen` and [[listeners]] say where to listen: keep one of them";
-            return Err(self.wrong("listen", fix));
-        }
-        if let Some(listen) = flags.listen {
-            self.note_of("listen", format!("\"{listen}\""), "--listen");
-            return Ok(vec![Listener { address: listen }]);
-        }
-        let mut listeners: Vec<Listener> = Vec::new();
-        let texts = file.listen.iter().flat_map(|many| &many.0);
-        let mut written: Vec<(String, String)> = texts
-            .map(|text| ("listen".to_owned(), text.clone()))
-            .collect();
-        for (index, spec) in file.listeners.iter().enumerate() {
-            let path = format!("listeners.{}.address", index + 1);
-            let text = spec.address.clone();
-            let text = text.ok_or_else(|| self.wrong(&path, "say where: address = \":8080\""))?;
-            written.push((path, text));
-        }
-        for (path, text) in written {
-            let address = address(&text).map_err(|problem| self.wrong(&path, problem))?;
-            let listener = Listener { address };
-            if address.port() != 0 && listeners.contains(&listener) {
-                return Err(self.wrong(&path, format!("{address} is there twice: take one out")));
-            }
-            self.note(&path, format!("\"{address}\""));
-            listeners.push(listener);
-        }
-        if self.place.says("listen") && listeners.is_empty() {
-            return Err(self.wrong("listen", "the list is empty: write \":8080\""));
-        }
-        if listeners.is_empty() {
-            self.note("listen", format!("\"{LISTEN}\""));
-            listeners.push(Listener { address: LISTEN });
-        }
-        Ok(listeners)
     }
 
     fn admin(
@@ -162,7 +129,7 @@ impl Reader<'_> {
             self.note("admin", "\"none\"");
             return Ok(None);
         };
-        let is_taken = |listener: &Listener| listener.address == address;
+        let is_taken = |listener: &Listener| listener.place == address.into();
         if address.port() != 0 && listeners.iter().any(is_taken) {
             let fix = format!("{address} is where clients come in: choose another port");
             return Err(self.wrong("admin", fix));
@@ -193,7 +160,9 @@ impl Reader<'_> {
             let specs: Vec<_> = names.into_iter().filter_map(named).collect();
             let group =
                 |(name, spec): &(String, &GroupSpec)| self.group_of(name, spec, file, flags);
-            return specs.iter().map(group).collect();
+            let groups = specs.iter().map(group).collect::<Result<Vec<_>, _>>()?;
+            self.shared(&groups)?;
+            return Ok(groups);
         }
         let (texts, flag) = if flags.upstreams.is_empty() {
             let of_file = file.upstream.clone().unwrap_or_default();
@@ -214,6 +183,33 @@ impl Reader<'_> {
             start,
             ..Group::simple(upstreams)
         }])
+    }
+
+    /// An upstream of several groups has one limit and one check.
+    fn shared(&self, groups: &[Group]) -> Result<(), Misplaced> {
+        for (index, group) in groups.iter().enumerate() {
+            for other in groups.iter().take(index) {
+                let mut both = group.upstreams.iter();
+                let Some(origin) = both.find(|origin| other.upstreams.contains(origin)) else {
+                    continue;
+                };
+                let differs = if group.rule != other.rule {
+                    "limit"
+                } else if group.start != other.start {
+                    "start"
+                } else if group.check != other.check {
+                    "check"
+                } else {
+                    continue;
+                };
+                let problem = format!(
+                    "{origin} is in `{}` too, with another `{differs}`: it is one service, so say the same in both",
+                    other.name
+                );
+                return Err(self.wrong(&format!("groups.{}.{differs}", group.name), problem));
+            }
+        }
+        Ok(())
     }
 
     fn group_of(

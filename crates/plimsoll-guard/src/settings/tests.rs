@@ -158,7 +158,7 @@ fn what_is_wrong_is_refused_with_its_place_and_fix() {
             "guard.toml:1: upstream: `a:1`",
             "http://HOST:PORT",
         ),
-        ("upstream = \"https://a:1\"\n", "guard.toml:1", "http://"),
+        ("upstream = \"ftp://a:1\"\n", "guard.toml:1", "http://"),
         (
             "upstream = \"http://a:1/x\"\n",
             "guard.toml:1",
@@ -332,6 +332,27 @@ fn groups_and_routes_fit_together() {
         "{two}[[routes]]\nhost = \"*.a.org\"\ngroup = \"a\"\n[[routes]]\nhost = \"x.a.org\"\ngroup = \"b\"\n"
     ));
     assert!(said.contains("never used"), "{said}");
+}
+
+/// One address is one service, whichever groups name it.
+#[test]
+fn groups_that_share_an_upstream_say_the_same_of_it() {
+    let two = |own: &str| {
+        format!(
+            "[groups.a]\nupstreams = [\"http://a:1\"]\n[groups.b]\nupstreams = [\"http://a:1\"]\n{own}\
+             [[routes]]\npath = \"/x\"\ngroup = \"a\"\n[[routes]]\ngroup = \"b\"\n"
+        )
+    };
+    assert!(parsed(&two("")).is_ok());
+    for own in [
+        "limit = \"aimd\"\n",
+        "start = 9.0\n",
+        "check = { path = \"/\" }\n",
+    ] {
+        let said = refused(&two(own));
+        assert!(said.starts_with("guard.toml:5: groups.b."), "{said}");
+        assert!(said.contains("say the same in both"), "{said}");
+    }
 }
 
 /// The tables of `docs/guard.md`.

@@ -4,7 +4,11 @@
 
 mod framing;
 mod groups;
+mod http2;
+mod log;
 mod overload;
 mod reload;
+mod sockets;
+mod streams;
 mod support;
 mod troubles;

@@ -36,13 +36,7 @@ fn new_upstreams_take_over_and_connections_go_on() {
     let mut client = connect(guard.proxy);
     client.write_all(GET).unwrap();
     assert!(answer(&mut client).ends_with("ok\n"));
-    let port = |config: &mut Config| {
-        config.listeners = vec![Listener {
-            address: std::net::SocketAddr::from(([127, 0, 0, 1], 0)),
-        }];
-    };
-    let mut next = config(&[two.address], Rule::HalfLoad);
-    port(&mut next);
+    let next = config(&[two.address], Rule::HalfLoad);
     reload(&guard, Some(next), "in force");
     client.write_all(GET).unwrap();
     assert!(answer(&mut client).ends_with("ok\n"));
@@ -60,9 +54,8 @@ fn wrong_settings_change_nothing() {
     reload(&guard, Some(unresolved), "nowhere.invalid");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut occupied = config(&[up.address], Rule::HalfLoad);
-    occupied.listeners.push(Listener {
-        address: taken.local_addr().unwrap(),
-    });
+    let place = taken.local_addr().unwrap().into();
+    occupied.listeners.push(Listener::plain(place));
     reload(&guard, Some(occupied), "cannot listen");
     let mut client = connect(guard.proxy);
     client.write_all(GET).unwrap();
@@ -78,7 +71,7 @@ fn an_upstream_that_stays_keeps_its_limit_and_listeners_come_and_go() {
     let extra = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = extra.local_addr().unwrap();
     drop(extra);
-    told.listeners.push(Listener { address });
+    told.listeners.push(Listener::plain(address.into()));
     let guard = start(told);
     let mut client = connect(guard.proxies[1]);
     for _ in 0..30 {

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use plimsoll_control::admission::Rule;
-use plimsoll_guard::{Config, Host, Listening, run};
+use plimsoll_guard::{Config, Host, Listening, Place, run};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -56,13 +56,24 @@ pub(crate) fn guard(upstream: SocketAddr, rule: Rule) -> Guard {
 pub(crate) fn config(upstreams: &[SocketAddr], rule: Rule) -> Config {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let upstreams = upstreams.iter().map(|upstream| (*upstream).into());
-    let mut config = Config::simple(any, upstreams.collect());
+    let mut config = Config::simple(any.into(), upstreams.collect());
     config.groups[0].rule = rule;
     config.admin = Some(any);
     config.class_header = Some("X-Class".to_owned());
     config.connections_max = 1000;
     config.drain = Duration::from_secs(5);
     config
+}
+
+/// Why a guard does not start that is told this.
+pub(crate) fn refuses(config: &Config) -> String {
+    let (ready, _listening) = mpsc::channel();
+    let mut told = Told {
+        ready,
+        next: Arc::default(),
+        said: Arc::default(),
+    };
+    run(config, &mut told).unwrap_err().to_string()
 }
 
 pub(crate) fn start(config: Config) -> Guard {
@@ -75,10 +86,16 @@ pub(crate) fn start(config: Config) -> Guard {
     };
     thread::spawn(move || run(&config, &mut told).unwrap());
     let listening = listening.recv_timeout(PATIENCE).unwrap();
+    let proxies = listening.proxies.iter().map(|place| match place {
+        Place::Tcp(address) => *address,
+        // Nobody connects to that.
+        Place::Unix(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
+    });
+    let proxies: Vec<SocketAddr> = proxies.collect();
     Guard {
-        proxy: listening.proxies[0],
+        proxy: proxies[0],
         admin: listening.admin.unwrap(),
-        proxies: listening.proxies,
+        proxies,
         next,
         said,
     }

@@ -5,11 +5,12 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use plimsoll_core::guarding::{self, StartFrom};
 use plimsoll_guard::settings::{self, Flags, Settings, Shown};
-use plimsoll_guard::{Config, Host, Listening, Start};
+use plimsoll_guard::{Config, Host, Listener, Listening, Place, Scheme, Start};
 
 use crate::args::GuardArgs;
 use crate::exit::Exit;
 use crate::machine::raise_descriptors;
+use crate::secrets::masked_url;
 use crate::{output, records};
 
 /// Descriptors for everything but connections of clients and those they need to the upstream.
@@ -18,7 +19,14 @@ const DESCRIPTORS_OURS: u64 = 64;
 pub(crate) fn execute(args: &GuardArgs) -> Result<Exit> {
     let each = raise_descriptors().saturating_sub(DESCRIPTORS_OURS) / 2;
     let mut flags = Flags {
-        listen: args.listen,
+        listen: args.listen.clone(),
+        tls_cert: args.tls_cert.clone(),
+        tls_key: args.tls_key.clone(),
+        no_http2: args.no_http2,
+        upstream_ca: args.upstream_ca.clone(),
+        stream_idle: args.stream_idle,
+        access_log: args.access_log.clone(),
+        mask: Some(masked_url),
         upstreams: args.upstreams.clone(),
         admin: args.admin,
         rule: args.rule,
@@ -41,6 +49,7 @@ pub(crate) fn execute(args: &GuardArgs) -> Result<Exit> {
         config: args.config.as_deref(),
         flags: &flags,
         before: before(&settings.config),
+        schemes: schemes(&settings.config),
     };
     plimsoll_guard::run(&settings.config, &mut told)?;
     Ok(Exit::Passed)
@@ -118,8 +127,23 @@ fn table(shown: &[Shown]) -> String {
 /// The services, for people.
 fn before(config: &Config) -> String {
     let upstreams = config.groups.iter().flat_map(|group| &group.upstreams);
-    let names: Vec<String> = upstreams.map(|origin| format!("http://{origin}")).collect();
+    let names: Vec<String> = upstreams
+        .map(|origin| match origin.scheme {
+            Scheme::Http => format!("http://{origin}"),
+            Scheme::Https | Scheme::Unix => origin.to_string(),
+        })
+        .collect();
     names.join(", ")
+}
+
+/// How clients speak to each listener.
+fn schemes(config: &Config) -> Vec<&'static str> {
+    let scheme = |listener: &Listener| match (&listener.place, listener.certificates.is_empty()) {
+        (_, false) => "https://",
+        (Place::Tcp(_), true) => "http://",
+        (Place::Unix(_), true) => "",
+    };
+    config.listeners.iter().map(scheme).collect()
 }
 
 /// Reads the settings again when it is asked to, and tells people.
@@ -127,6 +151,8 @@ struct Told<'a> {
     config: Option<&'a Path>,
     flags: &'a Flags,
     before: String,
+    /// Of the listeners.
+    schemes: Vec<&'static str>,
 }
 
 impl Host for Told<'_> {
@@ -135,7 +161,8 @@ impl Host for Told<'_> {
         let proxies: Vec<String> = listening
             .proxies
             .iter()
-            .map(|proxy| format!("http://{proxy}"))
+            .zip(&self.schemes)
+            .map(|(proxy, scheme)| format!("{scheme}{proxy}"))
             .collect();
         let admin = listening
             .admin

@@ -16,10 +16,10 @@ use super::Verb::{
     Audit, Compare, Docdb, Doctor, Explain, Find, Guard, Inspect, Lab, Report, Run, Serve, Sweep,
 };
 use super::value::{
-    address, body, connect_to, count, durability, figure, file, header, header_name, length,
-    limit_rule, listening, log_place, margin, mebibytes, objectives, pairs, parsed, pause, ramp,
-    rate, ratio, room, samples, scale, shards, small_count, steady, streams, text, time, timeout,
-    upstream, variable, varied, watch, whole, workers,
+    address, body, connect_to, count, durability, figure, file, guard_listen, header, header_name,
+    length, limit_rule, listening, log_place, log_to, margin, mebibytes, objectives, pairs, parsed,
+    pause, ramp, rate, ratio, room, samples, scale, shards, small_count, steady, streams, text,
+    time, timeout, upstream, variable, varied, watch, whole, workers,
 };
 use crate::args::{FailOn, Format, OverArg, StopOn};
 use crate::script::console::LogFormat;
@@ -299,10 +299,19 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("slow-fsync", Database, &[Docdb]).one("TIME", pause, |a| &mut a.docdb.config.slow_fsync).help("Let each fsync take this much longer, to see what a slower disk would do"),
 
     // The guard.
-    row("listen", Guarded, &[Guard]).one("HOST:PORT", listening, |a| &mut a.guard.listen).default_words("127.0.0.1:8080").help("Listen here for clients; :8080 means every address of this host")
-        .more("Port 0 takes a free one."),
+    row("listen", Guarded, &[Guard]).one("PLACE", guard_listen, |a| &mut a.guard.listen).default_words("127.0.0.1:8080").help("Listen here for clients: HOST:PORT, :PORT for every address of this host, or unix:/path")
+        .more("Port 0 takes a free one. Owner and group may connect to a Unix socket (mode 0660); one that was left behind is replaced."),
+    row("tls-cert", Guarded, &[Guard]).each("FILE", file, |a| &mut a.guard.tls_cert).help("Speak TLS with this certificate, a PEM file; repeatable")
+        .more("It holds the server's own certificate first, then those that signed it. Of several, each client is shown the one for the name it asks for, or the first. SIGHUP reads the files again."),
+    row("tls-key", Guarded, &[Guard]).each("FILE", file, |a| &mut a.guard.tls_key).needs("tls-cert").help("The key of --tls-cert (PEM), one for each in the same order")
+        .more("Left out where the files hold certificate and key."),
+    row("no-http2", Guarded, &[Guard]).switch(|a| a.guard.no_http2 = true).help("Speak HTTP/1.1 only: no HTTP/2 by ALPN, none by prior knowledge"),
     row("upstream", Guarded, &[Guard]).each("URL", upstream, |a| &mut a.guard.upstreams).help("The service to protect, such as http://127.0.0.1:3000; repeatable")
-        .more("Of several, and of a name with several addresses, the one whose limit is used least is next; each has a limit of its own, and whoever fails is left out for a while."),
+        .more("Of several, and of a name with several addresses, the one whose limit is used least is next; each has a limit of its own, and whoever fails is left out for a while. https://HOST is verified; unix:/path is a socket of this host."),
+    row("upstream-ca", Guarded, &[Guard]).one("FILE", file, |a| &mut a.guard.upstream_ca).help("Certificates (PEM) that vouch for https upstreams, in place of this host's"),
+    row("stream-idle", Guarded, &[Guard]).one("TIME", pause, |a| &mut a.guard.stream_idle).default_words("1h").help("End a WebSocket, or a stream of events, in which nothing moved for so long"),
+    row("access-log", Guarded, &[Guard]).one("FILE", log_to, |a| &mut a.guard.access_log).help("Write a line of JSON for each request here, - for standard output")
+        .more("Values in a query are masked. SIGHUP and SIGUSR1 open the file again. A disk that is too slow costs lines, which are counted, and never requests."),
     row("config", Guarded, &[Guard]).one("FILE", file, |a| &mut a.guard.config).help("Read more from this file: several services, routes, classes, tenants, timeouts")
         .more("docs/guard.md has its keys. Flags go before it. SIGHUP reads it again: limits that were learned and connections stay."),
     row("check", Guarded, &[Guard]).switch(|a| a.guard.check = true).help("Check flags and file, print every value with where it is from, and start nothing"),

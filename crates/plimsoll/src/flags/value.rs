@@ -18,7 +18,7 @@ use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::test::{Generator, Http, Until};
 use plimsoll_core::units::{parse_count, parse_duration, parse_rate, parse_ratio};
 use plimsoll_docdb::server::Durability;
-use plimsoll_guard::settings;
+use plimsoll_guard::{LogTo, Place, settings};
 use plimsoll_net::h1::parse_header;
 use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
@@ -219,6 +219,23 @@ pub(super) fn address(word: &OsStr) -> Result<SocketAddr> {
 /// `:8080` is every address of this host.
 pub(super) fn listening(word: &OsStr) -> Result<SocketAddr> {
     settings::address(utf8(word)?).map_err(|problem| anyhow!(problem))
+}
+
+/// The same, or a socket in the file system.
+pub(super) fn guard_listen(word: &OsStr) -> Result<Place> {
+    settings::place(utf8(word)?).map_err(|problem| anyhow!(problem))
+}
+
+/// Standard output for `-`.
+pub(super) fn log_to(word: &OsStr) -> Result<LogTo> {
+    if word.is_empty() {
+        bail!("write a file, or - for standard output");
+    }
+    Ok(if word == "-" {
+        LogTo::Stdout
+    } else {
+        LogTo::File(word.into())
+    })
 }
 
 /// A service as it is written; the guard looks its name up.

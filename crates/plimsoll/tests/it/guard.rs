@@ -1,82 +1,114 @@
-//! The guard as a process: it says where it listens, reads its settings, and a signal ends it without losing what was begun.
+//! The guard as a process: it says where it listens, and a signal ends it without losing what was begun.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::Folder;
+mod settings;
 
-/// A guard that was started, and where it listens.
 struct Guard {
     child: Child,
     address: String,
 }
 
-impl Drop for Guard {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+impl Guard {
+    /// Waits for the line that says where it listens.
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+            .args(["guard", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        let address = line.split(' ').nth(1).unwrap();
+        let address = address.split_once("://").unwrap().1.to_owned();
+        Self { child, address }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        let patience = Some(Duration::from_secs(10));
+        stream.set_read_timeout(patience).unwrap();
+        stream
+    }
+
+    fn stop(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
     }
 }
 
-fn start(args: &[&str]) -> Guard {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-        .arg("guard")
-        .args(args)
-        .stdout(Stdio::piped())
-        .spawn()
+/// Kind and first bytes of the payload of the next frame; nothing at the end.
+fn frame(stream: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
+    let mut header = [0; 9];
+    stream.read_exact(&mut header).ok()?;
+    let mut payload = vec![0; usize::from(header[1]) << 8 | usize::from(header[2])];
+    stream.read_exact(&mut payload).ok()?;
+    Some((header[3], payload))
+}
+
+/// HTTP/2 says twice that it ends: that no stream should come, and, once that is known, which was the last one.
+#[test]
+fn streams_under_way_end_after_the_signal_and_no_others_begin() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", upstream.local_addr().unwrap());
+    let mut guard = Guard::start(&["--upstream", &url]);
+    let mut client = guard.connect();
+    client
+        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
         .unwrap();
-    let mut line = String::new();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    out.read_line(&mut line).unwrap();
-    let address = line.split(' ').nth(1).unwrap_or_default();
-    let address = address.strip_prefix("http://").unwrap().to_owned();
-    Guard { child, address }
-}
-
-fn ended(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-        .arg("guard")
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-fn refused(args: &[&str], says: &[&str]) {
-    let output = ended(args);
-    let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(104), "{args:?}: {text}");
-    for word in says {
-        assert!(text.contains(word), "{args:?}: {word} in {text}");
+    // GET, http, / and the authority `a`, all but the last from HPACK's table.
+    client
+        .write_all(b"\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x01\x01a")
+        .unwrap();
+    let (mut service, _) = upstream.accept().unwrap();
+    let _head = service.read(&mut [0; 4096]).unwrap();
+    guard.stop();
+    let (mut goaways, mut has_answer) = (0, false);
+    while let Some((kind, payload)) = frame(&mut client) {
+        match kind {
+            7 => {
+                goaways += 1;
+                assert_eq!(payload.get(4..8), Some(&[0; 4][..]), "no error");
+                if goaways == 1 {
+                    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+                    service.write_all(answer).unwrap();
+                }
+            }
+            // A ping: the second word waits for it.
+            6 => {
+                let pong = [&b"\0\0\x08\x06\x01\0\0\0\0"[..], &payload].concat();
+                client.write_all(&pong).unwrap();
+            }
+            1 => has_answer = true,
+            _ => {}
+        }
     }
-    assert!(output.stdout.is_empty());
+    assert!(goaways == 2 && has_answer, "{goaways} {has_answer}");
+    assert!(guard.child.wait().unwrap().success());
 }
 
 #[test]
 fn a_signal_ends_it_after_the_answer_that_was_begun() {
     let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", upstream.local_addr().unwrap());
-    let mut guard = start(&["--listen", "127.0.0.1:0", "--upstream", &url]);
-    let address = guard.address.clone();
-
-    let mut client = TcpStream::connect(&address).unwrap();
-    let mut idle = TcpStream::connect(&address).unwrap();
+    let mut guard = Guard::start(&["--upstream", &url]);
+    let mut client = guard.connect();
+    let mut idle = guard.connect();
     client
         .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         .unwrap();
     let (mut service, _) = upstream.accept().unwrap();
     let _head = service.read(&mut [0; 4096]).unwrap();
-    let pid = Pid::from_child(&guard.child);
-    kill_process(pid, Signal::TERM).unwrap();
+    guard.stop();
     // An idle connection is closed at once; from then on nobody is let in.
-    idle.set_read_timeout(Some(Duration::from_secs(10)))
-        .unwrap();
     assert_eq!(idle.read(&mut [0; 1]).unwrap(), 0);
-    assert!(TcpStream::connect(&address).is_err());
+    assert!(TcpStream::connect(&guard.address).is_err());
     service
         .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n")
         .unwrap();
@@ -87,141 +119,4 @@ fn a_signal_ends_it_after_the_answer_that_was_begun() {
         "{answer}"
     );
     assert!(guard.child.wait().unwrap().success());
-}
-
-#[test]
-fn check_prints_what_holds_and_starts_nothing() {
-    let folder = Folder::new();
-    let file = folder.file("guard.toml");
-    std::fs::write(&file, "upstream = \"http://127.0.0.1:1\"\ndrain = \"7s\"\n").unwrap();
-    let output = ended(&["--config", &file, "--limit", "aimd", "--check"]);
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{text}");
-    for (key, value, origin) in [
-        ("upstream", "[\"http://127.0.0.1:1\"]", "guard.toml:1"),
-        ("drain", "\"7s\"", "guard.toml:2"),
-        ("limit", "\"aimd\"", "--limit"),
-        ("listen", "\"127.0.0.1:8080\"", "default"),
-        ("timeouts.head", "\"60s\"", "default"),
-    ] {
-        let line = text
-            .lines()
-            .find(|line| line.split(' ').next() == Some(key));
-        let line = line.unwrap_or_else(|| panic!("{key} in {text}"));
-        assert!(line.contains(value) && line.ends_with(origin), "{line}");
-    }
-}
-
-#[test]
-fn what_is_wrong_ends_it_with_104_and_the_fix() {
-    let folder = Folder::new();
-    let file = folder.file("guard.toml");
-    std::fs::write(&file, "upsteam = \"http://127.0.0.1:1\"\n").unwrap();
-    refused(
-        &["--config", &file],
-        &["guard.toml:1", "did you mean `upstream`?"],
-    );
-    refused(
-        &["--config", &folder.file("none.toml"), "--check"],
-        &["none.toml"],
-    );
-    refused(&[], &["--upstream http://127.0.0.1:3000"]);
-    refused(&["--upstream", "127.0.0.1:1"], &["http://HOST:PORT"]);
-    let up = ["--upstream", "http://127.0.0.1:1"];
-    refused(&[&up[..], &["--limit", "half"]].concat(), &["half-load"]);
-    refused(
-        &[&up[..], &["--listen", "nowhere"]].concat(),
-        &["HOST:PORT"],
-    );
-    let unresolved = [
-        "--listen",
-        "127.0.0.1:0",
-        "--upstream",
-        "http://nowhere.invalid:1",
-    ];
-    refused(&unresolved, &["nowhere.invalid", "HOST:PORT"]);
-}
-
-/// An edited file is taken in by SIGHUP, and a wrong one is not.
-#[test]
-fn a_file_is_read_again() {
-    let service = |name: &'static str| {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                let _head = stream.read(&mut [0; 4096]);
-                let text = format!(
-                    "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\n{name}"
-                );
-                drop(stream.write_all(text.as_bytes()));
-            }
-        });
-        url
-    };
-    let (one, two) = (service("1"), service("2"));
-    let folder = Folder::new();
-    let file = folder.file("guard.toml");
-    let write = |text: String| std::fs::write(&file, text).unwrap();
-    write(format!("listen = \"127.0.0.1:0\"\nupstream = \"{one}\"\n"));
-    let guard = start(&["--config", &file]);
-    let asked = || {
-        let mut client = TcpStream::connect(&guard.address).unwrap();
-        client
-            .write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            .unwrap();
-        let mut text = String::new();
-        client.read_to_string(&mut text).unwrap();
-        text.pop()
-    };
-    assert_eq!(asked(), Some('1'));
-    let pid = Pid::from_child(&guard.child);
-    write(format!("listen = \"127.0.0.1:0\"\nupsteam = \"{two}\"\n"));
-    kill_process(pid, Signal::HUP).unwrap();
-    std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(asked(), Some('1'));
-    write(format!("listen = \"127.0.0.1:0\"\nupstream = \"{two}\"\n"));
-    kill_process(pid, Signal::HUP).unwrap();
-    for _ in 0..500 {
-        if asked() == Some('2') {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("the new service is not asked");
-}
-
-const POOL: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../plimsoll-analysis/tests/fixtures/small-pool.plimsoll.jsonl"
-);
-const NO_LOAD_LINE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../plimsoll-report/tests/fixtures/record-1.plimsoll.jsonl"
-);
-
-/// It begins with what was in flight where a search found the load line, and names the service that was measured.
-#[test]
-fn a_record_says_where_the_limit_begins() {
-    let output = ended(&["--from", POOL, "--check"]);
-    let (text, said) = (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    );
-    assert!(output.status.success(), "{said}");
-    let start = text.lines().find(|line| line.starts_with("start "));
-    let start = start.unwrap_or_else(|| panic!("{text}"));
-    assert!(start.ends_with("small-pool.plimsoll.jsonl"), "{start}");
-    let limit: f64 = start.split_whitespace().nth(1).unwrap().parse().unwrap();
-    assert!((1.0..200.0).contains(&limit), "{start}");
-    assert!(
-        said.contains("held") && said.contains("in flight"),
-        "{said}"
-    );
-    refused(&["--from", NO_LOAD_LINE, "--check"], &["plimsoll find"]);
-    refused(
-        &["--from", POOL, "--limit", "fixed:3"],
-        &["leave the start out"],
-    );
 }
