@@ -93,7 +93,7 @@ fn page(path: &str, server: &Server) -> (&'static str, &'static str, String) {
 
 /// Of the upstreams that are used, on the average; of all if none is.
 fn saturation(server: &Server) -> f64 {
-    let members = server.registry.members();
+    let members = server.members();
     let is_in = |member: &&Rc<Member>| member.gate.with_health(Health::out).is_none();
     let mut used: Vec<&Rc<Member>> = members.iter().filter(is_in).collect();
     if used.is_empty() {

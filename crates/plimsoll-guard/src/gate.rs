@@ -27,7 +27,6 @@ type Outcome = Result<(), Refusal>;
 #[derive(Debug)]
 pub(crate) struct Gate {
     clock: Clock,
-    rule: Rule,
     is_shadow: Cell<bool>,
     inner: RefCell<Inner>,
     health: RefCell<Health>,
@@ -82,7 +81,6 @@ impl Gate {
         admission.set_wall(clock.now(), wall());
         Rc::new(Self {
             clock,
-            rule,
             is_shadow: Cell::new(false),
             inner: RefCell::new(Inner {
                 admission,
@@ -97,10 +95,6 @@ impl Gate {
 
     pub(crate) fn now(&self) -> Nanos {
         self.clock.now()
-    }
-
-    pub(crate) fn rule(&self) -> Rule {
-        self.rule
     }
 
     /// From now on nobody is refused, or no longer nobody.

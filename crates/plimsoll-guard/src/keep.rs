@@ -32,6 +32,8 @@ pub(crate) fn attend(server: &Rc<Server>) {
 
 fn attend_members(group: &Upstreams) {
     for member in group.members() {
+        // Only now, when the settings are in force.
+        member.set_check(group.config.check.as_ref());
         if !member.is_kept.replace(true) {
             spawn_local(tick(Rc::downgrade(&member)));
             spawn_local(tidy(Rc::downgrade(&member)));

@@ -397,7 +397,7 @@ pub(crate) const METRICS: &[Metric] = &[
 ];
 
 pub(crate) fn text(server: &Server) -> String {
-    let members = server.registry.members();
+    let members = server.members();
     let looks: Vec<Look<'_>> = members.iter().map(|member| Look::at(member)).collect();
     let mut text = String::new();
     for metric in METRICS {

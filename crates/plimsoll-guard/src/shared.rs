@@ -1,6 +1,7 @@
 //! What all connections share, on one thread.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use plimsoll_base::clock::{Clock, wall_millis};
@@ -12,7 +13,7 @@ use tokio::sync::watch;
 use crate::access::AccessLog;
 use crate::counts::Counts;
 use crate::policy::Policy;
-use crate::upstreams::Registry;
+use crate::upstreams::{Member, Registry};
 
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -49,6 +50,14 @@ impl Server {
     /// The settings in force; a request keeps those that it began with.
     pub(crate) fn policy(&self) -> Rc<Policy> {
         Rc::clone(&self.policy.borrow())
+    }
+
+    /// The upstreams of all groups, each once.
+    pub(crate) fn members(&self) -> Vec<Rc<Member>> {
+        let groups = &self.policy().groups;
+        let all = groups.iter().flat_map(|group| group.members());
+        let named = all.map(|member| (member.name.clone(), member));
+        named.collect::<BTreeMap<_, _>>().into_values().collect()
     }
 
     /// Others take their place, for whatever begins from now on.

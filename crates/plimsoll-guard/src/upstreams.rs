@@ -45,12 +45,12 @@ pub(crate) struct Upstreams {
     rng: RefCell<Rng>,
 }
 
-/// All members that there are, by address: groups that name the same one share its limit, and whoever is named again after
-/// a reload is the same as before.
+/// All members that there are, by address and rule: groups that name the same one share its limit, and whoever is named again
+/// after a reload is the same as before.
 #[derive(Debug)]
 pub(crate) struct Registry {
     clock: Clock,
-    members: RefCell<BTreeMap<String, Weak<Member>>>,
+    members: RefCell<BTreeMap<(String, String), Weak<Member>>>,
     is_shadow: Cell<bool>,
 }
 
@@ -71,20 +71,18 @@ impl Registry {
         }
     }
 
-    /// Everybody.
-    pub(crate) fn members(&self) -> Vec<Rc<Member>> {
+    fn members(&self) -> Vec<Rc<Member>> {
         let members = self.members.borrow();
         members.values().filter_map(Weak::upgrade).collect()
     }
 
-    /// The member at this address, a new one if it is not there yet or has another rule.
+    /// The member at this address, a new one if it is not there yet.
     fn member(&self, dial: &Dial, group: &Group, start: Option<f64>) -> Rc<Member> {
         let mut members = self.members.borrow_mut();
         members.retain(|_, member| member.strong_count() > 0);
         let name = dial.to_string();
-        let known = members.get(&name).and_then(Weak::upgrade);
-        if let Some(known) = known.filter(|known| known.gate.rule() == group.rule) {
-            known.set_check(group.check.as_ref());
+        let key = (name.clone(), group.rule.name());
+        if let Some(known) = members.get(&key).and_then(Weak::upgrade) {
             return known;
         }
         let slow_start = Nanos(group.slow_start.as_nanos() as u64);
@@ -93,18 +91,19 @@ impl Registry {
             pool: Pool::new(dial.clone()),
             opened: Count::default(),
             sent_again: Count::default(),
-            check: RefCell::new(group.check.clone()),
+            check: RefCell::default(),
             is_kept: Cell::new(false),
-            name: name.clone(),
+            name,
         });
         member.gate.set_shadow(self.is_shadow.get());
-        members.insert(name, Rc::downgrade(&member));
+        members.insert(key, Rc::downgrade(&member));
         member
     }
 }
 
 impl Member {
-    fn set_check(&self, check: Option<&Check>) {
+    /// How it is checked from now on.
+    pub(crate) fn set_check(&self, check: Option<&Check>) {
         *self.check.borrow_mut() = check.cloned();
         if check.is_none() {
             self.gate.with_health(Health::unchecked);

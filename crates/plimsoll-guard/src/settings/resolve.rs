@@ -160,7 +160,9 @@ impl Reader<'_> {
             let specs: Vec<_> = names.into_iter().filter_map(named).collect();
             let group =
                 |(name, spec): &(String, &GroupSpec)| self.group_of(name, spec, file, flags);
-            return specs.iter().map(group).collect();
+            let groups = specs.iter().map(group).collect::<Result<Vec<_>, _>>()?;
+            self.shared(&groups)?;
+            return Ok(groups);
         }
         let (texts, flag) = if flags.upstreams.is_empty() {
             let of_file = file.upstream.clone().unwrap_or_default();
@@ -181,6 +183,33 @@ impl Reader<'_> {
             start,
             ..Group::simple(upstreams)
         }])
+    }
+
+    /// An upstream of several groups has one limit and one check.
+    fn shared(&self, groups: &[Group]) -> Result<(), Misplaced> {
+        for (index, group) in groups.iter().enumerate() {
+            for other in groups.iter().take(index) {
+                let mut both = group.upstreams.iter();
+                let Some(origin) = both.find(|origin| other.upstreams.contains(origin)) else {
+                    continue;
+                };
+                let differs = if group.rule != other.rule {
+                    "limit"
+                } else if group.start != other.start {
+                    "start"
+                } else if group.check != other.check {
+                    "check"
+                } else {
+                    continue;
+                };
+                let problem = format!(
+                    "{origin} is in `{}` too, with another `{differs}`: it is one service, so say the same in both",
+                    other.name
+                );
+                return Err(self.wrong(&format!("groups.{}.{differs}", group.name), problem));
+            }
+        }
+        Ok(())
     }
 
     fn group_of(

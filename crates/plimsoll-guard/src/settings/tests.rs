@@ -334,6 +334,27 @@ fn groups_and_routes_fit_together() {
     assert!(said.contains("never used"), "{said}");
 }
 
+/// One address is one service, whichever groups name it.
+#[test]
+fn groups_that_share_an_upstream_say_the_same_of_it() {
+    let two = |own: &str| {
+        format!(
+            "[groups.a]\nupstreams = [\"http://a:1\"]\n[groups.b]\nupstreams = [\"http://a:1\"]\n{own}\
+             [[routes]]\npath = \"/x\"\ngroup = \"a\"\n[[routes]]\ngroup = \"b\"\n"
+        )
+    };
+    assert!(parsed(&two("")).is_ok());
+    for own in [
+        "limit = \"aimd\"\n",
+        "start = 9.0\n",
+        "check = { path = \"/\" }\n",
+    ] {
+        let said = refused(&two(own));
+        assert!(said.starts_with("guard.toml:5: groups.b."), "{said}");
+        assert!(said.contains("say the same in both"), "{said}");
+    }
+}
+
 /// The tables of `docs/guard.md`.
 #[test]
 fn the_page_has_every_key_of_the_table() {

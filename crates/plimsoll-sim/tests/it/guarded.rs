@@ -305,7 +305,7 @@ fn a_storm_of_retries_ends_with_its_trigger() {
         rule: Rule::Fixed(1_000_000),
         queue: false,
         rejector: false,
-        seed: 0,
+        ..Config::default()
     };
     let goodput = |config| {
         let plan = Plan {

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+mod settings;
+
 struct Guard {
     child: Child,
     address: String,
