@@ -5,6 +5,7 @@ mod docdb;
 mod experiment;
 mod h2;
 mod import;
+mod mapped;
 mod numbers;
 mod page;
 mod program;
@@ -42,6 +43,7 @@ macro_rules! targets {
 pub(crate) const TARGETS: &[Target] = targets! {
     "response" response::read, response::WORDS;
     "request" request::read, request::WORDS;
+    "mapped" mapped::read, mapped::WORDS;
     "h2" h2::read, h2::WORDS;
     "record" record::read, record::WORDS;
     "audit" audit::read, record::WORDS;

@@ -1,4 +1,5 @@
-//! Decides which requests a service gets, and when: limit, queue, priorities, fairness between tenants, deadlines.
+//! Decides which requests a service gets, and when: limit, queue, priorities, fairness between tenants
+//! and routes, deadlines.
 //!
 //! One [`Admission`] per upstream. A request [`Admission::arrives`] and is given a ticket; what becomes of it is told by
 //! [`Admission::next_decision`], at once or later. When the answer is complete, or will never come, the ticket is given
@@ -13,16 +14,18 @@
 
 mod baseline;
 mod class;
+mod fairness;
 mod floors;
 mod half_load;
 mod limit;
+mod looks;
 mod patience;
 mod queue;
 mod rejector;
 mod retries;
 mod rule;
 mod saturation;
-mod tenants;
+mod shares;
 #[cfg(test)]
 mod tests;
 
@@ -33,17 +36,18 @@ use plimsoll_base::slab::Slab;
 use plimsoll_core::Nanos;
 
 pub use class::Class;
+use fairness::{Fairness, Owner};
 use floors::Floors;
 use limit::{Answer, Demand, Limit};
 pub use limit::{Ended, Explained};
 use patience::Patience;
 use queue::size::Size;
 use queue::{Queue, Waiting};
-use rejector::{Level, Rejector};
+use rejector::{Greedy, Level, Rejector};
 pub use retries::RetryBudget;
 pub use rule::Rule;
 use saturation::Saturation;
-use tenants::{Tenants, mixed};
+use shares::mixed;
 
 /// The longest wait for a permit.
 const PATIENCE: Nanos = Nanos::from_millis(250);
@@ -64,6 +68,8 @@ const RECENT: f64 = 100.0;
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
     pub rule: Rule,
+    /// Where the limit begins, if somebody has measured it; rules with a number of their own ignore it.
+    pub start: Option<f64>,
     /// Without one, whoever finds no permit is refused at once.
     pub queue: bool,
     /// Refuse at the door while the queue does not empty.
@@ -76,6 +82,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             rule: Rule::HalfLoad,
+            start: None,
             queue: true,
             rejector: true,
             seed: 0,
@@ -89,6 +96,8 @@ pub struct Request {
     pub class: Class,
     /// Hash of whoever should be treated like others of their kind: an address, a principal.
     pub tenant: u64,
+    /// Hash of what is asked for: requests of one route are about equally much work.
+    pub route: u64,
     /// Hash of what should be in or out as a whole: a session.
     pub session: u64,
     /// When its client gives up, if it said so.
@@ -130,6 +139,8 @@ pub struct Counts {
     pub left: u64,
     /// Left while they waited.
     pub left_waiting: u64,
+    /// Were answered, in a trial, while they would have waited.
+    pub withdrawn: u64,
     pub refused_door: u64,
     pub refused_full: u64,
     pub refused_too_long: u64,
@@ -167,9 +178,7 @@ pub struct Admission {
     queue: Queue,
     size: Size,
     floors: Floors,
-    tenants: Tenants,
-    active_tenants: f64,
-    active_at: Nanos,
+    fairness: Fairness,
     rejector: Rejector,
     retries: RetryBudget,
     clients: Patience,
@@ -184,16 +193,14 @@ impl Admission {
     pub fn new(config: Config, now: Nanos) -> Self {
         Self {
             config,
-            limit: config.rule.begin(now, config.seed),
+            limit: config.rule.begin(now, config.seed, config.start),
             in_flight: 0,
             kept: BinaryHeap::new(),
             guests: Slab::new(),
             queue: Queue::default(),
             size: Size::new(now, PATIENCE),
             floors: Floors::default(),
-            tenants: Tenants::new(now, config.seed),
-            active_tenants: 1.0,
-            active_at: now,
+            fairness: Fairness::new(now, config.seed),
             rejector: Rejector::new(now),
             retries: RetryBudget::new(RETRIES_RATIO),
             clients: Patience::default(),
@@ -213,21 +220,25 @@ impl Admission {
             class = Class::Background;
             self.counts.retries_demoted += 1;
         }
+        let owner = self.fairness.owner(request.tenant, request.route);
         let waiting = Waiting {
             ticket: self.guests.next_token(),
             class,
-            bucket: self.tenants.bucket(request.tenant),
+            owner,
             arrived: now,
-            latest: self.latest(now, request.deadline),
+            latest: self.latest(now, owner, request.deadline),
         };
         let ticket = self.guests.insert(Guest {
             waiting,
             admitted: None,
         });
         if self.config.rejector && self.config.queue {
-            let is_greedy = self.tenants.is_greedy(waiting.bucket, self.active_tenants);
+            let greedy = Greedy {
+                tenant: self.fairness.is_greedy_tenant(owner),
+                route: self.fairness.is_greedy_route(owner),
+            };
             let salt = self.config.seed ^ (now.0 / SALT_EVERY.0);
-            let level = Level::of(class, is_greedy, mixed(request.session, salt));
+            let level = Level::of(class, greedy, mixed(request.session, salt));
             if !self.rejector.passes(level) {
                 self.refuse(&waiting, Refusal::Door);
                 return ticket;
@@ -240,14 +251,19 @@ impl Admission {
     }
 
     /// The last moment at which it is worth beginning.
-    fn latest(&self, now: Nanos, deadline: Option<Nanos>) -> Nanos {
+    fn latest(&self, now: Nanos, owner: Owner, deadline: Option<Nanos>) -> Nanos {
         let learned = self.clients.learned().map(|patience| now + patience);
         let Some(end) = deadline.or(learned) else {
             return Nanos::MAX;
         };
         // Half of the patience at most is taken for the work: a latency that the overload made must not refuse everybody.
         let left = (end - now).as_secs_f64();
-        end - Nanos::from_secs_f64(self.mean_seconds.min(left / 2.0))
+        end - Nanos::from_secs_f64(self.expected(owner).min(left / 2.0))
+    }
+
+    /// Seconds that such a request takes: like the others of its route, or like all.
+    fn expected(&self, owner: Owner) -> f64 {
+        self.fairness.expected(owner).unwrap_or(self.mean_seconds)
     }
 
     /// What became of requests, in order.
@@ -278,6 +294,23 @@ impl Admission {
         true
     }
 
+    /// A request that still waited goes on without a permit, as one of a trial that lets everybody through: nobody has
+    /// given up. False if it waits no longer.
+    pub fn withdrawn(&mut self, now: Nanos, ticket: Ticket) -> bool {
+        let Some(guest) = self.guests.get_mut(ticket) else {
+            return false;
+        };
+        let waiting = guest.waiting;
+        if guest.admitted.is_some() {
+            return false;
+        }
+        self.queue.remove(&waiting);
+        self.rejector.queue_is(now, self.queue.len() == 0);
+        self.guests.remove(ticket);
+        self.counts.withdrawn += 1;
+        true
+    }
+
     /// The upstream itself gave up after so long (504).
     pub fn upstream_gave_up(&mut self, age: Nanos) {
         self.upstream.gave_up(age);
@@ -301,11 +334,12 @@ impl Admission {
         });
         self.rejector.completed();
         let seconds = took.as_secs_f64();
-        self.tenants
-            .charge(now, guest.waiting.bucket, seconds - charged);
+        let owner = guest.waiting.owner;
+        self.fairness.charge(now, owner, seconds - charged);
         match ended {
             Ended::Served => {
                 self.counts.served += 1;
+                self.fairness.took(owner, seconds);
                 let weight = if self.mean_seconds > 0.0 {
                     1.0 / RECENT
                 } else {
@@ -348,10 +382,7 @@ impl Admission {
         self.size.pass(now);
         let free = self.limit.limit().saturating_sub(self.in_flight);
         self.rejector.pass_time(now, free);
-        if now - self.active_at >= Nanos::from_secs(1) {
-            self.active_at = now;
-            self.active_tenants = self.tenants.active().max(1.0);
-        }
+        self.fairness.pass(now);
         let used = f64::from(self.in_flight) / f64::from(self.limit.limit());
         self.saturation.follow(now, used, self.counts.refused());
     }
@@ -372,7 +403,7 @@ impl Admission {
             let Some(class) = self.floors.next(now, |class| queue.has(class)) else {
                 break;
             };
-            let Some(waiting) = self.queue.next(class, &self.tenants, newest) else {
+            let Some(waiting) = self.queue.next(class, &self.fairness, newest) else {
                 break;
             };
             self.admit(now, &waiting);
@@ -383,12 +414,11 @@ impl Admission {
             0
         };
         while self.queue.len() > slots {
-            let Some(waiting) = self.queue.push_out(slots, &self.tenants) else {
+            let Some(waiting) = self.queue.push_out(slots, &self.fairness) else {
                 break;
             };
             self.rejector.pushed_out();
-            let is_greedy = self.tenants.is_greedy(waiting.bucket, self.active_tenants);
-            let refusal = if is_greedy {
+            let refusal = if self.fairness.is_greedy_tenant(waiting.owner) {
                 Refusal::Share
             } else {
                 Refusal::Full
@@ -399,7 +429,7 @@ impl Admission {
     }
 
     fn admit(&mut self, now: Nanos, waiting: &Waiting) {
-        let expected = self.mean_seconds;
+        let expected = self.expected(waiting.owner);
         let Some(guest) = self.guests.get_mut(waiting.ticket) else {
             return;
         };
@@ -409,7 +439,7 @@ impl Admission {
         self.size.admitted();
         self.floors.gave(waiting.class);
         self.retries.earn();
-        self.tenants.charge(now, waiting.bucket, expected);
+        self.fairness.charge(now, waiting.owner, expected);
         self.decisions.push_back(Decision::Admitted(waiting.ticket));
     }
 
@@ -425,54 +455,5 @@ impl Admission {
         self.guests.remove(waiting.ticket);
         self.decisions
             .push_back(Decision::Refused(waiting.ticket, refusal));
-    }
-}
-
-/// What it says about itself.
-impl Admission {
-    pub fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    /// The limit in force now, halved while it probes.
-    pub fn limit(&self) -> u32 {
-        self.limit.limit()
-    }
-
-    pub fn explain(&self) -> Explained {
-        self.limit.explain()
-    }
-
-    pub fn in_flight(&self) -> u32 {
-        self.in_flight
-    }
-
-    pub fn waiting(&self) -> usize {
-        self.queue.len()
-    }
-
-    /// 0 to 100: how much of the limit is used, and 100 while requests are turned away.
-    pub fn saturation(&self) -> f64 {
-        self.saturation.value() * 100.0
-    }
-
-    /// How long those that wait now will take to be let through.
-    pub fn backlog(&self) -> Nanos {
-        let per_s = self.size.admitted_per_s();
-        if per_s > 0.0 {
-            Nanos::from_secs_f64(self.queue.len() as f64 / per_s)
-        } else {
-            Nanos::ZERO
-        }
-    }
-
-    /// When clients give up, learned from those that did; and when the upstream does.
-    pub fn timeouts(&self) -> (Option<Nanos>, Option<Nanos>) {
-        (self.clients.learned(), self.upstream.learned())
-    }
-
-    /// The wall clock showed `wall` at `now`: guards of one upstream probe together.
-    pub fn set_wall(&mut self, now: Nanos, wall: Nanos) {
-        self.limit.set_wall(now, wall);
     }
 }

@@ -5,10 +5,12 @@
 pub mod comparison;
 pub mod ending;
 pub mod experiment;
+pub mod guarding;
 pub mod health;
 pub mod histogram;
 pub mod interval;
 pub mod judge;
+pub mod keys;
 pub mod metrics;
 pub mod nearest;
 pub mod objective;

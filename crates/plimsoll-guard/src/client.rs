@@ -1,83 +1,83 @@
-//! A client's connection: bytes that have come and were not used yet, and whether it is still there.
+//! A client's connection: bytes that have come and were not used yet, and its end.
 
+use std::future::poll_fn;
 use std::io;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::io::AsyncWriteExt as _;
+use tokio::time::{Instant, timeout};
 
-/// What is read ahead of what is used; more stays in the kernel, and with it in the client.
-pub(crate) const AHEAD_BYTES: usize = 64 << 10;
-const READ_BYTES: usize = 16 << 10;
+use crate::alarm::Alarm;
+use crate::scratch;
+use crate::wire::{Wire, poll_take};
+
 /// Of a client that is told to go: how much more of it is read, and for how long, so that it sees the answer.
 const LINGER_BYTES: usize = 256 << 10;
 const LINGER: Duration = Duration::from_secs(1);
-const STALLED: Duration = Duration::from_secs(60);
+/// A connection may be idle for so long.
+pub(crate) const IDLE: Duration = Duration::from_secs(75);
+/// A client that takes nothing for so long has gone.
+pub(crate) const STALLED: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(crate) struct Client {
-    pub(crate) stream: TcpStream,
+    pub(crate) wire: Wire,
     pub(crate) inbox: Vec<u8>,
+    pub(crate) alarm: Alarm,
 }
 
 impl Client {
-    pub(crate) fn new(stream: TcpStream) -> Self {
+    pub(crate) fn new(wire: Wire) -> Self {
         Self {
-            stream,
+            wire,
             inbox: Vec::new(),
+            alarm: Alarm::after(STALLED),
         }
     }
 
-    /// Waits for more bytes; false at their end.
+    /// Reads what is there behind what the inbox holds; false at the end. A connection without a request holds no memory
+    /// for it.
+    pub(crate) fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let (wire, inbox) = (&mut self.wire, &mut self.inbox);
+        scratch::with(|read| {
+            let is_open = ready!(poll_take(wire, cx, read))?;
+            inbox.extend_from_slice(read);
+            Poll::Ready(Ok(is_open))
+        })
+    }
+
+    /// The first `count` bytes of the inbox have been used.
+    pub(crate) fn used(&mut self, count: usize) {
+        if count == self.inbox.len() {
+            self.inbox = Vec::new();
+        } else {
+            self.inbox.drain(..count);
+        }
+    }
+
     pub(crate) async fn more(&mut self) -> io::Result<bool> {
-        loop {
-            match self.take() {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.stream.readable().await?;
-                }
-                taken => return taken,
-            }
-        }
-    }
-
-    /// Takes what is there; false at the end.
-    pub(crate) fn take(&mut self) -> io::Result<bool> {
-        take(&self.stream, &mut self.inbox)
-    }
-
-    /// Returns when the client has left. What it sends meanwhile is kept, up to a bound.
-    pub(crate) async fn gone(&mut self) {
-        while self.inbox.len() < AHEAD_BYTES {
-            if !matches!(self.more().await, Ok(true)) {
-                return;
-            }
-        }
-        // It sends ahead more than is kept: whether it is still there shows when it is answered.
-        std::future::pending::<()>().await;
+        poll_fn(|cx| self.poll_more(cx)).await
     }
 
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut at = 0;
-        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            match self.stream.try_write(rest) {
-                Ok(written) => at += written,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let waited = timeout(STALLED, self.stream.writable()).await;
-                    waited.map_err(|_| io::ErrorKind::TimedOut)??;
-                }
-                Err(error) => return Err(error),
+        self.alarm.set(Instant::now() + STALLED);
+        poll_fn(|cx| match self.wire.poll_put(cx, bytes, &mut at) {
+            Poll::Pending if self.alarm.poll(cx).is_ready() => {
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
             }
-        }
-        Ok(())
+            put => put,
+        })
+        .await
     }
 
     /// Ends the connection so that the client gets what was written: closing while bytes arrive would take it away.
     pub(crate) async fn part(mut self) {
-        use tokio::io::AsyncWriteExt as _;
-        if self.stream.shutdown().await.is_err() {
-            return;
-        }
         let read = async {
+            if self.wire.shutdown().await.is_err() {
+                return;
+            }
             let mut seen = 0;
             while seen < LINGER_BYTES {
                 self.inbox.clear();
@@ -90,14 +90,4 @@ impl Client {
         // Whoever is not done by then is cut off.
         drop(timeout(LINGER, read).await);
     }
-}
-
-/// Reads what is there into `into`; false at the end of the stream.
-pub(crate) fn take(stream: &TcpStream, into: &mut Vec<u8>) -> io::Result<bool> {
-    let before = into.len();
-    if into.capacity() - before < READ_BYTES / 4 {
-        into.reserve(READ_BYTES);
-    }
-    let count = stream.try_read_buf(into)?;
-    Ok(count > 0)
 }

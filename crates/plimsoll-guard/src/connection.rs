@@ -1,301 +1,184 @@
 //! The life of a client's connection: request after request, until one of the two has had enough.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use plimsoll_control::admission::{Ended, Refusal, Request};
-use plimsoll_net::h1::serving::{BodyParser, Framing, HeadError, RequestHead};
-use tokio::net::TcpStream;
-use tokio::time::timeout;
+use plimsoll_net::h1::HEAD_BYTES_USUAL;
+use plimsoll_net::h1::serving::{HeadError, RequestHead};
+use tokio::time::{Instant, timeout};
 
-use crate::client::Client;
-use crate::exchange::{Done, Exchange, Failed, Trouble};
-use crate::gate::{Holder, Permit};
+use crate::access::Line;
+use crate::client::{Client, IDLE};
+use crate::flood::PREFACE;
+use crate::http1::Http1;
+use crate::http2;
 use crate::incoming::Incoming;
-use crate::refusal::{self, Answer};
+use crate::refusal::Answer;
+use crate::request;
 use crate::shared::Server;
+use crate::told::Told;
+use crate::wire::Wire;
 
-/// A head must be complete so soon after its first byte, and a connection may be idle for so long.
+/// A head must be complete so soon after its first byte.
 const HEAD: Duration = Duration::from_secs(10);
-const IDLE: Duration = Duration::from_secs(75);
-/// The body of a refused request is read up to here, so that the connection can go on.
-const DRAINED_BYTES: u64 = 64 << 10;
+/// The rest of the body of a refused request must come so soon.
 const DRAINED: Duration = Duration::from_secs(2);
 
-/// What a connection does after a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
-    Go,
-    /// After the client has had time to read what it was told.
-    Part,
-    /// At once: an answer was begun and cannot be ended.
-    Cut,
+/// What has come on a connection.
+enum Came {
+    Request(Box<Incoming>, Option<Line>),
+    /// It goes on in HTTP/2.
+    Http2,
+    /// The connection has ended, or is to end while it is idle.
+    Nothing,
 }
 
-pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, server: Rc<Server>) {
-    // Without it answers would wait for each other's acknowledgements; it works all the same.
-    drop(stream.set_nodelay(true));
-    let mut client = Client::new(stream);
+pub(crate) async fn serve(wire: Wire, http2: bool, peer: IpAddr, server: Rc<Server>) {
+    if wire.protocol() == Some(b"h2") {
+        return http2::serve(wire, Vec::new(), peer, &server).await;
+    }
+    let mut client = Client::new(wire);
+    let mut may_be_http2 = http2 && !client.wire.is_secure();
     loop {
-        let incoming = match head(&mut client, peer.ip(), &server).await {
-            Ok(Some(incoming)) => incoming,
-            Ok(None) => return,
-            Err(error) => {
-                server.counts.bad_requests.add();
-                let answer = Answer {
-                    status: error.status(),
-                    reason: "bad-request",
-                    text: "the request is not proper HTTP/1.1",
-                    retry_after: None,
-                };
-                if client.write(&answer.bytes(false)).await.is_ok() {
-                    client.part().await;
-                }
-                return;
+        let came = head(&mut client, peer, &server, may_be_http2).await;
+        may_be_http2 = false;
+        let (mut incoming, line) = match came {
+            Ok(Came::Request(incoming, line)) => (incoming, line),
+            Ok(Came::Http2) => {
+                let inbox = std::mem::take(&mut client.inbox);
+                return http2::serve(client.wire, inbox, peer, &server).await;
             }
+            Ok(Came::Nothing) => return,
+            Err(error) => return turn_away(client, peer, &server, error).await,
         };
-        match request(&mut client, &incoming, peer.ip(), &server).await {
-            Next::Go => {}
-            Next::Part => {
-                client.part().await;
-                return;
-            }
-            Next::Cut => return,
+        // Its state is large: without a request none of it is held.
+        let goes_on = Box::pin(one(&mut client, &mut incoming, line, &server)).await;
+        match goes_on {
+            None => return,
+            Some(true) => {}
+            Some(false) => return client.part().await,
         }
     }
 }
 
-/// The next head; nothing if the connection has ended, or is to end while it is idle.
+/// One request: whether the connection goes on; nothing if it was cut.
+async fn one(
+    client: &mut Client,
+    incoming: &mut Incoming,
+    line: Option<Line>,
+    server: &Rc<Server>,
+) -> Option<bool> {
+    let mut side = Http1::new(client, incoming, server);
+    let told = request::serve(&mut side, incoming, server).await;
+    let is_cut = told.is_cut;
+    if let Some((log, line)) = server.log().zip(line) {
+        log.tell(line, told);
+    }
+    if is_cut {
+        return None;
+    }
+    if !side.can_go_on() {
+        return Some(false);
+    }
+    match timeout(DRAINED, side.pass_over()).await {
+        Ok(true) => Some(true),
+        _ => None,
+    }
+}
+
+async fn turn_away(mut client: Client, peer: IpAddr, server: &Server, error: HeadError) {
+    server.counts.bad_requests.add();
+    let answer = Answer {
+        status: error.status(),
+        reason: "bad-request",
+        text: "the request is not proper HTTP/1.1",
+        retry_after: None,
+    };
+    if let Some(log) = server.log() {
+        let told = Told {
+            status: answer.status,
+            outcome: "bad_request",
+            reason: Some(answer.reason),
+            ..Told::default()
+        };
+        log.tell(Line::unread(peer), told);
+    }
+    if client.write(&answer.bytes(false)).await.is_ok() {
+        client.part().await;
+    }
+}
+
+/// The next head.
 async fn head(
     client: &mut Client,
-    address: IpAddr,
+    peer: IpAddr,
     server: &Server,
-) -> Result<Option<Incoming>, HeadError> {
+    may_be_http2: bool,
+) -> Result<Came, HeadError> {
+    let (mut has_begun, mut seen, mut looked) = (None, 0, 0);
+    loop {
+        let inbox = &client.inbox;
+        if may_be_http2
+            && !inbox.is_empty()
+            && inbox.starts_with(&PREFACE[..PREFACE.len().min(inbox.len())])
+        {
+            if inbox.len() >= PREFACE.len() {
+                return Ok(Came::Http2);
+            }
+        } else if is_worth_reading(inbox, seen, looked) {
+            looked = inbox.len();
+            if let Some(read) = RequestHead::read(inbox)? {
+                let is_secure = client.wire.is_secure();
+                let incoming = Incoming::new(&read, peer, is_secure, &server.policy());
+                let line = server
+                    .log()
+                    .map(|_| Line::new(&read, &incoming.asked, is_secure, "HTTP/1.1"));
+                let length = read.length;
+                client.used(length);
+                return Ok(Came::Request(Box::new(incoming), line));
+            }
+        }
+        seen = client.inbox.len();
+        if !more(client, server, &mut has_begun).await {
+            return Ok(Came::Nothing);
+        }
+    }
+}
+
+/// A head that comes in small pieces is not read again for each of them: once it ends, or has doubled (it may be wrong).
+fn is_worth_reading(inbox: &[u8], seen: usize, looked: usize) -> bool {
+    let fresh = inbox.get(seen.saturating_sub(3)..).unwrap_or_default();
+    let has_end = fresh.windows(2).any(|two| two == b"\n\n" || two == b"\n\r");
+    inbox.len() > seen && (has_end || inbox.len() >= 2 * looked || inbox.len() > HEAD_BYTES_USUAL)
+}
+
+/// Waits for more of a head; false if none comes: silent, slow or gone, there is nobody to tell.
+async fn more(client: &mut Client, server: &Server, has_begun: &mut Option<Instant>) -> bool {
+    let is_idle = client.inbox.is_empty();
+    let now = Instant::now();
+    let until = if is_idle {
+        now + IDLE
+    } else {
+        *has_begun.get_or_insert(now) + HEAD
+    };
+    client.alarm.set(until);
+    let reads = std::future::poll_fn(|cx| {
+        if let std::task::Poll::Ready(more) = client.poll_more(cx) {
+            return std::task::Poll::Ready(matches!(more, Ok(true)));
+        }
+        client.alarm.poll(cx).map(|()| false)
+    });
+    if !is_idle {
+        return reads.await;
+    }
     let mut stopping = server.stopping();
-    let mut has_begun = None;
-    loop {
-        if let Some(read) = RequestHead::read(&client.inbox)? {
-            let incoming = Incoming::new(&read, address, &server.config);
-            let length = read.length;
-            client.inbox.drain(..length);
-            return Ok(Some(incoming));
-        }
-        let is_idle = client.inbox.is_empty();
-        if is_idle && *stopping.borrow() {
-            return Ok(None);
-        }
-        let patience = if is_idle {
-            IDLE
-        } else {
-            let since = *has_begun.get_or_insert_with(|| server.gate.now());
-            HEAD.saturating_sub(Duration::from_nanos((server.gate.now() - since).0))
-        };
-        tokio::select! {
-            more = timeout(patience, client.more()) => {
-                // Silent, slow or gone: there is nobody to tell.
-                if !matches!(more, Ok(Ok(true))) {
-                    return Ok(None);
-                }
-            }
-            _ = stopping.changed(), if is_idle => {}
-        }
+    if *stopping.borrow() {
+        return false;
     }
-}
-
-async fn request(
-    client: &mut Client,
-    incoming: &Incoming,
-    address: IpAddr,
-    server: &Rc<Server>,
-) -> Next {
-    let tenant = server.tenant(address, incoming.tenant.as_deref());
-    let wanted = Request {
-        class: incoming.class,
-        tenant,
-        session: tenant,
-        is_retry: incoming.is_retry,
-        ..Request::default()
-    };
-    let holder = Holder {
-        route: incoming.route.clone(),
-        client: address,
-        since: server.gate.now(),
-    };
-    let entered = tokio::select! {
+    tokio::select! {
         biased;
-        entered = server.gate.enter(&wanted, holder) => entered,
-        () = client.gone() => return Next::Cut,
-    };
-    match entered {
-        Ok(permit) => admitted(client, incoming, &permit, server).await,
-        Err(refusal) => refuse(client, incoming, refusal, server).await,
-    }
-}
-
-async fn refuse(
-    client: &mut Client,
-    incoming: &Incoming,
-    refusal: Refusal,
-    server: &Server,
-) -> Next {
-    let backlog = server.gate.look(|admission, _| admission.backlog());
-    let answer = refusal::refused(refusal, backlog, &mut server.rng.borrow_mut());
-    tell(client, incoming, &answer, server).await
-}
-
-/// An answer of our own, before anything of the body was read.
-async fn tell(client: &mut Client, incoming: &Incoming, answer: &Answer, server: &Server) -> Next {
-    let is_small = match incoming.framing {
-        Framing::Length(length) => length <= DRAINED_BYTES,
-        Framing::Chunked => false,
-    };
-    let keepalive = incoming.keepalive
-        && is_small
-        && !incoming.expects_continue
-        && !*server.stopping().borrow();
-    let bytes = own(answer, incoming, keepalive);
-    if client.write(&bytes).await.is_err() {
-        return Next::Cut;
-    }
-    if !keepalive {
-        return Next::Part;
-    }
-    match timeout(DRAINED, pass_over(client, incoming.framing)).await {
-        Ok(true) => Next::Go,
-        _ => Next::Cut,
-    }
-}
-
-fn own(answer: &Answer, incoming: &Incoming, keepalive: bool) -> Vec<u8> {
-    let mut bytes = answer.bytes(keepalive);
-    if incoming.is_head {
-        bytes.truncate(bytes.len() - answer.text.len() - 1);
-    }
-    bytes
-}
-
-/// Reads a body that nobody wants; false if it does not come.
-async fn pass_over(client: &mut Client, framing: Framing) -> bool {
-    let mut body = BodyParser::new(framing);
-    loop {
-        let Ok(taken) = body.feed(&client.inbox, &mut ()) else {
-            return false;
-        };
-        client.inbox.drain(..taken);
-        if body.is_over() {
-            return true;
-        }
-        if !matches!(client.more().await, Ok(true)) {
-            return false;
-        }
-    }
-}
-
-async fn admitted(
-    client: &mut Client,
-    incoming: &Incoming,
-    permit: &Permit,
-    server: &Rc<Server>,
-) -> Next {
-    if incoming.expects_continue
-        && client
-            .write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            .await
-            .is_err()
-    {
-        return Next::Cut;
-    }
-    let began = server.gate.now();
-    let mut kept = server.pool.kept(began);
-    loop {
-        let was_kept = kept.is_some();
-        let upstream = if let Some(upstream) = kept.take() {
-            upstream
-        } else {
-            let opened = tokio::select! {
-                opened = server.pool.open() => opened,
-                () = client.gone() => return Next::Cut,
-            };
-            server.counts.opened.add();
-            let Ok(upstream) = opened else {
-                permit.end(Ended::Failed);
-                server.counts.unreachable.add();
-                return after(client, incoming, &refusal::UNREACHABLE, server).await;
-            };
-            upstream
-        };
-        let exchange = Exchange::new(client, upstream, permit, incoming, server.stopping());
-        match exchange.run().await {
-            Ok(done) => return finished(done, began, server),
-            Err(failed) => {
-                let again = was_kept
-                    && failed.trouble == Trouble::Broken
-                    && failed.is_unanswered
-                    && incoming.is_safe
-                    && server.retries.borrow_mut().spend();
-                if again {
-                    server.counts.sent_again.add();
-                } else {
-                    return lost(client, incoming, permit, server, &failed).await;
-                }
-            }
-        }
-    }
-}
-
-fn finished(done: Done, began: plimsoll_core::Nanos, server: &Server) -> Next {
-    let now = server.gate.now();
-    server.retries.borrow_mut().earn();
-    server.counts.answered(done.status);
-    if done.status == 504 {
-        server.gate.upstream_gave_up(now - began);
-    }
-    if let Some(upstream) = done.upstream {
-        server.pool.keep(upstream, now);
-    }
-    if done.keepalive { Next::Go } else { Next::Part }
-}
-
-async fn lost(
-    client: &mut Client,
-    incoming: &Incoming,
-    permit: &Permit,
-    server: &Server,
-    failed: &Failed,
-) -> Next {
-    let answer = match failed.trouble {
-        // The permit is given back as that of a client that left.
-        Trouble::ClientLeft => return Next::Cut,
-        Trouble::BadBody => {
-            permit.end(Ended::Left);
-            server.counts.bad_requests.add();
-            refusal::trouble(400, "bad-body", "the body is not what its head says")
-        }
-        Trouble::Broken => {
-            permit.end(Ended::Failed);
-            server.counts.broken.add();
-            refusal::BROKEN
-        }
-        Trouble::TooSlow => {
-            permit.end(Ended::Failed);
-            server.counts.too_slow.add();
-            refusal::TOO_SLOW
-        }
-    };
-    if failed.is_begun {
-        return Next::Cut;
-    }
-    after(client, incoming, &answer, server).await
-}
-
-/// An answer of our own where some of the body may have been read: the connection ends with it.
-async fn after(client: &mut Client, incoming: &Incoming, answer: &Answer, server: &Server) -> Next {
-    if incoming.framing == Framing::Length(0) {
-        return tell(client, incoming, answer, server).await;
-    }
-    match client.write(&own(answer, incoming, false)).await {
-        Ok(()) => Next::Part,
-        Err(_) => Next::Cut,
+        more = reads => more,
+        _ = stopping.changed() => false,
     }
 }

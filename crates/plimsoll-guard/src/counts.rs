@@ -20,6 +20,10 @@ impl Count {
 pub(crate) struct Counts {
     pub(crate) connections: Count,
     pub(crate) connections_refused: Count,
+    /// Of TLS.
+    pub(crate) handshakes_failed: Count,
+    /// Connections of HTTP/2 that sent frames without a use, and too many.
+    pub(crate) floods: Count,
     /// Heads that were no proper request.
     pub(crate) bad_requests: Count,
     /// Answers of the upstream by the first digit of their status, from 1.
@@ -28,9 +32,10 @@ pub(crate) struct Counts {
     pub(crate) unreachable: Count,
     pub(crate) broken: Count,
     pub(crate) too_slow: Count,
-    /// Sent again over a fresh connection, because a kept one had been closed.
-    pub(crate) sent_again: Count,
-    pub(crate) opened: Count,
+    /// No route was for them.
+    pub(crate) no_route: Count,
+    pub(crate) reloads: Count,
+    pub(crate) reloads_refused: Count,
 }
 
 impl Counts {

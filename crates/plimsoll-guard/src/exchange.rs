@@ -1,264 +1,358 @@
 //! One request through to the upstream and its answer back, both as they come.
 
-use std::io;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use plimsoll_control::admission::Ended;
-use plimsoll_net::h1::AnswerParser;
-use plimsoll_net::h1::serving::{BodyParser, Framing};
-use tokio::net::TcpStream;
-use tokio::sync::watch;
-use tokio::time::{Instant, Sleep, sleep};
+use plimsoll_net::h1::{AnswerParser, Head, Sink};
+use tokio::io::AsyncWrite as _;
+use tokio::time::Instant;
 
-use crate::client::{AHEAD_BYTES, Client, take};
-use crate::gate::Permit;
+use crate::enter::Seat;
 use crate::incoming::Incoming;
-use crate::relay::{Relay, Upload};
+use crate::outside::Outside;
+use crate::relay::Upload;
+use crate::scratch;
+use crate::shared::Server;
+use crate::side::{Side, Step, Trouble};
+use crate::wire::{Wire, poll_take};
 
-/// Without any byte in either direction for so long, the upstream is given up.
-const SILENCE: Duration = Duration::from_secs(60);
 /// What waits for a slow client; more stays with the upstream.
 const BACK_BYTES: usize = 256 << 10;
-const READ_BYTES: usize = 64 << 10;
+/// Informational answers before the real one; more are a fault of the upstream.
+const INTERIMS_MOST: u32 = 32;
+/// An answer of unknown length that has lasted so long is a stream: it may last for ever, and says nothing about how much
+/// the service can do.
+const STREAM_AFTER: Duration = Duration::from_secs(5);
+/// So long may a service wait for a client's body on its permit.
+const STARVED: Duration = Duration::from_secs(1);
 
 /// How an exchange went that reached its end.
 #[derive(Debug)]
 pub(crate) struct Done {
     /// The upstream's connection, if it can carry another request.
-    pub(crate) upstream: Option<TcpStream>,
-    /// The client's connection can.
-    pub(crate) keepalive: bool,
-    pub(crate) status: u16,
-}
-
-/// Why there is no whole answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    ClientLeft,
-    /// The request's body is not what its head says.
-    BadBody,
-    /// The upstream closed or said something that is no HTTP.
-    Broken,
-    TooSlow,
+    pub(crate) upstream: Option<Wire>,
+    pub(crate) facts: Facts,
+    /// What was sent of the request.
+    pub(crate) upload: Upload,
 }
 
 /// What happened: and whether the client has seen any of an answer.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) trouble: Trouble,
-    pub(crate) is_begun: bool,
+    pub(crate) facts: Facts,
     /// Not one byte came from the upstream.
     pub(crate) is_unanswered: bool,
+    /// What was to be sent, whole if it had no body.
+    pub(crate) upload: Upload,
 }
 
-pub(crate) struct Exchange<'a> {
-    client: &'a mut Client,
-    upstream: TcpStream,
-    permit: &'a Permit,
-    body: BodyParser,
+/// What is known of an answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Facts {
+    pub(crate) status: u16,
+    pub(crate) body_bytes: u64,
+    /// Sent by the upstream without anybody knowing how long it will be.
+    is_open_ended: bool,
+    /// Events as they happen, or another protocol: it may well be silent for long.
+    is_stream: bool,
+    interims: u32,
+}
+
+/// Hands everything on and notes what it was.
+struct Tap<'a, S>(&'a mut S, &'a mut Facts);
+
+impl<S: Sink> Sink for Tap<'_, S> {
+    fn interim(&mut self, head: &Head<'_, '_>) {
+        self.1.interims += 1;
+        if self.1.interims <= INTERIMS_MOST {
+            self.0.interim(head);
+        }
+    }
+
+    fn head(&mut self, head: &Head<'_, '_>) {
+        let facts = &mut *self.1;
+        facts.status = head.status;
+        facts.is_stream = head.status == 101;
+        facts.is_open_ended = true;
+        for (name, value) in head.lines() {
+            if name.eq_ignore_ascii_case("content-length") {
+                facts.is_open_ended = false;
+            } else if name.eq_ignore_ascii_case("content-type") {
+                let event = b"text/event-stream";
+                let kind = value.get(..event.len()).unwrap_or_default();
+                facts.is_stream |= kind.eq_ignore_ascii_case(event);
+            }
+        }
+        self.0.head(head);
+    }
+
+    fn body(&mut self, bytes: &[u8]) {
+        self.1.body_bytes += bytes.len() as u64;
+        self.0.body(bytes);
+    }
+
+    fn trailers(&mut self, lines: &[u8]) {
+        self.0.trailers(lines);
+    }
+}
+
+pub(crate) struct Exchange<'a, S> {
+    side: &'a mut S,
+    upstream: Wire,
+    seat: &'a Seat,
+    server: &'a Rc<Server>,
     /// Bytes for the upstream, and how many of them are on their way.
     out: Upload,
     out_at: usize,
+    /// May be sent again: it is kept until something has come back.
+    is_safe: bool,
     /// The upstream takes no more of the body; it may still answer.
     is_deaf: bool,
+    /// It was told that no more comes, in a tunnel.
+    is_shut: bool,
     parser: AnswerParser,
-    back: Relay,
-    back_at: usize,
-    is_begun: bool,
+    facts: Facts,
+    /// The answer is whole: whether the connection can be kept.
     answered: Option<bool>,
-    scratch: Vec<u8>,
-    /// Whether the guard stops: the answer then says that it is the last one.
-    stopping: watch::Receiver<bool>,
+    /// Counted beside the limit from now on.
+    outside: Option<Outside>,
+    moved_at: Instant,
+    /// All of the request has been sent since then.
+    sent_at: Option<Instant>,
+    /// The answer must be whole by then.
+    whole_by: Option<Instant>,
+    begun_at: Option<Instant>,
+    /// How long the service has waited for the client's body, and since when it does so again.
+    starved: Duration,
+    starved_at: Option<Instant>,
 }
 
-impl<'a> Exchange<'a> {
+impl<'a, S: Side> Exchange<'a, S> {
     pub(crate) fn new(
-        client: &'a mut Client,
-        upstream: TcpStream,
-        permit: &'a Permit,
+        side: &'a mut S,
+        upstream: Wire,
+        seat: &'a Seat,
         incoming: &Incoming,
-        stopping: watch::Receiver<bool>,
+        upload: Upload,
+        server: &'a Rc<Server>,
     ) -> Self {
+        let now = Instant::now();
+        let parser = AnswerParser::new(incoming.is_head);
         Self {
-            client,
+            side,
             upstream,
-            permit,
-            body: BodyParser::new(incoming.framing),
-            out: Upload {
-                bytes: incoming.head.clone(),
-                is_chunked: incoming.framing == Framing::Chunked,
-            },
+            seat,
+            server,
+            out: upload,
             out_at: 0,
+            is_safe: incoming.is_safe,
             is_deaf: false,
-            parser: AnswerParser::new(incoming.is_head),
-            back: Relay::new(incoming, incoming.keepalive),
-            stopping,
-            back_at: 0,
-            is_begun: false,
+            is_shut: false,
+            parser: parser.switching(incoming.is_upgrade),
+            facts: Facts::default(),
             answered: None,
-            scratch: Vec::new(),
+            outside: None,
+            moved_at: now,
+            sent_at: None,
+            whole_by: seat.whole_left(server.now()).map(|left| now + left),
+            begun_at: None,
+            starved: Duration::ZERO,
+            starved_at: None,
         }
     }
 
     pub(crate) async fn run(mut self) -> Result<Done, Failed> {
-        match self.converse().await {
-            Ok(()) => Ok(Done {
-                status: self.back.status.unwrap_or_default(),
-                keepalive: self.back.keepalive && self.body.is_over(),
-                upstream: (self.answered == Some(true) && self.body.is_over() && !self.is_deaf)
-                    .then_some(self.upstream),
-            }),
+        match poll_fn(|cx| self.turn(cx)).await {
+            Ok(()) => {
+                let is_sent = self.side.is_body_over() && self.out_at == self.out.bytes.len();
+                let is_clean = self.answered == Some(true) && is_sent && !self.is_deaf;
+                Ok(Done {
+                    upstream: is_clean.then_some(self.upstream),
+                    facts: self.facts,
+                    upload: self.out,
+                })
+            }
             Err(trouble) => Err(Failed {
                 trouble,
-                is_begun: self.is_begun,
+                facts: self.facts,
                 is_unanswered: !self.parser.started(),
+                upload: self.out,
             }),
         }
     }
 
-    async fn converse(&mut self) -> Result<(), Trouble> {
-        let silence = sleep(SILENCE);
-        let mut silence = std::pin::pin!(silence);
+    /// Moves whatever can be moved, in both directions.
+    fn turn(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Trouble>> {
+        if let Some(at) = self.starved_at.take() {
+            self.starved += at.elapsed();
+        }
         loop {
-            self.read_body()?;
-            self.send()?;
-            self.give_back()?;
-            if self.answered.is_some() && self.back_at == self.back.bytes.len() {
-                return Ok(());
+            match self.step(cx) {
+                Err(trouble) => return Poll::Ready(Err(trouble)),
+                Ok(_) if self.answered.is_some() && self.side.backlog() == 0 => {
+                    return Poll::Ready(Ok(()));
+                }
+                Ok(true) => self.moved_at = Instant::now(),
+                Ok(false) => return self.rest(cx),
             }
-            self.wait(silence.as_mut()).await?;
         }
     }
 
-    /// Waits until something can be done, and reads what there is.
-    async fn wait(&mut self, mut silence: std::pin::Pin<&mut Sleep>) -> Result<(), Trouble> {
-        let has_room = self.back.bytes.len() - self.back_at < BACK_BYTES;
-        let wants_upstream = self.answered.is_none() && has_room;
-        if !has_room {
-            // It is the client that is slow now; the service has done its part.
-            self.permit.end(Ended::Served);
+    fn step(&mut self, cx: &mut Context<'_>) -> Step {
+        let mut moved = false;
+        if self.side.is_body_over() {
+            if self.facts.status != 101 && self.side.poll_gone(cx).is_ready() {
+                return Err(Trouble::ClientLeft);
+            }
+        } else {
+            moved |= self.side.take_body(cx, &mut self.out)?;
         }
-        let wants_client = self.client.inbox.len() < AHEAD_BYTES;
-        tokio::select! {
-            biased;
-            ready = self.upstream.readable(), if wants_upstream => {
-                ready.map_err(|_| Trouble::Broken)?;
-                self.hear()?;
-            }
-            ready = self.client.stream.writable(), if self.back_at < self.back.bytes.len() => {
-                ready.map_err(|_| Trouble::ClientLeft)?;
-            }
-            ready = self.upstream.writable(), if self.out_at < self.out.bytes.len() => {
-                ready.map_err(|_| Trouble::Broken)?;
-            }
-            ready = self.client.stream.readable(), if wants_client => {
-                ready.map_err(|_| Trouble::ClientLeft)?;
-                match self.client.take() {
-                    Ok(true) => {}
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    Ok(false) | Err(_) => return Err(Trouble::ClientLeft),
+        moved |= self.send(cx)?;
+        if self.answered.is_none() && self.side.backlog() < BACK_BYTES {
+            moved |= self.hear(cx)?;
+        }
+        moved |= self.side.give(cx)?;
+        Ok(moved)
+    }
+
+    /// Nothing can be moved now: what that means for the permit, and how long it may last.
+    fn rest(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Trouble>> {
+        let now = Instant::now();
+        let is_sent = self.out_at == self.out.bytes.len();
+        let is_starved = is_sent && !self.side.is_body_over() && self.begun_at.is_none();
+        if is_starved {
+            self.starved_at = Some(now);
+        } else if is_sent {
+            self.sent_at.get_or_insert(now);
+        }
+        let (until, trouble) = self.deadline(is_starved);
+        if now >= until {
+            return Poll::Ready(Err(trouble));
+        }
+        let mut next = until;
+        if self.seat.permit.is_held() {
+            let of_client = self.side.backlog() >= BACK_BYTES;
+            let since = self.begun_at.filter(|_| self.facts.is_open_ended);
+            let starved = now + STARVED.saturating_sub(self.starved);
+            let times = [
+                of_client.then_some((now, Ended::Served)),
+                since.map(|since| (since + STREAM_AFTER, Ended::Served)),
+                is_starved.then_some((starved, Ended::Left)),
+            ];
+            for (at, ended) in times.into_iter().flatten() {
+                if now >= at {
+                    self.leave_limit(ended);
+                } else {
+                    next = next.min(at);
                 }
             }
-            () = silence.as_mut() => return Err(Trouble::TooSlow),
         }
-        silence.reset(Instant::now() + SILENCE);
-        Ok(())
+        let alarm = self.side.alarm();
+        alarm.set(next);
+        if alarm.poll(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
     }
 
-    /// What the client has sent of its body, into what goes out.
-    fn read_body(&mut self) -> Result<(), Trouble> {
-        if self.body.is_over() || self.out.bytes.len() > AHEAD_BYTES {
-            return Ok(());
+    /// When it ends unless something moves, and whose fault that is.
+    fn deadline(&self, is_starved: bool) -> (Instant, Trouble) {
+        let timeouts = &self.seat.timeouts;
+        if self.facts.is_stream {
+            // Both are done with it, as far as can be seen.
+            return (self.moved_at + timeouts.stream, Trouble::ClientLeft);
         }
-        let taken = self.body.feed(&self.client.inbox, &mut self.out);
-        let taken = taken.map_err(|_| Trouble::BadBody)?;
-        self.client.inbox.drain(..taken);
-        if self.body.is_over() {
-            self.out.finish();
+        let idle = self.moved_at + timeouts.idle;
+        if is_starved {
+            return (idle, Trouble::SlowBody);
         }
-        if self.is_deaf {
+        if self.side.backlog() > 0 {
+            return (idle, Trouble::ClientLeft);
+        }
+        let head = self.sent_at.filter(|_| self.begun_at.is_none());
+        let ends = [head.map(|sent| sent + timeouts.head), self.whole_by];
+        let until = ends.into_iter().flatten().fold(idle, Instant::min);
+        (until, Trouble::TooSlow)
+    }
+
+    /// The permit goes to somebody else, as long as not too many go on without one.
+    fn leave_limit(&mut self, ended: Ended) {
+        if self.outside.is_none() && self.seat.permit.is_held() {
+            self.outside = Outside::enter(self.server);
+            if self.outside.is_some() {
+                self.seat.permit.end(ended);
+            }
+        }
+    }
+
+    fn send(&mut self, cx: &mut Context<'_>) -> Step {
+        let before = self.out_at;
+        let is_sent = self.out_at == self.out.bytes.len();
+        if is_sent && !(self.facts.status == 101 && self.side.is_body_over() && !self.is_shut) {
+            return Ok(false);
+        }
+        match self
+            .upstream
+            .poll_put(cx, &self.out.bytes, &mut self.out_at)
+        {
+            Poll::Pending => return Ok(self.out_at > before),
+            Poll::Ready(Ok(())) => {}
+            // It may have answered before it closed: that is read first.
+            Poll::Ready(Err(_)) => {
+                if !self.parser.started() && !self.hear(cx).is_ok_and(|heard| heard) {
+                    return Err(Trouble::Broken);
+                }
+                self.is_deaf = true;
+                self.out_at = self.out.bytes.len();
+            }
+        }
+        if !self.is_safe || self.parser.started() {
             self.out.bytes.clear();
             self.out_at = 0;
         }
-        Ok(())
-    }
-
-    fn send(&mut self) -> Result<(), Trouble> {
-        while let Some(rest) = self.out.bytes.get(self.out_at..).filter(|r| !r.is_empty()) {
-            match self.upstream.try_write(rest) {
-                Ok(written) => self.out_at += written,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // It may have answered before it closed: that is read first.
-                Err(_) if self.parser.started() || self.has_answer() => {
-                    self.is_deaf = true;
-                    self.out_at = self.out.bytes.len();
-                }
-                Err(_) => return Err(Trouble::Broken),
-            }
+        if self.facts.status == 101 && self.side.is_body_over() {
+            // The other half of the tunnel goes on.
+            self.is_shut = Pin::new(&mut self.upstream).poll_shutdown(cx).is_ready();
         }
-        self.out.bytes.clear();
-        self.out_at = 0;
-        Ok(())
-    }
-
-    fn has_answer(&mut self) -> bool {
-        matches!(take(&self.upstream, &mut self.scratch), Ok(true))
+        Ok(true)
     }
 
     /// Reads of the answer.
-    fn hear(&mut self) -> Result<(), Trouble> {
-        self.scratch
-            .reserve(READ_BYTES.saturating_sub(self.scratch.len()));
-        let is_open = match take(&self.upstream, &mut self.scratch) {
-            Ok(is_open) => is_open,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            Err(_) => return Err(Trouble::Broken),
+    fn hear(&mut self, cx: &mut Context<'_>) -> Step {
+        let upstream = &mut self.upstream;
+        let mut tap = Tap(&mut *self.side, &mut self.facts);
+        let parser = &mut self.parser;
+        let answer = scratch::with(|read| match poll_take(upstream, cx, read) {
+            Poll::Pending => Ok(None),
+            Poll::Ready(Ok(true)) => parser.feed(read, &mut tap).map(Some).map_err(|_| ()),
+            Poll::Ready(Ok(false)) => parser.end().ok_or(()).map(|answer| Some(Some(answer))),
+            Poll::Ready(Err(_)) => Err(()),
+        });
+        let Some(answer) = answer.map_err(|()| Trouble::Broken)? else {
+            return Ok(false);
         };
-        if *self.stopping.borrow() {
-            self.back.keepalive = false;
+        if self.facts.interims > INTERIMS_MOST {
+            return Err(Trouble::Broken);
         }
-        let scratch = std::mem::take(&mut self.scratch);
-        let answer = if is_open {
-            self.parser.feed(&scratch, &mut self.back)
-        } else {
-            let ended = self.parser.end();
-            if ended.is_none() {
-                return Err(Trouble::Broken);
-            }
-            Ok(ended)
-        };
-        self.scratch = scratch;
-        self.scratch.clear();
-        if let Some(answer) = answer.map_err(|_| Trouble::Broken)? {
-            self.back.finish();
+        if self.facts.status != 0 && self.begun_at.is_none() {
+            self.begun_at = Some(Instant::now());
+        }
+        if let Some(answer) = answer {
+            self.side.finish();
             self.answered = Some(answer.keepalive);
-            self.permit.end(ended(answer.status));
-            if !self.body.is_over() {
-                // What is left of the request's body is not read: the connection cannot go on.
-                self.back.keepalive = false;
+            self.seat.permit.end(ended(answer.status));
+        } else if self.facts.is_stream {
+            if self.outside.is_none() {
+                self.upstream.watch_peer();
             }
-        } else if self.back.is_stream {
-            // It may last for ever, and says nothing about how much the service can do.
-            self.permit.end(Ended::Served);
+            self.leave_limit(Ended::Served);
         }
-        Ok(())
-    }
-
-    fn give_back(&mut self) -> Result<(), Trouble> {
-        let back = &self.back.bytes;
-        while let Some(rest) = back.get(self.back_at..).filter(|rest| !rest.is_empty()) {
-            match self.client.stream.try_write(rest) {
-                Ok(written) => {
-                    self.is_begun = true;
-                    self.back_at += written;
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(_) => return Err(Trouble::ClientLeft),
-            }
-        }
-        self.back.bytes.clear();
-        self.back_at = 0;
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Permits: a request enters when admission says so, and its permit comes back however it ends.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -10,6 +10,7 @@ use plimsoll_base::clock::{Clock, wall_millis};
 use plimsoll_control::admission::{
     Admission, Config, Decision, Ended, Refusal, Request, Rule, Ticket,
 };
+use plimsoll_control::balance::{Candidate, Health, Reply};
 use plimsoll_core::Nanos;
 use tokio::sync::oneshot;
 
@@ -19,20 +20,42 @@ const IDLE_TICK: Duration = Duration::from_millis(100);
 /// How often the wall clock is compared, which guards of one upstream share.
 const WALL_EVERY: Nanos = Nanos::from_secs(1);
 
+pub(crate) type Holders = BTreeMap<Ticket, Holder>;
 type Outcome = Result<(), Refusal>;
 
+/// The permits of one upstream, and whether it is well.
 #[derive(Debug)]
 pub(crate) struct Gate {
     clock: Clock,
+    is_shadow: Cell<bool>,
     inner: RefCell<Inner>,
+    health: RefCell<Health>,
 }
 
 #[derive(Debug)]
 struct Inner {
     admission: Admission,
-    waiters: BTreeMap<Ticket, oneshot::Sender<Outcome>>,
-    holders: BTreeMap<Ticket, Holder>,
+    waiters: BTreeMap<Ticket, Waiter>,
+    holders: Holders,
     wall_at: Option<Nanos>,
+    /// Answered although they would not have been let through, in a trial.
+    passed: u64,
+}
+
+/// Who is told what becomes of a ticket.
+#[derive(Debug)]
+enum Waiter {
+    Asks(oneshot::Sender<Outcome>),
+    /// Of a trial: it went on at once.
+    Passed(Rc<Cell<Standing>>),
+}
+
+/// What would have become by now of a request that a trial let through at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Waiting,
+    Admitted,
+    Refused(Refusal),
 }
 
 /// Who holds a permit, for `explain`.
@@ -40,14 +63,17 @@ struct Inner {
 pub(crate) struct Holder {
     pub(crate) route: String,
     pub(crate) client: IpAddr,
+    /// The tenant, where it is not the client's address.
+    pub(crate) tenant: Option<String>,
     pub(crate) since: Nanos,
 }
 
 impl Gate {
-    pub(crate) fn new(rule: Rule) -> Rc<Self> {
-        let clock = Clock::start();
+    /// `clock` is that of all gates: moments of one are compared with those of another.
+    pub(crate) fn new(clock: Clock, rule: Rule, start: Option<f64>, slow_start: Nanos) -> Rc<Self> {
         let config = Config {
             rule,
+            start,
             seed: wall_millis().cast_unsigned(),
             ..Config::default()
         };
@@ -55,17 +81,51 @@ impl Gate {
         admission.set_wall(clock.now(), wall());
         Rc::new(Self {
             clock,
+            is_shadow: Cell::new(false),
             inner: RefCell::new(Inner {
                 admission,
                 waiters: BTreeMap::new(),
                 holders: BTreeMap::new(),
                 wall_at: None,
+                passed: 0,
             }),
+            health: RefCell::new(Health::new(slow_start)),
         })
     }
 
     pub(crate) fn now(&self) -> Nanos {
         self.clock.now()
+    }
+
+    /// From now on nobody is refused, or no longer nobody.
+    pub(crate) fn set_shadow(&self, is_shadow: bool) {
+        self.is_shadow.set(is_shadow);
+    }
+
+    pub(crate) fn is_shadow(&self) -> bool {
+        self.is_shadow.get()
+    }
+
+    pub(crate) fn with_health<T>(&self, then: impl FnOnce(&mut Health, Nanos) -> T) -> T {
+        then(&mut self.health.borrow_mut(), self.now())
+    }
+
+    pub(crate) fn health(&self) -> RefMut<'_, Health> {
+        self.health.borrow_mut()
+    }
+
+    /// As the choice between upstreams sees it, with one more request.
+    pub(crate) fn candidate(&self) -> Candidate {
+        let inner = self.inner.borrow();
+        let admission = &inner.admission;
+        let ghosts = inner.waiters.len().saturating_sub(admission.waiting());
+        let busy = admission.in_flight() as usize + admission.waiting() + ghosts + 1;
+        let limit = f64::from(admission.limit());
+        self.with_health(|health, now| Candidate {
+            busy: busy as f64,
+            room: limit * health.weight(now),
+            out: health.out(now),
+        })
     }
 
     /// Waits for a permit. Dropping the future gives the place back.
@@ -74,11 +134,14 @@ impl Gate {
         request: &Request,
         holder: Holder,
     ) -> Result<Permit, Refusal> {
+        if self.is_shadow.get() {
+            return Ok(self.pass(request, holder));
+        }
         let mut waiting = {
             let mut inner = self.inner.borrow_mut();
             let ticket = inner.admission.arrives(self.now(), request);
             let (sender, receiver) = oneshot::channel();
-            inner.waiters.insert(ticket, sender);
+            inner.waiters.insert(ticket, Waiter::Asks(sender));
             inner.tell();
             Waiting {
                 gate: Rc::clone(self),
@@ -93,11 +156,28 @@ impl Gate {
         outcome.unwrap_or(Err(Refusal::Full))?;
         let mut inner = self.inner.borrow_mut();
         inner.holders.insert(waiting.ticket, holder);
-        Ok(Permit {
+        Ok(self.permit(waiting.ticket, None))
+    }
+
+    /// Lets a request through at once, and notes what would have become of it.
+    fn pass(self: &Rc<Self>, request: &Request, holder: Holder) -> Permit {
+        let mut inner = self.inner.borrow_mut();
+        let ticket = inner.admission.arrives(self.now(), request);
+        let standing = Rc::new(Cell::new(Standing::Waiting));
+        let waiter = Waiter::Passed(Rc::clone(&standing));
+        inner.waiters.insert(ticket, waiter);
+        inner.holders.insert(ticket, holder);
+        inner.tell();
+        self.permit(ticket, Some(standing))
+    }
+
+    fn permit(self: &Rc<Self>, ticket: Ticket, trial: Option<Rc<Cell<Standing>>>) -> Permit {
+        Permit {
             gate: Rc::clone(self),
-            ticket: waiting.ticket,
+            ticket,
             is_held: Cell::new(true),
-        })
+            trial,
+        }
     }
 
     fn ended(&self, ticket: Ticket, ended: Ended) {
@@ -123,27 +203,28 @@ impl Gate {
         self.inner.borrow_mut().admission.upstream_gave_up(age);
     }
 
-    pub(crate) fn look<T>(&self, at: impl FnOnce(&Admission, &BTreeMap<Ticket, Holder>) -> T) -> T {
+    pub(crate) fn look<T>(&self, at: impl FnOnce(&Admission, &Holders) -> T) -> T {
         let inner = self.inner.borrow();
         at(&inner.admission, &inner.holders)
     }
 
-    /// Passes the time on, for ever.
-    pub(crate) async fn tick(&self) {
-        loop {
-            let is_busy = {
-                let mut inner = self.inner.borrow_mut();
-                let now = self.now();
-                if inner.wall_at.is_none_or(|at| now - at >= WALL_EVERY) {
-                    inner.wall_at = Some(now);
-                    inner.admission.set_wall(now, wall());
-                }
-                inner.admission.turn(now);
-                inner.tell();
-                inner.admission.in_flight() > 0 || inner.admission.waiting() > 0
-            };
-            tokio::time::sleep(if is_busy { TICK } else { IDLE_TICK }).await;
+    /// Of those that a trial let through: how many were answered that would have waited, or been refused.
+    pub(crate) fn passed(&self) -> u64 {
+        self.inner.borrow().passed
+    }
+
+    /// Passes the time on, and says after how long that should be done again.
+    pub(crate) fn turn(&self) -> Duration {
+        let mut inner = self.inner.borrow_mut();
+        let now = self.now();
+        if inner.wall_at.is_none_or(|at| now - at >= WALL_EVERY) {
+            inner.wall_at = Some(now);
+            inner.admission.set_wall(now, wall());
         }
+        inner.admission.turn(now);
+        inner.tell();
+        let is_busy = inner.admission.in_flight() > 0 || inner.admission.waiting() > 0;
+        if is_busy { TICK } else { IDLE_TICK }
     }
 }
 
@@ -154,9 +235,19 @@ impl Inner {
                 Decision::Admitted(ticket) => (ticket, Ok(())),
                 Decision::Refused(ticket, refusal) => (ticket, Err(refusal)),
             };
-            if let Some(waiter) = self.waiters.remove(&ticket) {
-                // Who has left meanwhile gives the place back when dropped.
-                let _left = waiter.send(outcome);
+            match self.waiters.remove(&ticket) {
+                Some(Waiter::Asks(waiter)) => {
+                    // Who has left meanwhile gives the place back when dropped.
+                    let _left = waiter.send(outcome);
+                }
+                Some(Waiter::Passed(standing)) => {
+                    let decided = match outcome {
+                        Ok(()) => Standing::Admitted,
+                        Err(refusal) => Standing::Refused(refusal),
+                    };
+                    standing.set(decided);
+                }
+                None => {}
             }
         }
     }
@@ -187,20 +278,73 @@ pub(crate) struct Permit {
     gate: Rc<Gate>,
     ticket: Ticket,
     is_held: Cell<bool>,
+    /// Of a trial: it was let through at once, whatever would have become of it.
+    trial: Option<Rc<Cell<Standing>>>,
 }
 
 impl Permit {
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held.get()
+    }
+
     /// Gives it back, once.
     pub(crate) fn end(&self, ended: Ended) {
-        if self.is_held.replace(false) {
-            self.gate.ended(self.ticket, ended);
+        let reply = match ended {
+            Ended::Served => Some(Reply::Good),
+            Ended::Failed | Ended::Busy => Some(Reply::Poor),
+            Ended::Left => None,
+        };
+        self.give_back(ended, reply);
+    }
+
+    /// Gives it back: there was no whole answer.
+    pub(crate) fn fail(&self, reply: Reply) {
+        self.give_back(Ended::Failed, Some(reply));
+    }
+
+    fn give_back(&self, ended: Ended, reply: Option<Reply>) {
+        if !self.is_held.replace(false) {
+            return;
+        }
+        if let Some(reply) = reply {
+            self.gate
+                .with_health(|health, now| health.replied(now, reply));
+        }
+        if self.leaves_trial() {
+            return;
+        }
+        self.gate.ended(self.ticket, ended);
+    }
+
+    /// Whether it was let through by a trial, and had no permit by now.
+    fn leaves_trial(&self) -> bool {
+        let Some(standing) = self.trial.as_ref().map(|standing| standing.get()) else {
+            return false;
+        };
+        if standing == Standing::Admitted {
+            return false;
+        }
+        let mut inner = self.gate.inner.borrow_mut();
+        inner.waiters.remove(&self.ticket);
+        inner.holders.remove(&self.ticket);
+        inner.passed += 1;
+        inner.admission.withdrawn(self.gate.now(), self.ticket);
+        inner.tell();
+        true
+    }
+
+    /// Why it would have been refused, if it was let through only for a trial.
+    pub(crate) fn would_refuse(&self) -> Option<Refusal> {
+        match self.trial.as_ref()?.get() {
+            Standing::Refused(refusal) => Some(refusal),
+            Standing::Waiting | Standing::Admitted => None,
         }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.is_held.get() {
+        if self.is_held.replace(false) && !self.leaves_trial() {
             self.gate.left(self.ticket);
         }
     }

@@ -2,13 +2,9 @@
 
 use std::net::IpAddr;
 
-use plimsoll_control::admission::Class;
 use plimsoll_net::h1::serving::{Framing, RequestHead};
 
-use crate::Config;
-
-/// Route labels are cut here: they are for people, and must not hold memory.
-const ROUTE_BYTES: usize = 48;
+use crate::policy::{Asked, Facts, Policy};
 
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -22,12 +18,10 @@ pub(crate) struct Incoming {
     pub(crate) is_http10: bool,
     pub(crate) keepalive: bool,
     pub(crate) expects_continue: bool,
-    /// Says itself that it is not the first attempt.
-    pub(crate) is_retry: bool,
-    pub(crate) route: String,
-    pub(crate) class: Class,
-    /// What the tenant's header says.
-    pub(crate) tenant: Option<Vec<u8>>,
+    /// Asks to go on with another protocol.
+    pub(crate) is_upgrade: bool,
+    /// Where it goes, and as what.
+    pub(crate) asked: Asked,
 }
 
 /// What a client says about its own way here is not believed: it is written anew.
@@ -40,35 +34,50 @@ const OURS: [&str; 6] = [
     "x-real-ip",
 ];
 
-/// Fields that clients and meshes count attempts in; a value above the first of these is a retry.
-const ATTEMPTS: [(&str, u32); 4] = [
-    ("x-envoy-attempt-count", 1),
-    ("x-retry-count", 0),
-    ("retry-attempt", 0),
-    ("grpc-previous-rpc-attempts", 0),
-];
-
 impl Incoming {
-    pub(crate) fn new(read: &RequestHead<'_>, client: IpAddr, config: &Config) -> Self {
+    pub(crate) fn is_chunked(&self) -> bool {
+        self.framing == Framing::Chunked
+    }
+
+    /// Of the body, where it is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        match self.framing {
+            Framing::Length(length) => Some(length),
+            Framing::Chunked => None,
+        }
+    }
+
+    /// `is_secure`: it came through TLS.
+    pub(crate) fn new(
+        read: &RequestHead<'_>,
+        client: IpAddr,
+        is_secure: bool,
+        policy: &Policy,
+    ) -> Self {
+        let facts = Facts {
+            method: read.method,
+            target: read.target,
+            host: read.host,
+            client,
+            field: &|name| value(read, name),
+        };
         let is_safe = matches!(read.method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
             && read.framing == Framing::Length(0);
         Self {
-            head: outgoing(read, client),
+            head: outgoing(read, client, is_secure),
             framing: read.framing,
             is_head: read.method == "HEAD",
             is_safe,
             is_http10: read.is_http10,
             keepalive: read.keepalive,
             expects_continue: read.expects_continue,
-            is_retry: is_retry(read),
-            route: route(read),
-            class: class(read, config.class_header.as_deref()),
-            tenant: value(read, config.tenant_header.as_deref()).map(<[u8]>::to_vec),
+            is_upgrade: read.upgrade.is_some(),
+            asked: policy.asked(&facts),
         }
     }
 }
 
-fn outgoing(read: &RequestHead<'_>, client: IpAddr) -> Vec<u8> {
+fn outgoing(read: &RequestHead<'_>, client: IpAddr, is_secure: bool) -> Vec<u8> {
     let mut head = Vec::with_capacity(read.length + 96);
     let mut put = |parts: [&[u8]; 4]| parts.iter().for_each(|part| head.extend_from_slice(part));
     put([
@@ -101,15 +110,23 @@ fn outgoing(read: &RequestHead<'_>, client: IpAddr) -> Vec<u8> {
             }
         }
     }
+    match (read.upgrade, read.takes_trailers()) {
+        (Some(protocol), _) => {
+            let protocol = protocol.as_bytes();
+            put([b"Connection: Upgrade\r\nUpgrade: ", protocol, b"\r\n", b""]);
+        }
+        (None, true) => put([b"Connection: TE\r\nTE: trailers\r\n", b"", b"", b""]),
+        (None, false) => {}
+    }
     let client = client.to_string();
     put([b"X-Forwarded-For: ", client.as_bytes(), b"\r\n", b""]);
     put([b"X-Forwarded-Host: ", host.as_bytes(), b"\r\n", b""]);
-    put([b"X-Forwarded-Proto: http\r\n\r\n", b"", b"", b""]);
+    let scheme: &[u8] = if is_secure { b"https" } else { b"http" };
+    put([b"X-Forwarded-Proto: ", scheme, b"\r\n\r\n", b""]);
     head
 }
 
-fn value<'b>(read: &RequestHead<'b>, name: Option<&str>) -> Option<&'b [u8]> {
-    let name = name?;
+fn value<'b>(read: &RequestHead<'b>, name: &str) -> Option<&'b [u8]> {
     let found = read
         .fields
         .iter()
@@ -117,60 +134,21 @@ fn value<'b>(read: &RequestHead<'b>, name: Option<&str>) -> Option<&'b [u8]> {
     found.map(|(_, value)| *value)
 }
 
-/// A word that is no class is no reason to refuse anybody: it counts as `default`.
-fn class(read: &RequestHead<'_>, header: Option<&str>) -> Class {
-    let word = value(read, header).and_then(|value| std::str::from_utf8(value).ok());
-    word.and_then(Class::parse).unwrap_or_default()
-}
-
-fn is_retry(read: &RequestHead<'_>) -> bool {
-    read.fields.iter().any(|(name, value)| {
-        let known = ATTEMPTS
-            .iter()
-            .find(|(known, _)| name.eq_ignore_ascii_case(known));
-        let count = std::str::from_utf8(value).ok();
-        let count = count.and_then(|text| text.parse::<u32>().ok());
-        known.is_some_and(|(_, first)| count.is_some_and(|count| count > *first))
-    })
-}
-
-/// Method and the first two parts of the path, without what looks like an id.
-fn route(read: &RequestHead<'_>) -> String {
-    let path = read.target.split('?').next().unwrap_or_default();
-    let mut route = read.method.to_owned();
-    route.push(' ');
-    for part in path.split('/').skip(1).take(2) {
-        let is_id = part.len() > 24 || part.bytes().any(|byte| byte.is_ascii_digit());
-        route.push('/');
-        route.push_str(if is_id { ":id" } else { part });
-    }
-    route.truncate(ROUTE_BYTES);
-    route
-}
-
 #[cfg(test)]
 mod tests {
+    use std::hash::RandomState;
     use std::net::SocketAddr;
-    use std::time::Duration;
 
-    use plimsoll_control::admission::Rule;
+    use crate::config::Config;
 
     use super::*;
 
     fn incoming(text: &str) -> Incoming {
         let read = RequestHead::read(text.as_bytes()).unwrap().unwrap();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let config = Config {
-            listen: any,
-            upstream: any,
-            admin: None,
-            rule: Rule::HalfLoad,
-            class_header: Some("X-Class".to_owned()),
-            tenant_header: Some("X-Tenant".to_owned()),
-            connections_max: 1,
-            drain: Duration::ZERO,
-        };
-        Incoming::new(&read, IpAddr::from([10, 0, 0, 7]), &config)
+        let config = Config::simple(any.into(), vec![any.into()]);
+        let policy = Policy::new(config, Vec::new(), RandomState::new());
+        Incoming::new(&read, IpAddr::from([10, 0, 0, 7]), false, &policy)
     }
 
     #[test]
@@ -184,28 +162,14 @@ mod tests {
         assert_eq!(
             head,
             "GET /users/17/x?y HTTP/1.1\r\nHost: a\r\nAuthorization: b\r\nAccept: */*\r\n\
-             X-Forwarded-For: 10.0.0.7\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\n\r\n"
+             Connection: TE\r\nTE: trailers\r\nX-Forwarded-For: 10.0.0.7\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\n\r\n"
         );
-        assert_eq!(request.route, "GET /users/:id");
-        assert!(request.is_safe && !request.is_retry);
+        assert_eq!(request.asked.route, "GET /users/:id");
+        assert!(request.is_safe && !request.asked.wanted.is_retry);
     }
 
     #[test]
-    fn class_and_tenant_are_read_where_they_may_be() {
-        let request =
-            incoming("GET / HTTP/1.1\r\nHost: a\r\nx-class: critical\r\nX-Tenant: t\r\n\r\n");
-        assert_eq!(request.class, Class::Critical);
-        assert_eq!(request.tenant.as_deref(), Some(&b"t"[..]));
-        let odd = incoming("GET / HTTP/1.1\r\nHost: a\r\nX-Class: best\r\n\r\n");
-        assert_eq!((odd.class, odd.tenant), (Class::Default, None));
-    }
-
-    #[test]
-    fn attempts_are_counted_and_bodies_keep_their_framing() {
-        let retry = incoming("GET / HTTP/1.1\r\nHost: a\r\nX-Retry-Count: 1\r\n\r\n");
-        assert!(retry.is_retry);
-        let first = incoming("GET / HTTP/1.1\r\nHost: a\r\nX-Envoy-Attempt-Count: 1\r\n\r\n");
-        assert!(!first.is_retry);
+    fn bodies_keep_their_framing() {
         let post = incoming("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
         let head = String::from_utf8(post.head).unwrap();
         assert!(head.contains("\r\nTransfer-Encoding: chunked\r\n") && !post.is_safe);

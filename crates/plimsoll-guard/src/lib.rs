@@ -1,60 +1,93 @@
-//! Admits, queues, sheds and forwards: a proxy that keeps a service alive under any load.
+//! Admits, queues, sheds, balances and forwards: a proxy that keeps a service alive under any load.
 //!
-//! One thread, one upstream, HTTP/1.1. [`run`] serves until a signal asks it to stop.
+//! One thread. [`run`] serves until a signal asks it to stop; [`settings`] reads what it is told from a file.
 
+mod access;
 mod admin;
+mod alarm;
 mod client;
+mod config;
 mod connection;
 mod counts;
+mod dial;
+mod enter;
 mod exchange;
+mod flood;
 mod gate;
+mod http1;
+mod http2;
 mod incoming;
+mod keep;
+mod listener;
 mod metrics;
+mod outside;
+mod policy;
 mod pool;
 mod refusal;
 mod relay;
+mod request;
+mod scratch;
 mod server;
+pub mod settings;
 mod shared;
+mod side;
+mod told;
+mod upstreams;
+mod wire;
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::path::PathBuf;
 
-use plimsoll_control::admission::Rule;
+use plimsoll_net::tls::TlsError;
 use thiserror::Error;
 
-pub use server::run;
-
-/// What is chosen at the start. Everything else is learned.
-#[derive(Debug, Clone)]
-pub struct Config {
-    pub listen: SocketAddr,
-    pub upstream: SocketAddr,
-    /// Metrics, readiness and `explain`.
-    pub admin: Option<SocketAddr>,
-    pub rule: Rule,
-    /// Header that says how important a request is, set by somebody who may be trusted.
-    pub class_header: Option<String>,
-    /// Header that says whose request it is; without it that is the client's address.
-    pub tenant_header: Option<String>,
-    /// More connections than this are refused.
-    pub connections_max: usize,
-    /// How long requests under way may take after the signal to stop.
-    pub drain: Duration,
-}
+pub use config::{
+    AccessLogConfig, Certificate, Check, ClassRule, Config, Group, Listener, LogTo, Match, Origin,
+    Retries, Route, Scheme, Start, TenantKey, Timeouts,
+};
+pub use dial::Place;
+pub use server::{Host, run};
 
 /// Where it listens: port 0 has become a real one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Listening {
-    pub proxy: SocketAddr,
+    /// In the order of the listeners.
+    pub proxies: Vec<Place>,
     pub admin: Option<SocketAddr>,
 }
 
 #[derive(Debug, Error)]
 pub enum GuardError {
-    #[error("cannot listen on {address}: {source}; choose another with {flag}")]
+    #[error("cannot listen on {place}: {source}; choose another with {flag}")]
     Listen {
-        address: SocketAddr,
+        place: Place,
         flag: &'static str,
+        source: std::io::Error,
+    },
+    #[error(
+        "the upstream `{origin}` has no address: {source}; write HOST:PORT as this host can resolve it"
+    )]
+    Resolve {
+        origin: String,
+        source: std::io::Error,
+    },
+    #[error("cannot read {what} {}: {source}", path.display())]
+    File {
+        what: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("cannot use {what} {}: {source}", path.display())]
+    Certificate {
+        what: &'static str,
+        path: PathBuf,
+        source: TlsError,
+    },
+    #[error("cannot speak TLS to {origin}: {source}")]
+    Secure { origin: String, source: TlsError },
+    #[error("cannot write the access log {}: {source}", path.display())]
+    AccessLog {
+        path: PathBuf,
         source: std::io::Error,
     },
     #[error("cannot {what}: {source}")]

@@ -1,9 +1,12 @@
 //! Answers of the guard itself: refusals that say when to come again, and what went wrong.
 
+use std::io::Write as _;
+
 use plimsoll_base::random::Rng;
 use plimsoll_control::admission::Refusal;
 use plimsoll_core::Nanos;
 
+pub(crate) const MEDIA: &str = "text/plain; charset=utf-8";
 const RETRY_MOST: f64 = 30.0;
 
 /// A complete answer. Everything that refuses is the same but for its numbers.
@@ -17,8 +20,15 @@ pub(crate) struct Answer {
 }
 
 pub(crate) const UNREACHABLE: Answer = trouble(502, "unreachable", "the service does not answer");
+pub(crate) const NO_ROUTE: Answer = trouble(404, "no-route", "no route of the guard is for this");
 pub(crate) const BROKEN: Answer = trouble(502, "broken", "the service broke off its answer");
 pub(crate) const TOO_SLOW: Answer = trouble(504, "too-slow", "the service took too long");
+pub(crate) const BAD_BODY: Answer = trouble(400, "bad-body", "the body is not what its head says");
+pub(crate) const SLOW_BODY: Answer = trouble(408, "slow-body", "the body did not come in time");
+pub(crate) const STREAMS: Answer = Answer {
+    retry_after: Some(5),
+    ..trouble(503, "streams", "too many connections are streams")
+};
 pub(crate) const CONNECTIONS: Answer = Answer {
     retry_after: Some(1),
     ..trouble(503, "connections", "too many connections")
@@ -33,35 +43,70 @@ pub(crate) const fn trouble(status: u16, reason: &'static str, text: &'static st
     }
 }
 
+/// The word that machines read.
+pub(crate) const fn word(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Door => "overload",
+        Refusal::Full => "full",
+        Refusal::TooLong => "waited",
+        Refusal::Deadline => "deadline",
+        Refusal::Share => "share",
+    }
+}
+
 /// What a refused request is told.
 pub(crate) fn refused(refusal: Refusal, backlog: Nanos, rng: &mut Rng) -> Answer {
-    let (status, reason, text) = match refusal {
-        Refusal::Door => (
-            503,
-            "overload",
-            "more is asked of the service than it can do",
-        ),
-        Refusal::Full => (503, "full", "more is asked of the service than it can do"),
-        Refusal::TooLong => (503, "waited", "the service did not become free in time"),
-        Refusal::Deadline => (503, "deadline", "the answer would have come too late"),
-        Refusal::Share => (429, "share", "you have had more than your share"),
+    let (status, text) = match refusal {
+        Refusal::Door | Refusal::Full => (503, "more is asked of the service than it can do"),
+        Refusal::TooLong => (503, "the service did not become free in time"),
+        Refusal::Deadline => (503, "the answer would have come too late"),
+        Refusal::Share => (429, "you have had more than your share"),
     };
     // Spread, so that those who were refused together do not come again together.
     let most = (2.0 * backlog.as_secs_f64()).clamp(1.0, RETRY_MOST);
     let seconds = (1.0 + rng.unit() * most).min(RETRY_MOST).floor();
     Answer {
         status,
-        reason,
+        reason: word(refusal),
         text,
         retry_after: Some(seconds as u64),
     }
 }
 
 impl Answer {
-    /// The body comes last: its text and an end of line.
+    /// Appends it as HTTP/1.1 writes it.
+    pub(crate) fn put(&self, into: &mut Vec<u8>, keepalive: bool) {
+        let retry = self.retry_after.map_or(String::new(), |seconds| {
+            format!("Retry-After: {seconds}\r\n")
+        });
+        let close = if keepalive {
+            ""
+        } else {
+            "Connection: close\r\n"
+        };
+        // Writing to memory cannot fail.
+        let _infallible = write!(
+            into,
+            "HTTP/1.1 {} {}\r\nContent-Type: {MEDIA}\r\nContent-Length: {}\r\n\
+             Cache-Control: no-store\r\nX-Plimsoll: {}\r\n{retry}{close}\r\n{}\n",
+            self.status,
+            self.words(),
+            self.text.len() + 1,
+            self.reason,
+            self.text,
+        );
+    }
+
     pub(crate) fn bytes(&self, keepalive: bool) -> Vec<u8> {
-        let words = match self.status {
+        let mut bytes = Vec::with_capacity(256);
+        self.put(&mut bytes, keepalive);
+        bytes
+    }
+
+    fn words(&self) -> &'static str {
+        match self.status {
             400 => "Bad Request",
+            404 => "Not Found",
             408 => "Request Timeout",
             414 => "URI Too Long",
             417 => "Expectation Failed",
@@ -72,24 +117,7 @@ impl Answer {
             504 => "Gateway Timeout",
             505 => "HTTP Version Not Supported",
             _ => "Service Unavailable",
-        };
-        let retry = self.retry_after.map_or(String::new(), |seconds| {
-            format!("Retry-After: {seconds}\r\n")
-        });
-        let close = if keepalive {
-            ""
-        } else {
-            "Connection: close\r\n"
-        };
-        format!(
-            "HTTP/1.1 {} {words}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n\
-             Cache-Control: no-store\r\nX-Plimsoll: {}\r\n{retry}{close}\r\n{}\n",
-            self.status,
-            self.text.len() + 1,
-            self.reason,
-            self.text,
-        )
-        .into_bytes()
+        }
     }
 }
 

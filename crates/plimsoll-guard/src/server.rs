@@ -1,21 +1,40 @@
-//! Accepts, and stops gently: what was begun is ended, within a bound.
+//! The life of the guard: it accepts, takes in new settings without dropping anybody, and stops gently.
 
-use std::net::SocketAddr;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::hash::RandomState;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::{LocalSet, spawn_local};
+use plimsoll_base::clock::Clock;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::{AbortHandle, LocalSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
+use crate::access::AccessLog;
+use crate::config::Config;
+use crate::dial::Place;
+use crate::listener::{Entry, Manner};
+use crate::policy::Policy;
 use crate::shared::Server;
-use crate::{Config, GuardError, Listening, admin, connection, refusal};
+use crate::upstreams::{Registry, Upstreams};
+use crate::wire::{Socket, Wire};
+use crate::{GuardError, Listening, admin, connection, keep, refusal};
 
-/// Longest accept queue that is asked for; the kernel caps it at `net.core.somaxconn`.
-const BACKLOG: u32 = 4096;
-const TIDY: Duration = Duration::from_secs(1);
+/// How long a handshake of TLS may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
+
+/// Whoever runs the guard, and tells people.
+pub trait Host {
+    /// It listens now.
+    fn listens(&mut self, listening: &Listening);
+    /// SIGHUP: what the settings are now, or what is wrong with them.
+    fn reload(&mut self) -> Result<Config, String>;
+    /// A line for whoever looks at the log.
+    fn says(&mut self, line: &str);
+}
 
 /// A connection that is counted as long as it is open.
 struct Open<'a>(&'a Server);
@@ -26,46 +45,71 @@ impl Drop for Open<'_> {
     }
 }
 
-/// Serves until SIGTERM or SIGINT, then lets what was begun end. `ready` is told where it listens.
-pub fn run(config: &Config, ready: impl FnOnce(Listening)) -> Result<(), GuardError> {
+/// Serves until SIGTERM or SIGINT, then lets what was begun end.
+pub fn run(config: &Config, host: &mut dyn Host) -> Result<(), GuardError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(GuardError::io("start the event loop"))?;
     let local = LocalSet::new();
-    local.block_on(&runtime, serve(config, ready))
+    local.block_on(&runtime, serve(config, host))
 }
 
-async fn serve(config: &Config, ready: impl FnOnce(Listening)) -> Result<(), GuardError> {
-    let mut term = signal(SignalKind::terminate()).map_err(GuardError::io("watch for signals"))?;
-    let mut interrupt =
-        signal(SignalKind::interrupt()).map_err(GuardError::io("watch for signals"))?;
-    let listener = listen(config.listen, "--listen")?;
-    let admin = config.admin.map(|at| listen(at, "--admin")).transpose()?;
-    let server = Server::new(config);
-    ready(Listening {
-        proxy: address(&listener)?,
-        admin: admin.as_ref().map(address).transpose()?,
-    });
-    if let Some(admin) = admin {
-        let server = Rc::clone(&server);
-        spawn_local(async move { admin::serve(&admin, &server).await });
+struct Signals {
+    term: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+    user: Signal,
+}
+
+impl Signals {
+    fn watch() -> Result<Self, GuardError> {
+        let watch = |kind| signal(kind).map_err(GuardError::io("watch for signals"));
+        Ok(Self {
+            term: watch(SignalKind::terminate())?,
+            interrupt: watch(SignalKind::interrupt())?,
+            hangup: watch(SignalKind::hangup())?,
+            user: watch(SignalKind::user_defined1())?,
+        })
     }
-    let ticking = Rc::clone(&server);
-    spawn_local(async move { ticking.gate.tick().await });
-    let tidying = Rc::clone(&server);
-    spawn_local(async move {
-        loop {
-            sleep(TIDY).await;
-            tidying.pool.tidy(tidying.gate.now());
+
+    async fn stop(&mut self) {
+        tokio::select! {
+            _ = self.term.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
-    });
-    tokio::select! {
-        () = accept(&listener, &server) => {}
-        _ = term.recv() => {}
-        _ = interrupt.recv() => {}
     }
-    drop(listener);
+}
+
+async fn serve(config: &Config, host: &mut dyn Host) -> Result<(), GuardError> {
+    let mut signals = Signals::watch()?;
+    let mut doors = Doors::default();
+    let ready = doors.open(config, None)?;
+    let clock = Clock::start();
+    let registry = Registry::new(clock);
+    let groups = groups(config, &registry).await?;
+    let policy = Policy::new(config.clone(), groups, RandomState::new());
+    let server = Server::new(clock, registry, policy);
+    doors.take(ready, config, &server);
+    keep::attend(&server);
+    host.listens(&doors.listening(config));
+    loop {
+        tokio::select! {
+            _ = signals.term.recv() => break,
+            _ = signals.interrupt.recv() => break,
+            _ = signals.hangup.recv() => {}
+            _ = signals.user.recv() => {
+                // The log alone, as those that rotate logs ask for it.
+                if let Some(log) = server.log() {
+                    log.reopen();
+                }
+                continue;
+            }
+        }
+        reload(&server, &mut doors, host).await;
+    }
+    let drain = server.policy().config.drain;
+    doors.close();
     server.stop.send_replace(true);
     let drained = async {
         while server.open.get() > 0 {
@@ -74,52 +118,211 @@ async fn serve(config: &Config, ready: impl FnOnce(Listening)) -> Result<(), Gua
     };
     tokio::select! {
         // Whatever is not done by then is cut off: whoever stops us waits no longer.
-        _ = timeout(config.drain, drained) => {}
-        _ = term.recv() => {}
-        _ = interrupt.recv() => {}
+        _ = timeout(drain, drained) => {}
+        () = signals.stop() => {}
     }
     Ok(())
 }
 
-async fn accept(listener: &TcpListener, server: &Rc<Server>) {
+async fn groups(config: &Config, registry: &Registry) -> Result<Vec<Rc<Upstreams>>, GuardError> {
+    let mut groups = Vec::with_capacity(config.groups.len());
+    for group in &config.groups {
+        let authorities = config.upstream_ca.as_deref();
+        groups.push(Upstreams::start(group, authorities, registry).await?);
+    }
+    Ok(groups)
+}
+
+/// Takes in new settings as a whole, or leaves those that are in force as they are.
+async fn reload(server: &Rc<Server>, doors: &mut Doors, host: &mut dyn Host) {
+    let applied = match host.reload() {
+        Ok(config) => apply(server, doors, config)
+            .await
+            .map_err(|error| error.to_string()),
+        Err(wrong) => Err(wrong),
+    };
+    match applied {
+        Ok(()) => {
+            server.counts.reloads.add();
+            host.says("reload: the new settings are in force");
+        }
+        Err(wrong) => {
+            server.counts.reloads_refused.add();
+            host.says(&format!(
+                "reload refused: {wrong}; the settings from before stay in force"
+            ));
+        }
+    }
+}
+
+async fn apply(server: &Rc<Server>, doors: &mut Doors, config: Config) -> Result<(), GuardError> {
+    let ready = doors.open(&config, server.log())?;
+    // Those of before stay alive until the new ones have taken over what they share.
+    let groups = groups(&config, &server.registry).await?;
+    let hashing = server.policy().hashing();
+    server.set_policy(Policy::new(config.clone(), groups, hashing));
+    doors.take(ready, &config, server);
+    keep::attend(server);
+    Ok(())
+}
+
+/// Where it listens.
+#[derive(Debug, Default)]
+struct Doors {
+    /// By the place as it was written: where that is now, and whoever accepts there.
+    open: BTreeMap<Door, Opened>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Door {
+    Proxy(Place),
+    Admin(SocketAddr),
+}
+
+#[derive(Debug)]
+struct Opened {
+    at: Place,
+    accepting: AbortHandle,
+    /// How clients are spoken to from now on; connections keep what they began with.
+    manner: Rc<RefCell<Manner>>,
+}
+
+/// What new settings need, opened and read before anything changes.
+struct Ready {
+    entries: Vec<(Door, Place, Entry)>,
+    manners: BTreeMap<Door, Manner>,
+    log: Option<Rc<AccessLog>>,
+}
+
+impl Doors {
+    /// Opens those that are not open yet; nothing changes if one cannot be.
+    fn open(&self, config: &Config, log: Option<Rc<AccessLog>>) -> Result<Ready, GuardError> {
+        let mut ready = Ready {
+            entries: Vec::new(),
+            manners: BTreeMap::new(),
+            log: log_of(config, log)?,
+        };
+        for listener in &config.listeners {
+            let door = Door::Proxy(listener.place.clone());
+            self.open_one(&door, &listener.place, "--listen", &mut ready)?;
+            ready.manners.insert(door, Manner::read(listener)?);
+        }
+        if let Some(admin) = config.admin {
+            self.open_one(&Door::Admin(admin), &admin.into(), "--admin", &mut ready)?;
+        }
+        Ok(ready)
+    }
+
+    fn open_one(
+        &self,
+        door: &Door,
+        place: &Place,
+        flag: &'static str,
+        ready: &mut Ready,
+    ) -> Result<(), GuardError> {
+        if !self.open.contains_key(door) {
+            let entry = Entry::open(place, flag)?;
+            let at = entry
+                .place()
+                .map_err(GuardError::io("read the listening address"))?;
+            ready.entries.push((door.clone(), at, entry));
+        }
+        Ok(())
+    }
+
+    /// Accepts at those that were opened, and no longer where nobody wants it.
+    fn take(&mut self, mut ready: Ready, config: &Config, server: &Rc<Server>) {
+        let is_wanted = |door: &Door| match door {
+            Door::Proxy(place) => config.listeners.iter().any(|one| one.place == *place),
+            Door::Admin(address) => config.admin == Some(*address),
+        };
+        self.open.retain(|door, opened| {
+            if !is_wanted(door) {
+                opened.accepting.abort();
+            }
+            is_wanted(door)
+        });
+        for (door, at, entry) in ready.entries {
+            let manner = Rc::new(RefCell::new(Manner::default()));
+            let (server, clients) = (Rc::clone(server), Rc::clone(&manner));
+            let accepting = match door {
+                Door::Proxy(_) => {
+                    spawn_local(async move { accept(&entry, &clients, &server).await })
+                }
+                Door::Admin(_) => spawn_local(async move { admin::serve(&entry, &server).await }),
+            };
+            let opened = Opened {
+                at,
+                accepting: accepting.abort_handle(),
+                manner,
+            };
+            self.open.insert(door, opened);
+        }
+        for (door, opened) in &self.open {
+            if let Some(manner) = ready.manners.remove(door) {
+                *opened.manner.borrow_mut() = manner;
+            }
+        }
+        server.set_log(ready.log);
+    }
+
+    fn listening(&self, config: &Config) -> Listening {
+        let at = |door: Door| self.open.get(&door).map(|opened| opened.at.clone());
+        let proxies = config.listeners.iter();
+        let admin = config.admin.and_then(|admin| at(Door::Admin(admin)));
+        Listening {
+            proxies: proxies
+                .filter_map(|listener| at(Door::Proxy(listener.place.clone())))
+                .collect(),
+            admin: match admin {
+                Some(Place::Tcp(address)) => Some(address),
+                _ => None,
+            },
+        }
+    }
+
+    /// No more clients; the admin endpoint goes on, and says that it stops.
+    fn close(&mut self) {
+        for (door, opened) in &self.open {
+            if matches!(door, Door::Proxy(_)) {
+                opened.accepting.abort();
+            }
+        }
+    }
+}
+
+/// The log that is wanted: the same file is opened again, as after a rotation.
+fn log_of(
+    config: &Config,
+    now: Option<Rc<AccessLog>>,
+) -> Result<Option<Rc<AccessLog>>, GuardError> {
+    let Some(wanted) = &config.access_log else {
+        return Ok(None);
+    };
+    if let Some(log) = now.filter(|log| log.to() == &wanted.to) {
+        log.reopen();
+        return Ok(Some(log));
+    }
+    Ok(Some(Rc::new(AccessLog::start(wanted)?)))
+}
+
+async fn accept(entry: &Entry, manner: &RefCell<Manner>, server: &Rc<Server>) {
     loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => accepted(server, stream, peer),
+        match entry.accept().await {
+            Ok((socket, peer)) => accepted(server, manner.borrow().clone(), socket, peer),
             // No descriptor is free, or the client has gone already: the next may do better.
             Err(_) => sleep(LOOK).await,
         }
     }
 }
 
-fn listen(address: SocketAddr, flag: &'static str) -> Result<TcpListener, GuardError> {
-    let failed = |source| GuardError::Listen {
-        address,
-        flag,
-        source,
-    };
-    let socket = if address.is_ipv4() {
-        TcpSocket::new_v4()
-    } else {
-        TcpSocket::new_v6()
-    };
-    let socket = socket.map_err(failed)?;
-    // A restarted guard must not wait for the old connections' TIME_WAIT to pass.
-    socket.set_reuseaddr(true).map_err(failed)?;
-    socket.bind(address).map_err(failed)?;
-    socket.listen(BACKLOG).map_err(failed)
-}
-
-fn address(listener: &TcpListener) -> Result<SocketAddr, GuardError> {
-    listener
-        .local_addr()
-        .map_err(GuardError::io("read the listening address"))
-}
-
-fn accepted(server: &Rc<Server>, stream: TcpStream, peer: SocketAddr) {
-    if server.open.get() >= server.config.connections_max {
+fn accepted(server: &Rc<Server>, manner: Manner, socket: Socket, peer: IpAddr) {
+    if server.open.get() >= server.policy().config.connections_max {
         server.counts.connections_refused.add();
         // As much as fits into an empty socket, which is all of it; a client that does not read it is gone anyway.
-        drop(stream.try_write(&refusal::CONNECTIONS.bytes(false)));
+        if !manner.is_secure() {
+            socket.try_tell(&refusal::CONNECTIONS.bytes(false));
+        }
         return;
     }
     server.counts.connections.add();
@@ -127,6 +330,19 @@ fn accepted(server: &Rc<Server>, stream: TcpStream, peer: SocketAddr) {
     let server = Rc::clone(server);
     spawn_local(async move {
         let _open = Open(&server);
-        connection::serve(stream, peer, Rc::clone(&server)).await;
+        let wire = match socket {
+            socket if !manner.is_secure() => Wire::Plain(socket),
+            socket => {
+                // The state of a handshake is large, and a connection outlives it.
+                let handshake = Box::pin(timeout(HANDSHAKE, manner.accept(socket)));
+                let Ok(Ok(wire)) = handshake.await else {
+                    // There is no way to tell it in plain words.
+                    server.counts.handshakes_failed.add();
+                    return;
+                };
+                wire
+            }
+        };
+        connection::serve(wire, manner.http2, peer, Rc::clone(&server)).await;
     });
 }

@@ -1,49 +1,83 @@
 //! What all connections share, on one thread.
 
 use std::cell::{Cell, RefCell};
-use std::hash::{BuildHasher as _, RandomState};
-use std::net::IpAddr;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use plimsoll_base::clock::wall_millis;
+use plimsoll_base::clock::{Clock, wall_millis};
 use plimsoll_base::random::Rng;
 use plimsoll_control::admission::RetryBudget;
+use plimsoll_core::Nanos;
 use tokio::sync::watch;
 
-use crate::Config;
+use crate::access::AccessLog;
 use crate::counts::Counts;
-use crate::gate::Gate;
-use crate::pool::Pool;
-
-/// Of the upstream's answers, so many may be sent again by ourselves.
-const RETRIES_RATIO: f64 = 0.1;
+use crate::policy::Policy;
+use crate::upstreams::{Member, Registry};
 
 #[derive(Debug)]
 pub(crate) struct Server {
-    pub(crate) gate: Rc<Gate>,
-    pub(crate) pool: Pool,
+    clock: Clock,
+    policy: RefCell<Rc<Policy>>,
+    pub(crate) registry: Registry,
     pub(crate) counts: Counts,
     pub(crate) retries: RefCell<RetryBudget>,
     pub(crate) rng: RefCell<Rng>,
-    tenancy: Tenancy,
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) open: Cell<usize>,
-    pub(crate) config: Config,
+    /// Exchanges without a permit.
+    pub(crate) outside: Cell<usize>,
+    log: RefCell<Option<Rc<AccessLog>>>,
 }
 
 impl Server {
-    pub(crate) fn new(config: &Config) -> Rc<Self> {
+    pub(crate) fn new(clock: Clock, registry: Registry, policy: Policy) -> Rc<Self> {
+        registry.set_shadow(policy.config.shadow);
         Rc::new(Self {
-            gate: Gate::new(config.rule),
-            pool: Pool::new(config.upstream),
+            clock,
+            registry,
             counts: Counts::default(),
-            retries: RefCell::new(RetryBudget::new(RETRIES_RATIO)),
+            retries: RefCell::new(RetryBudget::new(policy.config.retries.ratio)),
             rng: RefCell::new(Rng::new(wall_millis().cast_unsigned(), 3)),
-            tenancy: Tenancy::default(),
             stop: watch::Sender::new(false),
             open: Cell::new(0),
-            config: config.clone(),
+            outside: Cell::new(0),
+            log: RefCell::new(None),
+            policy: RefCell::new(Rc::new(policy)),
         })
+    }
+
+    /// The settings in force; a request keeps those that it began with.
+    pub(crate) fn policy(&self) -> Rc<Policy> {
+        Rc::clone(&self.policy.borrow())
+    }
+
+    /// The upstreams of all groups, each once.
+    pub(crate) fn members(&self) -> Vec<Rc<Member>> {
+        let groups = &self.policy().groups;
+        let all = groups.iter().flat_map(|group| group.members());
+        let named = all.map(|member| (member.name.clone(), member));
+        named.collect::<BTreeMap<_, _>>().into_values().collect()
+    }
+
+    /// Others take their place, for whatever begins from now on.
+    pub(crate) fn set_policy(&self, policy: Policy) {
+        *self.retries.borrow_mut() = RetryBudget::new(policy.config.retries.ratio);
+        self.registry.set_shadow(policy.config.shadow);
+        *self.policy.borrow_mut() = Rc::new(policy);
+    }
+
+    pub(crate) fn log(&self) -> Option<Rc<AccessLog>> {
+        self.log.borrow().clone()
+    }
+
+    /// The log where it is wanted now; whoever writes the old one does so to its end.
+    pub(crate) fn set_log(&self, log: Option<Rc<AccessLog>>) {
+        *self.log.borrow_mut() = log;
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        self.clock.now()
     }
 
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
@@ -54,31 +88,7 @@ impl Server {
         *self.stop.borrow()
     }
 
-    pub(crate) fn tenant(&self, address: IpAddr, key: Option<&[u8]>) -> u64 {
-        self.tenancy.of(address, key)
-    }
-
     pub(crate) fn open_connections(&self) -> usize {
         self.open.get()
-    }
-}
-
-/// Hashes addresses so that nobody can choose whom they are counted with.
-#[derive(Debug, Default)]
-struct Tenancy(RandomState);
-
-impl Tenancy {
-    /// A client is an IPv4 address, or the first half of an IPv6 one: whoever has one has them all.
-    fn of(&self, address: IpAddr, key: Option<&[u8]>) -> u64 {
-        if let Some(key) = key {
-            return self.0.hash_one(key);
-        }
-        match address {
-            IpAddr::V4(address) => self.0.hash_one(address.octets()),
-            IpAddr::V6(address) => {
-                let octets = address.octets();
-                self.0.hash_one(octets.get(..8).unwrap_or_default())
-            }
-        }
     }
 }

@@ -130,8 +130,12 @@ pub(crate) fn default_headers(request: &Request) -> Vec<(&'static str, String)> 
 pub trait Sink {
     /// The head of the final answer.
     fn head(&mut self, _head: &Head<'_, '_>) {}
+    /// An informational head (1xx) before the final one.
+    fn interim(&mut self, _head: &Head<'_, '_>) {}
     /// Some of the body, without the transfer coding.
     fn body(&mut self, _bytes: &[u8]) {}
+    /// The lines behind a chunked body, where there are any, as they came: [`serving::trailers`] reads them.
+    fn trailers(&mut self, _lines: &[u8]) {}
 }
 
 impl Sink for () {}
@@ -176,6 +180,7 @@ pub struct AnswerParser {
     status: u16,
     keepalive: bool,
     head_request: bool,
+    may_switch: bool,
 }
 
 /// What comes next: a head, or a body by how its end is known; no body is a length of zero.
@@ -197,7 +202,15 @@ impl AnswerParser {
             status: 0,
             keepalive: true,
             head_request,
+            may_switch: false,
         }
+    }
+
+    /// The request asks for another protocol: after a 101 everything up to the end of the connection is body.
+    #[must_use]
+    pub fn switching(mut self, may_switch: bool) -> Self {
+        self.may_switch = may_switch;
+        self
     }
 
     /// Some bytes of the current answer have come.
@@ -341,25 +354,33 @@ impl AnswerParser {
         sink: &mut impl Sink,
     ) -> Result<Option<usize>> {
         let status = head.code.ok_or(ProtocolError::Head)?;
-        match status {
-            ..100 => return Err(ProtocolError::Head),
-            101 => return Err(ProtocolError::Switched),
-            100..200 => return Ok(Some(length)),
-            _ => {}
-        }
-        self.status = status;
-        self.keepalive = head.version == Some(1);
-        self.state = self.read_headers(head.headers)?;
-        if self.head_request || matches!(status, 204 | 304) {
-            self.state = State::Length(0);
-        }
-        sink.head(&Head {
+        let told = Head {
             status,
             reason: head.reason.unwrap_or_default(),
             is_http10: head.version == Some(0),
             length,
             lines: head.headers,
-        });
+        };
+        match status {
+            ..100 => return Err(ProtocolError::Head),
+            101 if !self.may_switch => return Err(ProtocolError::Switched),
+            100 | 102..200 => {
+                sink.interim(&told);
+                return Ok(Some(length));
+            }
+            _ => {}
+        }
+        self.status = status;
+        self.keepalive = head.version == Some(1);
+        self.state = if status == 101 {
+            State::UntilEof
+        } else {
+            self.read_headers(head.headers)?
+        };
+        if self.head_request || matches!(status, 204 | 304) {
+            self.state = State::Length(0);
+        }
+        sink.head(&told);
         Ok(Some(length))
     }
 

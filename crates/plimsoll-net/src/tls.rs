@@ -1,6 +1,7 @@
 //! TLS by rustls: the client configuration, verified by the system's roots unless told otherwise.
 
 mod own;
+pub mod serving;
 
 use std::sync::Arc;
 

@@ -55,6 +55,7 @@ pub fn document(record: &Record) -> Value {
             document.insert("verdict".to_owned(), json!(Judgement::None));
         }
     }
+    document.extend(view.guard().map(|guard| ("guard".to_owned(), guard)));
     if let Some(level) = view.deciding_level() {
         for (key, value) in [
             ("status", json!(level.tally.status())),

@@ -40,6 +40,9 @@ fn section(view: &View) -> String {
         levels(&mut out, view);
     }
     explanation(&mut out, view);
+    if let Some(line) = view.guard_line(None) {
+        putln!(out, "**Guard it from here:** {}\n", code(&line));
+    }
     gates(&mut out, view);
     let header = &view.record.header;
     let (method, name) = header.test.what.request_line();

@@ -59,6 +59,6 @@ pub fn summary(record: &Record, style: &Style) -> String {
         shared::explanation(&mut page, &view);
     }
     shared::gates(&mut page, &view);
-    shared::paths(&mut page, style);
+    shared::paths(&mut page, Some(&view), style);
     page.finish()
 }

@@ -27,9 +27,11 @@ pub(crate) use varied::Varied;
 pub(crate) use words::left_out;
 
 use plimsoll_core::Nanos;
+use plimsoll_core::guarding;
 use plimsoll_core::record::{Record, Remark, Said};
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Judgement, Verdict};
+use serde_json::{Value, json};
 
 use crate::format;
 
@@ -135,6 +137,25 @@ impl<'a> View<'a> {
             self.conclusion,
             Conclusion::Invalid | Conclusion::Interrupted
         )
+    }
+
+    /// The command that starts a guard at the load line that was found; without a path the record is `RECORD`.
+    pub(crate) fn guard_line(&self, path: Option<&str>) -> Option<String> {
+        let is_found = self.kind == Kind::Find && self.concludes();
+        let record = self.record;
+        is_found.then(|| guarding::guard_line(record, path.unwrap_or("RECORD")))?
+    }
+
+    /// The same with its figures, for machines.
+    pub(crate) fn guard(&self) -> Option<Value> {
+        let command = self.guard_line(None)?;
+        let start = guarding::guard_start(self.record).ok()?;
+        Some(json!({
+            "command": command,
+            "limit_start": start.limit,
+            "limit_start_from": start.from.name(),
+            "load_line_per_s": start.load_line_per_s,
+        }))
     }
 
     pub(crate) fn title(&self) -> &'a str {

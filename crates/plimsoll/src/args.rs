@@ -17,6 +17,7 @@ use plimsoll_core::scenario::Strictness;
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::test::SearchSettings;
 use plimsoll_docdb::server::{Config, Durability, Scheduler};
+use plimsoll_guard::{LogTo, Place};
 use plimsoll_lab::serve;
 use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
@@ -295,16 +296,28 @@ pub(crate) struct LabArgs {
     pub(crate) quiet: bool,
 }
 
-/// What `plimsoll guard` is told; the parser demands the upstream and has the other values.
+/// What `plimsoll guard` is told; what no flag says a file may say, and the guard has the other values.
 #[derive(Debug, Default)]
 pub(crate) struct GuardArgs {
-    pub(crate) listen: Option<SocketAddr>,
-    pub(crate) upstream: Option<SocketAddr>,
+    pub(crate) config: Option<PathBuf>,
+    pub(crate) check: bool,
+    /// The record whose load line it begins with.
+    pub(crate) from: Option<PathBuf>,
+    pub(crate) shadow: bool,
+    pub(crate) listen: Option<Place>,
+    pub(crate) tls_cert: Vec<PathBuf>,
+    pub(crate) tls_key: Vec<PathBuf>,
+    pub(crate) no_http2: bool,
+    pub(crate) upstream_ca: Option<PathBuf>,
+    pub(crate) stream_idle: Option<Duration>,
+    pub(crate) access_log: Option<LogTo>,
+    /// As they were typed.
+    pub(crate) upstreams: Vec<String>,
     pub(crate) admin: Option<SocketAddr>,
-    pub(crate) rule: Rule,
+    pub(crate) rule: Option<Rule>,
     pub(crate) class_header: Option<String>,
     pub(crate) tenant_header: Option<String>,
-    pub(crate) drain: Duration,
+    pub(crate) drain: Option<Duration>,
 }
 
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //! the same, and a body ends at the same byte however it is cut into reads.
 
 use plimsoll_net::h1::Sink;
-use plimsoll_net::h1::serving::{BodyParser, Framing, RequestHead};
+use plimsoll_net::h1::serving::{BodyParser, Framing, RequestHead, may_trail, trailers};
 
 use super::{Outcome, variant};
 
@@ -15,6 +15,8 @@ pub(super) const WORDS: &[&str] = &[
     "Transfer-Encoding: chunked\r\n",
     "Connection: close, x\r\n",
     "Expect: 100-continue\r\n",
+    "Connection: Upgrade\r\nUpgrade: websocket\r\n",
+    "0\r\nX-Sum: 1\r\n\r\n",
     "\r\n\r\n",
     "\r\n ",
     "0\r\n\r\n",
@@ -29,6 +31,15 @@ struct Body(Vec<u8>);
 impl Sink for Body {
     fn body(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
+    }
+
+    fn trailers(&mut self, lines: &[u8]) {
+        // Those that are proper make no line more than they are, whoever reads them.
+        for (name, value) in trailers(lines).unwrap_or_default() {
+            let is_fine = |byte: &u8| !matches!(byte, b'\r' | b'\n' | 0);
+            assert!(may_trail(name) && value.iter().all(is_fine), "{name}");
+            self.0.extend_from_slice(name.as_bytes());
+        }
     }
 }
 
@@ -50,8 +61,8 @@ pub(super) fn read(data: &[u8]) -> Outcome {
     let again = RequestHead::read(&anew);
     let again = again.expect("what was read is proper").expect("and whole");
     assert_eq!(
-        (head.method, head.target, head.framing),
-        (again.method, again.target, again.framing)
+        (head.method, head.target, head.framing, head.upgrade),
+        (again.method, again.target, again.framing, again.upgrade)
     );
     assert_eq!(head.fields, again.fields, "fields changed");
     let rest = bytes.get(head.length..).unwrap_or_default();

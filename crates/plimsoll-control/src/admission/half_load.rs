@@ -79,18 +79,21 @@ enum Phase {
 }
 
 impl HalfLoad {
-    pub(super) fn new(now: Nanos) -> Self {
+    /// `start` is a limit that was measured: it is looked at from there, instead of being found step by step.
+    pub(super) fn new(now: Nanos, start: Option<f64>) -> Self {
+        let level = start.unwrap_or(LIMIT_FIRST).clamp(1.0, LIMIT_MOST);
+        let ramp = Phase::Ramp {
+            before: LIMIT_FIRST,
+            height: None,
+            doubted: None,
+        };
         Self {
-            level: LIMIT_FIRST,
+            level,
             line: Line::default(),
             pace: Pace::default(),
             epoch: Epoch::begun(now),
             brake: Brake::default(),
-            phase: Phase::Ramp {
-                before: LIMIT_FIRST,
-                height: None,
-                doubted: None,
-            },
+            phase: if start.is_some() { Phase::Whole } else { ramp },
             wall_ahead_ns: 0,
             slot_index: 0,
             good_seconds: 0.0,

@@ -1,4 +1,4 @@
-//! Who waits for a permit: by class, within it by tenant, and for how long.
+//! Who waits for a permit: by class, within it by tenant and route, and for how long.
 
 pub(super) mod size;
 
@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, VecDeque};
 use plimsoll_core::Nanos;
 
 use super::class::Class;
-use super::tenants::{Bucket, Tenants};
+use super::fairness::{Fairness, Owner};
 
 /// A request that waits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
     pub(super) ticket: u64,
     pub(super) class: Class,
-    pub(super) bucket: Bucket,
+    pub(super) owner: Owner,
     pub(super) arrived: Nanos,
     /// Not worth beginning after this.
     pub(super) latest: Nanos,
@@ -26,40 +26,40 @@ pub(super) struct Queue {
     len: usize,
 }
 
-/// Those of one class, a line per tenant, each the oldest first.
+/// Those of one class, a line per tenant and route, each the oldest first.
 #[derive(Debug, Default)]
 struct Lines {
-    lines: BTreeMap<Bucket, VecDeque<Waiting>>,
+    lines: BTreeMap<Owner, VecDeque<Waiting>>,
     len: usize,
 }
 
 impl Lines {
-    /// The tenant that comes first by `before`: what it had, then the age of its oldest.
-    fn tenant(
+    /// The line that comes first by `before`: what its owner had, then the age of its oldest.
+    fn line(
         &self,
-        tenants: &Tenants,
+        fairness: &Fairness,
         before: impl Fn((f64, Nanos), (f64, Nanos)) -> bool,
-    ) -> Option<Bucket> {
-        let mut best: Option<(Bucket, (f64, Nanos))> = None;
-        for (bucket, line) in &self.lines {
+    ) -> Option<Owner> {
+        let mut best: Option<(Owner, (f64, Nanos))> = None;
+        for (owner, line) in &self.lines {
             let Some(oldest) = line.front() else { continue };
-            let key = (tenants.had(*bucket), oldest.arrived);
+            let key = (fairness.rank(*owner), oldest.arrived);
             if best.is_none_or(|(_, than)| before(key, than)) {
-                best = Some((*bucket, key));
+                best = Some((*owner, key));
             }
         }
-        best.map(|(bucket, _)| bucket)
+        best.map(|(owner, _)| owner)
     }
 
-    fn take(&mut self, bucket: Bucket, newest: bool) -> Option<Waiting> {
-        let line = self.lines.get_mut(&bucket)?;
+    fn take(&mut self, owner: Owner, newest: bool) -> Option<Waiting> {
+        let line = self.lines.get_mut(&owner)?;
         let taken = if newest {
             line.pop_back()
         } else {
             line.pop_front()
         };
         if line.is_empty() {
-            self.lines.remove(&bucket);
+            self.lines.remove(&owner);
         }
         self.len -= usize::from(taken.is_some());
         taken
@@ -77,29 +77,29 @@ impl Queue {
 
     pub(super) fn push(&mut self, waiting: Waiting) {
         let lines = &mut self.classes[waiting.class as usize];
-        let line = lines.lines.entry(waiting.bucket).or_default();
+        let line = lines.lines.entry(waiting.owner).or_default();
         line.push_back(waiting);
         lines.len += 1;
         self.len += 1;
     }
 
-    /// The next of a class: of the tenant that has had least.
+    /// The next of a class: of the one that has had least.
     pub(super) fn next(
         &mut self,
         class: Class,
-        tenants: &Tenants,
+        fairness: &Fairness,
         newest: bool,
     ) -> Option<Waiting> {
         let lines = &mut self.classes[class as usize];
         let least = |one: (f64, Nanos), than: (f64, Nanos)| one < than;
-        let taken = lines.take(lines.tenant(tenants, least)?, newest);
+        let taken = lines.take(lines.line(fairness, least)?, newest);
         self.len -= usize::from(taken.is_some());
         taken
     }
 
     /// The one that goes when too many wait: of the least important class that has more than it is owed, the oldest of
-    /// the tenant that has had most.
-    pub(super) fn push_out(&mut self, slots: usize, tenants: &Tenants) -> Option<Waiting> {
+    /// the one that has had most.
+    pub(super) fn push_out(&mut self, slots: usize, fairness: &Fairness) -> Option<Waiting> {
         let has_too_many = |class: &Class| {
             let owed = (class.floor_ratio() * slots as f64).ceil() as usize;
             self.classes[*class as usize].len > owed
@@ -112,7 +112,7 @@ impl Queue {
         let most = |one: (f64, Nanos), than: (f64, Nanos)| {
             one.0 > than.0 || (one.0.to_bits() == than.0.to_bits() && one.1 < than.1)
         };
-        let taken = lines.take(lines.tenant(tenants, most)?, false);
+        let taken = lines.take(lines.line(fairness, most)?, false);
         self.len -= usize::from(taken.is_some());
         taken
     }
@@ -121,11 +121,11 @@ impl Queue {
     pub(super) fn expired(&mut self, now: Nanos, patience: Nanos) -> Option<Waiting> {
         let is_over = |w: &Waiting| now - w.arrived >= patience || now >= w.latest;
         for lines in &mut self.classes {
-            let found = lines.lines.iter().find_map(|(bucket, line)| {
+            let found = lines.lines.iter().find_map(|(owner, line)| {
                 let oldest = line.front()?;
-                is_over(oldest).then_some(*bucket)
+                is_over(oldest).then_some(*owner)
             });
-            if let Some(taken) = found.and_then(|bucket| lines.take(bucket, false)) {
+            if let Some(taken) = found.and_then(|owner| lines.take(owner, false)) {
                 self.len -= 1;
                 return Some(taken);
             }
@@ -136,7 +136,7 @@ impl Queue {
     /// Its client has left.
     pub(super) fn remove(&mut self, waiting: &Waiting) -> bool {
         let lines = &mut self.classes[waiting.class as usize];
-        let Some(line) = lines.lines.get_mut(&waiting.bucket) else {
+        let Some(line) = lines.lines.get_mut(&waiting.owner) else {
             return false;
         };
         let Some(at) = line.iter().position(|w| w.ticket == waiting.ticket) else {
@@ -144,7 +144,7 @@ impl Queue {
         };
         line.remove(at);
         if line.is_empty() {
-            lines.lines.remove(&waiting.bucket);
+            lines.lines.remove(&waiting.owner);
         }
         lines.len -= 1;
         self.len -= 1;

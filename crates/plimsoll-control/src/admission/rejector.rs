@@ -13,8 +13,8 @@ const WINDOW: Nanos = Nanos::from_millis(100);
 const PERSISTENT: Nanos = Nanos::from_millis(250);
 /// Sticky groups of sessions in a class, so that who is in stays in.
 const COHORTS: usize = 64;
-/// Greedy tenants of a class go before the others of it.
-const RANKS: usize = 2;
+/// Of a class, greedy routes are turned away before the others, and greedy tenants before those.
+const RANKS: usize = 4;
 const BINS: usize = Class::ALL.len() * RANKS * COHORTS;
 /// What may pass per completion, and the share of it that the queue should then have to push out. A queue that is
 /// pushed by few keeps who it will refuse for longer: with 1.4 the slowest refusals took ten times as long.
@@ -46,9 +46,17 @@ pub(super) struct Rejector {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Level(usize);
 
+/// Who of it has had more than a fair share.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Greedy {
+    pub(super) tenant: bool,
+    pub(super) route: bool,
+}
+
 impl Level {
-    pub(super) fn of(class: Class, is_greedy: bool, session: u64) -> Self {
-        let rank = class as usize * RANKS + usize::from(is_greedy);
+    pub(super) fn of(class: Class, greedy: Greedy, session: u64) -> Self {
+        let rank =
+            class as usize * RANKS + 2 * usize::from(greedy.tenant) + usize::from(greedy.route);
         Self(rank * COHORTS + (session % COHORTS as u64) as usize)
     }
 }

@@ -38,9 +38,21 @@ impl Rule {
         })
     }
 
-    pub(super) fn begin(self, now: Nanos, seed: u64) -> Box<dyn Limit> {
+    /// As a file or a flag writes it.
+    pub fn name(self) -> String {
         match self {
-            Self::HalfLoad => Box::new(HalfLoad::new(now)),
+            Self::HalfLoad => "half-load".to_owned(),
+            Self::Fixed(count) => format!("fixed:{count}"),
+            Self::Aimd => "aimd".to_owned(),
+            Self::Vegas => "vegas".to_owned(),
+            Self::Gradient2 => "gradient2".to_owned(),
+            Self::Envoy => "envoy".to_owned(),
+        }
+    }
+
+    pub(super) fn begin(self, now: Nanos, seed: u64, start: Option<f64>) -> Box<dyn Limit> {
+        match self {
+            Self::HalfLoad => Box::new(HalfLoad::new(now, start)),
             Self::Fixed(count) => Box::new(Fixed(count)),
             Self::Aimd => Box::new(Aimd::default()),
             Self::Vegas => Box::new(Vegas::new(seed)),

@@ -93,6 +93,7 @@ proptest! {
                     let request = Request {
                         class: Class::ALL[usize::from(class % 4)],
                         tenant: u64::from(tenant % 5),
+                        route: u64::from(tenant % 3),
                         session: u64::from(class),
                         deadline: (tenant > 200).then(|| now + ms(300)),
                         is_retry: tenant % 7 == 0,

@@ -136,6 +136,16 @@ fn answers_of_the_connection_stay_on_it() {
 }
 
 #[test]
+fn an_answer_in_folded_lines_goes_on_in_one() {
+    let upstream = Upstream::answering(
+        "HTTP/1.1 200 OK\r\nX-Long: a\r\n Content-Length: 9\r\nContent-Length: 0\r\n\r\n",
+    );
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let text = sent(listening.proxy, GET);
+    assert!(text.contains("X-Long: a   Content-Length: 9\r\n"), "{text}");
+}
+
+#[test]
 fn who_expects_to_go_on_is_told_so_by_the_guard() {
     let upstream = Upstream::after("abc");
     let listening = guard(upstream.address, Rule::HalfLoad);

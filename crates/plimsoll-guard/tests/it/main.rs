@@ -3,6 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod framing;
+mod groups;
+mod http2;
+mod log;
 mod overload;
+mod reload;
+mod sockets;
+mod streams;
 mod support;
 mod troubles;

@@ -58,7 +58,7 @@ fn a_refused_connection_goes_on_and_its_body_is_passed_over() {
     let listening = guard(upstream.address, Rule::Fixed(1));
     let mut first = connect(listening.proxy);
     first.write_all(GET).unwrap();
-    eventually("a permit", || metric(listening, "in_flight") > 0.5);
+    eventually("a permit", || metric(&listening, "in_flight") > 0.5);
     let mut second = connect(listening.proxy);
     second
         .write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /")
@@ -79,12 +79,12 @@ fn clients_that_leave_take_their_permits_and_connections_with_them() {
         for client in &mut clients {
             client.write_all(GET).unwrap();
         }
-        eventually("permits", || metric(listening, "in_flight") > 3.5);
+        eventually("permits", || metric(&listening, "in_flight") > 3.5);
         drop(clients);
-        eventually("the permits", || metric(listening, "in_flight") < 0.5);
+        eventually("the permits", || metric(&listening, "in_flight") < 0.5);
     }
-    eventually("an empty queue", || metric(listening, "waiting") < 0.5);
-    eventually("the end", || metric(listening, "connections") < 0.5);
+    eventually("an empty queue", || metric(&listening, "waiting") < 0.5);
+    eventually("the end", || metric(&listening, "connections") < 0.5);
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn who_is_critical_goes_before_those_who_came_first() {
         client
     };
     let mut clients = vec![ask("default")];
-    eventually("a permit", || metric(listening, "in_flight") > 0.5);
+    eventually("a permit", || metric(&listening, "in_flight") > 0.5);
     clients.push(ask("background"));
-    eventually("a wait", || metric(listening, "waiting") > 0.5);
+    eventually("a wait", || metric(&listening, "waiting") > 0.5);
     clients.push(ask("critical"));
     for client in &mut clients {
         assert!(answer(client).starts_with("HTTP/1.1 "));

@@ -8,28 +8,97 @@ use std::thread;
 use std::time::Duration;
 
 use plimsoll_control::admission::Rule;
-use plimsoll_guard::{Config, Listening, run};
+use plimsoll_guard::{Config, Host, Listening, Place, run};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A guard that goes on until the test's process ends.
-pub(crate) fn guard(upstream: SocketAddr, rule: Rule) -> Listening {
+/// Tells the test what the guard tells people.
+struct Told {
+    ready: mpsc::Sender<Listening>,
+    next: Arc<Mutex<Option<Config>>>,
+    said: Arc<Mutex<Vec<String>>>,
+}
+
+impl Host for Told {
+    fn listens(&mut self, listening: &Listening) {
+        self.ready.send(listening.clone()).unwrap();
+    }
+
+    fn reload(&mut self) -> Result<Config, String> {
+        let next = self.next.lock().unwrap().take();
+        next.ok_or_else(|| "guard.toml:1: nothing in it is right".to_owned())
+    }
+
+    fn says(&mut self, line: &str) {
+        self.said.lock().unwrap().push(line.to_owned());
+    }
+}
+
+/// A guard on a thread of its own.
+#[derive(Clone)]
+pub(crate) struct Guard {
+    pub(crate) proxy: SocketAddr,
+    pub(crate) admin: SocketAddr,
+    /// Of all listeners.
+    pub(crate) proxies: Vec<SocketAddr>,
+    /// What the next reload will find.
+    pub(crate) next: Arc<Mutex<Option<Config>>>,
+    /// Lines for people.
+    pub(crate) said: Arc<Mutex<Vec<String>>>,
+}
+
+/// A guard before one service that goes on until the test's process ends.
+pub(crate) fn guard(upstream: SocketAddr, rule: Rule) -> Guard {
+    start(config(&[upstream], rule))
+}
+
+/// What [`guard`] is told, for tests that tell it more.
+pub(crate) fn config(upstreams: &[SocketAddr], rule: Rule) -> Config {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let upstreams = upstreams.iter().map(|upstream| (*upstream).into());
+    let mut config = Config::simple(any.into(), upstreams.collect());
+    config.groups[0].rule = rule;
+    config.admin = Some(any);
+    config.class_header = Some("X-Class".to_owned());
+    config.connections_max = 1000;
+    config.drain = Duration::from_secs(5);
+    config
+}
+
+/// Why a guard does not start that is told this.
+pub(crate) fn refuses(config: &Config) -> String {
+    let (ready, _listening) = mpsc::channel();
+    let mut told = Told {
+        ready,
+        next: Arc::default(),
+        said: Arc::default(),
+    };
+    run(config, &mut told).unwrap_err().to_string()
+}
+
+pub(crate) fn start(config: Config) -> Guard {
     let (ready, listening) = mpsc::channel();
-    thread::spawn(move || {
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let config = Config {
-            listen: any,
-            upstream,
-            admin: Some(any),
-            rule,
-            class_header: Some("X-Class".to_owned()),
-            tenant_header: None,
-            connections_max: 1000,
-            drain: Duration::from_secs(5),
-        };
-        run(&config, |listening| ready.send(listening).unwrap()).unwrap();
+    let (next, said) = (Arc::default(), Arc::default());
+    let mut told = Told {
+        ready,
+        next: Arc::clone(&next),
+        said: Arc::clone(&said),
+    };
+    thread::spawn(move || run(&config, &mut told).unwrap());
+    let listening = listening.recv_timeout(PATIENCE).unwrap();
+    let proxies = listening.proxies.iter().map(|place| match place {
+        Place::Tcp(address) => *address,
+        // Nobody connects to that.
+        Place::Unix(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
     });
-    listening.recv_timeout(PATIENCE).unwrap()
+    let proxies: Vec<SocketAddr> = proxies.collect();
+    Guard {
+        proxy: proxies[0],
+        admin: listening.admin.unwrap(),
+        proxies,
+        next,
+        said,
+    }
 }
 
 /// What the upstream does with each connection: it is handed the connection and every byte of a head that came.
@@ -151,16 +220,28 @@ pub(crate) fn answer(stream: &mut TcpStream) -> String {
     head + &String::from_utf8(body).unwrap()
 }
 
-/// A gauge or counter of the admin endpoint.
-pub(crate) fn metric(listening: Listening, name: &str) -> f64 {
-    let request = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
-    let text = sent(listening.admin.unwrap(), request);
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix(&format!("plimsoll_guard_{name} ")));
-    line.unwrap_or_else(|| panic!("{name} in {text}"))
-        .parse()
-        .unwrap()
+/// A page of the admin endpoint.
+pub(crate) fn page(guard: &Guard, path: &str) -> String {
+    sent(
+        guard.admin,
+        &format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"),
+    )
+}
+
+/// A gauge or counter of the admin endpoint, of all upstreams together; `name{label="of"}` for one of its values.
+pub(crate) fn metric(guard: &Guard, name: &str) -> f64 {
+    let text = page(guard, "/metrics");
+    let (name, label) = name.split_once('{').unwrap_or((name, ""));
+    let label = label.trim_end_matches('}');
+    let values = text.lines().filter_map(|line| {
+        let rest = line.strip_prefix(&format!("plimsoll_guard_{name}"))?;
+        let (labels, value) = rest.rsplit_once(' ')?;
+        let is_it = (labels.is_empty() || labels.starts_with('{')) && labels.contains(label);
+        is_it.then(|| value.parse::<f64>().unwrap())
+    });
+    let values: Vec<f64> = values.collect();
+    assert!(!values.is_empty(), "{name} in {text}");
+    values.iter().sum()
 }
 
 /// Waits until something holds, or the test has failed.

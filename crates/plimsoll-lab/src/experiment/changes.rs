@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Place;
 use super::fill::tiers_in;
-use super::layers::{Tables, read};
+use super::layers::Tables;
 use crate::LabError;
 
 /// Keys that describe a tier, or how the end of the load is looked at, and change nothing in what is played.
@@ -36,7 +36,7 @@ type Leaves = BTreeMap<String, String>;
 impl Facts {
     pub(super) fn of(tables: &Tables<'_>, place: &Place<'_>) -> Result<Self, LabError> {
         let leaves = |path: &str, table| -> Result<Leaves, LabError> {
-            let mut values: BTreeMap<String, Value> = read(place, table)?;
+            let mut values: BTreeMap<String, Value> = place.read(table)?;
             values.retain(|key, _| !DESCRIBING.contains(&key.as_str()));
             let mut found = Leaves::new();
             for (key, value) in &values {

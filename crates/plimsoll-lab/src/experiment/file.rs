@@ -3,32 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use plimsoll_core::keys::Section;
+use plimsoll_core::section;
 
 use super::Setting;
-
-/// Keys that stand together.
-#[derive(Debug)]
-pub(super) struct Section {
-    /// As the file writes it.
-    pub(super) name: &'static str,
-    pub(super) keys: &'static [Key],
-}
-
-#[derive(Debug)]
-pub(super) struct Key {
-    pub(super) name: &'static str,
-    #[cfg(test)]
-    pub(super) example: &'static str,
-    #[cfg(test)]
-    pub(super) about: &'static str,
-}
-
-impl Section {
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
-        self.keys.iter().map(|key| key.name)
-    }
-}
 
 pub(super) const SECTIONS: [&Section; 7] = [
     &File::SECTION,
@@ -39,36 +17,6 @@ pub(super) const SECTIONS: [&Section; 7] = [
     &ObjectivesSpec::SECTION,
     &RepeatSpec::SECTION,
 ];
-
-/// The struct that a section is read into, and its [`Section`]. A key without a type is a table that is laid over others
-/// before it is read.
-macro_rules! section {
-    (
-        $(#[$of_spec:meta])*
-        $spec:ident = $written:literal {
-            $($(#[doc = $about:literal])+ $key:ident $(: $type:ty)? = $example:literal,)+
-        }
-    ) => {
-        #[derive(Debug, Clone, Default, Deserialize)]
-        $(#[$of_spec])*
-        pub(super) struct $spec {
-            $($(pub(super) $key: $type,)?)+
-        }
-
-        impl $spec {
-            pub(super) const SECTION: Section = Section {
-                name: $written,
-                keys: &[$(Key {
-                    name: stringify!($key),
-                    #[cfg(test)]
-                    example: $example,
-                    #[cfg(test)]
-                    about: concat!($($about),+),
-                }),+],
-            };
-        }
-    };
-}
 
 section! {
     #[serde(default)]

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toml::de::{DeTable, DeValue};
 
 use super::Place;
 use super::file::{TestSpec, TierSpec};
@@ -61,24 +60,10 @@ impl<'i> Tables<'i> {
     ) -> Result<(BTreeMap<String, TierSpec>, TestSpec), LabError> {
         let mut tiers = BTreeMap::new();
         for (name, table) in &self.tiers {
-            tiers.insert(name.clone(), read(place, with_whole_stub(table))?);
+            tiers.insert(name.clone(), place.read(with_whole_stub(table))?);
         }
-        Ok((tiers, read(place, self.test.clone())?))
+        Ok((tiers, place.read(self.test.clone())?))
     }
-}
-
-/// A table as values; the error names the line of the value that is wrong.
-pub(super) fn read<T: DeserializeOwned>(
-    place: &Place<'_>,
-    table: DeTable<'_>,
-) -> Result<T, LabError> {
-    let value = Spanned::new(0..0, DeValue::Table(table));
-    T::deserialize(ValueDeserializer::from(value)).map_err(|error| wrong(place, &error))
-}
-
-pub(super) fn wrong(place: &Place<'_>, error: &toml::de::Error) -> LabError {
-    let offset = error.span().map_or(0, |span| span.start);
-    place.wrong(offset, error.message().trim_end())
 }
 
 /// The table of that name, if there is one.

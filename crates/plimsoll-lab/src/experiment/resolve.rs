@@ -15,7 +15,7 @@ use toml::de::DeTable;
 
 use super::check::check;
 use super::file::{File, TierSpec, VariantSpec};
-use super::layers::{Tables, inner, read, table, wrong};
+use super::layers::{Tables, inner, table};
 use super::{Experiment, Facts, Place, Test, Tier, Variant};
 use crate::LabError;
 
@@ -29,11 +29,10 @@ const RUNS_MAX: u32 = 1_000;
 const ONLY: &str = "base";
 
 pub(super) fn resolve(place: &Place<'_>, folder: &Path) -> Result<Experiment, LabError> {
-    let top = DeTable::parse(place.text).map_err(|error| wrong(place, &error))?;
-    let top = top.get_ref();
+    let top = &place.parsed()?;
     check(place, top)?;
     let place = &place.with_keys(top);
-    let file: File = read(place, top.clone())?;
+    let file: File = place.read(top.clone())?;
     let objectives = file.objectives.as_ref();
     let objectives = objectives
         .map(|spec| Objectives::parse(&spec.slo))
@@ -124,7 +123,7 @@ impl<'i> Written<'i> {
             let own = table(place, name.get_ref(), value)?;
             let tables = Tables::of(place, own)?;
             tables.read(place)?;
-            let spec: VariantSpec = read(place, own.clone())?;
+            let spec: VariantSpec = place.read(own.clone())?;
             variants.insert(name.get_ref().to_string(), (spec, tables));
         }
         Ok(Self { shared, variants })

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::file::{Key, SECTIONS, Section, TestSpec, TierSpec};
+use super::file::{SECTIONS, TestSpec, TierSpec};
 use super::*;
 
 const FILE: &str = r#"
@@ -406,16 +406,8 @@ fn mistakes_elsewhere_are_named_with_their_key() {
 
 /// The tables of `docs/lab.md`.
 fn markdown() -> String {
-    let row = |key: &Key| {
-        let (example, about) = (key.example.replace('|', "\\|"), key.about.trim());
-        format!("| `{}` | `{example}` | {about} |\n", key.name)
-    };
-    let table = |section: &&Section| {
-        let rows: String = section.keys.iter().map(row).collect();
-        let head = "| key | example | meaning |\n|---|---|---|";
-        format!("\n### {}\n\n{head}\n{rows}", section.name)
-    };
-    SECTIONS.iter().map(table).collect::<String>() + "\n"
+    let tables = SECTIONS.iter().map(|section| section.markdown());
+    tables.collect::<String>() + "\n"
 }
 
 /// `UPDATE_DOCS=1 cargo test -p plimsoll-lab` writes the page's tables anew.

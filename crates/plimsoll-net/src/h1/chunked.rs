@@ -9,6 +9,8 @@ pub(super) struct Chunked {
     /// Size of the chunk being read, or bytes of extensions or trailers seen.
     left: u64,
     seen: usize,
+    /// Lines behind the last chunk.
+    trailers: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,7 @@ impl Chunked {
             position: Position::Size { digits: 0 },
             left: 0,
             seen: 0,
+            trailers: Vec::new(),
         }
     }
 
@@ -54,6 +57,9 @@ impl Chunked {
             }
             at += 1;
             if self.step(byte)? {
+                if !self.trailers.is_empty() {
+                    sink.trailers(&self.trailers);
+                }
                 return Ok(Some(at));
             }
         }
@@ -85,6 +91,7 @@ impl Chunked {
             (Position::Trailer, b'\r') => Position::LastLineFeed,
             (Position::Trailer | Position::TrailerLine, byte) => {
                 self.count_line()?;
+                self.trailers.push(byte);
                 if byte == b'\n' {
                     Position::Trailer
                 } else {

@@ -3,10 +3,13 @@
 //! Whatever two parsers could read in two ways is refused (RFC 9112 allows much of it): a proxy that guesses lets one
 //! request through as two. What passes is written anew for the next hop, never copied.
 
+mod mapped;
+
 use thiserror::Error;
 
 use super::chunked::Chunked;
 use super::{HEAD_BYTES_USUAL, ProtocolError, Sink, has_token, parse_length};
+pub use mapped::Mapped;
 
 const FIELDS_MAX: usize = 100;
 const TARGET_BYTES_MAX: usize = 16 << 10;
@@ -82,6 +85,8 @@ pub struct RequestHead<'b> {
     /// The client wants the connection to be kept.
     pub keepalive: bool,
     pub expects_continue: bool,
+    /// The protocol that it asks to go on with, such as `websocket`; only without a body, and never HTTP itself.
+    pub upgrade: Option<&'b str>,
 }
 
 impl<'b> RequestHead<'b> {
@@ -112,9 +117,11 @@ impl<'b> RequestHead<'b> {
             framing: Framing::Length(0),
             keepalive: !is_http10,
             expects_continue: false,
+            upgrade: None,
         };
         read.understand()?;
         read.find_target()?;
+        read.find_upgrade();
         Ok(Some(read))
     }
 
@@ -195,6 +202,37 @@ impl<'b> RequestHead<'b> {
         Ok(())
     }
 
+    /// Several protocols to choose from, one of the connection's own and a body before it are passed over, as RFC 9110 allows.
+    fn find_upgrade(&mut self) {
+        if self.is_http10 || self.framing != Framing::Length(0) {
+            return;
+        }
+        let mut asked = self.fields.iter().filter(|(name, _)| is(name, "upgrade"));
+        let (Some((_, value)), None) = (asked.next(), asked.next()) else {
+            return;
+        };
+        let is_meant = self
+            .fields
+            .iter()
+            .any(|(name, value)| is(name, "connection") && has_token(value, b"upgrade"));
+        let word = std::str::from_utf8(value).unwrap_or_default();
+        let (name, version) = word.split_once('/').unwrap_or((word, "-"));
+        let is_one = [name, version]
+            .iter()
+            .all(|part| !part.is_empty() && part.bytes().all(is_token));
+        let is_http = ["http", "h2c", "h2", "tls"].iter().any(|own| is(name, own));
+        if is_meant && is_one && !is_http {
+            self.upgrade = Some(word);
+        }
+    }
+
+    /// Whether it takes trailers behind an answer (`TE: trailers`).
+    pub fn takes_trailers(&self) -> bool {
+        self.fields
+            .iter()
+            .any(|(name, value)| is(name, "te") && has_token(value, b"trailers"))
+    }
+
     /// Whether the connection's own fields name this one, so that it is not for the next hop.
     pub fn is_of_connection(&self, name: &str) -> bool {
         let named =
@@ -205,14 +243,13 @@ impl<'b> RequestHead<'b> {
 }
 
 /// Fields of one connection (RFC 9110 section 7.6.1, and those of old habit).
-pub const HOP_BY_HOP: [&str; 10] = [
+pub const HOP_BY_HOP: [&str; 9] = [
     "connection",
     "keep-alive",
     "proxy-connection",
     "proxy-authenticate",
     "proxy-authorization",
     "te",
-    "trailer",
     "transfer-encoding",
     "upgrade",
     "http2-settings",
@@ -228,6 +265,66 @@ const KEPT: [&str; 7] = [
     "forwarded",
     "x-forwarded-for",
 ];
+
+/// What no trailer may say (RFC 9110 section 6.5.1): it would frame, route or prove who somebody is after the fact.
+const NO_TRAILERS: [&str; 31] = [
+    "age",
+    "authorization",
+    "cache-control",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "content-type",
+    "cookie",
+    "date",
+    "expect",
+    "expires",
+    "forwarded",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "location",
+    "max-forwards",
+    "pragma",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "range",
+    "retry-after",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "vary",
+    "www-authenticate",
+];
+
+/// Whether a trailer may have this name.
+pub fn may_trail(name: &str) -> bool {
+    let refused = |prefix: &str| {
+        name.get(..prefix.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    };
+    !NO_TRAILERS.iter().any(|known| is(name, known)) && !refused("x-forwarded-") && !refused("if-")
+}
+
+/// Names and values of trailers, without those that none may have.
+pub fn trailers(lines: &[u8]) -> Result<Vec<(&str, &[u8])>, HeadError> {
+    let mut found = Vec::new();
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\r\n").ok_or(HeadError::LineEnd)?;
+        if found.len() == FIELDS_MAX {
+            return Err(HeadError::TooMuch);
+        }
+        let (name, value) = field(line)?;
+        if may_trail(name) {
+            found.push((name, value));
+        }
+    }
+    Ok(found)
+}
 
 fn is(name: &str, known: &str) -> bool {
     name.len() == known.len() && name.eq_ignore_ascii_case(known)

@@ -37,7 +37,7 @@ pub fn comparison(comparison: &Comparison, style: &Style) -> String {
     for remark in &comparison.remarks {
         page.row("note", &Ink::plain(remark));
     }
-    super::shared::paths(&mut page, style);
+    super::shared::paths(&mut page, None, style);
     page.finish()
 }
 

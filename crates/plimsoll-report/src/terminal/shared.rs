@@ -143,8 +143,12 @@ pub(super) fn gates(page: &mut Page, view: &View) {
     }
 }
 
-pub(super) fn paths(page: &mut Page, style: &Style) {
+pub(super) fn paths(page: &mut Page, view: Option<&View>, style: &Style) {
     page.blank();
+    let line = view.and_then(|view| view.guard_line(style.record.as_deref()));
+    if let Some(line) = line {
+        page.row("guard", &Ink::plain(line));
+    }
     if let Some(report) = &style.report {
         page.row("report", &Ink::plain(report.as_str()));
     }

@@ -39,7 +39,7 @@ pub fn sweep(sweep: &Sweep, style: &Style) -> String {
     heat_map(&mut page, sweep);
     advice(&mut page, sweep);
     closing(&mut page, sweep);
-    super::shared::paths(&mut page, style);
+    super::shared::paths(&mut page, None, style);
     page.finish()
 }
 

@@ -54,7 +54,7 @@ fn goodput(upstream: &Upstream, in_flight: u32, length: Nanos, seed: u64) -> f64
         // What is turned away at once comes again when something else has ended.
         pending.retain(|job| {
             began[*job as usize] = now;
-            !service.begin(now, *job)
+            !service.begin(now, *job, None)
         });
         let next = service.next().max(now);
         if next >= until {

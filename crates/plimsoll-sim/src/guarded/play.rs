@@ -24,6 +24,9 @@ pub struct Clients {
     pub burstiness: f64,
     pub class: Class,
     pub tenant: u64,
+    /// What it asks for, and which kind of the service's requests that is; any of them, drawn by their shares, unless said.
+    pub route: u64,
+    pub kind: Option<usize>,
     /// How long it waits for an answer, and how often it tries again after a failure.
     pub timeout: Nanos,
     pub retries: u32,
@@ -36,6 +39,8 @@ impl Clients {
             burstiness: 1.0,
             class: Class::Default,
             tenant: 0,
+            route: 0,
+            kind: None,
             timeout: Nanos::from_secs(1),
             retries: 0,
         }
@@ -236,6 +241,7 @@ impl Play<'_> {
         let request = Request {
             class: clients.class,
             tenant: clients.tenant,
+            route: clients.route,
             session: self.number,
             deadline: None,
             is_retry,
@@ -270,7 +276,9 @@ impl Play<'_> {
                     let Some(number) = self.waiting.remove(&(guard, ticket)) else {
                         continue;
                     };
-                    if !self.service.begin(self.now, number) {
+                    let attempt = self.attempts.get(&number);
+                    let kind = attempt.and_then(|attempt| self.plan.clients[attempt.kind].kind);
+                    if !self.service.begin(self.now, number, kind) {
                         self.failed_at_once.push_back(number);
                     }
                 }

@@ -62,7 +62,10 @@ impl Service {
         }
     }
 
-    fn draw(&mut self) -> f64 {
+    fn draw(&mut self, kind: Option<usize>) -> f64 {
+        if let Some((_, sampler, mean)) = kind.and_then(|kind| self.kinds.get(kind)) {
+            return sampler.draw(&mut self.rng) * mean;
+        }
         let mut left = self.rng.unit();
         for (share, sampler, mean) in &self.kinds {
             left -= share;
@@ -74,8 +77,8 @@ impl Service {
     }
 
     /// False if it is answered with a failure at once.
-    pub(super) fn begin(&mut self, now: Nanos, job: Job) -> bool {
-        let seconds = self.draw();
+    pub(super) fn begin(&mut self, now: Nanos, job: Job, kind: Option<usize>) -> bool {
+        let seconds = self.draw(kind);
         self.front.begin(now, job, seconds)
     }
 

@@ -8,7 +8,7 @@ mod tuning;
 use plimsoll_control::admission::{Class, Config, Explained, Rule};
 use plimsoll_core::Nanos;
 use plimsoll_sim::ServiceTime;
-use plimsoll_sim::guarded::{Clients, Drift, Plan, Played, Shape, Upstream, peak, play};
+use plimsoll_sim::guarded::{Clients, Drift, Fared, Plan, Played, Shape, Upstream, peak, play};
 
 use tuning::{contended, exponential, lognormal, ms, one, upstream};
 
@@ -181,6 +181,7 @@ fn a_step_of_capacity_is_followed() {
             good as f64 / (until - from) as f64
         };
         assert!(mean(60, 70) > 0.9 * peak / 2.0, "{}", mean(60, 70));
+        assert!(mean(100, 110) > 0.9 * peak, "{}", mean(100, 110));
         assert!(mean(110, 139) > 0.9 * peak, "{}", mean(110, 139));
     }
 }
@@ -247,6 +248,44 @@ fn a_greedy_tenant_takes_nothing_from_the_others() {
     }
 }
 
+/// Two routes: one asks for a lot of work and far too often, the other for little and less than its half. The other is
+/// served, and what is left goes to the first: nothing idles.
+#[test]
+fn an_expensive_route_takes_nothing_from_the_others() {
+    let kinds = [(0.5, lognormal(5.0, 1.0)), (0.5, lognormal(200.0, 1.0))];
+    let pool = upstream("pool", Shape::Workers(8), &kinds);
+    let of = |route: u64, kind: usize, per_s: f64| Clients {
+        route,
+        kind: Some(kind),
+        ..Clients::steady(per_s)
+    };
+    // Workers' worth: 8 there are; two are wanted by the cheap one, forty by the other.
+    let (cheap, expensive) = (of(1, 0, 400.0), of(2, 1, 200.0));
+    let played = play(&pool, &plan(vec![cheap.clone(), expensive.clone()], 120, 7));
+    let success = |fared: &Fared| fared.good as f64 / fared.attempts as f64;
+    assert!(
+        success(&played.clients[0]) >= 0.99,
+        "{}",
+        success(&played.clients[0])
+    );
+    let work = played.clients[1].good as f64 / 60.0 * 0.2;
+    assert!(
+        work > 0.8 * 6.0,
+        "{work} workers' worth of the expensive route"
+    );
+    // Without routes it waits behind the others.
+    let alike = |clients: &Clients| Clients {
+        route: 0,
+        ..clients.clone()
+    };
+    let blind = play(&pool, &plan(vec![alike(&cheap), alike(&expensive)], 120, 7));
+    assert!(
+        success(&blind.clients[0]) < 0.8,
+        "{}",
+        success(&blind.clients[0])
+    );
+}
+
 /// Three retries, a timeout of a second, thirty seconds of three times the peak, then 0.6 of it: without a guard the
 /// retries keep the service down, with one it is back in seconds.
 #[test]
@@ -266,7 +305,7 @@ fn a_storm_of_retries_ends_with_its_trigger() {
         rule: Rule::Fixed(1_000_000),
         queue: false,
         rejector: false,
-        seed: 0,
+        ..Config::default()
     };
     let goodput = |config| {
         let plan = Plan {

@@ -1,49 +1,190 @@
 //! `plimsoll guard`: a proxy that lets in what the service behind it can do, until a signal ends it.
 
-use std::io::Write as _;
-use std::net::SocketAddr;
+use std::path::Path;
 
-use anyhow::{Context as _, Result};
-use plimsoll_guard::{Config, Listening};
+use anyhow::{Context as _, Result, bail};
+use plimsoll_core::guarding::{self, StartFrom};
+use plimsoll_guard::settings::{self, Flags, Settings, Shown};
+use plimsoll_guard::{Config, Host, Listener, Listening, Place, Scheme, Start};
 
 use crate::args::GuardArgs;
 use crate::exit::Exit;
 use crate::machine::raise_descriptors;
+use crate::secrets::masked_url;
+use crate::{output, records};
 
 /// Descriptors for everything but connections of clients and those they need to the upstream.
 const DESCRIPTORS_OURS: u64 = 64;
 
 pub(crate) fn execute(args: &GuardArgs) -> Result<Exit> {
-    let upstream = args
-        .upstream
-        .context("guard needs the service to protect: --upstream http://127.0.0.1:3000")?;
     let each = raise_descriptors().saturating_sub(DESCRIPTORS_OURS) / 2;
-    let config = Config {
-        listen: args
-            .listen
-            .unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
-        upstream,
+    let mut flags = Flags {
+        listen: args.listen.clone(),
+        tls_cert: args.tls_cert.clone(),
+        tls_key: args.tls_key.clone(),
+        no_http2: args.no_http2,
+        upstream_ca: args.upstream_ca.clone(),
+        stream_idle: args.stream_idle,
+        access_log: args.access_log.clone(),
+        mask: Some(masked_url),
+        upstreams: args.upstreams.clone(),
         admin: args.admin,
         rule: args.rule,
         class_header: args.class_header.clone(),
         tenant_header: args.tenant_header.clone(),
-        connections_max: each.clamp(1, 1 << 20) as usize,
+        shadow: args.shadow,
         drain: args.drain,
+        start: None,
+        connections_most: each.clamp(1, 1 << 20) as usize,
     };
-    plimsoll_guard::run(&config, |listening| announce(listening, upstream))?;
+    if let Some(path) = &args.from {
+        take_from(path, args.config.is_some(), &mut flags)?;
+    }
+    let settings = read(args.config.as_deref(), &flags)?;
+    if args.check {
+        output::data(&table(&settings.shown));
+        return Ok(Exit::Passed);
+    }
+    let mut told = Told {
+        config: args.config.as_deref(),
+        flags: &flags,
+        before: before(&settings.config),
+        schemes: schemes(&settings.config),
+    };
+    plimsoll_guard::run(&settings.config, &mut told)?;
     Ok(Exit::Passed)
 }
 
-/// One line on stdout, so that a script can wait for it. Nobody may be reading: the guard works all the same.
-fn announce(listening: Listening, upstream: SocketAddr) {
-    let admin = listening
-        .admin
-        .map_or(String::new(), |admin| format!(", admin http://{admin}"));
-    let mut out = std::io::stdout().lock();
-    let line = writeln!(
-        out,
-        "guard: http://{} before http://{upstream}{admin}",
-        listening.proxy
-    );
-    drop(line.and_then(|()| out.flush()));
+fn read(path: Option<&Path>, flags: &Flags) -> Result<Settings> {
+    let Some(path) = path else {
+        return Ok(settings::read(None, flags)?);
+    };
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("read the settings {shown}; docs/guard.md says what to write"))?;
+    Ok(settings::read(Some((&shown, &text)), flags)?)
+}
+
+/// Begins where a search found the load line, and says what was taken from it.
+fn take_from(path: &Path, has_file: bool, flags: &mut Flags) -> Result<()> {
+    let record = records::read(path)?;
+    let shown = path.display();
+    let start = guarding::guard_start(&record).with_context(|| format!("--from {shown}"))?;
+    let measured = guarding::upstream(&record);
+    if flags.upstreams.is_empty() && !has_file {
+        let Some(measured) = &measured else {
+            bail!(
+                "--from {shown}: a script was measured, which says no service: name it with --upstream \
+                 http://127.0.0.1:3000"
+            );
+        };
+        settings::origin(measured)
+            .map_err(|problem| anyhow::anyhow!("--from {shown}: {problem}"))?;
+        flags.upstreams.push(measured.clone());
+    }
+    // What was measured was one of several, or all of them behind a balancer.
+    let is_one_of = measured.is_some_and(|measured| flags.upstreams.contains(&measured));
+    let (limit, each) = if is_one_of {
+        (Start::Each(start.limit), "each upstream")
+    } else {
+        (Start::Shared(start.limit), "all upstreams together")
+    };
+    let origin = format!("{shown}");
+    flags.start = Some((limit, origin));
+    let at = match start.from {
+        StartFrom::Knee => "at its knee",
+        StartFrom::LoadLine => "at its load line",
+    };
+    output::progress(&format!(
+        "guard: {shown} held {:.0}/s; the limit of {each} begins with the {:.0} requests in flight {at}, and moves on \
+         by itself",
+        start.load_line_per_s, start.limit
+    ));
+    let verdict = record.verdict.as_ref();
+    for advice in verdict.into_iter().flat_map(|verdict| &verdict.advice) {
+        if advice.action.contains("timeout") {
+            output::progress(&format!("guard: {}: {}", advice.action, advice.because));
+        }
+    }
+    if let Some(slowest) = verdict.and_then(|verdict| verdict.response_time_ns.p99_9?.finite()) {
+        output::progress(&format!(
+            "guard: the slowest of a thousand answers took {slowest} there; clients that wait for less give up on work \
+             that is done"
+        ));
+    }
+    Ok(())
+}
+
+/// Every value, as wide as it needs to be.
+fn table(shown: &[Shown]) -> String {
+    let wide = |of: fn(&Shown) -> &str| shown.iter().map(|one| of(one).chars().count()).max();
+    let key = wide(|one| &one.key).unwrap_or_default();
+    let value = wide(|one| &one.value).unwrap_or_default().min(48);
+    let line = |one: &Shown| format!("{:<key$}  {:<value$}  {}\n", one.key, one.value, one.origin);
+    shown.iter().map(line).collect()
+}
+
+/// The services, for people.
+fn before(config: &Config) -> String {
+    let upstreams = config.groups.iter().flat_map(|group| &group.upstreams);
+    let names: Vec<String> = upstreams
+        .map(|origin| match origin.scheme {
+            Scheme::Http => format!("http://{origin}"),
+            Scheme::Https | Scheme::Unix => origin.to_string(),
+        })
+        .collect();
+    names.join(", ")
+}
+
+/// How clients speak to each listener.
+fn schemes(config: &Config) -> Vec<&'static str> {
+    let scheme = |listener: &Listener| match (&listener.place, listener.certificates.is_empty()) {
+        (_, false) => "https://",
+        (Place::Tcp(_), true) => "http://",
+        (Place::Unix(_), true) => "",
+    };
+    config.listeners.iter().map(scheme).collect()
+}
+
+/// Reads the settings again when it is asked to, and tells people.
+struct Told<'a> {
+    config: Option<&'a Path>,
+    flags: &'a Flags,
+    before: String,
+    /// Of the listeners.
+    schemes: Vec<&'static str>,
+}
+
+impl Host for Told<'_> {
+    /// One line on stdout, so that a script can wait for it. Nobody may be reading: the guard works all the same.
+    fn listens(&mut self, listening: &Listening) {
+        let proxies: Vec<String> = listening
+            .proxies
+            .iter()
+            .zip(&self.schemes)
+            .map(|(proxy, scheme)| format!("{scheme}{proxy}"))
+            .collect();
+        let admin = listening
+            .admin
+            .map_or(String::new(), |admin| format!(", admin http://{admin}"));
+        let shadow = if self.flags.shadow {
+            ", shadow: nobody is refused"
+        } else {
+            ""
+        };
+        output::data(&format!(
+            "guard: {} before {}{admin}{shadow}\n",
+            proxies.join(" and "),
+            self.before
+        ));
+    }
+
+    fn reload(&mut self) -> Result<Config, String> {
+        let settings = read(self.config, self.flags).map_err(|error| format!("{error:#}"))?;
+        Ok(settings.config)
+    }
+
+    fn says(&mut self, line: &str) {
+        output::progress(&format!("guard: {line}"));
+    }
 }

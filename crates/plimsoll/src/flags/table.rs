@@ -16,10 +16,10 @@ use super::Verb::{
     Audit, Compare, Docdb, Doctor, Explain, Find, Guard, Inspect, Lab, Report, Run, Serve, Sweep,
 };
 use super::value::{
-    address, body, connect_to, count, durability, figure, file, header, header_name, length,
-    limit_rule, listening, log_place, margin, mebibytes, objectives, pairs, parsed, pause, ramp,
-    rate, ratio, room, samples, scale, shards, small_count, steady, streams, text, time, timeout,
-    upstream, variable, varied, watch, whole, workers,
+    address, body, connect_to, count, durability, figure, file, guard_listen, header, header_name,
+    length, limit_rule, listening, log_place, log_to, margin, mebibytes, objectives, pairs, parsed,
+    pause, ramp, rate, ratio, room, samples, scale, shards, small_count, steady, streams, text,
+    time, timeout, upstream, variable, varied, watch, whole, workers,
 };
 use crate::args::{FailOn, Format, OverArg, StopOn};
 use crate::script::console::LogFormat;
@@ -299,17 +299,34 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("slow-fsync", Database, &[Docdb]).one("TIME", pause, |a| &mut a.docdb.config.slow_fsync).help("Let each fsync take this much longer, to see what a slower disk would do"),
 
     // The guard.
-    row("listen", Guarded, &[Guard]).one("HOST:PORT", listening, |a| &mut a.guard.listen).default("127.0.0.1:8080").help("Listen here for clients; :8080 means every address of this host")
-        .more("Port 0 takes a free one."),
-    row("upstream", Guarded, &[Guard]).one("URL", upstream, |a| &mut a.guard.upstream).required().help("The service to protect, such as http://127.0.0.1:3000"),
+    row("listen", Guarded, &[Guard]).one("PLACE", guard_listen, |a| &mut a.guard.listen).default_words("127.0.0.1:8080").help("Listen here for clients: HOST:PORT, :PORT for every address of this host, or unix:/path")
+        .more("Port 0 takes a free one. Owner and group may connect to a Unix socket (mode 0660); one that was left behind is replaced."),
+    row("tls-cert", Guarded, &[Guard]).each("FILE", file, |a| &mut a.guard.tls_cert).help("Speak TLS with this certificate, a PEM file; repeatable")
+        .more("It holds the server's own certificate first, then those that signed it. Of several, each client is shown the one for the name it asks for, or the first. SIGHUP reads the files again."),
+    row("tls-key", Guarded, &[Guard]).each("FILE", file, |a| &mut a.guard.tls_key).needs("tls-cert").help("The key of --tls-cert (PEM), one for each in the same order")
+        .more("Left out where the files hold certificate and key."),
+    row("no-http2", Guarded, &[Guard]).switch(|a| a.guard.no_http2 = true).help("Speak HTTP/1.1 only: no HTTP/2 by ALPN, none by prior knowledge"),
+    row("upstream", Guarded, &[Guard]).each("URL", upstream, |a| &mut a.guard.upstreams).help("The service to protect, such as http://127.0.0.1:3000; repeatable")
+        .more("Of several, and of a name with several addresses, the one whose limit is used least is next; each has a limit of its own, and whoever fails is left out for a while. https://HOST is verified; unix:/path is a socket of this host."),
+    row("upstream-ca", Guarded, &[Guard]).one("FILE", file, |a| &mut a.guard.upstream_ca).help("Certificates (PEM) that vouch for https upstreams, in place of this host's"),
+    row("stream-idle", Guarded, &[Guard]).one("TIME", pause, |a| &mut a.guard.stream_idle).default_words("1h").help("End a WebSocket, or a stream of events, in which nothing moved for so long"),
+    row("access-log", Guarded, &[Guard]).one("FILE", log_to, |a| &mut a.guard.access_log).help("Write a line of JSON for each request here, - for standard output")
+        .more("Values in a query are masked. SIGHUP and SIGUSR1 open the file again. A disk that is too slow costs lines, which are counted, and never requests."),
+    row("config", Guarded, &[Guard]).one("FILE", file, |a| &mut a.guard.config).help("Read more from this file: several services, routes, classes, tenants, timeouts")
+        .more("docs/guard.md has its keys. Flags go before it. SIGHUP reads it again: limits that were learned and connections stay."),
+    row("check", Guarded, &[Guard]).switch(|a| a.guard.check = true).help("Check flags and file, print every value with where it is from, and start nothing"),
+    row("from", Guarded, &[Guard]).one("RECORD", file, |a| &mut a.guard.from).help("Begin where `plimsoll find` found the load line: its record")
+        .more("The limit begins with the requests that were in flight there, and moves on from there by itself. Without --upstream the service of the record is protected."),
+    row("shadow", Guarded, &[Guard]).switch(|a| a.guard.shadow = true).help("Refuse nobody: only count who would have been refused")
+        .more("Metrics, /explain and the access log say it. As nothing is held back, the limit is learned from a service that is overloaded: take the counts as a first impression."),
     row("admin", Guarded, &[Guard]).one("HOST:PORT", listening, |a| &mut a.guard.admin).help("Answer /metrics (Prometheus), /ready and /explain here")
         .more("Readiness comes with a saturation of 0 to 100; explain says who holds the permits."),
-    row("limit", Guarded, &[Guard]).one("RULE", limit_rule, |a| &mut a.guard.rule).default("half-load").help("What limits the requests in flight")
+    row("limit", Guarded, &[Guard]).one("RULE", limit_rule, |a| &mut a.guard.rule).default_words("half-load").help("What limits the requests in flight")
         .more("half-load needs no number; fixed:16, aimd, vegas, gradient2 and envoy are there to compare with."),
     row("class-header", Guarded, &[Guard]).one("NAME", header_name, |a| &mut a.guard.class_header).help("Header that says how important a request is")
         .more("It says critical, default, sheddable or background. Whoever can set it goes first: let what stands before the guard set it, or take it out. Each class but critical keeps a floor of the permits: 25, 10 and 5 %."),
     row("tenant-header", Guarded, &[Guard]).one("NAME", header_name, |a| &mut a.guard.tenant_header).help("Header that says whose request it is, instead of the client's address"),
-    row("drain", Guarded, &[Guard]).one("TIME", pause, |a| &mut a.guard.drain).default("30s").help("After SIGTERM, how long requests under way may take"),
+    row("drain", Guarded, &[Guard]).one("TIME", pause, |a| &mut a.guard.drain).default_words("30s").help("After SIGTERM, how long requests under way may take"),
 
     // The embedded services.
     row("list", Service, &[Serve]).switch(|a| a.serve.list = true).help("Show every service with its parameters and the verdict it should get"),

@@ -18,7 +18,7 @@ use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::test::{Generator, Http, Until};
 use plimsoll_core::units::{parse_count, parse_duration, parse_rate, parse_ratio};
 use plimsoll_docdb::server::Durability;
-use plimsoll_net::Target;
+use plimsoll_guard::{LogTo, Place, settings};
 use plimsoll_net::h1::parse_header;
 use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
@@ -218,30 +218,31 @@ pub(super) fn address(word: &OsStr) -> Result<SocketAddr> {
 
 /// `:8080` is every address of this host.
 pub(super) fn listening(word: &OsStr) -> Result<SocketAddr> {
-    let text = utf8(word)?;
-    let every = text.starts_with(':').then(|| format!("0.0.0.0{text}"));
-    address(OsStr::new(every.as_deref().unwrap_or(text)))
+    settings::address(utf8(word)?).map_err(|problem| anyhow!(problem))
 }
 
-pub(super) fn upstream(word: &OsStr) -> Result<SocketAddr> {
-    let text = utf8(word)?;
-    let target = Target::parse(text)?;
-    if text.starts_with("https:") {
-        bail!("`{text}`: the guard speaks plain HTTP to its upstream; write http://");
+/// The same, or a socket in the file system.
+pub(super) fn guard_listen(word: &OsStr) -> Result<Place> {
+    settings::place(utf8(word)?).map_err(|problem| anyhow!(problem))
+}
+
+/// Standard output for `-`.
+pub(super) fn log_to(word: &OsStr) -> Result<LogTo> {
+    if word.is_empty() {
+        bail!("write a file, or - for standard output");
     }
-    if target.path != "/" {
-        bail!("`{text}`: leave out the path, requests bring their own");
-    }
-    let host = target.host_header();
-    let with_port = if host
-        .rsplit_once(':')
-        .is_some_and(|(_, port)| port.parse::<u16>().is_ok())
-    {
-        host
+    Ok(if word == "-" {
+        LogTo::Stdout
     } else {
-        format!("{host}:80")
-    };
-    address(OsStr::new(&with_port))
+        LogTo::File(word.into())
+    })
+}
+
+/// A service as it is written; the guard looks its name up.
+pub(super) fn upstream(word: &OsStr) -> Result<String> {
+    let text = utf8(word)?;
+    settings::origin(text).map_err(|problem| anyhow!(problem))?;
+    Ok(text.to_owned())
 }
 
 pub(super) fn header_name(word: &OsStr) -> Result<String> {

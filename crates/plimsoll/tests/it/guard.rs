@@ -2,40 +2,113 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+
+mod settings;
+
+struct Guard {
+    child: Child,
+    address: String,
+}
+
+impl Guard {
+    /// Waits for the line that says where it listens.
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+            .args(["guard", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        let address = line.split(' ').nth(1).unwrap();
+        let address = address.split_once("://").unwrap().1.to_owned();
+        Self { child, address }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        let patience = Some(Duration::from_secs(10));
+        stream.set_read_timeout(patience).unwrap();
+        stream
+    }
+
+    fn stop(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+    }
+}
+
+/// Kind and first bytes of the payload of the next frame; nothing at the end.
+fn frame(stream: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
+    let mut header = [0; 9];
+    stream.read_exact(&mut header).ok()?;
+    let mut payload = vec![0; usize::from(header[1]) << 8 | usize::from(header[2])];
+    stream.read_exact(&mut payload).ok()?;
+    Some((header[3], payload))
+}
+
+/// HTTP/2 says twice that it ends: that no stream should come, and, once that is known, which was the last one.
+#[test]
+fn streams_under_way_end_after_the_signal_and_no_others_begin() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", upstream.local_addr().unwrap());
+    let mut guard = Guard::start(&["--upstream", &url]);
+    let mut client = guard.connect();
+    client
+        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+        .unwrap();
+    // GET, http, / and the authority `a`, all but the last from HPACK's table.
+    client
+        .write_all(b"\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x01\x01a")
+        .unwrap();
+    let (mut service, _) = upstream.accept().unwrap();
+    let _head = service.read(&mut [0; 4096]).unwrap();
+    guard.stop();
+    let (mut goaways, mut has_answer) = (0, false);
+    while let Some((kind, payload)) = frame(&mut client) {
+        match kind {
+            7 => {
+                goaways += 1;
+                assert_eq!(payload.get(4..8), Some(&[0; 4][..]), "no error");
+                if goaways == 1 {
+                    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+                    service.write_all(answer).unwrap();
+                }
+            }
+            // A ping: the second word waits for it.
+            6 => {
+                let pong = [&b"\0\0\x08\x06\x01\0\0\0\0"[..], &payload].concat();
+                client.write_all(&pong).unwrap();
+            }
+            1 => has_answer = true,
+            _ => {}
+        }
+    }
+    assert!(goaways == 2 && has_answer, "{goaways} {has_answer}");
+    assert!(guard.child.wait().unwrap().success());
+}
 
 #[test]
 fn a_signal_ends_it_after_the_answer_that_was_begun() {
     let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", upstream.local_addr().unwrap());
-    let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-        .args(["guard", "--listen", "127.0.0.1:0", "--upstream", &url])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    out.read_line(&mut line).unwrap();
-    let address = line.split(' ').nth(1).unwrap();
-    let address = address.strip_prefix("http://").unwrap().to_owned();
-
-    let mut client = TcpStream::connect(&address).unwrap();
-    let mut idle = TcpStream::connect(&address).unwrap();
+    let mut guard = Guard::start(&["--upstream", &url]);
+    let mut client = guard.connect();
+    let mut idle = guard.connect();
     client
         .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         .unwrap();
     let (mut service, _) = upstream.accept().unwrap();
     let _head = service.read(&mut [0; 4096]).unwrap();
-    let pid = Pid::from_child(&child);
-    kill_process(pid, Signal::TERM).unwrap();
+    guard.stop();
     // An idle connection is closed at once; from then on nobody is let in.
-    idle.set_read_timeout(Some(Duration::from_secs(10)))
-        .unwrap();
     assert_eq!(idle.read(&mut [0; 1]).unwrap(), 0);
-    assert!(TcpStream::connect(&address).is_err());
+    assert!(TcpStream::connect(&guard.address).is_err());
     service
         .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n")
         .unwrap();
@@ -45,5 +118,5 @@ fn a_signal_ends_it_after_the_answer_that_was_begun() {
         answer.contains("Connection: close") && answer.ends_with("ok\n"),
         "{answer}"
     );
-    assert!(child.wait().unwrap().success());
+    assert!(guard.child.wait().unwrap().success());
 }

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod compare;
+mod deploy;
 mod docdb;
 mod fixtures;
 mod flags;

@@ -1,0 +1,108 @@
+//! How an upstream is reached: its place, and TLS with the name that it has to prove.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use plimsoll_net::tls::{self, ClientConfig, TlsChoice, TlsError};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::{TlsConnector, TlsStream};
+
+use crate::wire::{Socket, Wire};
+
+/// Where something listens.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(out),
+            Self::Unix(path) => write!(out, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl From<SocketAddr> for Place {
+    fn from(address: SocketAddr) -> Self {
+        Self::Tcp(address)
+    }
+}
+
+/// How one address of an upstream is reached.
+#[derive(Clone)]
+pub(crate) struct Dial {
+    place: Place,
+    secure: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+}
+
+impl fmt::Debug for Dial {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Dial({self})")
+    }
+}
+
+/// As people and metrics name it.
+impl fmt::Display for Dial {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.secure.is_some() {
+            "https://"
+        } else {
+            ""
+        };
+        write!(out, "{scheme}{}", self.place)
+    }
+}
+
+/// For all upstreams in TLS: they are verified, by the authorities of this host, or by these (PEM) if there are any.
+pub(crate) fn client_config(authorities: &str) -> Result<Arc<ClientConfig>, TlsError> {
+    tls::client_config_of(&TlsChoice {
+        authorities: authorities.to_owned(),
+        resumes: true,
+        ..TlsChoice::default()
+    })
+}
+
+impl Dial {
+    pub(crate) fn plain(place: Place) -> Self {
+        Self {
+            place,
+            secure: None,
+        }
+    }
+
+    /// `host` is the name that the certificate must be for.
+    pub(crate) fn secure(
+        place: Place,
+        host: &str,
+        config: &Arc<ClientConfig>,
+    ) -> Result<Self, TlsError> {
+        Ok(Self {
+            place,
+            secure: Some((Arc::clone(config), tls::server_name(host)?)),
+        })
+    }
+
+    pub(crate) async fn open(&self) -> io::Result<Wire> {
+        let socket = match &self.place {
+            Place::Tcp(address) => {
+                let stream = TcpStream::connect(address).await?;
+                stream.set_nodelay(true)?;
+                Socket::Tcp(stream)
+            }
+            Place::Unix(path) => Socket::Unix(UnixStream::connect(path).await?),
+        };
+        let Some((config, name)) = &self.secure else {
+            return Ok(Wire::Plain(socket));
+        };
+        let connector = TlsConnector::from(Arc::clone(config));
+        let stream = connector.connect(name.clone(), socket).await?;
+        Ok(Wire::Secure(Box::new(TlsStream::Client(stream))))
+    }
+}

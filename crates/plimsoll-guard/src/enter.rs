@@ -1,0 +1,121 @@
+//! Lets a request in: to an upstream of its group, when that has a permit; and once more to another, if the first failed
+//! in a way that cannot have done anything.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use plimsoll_control::admission::Refusal;
+use plimsoll_control::balance::Reply;
+use plimsoll_core::Nanos;
+
+use crate::config::Timeouts;
+use crate::gate::{Holder, Permit};
+use crate::policy::Asked;
+use crate::refusal::{self, Answer};
+use crate::shared::Server;
+use crate::upstreams::Member;
+
+/// The right to send a request to an upstream, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    pub(crate) member: Rc<Member>,
+    pub(crate) permit: Permit,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) began: Nanos,
+    /// How often it may be sent again.
+    attempts_left: u32,
+    /// A kept connection may not be what it seems: it was tried.
+    is_fresh: bool,
+}
+
+impl Server {
+    /// Waits for a permit. Dropping the future gives the place back. The error is what the client is told.
+    pub(crate) async fn enter(&self, asked: &Asked) -> Result<Seat, Answer> {
+        self.enter_but(asked, None, asked.attempts).await
+    }
+
+    /// After a failure that cannot have changed anything: a place at another upstream, or the same if there is no other;
+    /// none where that was tried often enough, or where too much is sent again already.
+    pub(crate) async fn again(&self, asked: &Asked, failed: &Seat) -> Option<Seat> {
+        if failed.attempts_left == 0 || !self.retries.borrow_mut().spend() {
+            return None;
+        }
+        let left = failed.attempts_left - 1;
+        let again = self.enter_but(asked, Some(&failed.member), left).await;
+        let seat = again.ok()?;
+        seat.member.sent_again.add();
+        Some(seat)
+    }
+
+    /// A kept connection had been closed, which says nothing about the upstream: the same again over a fresh one. False
+    /// where that is not to be.
+    pub(crate) fn afresh(&self, seat: &mut Seat) -> bool {
+        let granted = seat.attempts_left > 0 && self.retries.borrow_mut().spend();
+        if granted {
+            seat.attempts_left -= 1;
+            seat.is_fresh = true;
+            seat.member.sent_again.add();
+        }
+        granted
+    }
+
+    async fn enter_but(
+        &self,
+        asked: &Asked,
+        not: Option<&Rc<Member>>,
+        attempts_left: u32,
+    ) -> Result<Seat, Answer> {
+        let Some(group) = &asked.group else {
+            self.counts.no_route.add();
+            return Err(refusal::NO_ROUTE);
+        };
+        let Some(member) = group.choose(not) else {
+            return Err(refusal::UNREACHABLE);
+        };
+        let holder = Holder {
+            route: asked.route.clone(),
+            client: asked.client,
+            tenant: asked.tenant.clone(),
+            since: self.now(),
+        };
+        match member.gate.enter(&asked.wanted, holder).await {
+            Ok(permit) => Ok(Seat {
+                permit,
+                timeouts: asked.timeouts,
+                began: self.now(),
+                attempts_left,
+                is_fresh: not.is_some(),
+                member,
+            }),
+            Err(refused) => Err(self.refused(&member, refused)),
+        }
+    }
+
+    fn refused(&self, member: &Member, refused: Refusal) -> Answer {
+        let backlog = member.gate.look(|admission, _| admission.backlog());
+        refusal::refused(refused, backlog, &mut self.rng.borrow_mut())
+    }
+}
+
+impl Seat {
+    /// Whether only a fresh connection will do.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.is_fresh
+    }
+
+    /// What is left of the time that the whole may take; none if there is no such bound.
+    pub(crate) fn whole_left(&self, now: Nanos) -> Option<Duration> {
+        let passed = Duration::from_nanos((now - self.began).0);
+        Some(self.timeouts.whole?.saturating_sub(passed))
+    }
+
+    /// Nobody could connect to it.
+    pub(crate) fn unreachable(&self) {
+        self.permit.fail(Reply::Unreachable);
+    }
+
+    /// There was no whole answer.
+    pub(crate) fn broken(&self) {
+        self.permit.fail(Reply::Bad);
+    }
+}

@@ -1,0 +1,260 @@
+//! The way of one request, whichever HTTP it came in: permit, exchange or refusal, and an answer of our own where one fails.
+
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use plimsoll_control::admission::Ended;
+use plimsoll_core::Nanos;
+use tokio::time::Instant;
+
+use crate::client::STALLED;
+use crate::enter::Seat;
+use crate::exchange::{Done, Exchange, Facts, Failed};
+use crate::incoming::Incoming;
+use crate::outside;
+use crate::refusal::{self, Answer};
+use crate::relay::Upload;
+use crate::shared::Server;
+use crate::side::{AHEAD_BYTES, Side, Trouble, given, gone};
+use crate::told::Told;
+use crate::wire::Wire;
+
+/// The first part of a body must be here so soon, and a little later for each part of it that has come: so many bytes a
+/// second are the least.
+const BODY: Duration = Duration::from_secs(20);
+const BODY_BYTES_PER_SECOND: f64 = 100.0;
+
+pub(crate) async fn serve<S: Side>(
+    side: &mut S,
+    incoming: &mut Incoming,
+    server: &Rc<Server>,
+) -> Told {
+    let mut upload = Upload::new(std::mem::take(&mut incoming.head), incoming.is_chunked());
+    if !incoming.expects_continue
+        && !side.is_body_over()
+        && let Err(trouble) = taken_in(side, &mut upload).await
+    {
+        let told = failed(side, Some(trouble), false, server).await;
+        return Told {
+            request_bytes: upload.body_bytes,
+            ..told
+        };
+    }
+    if incoming.is_upgrade && !outside::has_room(server) {
+        return own(side, &refusal::STREAMS, "refused").await;
+    }
+    let came = server.now();
+    let entered = tokio::select! {
+        biased;
+        entered = server.enter(&incoming.asked) => Some(entered),
+        () = gone(side) => None,
+    };
+    let began = server.now();
+    let mut told = match entered {
+        None => Told::cut("left_waiting"),
+        Some(Err(answer)) => own(side, &answer, "refused").await,
+        Some(Ok(seat)) => {
+            if incoming.expects_continue {
+                side.go_on();
+            }
+            let told = admitted(side, incoming, &mut upload, seat, server).await;
+            Told {
+                upstream: Some(server.now() - began),
+                ..told
+            }
+        }
+    };
+    told.waited = began - came;
+    told.request_bytes = upload.body_bytes;
+    told
+}
+
+/// Takes in the body, or as much of it as is kept: a client that is slow to send it holds no permit meanwhile.
+async fn taken_in<S: Side>(side: &mut S, upload: &mut Upload) -> Result<(), Trouble> {
+    let begun = Instant::now();
+    poll_fn(|cx| {
+        while !side.is_body_over() && upload.bytes.len() < AHEAD_BYTES {
+            match side.take_body(cx, upload) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let more = upload.body_bytes as f64 / BODY_BYTES_PER_SECOND;
+                    side.alarm()
+                        .set(begun + BODY + Duration::from_secs_f64(more));
+                    return match side.alarm().poll(cx) {
+                        Poll::Ready(()) => Poll::Ready(Err(Trouble::SlowBody)),
+                        Poll::Pending => Poll::Pending,
+                    };
+                }
+                Err(trouble) => return Poll::Ready(Err(trouble)),
+            }
+        }
+        Poll::Ready(Ok(()))
+    })
+    .await
+}
+
+/// Answers ourselves.
+pub(crate) async fn own<S: Side>(side: &mut S, answer: &Answer, outcome: &'static str) -> Told {
+    side.put_own(answer);
+    side.alarm().set(Instant::now() + STALLED);
+    Told {
+        status: answer.status,
+        outcome,
+        reason: Some(answer.reason),
+        answer_bytes: answer.text.len() as u64 + 1,
+        is_cut: given(side).await.is_err(),
+        ..Told::default()
+    }
+}
+
+async fn admitted<S: Side>(
+    side: &mut S,
+    incoming: &Incoming,
+    upload: &mut Upload,
+    mut seat: Seat,
+    server: &Rc<Server>,
+) -> Told {
+    loop {
+        let opened = tokio::select! {
+            opened = upstream(&seat, server) => opened,
+            () = gone(side) => return of(&seat, server, Told::cut("left")),
+        };
+        let mut was_kept = false;
+        let failure = match opened {
+            Ok((upstream, is_kept)) => {
+                was_kept = is_kept;
+                let whole = std::mem::take(upload);
+                match Exchange::new(side, upstream, &seat, incoming, whole, server)
+                    .run()
+                    .await
+                {
+                    Ok(mut done) => {
+                        *upload = std::mem::take(&mut done.upload);
+                        return of(&seat, server, finished(done, &seat, server));
+                    }
+                    Err(mut failure) => {
+                        *upload = std::mem::take(&mut failure.upload);
+                        Some(failure)
+                    }
+                }
+            }
+            Err(_) => None,
+        };
+        // Nothing was sent; or nothing that changes anything, and no answer had begun.
+        let is_harmless = failure.as_ref().is_none_or(|failure| {
+            failure.trouble == Trouble::Broken && failure.is_unanswered && incoming.is_safe
+        });
+        if is_harmless && was_kept && server.afresh(&mut seat) {
+            continue;
+        }
+        end(&seat, failure.as_ref());
+        if is_harmless {
+            let again = tokio::select! {
+                again = server.again(&incoming.asked, &seat) => again,
+                () = gone(side) => return of(&seat, server, Told::cut("left")),
+            };
+            if let Some(again) = again {
+                seat = again;
+                continue;
+            }
+        }
+        let trouble = failure.as_ref().map(|failure| failure.trouble);
+        let is_begun = side.is_begun();
+        let told = failed(side, trouble, is_begun, server).await;
+        let facts = failure.map(|failure| failure.facts);
+        return of(&seat, server, with_facts(told, facts.unwrap_or_default()));
+    }
+}
+
+/// Says which upstream it was, where somebody writes that down.
+fn of(seat: &Seat, server: &Server, mut told: Told) -> Told {
+    if server.log().is_some() {
+        told.member = Some(seat.member.name.clone());
+        told.would_refuse = seat.permit.would_refuse().map(refusal::word);
+    }
+    told
+}
+
+/// Gives the permit back.
+fn end(seat: &Seat, failure: Option<&Failed>) {
+    match failure.map(|failure| failure.trouble) {
+        None => seat.unreachable(),
+        // The permit is given back as that of a client that left.
+        Some(Trouble::ClientLeft) => {}
+        // A body that is no body says nothing about the upstream.
+        Some(Trouble::BadBody | Trouble::SlowBody) => seat.permit.end(Ended::Left),
+        Some(Trouble::Broken | Trouble::TooSlow) => seat.broken(),
+    }
+}
+
+/// A connection to the upstream of the seat, and whether it was kept from another request.
+async fn upstream(seat: &Seat, server: &Server) -> io::Result<(Wire, bool)> {
+    if !seat.is_fresh()
+        && let Some(kept) = seat.member.pool.kept(server.now())
+    {
+        return Ok((kept, true));
+    }
+    seat.member.opened.add();
+    // The state of a handshake is large.
+    let opened = Box::pin(seat.member.pool.open(seat.timeouts.connect)).await?;
+    Ok((opened, false))
+}
+
+fn with_facts(told: Told, facts: Facts) -> Told {
+    if told.is_cut && facts.status != 0 {
+        Told {
+            status: facts.status,
+            answer_bytes: facts.body_bytes,
+            ..told
+        }
+    } else {
+        told
+    }
+}
+
+fn finished(done: Done, seat: &Seat, server: &Server) -> Told {
+    let now = server.now();
+    server.retries.borrow_mut().earn();
+    server.counts.answered(done.facts.status);
+    if done.facts.status == 504 {
+        seat.member.gate.upstream_gave_up(now - seat.began);
+    }
+    if let Some(upstream) = done.upstream {
+        seat.member.pool.keep(upstream, now);
+    }
+    Told {
+        status: done.facts.status,
+        outcome: "served",
+        answer_bytes: done.facts.body_bytes,
+        ..Told::default()
+    }
+}
+
+/// There is no whole answer of the upstream, or not even an upstream: ours instead, if nothing of its was begun.
+async fn failed<S: Side>(
+    side: &mut S,
+    trouble: Option<Trouble>,
+    is_begun: bool,
+    server: &Server,
+) -> Told {
+    let counts = &server.counts;
+    let (outcome, answer, count) = match trouble {
+        None => ("failed", refusal::UNREACHABLE, &counts.unreachable),
+        Some(Trouble::ClientLeft) => return Told::cut("left"),
+        Some(Trouble::BadBody) => ("bad_request", refusal::BAD_BODY, &counts.bad_requests),
+        Some(Trouble::SlowBody) => ("bad_request", refusal::SLOW_BODY, &counts.bad_requests),
+        Some(Trouble::Broken) => ("failed", refusal::BROKEN, &counts.broken),
+        Some(Trouble::TooSlow) => ("failed", refusal::TOO_SLOW, &counts.too_slow),
+    };
+    count.add();
+    if is_begun {
+        return Told {
+            reason: Some(answer.reason),
+            ..Told::cut(outcome)
+        };
+    }
+    own(side, &answer, outcome).await
+}

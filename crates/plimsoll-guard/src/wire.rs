@@ -1,0 +1,173 @@
+//! One connection, whatever it is made of: TCP or a Unix socket, plain or in TLS.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsStream;
+
+/// What the kernel carries.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Socket {
+    /// Writes what fits in at once.
+    pub(crate) fn try_tell(&self, bytes: &[u8]) {
+        // Whoever does not get it is gone, or reads nothing.
+        drop(match self {
+            Self::Tcp(stream) => stream.try_write(bytes),
+            Self::Unix(stream) => stream.try_write(bytes),
+        });
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum Wire {
+    Plain(Socket),
+    Secure(Box<TlsStream<Socket>>),
+}
+
+/// Reads what is there behind what `into` holds; false at the end of the stream. Reads no more than its free room, which
+/// must be some.
+pub(crate) fn poll_take(
+    wire: &mut Wire,
+    cx: &mut Context<'_>,
+    into: &mut Vec<u8>,
+) -> Poll<io::Result<bool>> {
+    let mut reading = std::pin::pin!(wire.read_buf(into));
+    reading.as_mut().poll(cx).map_ok(|count| count > 0)
+}
+
+impl Wire {
+    /// Writes what the kernel takes of `bytes` from `at`; how much is written then.
+    pub(crate) fn poll_put(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+        at: &mut usize,
+    ) -> Poll<io::Result<()>> {
+        while let Some(rest) = bytes.get(*at..).filter(|rest| !rest.is_empty()) {
+            match Pin::new(&mut *self).poll_write(cx, rest) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(written)) => *at += written,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        // TLS keeps what the kernel did not take; a plain socket keeps nothing.
+        Pin::new(self).poll_flush(cx)
+    }
+
+    /// Nothing has come that nobody asked for, and it is open, as far as can be seen.
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        let mut room = Vec::with_capacity(1);
+        let mut cx = Context::from_waker(Waker::noop());
+        poll_take(self, &mut cx, &mut room).is_pending()
+    }
+
+    /// A peer that has vanished without a word is noticed by the kernel, in the end.
+    pub(crate) fn watch_peer(&self) {
+        let socket = match self {
+            Self::Plain(socket) => socket,
+            Self::Secure(stream) => stream.get_ref().0,
+        };
+        if let Socket::Tcp(stream) = socket {
+            // Without it the connection ends with its idle time.
+            let _set_or_not = rustix::net::sockopt::set_socket_keepalive(stream, true);
+        }
+    }
+
+    /// What was agreed by ALPN.
+    pub(crate) fn protocol(&self) -> Option<&[u8]> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Secure(stream) => stream.get_ref().1.alpn_protocol(),
+        }
+    }
+
+    pub(crate) fn is_secure(&self) -> bool {
+        matches!(self, Self::Secure(_))
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, into),
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, into),
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_read(cx, into),
+            Self::Secure(stream) => Pin::new(stream).poll_read(cx, into),
+        }
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_write(cx, bytes),
+            Self::Secure(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_flush(cx),
+            Self::Secure(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
+            Self::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Several upstreams: all are used, the sick ones are left out, and routes lead where they should.
+
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use plimsoll_control::admission::{Class, Rule};
+use plimsoll_control::balance::Balance;
+use plimsoll_guard::{Check, ClassRule, Config, Group, Match, Origin, Retries, Route, TenantKey};
+use serde_json::Value;
+
+use crate::support::{
+    Guard, OK, Upstream, answer, config, connect, eventually, metric, page, sent, start,
+};
+
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+}
+
+fn ask(guard: &Guard, times: usize) -> Vec<String> {
+    (0..times).map(|_| sent(guard.proxy, &get("/"))).collect()
+}
+
+fn explained(guard: &Guard) -> Value {
+    let text = page(guard, "/explain");
+    let (_, body) = text.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap()
+}
+
+/// An address where nobody listens.
+fn nowhere() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+#[test]
+fn all_upstreams_of_a_group_are_used() {
+    for balance in Balance::ALL {
+        let ups: Vec<Upstream> = (0..3).map(|_| Upstream::answering(OK)).collect();
+        let addresses: Vec<SocketAddr> = ups.iter().map(|up| up.address).collect();
+        let mut told = config(&addresses, Rule::HalfLoad);
+        told.groups[0].balance = balance;
+        let guard = start(told);
+        assert!(ask(&guard, 60).iter().all(|text| text.ends_with("ok\n")));
+        for up in &ups {
+            let count = up.requests().matches("GET / ").count();
+            assert!(count >= 5, "{count} of 60 with {}", balance.name());
+        }
+    }
+}
+
+#[test]
+fn one_that_nobody_can_reach_costs_no_request_and_is_left_out() {
+    let up = Upstream::answering(OK);
+    let guard = start(config(&[up.address, nowhere()], Rule::HalfLoad));
+    assert!(ask(&guard, 60).iter().all(|text| text.ends_with("ok\n")));
+    assert!(metric(&guard, "sent_again_total") > 2.5);
+    eventually("the ejection", || {
+        ask(&guard, 4);
+        metric(&guard, "out{reason=\"unreachable\"") > 0.5
+    });
+    let group = &explained(&guard)["groups"][0]["upstreams"];
+    assert!(group[0]["out"] == "unreachable" || group[1]["out"] == "unreachable");
+    assert!(
+        group[0]["ejected_count"].as_u64() > Some(0)
+            || group[1]["ejected_count"].as_u64() > Some(0)
+    );
+}
+
+#[test]
+fn without_retries_an_upstream_that_is_away_costs_its_requests_until_it_is_left_out() {
+    let up = Upstream::answering(OK);
+    let mut told = config(&[up.address, nowhere()], Rule::HalfLoad);
+    told.retries = Retries {
+        attempts: 0,
+        ..Retries::default()
+    };
+    let guard = start(told);
+    let answers = ask(&guard, 40);
+    let lost = answers
+        .iter()
+        .filter(|text| text.starts_with("HTTP/1.1 502 "))
+        .count();
+    assert!((1..40).contains(&lost), "{lost}");
+    assert!(metric(&guard, "sent_again_total") < 0.5);
+}
+
+/// With room for none, bad answers leave nobody out.
+#[test]
+fn as_many_as_may_be_are_left_out_for_bad_answers() {
+    let up = Upstream::answering(OK);
+    let broken = Upstream::start(Arc::new(|stream, _| {
+        drop(stream.shutdown(std::net::Shutdown::Both));
+        true
+    }));
+    for (ratio, is_left_out) in [(0.0, false), (0.5, true)] {
+        let mut told = config(&[up.address, broken.address], Rule::HalfLoad);
+        told.groups[0].out_most_ratio = ratio;
+        let guard = start(told);
+        // It comes back after a second, and is taken out again.
+        eventually("what is expected while it is out", || {
+            let before = metric(&guard, "sent_again_total");
+            ask(&guard, 4);
+            let is_asked = metric(&guard, "sent_again_total") > before + 0.5;
+            metric(&guard, "out{reason=\"failing\"") > 0.5 && is_asked != is_left_out
+        });
+    }
+}
+
+/// What was read of a request may have been done: only what changes nothing is sent to another.
+#[test]
+fn a_broken_answer_is_asked_of_another_only_if_that_is_harmless() {
+    let well = Upstream::answering(OK);
+    let broken = Upstream::start(Arc::new(|stream, read| {
+        if read.ends_with(b"\r\n\r\n") {
+            drop(stream.shutdown(std::net::Shutdown::Both));
+        }
+        true
+    }));
+    let guard = start(config(&[well.address, broken.address], Rule::HalfLoad));
+    let mut lost = 0;
+    for _ in 0..8 {
+        assert!(sent(guard.proxy, &get("/")).ends_with("ok\n"));
+        let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        lost += usize::from(sent(guard.proxy, post).starts_with("HTTP/1.1 502 "));
+    }
+    let seen = broken.requests().matches("POST / ").count();
+    assert_eq!(lost, seen);
+}
+
+/// A check takes an upstream out that still answers, and brings it back.
+#[test]
+fn a_check_decides() {
+    let is_well = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&is_well);
+    let sick = Upstream::start(Arc::new(move |stream, read| {
+        if !read.ends_with(b"\r\n\r\n") {
+            return false;
+        }
+        let is_check = read.starts_with(b"GET /health ");
+        let text = if is_check && !told.load(Ordering::SeqCst) {
+            "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"
+        } else {
+            OK
+        };
+        stream.write_all(text.as_bytes()).is_ok()
+    }));
+    let well = Upstream::answering(OK);
+    let mut told = config(&[well.address, sick.address], Rule::HalfLoad);
+    told.groups[0].slow_start = Duration::from_millis(200);
+    told.groups[0].check = Some(Check {
+        path: "/health".to_owned(),
+        every: Duration::from_millis(20),
+        timeout: Duration::from_millis(500),
+    });
+    let guard = start(told);
+    eventually("the failed checks", || {
+        metric(&guard, "out{reason=\"unwell\"") > 0.5
+    });
+    let before = sick.requests().matches("GET / ").count();
+    ask(&guard, 20);
+    assert_eq!(sick.requests().matches("GET / ").count(), before);
+    is_well.store(true, Ordering::SeqCst);
+    eventually("the return", || {
+        metric(&guard, "out{reason=\"unwell\"") < 0.5
+    });
+    eventually("its share", || {
+        ask(&guard, 10);
+        sick.requests().matches("GET / ").count() > before
+    });
+}
+
+fn below(path: &str) -> Match {
+    Match {
+        path: Some(path.to_owned()),
+        ..Match::default()
+    }
+}
+
+fn two_groups(app: &Upstream, reports: &Upstream) -> Config {
+    let mut told = config(&[app.address], Rule::HalfLoad);
+    told.groups.push(Group {
+        name: "reports".to_owned(),
+        ..Group::simple(vec![Origin::from(reports.address)])
+    });
+    let route = |path: &str, group| Route {
+        matches: below(path),
+        group,
+        class: None,
+        timeouts: None,
+    };
+    let mut written = route("/app/written", 1);
+    written.matches.methods = vec!["POST".to_owned(), "PUT".to_owned()];
+    told.routes = vec![route("/reports", 1), written, route("/app", 0)];
+    told
+}
+
+#[test]
+fn routes_lead_to_groups_and_nowhere_is_a_404() {
+    let (app, reports) = (Upstream::answering(OK), Upstream::answering(OK));
+    let guard = start(two_groups(&app, &reports));
+    for path in ["/app/written", "/reports?a", "/reports/1"] {
+        assert!(sent(guard.proxy, &get(path)).ends_with("ok\n"), "{path}");
+    }
+    let nowhere = sent(guard.proxy, &get("/reporting"));
+    assert!(nowhere.starts_with("HTTP/1.1 404 ") && nowhere.contains("X-Plimsoll: no-route"));
+    assert_eq!(app.requests().matches("GET ").count(), 1);
+    assert_eq!(reports.requests().matches("GET ").count(), 2);
+    assert!(metric(&guard, "troubles_total{trouble=\"no_route\"}") > 0.5);
+    let post =
+        "POST /app/written HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    assert!(sent(guard.proxy, post).ends_with("ok\n"));
+    assert_eq!(reports.requests().matches("POST ").count(), 1);
+}
+
+/// A group whose upstream stands still does not touch the other's permits.
+#[test]
+fn one_group_in_trouble_leaves_the_other_alone() {
+    let app = Upstream::answering(OK);
+    let stuck = Upstream::start(Arc::new(|_, _| false));
+    let guard = start(two_groups(&app, &stuck));
+    let mut waiting: Vec<_> = (0..20).map(|_| connect(guard.proxy)).collect();
+    for client in &mut waiting {
+        client.write_all(get("/reports").as_bytes()).unwrap();
+    }
+    eventually("full permits", || metric(&guard, "in_flight") > 3.5);
+    for _ in 0..20 {
+        assert!(sent(guard.proxy, &get("/app")).ends_with("ok\n"));
+    }
+}
+
+#[test]
+fn explain_says_who_holds_the_permits() {
+    let stuck = Upstream::start(Arc::new(|_, _| false));
+    let mut told = config(&[stuck.address], Rule::Fixed(3));
+    told.tenant = TenantKey::Header("X-Tenant".to_owned());
+    told.classes = vec![ClassRule {
+        matches: below("/pay"),
+        class: Class::Critical,
+    }];
+    let guard = start(told);
+    let mut clients = Vec::new();
+    for tenant in ["ann", "ann", "bob"] {
+        let mut client = connect(guard.proxy);
+        let request = format!("GET /pay/17 HTTP/1.1\r\nHost: a\r\nX-Tenant: {tenant}\r\n\r\n");
+        client.write_all(request.as_bytes()).unwrap();
+        clients.push(client);
+    }
+    eventually("three permits", || metric(&guard, "in_flight") > 2.5);
+    let explained = explained(&guard);
+    let upstream = &explained["groups"][0]["upstreams"][0];
+    assert_eq!(upstream["in_flight_count"], 3);
+    assert_eq!(upstream["limit"], 3);
+    assert_eq!(upstream["permits_by_route"][0]["name"], "GET /pay/:id");
+    assert_eq!(upstream["permits_by_route"][0]["count"], 3);
+    assert_eq!(upstream["permits_by_tenant"][0]["name"], "ann");
+    assert_eq!(upstream["permits_by_tenant"][0]["count"], 2);
+    let ready = page(&guard, "/ready");
+    assert!(
+        ready.starts_with("HTTP/1.1 200 OK") && ready.contains("\"saturation\":"),
+        "{ready}"
+    );
+    eventually("saturation", || metric(&guard, "saturation") > 50.0);
+}
+
+#[test]
+fn a_trial_refuses_nobody_and_counts_who_would_have_been() {
+    let slow = Upstream::start(Arc::new(|stream, read| {
+        if !read.ends_with(b"\r\n\r\n") {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        stream.write_all(OK.as_bytes()).is_ok()
+    }));
+    let mut told = config(&[slow.address], Rule::Fixed(1));
+    told.shadow = true;
+    let guard = start(told);
+    let mut clients: Vec<_> = (0..8).map(|_| connect(guard.proxy)).collect();
+    for client in &mut clients {
+        client
+            .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            .unwrap();
+    }
+    for client in &mut clients {
+        assert!(answer(client).ends_with("ok\n"));
+    }
+    assert!(metric(&guard, "shadow_refused_total") > 1.5);
+    assert!(metric(&guard, "shadow_passed_total") > 1.5);
+    assert!(metric(&guard, "refused_total") < 0.5);
+    assert_eq!(explained(&guard)["shadow"], true);
+    eventually("all permits", || metric(&guard, "in_flight") < 0.5);
+}
+
+#[test]
+fn an_answer_that_takes_too_long_is_a_504() {
+    let stuck = Upstream::start(Arc::new(|_, _| false));
+    for whole in [true, false] {
+        let mut told = config(&[stuck.address], Rule::HalfLoad);
+        if whole {
+            told.timeouts.whole = Some(Duration::from_millis(200));
+        } else {
+            told.timeouts.head = Duration::from_millis(200);
+        }
+        let guard = start(told);
+        let text = sent(guard.proxy, &get("/"));
+        assert!(
+            text.starts_with("HTTP/1.1 504 ") && text.contains("too-slow"),
+            "{text}"
+        );
+    }
+}

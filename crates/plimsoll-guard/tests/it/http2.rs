@@ -1,0 +1,406 @@
+//! HTTP/2 in front of HTTP/1.1: requests that are what they were meant to be, and frames that are not meant well.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use plimsoll_control::admission::Rule;
+use tokio::runtime;
+
+use crate::support::{Guard, OK, Upstream, config, connect, eventually, guard, metric, start};
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const CALM: u32 = 11;
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(future)
+}
+
+type Sender = h2::client::SendRequest<Bytes>;
+
+async fn client(listening: &Guard) -> Sender {
+    let stream = tokio::net::TcpStream::connect(listening.proxy)
+        .await
+        .unwrap();
+    let (sender, connection) = h2::client::handshake(stream).await.unwrap();
+    tokio::spawn(connection);
+    sender.ready().await.unwrap()
+}
+
+/// Status, body and trailers.
+async fn asked(
+    sender: &mut Sender,
+    request: Request<()>,
+    body: Option<Vec<u8>>,
+) -> (u16, Vec<u8>, http::HeaderMap) {
+    let (answer, mut sending) = sender.send_request(request, body.is_none()).unwrap();
+    if let Some(body) = body {
+        let mut body = Bytes::from(body);
+        while !body.is_empty() {
+            sending.reserve_capacity(body.len());
+            let room = std::future::poll_fn(|cx| sending.poll_capacity(cx))
+                .await
+                .unwrap()
+                .unwrap();
+            sending
+                .send_data(body.split_to(room.min(body.len())), body.is_empty())
+                .unwrap();
+        }
+    }
+    let (head, mut body) = answer.await.unwrap().into_parts();
+    let mut bytes = Vec::new();
+    while let Some(data) = body.data().await {
+        let data = data.unwrap();
+        body.flow_control().release_capacity(data.len()).unwrap();
+        bytes.extend_from_slice(&data);
+    }
+    let mut headers = head.headers;
+    headers.extend(body.trailers().await.unwrap().unwrap_or_default());
+    (head.status.as_u16(), bytes, headers)
+}
+
+fn get(path: &str) -> Request<()> {
+    Request::get(format!("http://a{path}")).body(()).unwrap()
+}
+
+#[test]
+fn a_request_goes_through_and_its_answer_back_with_trailers() {
+    let upstream = Upstream::start(Arc::new(|stream, read| {
+        let answer = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nKeep-Alive: 5\r\nConnection: X-Hop\r\nX-Hop: 1\r\n\
+                      Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\ngrpc-status: 0\r\n\r\n";
+        read.ends_with(b"\r\n\r\n") && stream.write_all(answer.as_bytes()).is_ok()
+    }));
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    run(async {
+        let mut sender = client(&listening).await;
+        let mut request = get("/a?b");
+        let fields = request.headers_mut();
+        fields.append("cookie", "a=1".parse().unwrap());
+        fields.append("cookie", "b=2".parse().unwrap());
+        fields.append("te", "trailers".parse().unwrap());
+        fields.append("x-forwarded-for", "9.9.9.9".parse().unwrap());
+        let (status, body, headers) = asked(&mut sender, request, None).await;
+        assert_eq!((status, &body[..]), (200, &b"abc"[..]));
+        assert_eq!(headers["grpc-status"], "0");
+        assert!(
+            !headers.contains_key("x-hop") && !headers.contains_key("keep-alive"),
+            "{headers:?}"
+        );
+    });
+    let seen = upstream.requests();
+    assert_eq!(
+        seen,
+        "GET /a?b HTTP/1.1\r\nHost: a\r\ncookie: a=1; b=2\r\nConnection: TE\r\nTE: trailers\r\nX-Forwarded-For: 127.0.0.1\r\n\
+         X-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\n\r\n"
+    );
+}
+
+#[test]
+fn large_bodies_pass_both_ways_as_windows_open() {
+    let upstream = Upstream::start(Arc::new(|stream, read| {
+        let Some(start) = read.windows(4).position(|four| four == b"\r\n\r\n") else {
+            return false;
+        };
+        let body = &read[start + 4..];
+        if body.len() < 1 << 20 {
+            return false;
+        }
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+        stream.write_all(&[head.as_bytes(), body].concat()).is_ok()
+    }));
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let sent: Vec<u8> = (0..1 << 20)
+        .map(|number: u32| number.to_le_bytes()[1])
+        .collect();
+    run(async {
+        let mut sender = client(&listening).await;
+        let request = Request::post("http://a/up").header("content-length", sent.len());
+        let (status, back, _) =
+            asked(&mut sender, request.body(()).unwrap(), Some(sent.clone())).await;
+        assert!(status == 200 && back == sent);
+    });
+    assert!(metric(&listening, "in_flight") < 0.5);
+}
+
+#[test]
+fn each_stream_asks_for_a_permit_of_its_own() {
+    let upstream = Upstream::start(Arc::new(|stream, read| {
+        if !read.ends_with(b"\r\n\r\n") {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(400));
+        stream.write_all(OK.as_bytes()).is_ok()
+    }));
+    let listening = guard(upstream.address, Rule::Fixed(2));
+    let (served, refused) = run(async {
+        let mut sender = client(&listening).await;
+        let answers: Vec<_> = (0..12)
+            .map(|_| sender.send_request(get("/"), true).unwrap().0)
+            .collect();
+        let (mut served, mut refused) = (0, 0);
+        for answer in answers {
+            let answer = answer.await.unwrap();
+            match answer.status().as_u16() {
+                200 => served += 1,
+                503 => {
+                    refused += 1;
+                    assert!(answer.headers().contains_key("retry-after"));
+                }
+                other => panic!("{other}"),
+            }
+        }
+        (served, refused)
+    });
+    assert_eq!(served + refused, 12);
+    assert!((2..=4).contains(&served), "{served}");
+    assert!(upstream.seen.lock().unwrap().len() <= 2);
+}
+
+#[test]
+fn a_stream_that_its_client_takes_back_gives_its_permit_back_and_ends_the_upstreams() {
+    let upstream = Upstream::start(Arc::new(|_, _| false));
+    let listening = guard(upstream.address, Rule::Fixed(4));
+    run(async {
+        let mut sender = client(&listening).await;
+        let (_answer, mut sending) = sender.send_request(get("/"), true).unwrap();
+        while metric(&listening, "in_flight") < 0.5 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        sending.send_reset(h2::Reason::CANCEL);
+        while metric(&listening, "in_flight") > 0.5 || upstream.closed.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+}
+
+/// Name and value as HPACK has them without any table or coding.
+fn field(name: &str, value: &str) -> Vec<u8> {
+    let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+    [&[0][..], &text(name), &text(value)].concat()
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+const USUAL: [(&str, &str); 4] = [
+    (":method", "POST"),
+    (":scheme", "http"),
+    (":path", "/"),
+    (":authority", "a"),
+];
+
+fn headers(flags: u8, stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
+    let block: Vec<u8> = fields
+        .iter()
+        .flat_map(|(name, value)| field(name, value))
+        .collect();
+    frame(1, 4 | flags, stream, &block)
+}
+
+/// Sends frames behind a preface and settings.
+fn hostile(listening: &Guard, frames: &[u8]) -> TcpStream {
+    let mut stream = connect(listening.proxy);
+    stream.write_all(PREFACE).unwrap();
+    stream.write_all(&frame(4, 0, 0, &[])).unwrap();
+    // It may be closed before all of it is taken.
+    drop(stream.write_all(frames));
+    stream
+}
+
+/// Kind and payload of the next frame; nothing at the end.
+fn next(stream: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
+    let mut header = [0; 9];
+    stream.read_exact(&mut header).ok()?;
+    let length = u32::from_be_bytes([0, header[0], header[1], header[2]]);
+    let mut payload = vec![0; usize::try_from(length).unwrap()];
+    stream.read_exact(&mut payload).ok()?;
+    Some((header[3], payload))
+}
+
+/// What a malformed request was met with: an answer (its first byte of HPACK is the status), a reset or a GOAWAY.
+fn met(stream: &mut TcpStream) -> String {
+    loop {
+        match next(stream) {
+            Some((1, block)) => return format!("answer {:x}", block[0]),
+            Some((3, _)) => return "reset".to_owned(),
+            Some((7, _)) => return "goaway".to_owned(),
+            Some(_) => {}
+            None => return "closed".to_owned(),
+        }
+    }
+}
+
+/// None of these may reach the upstream, as one request or two.
+#[test]
+fn what_http1_could_not_say_ends_its_stream_and_reaches_nobody() {
+    let upstream = Upstream::answering(OK);
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let with = |extra: &[(&'static str, &'static str)]| [&USUAL[..], extra].concat();
+    let without = |name: &str| {
+        USUAL
+            .into_iter()
+            .filter(|(own, _)| *own != name)
+            .collect::<Vec<_>>()
+    };
+    let other = |name: &'static str, value: &'static str| {
+        USUAL
+            .map(|(own, usual)| (own, if own == name { value } else { usual }))
+            .to_vec()
+    };
+    for fields in [
+        with(&[("transfer-encoding", "chunked")]),
+        with(&[("connection", "keep-alive")]),
+        with(&[("upgrade", "websocket")]),
+        with(&[("te", "gzip")]),
+        with(&[("X-Upper", "1")]),
+        with(&[("x", "1\r\nContent-Length: 5")]),
+        with(&[("x", "1\nGET /evil HTTP/1.1")]),
+        with(&[("x", "1\0")]),
+        with(&[("x: 1\r\ny", "1")]),
+        with(&[("content-length", "5")]),
+        with(&[("content-length", "0"), ("content-length", "5")]),
+        with(&[("content-length", "+0")]),
+        with(&[("host", "b")]),
+        with(&[(":path", "/again")]),
+        with(&[(":status", "200")]),
+        without(":method"),
+        without(":path"),
+        without(":scheme"),
+        other(":path", ""),
+        other(":path", "/ HTTP/1.1\r\nHost: b\r\n\r\nGET /evil"),
+        other(":path", "evil"),
+        other(":method", "GET /evil HTTP/1.1\r\nX:"),
+        other(":method", "CONNECT"),
+        other(":authority", "a\r\nX: y"),
+        other(":authority", "u@a"),
+        [&[("x", "1")], &USUAL[..]].concat(),
+    ] {
+        let mut stream = hostile(&listening, &headers(1, 1, &fields));
+        let told = met(&mut stream);
+        // 8c and 8d are 400 and 404 of HPACK's table; any other status is spelled out.
+        let is_refused = told == "reset"
+            || told == "goaway"
+            || told == "answer 8c"
+            || told == "answer 48"
+            || told == "answer 8";
+        assert!(is_refused, "{fields:?}: {told}");
+    }
+    assert_eq!(upstream.requests(), "");
+}
+
+#[test]
+fn a_body_that_is_not_as_long_as_it_says_reaches_nobody_as_whole() {
+    let upstream = Upstream::after("end");
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let head = headers(0, 1, &[&USUAL[..], &[("content-length", "3")]].concat());
+    for data in ["longer end", "en"] {
+        let mut stream = hostile(
+            &listening,
+            &[head.clone(), frame(0, 1, 1, data.as_bytes())].concat(),
+        );
+        let told = met(&mut stream);
+        assert!(
+            told == "reset" || told == "goaway" || told.starts_with("answer 8c"),
+            "{told}"
+        );
+    }
+    assert!(
+        !upstream.requests().contains("end"),
+        "{}",
+        upstream.requests()
+    );
+}
+
+/// The code of the GOAWAY that a flood is met with; nothing if the connection just ended.
+fn goaway(stream: &mut TcpStream) -> Option<u32> {
+    loop {
+        let (kind, payload) = next(stream)?;
+        if kind == 7 {
+            let code: [u8; 4] = payload[4..8].try_into().unwrap();
+            return Some(u32::from_be_bytes(code));
+        }
+    }
+}
+
+/// Frames without end are met with the end of the connection, and nothing is left of them.
+#[test]
+fn floods_are_ended() {
+    let upstream = Upstream::start(Arc::new(|_, _| false));
+    let listening = guard(upstream.address, Rule::Fixed(4));
+    let open = headers(0, 1, &USUAL);
+    let resets = |is_taken: bool| -> Vec<u8> {
+        (0..5000_u32)
+            .flat_map(|number| {
+                let stream = 2 * number + 1;
+                // A window update of zero makes us reset it ourselves (MadeYouReset).
+                let end = if is_taken {
+                    frame(3, 0, stream, &[0, 0, 0, 8])
+                } else {
+                    frame(8, 0, stream, &[0; 4])
+                };
+                [headers(1, stream, &USUAL), end].concat()
+            })
+            .collect()
+    };
+    let continuation = {
+        let first = frame(1, 0, 1, &field(":method", "GET"));
+        let more = frame(9, 0, 1, &field("x", &"y".repeat(100)));
+        [first, more.repeat(20_000)].concat()
+    };
+    for (name, frames) in [
+        ("pings", frame(6, 0, 0, &[0; 8]).repeat(100_000)),
+        ("settings", frame(4, 0, 0, &[]).repeat(100_000)),
+        (
+            "priorities",
+            [
+                open.clone(),
+                frame(2, 0, 1, &[0, 0, 0, 0, 1]).repeat(100_000),
+            ]
+            .concat(),
+        ),
+        (
+            "empty data",
+            [open.clone(), frame(0, 0, 1, &[]).repeat(100_000)].concat(),
+        ),
+        (
+            "window updates",
+            [open, frame(8, 0, 0, &[0, 0, 0, 1]).repeat(100_000)].concat(),
+        ),
+        ("rapid reset", resets(true)),
+        ("made you reset", resets(false)),
+        ("continuation", continuation),
+    ] {
+        let mut stream = hostile(&listening, &frames);
+        // Our own writes may have been met with a reset: then nothing more can be read.
+        if let Some(code) = goaway(&mut stream) {
+            assert!(code == CALM || code == 1, "{name}: {code}");
+        }
+        eventually(name, || metric(&listening, "connections") < 0.5);
+        assert!(metric(&listening, "in_flight") < 0.5, "{name}");
+    }
+    assert!(metric(&listening, "waiting") < 0.5);
+}
+
+#[test]
+fn a_listener_may_be_for_http1_alone() {
+    let upstream = Upstream::answering(OK);
+    let mut config = config(&[upstream.address], Rule::HalfLoad);
+    config.listeners[0].http2 = false;
+    let listening = start(config);
+    let mut stream = hostile(&listening, &[]);
+    let mut text = String::new();
+    drop(stream.read_to_string(&mut text));
+    assert!(text.starts_with("HTTP/1.1 "), "{text}");
+    assert_eq!(upstream.requests(), "");
+}

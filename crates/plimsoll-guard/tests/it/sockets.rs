@@ -1,0 +1,247 @@
+//! Unix sockets and TLS, on both sides.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_control::admission::Rule;
+use plimsoll_guard::{Certificate, Config, Group, Listener, Place};
+use plimsoll_net::tls::{ClientConfig, Offer, TlsChoice, client_config_of, server_name};
+use tokio_rustls::rustls::{ClientConnection, StreamOwned};
+
+use crate::support::{OK, Upstream, config, eventually, metric, refuses, sent, start};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+
+/// A folder of this test's own, removed at its end.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("plimsoll-guard-{}-{name}", std::process::id()));
+        drop(fs::remove_dir_all(&folder));
+        fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Usual but for the place where clients come in.
+fn at(place: Place, upstream: SocketAddr) -> Config {
+    Config {
+        listeners: vec![Listener::plain(place)],
+        ..config(&[upstream], Rule::HalfLoad)
+    }
+}
+
+/// Usual but for the service.
+fn before(upstream: &str) -> Config {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let origin = plimsoll_guard::settings::origin(upstream).unwrap();
+    Config {
+        groups: vec![Group::simple(vec![origin])],
+        ..config(&[any], Rule::HalfLoad)
+    }
+}
+
+fn over(path: &Path) -> String {
+    let mut stream = UnixStream::connect(path).unwrap();
+    stream.write_all(GET.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn both_sides_may_be_unix_sockets_and_one_left_behind_is_replaced() {
+    let folder = Folder::new("unix");
+    let (front, back) = (folder.0.join("front"), folder.0.join("back"));
+    let upstream = Upstream::answering(OK);
+    // What a guard that was killed leaves behind.
+    drop(std::os::unix::net::UnixListener::bind(&back).unwrap());
+    let inner = at(Place::Unix(back.clone()), upstream.address);
+    start(inner.clone());
+    let outer = Config {
+        listeners: vec![Listener::plain(Place::Unix(front.clone()))],
+        ..before(&format!("unix:{}", back.display()))
+    };
+    start(outer);
+    assert!(over(&front).ends_with("ok\n"));
+    let mode = fs::metadata(&front).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o660);
+    assert!(upstream.requests().contains("X-Forwarded-For: 127.0.0.1"));
+    // One that is listened on, and a file that is no socket, stay.
+    assert!(refuses(&inner).contains("somebody listens there already"));
+    let file = folder.0.join("file");
+    fs::write(&file, "precious").unwrap();
+    let wrong = at(Place::Unix(file.clone()), upstream.address);
+    assert!(refuses(&wrong).contains("is no socket"));
+    assert_eq!(fs::read_to_string(file).unwrap(), "precious");
+}
+
+/// Makes a certificate for a name and writes it and its key; its text, which is also its authority.
+fn certificate(folder: &Path, name: &str) -> (Certificate, String) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+    let (chain, key) = (
+        folder.join(format!("{name}.pem")),
+        folder.join(format!("{name}.key")),
+    );
+    fs::write(&chain, made.cert.pem()).unwrap();
+    fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    (
+        Certificate {
+            chain,
+            key: Some(key),
+        },
+        made.cert.pem(),
+    )
+}
+
+fn client(authorities: &str, offer: Offer) -> Arc<ClientConfig> {
+    client_config_of(&TlsChoice {
+        authorities: authorities.to_owned(),
+        offer,
+        ..TlsChoice::default()
+    })
+    .unwrap()
+}
+
+type Secure = StreamOwned<ClientConnection, TcpStream>;
+
+fn secure(address: SocketAddr, name: &str, config: &Arc<ClientConfig>) -> Secure {
+    let stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    let name = server_name(name).unwrap();
+    StreamOwned::new(
+        ClientConnection::new(Arc::clone(config), name).unwrap(),
+        stream,
+    )
+}
+
+/// The answer, or why the certificate is not taken.
+fn asked(address: SocketAddr, name: &str, authorities: &str) -> Result<String, String> {
+    let mut stream = secure(address, name, &client(authorities, Offer::Http1));
+    stream
+        .write_all(GET.as_bytes())
+        .map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    stream
+        .read_to_string(&mut text)
+        .map_err(|error| error.to_string())?;
+    Ok(text)
+}
+
+fn with_tls(upstream: SocketAddr, certificates: Vec<Certificate>) -> Config {
+    let mut config = config(&[upstream], Rule::HalfLoad);
+    config.listeners[0].certificates = certificates;
+    config
+}
+
+#[test]
+fn each_name_is_shown_its_certificate_and_files_are_read_again_on_sighup() {
+    let folder = Folder::new("tls");
+    let (one, one_pem) = certificate(&folder.0, "one.test");
+    let (two, two_pem) = certificate(&folder.0, "two.test");
+    let upstream = Upstream::answering(OK);
+    let config = with_tls(upstream.address, vec![one, two]);
+    let listening = start(config.clone());
+    assert!(
+        asked(listening.proxy, "one.test", &one_pem)
+            .unwrap()
+            .ends_with("ok\n")
+    );
+    assert!(
+        asked(listening.proxy, "two.test", &two_pem)
+            .unwrap()
+            .ends_with("ok\n")
+    );
+    assert!(upstream.requests().contains("X-Forwarded-Proto: https"));
+    let unknown = asked(listening.proxy, "three.test", &one_pem).unwrap_err();
+    assert!(unknown.contains("certificate"), "{unknown}");
+    // Plain words where TLS is expected end the connection and reach nobody.
+    assert!(!sent(listening.proxy, GET).contains("HTTP/1.1"));
+    let (_, newer) = certificate(&folder.0, "one.test");
+    assert!(asked(listening.proxy, "one.test", &newer).is_err());
+    let renew = || {
+        *listening.next.lock().unwrap() = Some(config.clone());
+        let own = rustix::process::getpid();
+        rustix::process::kill_process(own, rustix::process::Signal::HUP).unwrap();
+    };
+    renew();
+    eventually("the new certificate", || {
+        asked(listening.proxy, "one.test", &newer).is_ok()
+    });
+    // What is of no use changes nothing.
+    fs::write(folder.0.join("two.test.pem"), "nonsense").unwrap();
+    renew();
+    let refused = "reloads_total{outcome=\"refused\"}";
+    eventually("a refusal", || metric(&listening, refused) > 0.5);
+    assert!(asked(listening.proxy, "two.test", &two_pem).is_ok());
+}
+
+#[test]
+fn an_upstream_in_tls_is_verified() {
+    let folder = Folder::new("upstream");
+    let upstream = Upstream::answering(OK);
+    let (own, _) = certificate(&folder.0, "127.0.0.1");
+    let (other, _) = certificate(&folder.0, "other.test");
+    for (shown, trusted, is_fine) in [
+        (&own, &own, true),
+        (&own, &other, false),
+        (&other, &other, false),
+    ] {
+        let inner = start(with_tls(upstream.address, vec![shown.clone()]));
+        let outer = start(Config {
+            upstream_ca: Some(trusted.chain.clone()),
+            ..before(&format!("https://{}", inner.proxy))
+        });
+        for _ in 0..3 {
+            let text = sent(outer.proxy, GET);
+            assert_eq!(text.ends_with("ok\n"), is_fine, "{text}");
+            assert_eq!(text.contains("X-Plimsoll: unreachable"), !is_fine, "{text}");
+        }
+    }
+    let nobody = folder.0.join("empty.pem");
+    fs::write(&nobody, "").unwrap();
+    let config = Config {
+        upstream_ca: Some(nobody),
+        ..before("https://127.0.0.1:9")
+    };
+    assert!(refuses(&config).contains("empty.pem"));
+}
+
+#[test]
+fn certificates_of_no_use_are_named_at_the_start() {
+    let folder = Folder::new("wrong");
+    let (own, _) = certificate(&folder.0, "a.test");
+    let (other, _) = certificate(&folder.0, "b.test");
+    let start = |certificate: Certificate| {
+        let any = SocketAddr::from(([127, 0, 0, 1], 9));
+        refuses(&with_tls(any, vec![certificate]))
+    };
+    let mixed = Certificate {
+        key: other.key,
+        ..own.clone()
+    };
+    assert!(start(mixed).contains("a.test.pem"));
+    let missing = Certificate {
+        chain: folder.0.join("none.pem"),
+        key: None,
+    };
+    assert!(start(missing).contains("none.pem"));
+    let keyless = Certificate { key: None, ..own };
+    assert!(start(keyless).contains("a.test.pem"));
+}

@@ -1,0 +1,263 @@
+//! What is longer than a request and its answer: trailers, informational answers, events, tunnels, slow and large bodies.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use plimsoll_control::admission::Rule;
+
+use crate::support::{OK, Upstream, answer, connect, eventually, guard, metric, sent};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const UPGRADE: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n";
+const SWITCHED: &str =
+    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+
+/// Reads until these bytes have come.
+fn until(stream: &mut TcpStream, end: &str) -> String {
+    let (mut text, mut byte) = (Vec::new(), [0]);
+    while !text.ends_with(end.as_bytes()) {
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "{text:?}");
+        text.push(byte[0]);
+    }
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn trailers_pass_in_both_directions_without_those_that_none_may_be() {
+    let upstream = Upstream::start(Arc::new(|stream, read| {
+        let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-End\r\n\r\n3\r\nabc\r\n0\r\n\
+                      X-End: 7\r\nContent-Length: 9\r\nSet-Cookie: a=b\r\n\r\n";
+        read.ends_with(b"X-Sum: 5\r\n\r\n") && stream.write_all(answer.as_bytes()).is_ok()
+    }));
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let request = "POST / HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n\
+                   2\r\nxy\r\n0\r\nHost: evil\r\nX-Forwarded-For: 9.9.9.9\r\nX-Sum: 5\r\n\r\n";
+    let text = sent(listening.proxy, request);
+    assert!(text.contains("\r\nTrailer: X-End\r\n"), "{text}");
+    assert!(
+        text.ends_with("3\r\nabc\r\n0\r\nX-End: 7\r\n\r\n"),
+        "{text}"
+    );
+    let seen = upstream.requests();
+    assert!(
+        seen.contains("\r\nConnection: TE\r\nTE: trailers\r\n"),
+        "{seen}"
+    );
+    assert!(seen.ends_with("2\r\nxy\r\n0\r\nX-Sum: 5\r\n\r\n"), "{seen}");
+    let old =
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Sum : 5\r\n\r\n";
+    assert!(sent(listening.proxy, old).starts_with("HTTP/1.1 400 "));
+}
+
+#[test]
+fn informational_answers_pass_and_a_storm_of_them_does_not() {
+    let hints = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nConnection: X-Hop\r\nX-Hop: 1\r\n\r\n\
+                 HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n";
+    let upstream = Upstream::answering(hints);
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let mut client = connect(listening.proxy);
+    client.write_all(GET.as_bytes()).unwrap();
+    let hint = until(&mut client, "\r\n\r\n");
+    assert_eq!(hint, "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n");
+    assert!(answer(&mut client).starts_with("HTTP/1.1 200 OK\r\n"));
+    let old = sent(listening.proxy, "GET / HTTP/1.0\r\n\r\n");
+    assert!(old.starts_with("HTTP/1.1 200 OK\r\n"), "{old}");
+    let storm = Upstream::start(Arc::new(|stream, read| {
+        let hints = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(10_000);
+        read.ends_with(b"\r\n\r\n") && stream.write_all(hints.as_bytes()).is_ok()
+    }));
+    let listening = guard(storm.address, Rule::HalfLoad);
+    let text = sent(
+        listening.proxy,
+        &GET.replace("Host: a", "Host: a\r\nConnection: close"),
+    );
+    assert!(
+        text.contains("HTTP/1.1 502 ") && text.matches(" 103 ").count() <= 32,
+        "{text}"
+    );
+}
+
+/// One permit in all: a stream that held it would let nobody else in.
+#[test]
+fn events_come_at_once_and_hold_no_permit() {
+    let upstream = Upstream::start(Arc::new(|stream, read| {
+        if !read.ends_with(b"\r\n\r\n") {
+            return false;
+        }
+        if !read.starts_with(b"GET /events ") {
+            return stream.write_all(OK.as_bytes()).is_ok();
+        }
+        let begun =
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\ndata: 1\n\n";
+        stream.write_all(begun.as_bytes()).is_ok()
+    }));
+    let listening = guard(upstream.address, Rule::Fixed(1));
+    let mut streams: Vec<_> = (0..3).map(|_| connect(listening.proxy)).collect();
+    for stream in &mut streams {
+        stream
+            .write_all(GET.replace("/ ", "/events ").as_bytes())
+            .unwrap();
+        until(stream, "data: 1\n\n\r\n");
+    }
+    assert!(metric(&listening, "outside") > 2.5);
+    let mut other = connect(listening.proxy);
+    other.write_all(GET.as_bytes()).unwrap();
+    assert!(answer(&mut other).ends_with("ok\n"));
+    drop(streams);
+    eventually("the streams' end", || metric(&listening, "outside") < 0.5);
+    eventually("the upstream's connections", || {
+        upstream.closed.load(std::sync::atomic::Ordering::SeqCst) >= 3
+    });
+}
+
+fn echo() -> Upstream {
+    Upstream::start(Arc::new(|stream, read| {
+        if !read.ends_with(b"\r\n\r\n") {
+            return false;
+        }
+        // Nothing of the tunnel may be here before it is one.
+        thread::sleep(Duration::from_millis(50));
+        stream.set_nonblocking(true).unwrap();
+        let early = stream.read(&mut [0; 16]);
+        assert!(early.is_err(), "{early:?}");
+        stream.set_nonblocking(false).unwrap();
+        stream
+            .write_all(format!("{SWITCHED}hello ").as_bytes())
+            .unwrap();
+        let mut from = stream.try_clone().unwrap();
+        drop(std::io::copy(&mut from, stream));
+        true
+    }))
+}
+
+#[test]
+fn a_tunnel_carries_bytes_both_ways_once_it_is_one() {
+    let upstream = echo();
+    let listening = guard(upstream.address, Rule::Fixed(1));
+    let mut client = connect(listening.proxy);
+    // Sent ahead: it may only be passed on after the 101.
+    client
+        .write_all(format!("{UPGRADE}GET /a HTTP/1.1\r\n").as_bytes())
+        .unwrap();
+    let head = until(&mut client, "\r\n\r\n");
+    assert_eq!(head, SWITCHED);
+    assert_eq!(
+        until(&mut client, "HTTP/1.1\r\n"),
+        "hello GET /a HTTP/1.1\r\n"
+    );
+    assert!(metric(&listening, "in_flight") < 0.5 && metric(&listening, "outside") > 0.5);
+    let large = vec![b'x'; 1 << 20];
+    let mut sending = client.try_clone().unwrap();
+    let writer = thread::spawn(move || {
+        sending.write_all(&large).unwrap();
+        sending.shutdown(std::net::Shutdown::Write).unwrap();
+    });
+    let mut back = Vec::new();
+    client.read_to_end(&mut back).unwrap();
+    writer.join().unwrap();
+    assert_eq!(back.len(), 1 << 20);
+    eventually("the tunnel's end", || metric(&listening, "outside") < 0.5);
+}
+
+#[test]
+fn an_upgrade_that_is_not_answered_with_one_stays_http() {
+    let upstream = Upstream::answering(OK);
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let after = "GET /after HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let text = sent(listening.proxy, &format!("{UPGRADE}{after}"));
+    assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 2, "{text}");
+    let seen = upstream.requests();
+    assert!(
+        seen.contains("Connection: Upgrade\r\nUpgrade: websocket\r\n"),
+        "{seen}"
+    );
+    assert!(
+        seen.contains("GET /after HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: "),
+        "{seen}"
+    );
+}
+
+#[test]
+fn an_upgrade_of_the_connection_itself_or_with_a_body_is_not_passed_on() {
+    let upstream = Upstream::answering(OK);
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    for upgrade in [
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__",
+        "Connection: Upgrade\r\nUpgrade: websocket, h2c",
+        "Upgrade: websocket",
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nUpgrade: x",
+    ] {
+        let request = format!("GET / HTTP/1.1\r\nHost: a\r\n{upgrade}\r\n\r\n");
+        let mut client = connect(listening.proxy);
+        client.write_all(request.as_bytes()).unwrap();
+        assert!(answer(&mut client).ends_with("ok\n"));
+    }
+    let seen = upstream.requests().to_lowercase();
+    assert!(
+        !seen.contains("upgrade") && !seen.contains("settings"),
+        "{seen}"
+    );
+    let switched = Upstream::answering(SWITCHED);
+    let listening = guard(switched.address, Rule::HalfLoad);
+    let close = GET.replace("Host: a", "Host: a\r\nConnection: close");
+    assert!(sent(listening.proxy, &close).starts_with("HTTP/1.1 502 "));
+}
+
+/// One permit in all: whoever is slow to send a body must not keep the others out.
+#[test]
+fn a_slow_body_holds_no_permit() {
+    let upstream = Upstream::start(Arc::new(|stream, read| {
+        let is_get = read.starts_with(b"GET ") && read.ends_with(b"\r\n\r\n");
+        (is_get || read.ends_with(b"end")) && stream.write_all(OK.as_bytes()).is_ok()
+    }));
+    let listening = guard(upstream.address, Rule::Fixed(1));
+    let get = || {
+        let mut other = connect(listening.proxy);
+        other.write_all(GET.as_bytes()).unwrap();
+        answer(&mut other).ends_with("ok\n")
+    };
+    let mut small = connect(listening.proxy);
+    small
+        .write_all(b"POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n1234567")
+        .unwrap();
+    thread::sleep(Duration::from_millis(50));
+    assert!(get());
+    let mut large = connect(listening.proxy);
+    let head = "POST /large HTTP/1.1\r\nHost: a\r\nContent-Length: 200003\r\n\r\n";
+    large.write_all(head.as_bytes()).unwrap();
+    large.write_all(&vec![b'x'; 100_000]).unwrap();
+    eventually("room for others", get);
+    assert!(metric(&listening, "outside") > 0.5);
+    large.write_all(&vec![b'x'; 100_000]).unwrap();
+    for client in [&mut large, &mut small] {
+        client.write_all(b"end").unwrap();
+        assert!(answer(client).ends_with("ok\n"));
+    }
+}
+
+#[test]
+fn a_large_answer_arrives_as_it_was_sent() {
+    let numbers: Vec<String> = (0..200_000).map(|number| number.to_string()).collect();
+    let body = numbers.join(",");
+    let whole = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let upstream = Upstream::start(Arc::new(move |stream, read| {
+        read.ends_with(b"\r\n\r\n") && stream.write_all(whole.as_bytes()).is_ok()
+    }));
+    let listening = guard(upstream.address, Rule::Fixed(1));
+    let mut client = connect(listening.proxy);
+    client.write_all(GET.as_bytes()).unwrap();
+    // A client that does not read: what the service has done is done.
+    let mut other = connect(listening.proxy);
+    eventually("the permit of the slow one", || {
+        metric(&listening, "in_flight") < 0.5
+    });
+    other.write_all(GET.as_bytes()).unwrap();
+    assert!(answer(&mut other).ends_with(&body));
+    assert!(answer(&mut client).ends_with(&body));
+}
