@@ -1,12 +1,14 @@
 //! Plays many searches on services as the world has them and prints how far off, how sure and how long they were.
 //!
-//! `worlds [all|NAME] [MINUTES] [FIRST_SEED] [COUNT]` · `worlds one NAME MINUTES SEED` shows the levels ·
+//! `worlds [all|held-out|NAME] [MINUTES] [FIRST_SEED] [COUNT]` · `worlds one NAME MINUTES SEED` shows the levels ·
 //! `worlds truth [NAME]` works out the capacities by playing half an hour at each rate.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 #![expect(clippy::unwrap_used, reason = "a program for developers of the search")]
 
 #[path = "../tests/it/played.rs"]
 mod played;
+#[path = "../tests/it/strangers.rs"]
+mod strangers;
 #[path = "../tests/it/worlds.rs"]
 mod worlds;
 
@@ -26,9 +28,13 @@ fn main() {
     let words: Vec<String> = env::args().skip(1).collect();
     let word = |index: usize| words.get(index).map_or("", String::as_str);
     let number = |index: usize, or: u64| word(index).parse().unwrap_or(or);
-    let named = |name: &str| {
-        let chosen = |world: &World| matches!(name, "" | "all") || world.name == name;
-        all().into_iter().filter(chosen).collect::<Vec<_>>()
+    let named = |name: &str| match name {
+        "" | "all" => all(),
+        "held-out" => strangers::all(),
+        _ => {
+            let both = all().into_iter().chain(strangers::all());
+            both.filter(|world| world.name == name).collect()
+        }
     };
     match word(0) {
         "truth" => {

@@ -14,8 +14,10 @@ const SWING_STEPS: u64 = 256;
 const LEAK_STEP: Nanos = Nanos::from_secs(1);
 /// How often credits are counted; the quota of a control group has the same period.
 const CREDITS_STEP: Nanos = Nanos::from_millis(100);
-/// How soon a cold service notices that it is warm.
-const COLD_STEP: Nanos = Nanos::from_millis(10);
+/// How soon a service notices how many requests it has served: that it is warm, or has to collect.
+const COUNT_STEP: Nanos = Nanos::from_millis(10);
+/// How often a cache that fills shows.
+const WARMING_STEP: Nanos = Nanos::from_millis(500);
 /// How often a service that scales looks at its load.
 const SCALE_STEP: Nanos = Nanos::from_secs(1);
 const HOUR_NS: f64 = 3.6e12;
@@ -44,7 +46,7 @@ struct Playing {
     speed: f64,
     /// Where a neighbour or a swing was in its period at the start.
     phase: u64,
-    /// The value of a wandering, the credits left, or the seconds of load for or against scaling.
+    /// The value of a wandering, the credits left, the requests collected, or the seconds of load for or against scaling.
     value: f64,
     busy_seconds: f64,
     scaling: Scaling,
@@ -137,6 +139,9 @@ impl Playing {
             Condition::LevelNoise { .. } => None,
             Condition::Pause {
                 earliest, latest, ..
+            }
+            | Condition::Step {
+                earliest, latest, ..
             } => {
                 let span = latest.0 - earliest.0;
                 Some(earliest.0 + self.rng.below(span.saturating_add(1)))
@@ -152,7 +157,10 @@ impl Playing {
                 };
                 Some((share * interval.0 as f64) as u64)
             }
+            Condition::Visits { gap, .. } => Some(self.exponential(gap)),
             Condition::Neighbour { .. }
+            | Condition::Collection { .. }
+            | Condition::Warming { .. }
             | Condition::Wander { .. }
             | Condition::Swing { .. }
             | Condition::Leak { .. }
@@ -179,14 +187,17 @@ impl Playing {
                 share,
                 busy,
                 period,
-            } => {
-                let at = now.wrapping_add(self.phase) % period.0;
-                if at < busy.0 {
-                    (Change::Speed(1.0 - share), after(now, busy.0 - at))
-                } else {
-                    (Change::Speed(1.0), after(now, period.0 - at))
-                }
-            }
+            } => self.neighbour(now, share, busy, period),
+            Condition::Visits { share, busy, gap } => self.visit(now, share, busy, gap),
+            Condition::Collection {
+                every_requests,
+                length,
+            } => self.collect(now, reading, every_requests as f64, length),
+            Condition::Warming { slower, half_life } => (
+                Change::Speed(warmed(now, slower, half_life)),
+                after(now, WARMING_STEP.0),
+            ),
+            Condition::Step { speed, .. } => (Change::Speed(speed), None),
             Condition::Wander {
                 sd,
                 correlation,
@@ -215,7 +226,7 @@ impl Playing {
             }
             Condition::Cold { slower, requests } => {
                 if reading.served < requests {
-                    (Change::Speed(1.0 / slower), after(now, COLD_STEP.0))
+                    (Change::Speed(1.0 / slower), after(now, COUNT_STEP.0))
                 } else {
                     (Change::Speed(1.0), None)
                 }
@@ -226,6 +237,47 @@ impl Playing {
             }
             Condition::ScaleOut { .. } => self.scale(now, reading, servers),
         }
+    }
+
+    /// Comes at the beginning of each period and goes.
+    fn neighbour(&self, now: u64, share: f64, busy: Nanos, period: Nanos) -> (Change, Option<u64>) {
+        let at = now.wrapping_add(self.phase) % period.0;
+        if at < busy.0 {
+            (Change::Speed(1.0 - share), after(now, busy.0 - at))
+        } else {
+            (Change::Speed(1.0), after(now, period.0 - at))
+        }
+    }
+
+    /// Comes if it is away, and goes if it is there.
+    fn visit(&mut self, now: u64, share: f64, busy: Nanos, gap: Nanos) -> (Change, Option<u64>) {
+        let (speed, length) = if self.speed < 1.0 {
+            (1.0, gap)
+        } else {
+            (1.0 - share, busy)
+        };
+        (Change::Speed(speed), after(now, self.exponential(length)))
+    }
+
+    /// Stands still when so many were served since it did last.
+    fn collect(
+        &mut self,
+        now: u64,
+        reading: &Reading,
+        every: f64,
+        length: Nanos,
+    ) -> (Change, Option<u64>) {
+        let next = after(now, COUNT_STEP.0);
+        if (reading.served as f64) < self.value + every {
+            return (Change::Nothing, next);
+        }
+        self.value += every;
+        (Change::Stall(length), next)
+    }
+
+    /// Nanoseconds drawn from the exponential distribution with this mean, at least one.
+    fn exponential(&mut self, mean: Nanos) -> u64 {
+        ((self.rng.exponential() * mean.0 as f64) as u64).max(1)
     }
 
     /// Credits earned and spent since the last turn, and the speed that those left allow.
@@ -281,6 +333,12 @@ impl Playing {
         self.busy_seconds = reading.busy_seconds;
         busy
     }
+}
+
+/// The speed of a service that is half as cold after each half-life.
+fn warmed(now: u64, slower: f64, half_life: Nanos) -> f64 {
+    let lives = Nanos(now).as_secs_f64() / half_life.as_secs_f64();
+    1.0 / (1.0 + (slower - 1.0) * libm::exp2(-lives))
 }
 
 fn after(now: u64, gap: u64) -> Option<u64> {

@@ -30,6 +30,8 @@ pub(crate) struct EndedLevel {
     pub(crate) settled: bool,
     /// Seconds of the search at which it ended.
     pub(crate) end: f64,
+    /// The clause nearest to (or furthest over) its budget: its index, bad attempts, attempts.
+    worst: (usize, f64, f64),
 }
 
 impl EndedLevel {
@@ -65,6 +67,7 @@ impl EndedLevel {
             },
             is_over: judge::is_over(&measured),
             end: now,
+            worst: judge::worst_clause(&measured),
             settled: matches!(level.plan.stop, StopRule::Settled { .. })
                 && (measured.seconds.len() as u32) < level.plan.windows_max,
             measured,
@@ -78,7 +81,7 @@ impl EndedLevel {
 
     /// The clause nearest to (or furthest over) its budget: its index, bad attempts, attempts.
     pub(crate) fn worst_clause(&self) -> (usize, f64, f64) {
-        judge::worst_clause(&self.measured)
+        self.worst
     }
 
     /// The share of the worst clause, in budgets.

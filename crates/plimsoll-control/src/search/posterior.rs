@@ -43,6 +43,10 @@ const STRAY: f64 = 0.04;
 const CENSORED_FROM: f64 = 3.0;
 /// And then it counts as so many bunches at most.
 const CENSORED_MOST: f64 = 5.0;
+/// The logarithm of the greatest growth that is told from a greater one.
+const GROWTH_MOST: f64 = 300.0;
+/// The logarithm of a probability beside which [`STRAY`] is everything.
+const NOTHING: f64 = -40.0;
 /// Seconds in which a level loses half of its weight.
 const HALF_LIFE: f64 = 240.0;
 
@@ -169,6 +173,8 @@ impl Prior {
 #[derive(Debug)]
 pub(crate) struct Grid {
     rates: Vec<f64>,
+    /// From one to the next, as a logarithm.
+    step: f64,
     shapes: Vec<Shape>,
     /// Logarithms.
     prior: Vec<f64>,
@@ -182,15 +188,16 @@ impl Grid {
             .map(|index| scale * LEAST * libm::exp(step * index as f64))
             .collect();
         let shapes: Vec<Shape> = Shape::all().collect();
+        let of_rate = |rate: &f64| libm::log(step * prior.density(rate / scale));
+        let of_rates: Vec<f64> = rates.iter().map(of_rate).collect();
         let of_shape = |shape: &Shape| {
-            let share = shape.prior;
-            let each = rates.iter().map(move |rate| (rate / scale, share));
-            each.map(|(at, share)| libm::log(share * step * prior.density(at)))
-                .collect::<Vec<f64>>()
+            let share = libm::log(shape.prior);
+            of_rates.iter().map(move |rate| share + rate)
         };
         let prior = shapes.iter().flat_map(of_shape).collect();
         Self {
             rates,
+            step,
             shapes,
             prior,
         }
@@ -198,16 +205,23 @@ impl Grid {
 
     /// What a level says of each, as a logarithm that is at most zero: its likelihood, believed to all but [`STRAY`].
     pub(crate) fn seen(&self, level: &Evidence) -> Vec<f64> {
-        let of_shape = |shape: &Shape| {
-            let shape = *shape;
-            let each = self.rates.iter();
-            each.map(move |rate| shape.log_likelihood(level, *rate))
-                .collect::<Vec<f64>>()
-        };
-        let mut seen: Vec<f64> = self.shapes.iter().flat_map(of_shape).collect();
+        let mut seen = Vec::with_capacity(self.prior.len());
+        for shape in &self.shapes {
+            let likelihood = Likelihood::new(*shape, level);
+            let first = self.rates.first().map_or(1.0, |rate| level.rate / rate);
+            let above = libm::log(first);
+            let at = |index: usize| likelihood.log_at(above - self.step * index as f64);
+            seen.extend((0..self.rates.len()).map(at));
+        }
         let greatest = seen.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let stray = libm::log(STRAY);
         for value in &mut seen {
-            *value = libm::log((1.0 - STRAY) * libm::exp(*value - greatest) + STRAY);
+            let below = *value - greatest;
+            *value = if below < NOTHING {
+                stray
+            } else {
+                libm::log((1.0 - STRAY) * libm::exp(below) + STRAY)
+            };
         }
         seen
     }
@@ -220,7 +234,7 @@ impl Grid {
             .zip(seen)
             .map(|(prior, seen)| prior + seen);
         let greatest = joint.clone().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = joint.map(|value| libm::exp(value - greatest)).sum();
+        let sum: f64 = joint.map(|value| share_of(value - greatest)).sum();
         greatest + libm::log(sum)
     }
 }
@@ -243,26 +257,61 @@ impl Shape {
             })
         })
     }
+}
 
-    fn log_likelihood(self, level: &Evidence, boundary: f64) -> f64 {
+/// How likely what a level showed is under one shape, for any boundary.
+struct Likelihood {
+    shape: Shape,
+    /// Bad attempts that a level at the boundary expects, and that were seen, in bunches.
+    at_budget: f64,
+    log_at_budget: f64,
+    bad: f64,
+    /// The share has left the power law: only so many are known to be bad at least, and so many bunches count.
+    censored: Option<(f64, f64)>,
+}
+
+impl Likelihood {
+    fn new(shape: Shape, level: &Evidence) -> Self {
         let bunches = level.attempts / level.bunch;
-        let growth = libm::pow(level.rate / boundary, self.slope);
-        let expected = bunches * level.budget * (self.floor + (1.0 - self.floor) * growth);
         let bad = level.bad / level.bunch;
-        if !level.is_over && level.ratio() <= CENSORED_FROM * level.budget {
-            return bad * libm::log(expected.max(f64::MIN_POSITIVE)) - expected;
-        }
-        let least = CENSORED_FROM * level.budget * bunches;
+        let is_beyond = level.is_over || level.ratio() > CENSORED_FROM * level.budget;
         let counts = if level.is_over {
             CENSORED_MOST
         } else {
             bad.min(CENSORED_MOST)
         };
-        if expected >= least {
-            0.0
-        } else {
-            -counts * libm::log(least / expected.max(f64::MIN_POSITIVE))
+        Self {
+            shape,
+            at_budget: bunches * level.budget,
+            log_at_budget: libm::log(bunches * level.budget),
+            bad,
+            censored: is_beyond.then_some((CENSORED_FROM * level.budget * bunches, counts)),
         }
+    }
+
+    /// As a logarithm; `above` is that of the level's rate over the boundary.
+    fn log_at(&self, above: f64) -> f64 {
+        let Shape { slope, floor, .. } = self.shape;
+        // Beyond that, numbers have no end: it is impossible anyway, and not nothing.
+        let grown = (slope * above).min(GROWTH_MOST);
+        let expected = self.at_budget * (floor + (1.0 - floor) * libm::exp(grown));
+        let expected = expected.max(f64::MIN_POSITIVE);
+        match self.censored {
+            // The same without a logarithm.
+            None if floor <= 0.0 => self.bad * (self.log_at_budget + grown) - expected,
+            None => self.bad * libm::log(expected) - expected,
+            Some((least, _)) if expected >= least => 0.0,
+            Some((least, counts)) => -counts * libm::log(least / expected),
+        }
+    }
+}
+
+/// exp(`below`) where that is something beside 1.
+fn share_of(below: f64) -> f64 {
+    if below < NOTHING {
+        0.0
+    } else {
+        libm::exp(below)
     }
 }
 
@@ -272,7 +321,7 @@ fn marginal(joint: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; POINTS];
     for row in joint.chunks(POINTS) {
         for (sum, value) in sums.iter_mut().zip(row) {
-            *sum += libm::exp(value - greatest);
+            *sum += share_of(value - greatest);
         }
     }
     let total: f64 = sums.iter().sum();
@@ -344,6 +393,24 @@ mod tests {
         }
         let after = Posterior::new(Prior::Usual(100.0), &one, 0.0).quantile(0.5);
         assert!(after < 41.0, "six failures at 40/s left it at {after}");
+    }
+
+    /// A pause made the least load too much, by which rates are measured; what is carried later is far beyond that.
+    #[test]
+    fn what_is_carried_far_above_the_scale_is_believed() {
+        let seen = [
+            level(40.0, 0.9, 0.0),
+            level(90.0, 0.0, 20.0),
+            level(100.0, 0.001, 40.0),
+            level(110.0, 0.002, 60.0),
+        ];
+        let scale = Posterior::scale(None, &seen).unwrap();
+        assert!((scale - 40.0).abs() < 1e-9);
+        let posterior = Posterior::new(Prior::Usual(scale), &seen, 60.0);
+        let [low, median, high] = [0.1, 0.5, 0.9].map(|share| posterior.quantile(share));
+        assert!(low < median && median < high, "{low} {median} {high}");
+        assert!((90.0..220.0).contains(&median), "{median}");
+        assert!(posterior.above(90.0) > 0.5);
     }
 
     #[test]

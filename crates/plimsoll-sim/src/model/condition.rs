@@ -32,6 +32,21 @@ pub enum Condition {
         busy: Nanos,
         period: Nanos,
     },
+    /// Somebody else takes `share` (0–1) of the speed now and then, without a period: for an exponential time of mean
+    /// `busy`, after an exponential gap of mean `gap`.
+    Visits { share: f64, busy: Nanos, gap: Nanos },
+    /// The service stands still for `length` after every so many requests that it served: what they left behind is
+    /// collected, the more often the more come.
+    Collection { every_requests: u64, length: Nanos },
+    /// Service takes `slower` times as long at the start, and half of what is too much is gone after each `half_life`: a
+    /// cache that fills.
+    Warming { slower: f64, half_life: Nanos },
+    /// From a moment drawn evenly between `earliest` and `latest` on, the speed is this: a machine of several is gone.
+    Step {
+        earliest: Nanos,
+        latest: Nanos,
+        speed: f64,
+    },
     /// The logarithm of the speed wanders: AR(1) with standard deviation `sd`, drawn anew every `step` with
     /// this `correlation` (0–1) to the draw before.
     Wander {
@@ -75,12 +90,28 @@ impl Condition {
         match *self {
             Self::Pause {
                 earliest, latest, ..
-            } => require(
-                "latest start of the pause",
-                latest.as_secs_f64(),
-                latest >= earliest,
-                "the earliest or later",
-            ),
+            } => moments("latest start of the pause", earliest, latest),
+            Self::Step {
+                earliest,
+                latest,
+                speed,
+            } => {
+                moments("latest moment of the step", earliest, latest)?;
+                require("the speed after the step", speed, speed > 0.0, POSITIVE)
+            }
+            Self::Visits { share, busy, gap } => {
+                ratio("the visitor's share", share)?;
+                time("the visitor's busy time", busy)?;
+                time("the gap between visits", gap)
+            }
+            Self::Collection { every_requests, .. } => {
+                let every = every_requests as f64;
+                require("requests between collections", every, every > 0.0, POSITIVE)
+            }
+            Self::Warming { slower, half_life } => {
+                require("the cold slowdown", slower, slower >= 1.0, "at least 1")?;
+                time("the half-life of the cold", half_life)
+            }
             Self::Stalls { interval, .. } => time("stall interval", interval),
             Self::Neighbour {
                 share,
@@ -97,20 +128,8 @@ impl Condition {
                 sd,
                 correlation,
                 step,
-            } => {
-                let below_one = (0.0..1.0).contains(&correlation);
-                let must = "at least 0 and below 1";
-                deviation("the wandering's standard deviation", sd)?;
-                require("the wandering's correlation", correlation, below_one, must)?;
-                time("the wandering's step", step)
-            }
-            Self::Swing { amplitude, period } => {
-                ratio("the swing's amplitude", amplitude)?;
-                // A step of it must be a nanosecond at least.
-                let fine = period >= Nanos::from_micros(1);
-                let seconds = period.as_secs_f64();
-                require("the swing's period", seconds, fine, "at least 1 µs")
-            }
+            } => check_wandering(sd, correlation, step),
+            Self::Swing { amplitude, period } => check_swing(amplitude, period),
             Self::Leak {
                 per_hour,
                 per_million,
@@ -138,6 +157,22 @@ impl Condition {
     }
 }
 
+fn check_wandering(sd: f64, correlation: f64, step: Nanos) -> Result<(), ModelError> {
+    let below_one = (0.0..1.0).contains(&correlation);
+    let must = "at least 0 and below 1";
+    deviation("the wandering's standard deviation", sd)?;
+    require("the wandering's correlation", correlation, below_one, must)?;
+    time("the wandering's step", step)
+}
+
+fn check_swing(amplitude: f64, period: Nanos) -> Result<(), ModelError> {
+    ratio("the swing's amplitude", amplitude)?;
+    // A step of it must be a nanosecond at least.
+    let fine = period >= Nanos::from_micros(1);
+    let seconds = period.as_secs_f64();
+    require("the swing's period", seconds, fine, "at least 1 µs")
+}
+
 fn check_credits(baseline: f64, start: f64, most: f64) -> Result<(), ModelError> {
     ratio("the baseline of the credits", baseline)?;
     require("credits at the start", start, start >= 0.0, ZERO_OR_MORE)?;
@@ -158,6 +193,11 @@ fn check_scaling(servers: u32, above: f64, back_below: Option<f64>) -> Result<()
 
 fn ratio(what: &'static str, value: f64) -> Result<(), ModelError> {
     require(what, value, value > 0.0 && value < 1.0, SHARE)
+}
+
+fn moments(what: &'static str, earliest: Nanos, latest: Nanos) -> Result<(), ModelError> {
+    let fine = latest >= earliest;
+    require(what, latest.as_secs_f64(), fine, "the earliest or later")
 }
 
 fn deviation(what: &'static str, value: f64) -> Result<(), ModelError> {

@@ -35,6 +35,12 @@ pub enum ServiceTime {
         mean: Nanos,
         shape: f64,
     },
+    /// Two kinds of request, each exponential: `slow_ratio` (0–1) of them take `times` (≥ 1) as long as the others.
+    Mixed {
+        mean: Nanos,
+        slow_ratio: f64,
+        times: f64,
+    },
 }
 
 impl ServiceTime {
@@ -45,7 +51,8 @@ impl ServiceTime {
             | Self::Erlang { mean, .. }
             | Self::Lognormal { mean, .. }
             | Self::Hyperexponential { mean, .. }
-            | Self::Pareto { mean, .. } => mean,
+            | Self::Pareto { mean, .. }
+            | Self::Mixed { mean, .. } => mean,
         }
     }
 
@@ -58,6 +65,13 @@ impl ServiceTime {
             Self::Pareto { shape, .. } => require("shape", shape, shape > 1.0, "above 1"),
             Self::Erlang { shape, .. } => {
                 require("shape", f64::from(shape), shape > 0, "at least 1")
+            }
+            Self::Mixed {
+                slow_ratio, times, ..
+            } => {
+                let fine = slow_ratio > 0.0 && slow_ratio < 1.0;
+                require("share of slow requests", slow_ratio, fine, "within 0 and 1")?;
+                require("slow over fast", times, times >= 1.0, "at least 1")
             }
             Self::Fixed { .. } | Self::Exponential { .. } => Ok(()),
         }
@@ -109,6 +123,17 @@ impl Sampler {
                     p,
                     first: 0.5 / p,
                     second: 0.5 / (1.0 - p),
+                }
+            }
+            ServiceTime::Mixed {
+                slow_ratio, times, ..
+            } => {
+                // (1 − q)·f + q·t·f = 1, q being the share of the slow ones.
+                let first = 1.0 / (1.0 - slow_ratio + slow_ratio * times);
+                Self::Hyperexponential {
+                    p: 1.0 - slow_ratio,
+                    first,
+                    second: times * first,
                 }
             }
             ServiceTime::Pareto { shape, .. } => Self::Pareto {

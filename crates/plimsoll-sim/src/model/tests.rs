@@ -52,6 +52,17 @@ fn impossible_models_are_refused_with_the_value() {
             "shape is 1; it must be above 1",
         ),
         (
+            Model::station(
+                1,
+                ServiceTime::Mixed {
+                    mean,
+                    slow_ratio: 1.0,
+                    times: 2.0,
+                },
+            ),
+            "share of slow requests is 1",
+        ),
+        (
             Model::station(1, ServiceTime::Fixed { mean: Nanos::ZERO }),
             "mean service time is 0",
         ),
@@ -180,6 +191,51 @@ fn impossible_changes_of_speed_are_refused_with_the_value() {
             "leak per million is inf",
         ),
         (Condition::LevelNoise { sd: 1.5 }, "speed noise is 1.5"),
+    ]);
+}
+
+#[test]
+fn impossible_visits_steps_and_collections_are_refused_with_the_value() {
+    let half = Nanos::from_millis(500);
+    all_are_refused([
+        (
+            Condition::Step {
+                earliest: half,
+                latest: half,
+                speed: 0.0,
+            },
+            "speed after the step is 0",
+        ),
+        (
+            Condition::Step {
+                earliest: SECOND,
+                latest: half,
+                speed: 0.5,
+            },
+            "latest moment of the step is 0.5",
+        ),
+        (
+            Condition::Visits {
+                share: 0.5,
+                busy: half,
+                gap: Nanos::ZERO,
+            },
+            "gap between visits is 0",
+        ),
+        (
+            Condition::Collection {
+                every_requests: 0,
+                length: half,
+            },
+            "requests between collections is 0",
+        ),
+        (
+            Condition::Warming {
+                slower: 0.5,
+                half_life: SECOND,
+            },
+            "cold slowdown is 0.5",
+        ),
     ]);
 }
 

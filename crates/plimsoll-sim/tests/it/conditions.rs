@@ -336,3 +336,70 @@ fn the_same_seed_plays_the_same_conditions() {
     assert_eq!(play(5), play(5));
     assert_ne!(play(5), play(6));
 }
+
+#[test]
+fn visits_take_their_share_of_the_time_and_have_no_period() {
+    let visits = Condition::Visits {
+        share: 0.5,
+        busy: Nanos::from_secs(4),
+        gap: Nanos::from_secs(12),
+    };
+    let speeds = speeds(visits, 40_000, 3);
+    let busy = speeds.iter().filter(|speed| **speed < -0.35).count();
+    is_near(busy as f64 / speeds.len() as f64, 0.25, 0.08);
+    // Busy one moment, busy again soon after, and nothing after a mean gap and visit: 16 s.
+    assert!(correlation(&speeds, 1) > 0.6);
+    assert!(correlation(&speeds, 16).abs() < 0.1);
+}
+
+#[test]
+fn collections_come_with_the_requests_that_were_served() {
+    let collection = Condition::Collection {
+        every_requests: 500,
+        length: Nanos::from_millis(200),
+    };
+    // 500 requests take 625 ms of four full servers, and then nothing is served for 200 ms.
+    let served = saturated(four(collection), 200, 1);
+    is_near(mean(&served), 500.0 / 0.825, 0.02);
+    let at = |rate: f64| {
+        let bounds = vec![Nanos::from_millis(50)];
+        let mut simulator = Simulator::new(four(collection), bounds, 1).unwrap();
+        let windows = windows(&mut simulator, &open(1, rate, 200));
+        let late = |window: &Window| {
+            let total = window.total();
+            total.attempts() - total.within(0).unwrap()
+        };
+        let late: u64 = windows.iter().map(late).sum();
+        late as f64 / 200.0
+    };
+    // Four times as many requests: four times as many collections, and four times as many meet each.
+    assert!(at(400.0) > 10.0 * at(100.0), "{} {}", at(400.0), at(100.0));
+}
+
+#[test]
+fn a_warming_service_is_half_as_cold_after_each_half_life() {
+    let warming = Condition::Warming {
+        slower: 3.0,
+        half_life: Nanos::from_secs(20),
+    };
+    let served = saturated(four(warming), 200, 1);
+    for (second, slower) in [(0, 3.0), (20, 2.0), (40, 1.5), (60, 1.25)] {
+        is_near(served[second], FULL / slower, 0.03);
+    }
+    is_near(mean(&served[190..]), FULL, 0.01);
+}
+
+#[test]
+fn a_step_changes_the_speed_once_and_for_good() {
+    let (earliest, latest) = (Nanos::from_secs(20), Nanos::from_secs(30));
+    let step = Condition::Step {
+        earliest,
+        latest,
+        speed: 0.7,
+    };
+    for seed in 0..5 {
+        let served = saturated(four(step), 100, seed);
+        is_near(mean(&served[..20]), FULL, 0.01);
+        is_near(mean(&served[31..]), 0.7 * FULL, 0.01);
+    }
+}

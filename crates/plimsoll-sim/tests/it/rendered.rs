@@ -43,7 +43,7 @@ impl Observer for Recorder<'_> {
     }
 }
 
-fn header(what: What, objectives: Objectives) -> Header {
+pub(crate) fn header(what: What, objectives: Objectives) -> Header {
     Header {
         schema: SCHEMA.to_owned(),
         test: Test {

@@ -444,7 +444,7 @@ fn rate_of(step: &Step) -> Option<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if full() { 2000 } else { 24 }, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_search_breaks_its_promises(

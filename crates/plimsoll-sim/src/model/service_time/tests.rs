@@ -12,6 +12,15 @@ fn service_times_have_their_mean_and_variance() {
         (ServiceTime::Lognormal { mean, cv: 1.5 }, 2.25),
         (ServiceTime::Hyperexponential { mean, cv2: 4.0 }, 4.0),
         (ServiceTime::Pareto { mean, shape: 5.0 }, 1.0 / 15.0),
+        // 90 % of 0.5 and 10 % of 5.5 on average: E X² = 2·(0.9·0.25 + 0.1·30.25) = 6.5.
+        (
+            ServiceTime::Mixed {
+                mean,
+                slow_ratio: 0.1,
+                times: 11.0,
+            },
+            5.5,
+        ),
     ] {
         let sampler = Sampler::new(&time);
         let mut rng = Rng::new(3, 0);
