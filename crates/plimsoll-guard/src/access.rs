@@ -18,27 +18,14 @@ use plimsoll_net::h1::serving::RequestHead;
 use serde_json::json;
 
 use crate::GuardError;
+use crate::config::{AccessLogConfig, LogTo};
 use crate::policy::Asked;
-use crate::request::Told;
+use crate::told::Told;
 
 /// Lines that wait for the disk; each is some hundred bytes.
 const QUEUE: usize = 8192;
 /// How long the end of the guard waits for the last lines.
 const LAST: Duration = Duration::from_secs(2);
-
-/// Where lines go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LogTo {
-    Stdout,
-    File(PathBuf),
-}
-
-#[derive(Debug, Clone)]
-pub struct AccessLogConfig {
-    pub to: LogTo,
-    /// Hides the values in a target's query: they may be secret.
-    pub mask: fn(&str) -> String,
-}
 
 /// What a line says of a request before its end is known.
 #[derive(Debug)]

@@ -15,6 +15,8 @@ use crate::wire::{Wire, poll_take};
 /// Of a client that is told to go: how much more of it is read, and for how long, so that it sees the answer.
 const LINGER_BYTES: usize = 256 << 10;
 const LINGER: Duration = Duration::from_secs(1);
+/// A connection may be idle for so long.
+pub(crate) const IDLE: Duration = Duration::from_secs(75);
 /// A client that takes nothing for so long has gone.
 pub(crate) const STALLED: Duration = Duration::from_secs(60);
 

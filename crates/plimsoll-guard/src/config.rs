@@ -8,7 +8,6 @@ use std::time::Duration;
 use plimsoll_control::admission::{Class, Rule};
 use plimsoll_control::balance::Balance;
 
-use crate::access::AccessLogConfig;
 use crate::dial::Place;
 
 #[derive(Debug, Clone)]
@@ -64,6 +63,20 @@ pub struct Certificate {
     pub chain: PathBuf,
     /// PEM; without it, the key is in the first file.
     pub key: Option<PathBuf>,
+}
+
+/// Where lines of the access log go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogTo {
+    Stdout,
+    File(PathBuf),
+}
+
+#[derive(Debug, Clone)]
+pub struct AccessLogConfig {
+    pub to: LogTo,
+    /// Hides the values in a target's query: they may be secret.
+    pub mask: fn(&str) -> String,
 }
 
 /// Upstreams that do the same.

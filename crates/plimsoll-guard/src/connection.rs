@@ -9,23 +9,22 @@ use plimsoll_net::h1::serving::{HeadError, RequestHead};
 use tokio::time::{Instant, timeout};
 
 use crate::access::Line;
-use crate::client::Client;
+use crate::client::{Client, IDLE};
+use crate::flood::PREFACE;
 use crate::http1::Http1;
 use crate::http2;
 use crate::incoming::Incoming;
 use crate::refusal::Answer;
-use crate::request::{self, Told};
+use crate::request;
 use crate::shared::Server;
 use crate::side::Side as _;
+use crate::told::Told;
 use crate::wire::Wire;
 
-/// A head must be complete so soon after its first byte, and a connection may be idle for so long.
+/// A head must be complete so soon after its first byte.
 const HEAD: Duration = Duration::from_secs(10);
-pub(crate) const IDLE: Duration = Duration::from_secs(75);
 /// The rest of the body of a refused request must come so soon.
 const DRAINED: Duration = Duration::from_secs(2);
-/// What a client of HTTP/2 says first. No request of HTTP/1.1 begins like this.
-pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// What has come on a connection.
 enum Came {

@@ -12,9 +12,10 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-use crate::connection::PREFACE;
 use crate::wire::Wire;
 
+/// What a client of HTTP/2 says first. No request of HTTP/1.1 begins like this.
+pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// What may come at once, and what is added in a second. A page that is left cancels some hundred streams; pings and
 /// settings are a handful.
 const BURST: f64 = 1000.0;

@@ -20,7 +20,7 @@ use tokio::task::spawn_local;
 use tokio::time::{Instant, timeout};
 
 use crate::alarm::Alarm;
-use crate::connection::IDLE;
+use crate::client::IDLE;
 use crate::flood::{Flooded, Watched};
 use crate::shared::Server;
 use crate::wire::Wire;

@@ -31,6 +31,7 @@ mod server;
 pub mod settings;
 mod shared;
 mod side;
+mod told;
 mod upstreams;
 mod wire;
 
@@ -40,10 +41,9 @@ use std::path::PathBuf;
 use plimsoll_net::tls::TlsError;
 use thiserror::Error;
 
-pub use access::{AccessLogConfig, LogTo};
 pub use config::{
-    Certificate, Check, ClassRule, Config, Group, Listener, Match, Origin, Retries, Route, Scheme,
-    Start, TenantKey, Timeouts,
+    AccessLogConfig, Certificate, Check, ClassRule, Config, Group, Listener, LogTo, Match, Origin,
+    Retries, Route, Scheme, Start, TenantKey, Timeouts,
 };
 pub use dial::Place;
 pub use server::{Host, run};

@@ -19,43 +19,13 @@ use crate::refusal::{self, Answer};
 use crate::relay::Upload;
 use crate::shared::Server;
 use crate::side::{AHEAD_BYTES, Side, Trouble, given, gone};
+use crate::told::Told;
 use crate::wire::Wire;
 
 /// The first part of a body must be here so soon, and a little later for each part of it that has come: so many bytes a
 /// second are the least.
 const BODY: Duration = Duration::from_secs(20);
 const BODY_BYTES_PER_SECOND: f64 = 100.0;
-
-/// How a request ended, for the connection and for the log.
-#[derive(Debug, Default)]
-pub(crate) struct Told {
-    /// Zero if the client got no answer.
-    pub(crate) status: u16,
-    pub(crate) outcome: &'static str,
-    /// The word in `X-Plimsoll`, where the answer is our own.
-    pub(crate) reason: Option<&'static str>,
-    pub(crate) waited: Nanos,
-    /// Whom it was sent to, if anybody writes that down.
-    pub(crate) member: Option<String>,
-    /// Why it would have been refused, where nobody is.
-    pub(crate) would_refuse: Option<&'static str>,
-    /// From the permit to the end, where there was one.
-    pub(crate) upstream: Option<Nanos>,
-    pub(crate) request_bytes: u64,
-    pub(crate) answer_bytes: u64,
-    /// An answer was begun that cannot be ended, or nobody is there to take one.
-    pub(crate) is_cut: bool,
-}
-
-impl Told {
-    fn cut(outcome: &'static str) -> Self {
-        Self {
-            outcome,
-            is_cut: true,
-            ..Self::default()
-        }
-    }
-}
 
 pub(crate) async fn serve<S: Side>(
     side: &mut S,

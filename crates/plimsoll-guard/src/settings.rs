@@ -15,7 +15,7 @@ use std::time::Duration;
 use plimsoll_control::admission::Rule;
 use plimsoll_core::keys::{Known, Misplaced, Place};
 
-use crate::access::LogTo;
+use crate::config::LogTo;
 use crate::config::{Config, Origin, Scheme, Start};
 use crate::dial;
 

@@ -8,7 +8,7 @@ use plimsoll_core::keys::Misplaced;
 use super::file::{File, ListenerSpec, Many};
 use super::reader::Reader;
 use super::{Flags, place};
-use crate::access::{AccessLogConfig, LogTo};
+use crate::config::{AccessLogConfig, LogTo};
 use crate::config::{Certificate, Listener};
 use crate::dial::Place;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use plimsoll_control::admission::{Class, Rule};
 use plimsoll_control::balance::Balance;
-use plimsoll_guard::{Check, ClassRule, Config, Group, Match, Origin, Route, TenantKey};
+use plimsoll_guard::{Check, ClassRule, Config, Group, Match, Origin, Retries, Route, TenantKey};
 use serde_json::Value;
 
 use crate::support::{
@@ -69,6 +69,46 @@ fn one_that_nobody_can_reach_costs_no_request_and_is_left_out() {
     );
 }
 
+#[test]
+fn without_retries_an_upstream_that_is_away_costs_its_requests_until_it_is_left_out() {
+    let up = Upstream::answering(OK);
+    let mut told = config(&[up.address, nowhere()], Rule::HalfLoad);
+    told.retries = Retries {
+        attempts: 0,
+        ..Retries::default()
+    };
+    let guard = start(told);
+    let answers = ask(&guard, 40);
+    let lost = answers
+        .iter()
+        .filter(|text| text.starts_with("HTTP/1.1 502 "))
+        .count();
+    assert!((1..40).contains(&lost), "{lost}");
+    assert!(metric(&guard, "sent_again_total") < 0.5);
+}
+
+/// With room for none, bad answers leave nobody out.
+#[test]
+fn as_many_as_may_be_are_left_out_for_bad_answers() {
+    let up = Upstream::answering(OK);
+    let broken = Upstream::start(Arc::new(|stream, _| {
+        drop(stream.shutdown(std::net::Shutdown::Both));
+        true
+    }));
+    for (ratio, is_left_out) in [(0.0, false), (0.5, true)] {
+        let mut told = config(&[up.address, broken.address], Rule::HalfLoad);
+        told.groups[0].out_most_ratio = ratio;
+        let guard = start(told);
+        // It comes back after a second, and is taken out again.
+        eventually("what is expected while it is out", || {
+            let before = metric(&guard, "sent_again_total");
+            ask(&guard, 4);
+            let is_asked = metric(&guard, "sent_again_total") > before + 0.5;
+            metric(&guard, "out{reason=\"failing\"") > 0.5 && is_asked != is_left_out
+        });
+    }
+}
+
 /// What was read of a request may have been done: only what changes nothing is sent to another.
 #[test]
 fn a_broken_answer_is_asked_of_another_only_if_that_is_harmless() {
@@ -109,6 +149,7 @@ fn a_check_decides() {
     }));
     let well = Upstream::answering(OK);
     let mut told = config(&[well.address, sick.address], Rule::HalfLoad);
+    told.groups[0].slow_start = Duration::from_millis(200);
     told.groups[0].check = Some(Check {
         path: "/health".to_owned(),
         every: Duration::from_millis(20),
@@ -150,7 +191,9 @@ fn two_groups(app: &Upstream, reports: &Upstream) -> Config {
         class: None,
         timeouts: None,
     };
-    told.routes = vec![route("/reports", 1), route("/app", 0)];
+    let mut written = route("/app/written", 1);
+    written.matches.methods = vec!["POST".to_owned(), "PUT".to_owned()];
+    told.routes = vec![route("/reports", 1), written, route("/app", 0)];
     told
 }
 
@@ -158,7 +201,7 @@ fn two_groups(app: &Upstream, reports: &Upstream) -> Config {
 fn routes_lead_to_groups_and_nowhere_is_a_404() {
     let (app, reports) = (Upstream::answering(OK), Upstream::answering(OK));
     let guard = start(two_groups(&app, &reports));
-    for path in ["/app/x", "/reports?a", "/reports/1"] {
+    for path in ["/app/written", "/reports?a", "/reports/1"] {
         assert!(sent(guard.proxy, &get(path)).ends_with("ok\n"), "{path}");
     }
     let nowhere = sent(guard.proxy, &get("/reporting"));
@@ -166,6 +209,10 @@ fn routes_lead_to_groups_and_nowhere_is_a_404() {
     assert_eq!(app.requests().matches("GET ").count(), 1);
     assert_eq!(reports.requests().matches("GET ").count(), 2);
     assert!(metric(&guard, "troubles_total{trouble=\"no_route\"}") > 0.5);
+    let post =
+        "POST /app/written HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    assert!(sent(guard.proxy, post).ends_with("ok\n"));
+    assert_eq!(reports.requests().matches("POST ").count(), 1);
 }
 
 /// A group whose upstream stands still does not touch the other's permits.
