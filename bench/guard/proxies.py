@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "generators"))
 import measure
@@ -31,7 +32,7 @@ http {{
   fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi;
   scgi_temp_path {folder}/scgi;
-  limit_conn_zone $server_name zone=all:1m;
+  limit_conn_zone $server_port zone=all:1m;
   upstream service {{ server {upstream}; keepalive 1024; keepalive_requests 1000000000; }}
   server {{
     listen 127.0.0.1:{port} backlog=4096;
@@ -65,10 +66,19 @@ class Proxy:
         targets.wait_until_open(self.port)
         self.pid = self.process.pid
         if self.name == "nginx":
-            # The master does nothing; its only child is the worker.
-            with open(f"/proc/{self.pid}/task/{self.pid}/children", encoding="ascii") as source:
-                self.pid = int(source.read().split()[0])
+            self.pid = self.worker()
         return self
+
+    def worker(self):
+        """The master of nginx does nothing; its only child is the worker, which is a moment in coming."""
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as source:
+                children = source.read().split()
+            if children:
+                return int(children[0])
+            time.sleep(0.02)
+        raise SystemExit("nginx has no worker after 10 s")
 
     def call(self):
         if self.name == "guard":
@@ -90,10 +100,9 @@ class Proxy:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def cpu_seconds(self):
-        """User and system time so far."""
-        with open(f"/proc/{self.pid}/stat", encoding="ascii") as source:
-            fields = source.read().rsplit(") ", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Time on a processor so far: both proxies do their work on one thread."""
+        with open(f"/proc/{self.pid}/schedstat", encoding="ascii") as source:
+            return int(source.read().split()[0]) / 1e9
 
     def resident_bytes(self):
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as source:

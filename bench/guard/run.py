@@ -172,8 +172,9 @@ def median_ms(url, rate, seconds):
     done = subprocess.run([path, "run", url, "-q", f"{rate:.0f}/s", "-z", f"{seconds}s", "-c", "64", "--format", "json"],
                           capture_output=True, text=True, check=False,
                           preexec_fn=lambda: os.sched_setaffinity(0, {OTHER_CORE}))
-    summary = json.loads(done.stdout)
-    return summary["response_time"]["p50_ns"] / 1e6
+    if not done.stdout:
+        raise SystemExit(f"{url}: {done.stderr.strip()}")
+    return json.loads(done.stdout)["response_time_ns"]["p50"]["at"] / 1e6
 
 
 def added(asked):

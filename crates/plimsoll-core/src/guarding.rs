@@ -87,10 +87,11 @@ fn of_verdict(verdict: &Verdict) -> Result<GuardStart, NoStart> {
 /// The command that starts a guard there: `record` as the reader can open it.
 pub fn guard_line(record: &Record, name: &str) -> Option<String> {
     guard_start(record).ok()?;
-    let quoted = quoted(name);
     let upstream = upstream(record).unwrap_or_else(|| "URL".to_owned());
+    // A record may come from anybody: what it says must stay one word.
+    let (name, upstream) = (quoted(name), quoted(&upstream));
     Some(format!(
-        "plimsoll guard --from {quoted} --upstream {upstream}"
+        "plimsoll guard --from {name} --upstream {upstream}"
     ))
 }
 

@@ -17,6 +17,7 @@ use crate::incoming::Incoming;
 use crate::refusal::Answer;
 use crate::request;
 use crate::shared::Server;
+use crate::side::Side as _;
 use crate::told::Told;
 use crate::wire::Wire;
 
@@ -36,7 +37,7 @@ enum Came {
 
 pub(crate) async fn serve(wire: Wire, http2: bool, peer: IpAddr, server: Rc<Server>) {
     if wire.protocol() == Some(b"h2") {
-        return http2::serve(wire, Vec::new(), peer, &server).await;
+        return Box::pin(http2::serve(wire, Vec::new(), peer, &server)).await;
     }
     let mut client = Client::new(wire);
     let mut may_be_http2 = http2 && !client.wire.is_secure();
@@ -47,17 +48,17 @@ pub(crate) async fn serve(wire: Wire, http2: bool, peer: IpAddr, server: Rc<Serv
             Ok(Came::Request(incoming, line)) => (incoming, line),
             Ok(Came::Http2) => {
                 let inbox = std::mem::take(&mut client.inbox);
-                return http2::serve(client.wire, inbox, peer, &server).await;
+                return Box::pin(http2::serve(client.wire, inbox, peer, &server)).await;
             }
             Ok(Came::Nothing) => return,
-            Err(error) => return turn_away(client, peer, &server, error).await,
+            Err(error) => return Box::pin(turn_away(client, peer, &server, error)).await,
         };
-        // Its state is large: without a request none of it is held.
+        // The state of all of these is large: a connection without a request holds none of it.
         let goes_on = Box::pin(one(&mut client, &mut incoming, line, &server)).await;
         match goes_on {
             None => return,
             Some(true) => {}
-            Some(false) => return client.part().await,
+            Some(false) => return Box::pin(client.part()).await,
         }
     }
 }
@@ -80,6 +81,9 @@ async fn one(
     }
     if !side.can_go_on() {
         return Some(false);
+    }
+    if side.is_body_over() {
+        return Some(true);
     }
     match timeout(DRAINED, side.pass_over()).await {
         Ok(true) => Some(true),

@@ -140,9 +140,14 @@ impl Gate {
         let mut waiting = {
             let mut inner = self.inner.borrow_mut();
             let ticket = inner.admission.arrives(self.now(), request);
+            // Most are decided at once: nobody has to be woken for it.
+            if let Some(outcome) = inner.tell_but(Some(ticket)) {
+                outcome?;
+                inner.holders.insert(ticket, holder);
+                return Ok(self.permit(ticket, None));
+            }
             let (sender, receiver) = oneshot::channel();
             inner.waiters.insert(ticket, Waiter::Asks(sender));
-            inner.tell();
             Waiting {
                 gate: Rc::clone(self),
                 ticket,
@@ -230,11 +235,21 @@ impl Gate {
 
 impl Inner {
     fn tell(&mut self) {
+        self.tell_but(None);
+    }
+
+    /// Tells everybody what was decided, but for one ticket, whose outcome is handed back.
+    fn tell_but(&mut self, own: Option<Ticket>) -> Option<Outcome> {
+        let mut of_own = None;
         while let Some(decision) = self.admission.next_decision() {
             let (ticket, outcome) = match decision {
                 Decision::Admitted(ticket) => (ticket, Ok(())),
                 Decision::Refused(ticket, refusal) => (ticket, Err(refusal)),
             };
+            if own == Some(ticket) {
+                of_own = Some(outcome);
+                continue;
+            }
             match self.waiters.remove(&ticket) {
                 Some(Waiter::Asks(waiter)) => {
                     // Who has left meanwhile gives the place back when dropped.
@@ -250,6 +265,7 @@ impl Inner {
                 None => {}
             }
         }
+        of_own
     }
 }
 

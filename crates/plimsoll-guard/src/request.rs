@@ -7,7 +7,6 @@ use std::task::Poll;
 use std::time::Duration;
 
 use plimsoll_control::admission::Ended;
-use plimsoll_core::Nanos;
 use tokio::time::Instant;
 
 use crate::client::STALLED;

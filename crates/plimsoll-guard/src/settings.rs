@@ -16,7 +16,7 @@ use plimsoll_control::admission::Rule;
 use plimsoll_core::keys::{Known, Misplaced, Place};
 
 use crate::config::LogTo;
-use crate::config::{Config, Origin, Scheme, Start};
+use crate::config::{Config, Origin, Scheme};
 use crate::dial;
 
 /// What flags say; they go before the file.
@@ -40,8 +40,10 @@ pub struct Flags {
     pub tenant_header: Option<String>,
     pub shadow: bool,
     pub drain: Option<Duration>,
-    /// Where limits begin, and which record says so.
-    pub start: Option<(Start, String)>,
+    /// The service that a record measured, for where nobody names one; and that record.
+    pub measured: Option<(String, String)>,
+    /// Requests in flight at the load line of a record, and that record.
+    pub start: Option<(f64, String)>,
     /// Connections that this process has descriptors for.
     pub connections_most: usize,
 }

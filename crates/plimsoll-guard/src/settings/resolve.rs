@@ -170,6 +170,11 @@ impl Reader<'_> {
         } else {
             (flags.upstreams.clone(), Some("--upstream"))
         };
+        let measured = flags.measured.as_ref().filter(|_| texts.is_empty());
+        let (texts, flag) = match measured {
+            Some((service, record)) => (vec![service.clone()], Some(record.as_str())),
+            None => (texts, flag),
+        };
         if texts.is_empty() {
             let fix = "no service to protect is named; write --upstream http://127.0.0.1:3000, or upstream = \
                        \"http://127.0.0.1:3000\" into the file";
@@ -177,7 +182,7 @@ impl Reader<'_> {
         }
         let upstreams = self.origins("upstream", &texts)?;
         self.either("upstream", format!("{texts:?}"), flag);
-        let (rule, start) = self.limit("", None, None, file, flags)?;
+        let (rule, start) = self.limit("", None, None, &upstreams, file, flags)?;
         Ok(vec![Group {
             rule,
             start,
@@ -231,6 +236,7 @@ impl Reader<'_> {
             &format!("{path}."),
             spec.limit.as_deref(),
             spec.start,
+            &upstreams,
             file,
             flags,
         )?;
@@ -287,12 +293,20 @@ impl Reader<'_> {
         Ok(origins)
     }
 
+    /// Whether a record measured one of several; else it measured what they are together.
+    fn is_one_of(&self, upstreams: &[Origin], flags: &Flags) -> bool {
+        let measured = flags.measured.as_ref();
+        let measured = measured.and_then(|(service, _)| origin(service).ok());
+        upstreams.len() > 1 && measured.is_some_and(|one| upstreams.contains(&one))
+    }
+
     /// The rule, and where it begins. `within` is the path of the group with its dot.
     fn limit(
         &mut self,
         within: &str,
         of_group: Option<&str>,
         start: Option<f64>,
+        upstreams: &[Origin],
         file: &File,
         flags: &Flags,
     ) -> Result<(Rule, Option<Start>), Misplaced> {
@@ -324,10 +338,14 @@ impl Reader<'_> {
                 self.note(&start_path, limit);
                 Some(Start::Each(limit))
             }
-            None => measured.map(|(start, record)| {
-                let (Start::Each(limit) | Start::Shared(limit)) = start;
-                self.note_of(&start_path, limit, record);
-                *start
+            None => measured.map(|(limit, record)| {
+                let (start, whose) = if self.is_one_of(upstreams, flags) {
+                    (Start::Each(*limit), "")
+                } else {
+                    (Start::Shared(*limit), " for all of them together")
+                };
+                self.note_of(&start_path, format!("{limit}{whose}"), record);
+                start
             }),
         };
         if begins.is_some() && rule != Rule::HalfLoad {

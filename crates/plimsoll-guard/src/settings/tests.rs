@@ -5,7 +5,7 @@ use plimsoll_control::balance::Balance;
 
 use super::file::SECTIONS;
 use super::*;
-use crate::config::TenantKey;
+use crate::config::{Start, TenantKey};
 
 fn flags() -> Flags {
     Flags {
@@ -332,6 +332,31 @@ fn groups_and_routes_fit_together() {
         "{two}[[routes]]\nhost = \"*.a.org\"\ngroup = \"a\"\n[[routes]]\nhost = \"x.a.org\"\ngroup = \"b\"\n"
     ));
     assert!(said.contains("never used"), "{said}");
+}
+
+#[test]
+fn a_record_says_where_limits_begin_and_whose_they_are() {
+    let begun = |upstreams: &[&str], text: &str| {
+        let flags = Flags {
+            upstreams: upstreams.iter().map(|url| (*url).to_owned()).collect(),
+            measured: Some(("http://a:1".to_owned(), "run.jsonl".to_owned())),
+            start: Some((12.0, "run.jsonl".to_owned())),
+            ..flags()
+        };
+        let settings = read(Some(("guard.toml", text)), &flags).unwrap();
+        let group = &settings.config.groups[0];
+        (group.start, group.upstreams.len())
+    };
+    let (each, shared) = (Some(Start::Each(12.0)), Some(Start::Shared(12.0)));
+    // The service of the record itself, whose name may have several addresses.
+    assert_eq!(begun(&[], ""), (shared, 1));
+    assert_eq!(begun(&["http://a:1", "http://b:1"], ""), (each, 2));
+    assert_eq!(begun(&["http://b:1", "http://c:1"], ""), (shared, 2));
+    let file = "[groups.x]\nupstreams = [\"http://a:1\", \"http://b:1\"]\n";
+    assert_eq!(begun(&[], file), (each, 2));
+    // What the file says of a group goes before what was measured.
+    let own = format!("{file}start = 3.0\n");
+    assert_eq!(begun(&[], &own), (Some(Start::Each(3.0)), 2));
 }
 
 /// One address is one service, whichever groups name it.

@@ -56,6 +56,11 @@ fn json_is_the_verdict_with_the_name_of_the_run() {
     }
     assert_eq!(document["title"], "shop-api");
     assert_eq!(document["capacity_per_s"]["lower"], 457.0);
+    let guard = &document["guard"];
+    assert_eq!(guard["load_line_per_s"], 457.0);
+    assert!(guard["limit_start"].as_f64().unwrap() >= 8.0, "{guard}");
+    let command = "plimsoll guard --from RECORD --upstream http://127.0.0.1:8080";
+    assert_eq!(guard["command"], command);
     assert!(
         document["headline"]
             .as_str()

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use plimsoll_core::guarding::{self, StartFrom};
 use plimsoll_guard::settings::{self, Flags, Settings, Shown};
-use plimsoll_guard::{Config, Host, Listener, Listening, Place, Scheme, Start};
+use plimsoll_guard::{Config, Host, Listener, Listening, Place, Scheme};
 
 use crate::args::GuardArgs;
 use crate::exit::Exit;
@@ -34,6 +34,7 @@ pub(crate) fn execute(args: &GuardArgs) -> Result<Exit> {
         tenant_header: args.tenant_header.clone(),
         shadow: args.shadow,
         drain: args.drain,
+        measured: None,
         start: None,
         connections_most: each.clamp(1, 1 << 20) as usize,
     };
@@ -71,33 +72,20 @@ fn take_from(path: &Path, has_file: bool, flags: &mut Flags) -> Result<()> {
     let shown = path.display();
     let start = guarding::guard_start(&record).with_context(|| format!("--from {shown}"))?;
     let measured = guarding::upstream(&record);
-    if flags.upstreams.is_empty() && !has_file {
-        let Some(measured) = &measured else {
-            bail!(
-                "--from {shown}: a script was measured, which says no service: name it with --upstream \
-                 http://127.0.0.1:3000"
-            );
-        };
-        settings::origin(measured)
-            .map_err(|problem| anyhow::anyhow!("--from {shown}: {problem}"))?;
-        flags.upstreams.push(measured.clone());
+    if flags.upstreams.is_empty() && !has_file && measured.is_none() {
+        bail!(
+            "--from {shown}: a script was measured, which says no service: name it with --upstream \
+             http://127.0.0.1:3000"
+        );
     }
-    // What was measured was one of several, or all of them behind a balancer.
-    let is_one_of = measured.is_some_and(|measured| flags.upstreams.contains(&measured));
-    let (limit, each) = if is_one_of {
-        (Start::Each(start.limit), "each upstream")
-    } else {
-        (Start::Shared(start.limit), "all upstreams together")
-    };
-    let origin = format!("{shown}");
-    flags.start = Some((limit, origin));
+    flags.measured = measured.map(|measured| (measured, shown.to_string()));
+    flags.start = Some((start.limit, shown.to_string()));
     let at = match start.from {
         StartFrom::Knee => "at its knee",
         StartFrom::LoadLine => "at its load line",
     };
     output::progress(&format!(
-        "guard: {shown} held {:.0}/s; the limit of {each} begins with the {:.0} requests in flight {at}, and moves on \
-         by itself",
+        "guard: {shown} held {:.0}/s; the limit begins with the {:.0} requests in flight {at}, and moves on by itself",
         start.load_line_per_s, start.limit
     ));
     let verdict = record.verdict.as_ref();

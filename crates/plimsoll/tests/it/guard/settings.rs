@@ -159,36 +159,18 @@ fn a_file_is_read_again() {
     panic!("the new service is not asked");
 }
 
-const POOL: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../plimsoll-analysis/tests/fixtures/small-pool.plimsoll.jsonl"
-);
-const NO_LOAD_LINE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../plimsoll-report/tests/fixtures/record-1.plimsoll.jsonl"
-);
+/// The record of a run of the lab's fixtures.
+fn fixture(name: &str) -> String {
+    format!(
+        "{}/../plimsoll-analysis/tests/fixtures/{name}.plimsoll.jsonl",
+        env!("CARGO_MANIFEST_DIR")
+    )
+}
 
-/// It begins with what was in flight where a search found the load line, and names the service that was measured.
 #[test]
-fn a_record_says_where_the_limit_begins() {
-    let output = ended(&["--from", POOL, "--check"]);
-    let (text, said) = (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    );
-    assert!(output.status.success(), "{said}");
-    let start = text.lines().find(|line| line.starts_with("start "));
-    let start = start.unwrap_or_else(|| panic!("{text}"));
-    assert!(start.ends_with("small-pool.plimsoll.jsonl"), "{start}");
-    let limit: f64 = start.split_whitespace().nth(1).unwrap().parse().unwrap();
-    assert!((1.0..200.0).contains(&limit), "{start}");
-    assert!(
-        said.contains("held") && said.contains("in flight"),
-        "{said}"
-    );
-    refused(&["--from", NO_LOAD_LINE, "--check"], &["plimsoll find"]);
-    refused(
-        &["--from", POOL, "--limit", "fixed:3"],
-        &["leave the start out"],
-    );
+fn a_record_that_carries_nothing_is_refused_with_the_way_to_one_that_does() {
+    let (no_line, not_valid) = (fixture("lock-healthy"), fixture("lock"));
+    refused(&["--from", &no_line, "--check"], &["plimsoll find"]);
+    refused(&["--from", &not_valid, "--check"], &["measure again"]);
+    refused(&["--from", "none.jsonl", "--check"], &["none.jsonl"]);
 }
