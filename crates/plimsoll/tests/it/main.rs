@@ -21,3 +21,4 @@ mod runs;
 mod scripts;
 mod support;
 mod sweep;
+mod workload;
