@@ -9,6 +9,7 @@ mod flow;
 mod laws;
 mod limits;
 mod quality;
+mod stores;
 
 pub(crate) use flow::residence_and_in_flight;
 

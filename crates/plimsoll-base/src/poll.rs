@@ -55,6 +55,11 @@ impl Poll {
         Ok(Self { epoll, wake })
     }
 
+    /// Another name for the same, which an event loop of somebody else can watch: readable when something is ready here.
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        self.epoll.try_clone()
+    }
+
     pub fn waker(&self) -> Waker {
         Waker(Arc::clone(&self.wake))
     }

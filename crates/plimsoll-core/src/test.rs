@@ -5,6 +5,7 @@
 
 mod setup;
 mod variation;
+pub mod workload;
 
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -14,6 +15,7 @@ use thiserror::Error;
 
 pub use setup::ScriptSetup;
 pub use variation::Variation;
+pub use workload::Workload;
 
 use crate::objective::Objectives;
 use crate::schedule::{Arrivals, RateProfile};
@@ -33,6 +35,7 @@ pub struct Test {
 pub enum What {
     Url(Url),
     Script(Script),
+    Workload(Box<Workload>),
 }
 
 /// One request, again and again.
@@ -181,14 +184,21 @@ impl Test {
     pub fn url(&self) -> Option<&Url> {
         match &self.what {
             What::Url(url) => Some(url),
-            What::Script(_) => None,
+            What::Script(_) | What::Workload(_) => None,
         }
     }
 
     pub fn script(&self) -> Option<&Script> {
         match &self.what {
-            What::Url(_) => None,
             What::Script(script) => Some(script),
+            What::Url(_) | What::Workload(_) => None,
+        }
+    }
+
+    pub fn workload(&self) -> Option<&Workload> {
+        match &self.what {
+            What::Workload(workload) => Some(workload),
+            What::Url(_) | What::Script(_) => None,
         }
     }
 
@@ -231,12 +241,15 @@ impl Test {
 impl What {
     /// What stands in `method` where a script makes the requests.
     pub const SCRIPT: &str = "SCRIPT";
+    /// What stands in `method` where a driver makes them.
+    pub const WORKLOAD: &str = "WORKLOAD";
 
-    /// Method and URL, or `SCRIPT` and its name.
+    /// Method and URL, or `SCRIPT` and its name, or `WORKLOAD` and the store.
     pub fn request_line(&self) -> (&str, &str) {
         match self {
             Self::Url(url) => (&url.request.method, &url.request.url),
             Self::Script(script) => (Self::SCRIPT, &script.name),
+            Self::Workload(workload) => (Self::WORKLOAD, &workload.store),
         }
     }
 }

@@ -136,7 +136,74 @@ pub struct Window {
     /// Attempts due in an earlier level that ended in this window: counted there, not judged here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carried: Vec<Carried>,
+    /// What was done to each database of a workload, in the order of the plan; absent of other tests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub databases: Vec<Effects>,
     pub health: Health,
+}
+
+/// What operations on one database came to in a window, as the store said and as the driver's connections showed it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Effects {
+    /// Operations that ended, however.
+    pub attempts_count: u64,
+    /// Of those, the ones that the store answered without an error.
+    pub acknowledged_count: u64,
+    /// Documents that the acknowledged ones asked for, and those that it says were returned, stored, matched or removed.
+    pub asked_count: u64,
+    pub returned_count: u64,
+    pub inserted_count: u64,
+    pub matched_count: u64,
+    pub deleted_count: u64,
+    /// Time integral of commands on the wire, in seconds.
+    pub wire_seconds: f64,
+    /// Most commands on the wire at once.
+    pub wire_max: u64,
+    /// Commands that were sent; more than operations where some were tried again.
+    pub commands_count: u64,
+}
+
+impl Effects {
+    /// Documents that something was done to.
+    pub fn done(&self) -> u64 {
+        self.returned_count + self.inserted_count + self.matched_count + self.deleted_count
+    }
+
+    /// Adds what another worker or the window that follows counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.attempts_count += other.attempts_count;
+        self.acknowledged_count += other.acknowledged_count;
+        self.asked_count += other.asked_count;
+        self.returned_count += other.returned_count;
+        self.inserted_count += other.inserted_count;
+        self.matched_count += other.matched_count;
+        self.deleted_count += other.deleted_count;
+        self.wire_seconds += other.wire_seconds;
+        self.wire_max = self.wire_max.max(other.wire_max);
+        self.commands_count += other.commands_count;
+    }
+
+    fn counts(&self) -> [u64; 9] {
+        [
+            self.attempts_count,
+            self.acknowledged_count,
+            self.asked_count,
+            self.returned_count,
+            self.inserted_count,
+            self.matched_count,
+            self.deleted_count,
+            self.wire_max,
+            self.commands_count,
+        ]
+    }
+}
+
+/// Adds up what each database saw.
+pub fn merge_effects(mine: &mut Vec<Effects>, theirs: &[Effects]) {
+    mine.resize(mine.len().max(theirs.len()), Effects::default());
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        mine.merge(theirs);
+    }
 }
 
 /// Late ends of an earlier level.
@@ -227,6 +294,7 @@ impl Window {
                 None => self.carried.push(carried.clone()),
             }
         }
+        merge_effects(&mut self.databases, &next.databases);
         self.health.fold(&next.health);
     }
 
@@ -252,11 +320,13 @@ impl Window {
             health.disturbed.failures_count,
         ];
         let late = health.disturbed.late_counts.iter().copied();
+        let databases = self.databases.iter().flat_map(Effects::counts);
         let carried = self.carried.iter().map(|carried| carried.due_count);
         counts
             .into_iter()
             .chain(carried)
             .chain(late)
+            .chain(databases)
             .all(|count| count <= WINDOW_COUNT_MAX)
     }
 

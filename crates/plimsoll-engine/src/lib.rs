@@ -2,7 +2,8 @@
 //!
 //! Hot path: [`EngineRunner`] sends a level to every worker; `worker.rs` turns the loop; `source.rs` says what is due;
 //! `requests.rs` starts and ends attempts on the connections of `pool.rs`; `recorder.rs` counts them. For a script,
-//! `scripted/` has virtual users in the place of `requests.rs`, and all else is the same. Workers share nothing but two
+//! `scripted/` has virtual users in the place of `requests.rs`, for a workload `sessions.rs` has sessions of a driver, and
+//! all else is the same. Workers share nothing but two
 //! mailboxes.
 
 mod crew;
@@ -16,6 +17,7 @@ mod recorder;
 mod requests;
 mod runner;
 pub mod scripted;
+pub mod sessions;
 mod source;
 mod template;
 mod worker;

@@ -1,6 +1,6 @@
 //! Counts one worker's window: no allocation per attempt once the histograms have grown.
 
-use plimsoll_core::window::{Carried, Disturbed, Health, Window};
+use plimsoll_core::window::{Carried, Disturbed, Effects, Health, Window};
 use plimsoll_core::{Histogram, Nanos, Outcome, Tally};
 
 /// One worker's counts of one window.
@@ -15,7 +15,10 @@ pub(crate) struct Recorder {
     pub(crate) resent: u64,
     /// Written where a redirect led, beside those.
     pub(crate) followed: u64,
-    pub(crate) tally: Tally,
+    /// Of each operation of the plan; a URL and a script have one.
+    tallies: Vec<Tally>,
+    /// Of the databases of a workload, by their place in the plan.
+    pub(crate) databases: Vec<(usize, Effects)>,
     carried: Vec<Carried>,
     pub(crate) lag: Histogram,
     pub(crate) dropped_ours: u64,
@@ -50,6 +53,8 @@ pub(crate) struct Ending {
     pub(crate) response: Nanos,
     pub(crate) service: Option<Nanos>,
     pub(crate) bytes: u64,
+    /// Which of the plan's; the first where there is only one.
+    pub(crate) operation: u8,
 }
 
 /// One attempt by itself.
@@ -76,10 +81,10 @@ impl Recorder {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.tally.clear();
+        self.tallies.iter_mut().for_each(Tally::clear);
         self.lag.clear();
         let kept = Self {
-            tally: std::mem::take(&mut self.tally),
+            tallies: std::mem::take(&mut self.tallies),
             lag: std::mem::take(&mut self.lag),
             ..Self::default()
         };
@@ -92,7 +97,8 @@ impl Recorder {
         if !own.is_empty() {
             self.carried_entry(self.level).merge(&own);
         }
-        self.tally = Tally::default();
+        self.tallies.clear();
+        self.databases.clear();
         self.due = 0;
         self.sent = 0;
         self.in_flight_ns = 0;
@@ -109,8 +115,23 @@ impl Recorder {
             level: self.level,
             due_count: self.due,
             in_flight_seconds: self.in_flight_ns as f64 / 1e9,
-            tally: self.tally.clone(),
+            tally: self.total(),
         }
+    }
+
+    fn total(&self) -> Tally {
+        let mut total = Tally::default();
+        self.tallies.iter().for_each(|tally| total.merge(tally));
+        total
+    }
+
+    /// The counters of an operation of this level.
+    #[inline]
+    fn tally_of(&mut self, operation: usize) -> &mut Tally {
+        if operation >= self.tallies.len() {
+            self.tallies.resize_with(operation + 1, Tally::default);
+        }
+        &mut self.tallies[operation]
     }
 
     /// An attempt of `level` fell due: of this one, or of an earlier one if it could not start before.
@@ -145,10 +166,11 @@ impl Recorder {
             response,
             service,
             bytes,
+            operation,
             ..
         } = *ending;
         let tally = if level == self.level {
-            &mut self.tally
+            self.tally_of(operation.into())
         } else {
             &mut self.carried_entry(level).tally
         };
@@ -178,6 +200,10 @@ impl Recorder {
     pub(crate) fn add_to(&self, window: &mut Window) {
         let first = window.operations.is_empty();
         window.level = self.level;
+        if first {
+            // Also where nothing ended: a window has the tally of an operation at least.
+            window.operations.push(Tally::default());
+        }
         window.start_ns = if first {
             self.start
         } else {
@@ -201,10 +227,15 @@ impl Recorder {
         window.in_flight_max += self.in_flight_max;
         window.in_flight_end += self.in_flight_end;
         window.wire_max += self.wire_max;
-        if first {
-            window.operations.push(self.tally.clone());
-        } else if let Some(total) = window.operations.first_mut() {
-            total.merge(&self.tally);
+        let operations = &mut window.operations;
+        operations.resize_with(operations.len().max(self.tallies.len()), Tally::default);
+        for (total, tally) in operations.iter_mut().zip(&self.tallies) {
+            total.merge(tally);
+        }
+        for (place, effects) in &self.databases {
+            let databases = &mut window.databases;
+            databases.resize_with(databases.len().max(place + 1), Effects::default);
+            databases[*place].merge(effects);
         }
         for carried in &self.carried {
             add_carried(&mut window.carried, carried);

@@ -117,6 +117,11 @@ pub(crate) fn worker<S: Shot>(
 }
 
 impl<S: Shot> Users for Requests<S> {
+    type Held<'a>
+        = &'a mut Context
+    where
+        Self: 'a;
+
     fn context(&mut self) -> &mut Context {
         &mut self.context
     }
@@ -438,6 +443,7 @@ impl<S: Shot> Requests<S> {
             response,
             service: shot.sent().map(|sent| now - sent),
             bytes,
+            operation: 0,
         };
         self.context.end(&ending, now);
     }

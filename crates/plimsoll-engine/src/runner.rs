@@ -1,5 +1,6 @@
 //! Drives the workers level by level, merges their windows and lets the judge decide.
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -14,6 +15,7 @@ use crate::gather::Gather;
 use crate::message::{Body, Command, Counted, Report};
 use crate::options::Options;
 use crate::requests::{self, Attempt, Crafted};
+use crate::sessions::{self, Desk, Host, SessionPlan};
 use crate::source::Level;
 
 /// Time between the decision on a level and its start: every worker must have heard of it.
@@ -206,7 +208,7 @@ impl Drop for Workers {
     }
 }
 
-/// A load of one request on a target, as a [`StepRunner`].
+/// A load of requests or of a driver's sessions on a target, as a [`StepRunner`].
 #[derive(Debug)]
 pub struct EngineRunner {
     workers: Workers,
@@ -237,6 +239,50 @@ impl EngineRunner {
                 workers: options.workers as usize,
             },
         })
+    }
+
+    /// Starts workers whose users are sessions, and waits until every worker has opened its own. `open` makes what a
+    /// worker's thread calls, with the desk of its sessions and the descriptor that ends a wait.
+    pub fn start_sessions<H, F>(
+        plan: &SessionPlan,
+        clock: Clock,
+        interrupt: Arc<AtomicBool>,
+        open: impl Fn(usize) -> F,
+    ) -> Result<Self, StepError>
+    where
+        H: Host,
+        F: FnOnce(Desk, OwnedFd) -> Result<H, String> + Send + 'static,
+    {
+        let started = Crew::start(plan.workers, "load", |endpoint| {
+            let (plan, open) = (plan.clone(), open(endpoint.index));
+            move || sessions::work(endpoint, clock, &plan, open)
+        });
+        let started = started.map_err(|error| StepError::Generator(error.to_string()))?;
+        let runner = Self {
+            workers: Workers::new(started, clock, interrupt),
+            attempts: Attempts {
+                exhausted: 0,
+                workers: plan.workers as usize,
+            },
+        };
+        runner.await_ready()?;
+        Ok(runner)
+    }
+
+    /// Opening connections takes as long as it takes; a driver gives up by its own timeouts.
+    fn await_ready(&self) -> Result<(), StepError> {
+        let mut opening = self.workers.crew.len();
+        while opening > 0 {
+            if self.workers.is_interrupted() {
+                return Err(StepError::Interrupted);
+            }
+            match self.workers.next()?.map(|report| report.body) {
+                Some(Body::Ready) => opening -= 1,
+                Some(Body::Failed(reason)) => return Err(StepError::Unreachable(reason)),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Plays a level whose last window ends with it, if its length is given.

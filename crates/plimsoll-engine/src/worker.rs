@@ -1,9 +1,12 @@
 //! One worker: an event loop over users and their connections that shares nothing but two mailboxes.
 //!
-//! A user is a request that is the same every time ([`crate::requests`]) or a virtual user of a script
-//! ([`crate::scripted`]). The loop is compiled once for each, so that the first costs no allocation and no dynamic call.
+//! A user is a request that is the same every time ([`crate::requests`]), a virtual user of a script
+//! ([`crate::scripted`]) or a session of a driver ([`crate::sessions`]). The loop is compiled once for each, so that the
+//! first costs no allocation and no dynamic call.
 
+use std::io;
 use std::num::NonZeroU64;
+use std::ops::DerefMut;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use plimsoll_base::clock::{Clock, thread_run_time};
@@ -30,8 +33,16 @@ const LIGHT: f64 = 0.2;
 
 /// What a worker's users are and do. `now` is always the latest reading of the clock.
 pub(crate) trait Users {
-    fn context(&mut self) -> &mut Context;
+    /// How the context is held: plainly, or borrowed from where sessions share it.
+    type Held<'a>: DerefMut<Target = Context>
+    where
+        Self: 'a;
+    fn context(&mut self) -> Self::Held<'_>;
     fn poll(&self) -> &Poll;
+    /// Waits at most that long for something to do.
+    fn wait(&mut self, timeout: Nanos, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.poll().wait(timeout, ready)
+    }
     /// Starts what is due. The time afterwards; none if there is more to do at once.
     fn start_due(&mut self, now: Nanos) -> Option<Nanos>;
     fn on_ready(&mut self, ready: Ready);
@@ -55,6 +66,8 @@ pub(crate) trait Users {
     }
     /// Connections, and requests on the wire at most since the last time.
     fn connections(&mut self) -> (u32, u64);
+    /// Completes the counters of a window with what only these users know.
+    fn complete(&mut self, _recorder: &mut Recorder) {}
     /// Hands over what only these users count.
     fn hand_over(&mut self) -> Option<Box<ScriptCounted>> {
         None
@@ -187,6 +200,18 @@ impl Context {
         }
     }
 
+    /// Ends the window: its counters, with `next` in their place.
+    fn cut(&mut self, now: Nanos, next: Box<Recorder>) -> Box<Recorder> {
+        self.tell_listed();
+        let in_flight = self.in_flight;
+        let mut recorder = std::mem::replace(&mut self.recorder, next);
+        self.recorder.begin(recorder.level, now, in_flight);
+        recorder.advance(now, in_flight);
+        recorder.end = now;
+        recorder.in_flight_end = in_flight;
+        recorder
+    }
+
     /// An attempt that was due will not be sent any more, and was never begun.
     pub(crate) fn end_unsent(&mut self, ending: &Ending) {
         self.recorder.add_due(ending.level);
@@ -249,7 +274,7 @@ impl<U: Users> Worker<U> {
                 self.finish();
                 continue;
             }
-            if let Err(error) = self.users.poll().wait(timeout, &mut ready) {
+            if let Err(error) = self.users.wait(timeout, &mut ready) {
                 let reason = format!("epoll: {error}");
                 return self.users.context().report(Body::Failed(reason));
             }
@@ -318,7 +343,7 @@ impl<U: Users> Worker<U> {
 
     /// Counts windows from `start`, and nothing of what was before.
     fn begin(&mut self, start: Nanos) {
-        let context = self.users.context();
+        let context = &mut *self.users.context();
         *context.recorder = Recorder::default();
         context.recorder.begin(0, start, 0);
         self.window_end = start + WINDOW;
@@ -368,7 +393,7 @@ impl<U: Users> Worker<U> {
 
     fn change_level(&mut self, level: u32, start: Nanos, now: Nanos) {
         let _of_the_level_before = self.users.connections();
-        let context = self.users.context();
+        let context = &mut *self.users.context();
         context.recorder.advance(now, context.in_flight);
         context
             .recorder
@@ -392,16 +417,10 @@ impl<U: Users> Worker<U> {
     fn cut(&mut self, now: Nanos) -> Counted {
         let (connections, wire_max) = self.users.connections();
         let next = self.spare.pop().unwrap_or_default();
-        let context = self.users.context();
-        context.tell_listed();
-        let in_flight = context.in_flight;
-        let mut recorder = std::mem::replace(&mut context.recorder, next);
-        context.recorder.begin(recorder.level, now, in_flight);
-        recorder.advance(now, in_flight);
-        recorder.end = now;
-        recorder.in_flight_end = in_flight;
+        let mut recorder = self.users.context().cut(now, next);
         recorder.wire_max = wire_max;
         recorder.connections_open = connections;
+        self.users.complete(&mut recorder);
         (recorder.run, recorder.wait) = self.cpu.read();
         let busy = recorder.run.as_secs_f64() / WINDOW.as_secs_f64();
         if busy > HEAVY {

@@ -85,6 +85,7 @@ impl Aftermath {
             stored_at_end_count: stores.then_some(at_end.1),
             stored_count: stores.then_some(self.stored_since()?),
             killed,
+            verified: None,
         })
     }
 

@@ -156,6 +156,12 @@ pub struct Test {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Load {
     Script(PathBuf),
+    /// A workload file, and keys of it that differ, as TOML.
+    Workload {
+        path: PathBuf,
+        with: String,
+        duration: Nanos,
+    },
     Url {
         request: Request,
         arrivals: Arrivals,
@@ -294,7 +300,7 @@ impl Load {
     pub fn duration(&self) -> Option<Nanos> {
         match self {
             Self::Script(_) => None,
-            Self::Url { duration, .. } => Some(*duration),
+            Self::Url { duration, .. } | Self::Workload { duration, .. } => Some(*duration),
             Self::Find { within, .. } => Some(*within),
             Self::Stages { stages, .. } => Some(
                 stages
@@ -314,7 +320,9 @@ impl Load {
         let mut shortened = self.clone();
         match &mut shortened {
             Self::Script(_) => {}
-            Self::Url { duration, .. } => *duration = short(*duration),
+            Self::Url { duration, .. } | Self::Workload { duration, .. } => {
+                *duration = short(*duration);
+            }
             Self::Find { within, .. } => {
                 *within = short(*within).max(SearchSettings::SHORTEST).min(*within);
             }

@@ -24,6 +24,7 @@ mod paint;
 mod parts;
 mod scale;
 mod script;
+mod store;
 mod style;
 mod svg;
 mod sweep;
@@ -119,6 +120,7 @@ fn report(view: &View, index: usize, heading: &Markup) -> Markup {
         (heading)
         (head::answer(view))
         (script::first(view))
+        (store::section(view))
         @if has_load_line {
             (chart_hero::section(view, &id))
             @if view.concludes() { (decided::section(view, &id)) }

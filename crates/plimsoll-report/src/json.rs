@@ -7,7 +7,7 @@ use plimsoll_core::sweep::Sweep;
 use plimsoll_core::verdict::Judgement;
 use serde_json::{Map, Value, json};
 
-use crate::view::{Conclusion, View};
+use crate::view::{Conclusion, StoreView, View};
 
 /// The document of `--format json`: the verdict's own keys, and beside them what names the run.
 /// Without a verdict it holds `valid: false`, the reason, and no figure.
@@ -68,6 +68,9 @@ pub fn document(record: &Record) -> Value {
     if let Some(script) = &view.script {
         document.insert("script".to_owned(), of_script(&script.counts));
     }
+    if let Some(store) = &view.store {
+        document.insert("store".to_owned(), of_store(store));
+    }
     if !view.warnings.is_empty() {
         let plain: Vec<String> = view
             .warnings
@@ -77,6 +80,40 @@ pub fn document(record: &Record) -> Value {
         document.insert("warnings".to_owned(), json!(plain));
     }
     Value::Object(document)
+}
+
+/// What a workload did, and what was found stored.
+fn of_store(store: &StoreView) -> Value {
+    let operations = store.operations.iter().map(|(operation, tally)| {
+        let outcomes: Map<String, Value> = tally
+            .occurred()
+            .map(|(outcome, class)| (outcome.name().to_owned(), json!(class.count)))
+            .collect();
+        json!({
+            "name": operation.name(),
+            "attempts_count": tally.attempts(),
+            "outcomes": outcomes,
+            "bytes": tally.bytes(),
+            "response_time_ns": {
+                "p50": tally.response_quantile(0.5),
+                "p95": tally.response_quantile(0.95),
+                "p99": tally.response_quantile(0.99),
+            },
+        })
+    });
+    let databases = store.databases.iter().map(|row| {
+        json!({
+            "name": row.name,
+            "acknowledged_per_s": row.acknowledged_per_s,
+            "wire_mean": row.wire,
+            "effects": row.effects,
+        })
+    });
+    json!({
+        "operations": operations.collect::<Vec<_>>(),
+        "databases": databases.collect::<Vec<_>>(),
+        "verified": store.verified,
+    })
 }
 
 /// What a script counted, without the counters that the record keeps for merging.

@@ -2,6 +2,7 @@
 
 mod comparison;
 mod script;
+mod store;
 mod sweep;
 
 use plimsoll_core::record::Record;
@@ -36,6 +37,7 @@ fn section(view: &View) -> String {
     }
     figures(&mut out, view);
     script::section(&mut out, view);
+    store::section(&mut out, view);
     if view.kind == Kind::Find {
         levels(&mut out, view);
     }

@@ -6,6 +6,7 @@ mod find;
 mod run;
 mod script;
 mod shared;
+mod store;
 mod sweep;
 mod table;
 
@@ -55,6 +56,9 @@ pub fn summary(record: &Record, style: &Style) -> String {
         _ => run::block(&mut page, &view, style.quiet),
     }
     script::block(&mut page, &view);
+    if !style.quiet {
+        store::block(&mut page, &view);
+    }
     if !style.quiet {
         shared::explanation(&mut page, &view);
     }

@@ -8,6 +8,7 @@ mod level;
 mod limit;
 mod script;
 mod spectrum;
+mod store;
 pub mod sweep;
 mod timeline;
 mod varied;
@@ -22,6 +23,7 @@ pub(crate) use level::{load_words, phase_word};
 pub(crate) use limit::{TierRow, confidence_sentence, limit_sentence};
 pub(crate) use script::{NameRow, ScriptView, group_name};
 pub(crate) use spectrum::Spectrum;
+pub(crate) use store::{DATABASE_HEADS, OPERATION_HEADS, StoreView};
 pub(crate) use timeline::{Bin, Lane, Span, Timeline};
 pub(crate) use varied::Varied;
 pub(crate) use words::left_out;
@@ -83,6 +85,8 @@ pub struct View<'a> {
     pub gates: GateTally,
     /// What a script counted itself, in the levels that the summary describes.
     pub(crate) script: Option<ScriptView>,
+    /// What a workload did to its databases, in the level that the summary describes.
+    pub(crate) store: Option<StoreView>,
     /// From the start of the run to the end of its last window.
     pub(crate) elapsed: Nanos,
     /// What a reader has to know before believing anything else.
@@ -106,6 +110,7 @@ impl<'a> View<'a> {
             .iter()
             .map(plimsoll_core::Window::end_ns)
             .max();
+        let store_level = deciding.as_ref().map(|level| level.level);
         let mut view = Self {
             record,
             kind,
@@ -118,6 +123,7 @@ impl<'a> View<'a> {
             deciding,
             gates,
             script: ScriptView::new(record),
+            store: store_level.and_then(|level| StoreView::new(record, level)),
             elapsed: elapsed.unwrap_or_default(),
             warnings: warnings(record),
         };

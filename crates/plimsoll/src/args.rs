@@ -22,6 +22,7 @@ use plimsoll_lab::serve;
 use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
 use plimsoll_report::k6;
+use plimsoll_workload::Asked;
 
 use crate::form::Form;
 use crate::machine;
@@ -40,6 +41,8 @@ pub(crate) struct Args {
     pub(crate) explained: Option<String>,
     pub(crate) request: RequestArgs,
     pub(crate) load: LoadArgs,
+    /// What only workloads have.
+    pub(crate) workload: Asked,
     pub(crate) slo: Option<Objectives>,
     pub(crate) search: SearchSettings,
     pub(crate) vary: VaryArgs,

@@ -300,10 +300,37 @@ impl Flag {
         }
     }
 
+    /// For workloads only; `instead` says what one does for others.
+    fn workload(self, instead: &'static str) -> Self {
+        Self {
+            forms: &[Form::Workload],
+            instead,
+            ..self
+        }
+    }
+
+    /// For URLs and workloads; `instead` says what a script does.
+    fn plain(self, instead: &'static str) -> Self {
+        Self {
+            forms: &[Form::Url, Form::Workload],
+            instead,
+            ..self
+        }
+    }
+
+    /// For URLs and scripts; `instead` says what a workload does.
+    fn web(self, instead: &'static str) -> Self {
+        Self {
+            forms: &[Form::Url, Form::Script],
+            instead,
+            ..self
+        }
+    }
+
     /// For what is played now, and not for records.
     fn live(self) -> Self {
         Self {
-            forms: &[Form::Url, Form::Script],
+            forms: &[Form::Url, Form::Script, Form::Workload],
             ..self
         }
     }
@@ -377,7 +404,7 @@ impl Flag {
             Takes::One(_) | Takes::Choice(..) | Takes::Option(_)
         );
         let is_of_test = match self.group {
-            Group::Load => !matches!(self.long, "slo" | "stage" | "ramp"),
+            Group::Load => !matches!(self.long, "slo" | "stage" | "ramp" | "mix"),
             Group::Sent | Group::Options => true,
             _ => self.long == "workers",
         };
@@ -390,6 +417,12 @@ impl Flag {
             [form] => Some(form),
             _ => None,
         }
+    }
+
+    /// The forms that it is for, in words.
+    fn forms_words(&self) -> String {
+        let words: Vec<&str> = self.forms.iter().map(|form| form.plural()).collect();
+        words.join(" and ")
     }
 
     /// With dashes, the letter first.

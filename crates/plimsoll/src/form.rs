@@ -1,23 +1,30 @@
-//! What the words of a command are: a URL, a script, or records. Decided here, once.
+//! What the words of a command are: a URL, a script, a workload, or records. Decided here, once.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use plimsoll_workload::StoreKind;
 
 /// What the test is; it decides which flags apply, and which of two meanings a letter has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     Url,
     Script,
+    /// Operations on a store: its URL, or a file that says them.
+    Workload,
     /// Runs that were kept, of a comparison.
     Records,
 }
 
 impl Form {
-    /// A script is known by its extension, or is `-`; everything else should be a URL.
+    /// A script is known by its extension, or is `-`; a workload by the scheme of its store, or as a TOML file; everything
+    /// else should be a URL.
     pub(crate) fn from_test(test: &OsStr) -> Self {
         let text = test.to_string_lossy();
+        if is_workload(test) {
+            return Self::Workload;
+        }
         let extension = Path::new(test).extension().and_then(OsStr::to_str);
         let is_source =
             extension.is_some_and(|e| ["js", "mjs", "cjs", "ts", "mts", "cts"].contains(&e));
@@ -32,7 +39,9 @@ impl Form {
     fn from_target(target: &OsStr) -> Self {
         let text = target.to_string_lossy();
         let first = text.split_whitespace().next().unwrap_or_default();
-        if [target, OsStr::new(first)]
+        if is_workload(OsStr::new(first)) {
+            Self::Workload
+        } else if [target, OsStr::new(first)]
             .map(Self::from_test)
             .contains(&Self::Script)
         {
@@ -48,6 +57,12 @@ impl Form {
     pub(crate) fn from_targets(targets: &[OsString]) -> Result<Self> {
         let forms: Vec<Self> = targets.iter().map(|it| Self::from_target(it)).collect();
         let has = |form| forms.contains(&form);
+        if has(Self::Workload) {
+            bail!(
+                "a workload drops and fills its databases, so two cannot take turns: play each with plimsoll run -o FILE, and \
+                 compare the records; plimsoll sweep varies one number of a workload"
+            );
+        }
         match (has(Self::Url), has(Self::Script), has(Self::Records)) {
             (true, false, false) => Ok(Self::Url),
             (false, true, false) => Ok(Self::Script),
@@ -66,6 +81,7 @@ impl Form {
         match self {
             Self::Url => "URLs",
             Self::Script => "scripts",
+            Self::Workload => "workloads",
             Self::Records => "records",
         }
     }
@@ -74,8 +90,20 @@ impl Form {
         match self {
             Self::Url => "a URL",
             Self::Script => "a script",
+            Self::Workload => "a workload",
             Self::Records => "a record",
         }
+    }
+}
+
+fn is_workload(test: &OsStr) -> bool {
+    let text = test.to_string_lossy();
+    match text.split_once("://") {
+        Some((scheme, _)) => {
+            let scheme = scheme.split_once('+').map_or(scheme, |(scheme, _)| scheme);
+            StoreKind::SCHEMES.iter().any(|(known, _)| *known == scheme)
+        }
+        None => Path::new(test).extension() == Some(OsStr::new("toml")),
     }
 }
 
@@ -97,6 +125,19 @@ mod tests {
             assert_eq!(form(&[script]), Ok(Form::Script), "{script}");
         }
         assert_eq!(form(&["http://127.0.0.1/app.js"]), Ok(Form::Url));
+        for workload in [
+            "mongodb://127.0.0.1:27017",
+            "orders.toml",
+            "mongodb+srv://h/",
+        ] {
+            assert_eq!(
+                Form::from_test(OsStr::new(workload)),
+                Form::Workload,
+                "{workload}"
+            );
+            assert!(form(&[workload]).unwrap_err().contains("take turns"));
+        }
+        assert_eq!(Form::from_test(OsStr::new("http://h/a.toml")), Form::Url);
         for records in [&[][..], &["run.plimsoll.jsonl"], &["summary.json", ""]] {
             assert_eq!(form(records), Ok(Form::Records), "{records:?}");
         }

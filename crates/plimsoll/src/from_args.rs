@@ -1,18 +1,24 @@
 //! From what was asked of `run`, `find` and `compare` to the test that is meant, or a clear refusal: values have their types
 //! already, here they are put together.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::schedule::RateProfile;
 use plimsoll_core::test::{Over, SearchSettings, Until};
+use plimsoll_workload::{Asked, PlanError, WorkloadFile};
 
 use crate::args::{Args, OverArg, ScriptSource};
 use crate::form::Form;
-use crate::recipe::{Protocol, Recipe, ScriptLoad, ScriptTest, UrlLoad, UrlTest, most_in_flight};
-use crate::request::{self, Asked};
+use crate::recipe::{
+    Protocol, Recipe, ScriptLoad, ScriptTest, UrlLoad, UrlTest, WorkloadTest, check_descriptors,
+    most_in_flight,
+};
+use crate::request;
 
 const DEFAULT_DURATION: Nanos = Nanos::from_secs(10);
+/// Of an operation of a workload; that of a URL is in the table of flags.
+const DEFAULT_TIMEOUT: Nanos = Nanos::from_secs(10);
 /// Long enough for a comparison of percentiles.
 const COMPARE_DURATION: Nanos = Nanos::from_secs(60);
 
@@ -21,6 +27,9 @@ pub(crate) fn run(args: &Args) -> Result<Recipe> {
     if args.form == Some(Form::Script) {
         let load = ScriptLoad::Own { objectives: None };
         return Ok(script(args, in_surroundings(args.script.clone()), load));
+    }
+    if args.form == Some(Form::Workload) {
+        return workload(args, None);
     }
     let load = &args.load;
     let until = match load.requests {
@@ -62,7 +71,74 @@ pub(crate) fn find(args: &Args) -> Result<Recipe> {
         settings,
         objectives,
     };
+    if args.form == Some(Form::Workload) {
+        return workload(args, Some(load));
+    }
     url(args, &args.word()?, load)
+}
+
+/// A workload of a store or of a file, under what flags say; `search` takes the place of its load.
+fn workload(args: &Args, search: Option<UrlLoad>) -> Result<Recipe> {
+    let word = args.word()?;
+    let mut asked = args.workload.clone();
+    let load = &mut asked.load;
+    load.duration = args.load.duration;
+    load.operations = args.load.requests;
+    load.rate_per_s = args.load.rate.and_then(|rate| rate.constant_rate());
+    load.ramp_per_s = args.load.ramp;
+    load.objectives = args.slo.clone();
+    load.threads = args.workers;
+    load.seed = args.seed;
+    if word.contains("://") {
+        asked.store = Some(word);
+        return planned(&asked, search).map_err(|error| anyhow!(error.problem));
+    }
+    let text =
+        std::fs::read_to_string(&word).with_context(|| format!("read the workload {word}"))?;
+    let file = WorkloadFile::read(&word, &text)?;
+    let asked = asked.or(file.asked.clone());
+    planned(&asked, search).map_err(|error| anyhow!(file.locate(&error)))
+}
+
+/// The test that follows from what was asked for.
+pub(crate) fn planned(asked: &Asked, search: Option<UrlLoad>) -> Result<Recipe, PlanError> {
+    let at = |key: &str| {
+        let key = key.to_owned();
+        move |problem: String| PlanError { key, problem }
+    };
+    let plan = asked.plan()?;
+    check_descriptors(&plan).map_err(at("connections"))?;
+    let load = &asked.load;
+    let until = match (load.operations, load.duration) {
+        (Some(count), _) => Until::AttemptsCount(count),
+        (None, duration) => Until::after(duration.unwrap_or(DEFAULT_DURATION))
+            .map_err(|error| at("duration")(error.to_string()))?,
+    };
+    let rate = match (load.rate_per_s, load.ramp_per_s, until.duration()) {
+        (Some(rate), ..) => Some(RateProfile::constant(rate)),
+        (None, Some(_), None) => {
+            return Err(at("ramp")(
+                "a ramp needs a time: give that instead of a count".to_owned(),
+            ));
+        }
+        (None, Some((from, to)), Some(time)) => Some(RateProfile::ramp(from, to, time)),
+        (None, None, _) => None,
+    };
+    let rate = rate
+        .transpose()
+        .map_err(|error| at("rate")(error.to_string()))?;
+    let set = UrlLoad::Set {
+        rate: rate.map(|profile| (profile, load.arrivals.unwrap_or_default())),
+        until,
+        timeout: load.timeout.unwrap_or(DEFAULT_TIMEOUT),
+        objectives: load.objectives.clone(),
+    };
+    Ok(Recipe::Workload(Box::new(WorkloadTest {
+        workload: plan,
+        load: search.unwrap_or(set),
+        threads: load.threads,
+        seed: load.seed,
+    })))
 }
 
 /// One URL of `plimsoll compare`.
@@ -157,7 +233,7 @@ fn url(args: &Args, url: &str, load: UrlLoad) -> Result<Recipe> {
     } else {
         Protocol::Http1
     };
-    let Asked {
+    let request::Asked {
         request,
         variation,
         places,
@@ -234,5 +310,8 @@ pub(crate) fn swept(args: &Args) -> Result<Recipe> {
         settings,
         objectives,
     };
+    if args.form == Some(Form::Workload) {
+        return workload(args, Some(load));
+    }
     url(args, &args.word()?, load)
 }

@@ -1,5 +1,5 @@
 //! One test from the start of its record to all but its verdict: the same for `run`, `find`, `compare` and `lab`, and for
-//! URLs and scripts.
+//! URLs, scripts and workloads.
 
 mod attempts;
 mod level;
@@ -7,6 +7,7 @@ mod script;
 mod search;
 mod setting;
 mod url;
+mod workload;
 
 use anyhow::Result;
 use plimsoll_core::ending::{Cause, Ending};
@@ -15,6 +16,7 @@ use plimsoll_core::verdict::{SearchResult, Verdict};
 
 pub(crate) use level::refuse_the_dead;
 pub(crate) use setting::Setting;
+pub(crate) use workload::greet as greet_store;
 
 use crate::exit::Exit;
 use crate::prepared::{Prepared, Subject};
@@ -47,6 +49,10 @@ pub(crate) fn measure(prepared: &Prepared, setting: &Setting<'_>) -> Result<Meas
         },
         (Subject::Url(options), true) => {
             found = Some(url::search(options, &mut session, setting)?);
+        }
+        (Subject::Workload(workload), false) => workload::load(workload, &mut session, setting)?,
+        (Subject::Workload(workload), true) => {
+            found = Some(workload::search(workload, &mut session, setting)?);
         }
         (Subject::Script(loaded), false) => {
             played = Some(script::load(loaded, &mut session, setting)?);

@@ -1,9 +1,9 @@
-//! A test with everything that playing it takes: the name resolved and the request encoded, or the script read.
+//! A test with everything that playing it takes: the name resolved and the request encoded, the script read, or the workload planned.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use plimsoll_core::test::Test;
+use plimsoll_core::test::{Test, Workload};
 use plimsoll_engine::Options;
 
 use crate::script::load::Loaded;
@@ -35,4 +35,6 @@ impl Prepared {
 pub(crate) enum Subject {
     Url(Box<Options>),
     Script(Arc<Loaded>),
+    /// With the names and passwords that its record masks.
+    Workload(Box<Workload>),
 }

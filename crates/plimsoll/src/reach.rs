@@ -12,8 +12,10 @@ use plimsoll_net::{Endpoint, Target};
 
 use crate::args::Args;
 use crate::exit::{Exit, Failure};
+use crate::measure::greet_store;
 use crate::output;
 use crate::prepared::{Prepared, Subject};
+use crate::recipe::address_of_store;
 use crate::secrets::masked_url;
 
 /// What may be done before the load.
@@ -40,15 +42,24 @@ impl Leave {
     }
 }
 
-/// One request of a URL must be answered, with any status, unless none is to be sent. Where a script goes is known once it
+/// One request of a URL must be answered, with any status, unless none is to be sent; a store must let us in. Where a script goes is known once it
 /// runs.
 pub(crate) fn check(prepared: &mut Prepared, leave: Leave) -> Result<()> {
     let Leave {
         may_load_remote,
         sends,
     } = leave;
-    let Subject::Url(options) = &mut prepared.subject else {
-        return Ok(());
+    let options = match &mut prepared.subject {
+        Subject::Url(options) => options,
+        Subject::Workload(workload) => {
+            if let Some(address) = address_of_store(&workload.store)
+                && !address.ip().is_loopback()
+            {
+                ask_for(&prepared.test, &address.to_string(), may_load_remote)?;
+            }
+            return greet_store(workload);
+        }
+        Subject::Script(_) => return Ok(()),
     };
     for origin in &*options.origins {
         ask_for_remote(&prepared.test, &origin.endpoint, may_load_remote)?;

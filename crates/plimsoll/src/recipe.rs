@@ -2,6 +2,7 @@
 
 mod script;
 mod url;
+mod workload;
 
 use std::num::NonZeroU64;
 
@@ -10,6 +11,7 @@ use plimsoll_core::Nanos;
 
 pub(crate) use script::{ScriptLoad, ScriptTest, WARM_STOP};
 pub(crate) use url::{Protocol, UrlLoad, UrlTest, most_in_flight};
+pub(crate) use workload::{WorkloadTest, address as address_of_store, check_descriptors};
 
 use crate::prepared::Prepared;
 
@@ -18,6 +20,7 @@ use crate::prepared::Prepared;
 pub(crate) enum Recipe {
     Url(Box<UrlTest>),
     Script(Box<ScriptTest>),
+    Workload(Box<WorkloadTest>),
 }
 
 /// How much is sent before what is measured.
@@ -34,6 +37,7 @@ impl Recipe {
         match self {
             Self::Url(test) => test.prepare(seed),
             Self::Script(test) => test.prepare(seed),
+            Self::Workload(test) => test.prepare(seed),
         }
     }
 
@@ -43,6 +47,8 @@ impl Recipe {
             (Self::Url(test), WarmUp::Time(time)) => test.warm_up(seed, time),
             (Self::Url(test), WarmUp::Count(count, most)) => test.few_requests(seed, count, most),
             (Self::Script(test), warm_up) => test.warm_up(seed, warm_up.into()),
+            (Self::Workload(test), WarmUp::Time(time)) => test.warm_up(seed, time),
+            (Self::Workload(test), WarmUp::Count(count, most)) => test.few(seed, count, most),
         }
     }
 }

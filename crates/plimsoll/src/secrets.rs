@@ -28,6 +28,9 @@ const PARTS: [&str; 9] = [
 
 /// The test as its record says it.
 pub(crate) fn masked(mut test: Test) -> Test {
+    if let What::Workload(workload) = &mut test.what {
+        workload.store = plimsoll_workload::shown(&workload.store);
+    }
     if let What::Url(url) = &mut test.what {
         let bodies: Vec<String> = url.requests().map(body_words).collect();
         if bodies.iter().any(|words| !words.is_empty()) {

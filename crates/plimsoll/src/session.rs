@@ -66,6 +66,7 @@ impl Session {
         let title = match &test.what {
             What::Url(url) => Target::parse(&url.request.url)?.host_header(),
             What::Script(script) => script.name.clone(),
+            What::Workload(workload) => workload.store.clone(),
         };
         let lab = output.lab.clone();
         let title = lab.as_ref().map_or(title, |lab| lab.variant.clone());

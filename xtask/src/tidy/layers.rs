@@ -36,7 +36,8 @@ const SIDEWAYS: [(&str, &str); 2] = [
 ];
 
 /// Heavy dependencies and the crates that may use them, so that each can be replaced in one place.
-const HEAVY: [(&str, &[&str]); 6] = [
+const HEAVY: [(&str, &[&str]); 7] = [
+    ("mongodb", &["plimsoll-workload"]),
     (
         "rustls",
         &["plimsoll-net", "plimsoll-lab", "plimsoll-docdb"],

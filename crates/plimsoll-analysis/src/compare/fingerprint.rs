@@ -336,7 +336,7 @@ fn made_by_url(header: &Header) -> String {
             format!("variant {} of {}, {asked}", lab.variant, lab.experiment)
         }
         (None, What::Script(_)) => String::new(),
-        (None, What::Url(_)) => what.to_string(),
+        (None, What::Url(_) | What::Workload(_)) => what.to_string(),
     }
 }
 

@@ -3,7 +3,7 @@
 use plimsoll_core::record::After;
 use plimsoll_core::verdict::{Gate, GateId, GateState};
 
-use super::{Case, gate, with_figures, with_note};
+use super::{Case, gate, stores, with_figures, with_note};
 
 /// Gate 11: Answers that say "taken in" against those that say "done". Absent if there were none of the former.
 pub(super) fn accepted(case: Case<'_>) -> Option<Gate> {
@@ -50,6 +50,15 @@ fn backlog_words(waiting: u64, left: u64, after: Option<&After>) -> String {
 
 /// Gate 12: What was acknowledged against what is stored. Absent if nobody looked.
 pub(super) fn stored(case: Case<'_>) -> Option<Gate> {
+    if case
+        .record
+        .header
+        .test
+        .workload()
+        .is_some_and(|workload| workload.verify)
+    {
+        return Some(stores::stored(case));
+    }
     let after = case.record.after.as_ref()?;
     let stored = after.stored_count?;
     let (ok, accepted) = case.record.acknowledged();

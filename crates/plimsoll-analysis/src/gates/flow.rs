@@ -7,7 +7,7 @@ use plimsoll_core::verdict::{Gate, GateId, GateState};
 use plimsoll_core::{Outcome, Tally};
 
 use super::change::{Change, Side};
-use super::{Case, deviation, gate, laws, levels_of, with_figures, with_note};
+use super::{Case, deviation, gate, laws, levels_of, stores, with_figures, with_note};
 
 /// Little's law and work per success agree within this (capacity-science D.3, gate 0).
 const TOLERANCE: f64 = 0.05;
@@ -138,6 +138,9 @@ pub(super) fn accounting(case: Case<'_>) -> Gate {
 
 /// Gate 3: Bytes per success at the quoted level against the lowest load of the same record.
 pub(super) fn work(case: Case<'_>) -> Gate {
+    if case.record.header.test.workload().is_some() {
+        return stores::work(case);
+    }
     let compared = "bytes per success, quoted level against the lowest load";
     let (here, reference, which) = if let Some(level) = reference_level(case) {
         (
@@ -231,6 +234,9 @@ pub(super) fn wire(case: Case<'_>) -> Gate {
             result,
             "virtual users also pause and compute, so their number says nothing about the requests in flight",
         );
+    }
+    if let Some(workload) = case.record.header.test.workload() {
+        return stores::wire(case, workload);
     }
     match case.load() {
         Some(StepLoad::Closed { in_flight }) => closed_wire(case, f64::from(in_flight)),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
 
-/// One line of a run of the lab that looks at it. Counts leave out what was there before the load began.
+/// One line of a run that looks at it: of the lab, and of a workload. Counts leave out what was there before the load began.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct After {
     pub at_ns: Nanos,
@@ -29,6 +29,44 @@ pub struct After {
     /// Instances that the experiment killed and started again, with the time since the load began: `worker at 40 s`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub killed: Vec<String>,
+    /// Of a workload: every document, held against what was acknowledged for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
+}
+
+/// What the documents of a workload were found to be when the load had ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    /// Documents that had to be there.
+    pub expected_count: u64,
+    /// Of those, the ones that are there with every acknowledged update.
+    pub intact_count: u64,
+    pub missing_count: u64,
+    /// There, without an update that was acknowledged.
+    pub stale_count: u64,
+    /// There although their deletion was acknowledged.
+    pub undead_count: u64,
+    /// There although nobody asked for them, or updated more often than anybody asked.
+    pub unasked_count: u64,
+    /// Left out: an operation on them ended without an answer, and may have been carried out or not.
+    pub unknown_count: u64,
+}
+
+impl Verified {
+    /// Documents that contradict an acknowledgement.
+    pub fn broken_count(&self) -> u64 {
+        self.missing_count + self.stale_count + self.undead_count + self.unasked_count
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.expected_count += other.expected_count;
+        self.intact_count += other.intact_count;
+        self.missing_count += other.missing_count;
+        self.stale_count += other.stale_count;
+        self.undead_count += other.undead_count;
+        self.unasked_count += other.unasked_count;
+        self.unknown_count += other.unknown_count;
+    }
 }
 
 impl After {

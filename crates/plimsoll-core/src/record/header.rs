@@ -1,7 +1,7 @@
 //! The header on the wire, and the one conversion between it and a test.
 //!
 //! In the file a test is the object `plan`, shaped like the URL runs that came first: a script stands in it as a request
-//! with the method `SCRIPT`, a search as a load of its own model. `docs/formats/record-1.md` describes it field by field.
+//! with the method `SCRIPT`, a workload as one with the method `WORKLOAD`, a search as a load of its own model. `docs/formats/record-1.md` describes it field by field.
 
 use std::num::NonZeroU32;
 
@@ -13,7 +13,7 @@ use crate::objective::Objectives;
 use crate::schedule::{Arrivals, RateProfile};
 use crate::test::{
     Generator, How, Http, Load, Over, Request, Script, ScriptSetup, SearchSettings, Test, Until,
-    Url, Variation, What,
+    Url, Variation, What, Workload,
 };
 use crate::units::Nanos;
 
@@ -22,6 +22,8 @@ use crate::units::Nanos;
 pub(super) enum HeaderError {
     #[error("a search needs objectives, and the plan has none")]
     NoObjectives,
+    #[error("the plan is of a workload, and the header says nothing of it")]
+    NoWorkload,
     #[error("`command` is `{0}`, and the plan is of a {1}")]
     Command(String, &'static str),
 }
@@ -41,6 +43,8 @@ pub(super) struct HeaderLine {
     pub(super) lab: Option<LabSetup>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) script: Option<ScriptSetup>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) workload: Option<Box<Workload>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -91,7 +95,7 @@ impl TryFrom<HeaderLine> for Header {
     type Error = HeaderError;
 
     fn try_from(line: HeaderLine) -> Result<Self, HeaderError> {
-        let test = line.plan.into_test(line.script)?;
+        let test = line.plan.into_test(line.script, line.workload)?;
         // A record is read by what it holds; one that contradicts itself is not guessed at.
         if ["run", "find"].contains(&line.command.as_str()) && line.command != test.command() {
             return Err(HeaderError::Command(line.command, kind(&test)));
@@ -120,7 +124,7 @@ fn kind(test: &Test) -> &'static str {
 impl From<Header> for HeaderLine {
     fn from(header: Header) -> Self {
         let command = header.test.command().to_owned();
-        let (plan, script) = Plan::of_test(header.test);
+        let (plan, script, workload) = Plan::of_test(header.test);
         Self {
             schema: header.schema,
             command,
@@ -132,13 +136,20 @@ impl From<Header> for HeaderLine {
             note: header.note,
             lab: header.lab,
             script,
+            workload,
         }
     }
 }
 
 impl Plan {
-    fn into_test(self, script: Option<ScriptSetup>) -> Result<Test, HeaderError> {
-        let what = if self.request.method == What::SCRIPT {
+    fn into_test(
+        self,
+        script: Option<ScriptSetup>,
+        workload: Option<Box<Workload>>,
+    ) -> Result<Test, HeaderError> {
+        let what = if self.request.method == What::WORKLOAD {
+            What::Workload(workload.ok_or(HeaderError::NoWorkload)?)
+        } else if self.request.method == What::SCRIPT {
             What::Script(Script {
                 name: self.request.url,
                 setup: script,
@@ -179,18 +190,22 @@ impl Plan {
         })
     }
 
-    fn of_test(test: Test) -> (Self, Option<ScriptSetup>) {
+    fn of_test(test: Test) -> (Self, Option<ScriptSetup>, Option<Box<Workload>>) {
         let streams_per_connection = test.streams();
         let mut variation = Variation::default();
-        let (request, script) = match test.what {
+        let named = |method: &str, name: String| Request {
+            method: method.to_owned(),
+            ..Request::get(name)
+        };
+        let (request, script, workload) = match test.what {
             What::Url(url) => {
                 variation = url.variation;
-                (url.request, None)
+                (url.request, None, None)
             }
-            What::Script(script) => {
-                let mut request = Request::get(script.name);
-                What::SCRIPT.clone_into(&mut request.method);
-                (request, script.setup)
+            What::Script(script) => (named(What::SCRIPT, script.name), script.setup, None),
+            What::Workload(workload) => {
+                let request = named(What::WORKLOAD, workload.store.clone());
+                (request, None, Some(workload))
             }
         };
         let (load, until, objectives) = match test.how {
@@ -219,7 +234,7 @@ impl Plan {
             objectives,
             seed: generator.seed,
         };
-        (plan, script)
+        (plan, script, workload)
     }
 }
 

@@ -44,10 +44,19 @@ fn of_after(after: &After) -> Counts {
         ("stored_at_end_count", after.stored_at_end_count),
         ("stored_count", after.stored_count),
     ];
+    let verified = after.verified.unwrap_or_default();
+    let verified = [
+        ("expected_count", verified.expected_count),
+        ("intact_count", verified.intact_count),
+        ("missing_count", verified.missing_count),
+        ("stale_count", verified.stale_count),
+        ("undead_count", verified.undead_count),
+        ("unasked_count", verified.unasked_count),
+        ("unknown_count", verified.unknown_count),
+    ];
     let given = counts.into_iter();
-    given
-        .filter_map(|(name, count)| Some((name, count?)))
-        .collect()
+    let given = given.filter_map(|(name, count)| Some((name, count?)));
+    given.chain(verified).collect()
 }
 
 /// What is added up or multiplied; other figures are only ever used as numbers with a fraction.

@@ -21,6 +21,7 @@ fn ended(level: u32, response: Nanos) -> Ending {
         response,
         service: Some(response),
         bytes: 1,
+        operation: 0,
     }
 }
 

@@ -176,6 +176,7 @@ impl VirtualUsers {
             response: now.saturating_sub(caller.intended),
             service: finished.sent.map(|sent| now.saturating_sub(sent)),
             bytes: finished.result.received_bytes,
+            operation: 0,
         };
         self.context.leave(now);
         NamedEnding {
@@ -200,6 +201,7 @@ impl VirtualUsers {
             response: now.saturating_sub(intended),
             service: None,
             bytes: 0,
+            operation: 0,
         };
         self.context.end_unsent(&ending);
     }

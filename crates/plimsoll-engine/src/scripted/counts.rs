@@ -226,6 +226,7 @@ mod tests {
             response: Nanos(5),
             service: None,
             bytes: 0,
+            operation: 0,
         };
         script.requests.ended.push(NamedEnding { name: 0, ending });
         let mut recorder = Recorder::default();

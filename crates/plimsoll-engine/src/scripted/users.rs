@@ -287,6 +287,11 @@ impl VirtualUsers {
 }
 
 impl Users for VirtualUsers {
+    type Held<'a>
+        = &'a mut Context
+    where
+        Self: 'a;
+
     fn context(&mut self) -> &mut Context {
         &mut self.context
     }

@@ -109,6 +109,10 @@ section! {
     TestSpec = "[test]" {
         /// a k6 script; or
         script: Option<String> = "\"test.js\"",
+        /// a workload file, in which `${db.address}` stands for the address of a tier; or
+        workload: Option<String> = "\"workload.toml\"",
+        /// with `workload`: keys of its file that differ
+        with: BTreeMap<String, toml::Value> = "{ databases = 6, workers = 10 }",
         /// the one URL that is requested
         url: Option<String> = "\"http://${proxy.address}/\"",
         /// method of the request

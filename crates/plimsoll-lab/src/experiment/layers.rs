@@ -14,7 +14,7 @@ use crate::LabError;
 const SHARES: [&str; 4] = ["instances", "cpu", "memory", "port"];
 const PROGRAM: [&str; 2] = ["command", "embedded"];
 /// Keys of a test that only one of can be meant: whoever says one of a row takes the whole row away from its base.
-const TARGETS: [&str; 2] = ["script", "url"];
+const TARGETS: [&str; 3] = ["script", "url", "workload"];
 const LOADS: [&str; 4] = ["rate", "ramp", "stages", "find"];
 /// The time of a search goes with it.
 const WITHIN: &str = "within";

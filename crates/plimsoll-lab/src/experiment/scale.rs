@@ -21,7 +21,7 @@ impl Experiment {
             if !variant.test.load.scale(scale) {
                 return Err(LabError::Experiment {
                     place: format!("variant `{}`", variant.name),
-                    problem: "test.script: --scale cannot reach into a script; give `stages` instead, or leave --scale out".to_owned(),
+                    problem: variant.test.load.unscalable().to_owned(),
                 });
             }
             for tier in &mut variant.tiers {
@@ -38,7 +38,19 @@ impl Experiment {
 }
 
 impl Load {
-    /// False for a script, whose load is its own.
+    /// Why it is not made smaller.
+    const fn unscalable(&self) -> &'static str {
+        match self {
+            Self::Workload { .. } => {
+                "test.workload: --scale cannot reach into a workload file; leave --scale out"
+            }
+            _ => {
+                "test.script: --scale cannot reach into a script; give `stages` instead, or leave --scale out"
+            }
+        }
+    }
+
+    /// False for a script or a workload, whose load is its own.
     fn scale(&mut self, scale: f64) -> bool {
         let count = |whole: u32| match whole {
             0 => 0,
@@ -48,7 +60,7 @@ impl Load {
             *open = open.and_then(|open| NonZeroU32::new(count(open.get())));
         };
         match self {
-            Self::Script(_) => return false,
+            Self::Script(_) | Self::Workload { .. } => return false,
             Self::Url {
                 arrivals,
                 connections,

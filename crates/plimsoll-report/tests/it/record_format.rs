@@ -14,7 +14,17 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 100] = [
+const NESTED: [(&str, &str, &str); 110] = [
+    ("header", "workload", "workload"),
+    ("workload", "databases", "database"),
+    ("workload", "keys", "keys"),
+    ("workload", "phases", "phase"),
+    ("workload", "client", "client"),
+    ("database", "mix", "mix"),
+    ("phase", "mix", "mix"),
+    ("phase", "mix_to", "mix"),
+    ("window", "databases", "effects"),
+    ("after", "verified", "verified"),
     ("header", "plan", "plan"),
     ("header", "lab", "lab"),
     ("header", "script", "script setup"),

@@ -127,8 +127,8 @@ impl Given {
                 .iter()
                 .find(|flag| flag.long == long && flag.may_vary())
             {
-                let form = other.form().map_or("", Form::plural);
-                bail!("--vary {name} is for {form}; {}", other.instead);
+                let forms = other.forms_words();
+                bail!("--vary {name} is for {forms}; {}", other.instead);
             }
             let names: Vec<&str> = known().map(|flag| flag.long).collect();
             let nearest = nearest(name, names.iter().copied());

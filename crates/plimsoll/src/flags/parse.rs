@@ -15,6 +15,9 @@ use crate::args::{Args, ScriptSource};
 
 const VERSION: &str = concat!("plimsoll ", env!("CARGO_PKG_VERSION"), "\n");
 
+/// What is said of a flag that a workload does not have.
+const OF_WORKLOAD: &str = "docs/workload.md has what a workload can say";
+
 /// Why no command is carried out.
 #[derive(Debug)]
 pub(crate) enum Stop {
@@ -310,11 +313,12 @@ impl Given {
         let Some(flag) = meant.clone().find(|flag| flag.serves(self.form)) else {
             let (form, instead) = match (self.form, meant.next()) {
                 (Some(Form::Records), _) => (
-                    "targets that are played now",
+                    "targets that are played now".to_owned(),
                     "records say how they were made",
                 ),
-                (_, Some(other)) => (other.form().map_or("", Form::plural), other.instead),
-                (_, None) => ("other commands", ""),
+                (Some(Form::Workload), Some(other)) => (other.forms_words(), OF_WORKLOAD),
+                (_, Some(other)) => (other.forms_words(), other.instead),
+                (_, None) => ("other commands".to_owned(), ""),
             };
             bail!("{} is for {form}; {instead}", typed.spelling);
         };

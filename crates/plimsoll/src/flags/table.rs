@@ -17,13 +17,16 @@ use super::Verb::{
 };
 use super::value::{
     address, body, connect_to, count, durability, figure, file, guard_listen, header, header_name,
-    length, limit_rule, listening, log_place, log_to, margin, mebibytes, objectives, pairs, parsed,
-    pause, ramp, rate, ratio, room, samples, scale, shards, small_count, steady, streams, text,
-    time, timeout, upstream, variable, varied, watch, whole, workers,
+    keys, length, limit_rule, listening, log_place, log_to, margin, mebibytes, mix, objectives,
+    pairs, parsed, pause, ramp, rate, ratio, room, samples, scale, shards, size, small_count,
+    steady, streams, text, time, timeout, upstream, variable, varied, watch, whole, workers,
 };
 use crate::args::{FailOn, Format, OverArg, StopOn};
 use crate::script::console::LogFormat;
 
+/// Wherever a workload is played.
+const PLAYED: &[super::Verb] = &[Run, Find, Sweep];
+const ONLY_WORKLOAD: &str = "it belongs to workloads on databases: docs/workload.md";
 const SCRIPTS: &[super::Verb] = &[Run, Inspect];
 /// Wherever a script is read.
 const READ: &[super::Verb] = &[Run, Inspect, Sweep];
@@ -132,27 +135,44 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
         .url("a script's load is its virtual users: -u").help("Connections")
         .more("Without a rate each sends its next request when its last is answered."),
     row("duration", Load, &[Run, Sweep]).short('z').one("TIME", length, |a| &mut a.load.duration).default_words("10s without -n")
-        .url("for a script use -d").help("How long the load lasts"),
+        .plain("for a script use -d").help("How long the load lasts"),
     row("rate", Load, &[Run, Sweep]).short('q').one("RATE", steady, |a| &mut a.load.rate).not_with(&["ramp"])
-        .url("a script says its arrival rate in its options: executor 'constant-arrival-rate'").help("Arrival rate: requests start on time, however long the answers take"),
-    row("slo", Load, &[Run]).one("OBJECTIVES", objectives, |a| &mut a.slo).url("a script has `thresholds` in its options").help("Objectives for a pass or fail: 'p99<250ms,errors<0.1%'"),
-    row("requests", Load, &[Run, Sweep]).short('n').one("COUNT", count, |a| &mut a.load.requests).not_with(&["duration"]).url("for a script use -i").help("How many requests, instead of how long"),
-    row("ramp", Load, &[Run, Sweep]).one("FROM..TO", ramp, |a| &mut a.load.ramp).url("for a script use -s").help("Arrival rate that rises or falls over -z: 100/s..2000/s"),
+        .plain("a script says its arrival rate in its options: executor 'constant-arrival-rate'").help("Arrival rate: requests start on time, however long the answers take"),
+    row("slo", Load, &[Run]).one("OBJECTIVES", objectives, |a| &mut a.slo).plain("a script has `thresholds` in its options").help("Objectives for a pass or fail: 'p99<250ms,errors<0.1%'"),
+    row("requests", Load, &[Run, Sweep]).short('n').one("COUNT", count, |a| &mut a.load.requests).not_with(&["duration"]).plain("for a script use -i").help("How many requests, instead of how long"),
+    row("ramp", Load, &[Run, Sweep]).one("FROM..TO", ramp, |a| &mut a.load.ramp).plain("for a script use -s").help("Arrival rate that rises or falls over -z: 100/s..2000/s"),
     row("arrivals", Load, &[Run, Sweep]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").url("a scenario of a script says `arrivals`").help("Spacing of arrivals with -q or --ramp"),
     row("timeout", Load, &[Run, Sweep]).one("TIME", timeout, |a| &mut a.load.timeout).default("10s").url("a request of a script says `timeout`")
         .help("Longest wait for a complete answer").more("It counts from the intended start of the request."),
+    // Of workloads.
+    row("databases", Load, PLAYED).one("COUNT", small_count, |a| &mut a.workload.databases).workload(ONLY_WORKLOAD).default_words("1").help("Logical databases, each with documents, a pool and workers of its own"),
+    row("connections", Load, PLAYED).short('c').one("COUNT", small_count, |a| &mut a.workload.connections).workload("").default_words("10").help("Connections of the pool of each database"),
+    row("workers", Load, PLAYED).one("COUNT", small_count, |a| &mut a.workload.workers).workload("").default_words("as many as connections").help("Concurrent callers of each database")
+        .more("Without a rate each starts its next operation when its last has ended; more than connections wait in the client for one."),
+    row("mix", Load, PLAYED).one("SHARES", mix, |a| &mut a.workload.mix).workload(ONLY_WORKLOAD).default_words("read=40,insert=30,update=20,delete=10").help("Percent of each operation"),
+    row("documents", Load, PLAYED).one("COUNT", parsed::<u32>("a count, such as 1000"), |a| &mut a.workload.documents).workload(ONLY_WORKLOAD).default_words("1000").help("Documents of each database before the load"),
+    row("document-size", Load, PLAYED).one("SIZE", size, |a| &mut a.workload.document_bytes).workload(ONLY_WORKLOAD).default_words("1KiB").help("Size of a document"),
+    row("keys", Load, PLAYED).one("NAME", keys, |a| &mut a.workload.keys).workload(ONLY_WORKLOAD).default_words("uniform").help("Which documents are asked for: uniform, zipf or latest")
+        .more("zipf:0.99 and latest:0.99 give the exponent; latest wants those that were inserted last."),
+    row("batch", Load, PLAYED).one("COUNT", small_count, |a| &mut a.workload.batch).workload(ONLY_WORKLOAD).default_words("1").help("Documents of one operation"),
+    row("arrivals", Load, &[Run, Sweep]).choice("PROCESS", ARRIVALS, |a| &mut a.workload.load.arrivals).workload("").default_words("poisson").help("Spacing of arrivals with -q or --ramp"),
+    row("timeout", Load, &[Run, Sweep]).one("TIME", timeout, |a| &mut a.workload.load.timeout).workload("").default_words("10s").help("Longest wait for an operation with all its tries")
+        .more("It counts from the intended start of the operation."),
+    row("try-timeout", Load, PLAYED).one("TIME", timeout, |a| &mut a.workload.client.try_timeout).workload(ONLY_WORKLOAD).default_words("as long as --timeout").help("Longest wait of one try"),
+    row("pool-wait", Load, PLAYED).one("TIME", timeout, |a| &mut a.workload.client.pool_wait).workload(ONLY_WORKLOAD).default_words("as long as a try").help("Longest wait for a free connection of the pool"),
+    row("retries", Load, PLAYED).one("COUNT", whole::<0, 100>, |a| &mut a.workload.client.retries).workload(ONLY_WORKLOAD).default_words("0").help("Further tries of an operation that failed and may be tried again"),
     row("slo", Load, &[Sweep]).one("OBJECTIVES", objectives, |a| &mut a.slo).help("Objectives of goodput and of the capacity: 'p99<250ms,errors<0.1%'"),
-    row("connections", Load, &[Find]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).help("Most connections to open; with a script, most virtual users"),
+    row("connections", Load, &[Find]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).web("").help("Most connections to open; with a script, most virtual users"),
     row("rate", Load, &[Find]).short('q').one("RATE", rate, |a| &mut a.vary.only_per_s).help("Do not search, only say whether this arrival rate passes"),
     row("slo", Load, &[Find]).one("OBJECTIVES", objectives, |a| &mut a.slo).required().help("Objectives that the service must meet: 'p99<250ms,errors<0.1%'"),
     row("max-rate", Load, &[Find]).one("RATE", rate, |a| &mut a.vary.max_per_s).help("Never offer more than this rate"),
     row("arrivals", Load, &[Find]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").help("Spacing of arrivals"),
-    row("connections", Load, &[Compare]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).live().help("Connections")
+    row("connections", Load, &[Compare]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).web("").help("Connections")
         .more("Without a rate each sends its next request when its last is answered."),
     row("duration", Load, &[Compare]).short('z').one("TIME", length, |a| &mut a.load.duration).default_words("60s").not_with(&["find"]).url(LOAD_OF_SCRIPT).help("How long a run lasts, where its load is set"),
     row("rate", Load, &[Compare]).short('q').one("RATE", steady, |a| &mut a.load.rate).not_with(&["find"]).url(LOAD_OF_SCRIPT).help("The same arrival rate for all targets"),
     row("slo", Load, &[Compare]).one("OBJECTIVES", objectives, |a| &mut a.slo).live().help("Objectives of goodput and of the capacity: 'p99<250ms,errors<0.1%'"),
-    row("arrivals", Load, &[Compare]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").live().help("Spacing of arrivals with a rate or --find"),
+    row("arrivals", Load, &[Compare]).choice("PROCESS", ARRIVALS, |a| &mut a.load.arrivals).default("poisson").web("").help("Spacing of arrivals with a rate or --find"),
     row("timeout", Load, &[Compare]).one("TIME", timeout, |a| &mut a.load.timeout).default("10s").url(LOAD_OF_SCRIPT).help("Longest wait for a complete answer")
         .more("It counts from the intended start of the request."),
 
@@ -231,7 +251,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("tls-resumption", Way, &[Run, Find, Compare, Sweep]).switch(|a| a.request.tls_resumption = true).url("scripts never resume sessions").help("Later connections resume the TLS session, as those of a browser do")
         .more("Without it each makes the whole handshake, as new clients do."),
     row("insecure", Way, &[Run, Sweep]).short('k').switch(|a| a.insecure = true).url("for a script use --insecure-skip-tls-verify").help("Do not verify the server's certificate"),
-    row("insecure", Way, &[Find, Compare]).short('k').switch(|a| a.insecure = true).live().help("Do not verify the server's certificate"),
+    row("insecure", Way, &[Find, Compare]).short('k').switch(|a| a.insecure = true).web("").help("Do not verify the server's certificate"),
     row("no-keepalive", Way, &[Run, Find, Compare, Sweep]).switch(|a| a.request.no_keepalive = true).url("a script says `noConnectionReuse` in its options").help("A new connection for every request"),
     row("h2", Way, &[Run, Find, Compare, Sweep]).switch(|a| a.request.h2 = true).url("a script speaks HTTP/2 where a server with https:// offers it").help("Speak HTTP/2")
         .more("It is chosen by ALPN with https://, by prior knowledge with http://."),
@@ -255,7 +275,8 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("watch", Measured, &[Run, Find, Compare, Sweep, Inspect]).each("[TIER=]WHAT", watch, |a| &mut a.watch).live().help("Sample a tier too: pid:N, port:N, name:TEXT …, repeatable")
         .more("pid:N, port:N, name:TEXT, nginx-log:FILE or metrics:URL, with TIER= in front to name it. The process behind a \
                target's port on this host is sampled without being named."),
-    row("workers", Measured, &[Run, Find, Compare, Sweep, Inspect]).one("COUNT", workers, |a| &mut a.workers).default_words("half of the cores for a target on this host, else all").live().help("Threads that make the load"),
+    row("workers", Measured, &[Run, Find, Compare, Sweep, Inspect]).one("COUNT", workers, |a| &mut a.workers).default_words("half of the cores for a target on this host, else all").web("for a workload use --threads").help("Threads that make the load"),
+    row("threads", Measured, PLAYED).one("COUNT", workers, |a| &mut a.workers).workload("for a URL or a script use --workers").default_words("half of the cores for a store on this host, else all; no more than databases").help("Threads that make the load; each has databases of its own"),
     row("seed", Measured, &[Run, Find, Compare, Sweep, Inspect]).one("NUMBER", parsed::<u64>("a number, such as 7"), |a| &mut a.seed).help("Seed of all randomness; kept in the record"),
     row("baseline", Measured, &[Audit]).one("FILE", file, |a| &mut a.audit.baseline).help("Another result of the same workload, to compare with")
         .more("Work per success and goodput are held against it."),
@@ -346,18 +367,18 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
 
     // Output.
     row("out", Output, &[Run]).short('o').one("FILE", file, |a| &mut a.output.out).not_with(&["no-record"]).default_words("plimsoll-DATE-TIME/run.plimsoll.jsonl")
-        .url("for a script use --record").help("Write the record here"),
+        .plain("for a script use --record").help("Write the record here"),
     row("out", Output, &[Find]).short('o').one("FILE", file, |a| &mut a.output.out).not_with(&["no-record"]).default_words("plimsoll-DATE-TIME/run.plimsoll.jsonl")
         .help("Write the record here"),
     row("out", Output, SCRIPTS).short('o').each("KIND[=WHERE]", samples, |a| &mut a.script.outs).like_k6("K6_OUT").script("for a URL it is the file of the record").help("Write samples to json=FILE, csv=FILE …, repeatable")
         .more("json=FILE, csv=FILE, experimental-prometheus-rw[=URL] or web-dashboard."),
     row("record", Output, SCRIPTS).one("FILE", file, |a| &mut a.output.out).default_words("plimsoll-DATE-TIME/run.plimsoll.jsonl").script("for a URL use -o").help("Write the record here"),
     row("no-record", Output, &[Run, Find, Inspect]).switch(|a| a.output.no_record = true).help("Keep no record and write no report"),
-    row("note", Output, &[Run]).one("TEXT", text, |a| &mut a.output.note).default("").url("a script has its name in the report").help("A note on the set-up, for the report: 'proxy slots scaled down to 56'"),
+    row("note", Output, &[Run]).one("TEXT", text, |a| &mut a.output.note).default("").plain("a script has its name in the report").help("A note on the set-up, for the report: 'proxy slots scaled down to 56'"),
     row("note", Output, &[Find]).one("TEXT", text, |a| &mut a.output.note).default("").help("A note on the set-up, for the report: 'proxy slots scaled down to 56'"),
     row("hlog", Output, &[Run, Find, Inspect]).one("FILE", file, |a| &mut a.output.hlog).help("Write the response times as a histogram log, too")
         .more("For a URL the service times, too."),
-    row("format", Output, &[Run]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").url("a script's summary goes to files: --summary-export, --markdown, --junit").help("What is printed on stdout"),
+    row("format", Output, &[Run]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").plain("a script's summary goes to files: --summary-export, --markdown, --junit").help("What is printed on stdout"),
     row("format", Output, &[Find, Explain, Audit, Compare, Sweep, Doctor]).choice("FORMAT", FORMATS, |a| &mut a.output.format).default("text").help("What is printed on stdout"),
     row("format", Output, &[Lab]).choice("FORMAT", FORMATS, |a| &mut a.lab.format).default("text").help("What is printed on stdout"),
     row("csv", Output, &[Run]).one("FILE", file, |a| &mut a.request.csv).url("for a script use --out csv=FILE").help("Write every request by itself, too: start, times, outcome, status, bytes"),
@@ -381,7 +402,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("log-output", Output, SCRIPTS).one("WHERE", log_place, |a| &mut a.summary.logging.place).like_k6("K6_LOG_OUTPUT").default_words("stderr").script("a URL has no script that could log").help("Where the log goes: stderr, stdout, none or file=PATH[,level=info]"),
     row("log-format", Output, SCRIPTS).choice("FORMAT", LOG_FORMATS, |a| &mut a.summary.logging.format).like_k6("K6_LOG_FORMAT").default_words("text").script("a URL has no script that could log").help("How a line of the log is written"),
     row("no-color", Output, &[Run, Find, Compare, Sweep, Inspect]).switch(|a| a.output.no_color = true).like_k6("K6_NO_COLOR").help("No colours, as with NO_COLOR"),
-    row("quiet", Output, &[Run]).switch(|a| a.output.quiet = true).url("").help("Print no progress on stderr"),
+    row("quiet", Output, &[Run]).switch(|a| a.output.quiet = true).plain("").help("Print no progress on stderr"),
     row("quiet", Output, SCRIPTS).short('q').switch(|a| a.output.quiet = true).script("").help("Print no progress on stderr"),
     row("quiet", Output, &[Find, Compare, Sweep]).switch(|a| a.output.quiet = true).help("Print no progress on stderr"),
     row("quiet", Output, &[Lab]).switch(|a| a.lab.quiet = true).help("Print no progress on stderr"),

@@ -15,6 +15,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::comparison::Figure;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::schedule::RateProfile;
+use plimsoll_core::test::workload::{Keys, Mix};
 use plimsoll_core::test::{Generator, Http, Until};
 use plimsoll_core::units::{parse_count, parse_duration, parse_rate, parse_ratio};
 use plimsoll_docdb::server::Durability;
@@ -23,6 +24,7 @@ use plimsoll_net::h1::parse_header;
 use plimsoll_net::resolve::ConnectTo;
 use plimsoll_observe::Watch;
 use plimsoll_report::k6;
+use plimsoll_workload::values;
 
 use crate::script::console::LogPlace;
 use crate::vary::Vary;
@@ -58,6 +60,21 @@ pub(super) fn whole<const LEAST: u32, const MOST: u32>(word: &OsStr) -> Result<u
         bail!("{number} is not between {LEAST} and {MOST}");
     }
     Ok(number)
+}
+
+/// Shares of the operations of a workload.
+pub(super) fn mix(word: &OsStr) -> Result<Mix> {
+    Ok(values::mix(utf8(word)?)?)
+}
+
+/// Which documents a workload asks for.
+pub(super) fn keys(word: &OsStr) -> Result<Keys> {
+    Ok(values::keys(utf8(word)?)?)
+}
+
+/// Of a document.
+pub(super) fn size(word: &OsStr) -> Result<u32> {
+    Ok(values::size(utf8(word)?)?)
 }
 
 pub(super) fn count(word: &OsStr) -> Result<NonZeroU64> {

@@ -110,7 +110,9 @@ impl Verb {
 
     pub(super) const fn about(self) -> &'static str {
         match self {
-            Self::Run => "Put a load on a URL, or run a k6 script, and measure it honestly",
+            Self::Run => {
+                "Put a load on a URL or a database, or run a k6 script, and measure it honestly"
+            }
             Self::Find => "Find the highest rate that meets an objective, and what gives way first",
             Self::Explain => "Print again what gave way first, from a saved record",
             Self::Audit => "Check the validity gates of a record, or of another tool's result",
@@ -144,12 +146,14 @@ impl Verb {
         match self {
             Self::Run => Words::One(
                 "TEST",
-                "A URL with its scheme, such as http://127.0.0.1:3000/cart, or a k6 script (.js .mjs .cjs .ts .mts \
-                 .cts); - reads the script from standard input",
+                "A URL with its scheme, such as http://127.0.0.1:3000/cart, a k6 script (.js .mjs .cjs .ts .mts \
+                 .cts; - reads it from standard input), or a workload: a store such as mongodb://127.0.0.1:27017, or a file \
+                 (.toml)",
             ),
             Self::Find | Self::Sweep => Words::One(
                 "TEST",
-                "A URL with its scheme, such as http://127.0.0.1:3000/cart, or a k6 script that says what a user does",
+                "A URL with its scheme, such as http://127.0.0.1:3000/cart, a k6 script that says what a user does, or a \
+                 workload: a store such as mongodb://127.0.0.1:27017, or a file (.toml)",
             ),
             Self::Explain => Words::One(
                 "RECORD",

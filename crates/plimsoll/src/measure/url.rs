@@ -17,6 +17,12 @@ use crate::session::Session;
 pub(super) fn load(options: &Options, session: &mut Session, setting: &Setting<'_>) -> Result<()> {
     session.watch(tcp(options), setting.watches)?;
     let mut runner = start(options, session, setting)?;
+    let interrupted = play_set(&mut runner, session)?;
+    drain(&mut runner, session, interrupted)
+}
+
+/// Plays the load that was set; whether a signal ended it.
+pub(super) fn play_set(runner: &mut EngineRunner, session: &mut Session) -> Result<bool> {
     let (step, length) = begin_set(session)?;
     let mut failed = None;
     let played = runner.play_for(&step, length, &mut |window| match session.window(window) {
@@ -29,8 +35,7 @@ pub(super) fn load(options: &Options, session: &mut Session, setting: &Setting<'
     if let Some(error) = failed {
         return Err(StepError::Record(error).into());
     }
-    let interrupted = is_interrupted(session, played.err())?;
-    drain(&mut runner, session, interrupted)
+    is_interrupted(session, played.err())
 }
 
 pub(super) fn search(
@@ -64,7 +69,11 @@ fn start(options: &Options, session: &Session, setting: &Setting<'_>) -> Result<
     Ok(EngineRunner::start(options, session.clock, interrupt)?)
 }
 
-fn drain(runner: &mut EngineRunner, session: &mut Session, interrupted: bool) -> Result<()> {
+pub(super) fn drain(
+    runner: &mut EngineRunner,
+    session: &mut Session,
+    interrupted: bool,
+) -> Result<()> {
     let (level, limit) = begin_drain(session, interrupted)?;
     let window = runner.drain(level, limit)?;
     session.window(&window)?;

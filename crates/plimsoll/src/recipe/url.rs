@@ -203,9 +203,9 @@ impl UrlTest {
 
     fn connections(&self, is_open: bool) -> Result<NonZeroU32> {
         match self.connections {
-            Some(count) => within_descriptors(count),
+            Some(count) => connections_within(count),
             None if is_open => most_in_flight(None),
-            None => within_descriptors(number(CLOSED_CONNECTIONS)),
+            None => connections_within(number(CLOSED_CONNECTIONS)),
         }
     }
 
@@ -230,7 +230,7 @@ fn closed(connections: NonZeroU32, http: Http) -> Load {
 /// Connections, or virtual users, that a load may take which is not set by them.
 pub(crate) fn most_in_flight(said: Option<NonZeroU32>) -> Result<NonZeroU32> {
     if let Some(count) = said {
-        return within_descriptors(count);
+        return connections_within(count);
     }
     let available = machine::raise_descriptors().saturating_sub(RESERVED);
     Ok(number(available.min(OPEN_CONNECTIONS.into()) as u32))
@@ -239,16 +239,22 @@ pub(crate) fn most_in_flight(said: Option<NonZeroU32>) -> Result<NonZeroU32> {
 /// Descriptors for files and the process itself.
 const RESERVED: u64 = 64;
 
-/// Every connection is a descriptor.
-fn within_descriptors(connections: NonZeroU32) -> Result<NonZeroU32> {
+fn connections_within(connections: NonZeroU32) -> Result<NonZeroU32> {
+    let Err(limit) = within_descriptors(connections) else {
+        return Ok(connections);
+    };
+    bail!(
+        "-c {connections} needs more open files than the limit of {limit} allows; raise it with ulimit -n"
+    );
+}
+
+/// Every connection is a descriptor; else the limit.
+pub(super) fn within_descriptors(connections: NonZeroU32) -> Result<NonZeroU32, u64> {
     let available = machine::raise_descriptors().saturating_sub(RESERVED);
     if u64::from(connections.get()) <= available {
         return Ok(connections);
     }
-    bail!(
-        "-c {connections} needs more open files than the limit of {} allows; raise it with ulimit -n",
-        available + RESERVED
-    );
+    Err(available + RESERVED)
 }
 
 /// The constants and clamped values here are never zero.

@@ -22,3 +22,4 @@ mod runs;
 mod scripts;
 mod support;
 mod sweep;
+mod workload;

@@ -85,9 +85,18 @@ fn after(at: &Within<'_>, spec: &TestSpec) -> Result<Option<AfterLoad>, LabError
 
 fn load(at: &Within<'_>, spec: &TestSpec, has_objectives: bool) -> Result<Load, LabError> {
     let wrong = |key: &str, problem: &str| Err(at.wrong(key, problem));
+    let with = [("with", !spec.with.is_empty() && spec.workload.is_none())];
+    refuse(
+        at,
+        &with,
+        "are keys of a workload file; give `workload` with it",
+    )?;
+    if let Some(workload) = &spec.workload {
+        return workload_load(at, spec, workload);
+    }
     match (&spec.script, &spec.url) {
         (Some(_), Some(_)) => wrong("script", "a test has a script or a URL, not both"),
-        (None, None) => wrong("url", "a test needs a `url`, or a `script`"),
+        (None, None) => wrong("url", "a test needs a `url`, a `script` or a `workload`"),
         (Some(script), None) => {
             refuse(
                 at,
@@ -103,6 +112,48 @@ fn load(at: &Within<'_>, spec: &TestSpec, has_objectives: bool) -> Result<Load, 
         }
         (None, Some(url)) => url_load(at, spec, url, has_objectives),
     }
+}
+
+fn workload_load(at: &Within<'_>, spec: &TestSpec, workload: &str) -> Result<Load, LabError> {
+    let others = [
+        ("script", spec.script.is_some()),
+        ("url", spec.url.is_some()),
+    ];
+    refuse(
+        at,
+        &others,
+        "a test has a script, a URL or a workload, and only one of them",
+    )?;
+    let own = of_urls(spec);
+    let own = own.iter().filter(|(key, _)| *key != "duration").copied();
+    let own: Vec<_> = own
+        .chain([("env", !spec.env.is_empty()), ("h2", spec.h2.is_some())])
+        .collect();
+    refuse(
+        at,
+        &own,
+        "a workload says this itself, in its file or under `with`; leave it out",
+    )?;
+    let path = at.folder.join(workload);
+    if !path.is_file() {
+        return Err(at.wrong("workload", format!("there is no file {}", path.display())));
+    }
+    let duration = at.time("duration", spec.duration.as_deref(), DEFAULT_DURATION)?;
+    if duration == Nanos::ZERO {
+        return Err(at.wrong("duration", "is zero: give a time such as 30s"));
+    }
+    if spec.with.contains_key("duration") {
+        return Err(at.wrong(
+            "with",
+            "the duration of a run stands in [test]: give `duration` there",
+        ));
+    }
+    let with = toml::to_string(&spec.with).map_err(|error| at.wrong("with", error))?;
+    Ok(Load::Workload {
+        path,
+        with,
+        duration,
+    })
 }
 
 /// The first of these keys that is given is refused.

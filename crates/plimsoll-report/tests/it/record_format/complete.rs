@@ -9,20 +9,21 @@ use plimsoll_core::record::{
     AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Header, HostSample, Iteration,
     LabSetup, LeftOut, LevelStart, Line, ListenerSample, MetricsSample, NameCounts,
     NeighbourSample, Observation, ProcessSample, ProxySample, Scope, ScriptCounts, SearchStart,
-    Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, WaitSample,
+    Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, Verified, WaitSample,
 };
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
+use plimsoll_core::test::workload::{self, Client, Database, Keys, Mix};
 use plimsoll_core::test::{
     How, Http, Load, Over, Request, Script, ScriptSetup, SearchSettings, Until, Url, Variation,
-    What,
+    What, Workload,
 };
 use plimsoll_core::threshold::{Phase as JudgedAt, Thresholds};
 use plimsoll_core::verdict::{
     Bounds, Cause, CeilingKind, Collapse, Confidence, GateState, Judgement, LevelState, LoadSize,
     NotProbed, RareStalls, ResourceKind, ScriptFault, SearchRemark, SearchResult,
 };
-use plimsoll_core::window::{Carried, Disturbed, Health};
+use plimsoll_core::window::{Carried, Disturbed, Effects, Health};
 use plimsoll_core::{Nanos, Outcome, Tally, Window};
 use serde_json::Value;
 
@@ -60,6 +61,7 @@ pub(super) fn lines() -> Vec<Line> {
         stored_at_end_count: Some(90),
         stored_count: Some(97),
         killed: vec!["worker at 40 s".to_owned()],
+        verified: Some(Verified::default()),
     }));
     lines.push(Line::Script(script_counts()));
     lines.extend(verdicts());
@@ -141,9 +143,42 @@ fn headers() -> Vec<Line> {
         until: NonZeroU64::new(10).map(Until::AttemptsCount),
         objectives: None,
     };
-    let mut headers = vec![open, closed, sample::find().header];
+    let mut loaded = sample::run(100.0, 1).header;
+    loaded.test.what = What::Workload(Box::new(loaded()));
+    let mut headers = vec![open, closed, loaded, sample::find().header];
     headers.extend(searches());
     headers.into_iter().map(Line::Header).collect()
+}
+
+/// With everything said.
+fn loaded() -> Workload {
+    let mix = Mix::default();
+    Workload {
+        store: "mongodb://127.0.0.1:27017".to_owned(),
+        databases: vec![Database {
+            name: "plimsoll_1".to_owned(),
+            mix,
+            documents: 1000,
+            document_bytes: 1024,
+        }],
+        connections: NonZeroU32::MIN,
+        sessions: NonZeroU32::MIN,
+        keys: Keys::Zipf { exponent: 0.99 },
+        batch: NonZeroU32::MIN,
+        phases: vec![workload::Phase {
+            name: "1".to_owned(),
+            length_ns: Nanos(5),
+            mix: Some(mix),
+            mix_to: Some(mix),
+        }],
+        client: Client {
+            try_timeout_ns: Some(Nanos(1)),
+            pool_wait_ns: Some(Nanos(1)),
+            ..Client::default()
+        },
+        keep: true,
+        verify: true,
+    }
 }
 
 /// Searches with a script and with everything said that has a default.
@@ -190,6 +225,7 @@ fn window() -> Window {
         followed_count: 1,
         vus: Some(8),
         operations: vec![tally.clone()],
+        databases: vec![Effects::default()],
         carried: vec![Carried {
             level: 1,
             due_count: 0,

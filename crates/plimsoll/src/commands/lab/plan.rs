@@ -18,6 +18,8 @@ use crate::machine;
 const QUICK: Nanos = Nanos::from_secs(8 * 60);
 /// A warm-up ends after this time even if the requests are not all done (DESIGN section 7).
 pub(super) const WARM_UP_LONGEST: Nanos = Nanos::from_secs(10);
+/// Databases of a workload are filled before each load, and read after it.
+const DATABASES_ESTIMATE: Nanos = Nanos::from_secs(3);
 /// Users finish what they have begun when their time is over; measured in server-limits: 3 to 21 s.
 const USERS_END_ESTIMATE: Nanos = Nanos::from_secs(10);
 /// From the order to end until every process is gone.
@@ -171,6 +173,7 @@ fn around(variant: &Variant) -> Nanos {
     let users = match variant.test.load {
         Load::Stages { .. } | Load::Script(_) => USERS_END_ESTIMATE,
         Load::Url { .. } | Load::Find { .. } => Nanos::ZERO,
+        Load::Workload { .. } => DATABASES_ESTIMATE,
     };
     tiers::start_estimate(variant) + warm_up + users + drain + END_ESTIMATE
 }

@@ -23,7 +23,7 @@ use crate::measure::{Measured, Setting, measure};
 use crate::page::Page;
 use crate::prepared::Subject;
 use crate::reach::{self, Leave};
-use crate::recipe::{Recipe, WarmUp};
+use crate::recipe::{Recipe, WarmUp, address_of_store};
 use crate::reuse::Reused;
 use crate::script::console;
 use crate::selfcheck;
@@ -137,6 +137,9 @@ impl Play<'_> {
                 .endpoint()
                 .and_then(Endpoint::tcp)
                 .map(|it| it.port()),
+            Subject::Workload(workload) => {
+                address_of_store(&workload.store).map(|address| address.port())
+            }
             Subject::Script(_) => self.entry(system),
         };
         let leave = Leave::AGAIN;

@@ -11,8 +11,11 @@ use plimsoll_lab::experiment::{Arrivals, Filler, Load, Variant};
 use plimsoll_net::Target;
 use plimsoll_net::resolve::Ways;
 
+use plimsoll_workload::WorkloadFile;
+
 use super::stages;
 use crate::args::ScriptSource;
+use crate::from_args;
 use crate::recipe::{Protocol, Recipe, ScriptLoad, ScriptTest, UrlLoad, UrlTest};
 
 /// Unless the file says another.
@@ -65,6 +68,11 @@ pub(super) fn recipe(variant: &Variant, filler: &Filler, folder: &Path) -> Resul
                 ..test
             })))
         }
+        Load::Workload {
+            path,
+            with,
+            duration,
+        } => workload(variant, filler, (path, with, *duration)),
         Load::Script(path) => script_test(path, environment(variant, filler)?, variant),
         Load::Stages {
             request,
@@ -78,6 +86,34 @@ pub(super) fn recipe(variant: &Variant, filler: &Filler, folder: &Path) -> Resul
             script_test(&path, env, variant)
         }
     }
+}
+
+/// The file with its placeholders filled, under the keys that the variant has of its own.
+fn workload(
+    variant: &Variant,
+    filler: &Filler,
+    (path, with, duration): (&Path, &str, Nanos),
+) -> Result<Recipe> {
+    let shown = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("read the workload {shown}"))?;
+    let wrong = |problem: String| anyhow::anyhow!("{shown}: {problem}");
+    let text = filler.fill(&text).map_err(wrong)?;
+    let file = WorkloadFile::read(&shown, &text)?;
+    let own = WorkloadFile::read(&format!("test.with of variant {}", variant.name), with)?;
+    let mut asked = own.asked.clone().or(file.asked.clone());
+    asked.load.duration = Some(duration);
+    asked.load.operations = None;
+    asked.load.objectives = variant.objectives.clone().or(asked.load.objectives);
+    from_args::planned(&asked, None).map_err(|error| {
+        let is_own = with.contains(error.key.split('.').next().unwrap_or_default());
+        let place = if is_own {
+            own.locate(&error)
+        } else {
+            file.locate(&error)
+        };
+        anyhow::anyhow!(place)
+    })
 }
 
 fn filled(request: &Request, filler: &Filler) -> Result<Request> {

@@ -249,7 +249,13 @@ impl Plan {
     /// What a reader must know of how it was played.
     pub(super) fn remarks(&self, args: &Args) -> Vec<String> {
         let mut remarks = Vec::new();
-        if args.sweep.before.is_none() {
+        if args.sweep.before.is_none() && args.form == Some(Form::Workload) {
+            remarks.push(
+                "Before each run its databases were dropped and filled anew, and the server kept running. --before COMMAND starts it \
+                 anew, too."
+                    .to_owned(),
+            );
+        } else if args.sweep.before.is_none() {
             remarks.push(
                 "Between points connections were closed and the target kept running: what it caches, stores and remembers carries \
                  over. --before COMMAND starts it anew."

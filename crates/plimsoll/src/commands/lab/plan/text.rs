@@ -102,6 +102,15 @@ fn tier_line(tier: &Tier) -> String {
 fn test_line(variant: &Variant) -> String {
     let load = match &variant.test.load {
         Load::Script(path) => format!("script {}", path.display()),
+        Load::Workload { path, with, .. } => {
+            let with = with.trim().replace('\n', ", ");
+            let own = if with.is_empty() {
+                String::new()
+            } else {
+                format!(" with {with}")
+            };
+            format!("workload {}{own}", path.display())
+        }
         Load::Url { request, .. } | Load::Stages { request, .. } => request.url.clone(),
         Load::Find { request, .. } => format!("capacity of {}", request.url),
     };

@@ -1,0 +1,187 @@
+//! Files are read, wrong ones are refused with line and fix, and the page has every key.
+
+use plimsoll_core::test::workload::Operation;
+
+use super::*;
+
+fn planned(text: &str) -> Result<plimsoll_core::test::Workload, String> {
+    let file = WorkloadFile::read("w.toml", text).map_err(|error| error.to_string())?;
+    file.asked
+        .plan()
+        .map_err(|error| file.locate(&error).to_string())
+}
+
+const STORE: &str = "store = \"mongodb://127.0.0.1:27017\"\n";
+
+#[test]
+fn a_file_says_everything_or_little() {
+    let small = planned(STORE).unwrap();
+    assert_eq!(small.databases.len(), 1);
+    assert_eq!(small.databases[0].name, "plimsoll_1");
+    assert_eq!((small.connections.get(), small.sessions.get()), (10, 10));
+    let text = format!(
+        "{STORE}databases = 3\nconnections = 4\nworkers = 8\nkeys = \"zipf:0.9\"\ndocument_size = \"2KiB\"\n\
+         mix = {{ read = 50, insert = 50 }}\nrate = \"200/s\"\nslo = \"p99<50ms\"\n[client]\nretries = 2\n\
+         try_timeout = \"1s\"\n[[database]]\nname = \"orders\"\nmix = {{ read = 100 }}\ndocuments = 7\n\
+         [[phase]]\nduration = \"5s\"\n[[phase]]\nname = \"b\"\nduration = \"10s\"\nmix_to = {{ delete = 100 }}\n"
+    );
+    let large = planned(&text).unwrap();
+    let names: Vec<&str> = large.databases.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["plimsoll_orders", "plimsoll_2", "plimsoll_3"]);
+    assert_eq!(large.databases[0].documents, 7);
+    assert_eq!(large.databases[1].mix.share(Operation::Insert), 50.0);
+    assert_eq!(large.client.retries, 2);
+    let file = WorkloadFile::read("w.toml", &text).unwrap();
+    assert_eq!(
+        file.asked.load.duration,
+        Some(Nanos::from_secs(15)),
+        "that of its phases"
+    );
+    let flags = Asked {
+        load: AskedLoad {
+            operations: NonZeroU64::new(9),
+            ..AskedLoad::default()
+        },
+        ..Asked::default()
+    };
+    let both = flags.or(file.asked);
+    assert_eq!(
+        (both.load.duration, both.load.operations),
+        (None, NonZeroU64::new(9))
+    );
+    assert_eq!(both.load.rate_per_s, Some(200.0));
+}
+
+#[test]
+fn wrong_files_are_refused_with_line_and_fix() {
+    for (line, expected) in [
+        (
+            "databses = 6",
+            "w.toml:2: unknown key `databses`; did you mean `databases`?",
+        ),
+        (
+            "retries = 3",
+            "w.toml:2: unknown key `retries`; it belongs into [client]",
+        ),
+        ("colour = 3", "the top of the file has store, databases"),
+        ("databases = 0", "w.toml:2: `databases`: invalid value"),
+        ("documents = 0", "w.toml:2: `documents`: no documents"),
+        ("documents = -4", "w.toml:2: `documents`: "),
+        (
+            "mix = { read = 40, insert = 30 }",
+            "w.toml:2: `mix`: 30 + 40 = 70 is not 100",
+        ),
+        (
+            "mix = { read = 40, writes = 60 }",
+            "`writes` is no operation",
+        ),
+        (
+            "duration = \"soon\"",
+            "w.toml:2: `duration`: `soon` is not a duration",
+        ),
+        (
+            "duration = 30",
+            "w.toml:2: `duration`: `30` is not a duration",
+        ),
+        ("keys = \"zipfian\"", "no distribution of keys"),
+        (
+            "document_size = \"1\"",
+            "w.toml:2: `document_size`: documents of 1 bytes",
+        ),
+        ("batch = 99999", "w.toml:2: `batch`"),
+        (
+            "rate = \"5/s\"\nramp = \"1/s..2/s\"",
+            "w.toml:2: `rate` and `ramp` together",
+        ),
+        (
+            "databases = 1\n[[database]]\n[[database]]",
+            "w.toml:2: `databases`: 1 databases, and 2 of them",
+        ),
+        (
+            "[[database]]\nname = \"a\"\n[[database]]\nname = \"a\"",
+            "w.toml:5: `name`: two databases are called plimsoll_a",
+        ),
+        (
+            "[[database]]\nname = \"a b\"",
+            "w.toml:3: `name`: `a b` is no name",
+        ),
+        (
+            "[[database]]\ndocuments = 0",
+            "w.toml:3: `documents`: no documents",
+        ),
+        (
+            "[[database]]\nmixx = 0",
+            "w.toml:3: unknown key `database.mixx`; did you mean `mix`?",
+        ),
+        (
+            "[[phase]]\nname = \"a\"",
+            "w.toml:2: a phase needs a `duration`",
+        ),
+        (
+            "duration = \"5s\"\n[[phase]]\nduration = \"5s\"\n[[phase]]\nduration = \"5s\"",
+            "w.toml:5: `1`: the phase would begin at 5.00 s",
+        ),
+        ("slo = \"p99<\"", "w.toml:2: `slo`: "),
+        ("[client", "w.toml:2: "),
+    ] {
+        let error = planned(&format!("{STORE}{line}\n")).unwrap_err();
+        assert!(error.contains(expected), "{line}\n  {error}");
+    }
+    let error = planned("databases = 2\n").unwrap_err();
+    assert!(error.contains("needs `store`"), "{error}");
+    let error = planned("store = \"redis://h\"\n").unwrap_err();
+    assert!(
+        error.contains("w.toml:1: `store`: `redis://h` is no store"),
+        "{error}"
+    );
+}
+
+/// `UPDATE_DOCS=1 cargo test -p plimsoll-workload` writes the table anew.
+#[test]
+fn the_page_has_every_key() {
+    const BEGIN: &str = "<!-- keys: written by a test -->\n";
+    const END: &str = "<!-- end of keys -->";
+    let mut table = String::new();
+    for section in SECTIONS {
+        table.push_str(&format!(
+            "\n**{}**\n\n| key | example | meaning |\n|---|---|---|\n",
+            section.name
+        ));
+        for key in section.keys {
+            let (about, example) = (key.about.trim(), key.example.replace('|', "\\|"));
+            table.push_str(&format!("| `{}` | `{example}` | {about} |\n", key.name));
+        }
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workload.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    let fresh = format!("{before}{BEGIN}{table}\n{END}{after}");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, &fresh).unwrap();
+    }
+    assert_eq!(page, fresh, "run it again with UPDATE_DOCS=1");
+}
+
+#[test]
+fn every_example_is_read() {
+    for section in SECTIONS {
+        for key in section
+            .keys
+            .iter()
+            .filter(|key| !key.example.starts_with('['))
+        {
+            let head = match section.name {
+                "the top of the file" => "",
+                name => name,
+            };
+            let text = format!("{head}\n{} = {}\n", key.name, key.example);
+            let read = WorkloadFile::read("w.toml", &text);
+            let needs_duration = section.name == "[[phase]]" && key.name != "duration";
+            let read = read.map(drop).map_err(|error| error.to_string());
+            let is_fine = read.is_ok()
+                || needs_duration && read.is_err_and(|it| it.contains("a phase needs"));
+            assert!(is_fine, "{}: {}", section.name, key.name);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! One session: takes what is due, has the driver do it on documents of the ledger, tries again as its client would, and
+//! says how that ended.
+
+use std::cell::RefCell;
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use plimsoll_base::random::Rng;
+use plimsoll_core::test::Workload;
+use plimsoll_core::test::workload::Operation;
+use plimsoll_core::window::Effects;
+use plimsoll_core::{Nanos, Outcome};
+use plimsoll_engine::sessions::{Desk, Due, SessionEnd};
+use tokio::time::timeout;
+
+use crate::driver::{Answer, Driver, Failure};
+use crate::keys::{Fate, Ledger};
+use crate::sayings::Sayings;
+use crate::wire::{self, Slot};
+
+/// What the sessions of one database share.
+#[derive(Debug)]
+pub(crate) struct Lane<D> {
+    pub(crate) driver: D,
+    pub(crate) ledger: RefCell<Ledger>,
+    pub(crate) workload: Rc<Workload>,
+    /// Its place in the plan, and among the lanes of this worker.
+    pub(crate) database: usize,
+    pub(crate) place: usize,
+    /// Of a whole operation.
+    pub(crate) timeout: Nanos,
+    pub(crate) sayings: Sayings,
+}
+
+/// One operation with the documents it is about.
+#[derive(Debug)]
+struct Task {
+    operation: Operation,
+    keys: Vec<u32>,
+}
+
+/// Goes on until its worker ends.
+pub(crate) async fn session<D: Driver>(lane: Rc<Lane<D>>, desk: Desk, mut rng: Rng) {
+    let slot = Rc::new(Slot::default());
+    loop {
+        let due = desk.next(lane.place).await;
+        let task = lane.draw(&desk, &mut rng);
+        slot.clear();
+        let ended = wire::tracked(&slot, lane.carry_out(&task, &slot, (&desk, &due))).await;
+        let end = lane.settle(&task, ended, &slot);
+        desk.end(lane.place, due, &end);
+    }
+}
+
+impl<D: Driver> Lane<D> {
+    /// What is done next, by the mix of this moment.
+    fn draw(&self, desk: &Desk, rng: &mut Rng) -> Task {
+        let workload = &*self.workload;
+        let database = &workload.databases[self.database];
+        let since = desk.now().saturating_sub(desk.level_start());
+        let operation = workload.mix_at(database, since).draw(rng.unit());
+        let (batch, keys) = (workload.batch.get(), workload.keys);
+        let mut ledger = self.ledger.borrow_mut();
+        let taken = match operation {
+            Operation::Insert => ledger.announce(batch),
+            Operation::Read | Operation::Update => ledger.borrow(keys, batch, rng),
+            Operation::Delete => ledger.withdraw(keys, batch, rng),
+        };
+        if taken.is_empty() {
+            // Nothing is left to read, change or delete: the store is filled again.
+            return Task {
+                operation: Operation::Insert,
+                keys: ledger.announce(batch),
+            };
+        }
+        if operation == Operation::Update {
+            ledger.updating(&taken);
+        }
+        Task {
+            operation,
+            keys: taken,
+        }
+    }
+
+    /// Tries until it is done, may not be tried again, or its time is over.
+    async fn carry_out(
+        &self,
+        task: &Task,
+        slot: &Slot,
+        (desk, due): (&Desk, &Due),
+    ) -> Result<Answer, Failure> {
+        let policy = &self.workload.client;
+        let deadline = due.intended() + self.timeout;
+        let mut was_unsure = false;
+        let mut tries = 0;
+        loop {
+            let left = deadline.saturating_sub(desk.now());
+            let tried = self.try_once(task, slot, left).await;
+            let failure = match tried {
+                Ok(answer) => return Ok(forgiven(task, answer, was_unsure)),
+                Err(failure) if failure.is_duplicate && was_unsure => {
+                    return Ok(done_before(task));
+                }
+                Err(failure) => failure,
+            };
+            let is_unsure = failure.fate == Fate::Unknown;
+            let pause = policy.retry_pause_ns;
+            let is_over = desk.now() + pause >= deadline;
+            if tries >= policy.retries || !failure.may_retry || is_over {
+                let fate = if was_unsure {
+                    Fate::Unknown
+                } else {
+                    failure.fate
+                };
+                return Err(Failure { fate, ..failure });
+            }
+            if is_unsure && task.operation == Operation::Update {
+                // The next try may be a second update.
+                self.ledger.borrow_mut().updating(&task.keys);
+            }
+            was_unsure |= is_unsure;
+            tries += 1;
+            if pause > Nanos::ZERO {
+                tokio::time::sleep(Duration::from_nanos(pause.0)).await;
+            }
+        }
+    }
+
+    async fn try_once(&self, task: &Task, slot: &Slot, left: Nanos) -> Result<Answer, Failure> {
+        let policy = &self.workload.client;
+        let limit = policy.try_timeout_ns.unwrap_or(left).min(left);
+        let before = slot.commands();
+        let mut operation = pin!(self.perform(task));
+        if let Some(wait) = policy.pool_wait_ns.filter(|wait| *wait < limit) {
+            match timeout(Duration::from_nanos(wait.0), operation.as_mut()).await {
+                Ok(ended) => return ended,
+                Err(_) if slot.commands() == before => return Err(unsent(wait)),
+                Err(_) => {}
+            }
+            let rest = Duration::from_nanos((limit - wait).0);
+            let ended = timeout(rest, operation.as_mut()).await;
+            return ended.unwrap_or_else(|_| Err(out_of_time(slot.commands() > before, limit)));
+        }
+        let ended = timeout(Duration::from_nanos(limit.0), operation.as_mut()).await;
+        ended.unwrap_or_else(|_| Err(out_of_time(slot.commands() > before, limit)))
+    }
+
+    async fn perform(&self, task: &Task) -> Result<Answer, Failure> {
+        match task.operation {
+            Operation::Read => self.driver.read(&task.keys).await,
+            Operation::Insert => self.driver.insert(&task.keys).await,
+            Operation::Update => self.driver.update(&task.keys).await,
+            Operation::Delete => self.driver.delete(&task.keys).await,
+        }
+    }
+
+    /// Writes down what became of the documents, and what the attempt counts as.
+    fn settle(&self, task: &Task, ended: Result<Answer, Failure>, slot: &Slot) -> SessionEnd {
+        let asked = task.keys.len() as u64;
+        let (fate, outcome, status, answer) = match ended {
+            Ok(answer) if answer.is_unacknowledged => {
+                (Fate::Unknown, Outcome::Accepted, 0, Some(answer))
+            }
+            Ok(answer) if answer.documents == asked => (Fate::Done, Outcome::Ok, 0, Some(answer)),
+            Ok(answer) => {
+                let reason = format!(
+                    "{} of {asked} documents: {} (acknowledged without an error)",
+                    task.operation.name(),
+                    answer.documents
+                );
+                self.sayings.note(Outcome::CheckFailed, &reason);
+                // The store says that it did less than it was asked for: of which document is not said.
+                let fate = if answer.documents == 0 {
+                    Fate::NotDone
+                } else {
+                    Fate::Unknown
+                };
+                (fate, Outcome::CheckFailed, 0, Some(answer))
+            }
+            Err(failure) => {
+                self.sayings.note(failure.outcome, &failure.reason);
+                let fate = if slot.sent().is_none() {
+                    Fate::NotDone
+                } else {
+                    failure.fate
+                };
+                (fate, failure.outcome, failure.status, None)
+            }
+        };
+        let mut ledger = self.ledger.borrow_mut();
+        match task.operation {
+            Operation::Read => ledger.give_back(&task.keys),
+            Operation::Insert => ledger.inserted(&task.keys, fate),
+            Operation::Update => {
+                ledger.updated(&task.keys, fate);
+                ledger.give_back(&task.keys);
+            }
+            Operation::Delete => ledger.deleted(&task.keys, fate),
+        }
+        SessionEnd {
+            outcome,
+            status,
+            operation: task.operation.index() as u8,
+            sent: slot.sent(),
+            bytes: answer.map_or(0, |answer| answer.bytes),
+            effects: answer.map_or_else(Effects::default, |answer| effects(task, answer)),
+        }
+    }
+}
+
+fn effects(task: &Task, answer: Answer) -> Effects {
+    let mut effects = Effects {
+        acknowledged_count: 1,
+        asked_count: task.keys.len() as u64,
+        ..Effects::default()
+    };
+    let count = match task.operation {
+        Operation::Read => &mut effects.returned_count,
+        Operation::Insert => &mut effects.inserted_count,
+        Operation::Update => &mut effects.matched_count,
+        Operation::Delete => &mut effects.deleted_count,
+    };
+    *count = answer.documents;
+    effects
+}
+
+/// What an earlier try has deleted already cannot be deleted again, and that was what was wanted.
+fn forgiven(task: &Task, answer: Answer, was_unsure: bool) -> Answer {
+    if was_unsure && task.operation == Operation::Delete {
+        return Answer {
+            documents: task.keys.len() as u64,
+            ..answer
+        };
+    }
+    answer
+}
+
+/// An earlier try has inserted it.
+fn done_before(task: &Task) -> Answer {
+    Answer {
+        documents: task.keys.len() as u64,
+        ..Answer::default()
+    }
+}
+
+fn unsent(wait: Nanos) -> Failure {
+    Failure {
+        outcome: Outcome::Dropped,
+        status: 0,
+        fate: Fate::NotDone,
+        is_duplicate: false,
+        may_retry: true,
+        reason: format!("no connection of the pool came free within {wait}"),
+    }
+}
+
+fn out_of_time(is_sent: bool, limit: Nanos) -> Failure {
+    let (outcome, fate, what) = match (is_sent, wire::open()) {
+        (true, _) => (Outcome::Timeout, Fate::Unknown, "no answer"),
+        (false, 0) => (Outcome::ConnectTimeout, Fate::NotDone, "no connection"),
+        (false, _) => (
+            Outcome::Dropped,
+            Fate::NotDone,
+            "no free connection of the pool",
+        ),
+    };
+    Failure {
+        outcome,
+        status: 0,
+        fate,
+        is_duplicate: false,
+        may_retry: true,
+        reason: format!("{what} within {limit}"),
+    }
+}

@@ -1,0 +1,148 @@
+//! The test of a workload: what is left open follows from where the store is, and how many databases there are.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::num::{NonZeroU32, NonZeroU64};
+
+use anyhow::Result;
+use plimsoll_control::search::{Config, Search, client_timeout};
+use plimsoll_core::Nanos;
+use plimsoll_core::test::{Generator, How, Load, Test, Until, What, Workload};
+
+use super::url::{UrlLoad, within_descriptors};
+use crate::machine;
+use crate::prepared::{Prepared, Subject};
+
+#[derive(Clone)]
+pub(crate) struct WorkloadTest {
+    pub(crate) workload: Workload,
+    pub(crate) load: UrlLoad,
+    pub(crate) threads: Option<NonZeroU32>,
+    /// Said by the file.
+    pub(crate) seed: Option<u64>,
+}
+
+/// Connections that a driver opens beside those of its pool, to watch the server.
+const WATCHING: u32 = 1;
+
+/// Whether this host may open so many connections.
+pub(crate) fn check_descriptors(workload: &Workload) -> Result<(), String> {
+    let databases = workload.databases.len() as u32;
+    let all = workload.connections.get().saturating_add(WATCHING);
+    let all = NonZeroU32::new(all.saturating_mul(databases)).unwrap_or(NonZeroU32::MIN);
+    let available = within_descriptors(all);
+    available.map(drop).map_err(|available| {
+        format!(
+            "{} connections for each of {databases} databases need {all} open files with those that watch the server, and the \
+             limit is {available}; raise it with ulimit -n, or give fewer",
+            workload.connections
+        )
+    })
+}
+
+/// Where the store is, as far as it is one address.
+pub(crate) fn address(store: &str) -> Option<SocketAddr> {
+    let hosts = plimsoll_workload::hosts(store);
+    let [(host, port)] = hosts.as_slice() else {
+        return None;
+    };
+    let mut found = (host.as_str(), *port).to_socket_addrs().ok()?;
+    found.next()
+}
+
+impl WorkloadTest {
+    pub(super) fn prepare(&self, seed: u64) -> Result<Prepared> {
+        let workload = &self.workload;
+        let (how, timeout) = match &self.load {
+            UrlLoad::Set {
+                rate,
+                until,
+                timeout,
+                objectives,
+            } => {
+                let load = match *rate {
+                    Some((profile, arrivals)) => Load::Open { profile, arrivals },
+                    None => Load::Closed {
+                        in_flight: workload.in_flight(),
+                    },
+                };
+                let how = How::Set {
+                    load,
+                    until: Some(*until),
+                    objectives: objectives.clone(),
+                };
+                (how, *timeout)
+            }
+            UrlLoad::Search {
+                settings,
+                objectives,
+            } => {
+                let how = How::Search {
+                    settings: *settings,
+                    objectives: objectives.clone(),
+                };
+                (how, client_timeout(objectives))
+            }
+        };
+        let generator = Generator {
+            connections_max: workload.connections_max(),
+            workers: self.threads(),
+            timeout,
+            seed: self.seed.unwrap_or(seed),
+            ..Generator::default()
+        };
+        let test = Test {
+            what: What::Workload(Box::new(workload.clone())),
+            how,
+            generator,
+        };
+        // Refused now rather than after the self-check.
+        if let Some(config) = Config::from_test(&test) {
+            Search::new(config)?;
+        }
+        let subject = Subject::Workload(Box::new(workload.clone()));
+        Ok(Prepared::new(test, subject))
+    }
+
+    /// The load itself for a while, without a look at what is stored.
+    pub(super) fn warm_up(&self, seed: u64, time: Nanos) -> Result<Prepared> {
+        let mut short = self.clone();
+        short.workload.verify = false;
+        if let UrlLoad::Set {
+            until, objectives, ..
+        } = &mut short.load
+        {
+            *until = Until::after(time)?;
+            *objectives = None;
+        }
+        short.prepare(seed)
+    }
+
+    /// So many operations of the load, and no longer than this.
+    pub(super) fn few(&self, seed: u64, count: NonZeroU64, most: Nanos) -> Result<Prepared> {
+        let mut prepared = self.warm_up(seed, most)?;
+        if let How::Set { until, .. } = &mut prepared.test.how {
+            *until = Some(Until::AttemptsCount(count));
+        }
+        Ok(prepared)
+    }
+
+    /// Half of the cores for a store on this host, so that it is not starved; else all. A database belongs to one thread.
+    fn threads(&self) -> NonZeroU32 {
+        let cores = machine::cores() as u32;
+        let is_here = plimsoll_workload::hosts(&self.workload.store)
+            .iter()
+            .all(|(host, _)| is_loopback(host));
+        let usual = NonZeroU32::new(if is_here { cores / 2 } else { cores });
+        let databases = NonZeroU32::new(self.workload.databases.len() as u32);
+        let databases = databases.unwrap_or(NonZeroU32::MIN);
+        self.threads
+            .or(usual)
+            .unwrap_or(NonZeroU32::MIN)
+            .min(databases)
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
