@@ -187,7 +187,9 @@ export class Gate {
 }
 
 function endOf(res: ServerResponse): Ended {
-  if (!res.writableFinished) {
+  // Answers of HTTP/2 only say that they have been ended.
+  const isComplete = (res.writableFinished as boolean | undefined) ?? res.writableEnded;
+  if (!isComplete) {
     return 'left';
   }
   return res.statusCode >= 500 || res.statusCode === 429 ? 'failed' : 'served';

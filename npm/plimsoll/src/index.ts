@@ -50,10 +50,17 @@ interface KoaContext {
   readonly res: ServerResponse;
   respond?: boolean | undefined;
 }
-/** What is used of a Fastify instance. */
+/** What is used of a Fastify instance; its own type of a hook depends on generics that are none of our business. */
 interface FastifyLike {
   readonly server: unknown;
-  addHook(name: 'onRequest', hook: (request: { raw: unknown }, reply: { raw: unknown; hijack(): unknown }, done: Next) => void): unknown;
+  addHook(name: 'onRequest', hook: any): unknown;
+}
+interface FastifyRequestLike {
+  readonly raw: IncomingMessage;
+}
+interface FastifyReplyLike {
+  readonly raw: ServerResponse;
+  hijack(): unknown;
 }
 
 export class Plimsoll {
@@ -127,13 +134,13 @@ export class Plimsoll {
 
   /** Plugin of Fastify 5: `fastify.register(shed.fastify)`. Refuses before Fastify's own work. */
   readonly fastify = Object.assign(
-    (fastify: FastifyLike, _options: unknown, done: Next): void => {
+    (fastify: FastifyLike, _options: unknown, done: () => void): void => {
       this.protect(fastify.server as EventEmitter);
       // Of a second server, which Fastify opens where `localhost` has two addresses, only this hook sees requests.
-      fastify.addHook('onRequest', (request, reply, next) => {
-        const res = reply.raw as ServerResponse;
+      fastify.addHook('onRequest', (request: FastifyRequestLike, reply: FastifyReplyLike, next: Next) => {
+        const res = reply.raw;
         let isWorking = false;
-        this.gate.enter(request.raw as IncomingMessage, res, () => {
+        this.gate.enter(request.raw, res, () => {
           isWorking = true;
           next();
         });

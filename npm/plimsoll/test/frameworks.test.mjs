@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { createServer, request as httpRequest } from 'node:http';
+import { connect as connect2, createServer as createServer2 } from 'node:http2';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import express from 'express';
@@ -172,6 +173,32 @@ test('Fastify on localhost: all of its addresses are protected', async () => {
   const statuses = (await Promise.all(held)).sort();
   assert.deepEqual(statuses, [200, ...Array.from({ length: held.length - 1 }, () => 503)]);
   await app.close();
+  shed.close();
+});
+
+test('node:http2: streams of one connection are limited, refused without closing it, and counted as served', async () => {
+  const shed = plimsoll({ limit: 1, patience: 30 });
+  const work = new Work();
+  const server = shed.protect(createServer2((_req, res) => work.begin(() => res.end('done'))).listen(0, '127.0.0.1'));
+  await new Promise((resolve) => server.once('listening', resolve));
+  const session = connect2(`http://127.0.0.1:${server.address().port}`);
+  const get = () =>
+    new Promise((resolve, reject) => {
+      const stream = session.request({ ':path': '/' });
+      stream.on('response', (headers) => (stream.resume(), resolve(headers)));
+      stream.on('error', reject);
+    });
+  const held = get();
+  await until(() => work.waiting.length === 1);
+  const refused = await get();
+  assert.equal(refused[':status'], 503);
+  assert.ok(Number(refused['retry-after']) >= 1);
+  work.end();
+  assert.equal((await held)[':status'], 200);
+  await until(() => shed.state().inFlight === 0);
+  assert.equal(shed.state().servedCount, 1);
+  session.close();
+  server.close();
   shed.close();
 });
 

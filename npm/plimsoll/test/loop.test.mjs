@@ -128,6 +128,29 @@ test('work has half of the time at least, whatever arrives', () => {
   assert.ok((48 * 5) / took > 0.4, `${(48 * 5) / took}`);
 });
 
+test('work that throws does not keep the rest from its turn', () => {
+  let next = [];
+  const done = [];
+  const run = (work) => {
+    done.push(work);
+    assert.notEqual(work, 'throws');
+  };
+  const starter = new Starter(run, () => done.length, (turn) => next.push(turn));
+  ['throws', 'second', 'third'].forEach((work) => starter.start(work, false));
+  for (let turns = 0; turns < 20; turns += 1) {
+    const turning = next;
+    next = [];
+    for (const turn of turning) {
+      try {
+        turn();
+      } catch {
+        // As a handler of `uncaughtException` would.
+      }
+    }
+  }
+  assert.deepEqual(done, ['throws', 'second', 'third']);
+});
+
 test('short pieces of work share a turn, and a calm loop starts them at once', () => {
   const { starter, turn, log, idle } = loop({ waiting: 0, perTurn: 0, workMs: 0.1, seeMs: 0 });
   starter.start('at once', true);

@@ -11,7 +11,6 @@ mod guard;
 mod http2;
 mod kept;
 mod lab;
-mod middleware;
 mod misbehaving;
 mod mutual_tls;
 mod options;

@@ -72,16 +72,20 @@ export class Starter<T> {
     }
     this.turns = 0;
     const from = this.now();
-    do {
-      const work = this.ready.shift();
-      if (work === undefined) {
-        break;
+    try {
+      do {
+        const work = this.ready.shift();
+        if (work === undefined) {
+          break;
+        }
+        this.lastStart = this.now();
+        this.run(work);
+      } while (this.now() - from < QUANTUM);
+    } finally {
+      // Work that throws ends the process unless somebody catches that; then the rest still has its turn.
+      if (this.ready.length > 0) {
+        this.arm();
       }
-      this.lastStart = this.now();
-      this.run(work);
-    } while (this.now() - from < QUANTUM);
-    if (this.ready.length > 0) {
-      this.arm();
     }
   };
 }
