@@ -51,8 +51,8 @@ pub(super) fn of_variants(judged: &Judged<'_>) -> Markup {
                 p.t { "The first run of each variant that has a limiter, as that said of itself." }
                 @for (place, (name, about, admissions)) in drawn.iter().enumerate() {
                     @for (index, admission) in admissions.iter().enumerate() {
-                        h3 { (name) }
-                        p.s { (about) ": " (admission.tier) }
+                        h3 { (name) ": " (admission.tier) }
+                        @if !about.is_empty() { p.s { (about) } }
                         (drawing(admission, &format!("v{place}g{index}")))
                     }
                 }
