@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs what the experiments' real tiers need besides programs: node modules, and a certificate; what is there already stays.
+# Installs what the experiments' real tiers and the Node middleware need besides programs: node modules, and a certificate;
+# what is there already stays.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for folder in experiments/*/real; do
+for folder in npm/plimsoll experiments/*/real; do
   # npm writes this file when an installation is whole.
   installed=$folder/node_modules/.package-lock.json
   if [ ! -e "$installed" ] || [ "$folder/package-lock.json" -nt "$installed" ]; then
@@ -11,4 +12,6 @@ for folder in experiments/*/real; do
     npm ci --loglevel=error --no-audit --no-fund --prefix "$folder"
   fi
 done
+# The middleware is TypeScript; experiments and its tests use what is made of it.
+npm run --silent build --prefix npm/plimsoll
 scripts/certificate.sh experiments/server-limits/real

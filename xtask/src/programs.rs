@@ -12,8 +12,9 @@ use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 /// Test targets that load sockets, wait with a deadline or compare times: package and target.
-const LOADS: [(&str, &str); 8] = [
+const LOADS: [(&str, &str); 9] = [
     ("plimsoll", "it"),
+    ("plimsoll", "middleware"),
     ("plimsoll-lab", "it"),
     ("plimsoll-engine", "it"),
     ("plimsoll-docdb", "it"),

@@ -10,6 +10,7 @@ mod layers;
 mod place;
 mod resolve;
 mod scale;
+mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -27,7 +28,8 @@ pub(crate) use after::{collection, gauge};
 pub(crate) use changes::Facts;
 pub use fill::{Filler, Peer};
 pub(crate) use place::Place;
-pub(crate) use resolve::DOCDB;
+pub(crate) use resolve::{DOCDB, GUARD};
+pub use times::Times;
 
 /// An experiment whose every value was understood. Paths are absolute.
 #[derive(Debug, Clone)]
@@ -47,6 +49,10 @@ pub struct Experiment {
     pub scale: f64,
     /// What a reader of the plan has to know, as sentences.
     pub remarks: Vec<String>,
+    /// Variants whose programs are not installed, and what is missing.
+    left_out: BTreeMap<String, String>,
+    /// Variants whose capacity others are loaded with multiples of, whether they are played or not.
+    measured: Vec<Variant>,
 }
 
 /// One architecture, complete: what it shares with the others is in it.
@@ -150,6 +156,8 @@ pub struct Test {
     pub env: BTreeMap<String, String>,
     /// What is looked at when the load has ended.
     pub after: Option<AfterLoad>,
+    /// Its rates are multiples of a capacity that is measured first.
+    pub times: Option<Times>,
 }
 
 /// What puts the load on, with placeholders in the URL.

@@ -261,6 +261,12 @@ fn embedded(
         ];
         return Ok(words.map(str::to_owned).to_vec());
     }
+    if name == crate::experiment::GUARD {
+        let listen = format!("127.0.0.1:{port}");
+        // Its metrics are sampled at the address that it prints.
+        let words = ["guard", "--listen", &listen, "--admin", "127.0.0.1:0"];
+        return Ok(words.map(str::to_owned).to_vec());
+    }
     let mut words = [
         "serve",
         name,

@@ -88,6 +88,15 @@ pub fn bound(value: Nanos) -> String {
     time(value)
 }
 
+/// The unit of a time axis that ends after so many seconds, and how many seconds it has.
+pub(crate) fn time_unit(end_seconds: f64) -> (&'static str, f64) {
+    if end_seconds > 150.0 {
+        ("min", 60.0)
+    } else {
+        ("s", 1.0)
+    }
+}
+
 /// Seconds as a time.
 pub fn seconds(value: f64) -> String {
     if value.fract() == 0.0 && (0.0..180.0).contains(&value) {

@@ -3,6 +3,7 @@
 //! Pages are templates of `maud`, which escapes every text by its type; drawings are written by [`svg`].
 
 mod bars;
+mod chart_admission;
 mod chart_hero;
 mod chart_outcomes;
 mod chart_pairs;
@@ -127,6 +128,7 @@ fn report(view: &View, index: usize, heading: &Markup) -> Markup {
         }
         (tiers::section(view))
         (chart_outcomes::section(view, &id))
+        (chart_admission::section(view.record, &id))
         @if view.kind == Kind::Run { (chart_response::users(view, &id)) }
         @if view.kind == Kind::Run { (chart_response::section(view, &id)) }
         (chart_spectrum::section(view, &id))

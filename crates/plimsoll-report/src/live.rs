@@ -1,7 +1,7 @@
 //! The run while it runs: a frame of text made from the windows so far.
 
 mod page;
-mod spark;
+pub(crate) mod spark;
 mod writer;
 
 pub use page::{end, page};

@@ -1,5 +1,6 @@
 //! The summary on stdout: our block first, every line with a recorded figure behind it.
 
+mod admission;
 mod comparison;
 mod distribution;
 mod find;
@@ -54,6 +55,9 @@ pub fn summary(record: &Record, style: &Style) -> String {
     match view.kind {
         Kind::Find if view.verdict().is_some() => find::block(&mut page, &view, style.quiet),
         _ => run::block(&mut page, &view, style.quiet),
+    }
+    if !style.quiet {
+        admission::block(&mut page, &view);
     }
     script::block(&mut page, &view);
     if !style.quiet {

@@ -1,5 +1,6 @@
 //! The one reading of a record that every rendering shares.
 
+mod admission;
 pub mod comparison;
 mod curve;
 mod figures;
@@ -14,6 +15,7 @@ mod timeline;
 mod varied;
 mod words;
 
+pub(crate) use admission::{Admission, Moment, Rates, admissions};
 pub(crate) use curve::CurvePoint;
 pub use figures::{Figure, FigureKind};
 pub use gates::GateTally;

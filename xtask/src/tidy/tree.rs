@@ -28,10 +28,11 @@ impl File {
 }
 
 /// Folders that hold what tools or runs wrote.
-const SKIPPED_FOLDERS: [&str; 8] = [
+const SKIPPED_FOLDERS: [&str; 9] = [
     "target",
     ".git",
     "node_modules",
+    "dist",
     ".tools",
     "corpus",
     "fixtures",

@@ -8,6 +8,8 @@ mod brake;
 mod epoch;
 mod line;
 mod pace;
+#[cfg(test)]
+mod same_elsewhere;
 
 use plimsoll_core::Nanos;
 

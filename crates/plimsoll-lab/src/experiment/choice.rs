@@ -24,6 +24,15 @@ impl Experiment {
     /// Keeps the variants of these names. One whose base is left out is compared with the base's base, and so on;
     /// one with no ancestor left keeps the base that it names.
     pub fn only(mut self, names: &[String]) -> Result<Self, LabError> {
+        let missing = names
+            .iter()
+            .find_map(|name| self.left_out.get_key_value(name));
+        if let Some((name, problem)) = missing {
+            return Err(LabError::Experiment {
+                place: format!("variant `{name}`"),
+                problem: problem.clone(),
+            });
+        }
         if let Some(name) = names.iter().find(|name| self.variant(name).is_none()) {
             let known: Vec<&str> = self.variants.iter().map(|v| v.name.as_str()).collect();
             return Err(LabError::NoVariant {

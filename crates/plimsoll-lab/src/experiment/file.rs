@@ -43,7 +43,8 @@ section! {
     TierSpec = "[tiers.NAME]" {
         /// program to start: on the PATH, or with a `/` a path from the file's folder
         command: Option<String> = "\"node\"",
-        /// an embedded service instead of a command: a name of `plimsoll serve --list`, or `docdb`
+        /// an embedded service instead of a command: a name of `plimsoll serve --list`, `docdb`, or `guard`, whose
+        /// `--upstream` stands in `args`
         embedded: Option<String> = "\"shop-app\"",
         /// parameters of the embedded service: numbers, or limits of the tier
         set: BTreeMap<String, Setting> = "{ slots = \"${limits.slots}\" }",
@@ -95,6 +96,8 @@ section! {
         base: Option<String> = "\"2A\"",
         /// what it is, so that a sentence can name it; a detail after a comma
         about: String = "\"two servers behind a proxy\"",
+        /// left out, with a remark, where a program of its tiers is not installed
+        optional: bool = "true",
         /// tiers that it does not start
         without: Vec<String> = "[\"proxy\"]",
         /// keys of tiers that differ, or tiers of its own
@@ -121,13 +124,18 @@ section! {
         headers: BTreeMap<String, String> = "{ accept = \"text/html\" }",
         /// body of the request
         body: Option<String> = "\"{}\"",
-        /// arrival rate, independent of the answers
+        /// arrival rate, independent of the answers; `2x` is twice the capacity of the variant in `times_of`
         rate: Option<String> = "\"200/s\"",
-        /// arrival rate that changes evenly over the duration
+        /// arrival rate that changes evenly over the duration; `1x..10x` with `times_of`
         ramp: Option<String> = "\"100/s..2000/s\"",
         /// closed load: each connection sends its next request when the last is answered; with `rate`, `ramp` or
         /// `find` the most that may be open
         connections: Option<u32> = "64",
+        /// the variant whose capacity is `1x`: what it carries in 10 s before the first run, each connection sending its
+        /// next request when the last is answered
+        times_of: Option<String> = "\"unprotected\"",
+        /// the connections for that; 4 unless given
+        times_connections: Option<u32> = "8",
         /// a search for the capacity at the objectives, as `plimsoll find` does, instead of a set load
         find: Option<bool> = "true",
         /// with `find`: time for the search, at least 150s; 4m unless given

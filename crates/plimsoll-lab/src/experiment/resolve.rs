@@ -16,10 +16,10 @@ use toml::de::DeTable;
 use super::check::check;
 use super::file::{File, TierSpec, VariantSpec};
 use super::layers::{Tables, inner, table};
-use super::{Experiment, Facts, Place, Test, Tier, Variant};
+use super::{Experiment, Facts, Load, Place, Test, Tier, Variant};
 use crate::LabError;
 
-pub(crate) use tier::DOCDB;
+pub(crate) use tier::{DOCDB, GUARD};
 use within::Within;
 
 const DEFAULT_RUNS: u32 = 3;
@@ -33,16 +33,12 @@ pub(super) fn resolve(place: &Place<'_>, folder: &Path) -> Result<Experiment, La
     check(place, top)?;
     let place = &place.with_keys(top);
     let file: File = place.read(top.clone())?;
-    let objectives = file.objectives.as_ref();
-    let objectives = objectives
-        .map(|spec| Objectives::parse(&spec.slo))
-        .transpose();
-    let objectives =
-        objectives.map_err(|error| place.at(&["objectives.slo"], error.to_string()))?;
+    let objectives = objectives(place, &file)?;
     let names = names(place)?;
     let written = Written::of(place, top)?;
     let mut laid: BTreeMap<&str, Tables<'_>> = BTreeMap::new();
     let mut variants: Vec<Variant> = Vec::new();
+    let mut left_out = BTreeMap::new();
     for name in &names {
         let tables = written.tables(place, name, &names, &laid)?;
         let (spec, first) = (written.spec(name), names.first());
@@ -59,6 +55,13 @@ pub(super) fn resolve(place: &Place<'_>, folder: &Path) -> Result<Experiment, La
             path,
             tiers: &specs,
         };
+        if spec.optional
+            && let Some(problem) = not_installed(&within, &specs)?
+        {
+            left_out.insert(name.clone(), problem);
+            laid.insert(name, tables);
+            continue;
+        }
         let tiers = tiers(&within, &specs)?;
         let test = test::test(&within("test".to_owned()), &test, objectives.is_some())?;
         kills(&within, &tiers, &test)?;
@@ -75,16 +78,48 @@ pub(super) fn resolve(place: &Place<'_>, folder: &Path) -> Result<Experiment, La
         });
         laid.insert(name, tables);
     }
-    Ok(Experiment {
+    let measured = measured(place, &variants)?;
+    let remark = |(name, problem): (&String, &String)| format!("`{name}` is left out: {problem}");
+    let mut experiment = Experiment {
         title: title(&file, folder),
         folder: folder.to_owned(),
         variants,
-        quick: quick(place, &file, &names)?,
+        quick: quick(place, &file, &names, &left_out)?,
         scale: 1.0,
-        remarks: Vec::new(),
+        remarks: left_out.iter().map(remark).collect(),
+        left_out,
+        measured,
         runs: runs(place, &file)?,
         pause: pause(place, &file)?,
-    })
+    };
+    experiment.remark_on_times();
+    Ok(experiment)
+}
+
+/// The variants that `times_of` names; each must have a load of its own that can be turned into a closed one.
+fn measured(place: &Place<'_>, variants: &[Variant]) -> Result<Vec<Variant>, LabError> {
+    if variants.is_empty() {
+        let problem = "no variant is left; at least one must not be optional";
+        return Err(place.at(&["variants"], problem));
+    }
+    let mut measured: Vec<Variant> = Vec::new();
+    for times in variants.iter().filter_map(|it| it.test.times.as_ref()) {
+        let known = || variants.iter().map(|variant| variant.name.as_str());
+        let found = variants.iter().find(|variant| variant.name == times.of);
+        let found = found.ok_or_else(|| {
+            let near = hint(&times.of, known());
+            let problem = format!("there is no variant `{}`{near}", times.of);
+            place.at(&["test.times_of"], problem)
+        })?;
+        if !matches!(found.test.load, Load::Url { .. }) {
+            let problem = format!("the load of `{}` is no rate over a url", times.of);
+            return Err(place.at(&["test.times_of"], problem));
+        }
+        if !measured.iter().any(|variant| variant.name == found.name) {
+            measured.push(found.clone());
+        }
+    }
+    Ok(measured)
 }
 
 /// The variants in the order of the file, their names and those of tiers looked at.
@@ -170,6 +205,19 @@ impl<'i> Written<'i> {
     }
 }
 
+/// What a variant that may be left out lacks, in words; everything else that is wrong with it is an error all the same.
+fn not_installed<'a>(
+    within: &impl Fn(String) -> Within<'a>,
+    specs: &BTreeMap<String, TierSpec>,
+) -> Result<Option<String>, LabError> {
+    for (name, spec) in specs {
+        if let Some((_, problem)) = tier::missing(&within(format!("tiers.{name}")), spec)? {
+            return Ok(Some(problem));
+        }
+    }
+    Ok(None)
+}
+
 /// Every tier understood, each after those that it needs.
 fn tiers<'a>(
     within: &impl Fn(String) -> Within<'a>,
@@ -230,20 +278,32 @@ fn kills<'a>(
     Ok(())
 }
 
+fn objectives(place: &Place<'_>, file: &File) -> Result<Option<Objectives>, LabError> {
+    let slo = file.objectives.as_ref().map(|spec| &spec.slo);
+    let objectives = slo.map(|slo| Objectives::parse(slo)).transpose();
+    objectives.map_err(|error| place.at(&["objectives.slo"], error.to_string()))
+}
+
 fn title(file: &File, folder: &Path) -> String {
     let own = || folder.file_name().map(|name| name.to_string_lossy());
     let title = file.title.clone();
     title.unwrap_or_else(|| own().unwrap_or("experiment".into()).into_owned())
 }
 
-/// The variants of the short form, all known.
-fn quick(place: &Place<'_>, file: &File, names: &[String]) -> Result<Vec<String>, LabError> {
-    let quick = file.quick.clone().unwrap_or_default();
+/// The variants of the short form, all known; of those, the ones that are not left out.
+fn quick(
+    place: &Place<'_>,
+    file: &File,
+    names: &[String],
+    left_out: &BTreeMap<String, String>,
+) -> Result<Vec<String>, LabError> {
+    let mut quick = file.quick.clone().unwrap_or_default();
     if let Some(unknown) = quick.iter().find(|name| !names.contains(name)) {
         let near = hint(unknown, names.iter().map(String::as_str));
         let problem = format!("there is no variant `{unknown}`{near}");
         return Err(place.at(&["quick"], problem));
     }
+    quick.retain(|name| !left_out.contains_key(name));
     Ok(quick)
 }
 

@@ -11,7 +11,7 @@ use plimsoll_net::exchange::{Patience, exchange};
 use super::lookout::Lookout;
 use super::tail::last_words;
 use crate::LabError;
-use crate::experiment::{DOCDB, Program, Ready, Tier};
+use crate::experiment::{DOCDB, GUARD, Program, Ready, Tier};
 use crate::serve::LISTENING;
 use crate::serve::clock::now;
 
@@ -23,6 +23,9 @@ const PATIENCE: Patience = Patience {
     body_bytes_max: 16 << 20,
     insecure: false,
 };
+
+/// What the guard's line begins with that has its addresses.
+const GUARD_LISTENS: &str = "guard: http";
 
 /// An instance that was started.
 #[derive(Debug, Clone, Copy)]
@@ -59,8 +62,10 @@ impl Waiting<'_> {
     fn is_ready(&self) -> bool {
         match &self.tier.ready {
             // An embedded service listens before it can answer, and says when; the database says it otherwise.
-            Ready::Tcp if self.has_a_word() => self.printed(LISTENING) && accepts(self.port),
-            Ready::Tcp => accepts(self.port),
+            Ready::Tcp => match self.word() {
+                Some(word) => self.printed(word) && accepts(self.port),
+                None => accepts(self.port),
+            },
             Ready::Http(path) => {
                 status(self.port, path).is_some_and(|status| (200..400).contains(&status))
             }
@@ -68,8 +73,14 @@ impl Waiting<'_> {
         }
     }
 
-    fn has_a_word(&self) -> bool {
-        matches!(&self.tier.program, Program::Embedded { name, .. } if name != DOCDB)
+    /// What an embedded service prints when it listens.
+    fn word(&self) -> Option<&'static str> {
+        match &self.tier.program {
+            Program::Embedded { name, .. } if name == DOCDB => None,
+            Program::Embedded { name, .. } if name == GUARD => Some(GUARD_LISTENS),
+            Program::Embedded { .. } => Some(LISTENING),
+            Program::Command(_) => None,
+        }
     }
 
     fn printed(&self, text: &str) -> bool {

@@ -33,6 +33,9 @@ fn end_of(log: &Path) -> std::io::Result<String> {
 /// An embedded service prints `--watch` arguments. Ports are left out: tiers are named by the experiment.
 pub(super) fn watches_in(log: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
+    if let Some(admin) = text.lines().find_map(admin_of_guard) {
+        return vec![format!("metrics:http://{admin}/metrics")];
+    }
     let line = text.lines().find(|line| line.starts_with("--watch "));
     let words: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
     let watches = words.chunks(2).filter_map(|pair| match pair {
@@ -44,9 +47,22 @@ pub(super) fn watches_in(log: &Path) -> Vec<String> {
     watches.collect()
 }
 
+/// `guard: http://127.0.0.1:8080 before http://127.0.0.1:3000, admin http://127.0.0.1:9464`
+fn admin_of_guard(line: &str) -> Option<&str> {
+    let (_, after) = line.strip_prefix("guard: ")?.split_once("admin http://")?;
+    after.split([' ', ',']).next()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_guard_says_where_its_metrics_are() {
+        let line = "guard: http://127.0.0.1:8080 before http://127.0.0.1:3000, admin http://127.0.0.1:9464";
+        assert_eq!(admin_of_guard(line), Some("127.0.0.1:9464"));
+        assert_eq!(admin_of_guard("guard: http://a before http://b"), None);
+    }
 
     #[test]
     fn the_last_lines_are_shown_and_ports_are_not_watched_twice() {

@@ -266,12 +266,10 @@ impl Chart<'_> {
 
     fn time_axis(&self, svg: &mut Svg) {
         let end = self.timeline.end_seconds();
-        let minutes = end > 150.0;
-        let scale = if minutes { 60.0 } else { 1.0 };
+        let (unit, scale) = format::time_unit(end);
         let ticks = Scale::linear(end / scale, 0.0, 1.0).ticks(self.size.pick(10, 5));
         for tick in ticks {
             let x = self.x.at(tick * scale);
-            let unit = if minutes { "min" } else { "s" };
             let text = format!("{}{}{unit}", format::number(tick), format::NBSP);
             svg.text("m", (x, self.bottom + 14.0), Anchor::Middle, &text);
         }

@@ -128,11 +128,7 @@ fn names(svg: &mut Svg, timeline: &Timeline, size: Size, (right, y): (f64, &Scal
 
 fn ticks(svg: &mut Svg, timeline: &Timeline, size: Size, (x, bottom): (&Scale, f64)) {
     let end = timeline.end_seconds();
-    let (scale, unit) = if end > 150.0 {
-        (60.0, "min")
-    } else {
-        (1.0, "s")
-    };
+    let (unit, scale) = format::time_unit(end);
     for tick in Scale::linear(end / scale, 0.0, 1.0).ticks(size.pick(10, 5)) {
         let text = format!("{}{}{unit}", format::number(tick), format::NBSP);
         svg.text(

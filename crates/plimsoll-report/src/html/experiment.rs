@@ -8,7 +8,7 @@ use plimsoll_core::experiment::{Judged, LimitClaim, Run};
 use plimsoll_core::verdict::{Gate, GateState, Verdict};
 
 use super::parts::{self, chips, folded, gate_class, note, status, table, table_under};
-use super::{bars, chart_pairs, chart_panels, chart_shares, chart_variants};
+use super::{bars, chart_admission, chart_pairs, chart_panels, chart_shares, chart_variants};
 use crate::format::{self, quoted};
 use crate::variants::Shown;
 use crate::variants::rows::{Row, RowKind};
@@ -29,6 +29,7 @@ pub fn experiment(shown: &Shown<'_>, version: &str) -> String {
         @for remark in &shown.remarks { (note(format!("{}.", remark.trim_end_matches('.')))) }
         @for note in &shown.notes { p.t { (note) } }
         (load_lines(judged))
+        (chart_admission::of_variants(judged))
         (side_by_side(shown))
         (chart_shares::failures(judged))
         (limits(shown))

@@ -3,7 +3,7 @@
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The last `columns` values from zero to their maximum; a value that is never is a cross.
-pub(super) fn line(values: &[Option<f64>], columns: usize) -> String {
+pub(crate) fn line(values: &[Option<f64>], columns: usize) -> String {
     let shown = values
         .get(values.len().saturating_sub(columns)..)
         .unwrap_or_default();

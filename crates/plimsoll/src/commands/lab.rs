@@ -1,5 +1,6 @@
 //! `plimsoll lab EXPERIMENT`: starts the tiers of each variant in turn, puts the same load on each, and shows them side by side.
 
+mod capacity;
 mod confirm;
 mod foresee;
 mod plan;
@@ -35,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(crate) fn execute(args: &LabArgs) -> Result<Exit> {
     let experiment = chosen(args)?;
     let ports = Ports::reserve(&experiment)?;
-    let mut plan = plan::of(experiment, &ports, args)?;
+    let mut plan = plan::of(experiment.clone(), &ports, args)?;
     if args.check || args.dry_run {
         let asked = if args.dry_run {
             &plan.text
@@ -54,6 +55,15 @@ pub(crate) fn execute(args: &LabArgs) -> Result<Exit> {
         page: Page::of_series(args.live)?,
         ..Series::default()
     };
+    if !experiment.yardsticks().is_empty() {
+        let Some(experiment) = capacity::set(experiment, args, &folder, &series, &stop)? else {
+            let text = interrupted(0, plan.runs.len(), &folder);
+            output::progress(&text);
+            series.end_page(&text, false, None);
+            return Ok(Exit::Interrupted);
+        };
+        plan = plan::of(experiment, &ports, args)?;
+    }
     let mut confirms = args.confirm;
     loop {
         if !play(&plan, &ports, &folder, args, &stop, &mut series)? {

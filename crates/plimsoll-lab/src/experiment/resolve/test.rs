@@ -7,13 +7,15 @@ use plimsoll_core::test::{Generator, Http, Request, SearchSettings};
 use plimsoll_core::units::{parse_duration, parse_rate};
 
 use super::super::file::{StageSpec, TestSpec};
-use super::super::{AfterLoad, Arrivals, Load, Stage, Test, collection, gauge};
+use super::super::times::multiple;
+use super::super::{AfterLoad, Arrivals, Load, Stage, Test, Times, collection, gauge};
 use super::within::Within;
 use crate::LabError;
 
 const DEFAULT_WARM_UP: u64 = 1_000;
 const DEFAULT_DRAIN: Nanos = Nanos::from_secs(60);
 const DEFAULT_DURATION: Nanos = Nanos::from_secs(30);
+const TIMES_CONNECTIONS: u32 = 4;
 const DEFAULT_WITHIN: Nanos = Nanos::from_secs(240);
 
 pub(super) fn test(
@@ -48,7 +50,42 @@ pub(super) fn test(
         seed: spec.seed,
         env: spec.env.clone(),
         after: after(at, spec)?,
+        times: times(at, spec)?,
     })
+}
+
+/// Of which capacity the rates are multiples, if they are.
+fn times(at: &Within<'_>, spec: &TestSpec) -> Result<Option<Times>, LabError> {
+    let texts = [("rate", &spec.rate), ("ramp", &spec.ramp)];
+    let mut parts = texts.into_iter().filter_map(|(key, text)| {
+        let is_multiple = |part: &str| multiple(part).is_some();
+        let text = text.as_ref()?;
+        text.split("..").any(is_multiple).then_some(key)
+    });
+    match (parts.next(), &spec.times_of) {
+        (None, None) if spec.times_connections.is_some() => Err(at.wrong(
+            "times_connections",
+            "no capacity is measured; give `times_of` with it",
+        )),
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(at.wrong(
+            "times_of",
+            "no rate is a multiple; write `rate = \"2x\"` or `ramp = \"1x..10x\"` with it",
+        )),
+        (Some(key), None) => Err(at.wrong(
+            key,
+            "of what? name the variant whose capacity is 1x in `times_of`",
+        )),
+        (Some(_), Some(of)) => {
+            let connections = spec.times_connections.unwrap_or(TIMES_CONNECTIONS);
+            let connections = NonZeroU32::new(connections);
+            let zero = || at.wrong("times_connections", "is zero: give 1 or more");
+            Ok(Some(Times {
+                of: of.clone(),
+                connections: connections.ok_or_else(zero)?,
+            }))
+        }
+    }
 }
 
 /// What is looked at when the load has ended, if anything.
@@ -307,7 +344,15 @@ fn connections(at: &Within<'_>, spec: &TestSpec) -> Result<Option<NonZeroU32>, L
 }
 
 fn arrivals(at: &Within<'_>, spec: &TestSpec) -> Result<Arrivals, LabError> {
-    let rate = |key: &str, text: &str| parse_rate(text).map_err(|error| at.wrong(key, error));
+    let is_times = spec.times_of.is_some();
+    let rate = |key: &str, text: &str| match multiple(text) {
+        Some(number) => number.map_err(|problem| at.wrong(key, problem)),
+        None if is_times => {
+            let problem = format!("`{text}` is no multiple; with `times_of` write 2x");
+            Err(at.wrong(key, problem))
+        }
+        None => parse_rate(text).map_err(|error| at.wrong(key, error)),
+    };
     match (&spec.rate, &spec.ramp) {
         (Some(_), Some(_)) => Err(at.wrong("ramp", "a test has a rate or a ramp, not both")),
         (Some(text), None) => Ok(Arrivals::Rate(rate("rate", text)?)),
@@ -326,7 +371,7 @@ fn arrivals(at: &Within<'_>, spec: &TestSpec) -> Result<Arrivals, LabError> {
 }
 
 /// Keys that a script has of its own.
-fn of_urls(spec: &TestSpec) -> [(&'static str, bool); 14] {
+fn of_urls(spec: &TestSpec) -> [(&'static str, bool); 16] {
     [
         ("method", spec.method.is_some()),
         ("headers", !spec.headers.is_empty()),
@@ -334,6 +379,8 @@ fn of_urls(spec: &TestSpec) -> [(&'static str, bool); 14] {
         ("rate", spec.rate.is_some()),
         ("ramp", spec.ramp.is_some()),
         ("connections", spec.connections.is_some()),
+        ("times_of", spec.times_of.is_some()),
+        ("times_connections", spec.times_connections.is_some()),
         ("find", spec.find == Some(true)),
         ("within", spec.within.is_some()),
         ("stages", spec.stages.is_some()),

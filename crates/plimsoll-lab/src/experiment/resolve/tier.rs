@@ -18,8 +18,9 @@ const READY_WITHIN: Nanos = Nanos::from_secs(30);
 const INSTANCES_MAX: u32 = 64;
 /// More than any machine of today has.
 const CORES_MAX: f64 = 1_024.0;
-/// The embedded database, which is no service of `plimsoll serve`.
+/// The embedded database and the guard: commands of this binary that are no service of `plimsoll serve`.
 pub(crate) const DOCDB: &str = "docdb";
+pub(crate) const GUARD: &str = "guard";
 
 pub(super) fn tier(at: &Within<'_>, name: &str, spec: &TierSpec) -> Result<Tier, LabError> {
     let instances = spec.instances.unwrap_or(1);
@@ -101,23 +102,19 @@ fn program(at: &Within<'_>, spec: &TierSpec) -> Result<Program, LabError> {
             if let Some(path) = on_disk(at.folder, command) {
                 return Ok(Program::Command(path));
             }
-            let problem = if command.contains('/') {
-                format!("`{command}` is no file below {}", at.folder.display())
-            } else {
-                format!("`{command}` is not on the PATH; install it, or write its path with a `/`")
-            };
-            wrong("command", &(problem + &install(at, spec)?))
+            let (key, problem) = missing(at, spec)?.unwrap_or_default();
+            wrong(key, &problem)
         }
     }
 }
 
 /// The service and its parameters are in the catalogue.
 fn parameters(at: &Within<'_>, service: &str, spec: &TierSpec) -> Result<(), LabError> {
-    if service == DOCDB {
+    if service == DOCDB || service == GUARD {
         let Some(parameter) = spec.set.keys().next() else {
             return Ok(());
         };
-        let problem = format!("docdb has no parameter `{parameter}`; give its flags in `args`");
+        let problem = format!("{service} has no parameter `{parameter}`; give its flags in `args`");
         return Err(at.wrong("set", problem));
     }
     let found = catalogue::service(service).map_err(|error| at.wrong("embedded", error))?;
@@ -133,22 +130,46 @@ fn parameters(at: &Within<'_>, service: &str, spec: &TierSpec) -> Result<(), Lab
 
 /// Whatever the tier needs besides its program is there.
 fn required(at: &Within<'_>, spec: &TierSpec) -> Result<(), LabError> {
-    let is_missing = |what: &&String| {
+    match missing(at, spec)? {
+        Some(("requires", problem)) => Err(at.wrong("requires", problem)),
+        _ => Ok(()),
+    }
+}
+
+/// The program, or the first thing besides, that is not installed: its key and what to say.
+pub(super) fn missing(
+    at: &Within<'_>,
+    spec: &TierSpec,
+) -> Result<Option<(&'static str, String)>, LabError> {
+    let is_there = |what: &str| {
         if what.contains('/') {
-            !at.folder.join(what).exists()
+            at.folder.join(what).exists()
         } else {
-            on_disk(at.folder, what).is_none()
+            on_disk(at.folder, what).is_some()
         }
     };
-    let Some(what) = spec.requires.iter().flatten().find(is_missing) else {
-        return Ok(());
-    };
-    let problem = if what.contains('/') {
-        format!("`{what}` is not in {}", at.folder.display())
+    let mut required = spec.requires.iter().flatten();
+    let (key, problem) = if let Some(what) = required.find(|what| !is_there(what)) {
+        let problem = if what.contains('/') {
+            format!("`{what}` is not in {}", at.folder.display())
+        } else {
+            format!("`{what}` is not on the PATH")
+        };
+        ("requires", problem)
     } else {
-        format!("`{what}` is not on the PATH")
+        let command = spec.command.as_deref().unwrap_or_default();
+        let is_missing = spec.command.is_some() && on_disk(at.folder, command).is_none();
+        if !is_missing {
+            return Ok(None);
+        }
+        let problem = if command.contains('/') {
+            format!("`{command}` is no file below {}", at.folder.display())
+        } else {
+            format!("`{command}` is not on the PATH; install it, or write its path with a `/`")
+        };
+        ("command", problem)
     };
-    Err(at.wrong("requires", problem + &install(at, spec)?))
+    Ok(Some((key, problem + &install(at, spec)?)))
 }
 
 /// `; it is installed with: make real`, if the tier says how.

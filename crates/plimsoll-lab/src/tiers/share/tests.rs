@@ -55,6 +55,7 @@ fn variant(generator: f64, tiers: Vec<Tier>) -> Variant {
             seed: None,
             env: BTreeMap::new(),
             after: None,
+            times: None,
         },
         objectives: None,
         facts: crate::experiment::Facts::default(),

@@ -1,7 +1,7 @@
 //! A plan in words: whole, in a line for `--check`, and what to know of it.
 
 use plimsoll_core::Nanos;
-use plimsoll_lab::experiment::{Experiment, Load, Program, Tier, Variant};
+use plimsoll_lab::experiment::{Arrivals, Experiment, Load, Program, Tier, Variant};
 use plimsoll_report::format::{self, quoted};
 
 use super::Run;
@@ -114,6 +114,18 @@ fn test_line(variant: &Variant) -> String {
         Load::Url { request, .. } | Load::Stages { request, .. } => request.url.clone(),
         Load::Find { request, .. } => format!("capacity of {}", request.url),
     };
+    let times = variant.test.times.as_ref();
+    let times = times.map_or(String::new(), |times| {
+        let arrivals = match &variant.test.load {
+            Load::Url { arrivals, .. } => *arrivals,
+            _ => Arrivals::Closed,
+        };
+        match arrivals {
+            Arrivals::Closed => String::new(),
+            Arrivals::Rate(rate) => format!(" at {rate}x of {}", times.of),
+            Arrivals::Ramp { from, to } => format!(" at {from}x to {to}x of {}", times.of),
+        }
+    });
     let protocol = match (variant.test.h2, variant.test.streams) {
         (None, _) => String::new(),
         (Some(false), _) => " over HTTP/1.1".to_owned(),
@@ -125,5 +137,5 @@ fn test_line(variant: &Variant) -> String {
         format!(" for {}", format::duration(length))
     });
     let warm_up = format::plural(variant.test.warm_up, "request", "requests");
-    format!("    test {load}{protocol}{length}, after {warm_up}")
+    format!("    test {load}{times}{protocol}{length}, after {warm_up}")
 }

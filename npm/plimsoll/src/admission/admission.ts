@@ -1,0 +1,212 @@
+// Decides which requests are worked on, and when: limit, queue, priorities. Pure: time is passed in, in milliseconds.
+// A port of the guard's admission without tenants, retry budget and learned timeouts, which belong in front of a service.
+
+import { Floors } from './classes.js';
+import type { Ended, Explained, Limit } from './limit.js';
+import { Queue, Size, type Guest } from './queue.js';
+
+/** Why a request was refused: too many wait, or it has waited as long as is worth waiting. */
+export type Refusal = 'full' | 'waited';
+
+/** Overloaded: more than this arrives per admission, and somebody has waited all the time for so long. Then the newest goes
+ * first, because the oldest may be given up soon. */
+const OVERLOADED = 1.2;
+const OVERLOADED_SINCE = 1_000;
+
+/** Told of decisions, at once or later, always during a call of the admission. */
+export interface Host<G extends Guest> {
+  admitted(guest: G): void;
+  refused(guest: G, refusal: Refusal): void;
+}
+
+export interface Counts {
+  arrived: number;
+  admitted: number;
+  served: number;
+  failed: number;
+  /** Of those admitted: their clients left before the answer. */
+  left: number;
+  leftWaiting: number;
+  refusedFull: number;
+  refusedWaited: number;
+}
+
+export class Admission<G extends Guest> {
+  inFlight = 0;
+  readonly counts: Counts = {
+    arrived: 0,
+    admitted: 0,
+    served: 0,
+    failed: 0,
+    left: 0,
+    leftWaiting: 0,
+    refusedFull: 0,
+    refusedWaited: 0,
+  };
+  /** When permits of failed answers come back. */
+  private readonly kept: number[] = [];
+  private readonly queue = new Queue<G>();
+  private readonly size: Size;
+  private readonly floors = new Floors();
+  private queuedSince: number | undefined;
+  private readonly saturated = new Saturation();
+
+  constructor(
+    private readonly rule: Limit,
+    private readonly patience: number,
+    private readonly host: Host<G>,
+    now: number,
+  ) {
+    this.size = new Size(now, patience);
+  }
+
+  arrives(now: number, guest: G): void {
+    this.counts.arrived += 1;
+    this.size.arrived();
+    this.queue.push(guest);
+    this.turn(now);
+  }
+
+  /** A client that waits has left. False if its request had been let through: then `ended` reports the end of that. */
+  left(now: number, guest: G): boolean {
+    if (guest.admitted !== undefined) {
+      return false;
+    }
+    if (!guest.isGone) {
+      this.queue.remove(guest);
+      this.counts.leftWaiting += 1;
+      this.lookAtQueue(now);
+    }
+    return true;
+  }
+
+  /** A request that was let through is over. */
+  ended(now: number, guest: G, ended: Ended): void {
+    if (guest.admitted === undefined) {
+      return;
+    }
+    this.passTime(now);
+    const began = guest.admitted;
+    guest.admitted = undefined;
+    this.rule.answered(now, now - began, ended);
+    this.counts[ended] += 1;
+    // A failed one may still be worked on; a service that fails fast would be sent the next at once.
+    const until = ended === 'served' ? now : began + this.rule.keptAfterFailure();
+    if (until > now) {
+      this.kept.push(until);
+    } else {
+      this.inFlight -= 1;
+    }
+    this.serve(now);
+  }
+
+  /** Time has passed: permits come back, waits end, the limit moves. */
+  turn(now: number): void {
+    this.passTime(now);
+    this.serve(now);
+  }
+
+  private passTime(now: number): void {
+    const turnedAway = this.refused() + this.counts.failed;
+    this.rule.turn(now, this.inFlight, { arrived: this.counts.arrived, turnedAway });
+    for (let at = this.kept.length - 1; at >= 0; at -= 1) {
+      if ((this.kept[at] ?? 0) <= now) {
+        this.kept.splice(at, 1);
+        this.inFlight -= 1;
+      }
+    }
+    this.size.pass(now);
+    this.saturated.follow(now, this.inFlight / this.rule.limit(), this.refused());
+  }
+
+  private serve(now: number): void {
+    let guest: G | undefined;
+    while ((guest = this.queue.expired(now, this.patience)) !== undefined) {
+      this.counts.refusedWaited += 1;
+      this.host.refused(guest, 'waited');
+    }
+    const isLong = this.queuedSince !== undefined && now - this.queuedSince > OVERLOADED_SINCE;
+    const newest = isLong && this.size.ratio() > OVERLOADED;
+    while (this.inFlight < this.rule.limit() && this.queue.length > 0) {
+      guest = this.queue.next(this.floors.next(now, (place) => this.queue.has(place)), newest);
+      if (guest === undefined) {
+        break;
+      }
+      this.admit(now, guest);
+    }
+    while (this.queue.length > this.size.slots) {
+      guest = this.queue.pushOut(this.size.slots);
+      if (guest === undefined) {
+        break;
+      }
+      this.counts.refusedFull += 1;
+      this.host.refused(guest, 'full');
+    }
+    this.lookAtQueue(now);
+  }
+
+  private admit(now: number, guest: G): void {
+    guest.admitted = now;
+    this.inFlight += 1;
+    this.counts.admitted += 1;
+    this.size.admitted();
+    this.floors.gave(guest.place);
+    this.host.admitted(guest);
+  }
+
+  private lookAtQueue(now: number): void {
+    if (this.queue.length === 0) {
+      this.queuedSince = undefined;
+    } else {
+      this.queuedSince ??= now;
+    }
+  }
+
+  refused(): number {
+    return this.counts.refusedFull + this.counts.refusedWaited;
+  }
+
+  waiting(): number {
+    return this.queue.length;
+  }
+
+  /** The limit in force now, halved while it probes. */
+  limit(): number {
+    return this.rule.limit();
+  }
+
+  explain(): Explained {
+    return this.rule.explain();
+  }
+
+  /** 0 to 1: how much of the limit is used, and 1 while requests are turned away; smoothed over a second. */
+  saturation(): number {
+    return this.saturated.value;
+  }
+
+  /** How long those that wait now will take to be let through, in seconds. */
+  backlogSeconds(): number {
+    const perSecond = this.size.admittedPerSecond;
+    return perSecond > 0 ? this.queue.length / perSecond : 0;
+  }
+}
+
+const STEP = 50;
+
+/** Port of `admission/saturation.rs`. */
+class Saturation {
+  private at = 0;
+  private refused = 0;
+  value = 0;
+
+  follow(now: number, used: number, refused: number): void {
+    if (now - this.at < STEP) {
+      return;
+    }
+    const seconds = (now - this.at) / 1e3;
+    this.at = now;
+    const seen = refused > this.refused ? 1 : Math.min(used, 1);
+    this.refused = refused;
+    this.value += (seconds / (seconds + 1)) * (seen - this.value);
+  }
+}

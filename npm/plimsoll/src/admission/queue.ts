@@ -1,0 +1,174 @@
+// Who waits for a permit, by class, and how many may: enough that the service hardly ever idles, at the overload that was
+// measured. Port of `admission/queue.rs` (without tenants) and `admission/queue/size.rs`, but for the burst that finds a
+// service idle: there the rate that was admitted lately is no bound for those that may wait.
+
+import { CLASSES, floorOf } from './classes.js';
+
+/** One request on its way. */
+export interface Guest {
+  readonly place: number;
+  readonly arrived: number;
+  /** When it was let through. */
+  admitted: number | undefined;
+  /** Out of the queue, whatever became of it. */
+  isGone: boolean;
+}
+
+/** First in, first out; whoever leaves in the middle is only marked. */
+class Line<G extends Guest> {
+  private guests: G[] = [];
+  private head = 0;
+  length = 0;
+
+  push(guest: G): void {
+    this.guests.push(guest);
+    this.length += 1;
+  }
+
+  /** The oldest, which stays. */
+  first(): G | undefined {
+    while (this.guests[this.head]?.isGone) {
+      this.head += 1;
+    }
+    if (this.head > 64 && this.head * 2 > this.guests.length) {
+      this.guests = this.guests.slice(this.head);
+      this.head = 0;
+    }
+    return this.guests[this.head];
+  }
+
+  private last(): G | undefined {
+    while (this.guests.length > this.head && this.guests[this.guests.length - 1]?.isGone) {
+      this.guests.pop();
+    }
+    return this.guests[this.guests.length - 1];
+  }
+
+  take(newest: boolean): G | undefined {
+    const guest = this.length === 0 ? undefined : newest ? this.last() : this.first();
+    if (guest !== undefined) {
+      this.remove(guest);
+    }
+    return guest;
+  }
+
+  remove(guest: G): void {
+    guest.isGone = true;
+    this.length -= 1;
+    if (this.length === 0) {
+      this.guests = [];
+      this.head = 0;
+    }
+  }
+}
+
+export class Queue<G extends Guest> {
+  private readonly lines = CLASSES.map(() => new Line<G>());
+  length = 0;
+
+  has(place: number): boolean {
+    return (this.lines[place]?.length ?? 0) > 0;
+  }
+
+  push(guest: G): void {
+    this.lines[guest.place]?.push(guest);
+    this.length += 1;
+  }
+
+  next(place: number, newest: boolean): G | undefined {
+    return this.counted(this.lines[place]?.take(newest));
+  }
+
+  private counted(guest: G | undefined): G | undefined {
+    this.length -= guest === undefined ? 0 : 1;
+    return guest;
+  }
+
+  /** The one that goes when too many wait: the oldest of the least important class that has more than it is owed. */
+  pushOut(slots: number): G | undefined {
+    for (let place = CLASSES.length - 1; place >= 0; place -= 1) {
+      const line = this.lines[place];
+      if (line !== undefined && line.length > Math.ceil(floorOf(place) * slots)) {
+        return this.counted(line.take(false));
+      }
+    }
+    const least = this.lines.findLast((line) => line.length > 0);
+    return this.counted(least?.take(false));
+  }
+
+  /** One that has waited for `patience`. */
+  expired(now: number, patience: number): G | undefined {
+    for (const line of this.lines) {
+      const oldest = line.first();
+      if (oldest !== undefined && now - oldest.arrived >= patience) {
+        return this.counted(line.take(false));
+      }
+    }
+    return undefined;
+  }
+
+  /** Its client has left. */
+  remove(guest: G): void {
+    this.lines[guest.place]?.remove(guest);
+    this.length -= 1;
+  }
+}
+
+const WINDOW = 500;
+const SMOOTHING = 0.3;
+/** Share of time without work that is put up with. */
+const IDLE = 0.02;
+/** For arrivals and services that vary more than those of the formula. */
+const VARIABILITY = 4;
+const RATIO_LEAST = 1.002;
+/** Up to here what is admitted says what was asked for, not what can be done: nothing to size a queue by. */
+const NOT_OVERLOADED = 1.05;
+/** For a burst that finds a service idle: about what `slotsFor` gives where nothing is refused. The patience bounds the wait. */
+const SLOTS_FIRST = 190;
+
+export class Size {
+  private isFirst = true;
+  private arrivals = 0;
+  private admissions = 0;
+  private arrivedPerSecond = 0;
+  admittedPerSecond = 0;
+  slots = SLOTS_FIRST;
+
+  /** `patience` is the longest wait. */
+  constructor(private begun: number, private readonly patience: number) {}
+
+  arrived(): void {
+    this.arrivals += 1;
+  }
+
+  admitted(): void {
+    this.admissions += 1;
+  }
+
+  /** Arrivals over admissions. */
+  ratio(): number {
+    return Math.max(this.arrivedPerSecond / Math.max(this.admittedPerSecond, 1e-9), RATIO_LEAST);
+  }
+
+  pass(now: number): void {
+    if (now - this.begun < WINDOW) {
+      return;
+    }
+    const seconds = (now - this.begun) / 1e3;
+    const weight = this.isFirst ? 1 : SMOOTHING;
+    this.isFirst = false;
+    this.arrivedPerSecond += weight * (this.arrivals / seconds - this.arrivedPerSecond);
+    this.admittedPerSecond += weight * (this.admissions / seconds - this.admittedPerSecond);
+    this.begun = now;
+    this.arrivals = 0;
+    this.admissions = 0;
+    const ratio = this.ratio();
+    const most = ratio > NOT_OVERLOADED ? (this.patience / 1e3) * this.admittedPerSecond : Infinity;
+    this.slots = Math.max(Math.floor(Math.min(slotsFor(ratio), most)), 1);
+  }
+}
+
+/** For so many arrivals per admission: where a queue that is born and dies idles so little. */
+export function slotsFor(ratio: number): number {
+  return (VARIABILITY * Math.log1p((ratio - 1) / IDLE)) / Math.log(ratio);
+}

@@ -1,0 +1,61 @@
+// The answer of a refusal: small, made in advance, with a time to come again.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Refusal } from './admission/admission.js';
+
+/** `late`: the event loop itself is overloaded. */
+export type Reason = Refusal | 'late';
+
+const BODY = 'more is asked of this service than it can do\n';
+/** A body up to this size is passed over so that the connection can go on; a longer one is not worth reading. */
+const BODY_READ_MOST = 65_536;
+/** A wait that is spread over less than a second spreads nobody. */
+const SPREAD_LEAST = 1;
+
+/** Seconds to come again after: at random up to twice the backlog, so that those who were refused together come apart. */
+export function retryAfter(backlogSeconds: number, most: number, random: number): number {
+  const spread = Math.min(Math.max(2 * backlogSeconds, SPREAD_LEAST), most);
+  return Math.floor(Math.min(1 + random * spread, most));
+}
+
+/** Whether what is left of the request on the wire is more than a refusal should read. */
+function hasLongBody(req: IncomingMessage): boolean {
+  if (req.headers['transfer-encoding'] !== undefined) {
+    return true;
+  }
+  return Number(req.headers['content-length'] ?? 0) > BODY_READ_MOST;
+}
+
+export function refuse(
+  req: IncomingMessage,
+  res: ServerResponse,
+  reason: Reason,
+  status: number,
+  seconds: number,
+  load: string | undefined,
+): void {
+  if (res.headersSent || res.destroyed) {
+    return;
+  }
+  const headers = [
+    'Content-Type',
+    'text/plain; charset=utf-8',
+    'Content-Length',
+    String(BODY.length),
+    'Cache-Control',
+    'no-store',
+    'X-Plimsoll',
+    reason,
+    'Retry-After',
+    String(seconds),
+  ];
+  if (load !== undefined) {
+    headers.push('Endpoint-Load-Metrics', load);
+  }
+  // A field of the connection, which HTTP/2 does not have: there a stream simply ends.
+  if (req.httpVersionMajor === 1 && hasLongBody(req)) {
+    headers.push('Connection', 'close');
+  }
+  res.writeHead(status, headers);
+  res.end(req.method === 'HEAD' ? undefined : BODY);
+}

@@ -1,0 +1,153 @@
+// Laws of admission that hold whatever arrives. Time is passed in.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Admission } from '../dist/admission/admission.js';
+import { CLASSES, classOf } from '../dist/admission/classes.js';
+import { HalfLoad } from '../dist/admission/half-load.js';
+import { Fixed } from '../dist/admission/limit.js';
+import { Size, slotsFor } from '../dist/admission/queue.js';
+
+const PATIENCE = 250;
+const ENDS = ['served', 'left', 'failed'];
+
+/** An admission and all that it decided. */
+function outside(rule) {
+  const seen = { admitted: [], refused: [], decided: new Set() };
+  const decide = (guest) => {
+    assert.ok(!seen.decided.has(guest), 'decided twice');
+    seen.decided.add(guest);
+  };
+  const host = {
+    admitted: (guest) => (decide(guest), seen.admitted.push(guest)),
+    refused: (guest) => (decide(guest), seen.refused.push(guest)),
+  };
+  const admission = new Admission(rule, PATIENCE, host, 0);
+  const arrives = (now, place = 1) => {
+    const guest = { place, arrived: now, admitted: undefined, isGone: false };
+    admission.arrives(now, guest);
+    return guest;
+  };
+  return { admission, seen, arrives };
+}
+
+const act = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('arrive'), which: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave'), which: fc.nat(1_000) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('end'), which: fc.nat(1_000) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass'), which: fc.nat(400) }) },
+);
+
+for (const [name, rule] of [['fixed', () => new Fixed(3)], ['half-load', () => new HalfLoad(0, 12_345)]]) {
+  test(`nobody is lost, decided twice, or in beyond the limit: ${name}`, () => {
+    fc.assert(
+      fc.property(fc.array(act, { maxLength: 400 }), (acts) => {
+        const limit = rule();
+        const { admission, seen, arrives } = outside(limit);
+        const guests = [];
+        let now = 0;
+        let leftWaiting = 0;
+        for (const { kind, which } of acts) {
+          const before = admission.inFlight;
+          if (kind === 'arrive') {
+            guests.push(arrives(now, which));
+          } else if (kind === 'pass') {
+            now += which;
+            admission.turn(now);
+          } else if (kind === 'end') {
+            const flying = guests.filter((guest) => guest.admitted !== undefined);
+            if (flying.length > 0) {
+              admission.ended(now, flying[which % flying.length], ENDS[which % 3]);
+            }
+          } else {
+            const waiting = guests.filter((guest) => !guest.isGone);
+            if (waiting.length > 0) {
+              assert.ok(admission.left(now, waiting[which % waiting.length]));
+              leftWaiting += 1;
+            }
+          }
+          // A limit that fell lets nobody in until enough are out.
+          assert.ok(admission.inFlight <= Math.max(before, limit.limit()), 'too many in flight');
+          const waiting = guests.filter((guest) => !guest.isGone);
+          assert.equal(waiting.length, admission.waiting());
+          assert.equal(seen.decided.size + leftWaiting + waiting.length, guests.length);
+          assert.ok(waiting.length === 0 || admission.inFlight >= limit.limit(), 'somebody waits beside a free permit');
+        }
+        // All that wait are decided in the end, and no permit is kept for ever.
+        for (const guest of guests) {
+          admission.ended(now, guest, 'served');
+        }
+        admission.turn(now + PATIENCE);
+        for (const guest of guests) {
+          admission.ended(now + PATIENCE, guest, 'served');
+        }
+        admission.turn(now + 1e9);
+        assert.equal(admission.waiting(), 0);
+        for (const guest of guests) {
+          admission.ended(now + 1e9, guest, 'served');
+        }
+        assert.equal(admission.inFlight, 0);
+      }),
+      { numRuns: 300, seed: 7 },
+    );
+  });
+}
+
+test('nobody waits longer than the patience', () => {
+  const { admission, seen, arrives } = outside(new Fixed(1));
+  arrives(0);
+  const second = arrives(10);
+  admission.turn(10 + PATIENCE - 1);
+  assert.equal(seen.refused.length, 0);
+  admission.turn(10 + PATIENCE);
+  assert.deepEqual(seen.refused, [second]);
+});
+
+test('the critical go first, and every class that waits has its floor', () => {
+  const { admission, seen, arrives } = outside(new Fixed(1));
+  for (let now = 0; now < 20_000; now += 1) {
+    arrives(now, now % CLASSES.length);
+    if (now % 10 === 0) {
+      const flying = seen.admitted.find((guest) => guest.admitted !== undefined);
+      admission.ended(now, flying, 'served');
+    }
+  }
+  const shares = CLASSES.map((_, place) => seen.admitted.filter((guest) => guest.place === place).length / seen.admitted.length);
+  assert.ok(shares[0] > 0.5, `${shares}`);
+  for (const [place, floor] of [[1, 0.25], [2, 0.1], [3, 0.05]]) {
+    assert.ok(shares[place] > 0.8 * floor, `${CLASSES[place]}: ${shares}`);
+  }
+});
+
+test('an unknown class is the default one', () => {
+  assert.deepEqual(['critical', 'background', 'root', undefined, 7].map(classOf), [0, 3, 1, 1, 1]);
+});
+
+test('the more too much arrives, the fewer need to wait', () => {
+  assert.deepEqual([1.002, 1.2, 2, 5, 10].map((ratio) => Math.floor(slotsFor(ratio))), [190, 52, 22, 13, 10]);
+});
+
+test('the queue is bounded by time where requests are turned away, and somebody may always wait', () => {
+  const size = new Size(0, PATIENCE);
+  for (let count = 0; count < 8; count += 1) {
+    size.arrived();
+  }
+  for (let count = 0; count < 4; count += 1) {
+    size.admitted();
+  }
+  size.pass(1_000);
+  assert.equal(size.slots, 1);
+});
+
+test('a burst that finds the service idle is not refused', () => {
+  const { admission, seen, arrives } = outside(new HalfLoad(0, 0));
+  admission.turn(5_000);
+  for (let count = 0; count < 40; count += 1) {
+    arrives(5_000);
+  }
+  for (let now = 5_005; admission.inFlight > 0; now += 5) {
+    admission.ended(now, seen.admitted.find((guest) => guest.admitted !== undefined), 'served');
+  }
+  assert.equal(seen.refused.length, 0);
+  assert.equal(admission.counts.served, 40);
+});
