@@ -22,7 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CONNECTIONS = 4
 REQUESTS, SLOW_REQUESTS = 200, 20
 TIMEOUT_SECONDS = 1
-PATIENCE = 120
+PATIENCE = 60
 BODY = "x" * 1000
 SCRIPT = """
 import http from 'k6/http';
@@ -38,6 +38,7 @@ def main():
     parser.add_argument("rows", nargs="*", help="words of rows to play (default: all)")
     parser.add_argument("--http1", action="store_true", help="HTTP/1.1 alone")
     parser.add_argument("--http2", action="store_true", help="HTTP/2 alone")
+    parser.add_argument("--only", action="append", metavar="TOOL", help="of plimsoll, script, k6, bombardier and oha")
     parser.add_argument("--check", action="store_true", help="plimsoll alone, and 1 where it miscounts")
     asked = parser.parse_args()
     wrong = []
@@ -48,7 +49,7 @@ def main():
         if asked.http1 or asked.http2:
             tables = [table for table in tables if (table[3] is not None) == asked.http2]
         for title, rows, slow, made in tables:
-            tools = present(asked.check)
+            tools = present(["plimsoll", "script"] if asked.check else asked.only)
             print(f"\n{title}\n\n| the server | " + " | ".join(tools) + " |\n|---" + "|---" * len(tools) + "|")
             for row in rows + slow:
                 if asked.rows and not any(word in row[0] for word in asked.rows):
@@ -62,12 +63,9 @@ def main():
     return 1 if asked.check and wrong else 0
 
 
-def present(ours_alone):
-    tools = {"plimsoll": plimsoll, "a script of plimsoll": script("plimsoll")}
-    if not ours_alone:
-        tools |= {name: call for name, call in
-                  {"k6": script("k6"), "bombardier": bombardier, "oha": oha}.items() if program(name)}
-    return tools
+def present(wanted):
+    tools = {"plimsoll": plimsoll, "script": script("plimsoll"), "k6": script("k6"), "bombardier": bombardier, "oha": oha}
+    return {name: call for name, call in tools.items() if (name == "script" or program(name)) and name in (wanted or tools)}
 
 
 def program(name):
@@ -155,7 +153,7 @@ def bombardier(url, is_post, is_http2, folder, count):
 
 def oha(url, is_post, is_http2, folder, count):
     call = [program("oha"), "--no-tui", "-n", str(count), "-c", str(CONNECTIONS), "-t", f"{TIMEOUT_SECONDS}s", "--insecure",
-            "-r", "0", "-j", *(["--http2"] if is_http2 else [])]
+            "-r", "0", "--output-format", "json", *(["--http2"] if is_http2 else [])]
     done = run(call + (["-m", "POST", "-d", BODY] if is_post else []) + [url], folder)
     if done is None or not done.stdout.strip():
         return {"words": "no end" if done is None else "no answer"}
