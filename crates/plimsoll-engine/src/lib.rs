@@ -6,6 +6,7 @@
 //! mailboxes.
 
 mod crew;
+mod disturbance;
 pub mod echo;
 mod gather;
 mod message;
