@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
-use plimsoll_core::step::{Go, StepError};
+use plimsoll_core::step::Go;
 use plimsoll_core::verdict::SearchResult;
 use plimsoll_engine::{EngineRunner, Options};
 use plimsoll_net::Endpoint;
@@ -18,17 +18,10 @@ pub(super) fn load(options: &Options, session: &mut Session, setting: &Setting<'
     session.watch(tcp(options), setting.watches)?;
     let mut runner = start(options, session, setting)?;
     let (step, length) = begin_set(session)?;
-    let mut failed = None;
-    let played = runner.play_for(&step, length, &mut |window| match session.window(window) {
-        Ok(()) => Go::On,
-        Err(error) => {
-            failed = Some(error);
-            Go::Stop
-        }
+    let played = runner.play_for(&step, length, &mut |window| {
+        session.window(window);
+        Go::On
     });
-    if let Some(error) = failed {
-        return Err(StepError::Record(error).into());
-    }
     let interrupted = is_interrupted(session, played.err())?;
     drain(&mut runner, session, interrupted)
 }
@@ -47,10 +40,10 @@ pub(super) fn search(
         ("generator", &check),
         &mut runner,
         session,
-        &mut |_| Ok(()),
+        &mut |_| {},
     )?;
     drain(&mut runner, session, interrupted)?;
-    keep_anchor(session, &search)?;
+    keep_anchor(session, &search);
     Ok(search.found())
 }
 
@@ -65,8 +58,8 @@ fn start(options: &Options, session: &Session, setting: &Setting<'_>) -> Result<
 }
 
 fn drain(runner: &mut EngineRunner, session: &mut Session, interrupted: bool) -> Result<()> {
-    let (level, limit) = begin_drain(session, interrupted)?;
+    let (level, limit) = begin_drain(session, interrupted);
     let window = runner.drain(level, limit)?;
-    session.window(&window)?;
+    session.window(&window);
     Ok(())
 }
