@@ -249,9 +249,7 @@ impl Talk {
             H2Behaviour::Reset(code) => {
                 self.say(&frame(RST_STREAM, 0, stream, &code.to_be_bytes()))?;
             }
-            H2Behaviour::RefuseEveryOther if self.requests.is_multiple_of(2) => {
-                self.say(&frame(RST_STREAM, 0, stream, &7_u32.to_be_bytes()))?;
-            }
+            H2Behaviour::RefuseEveryOther => return self.refuse_every_other(stream),
             H2Behaviour::GoAway(code) => {
                 self.say(&leave(stream, code))?;
                 return Ok(false);
@@ -287,9 +285,16 @@ impl Talk {
             | H2Behaviour::NoSettings
             | H2Behaviour::LeaveBefore
             | H2Behaviour::NoStreams => {}
-            H2Behaviour::LaterStreams | H2Behaviour::RefuseEveryOther => {
-                self.say(&whole(stream, "200"))?
-            }
+            H2Behaviour::LaterStreams => self.say(&whole(stream, "200"))?,
+        }
+        Ok(true)
+    }
+
+    fn refuse_every_other(&mut self, stream: u32) -> std::io::Result<bool> {
+        if self.requests.is_multiple_of(2) {
+            self.say(&frame(RST_STREAM, 0, stream, &7_u32.to_be_bytes()))?;
+        } else {
+            self.say(&whole(stream, "200"))?;
         }
         Ok(true)
     }
