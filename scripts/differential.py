@@ -5,7 +5,8 @@ k6 must be on PATH or named by K6; it is only run, as anyone can run it. Compare
 the console, the checks, and the counts and values of metrics that do not depend on time.
 
 With --http2 the same scripts say https instead of http and reach the server through `plimsoll serve proxy` with TLS, where
-both programs choose HTTP/2; one more script shows that they do. PLIMSOLL names a program that is built already; the server
+both programs choose HTTP/2; one more script shows that they do. With --calls environment variables, flags, outputs and the reasons
+of exits are compared instead (differential_calls.py). PLIMSOLL names a program that is built already; the server
 is then built without --release too.
 """
 
@@ -19,6 +20,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import differential_calls
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCRIPTS = os.path.join(ROOT, "crates", "plimsoll-script", "conformance")
@@ -42,6 +45,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="scripts to play (default: all)")
     parser.add_argument("--http2", action="store_true", help="over HTTP/2 and TLS instead of HTTP/1.1")
+    parser.add_argument("--calls", action="store_true", help="environment, flags, outputs and exits instead of the scripts")
     parser.add_argument("--save", metavar="FILE", help="write the outcome of every script as JSON")
     asked = parser.parse_args()
     k6 = os.environ.get("K6") or shutil.which("k6")
@@ -54,6 +58,8 @@ def main():
     httpbin = ["cargo", "run", "--quiet", *profile, "-p", "plimsoll-script", "--example", "httpbin"]
     with tempfile.TemporaryDirectory() as folder, serving(httpbin, cwd=ROOT) as line:
         port = int(line)
+        if asked.calls:
+            return calls(differential_calls.compared(k6, ours, f"http://127.0.0.1:{port}", set(asked.names)))
         if asked.http2:
             over_http2(folder)
             proxy = [ours, "serve", "proxy", "--port", "0", "--set", "tls=1", "--upstream", f"127.0.0.1:{port}"]
@@ -78,6 +84,21 @@ def main():
             json.dump({"k6": version[1] if len(version) > 1 else "", "agrees": agreed}, out, indent=1)
             out.write("\n")
     return 0 if len(same) + len(told) == len(outcomes) else 1
+
+
+def calls(outcomes):
+    """Says what differs; 1 if a difference has no reason."""
+    differ = [name for name, (found, _) in outcomes.items() if found]
+    unexplained = [name for name in differ if not outcomes[name][1]]
+    for name in unexplained:
+        for difference in outcomes[name][0]:
+            print(f"{name}: {difference}")
+    for name in differ:
+        if outcomes[name][1]:
+            print(f"{name}: differs: {outcomes[name][1]}")
+    print(f"{len(outcomes) - len(differ)} of {len(outcomes)} calls agree, {len(differ) - len(unexplained)} differ as they say, "
+          f"{len(unexplained)} differ")
+    return 1 if unexplained else 0
 
 
 @contextlib.contextmanager

@@ -154,4 +154,4 @@ pub(crate) fn deviation(left: f64, right: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

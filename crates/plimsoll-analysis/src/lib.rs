@@ -4,6 +4,7 @@
 
 pub mod advice;
 pub mod compare;
+mod crowded;
 pub mod experiment;
 pub mod explain;
 mod facts;

@@ -15,7 +15,10 @@ use plimsoll_core::verdict::{
 use plimsoll_core::window::Disturbed;
 use plimsoll_core::{Objectives, Tally};
 
-use crate::gates;
+use crate::{crowded, gates};
+
+/// Where so many attempts are bad, even those that met no wait for a processor are.
+const MISSED_BY_FAR: f64 = 0.9;
 
 /// Judges a plain run: the figures of its only level against its objectives.
 pub fn of_run(record: &Record) -> Verdict {
@@ -23,7 +26,11 @@ pub fn of_run(record: &Record) -> Verdict {
     let mut verdict = figures(record, level, &[level]);
     verdict.gates = gates::evaluate(record, level);
     verdict.valid = gates::passed(&verdict.gates);
-    verdict.objectives = objectives(record, &[level]);
+    verdict.objectives = objectives(
+        record,
+        &[level],
+        crowded::by_others(record, level).as_deref(),
+    );
     verdict.verdict = match judge_run(&verdict) {
         Judgement::Invalid => Judgement::Invalid,
         judged => with_thresholds(judged, record, level),
@@ -54,7 +61,7 @@ pub fn of_search(record: &Record, found: SearchResult) -> Verdict {
     let mut verdict = figures(record, level, pooled);
     verdict.gates = gates::evaluate(record, level);
     verdict.valid = gates::passed(&verdict.gates);
-    verdict.objectives = objectives(record, pooled);
+    verdict.objectives = objectives(record, pooled, None);
     let carried = found
         .capacity()
         .is_some_and(|bounds| bounds.lower.is_some());
@@ -189,8 +196,9 @@ fn times(
 }
 
 /// Each clause with what was measured over attempts. A level that has ended has none in flight that could be overdue: what
-/// was due in it has ended since, or was cut off by us.
-fn objectives(record: &Record, levels: &[u32]) -> Vec<ObjectiveResult> {
+/// was due in it has ended since, or was cut off by us. Where others held the processors that the service needed, what is
+/// missed is not decided, unless it is missed by nearly all.
+fn objectives(record: &Record, levels: &[u32], crowd: Option<&str>) -> Vec<ObjectiveResult> {
     let Some(asked) = record.header.test.objectives() else {
         return Vec::new();
     };
@@ -199,7 +207,12 @@ fn objectives(record: &Record, levels: &[u32]) -> Vec<ObjectiveResult> {
     let disturbed = disturbed(record, asked, levels);
     let each = judge::bad_of_each(asked, &tally).zip(turned).zip(disturbed);
     each.map(|(((clause, bad), turned_count), disturbed)| {
-        let judgement = judge::verdict_despite(clause, bad, turned_count, disturbed);
+        let mut judgement = judge::verdict_despite(clause, bad, turned_count, disturbed);
+        let is_by_far = bad.ratio().is_some_and(|ratio| ratio >= MISSED_BY_FAR);
+        let held_up = crowd.filter(|_| judgement == Judgement::Fail && !is_by_far);
+        if held_up.is_some() {
+            judgement = Judgement::Inconclusive;
+        }
         let is_without = judgement == Judgement::Pass && bad.exceeds(clause);
         ObjectiveResult {
             clause: clause.to_string(),
@@ -207,6 +220,7 @@ fn objectives(record: &Record, levels: &[u32]) -> Vec<ObjectiveResult> {
             measured: measured(clause, bad, &tally),
             turned_count,
             left_out_count: if is_without { disturbed.attempts } else { 0 },
+            held_up: held_up.map(str::to_owned),
         }
     })
     .collect()

@@ -73,8 +73,6 @@ pub enum StepError {
     Unreachable(String),
     #[error("the generator failed: {0}")]
     Generator(String),
-    #[error("the record cannot be written: {0}")]
-    Record(#[from] std::io::Error),
 }
 
 /// Anything that can put a load on a system: the engine, the simulator, the coordinator of agents.

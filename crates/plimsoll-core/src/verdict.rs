@@ -255,6 +255,9 @@ pub struct ObjectiveResult {
     /// Attempts that were left out because the generator's own stalls met them: the clause is met by all others.
     #[serde(default, skip_serializing_if = "is_none_of_them")]
     pub left_out_count: u64,
+    /// Why a clause that is not met is inconclusive and not missed: others held the processors that the service needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_up: Option<String>,
 }
 
 #[expect(

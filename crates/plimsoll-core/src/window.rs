@@ -26,7 +26,8 @@ pub struct Health {
     /// All of that together, over the worker threads; absent where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled_ns: Option<Nanos>,
-    /// Attempts that were due while a worker thread stalled or as long after; absent if none was.
+    /// Attempts that were due while a worker thread stalled, or until what had come meanwhile was worked off (as long again
+    /// at most); absent if none was.
     #[serde(default, skip_serializing_if = "Disturbed::is_none")]
     pub disturbed: Disturbed,
     /// Connections open at the end of the window.

@@ -7,6 +7,7 @@
 //! mailboxes.
 
 mod crew;
+mod disturbance;
 pub mod echo;
 mod gather;
 mod message;

@@ -22,7 +22,7 @@ use plimsoll_net::h2::{self, Event};
 use plimsoll_net::{Connection, Opening};
 use plimsoll_net::{Failure, SCRATCH_BYTES, Setup};
 
-pub(crate) use call::{Call, CallEnd, Ended, Phase, PoolEvent, TRIES_MAX, is_stale, may_resend};
+pub(crate) use call::{Call, CallEnd, Ended, Phase, PoolEvent, TRIES_MAX, is_stale, may_go_on};
 use link::{Carrier, Link};
 use streams::Streams;
 

@@ -135,6 +135,7 @@ impl Greeter<'_> {
                 return Ok(None);
             }
             PoolEvent::Lost { failure, .. } => return Err(self.failed(failure)),
+            PoolEvent::Left { .. } => return Err(self.failed(left())),
             PoolEvent::Ended(ended) => ended,
         };
         match ended.end {
@@ -169,8 +170,7 @@ impl Greeter<'_> {
 
     fn silence(&self, patience: Nanos) -> Silence {
         let failure = if self.pool.open_count() == 0 {
-            let reason = "the server closes connections before a request";
-            Failure::new(Outcome::Eof, reason)
+            left()
         } else if self.is_connected {
             let reason = format!("connected, but no complete answer within {patience}");
             Failure::new(Outcome::Timeout, reason)
@@ -192,6 +192,13 @@ impl Greeter<'_> {
             was_sent: self.was_sent,
         }
     }
+}
+
+fn left() -> Failure {
+    Failure::new(
+        Outcome::Eof,
+        "the server closes connections before a request",
+    )
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]

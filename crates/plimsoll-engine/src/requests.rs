@@ -13,7 +13,7 @@ use crate::crew::Endpoint;
 use crate::message::Body;
 use crate::options::Options;
 use crate::pool::{
-    CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route, TRIES_MAX, is_stale, may_resend,
+    CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route, TRIES_MAX, is_stale, may_go_on,
 };
 use crate::recorder::Ending;
 use crate::source::{Arrival, Level, Part, Source};
@@ -365,9 +365,25 @@ impl<S: Shot> Requests<S> {
                     (0..places).for_each(|_| self.fail_waiting(origin, &failure, at));
                     self.serve_waiting(origin, at);
                 }
+                PoolEvent::Left { origin, at } => self.left(origin, at),
                 PoolEvent::Ended(ended) => self.ended(ended),
             }
         }
+    }
+
+    /// A server left a connection before it took a request: the attempt that has waited longest tries another, but not for
+    /// ever. A server that is about to stop does so once, and one that does it each time would be connected to in a loop.
+    #[cold]
+    fn left(&mut self, origin: u32, now: Nanos) {
+        match self.waiting[origin as usize].front_mut() {
+            Some(shot) if shot.tries() < TRIES_MAX => drop(shot.try_again()),
+            Some(_) => {
+                let reason = "the server closes connections before a request";
+                self.fail_waiting(origin, &Failure::new(Outcome::Eof, reason), now);
+            }
+            None => {}
+        }
+        self.serve_waiting(origin, now);
     }
 
     /// An attempt has left its connection.
@@ -389,15 +405,18 @@ impl<S: Shot> Requests<S> {
                 (outcome, answer.status, answer.bytes + shot.earlier_bytes())
             }
             CallEnd::TimedOut { .. } => (Outcome::Timeout, 0, 0),
-            CallEnd::Failed(failure) if is_stale(failure, ended.was_used) => {
-                if may_resend(failure, shot.method(&self.options)) && shot.try_again() < TRIES_MAX {
-                    return self.go_on(shot, now);
-                }
-                (Outcome::Stale, 0, 0)
+            CallEnd::Failed(failure) | CallEnd::Unprocessed(failure)
+                if shot.tries() < TRIES_MAX
+                    && (matches!(ended.end, CallEnd::Unprocessed(_))
+                        || may_go_on(failure, ended.was_used, shot.method(&self.options))) =>
+            {
+                shot.try_again();
+                return self.go_on(shot, now);
             }
-            CallEnd::Failed(failure) => (failure.outcome, 0, 0),
+            CallEnd::Failed(failure) if is_stale(failure, ended.was_used) => (Outcome::Stale, 0, 0),
+            CallEnd::Failed(failure) | CallEnd::Unprocessed(failure) => (failure.outcome, 0, 0),
             // It goes to another connection, its clock running on.
-            CallEnd::Unprocessed(_) | CallEnd::NotTaken | CallEnd::Cancelled | CallEnd::Unfit => {
+            CallEnd::NotTaken | CallEnd::Cancelled | CallEnd::Unfit => {
                 shot.try_again();
                 return self.go_on(shot, now);
             }

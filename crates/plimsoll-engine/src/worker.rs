@@ -15,6 +15,7 @@ use plimsoll_base::priority::Priority;
 use plimsoll_core::Nanos;
 use plimsoll_core::judge::tolerated_of;
 
+use crate::disturbance::Disturbance;
 use crate::message::{Body, Command, Counted, Report, ScriptCommand, ScriptCounted};
 use crate::recorder::{Ending, Listed, Recorder};
 use crate::source::{Level, Part};
@@ -90,10 +91,7 @@ pub(crate) struct Context {
     pub(crate) in_flight: u64,
     /// Response-time bounds whose ok answers are counted exactly.
     bounds: Vec<Nanos>,
-    /// A stall that is longer disturbs.
-    tolerated: Nanos,
-    /// What was due until then was met by the last that did, if it had not ended before.
-    disturbed_until: Nanos,
+    disturbance: Disturbance,
     reports: Sender<Report>,
     /// Where every attempt is told by itself, and those that were not told yet.
     listing: Option<(Sender<Vec<Listed>>, Vec<Listed>)>,
@@ -111,8 +109,9 @@ impl Context {
             clock,
             recorder: Box::default(),
             in_flight: 0,
-            tolerated: tolerated_of(bounds.iter().copied().min().unwrap_or_default()),
-            disturbed_until: Nanos::ZERO,
+            disturbance: Disturbance::new(tolerated_of(
+                bounds.iter().copied().min().unwrap_or_default(),
+            )),
             bounds,
             reports,
             listing: None,
@@ -160,6 +159,7 @@ impl Context {
     pub(crate) fn begin(&mut self, intended: Nanos, level: u32, now: Nanos) {
         self.recorder.advance(now, self.in_flight);
         self.recorder.add_late(now.saturating_sub(intended));
+        self.disturbance.begin(intended);
         self.in_flight += 1;
         self.recorder.in_flight_max = self.recorder.in_flight_max.max(self.in_flight);
         self.recorder.add_due(level);
@@ -184,7 +184,8 @@ impl Context {
     #[inline]
     pub(crate) fn record(&mut self, ending: &Ending) {
         self.recorder.record(ending, &self.bounds);
-        if ending.intended < self.disturbed_until {
+        let now = ending.intended + ending.response;
+        if self.disturbance.end(ending.intended, now) {
             let disturbed = &mut self.recorder.disturbed;
             disturbed.record(ending.outcome, ending.response, &self.bounds);
         }
@@ -194,10 +195,7 @@ impl Context {
     fn stalled(&mut self, late: Nanos, now: Nanos) {
         self.recorder.stall_max = self.recorder.stall_max.max(late);
         self.recorder.stalled += late;
-        if late > self.tolerated {
-            // As long again: what had come meanwhile is still being worked off.
-            self.disturbed_until = now + late;
-        }
+        self.disturbance.stalled(late, now, self.in_flight);
     }
 
     /// Ends the window: its counters, with `next` in their place.

@@ -37,7 +37,7 @@ pub(crate) fn measure(prepared: &Prepared, setting: &Setting<'_>) -> Result<Meas
     let Prepared { test, subject, .. } = prepared;
     let mut session = Session::start(test.clone(), setting.output)?;
     if let Some(words) = &prepared.greeting {
-        session.note(EventKind::Preflight, words)?;
+        session.note(EventKind::Preflight, words);
     }
     let (mut found, mut played) = (None, None);
     match (subject, test.is_search()) {
@@ -61,7 +61,7 @@ pub(crate) fn measure(prepared: &Prepared, setting: &Setting<'_>) -> Result<Meas
             found = Some(script::search(loaded, &mut session, setting)?);
         }
     }
-    session.settle()?;
+    session.settle();
     Ok(Measured {
         session,
         found,

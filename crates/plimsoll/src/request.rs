@@ -22,7 +22,7 @@ pub(crate) struct Asked {
     pub(crate) places: Places,
 }
 
-/// `text` is a URL, or `@FILE` with the targets in it.
+/// `text` is a URL, or `@FILE` with the targets in it; `@-` reads them from standard input.
 pub(crate) fn asked(args: &RequestArgs, text: &str) -> Result<Asked> {
     let mut requests = match text.trim().strip_prefix('@') {
         None => vec![request(args, text.trim())?],

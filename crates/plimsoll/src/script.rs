@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use plimsoll_core::Nanos;
 use plimsoll_core::scenario::{self, Flag};
 use plimsoll_core::verdict::{GateState, Verdict};
@@ -76,16 +76,14 @@ pub(crate) fn execute(args: &Args, verb: Verb) -> Result<Exit> {
     else {
         bail!("a script has a load of its own");
     };
-    show(loaded, &played)?;
-    if let Err(error) = keep(&args.summary, loaded, &played) {
-        // The summary has been said, and the exit code is that of the test.
-        output::error(&error);
-    }
+    // The summary comes before all files: one that cannot be written costs neither it nor the exit code.
+    show(loaded, &played);
+    keep(&args.summary, loaded, &played);
     if loaded.options.settings.summary_mode != "disabled" && played.summary.is_none() {
         output::data(&truth(&verdict, session.record.interrupted_at()));
     }
     let record = session.path.as_ref().map(|path| path.display().to_string());
-    let report = session.close(verdict)?;
+    let report = session.close(verdict);
     if let (false, Some(record), Some(report)) = (args.output.quiet, record, report) {
         output::progress(&format!("record  {record}\nreport  {}", report.display()));
     }
@@ -134,14 +132,24 @@ fn inspected(loaded: &Loaded, requirements: bool) -> String {
 }
 
 /// Results in files that other programs read.
-fn keep(args: &SummaryArgs, loaded: &Loaded, played: &Played) -> Result<()> {
+fn keep(args: &SummaryArgs, loaded: &Loaded, played: &Played) {
     let results = play::results(loaded, played);
+    if let Some(path) = &loaded.options.settings.summary_export {
+        let export = if loaded.machine_readable {
+            play::machine_readable(loaded, &results)
+        } else {
+            k6::export(&results)
+        };
+        let text = format!("{export:#}");
+        output::keep("--summary-export", Path::new(path), text.as_bytes());
+    }
     if let Some(path) = &args.junit {
-        write(path, &k6::junit(&results, &loaded.name))?;
+        let junit = k6::junit(&results, &loaded.name);
+        output::keep("--junit", path, junit.as_bytes());
     }
     let page = || k6::markdown(&results, &loaded.name);
     if let Some(path) = &args.markdown {
-        write(path, &page())?;
+        output::keep("--markdown", path, page().as_bytes());
     }
     // GitHub shows what a step appends to this file.
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
@@ -154,11 +162,6 @@ fn keep(args: &SummaryArgs, loaded: &Loaded, played: &Played) -> Result<()> {
             console::warn(&format!("GITHUB_STEP_SUMMARY {}: {error}", path.display()));
         }
     }
-    Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }
 
 /// Each option with its value and who said it.
@@ -170,19 +173,10 @@ fn explain(loaded: &Loaded) -> String {
     table
 }
 
-/// Summary on stdout, exports into files.
-fn show(loaded: &Loaded, played: &Played) -> Result<()> {
+/// The summary, where it goes.
+fn show(loaded: &Loaded, played: &Played) {
     let results = play::results(loaded, played);
     let settings = &loaded.options.settings;
-    if let Some(path) = &settings.summary_export {
-        let export = if loaded.machine_readable {
-            play::machine_readable(loaded, &results)
-        } else {
-            k6::export(&results)
-        };
-        let export = serde_json::to_string_pretty(&export)?;
-        std::fs::write(path, export).with_context(|| format!("write --summary-export {path}"))?;
-    }
     match played.summary.as_ref().map(k6::summary_targets) {
         Some(Ok(texts)) if !matches!(played.summary, Some(Value::Null)) => write_all(texts),
         _ if settings.summary_mode == "disabled" => {}
@@ -198,7 +192,6 @@ fn show(loaded: &Loaded, played: &Played) -> Result<()> {
             output::data(&k6::text(&results, detail, output::colour_on_stdout()));
         }
     }
-    Ok(())
 }
 
 /// What `handleSummary` returned. As in k6, what goes nowhere is told, and the exit code stays.

@@ -154,11 +154,7 @@ impl Session {
         Ok(())
     }
 
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "a record that cannot be written may become an error again, and every caller passes one on"
-    )]
-    pub(crate) fn append(&mut self, mut line: Line) -> std::io::Result<()> {
+    pub(crate) fn append(&mut self, mut line: Line) {
         if let Line::Script(counts) = &mut line
             && !self.shows_secrets
         {
@@ -169,7 +165,6 @@ impl Session {
             self.lose_record(&error);
         }
         self.record.push(line);
-        Ok(())
     }
 
     /// Nothing more can be written to the record.
@@ -183,7 +178,7 @@ impl Session {
         }
     }
 
-    pub(crate) fn level(&mut self, step: &Step, time_left: Option<Nanos>) -> std::io::Result<()> {
+    pub(crate) fn level(&mut self, step: &Step, time_left: Option<Nanos>) {
         self.live.level(step, time_left);
         self.draw();
         if let Some(feed) = &self.page {
@@ -193,25 +188,23 @@ impl Session {
         self.append(Line::Level(LevelStart {
             start_ns,
             step: step.clone(),
-        }))
+        }));
     }
 
-    pub(crate) fn window(&mut self, window: &Window) -> std::io::Result<()> {
-        self.append(Line::Window(window.clone()))?;
-        self.take_observations()?;
+    pub(crate) fn window(&mut self, window: &Window) {
+        self.append(Line::Window(window.clone()));
+        self.take_observations();
         self.live.window(window);
         self.draw();
         self.tell_page(window);
-        Ok(())
     }
 
-    fn take_observations(&mut self) -> std::io::Result<()> {
+    fn take_observations(&mut self) {
         let seen: Vec<_> = self.watcher.iter().flat_map(Watcher::take).collect();
         for observation in seen {
             self.live.observation(&observation);
-            self.append(Line::Observation(observation))?;
+            self.append(Line::Observation(observation));
         }
-        Ok(())
     }
 
     /// The page gets a line per period, of all windows since the last one.
@@ -254,22 +247,22 @@ impl Session {
         }
     }
 
-    pub(crate) fn event(&mut self, what: EventKind) -> std::io::Result<()> {
+    pub(crate) fn event(&mut self, what: EventKind) {
         let detail = match what {
             EventKind::Interrupted => "by a signal",
             _ => "",
         };
-        self.note(what, detail)
+        self.note(what, detail);
     }
 
     /// An event with its words.
-    pub(crate) fn note(&mut self, what: EventKind, detail: &str) -> std::io::Result<()> {
+    pub(crate) fn note(&mut self, what: EventKind, detail: &str) {
         let (at_ns, detail) = (self.clock.now(), detail.to_owned());
         self.append(Line::Event(Event {
             at_ns,
             what,
             detail,
-        }))
+        }));
     }
 
     /// A line on stderr that stays above the live view.
@@ -280,19 +273,18 @@ impl Session {
     }
 
     /// Ends sampling and progress; the record stays open for the verdict.
-    pub(crate) fn settle(&mut self) -> std::io::Result<()> {
-        self.take_observations()?;
+    pub(crate) fn settle(&mut self) {
+        self.take_observations();
         self.watcher = None;
         if let Some(mut progress) = self.progress.take() {
             let _closed_pipe = progress.finish(&self.live);
         }
-        Ok(())
     }
 
     /// Writes the verdict, the summary to stdout, and then the HTML report beside the record: whatever becomes of a file,
     /// the summary has been said.
-    pub(crate) fn conclude(mut self, verdict: Verdict, output: &OutputArgs) -> Result<()> {
-        self.append(Line::Verdict(verdict))?;
+    pub(crate) fn conclude(mut self, verdict: Verdict, output: &OutputArgs) {
+        self.append(Line::Verdict(verdict));
         let report = self.path.as_deref().map(report_path);
         let shown = |path: Option<&Path>| path.map(|path| path.display().to_string());
         crate::summary::print(
@@ -302,13 +294,12 @@ impl Session {
             shown(report.as_deref()),
         );
         self.write_files();
-        Ok(())
     }
 
     /// Writes the verdict and the HTML report beside the record; gives the path of the report.
-    pub(crate) fn close(&mut self, verdict: Verdict) -> Result<Option<PathBuf>> {
-        self.append(Line::Verdict(verdict))?;
-        Ok(self.write_files())
+    pub(crate) fn close(&mut self, verdict: Verdict) -> Option<PathBuf> {
+        self.append(Line::Verdict(verdict));
+        self.write_files()
     }
 
     /// The report and the histogram log, each whole or not at all; what cannot be written is said.

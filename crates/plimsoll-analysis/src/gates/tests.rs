@@ -77,7 +77,7 @@ fn record_with(profile: RateProfile) -> Record {
 }
 
 /// Six clean seconds of 1,000/s that take 10 ms each.
-fn clean() -> Record {
+pub(crate) fn clean() -> Record {
     let mut record = record_with(RateProfile::constant(RATE as f64).unwrap());
     for second in 0..6 {
         record.push(Line::Window(window(second)));

@@ -152,7 +152,13 @@ impl Layer {
     fn add(&mut self, spec: &'static OptionSpec, value: Value) -> Result<(), OptionError> {
         let place = self.origin.place(spec);
         check(&place, spec.kind, &value)?;
-        if let Kind::NoEffect(why) = spec.kind {
+        // There is none anyway: who asks for no report has what was asked for.
+        let is_so_anyway = spec.name == "noUsageReport"
+            && value != Value::Bool(false)
+            && value.as_str() != Some("false");
+        if let Kind::NoEffect(why) = spec.kind
+            && !is_so_anyway
+        {
             let option = spec.name.to_owned();
             self.warnings.push(Warning::NoEffect { place, option, why });
         }

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::h1::Answer;
+use plimsoll_net::h2::PeerError;
 use plimsoll_net::tls::Agreed;
 use plimsoll_net::{Connection, h2};
 use plimsoll_net::{Failure, Progress, Reached};
@@ -95,6 +96,11 @@ pub(crate) enum PoolEvent<C: Call> {
         failure: Failure,
         at: Nanos,
     },
+    /// The server left a connection before it took a call.
+    Left {
+        origin: u32,
+        at: Nanos,
+    },
     Ended(Ended<C>),
 }
 
@@ -114,6 +120,9 @@ pub(crate) struct Ended<C: Call> {
 /// Calls are put on the wire again where that is allowed, but not for ever. Go's client, and so k6, gives up after as many.
 pub(crate) const TRIES_MAX: u8 = 6;
 
+/// The server gave the stream up without a look at the request.
+const REFUSED: Option<PeerError> = Some(PeerError::Reset(h2::REFUSED_STREAM));
+
 /// The call ended with its connection, which had carried others before: the server had closed it while it was idle.
 pub(crate) fn is_stale(failure: &Failure, was_used: bool) -> bool {
     was_used
@@ -123,9 +132,15 @@ pub(crate) fn is_stale(failure: &Failure, was_used: bool) -> bool {
 
 /// A call whose connection was stale may be sent once more: nothing of it left this host, or a server that saw it does the
 /// same when it sees it again (RFC 9110, section 9.2.2). Anything else would be done twice, unasked.
-pub(crate) fn may_resend(failure: &Failure, method: &str) -> bool {
+fn may_resend(failure: &Failure, method: &str) -> bool {
     const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
     failure.reached == Reached::Nothing || IDEMPOTENT.contains(&method)
+}
+
+/// A call that failed so may be put on the wire once more: the server said that it did not look at it, or the protocol
+/// allows it.
+pub(crate) fn may_go_on(failure: &Failure, was_used: bool, method: &str) -> bool {
+    failure.peer_error == REFUSED || is_stale(failure, was_used) && may_resend(failure, method)
 }
 
 /// How a call ended.

@@ -5,7 +5,7 @@ use plimsoll_net::Opened;
 use plimsoll_net::h2::{self, Event};
 
 use super::Pool;
-use super::call::{Call, CallEnd, Phase};
+use super::call::{Call, CallEnd, Phase, PoolEvent};
 use super::link::Carrier;
 use super::streams::{Arriving, Streams};
 
@@ -234,8 +234,14 @@ impl<C: Call> Pool<C> {
 
     /// A connection that takes no further call and has none is closed.
     fn close_unused(&mut self, token: u64) {
-        if self.streams(token).is_some_and(|streams| streams.is_over()) {
-            self.remove(token);
+        let Some(streams) = self.streams(token).filter(|streams| streams.is_over()) else {
+            return;
+        };
+        let was_left = streams.was_left_unused();
+        if let Some(link) = self.links.get_mut(token).filter(|_| was_left) {
+            let (origin, at) = (link.origin, self.clock.now());
+            self.events.push(PoolEvent::Left { origin, at });
         }
+        self.remove(token);
     }
 }

@@ -7,17 +7,13 @@ use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::{Poll, Ready};
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::Failure;
-use plimsoll_net::h2::{self, PeerError};
 use plimsoll_script::http::{HttpCall, HttpError, HttpResult, RequestUrl};
 
 use super::exchange::{Caller, Exchange, Peer, http_error};
 use super::names::Names;
 use crate::pool::{
-    CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route, TRIES_MAX, is_stale, may_resend,
+    CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route, TRIES_MAX, is_stale, may_go_on,
 };
-
-/// The server did not look at a request.
-const REFUSED: Option<PeerError> = Some(PeerError::Reset(h2::REFUSED_STREAM));
 
 /// A call that is over.
 #[derive(Debug)]
@@ -212,9 +208,7 @@ impl Client {
             CallEnd::Failed(failure) | CallEnd::Unprocessed(failure)
                 if exchange.tries < TRIES_MAX
                     && (is_unprocessed
-                        || failure.peer_error == REFUSED
-                        || is_stale(&failure, ended.was_used)
-                            && may_resend(&failure, &exchange.method)) =>
+                        || may_go_on(&failure, ended.was_used, &exchange.method)) =>
             {
                 exchange.begin_anew();
                 return self.carry(exchange, now);

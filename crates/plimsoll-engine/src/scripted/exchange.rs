@@ -415,7 +415,8 @@ pub(super) fn http_error(failure: &Failure) -> HttpError {
     }
 }
 
-/// The table has room for the codes of the protocol: what GOAWAY says from 1611 on, streams from 1631 on.
+/// The table has room for the codes of the protocol: what GOAWAY says from 1611 on, what ends a stream from 1631 on, what
+/// ends a connection from 1651 on.
 fn http2_error(error: PeerError) -> HttpError {
     let place = |code: u32| u16::try_from(code).ok().filter(|code| *code < 14);
     let (code, words) = match error {
@@ -423,7 +424,13 @@ fn http2_error(error: PeerError) -> HttpError {
             place(code).map_or(1610, |code| 1611 + code),
             "received GoAway",
         ),
-        PeerError::Reset(code) => (place(code).map_or(1630, |code| 1631 + code), "stream error"),
+        PeerError::Reset(code) | PeerError::BrokeStream(code) => {
+            (place(code).map_or(1630, |code| 1631 + code), "stream error")
+        }
+        PeerError::BrokeConnection(code) => (
+            place(code).map_or(1650, |code| 1651 + code),
+            "connection error",
+        ),
     };
     HttpError {
         code,

@@ -82,16 +82,12 @@ impl<W: Watcher> ScriptRunner<W> {
 
     /// One virtual user by itself: what an iteration is. Ends after ten iterations, or as many as five seconds hold,
     /// but not before the first has ended.
-    pub fn try_out(
-        &mut self,
-        step: &Step,
-        each: &mut dyn FnMut(&Window) -> std::io::Result<()>,
-    ) -> Result<(), StepError> {
+    pub fn try_out(&mut self, step: &Step, each: &mut dyn FnMut(&Window)) -> Result<(), StepError> {
         let join = self.join;
         self.collected.begin_level(step.level);
         self.workers.enter(step.level, step.load, join, None);
         for count in 1..=step.windows_max {
-            each(&self.workers.next_window(step.level, &mut self.collected)?)?;
+            each(&self.workers.next_window(step.level, &mut self.collected)?);
             let iterations = self.sum().completed;
             if iterations >= TRIAL_ITERATIONS || (iterations > 0 && count >= TRIAL_WINDOWS) {
                 break;

@@ -40,6 +40,10 @@ pub(crate) enum H2Behaviour {
     /// More bytes than declared.
     EndLate,
     Reset(u32),
+    /// Gives every other stream up without a look at its request.
+    RefuseEveryOther,
+    /// Leaves with its settings.
+    LeaveBefore,
     /// Closes with this code after the first request, which it says it looked at.
     GoAway(u32),
     /// Answers the first request of several, says that it looked at no other and closes at once.
@@ -196,6 +200,10 @@ impl Talk {
                 std::thread::sleep(Duration::from_millis(20));
                 self.say(&settings(10))?;
             }
+            H2Behaviour::LeaveBefore => {
+                self.say(&[settings(8), leave(0, 0)].concat())?;
+                return Ok(());
+            }
             _ => self.say(&settings(8))?,
         }
         while !self.seen.stop.load(Ordering::Relaxed) {
@@ -241,6 +249,7 @@ impl Talk {
             H2Behaviour::Reset(code) => {
                 self.say(&frame(RST_STREAM, 0, stream, &code.to_be_bytes()))?;
             }
+            H2Behaviour::RefuseEveryOther => return self.refuse_every_other(stream),
             H2Behaviour::GoAway(code) => {
                 self.say(&leave(stream, code))?;
                 return Ok(false);
@@ -274,8 +283,18 @@ impl Talk {
             H2Behaviour::Silent
             | H2Behaviour::CloseAtOnce
             | H2Behaviour::NoSettings
+            | H2Behaviour::LeaveBefore
             | H2Behaviour::NoStreams => {}
             H2Behaviour::LaterStreams => self.say(&whole(stream, "200"))?,
+        }
+        Ok(true)
+    }
+
+    fn refuse_every_other(&mut self, stream: u32) -> std::io::Result<bool> {
+        if self.requests.is_multiple_of(2) {
+            self.say(&frame(RST_STREAM, 0, stream, &7_u32.to_be_bytes()))?;
+        } else {
+            self.say(&whole(stream, "200"))?;
         }
         Ok(true)
     }

@@ -180,7 +180,12 @@ fn every_misbehaviour_over_http_2_has_its_outcome() {
         for (behaviour, outcome) in cases {
             scope.spawn(move || {
                 let server = Frames::start(behaviour);
-                let case = streams(server.port, "", 2, 4);
+                let mut case = streams(server.port, "", 2, 4);
+                // Beside a build it may take the server most of a second to accept a connection.
+                case.generator.timeout = match outcome {
+                    Outcome::Timeout | Outcome::ConnectTimeout => Nanos::from_secs(2),
+                    _ => Nanos::from_secs(5),
+                };
                 let loads = [(closed(3), 1), (open(40.0, Arrivals::Uniform), 1)];
                 let played = play(&case, None, &loads);
                 played.check_flows();
@@ -195,6 +200,33 @@ fn every_misbehaviour_over_http_2_has_its_outcome() {
             });
         }
     });
+}
+
+#[test]
+fn a_stream_that_was_refused_unseen_is_sent_again_and_counted() {
+    let server = Frames::start(H2Behaviour::RefuseEveryOther);
+    let mut case = streams(server.port, "", 2, 1);
+    case.url.request.method = "POST".to_owned();
+    let played = play(&case, Some(200), &[(closed(4), 60)]);
+    assert_eq!(played.tally().ok(), 200, "{:?}", played.tally());
+    let resent: u64 = played.windows.iter().map(|w| w.resent_count).sum();
+    assert!((180..=200).contains(&resent), "{resent} resent");
+    played.check_flows();
+}
+
+#[test]
+fn a_server_that_always_leaves_before_a_request_is_not_connected_to_in_a_loop() {
+    let server = Frames::start(H2Behaviour::LeaveBefore);
+    let played = play(
+        &streams(server.port, "", 2, 1),
+        Some(50),
+        &[(closed(2), 60)],
+    );
+    let tally = played.tally();
+    assert_eq!(tally.failures(), 50, "{tally:?}");
+    assert_eq!(tally.class(Outcome::ConnectTimeout).count, 0, "{tally:?}");
+    assert!(server.connections() <= 50 * 8, "{}", server.connections());
+    played.check_flows();
 }
 
 #[test]

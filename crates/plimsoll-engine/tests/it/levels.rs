@@ -76,7 +76,6 @@ fn play(script: Arc<Script>, vus_max: u32, steps: &[Step]) -> (Played, f64) {
     levels
         .try_out(&trial, &mut |window| {
             windows.push(window.clone());
-            Ok(())
         })
         .unwrap();
     for step in steps {

@@ -68,19 +68,27 @@ pub(super) fn code_name(code: u32) -> &'static str {
     name.copied().unwrap_or("an unknown code")
 }
 
-/// An error code of the protocol (RFC 9113, section 7) that a server gave as its reason.
+/// An error code of the protocol (RFC 9113, section 7): the one that a server gave as its reason, or the one that it is
+/// given because it breaks the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerError {
     /// It closes the connection.
     GoAway(u32),
     /// It gives one stream up.
     Reset(u32),
+    /// It broke the rules of one stream.
+    BrokeStream(u32),
+    /// It broke those of the connection.
+    BrokeConnection(u32),
 }
 
 impl PeerError {
     /// Its name in the RFC.
     pub fn name(self) -> &'static str {
-        let (Self::GoAway(code) | Self::Reset(code)) = self;
+        let (Self::GoAway(code)
+        | Self::Reset(code)
+        | Self::BrokeStream(code)
+        | Self::BrokeConnection(code)) = self;
         code_name(code)
     }
 }

@@ -18,6 +18,8 @@ pub(super) enum Problem {
     Frame(&'static str),
     #[error("{0}")]
     Size(&'static str),
+    #[error("a frame is longer than 16,384 bytes")]
+    TooLong,
     #[error("{0}")]
     Flow(&'static str),
     #[error("the server speaks HTTP/1.1 here, not HTTP/2")]
@@ -30,7 +32,9 @@ impl Problem {
     pub(super) fn failure(&self) -> Failure {
         let peer_error = match self {
             Self::GoAway(code, _) => Some(PeerError::GoAway(*code)),
-            _ => None,
+            // What looks like a frame that is far too long is mostly no frame at all.
+            Self::Http1 | Self::TooLong => None,
+            _ => Some(PeerError::BrokeConnection(self.code())),
         };
         Failure {
             peer_error,
@@ -43,7 +47,7 @@ impl Problem {
         match self {
             Self::Headers(_) => code::COMPRESSION_ERROR,
             Self::Frame(_) | Self::Http1 => code::PROTOCOL_ERROR,
-            Self::Size(_) => code::FRAME_SIZE_ERROR,
+            Self::Size(_) | Self::TooLong => code::FRAME_SIZE_ERROR,
             Self::Flow(_) => code::FLOW_CONTROL_ERROR,
             Self::GoAway(..) => code::NO_ERROR,
         }

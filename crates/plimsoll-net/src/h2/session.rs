@@ -124,9 +124,7 @@ impl<B: AsRef<[u8]>> Session<B> {
     fn piece(&mut self, piece: Piece<'_>, sink: &mut impl Sink) -> Result<()> {
         let kind = match piece {
             Piece::Frame(head, _) | Piece::Data { head, .. } => head.kind,
-            Piece::TooLong(_) => {
-                return Err(Problem::Size("a frame is longer than 16,384 bytes"));
-            }
+            Piece::TooLong(_) => return Err(Problem::TooLong),
         };
         if !self.is_connected && kind != kind::SETTINGS {
             return Err(NOT_SETTINGS);
@@ -183,7 +181,8 @@ impl<B: AsRef<[u8]>> Session<B> {
         }
         stream.is_ended = head.has(flag::END_STREAM);
         if stream.status == 0 {
-            self.malformed(head.stream, "a body came before its headers", sink);
+            let reason = "a body came before its headers";
+            self.break_stream(head.stream, code::PROTOCOL_ERROR, reason, sink);
             return Ok(());
         }
         let (content, is_all) = stream.take(body);
@@ -248,7 +247,17 @@ impl<B: AsRef<[u8]>> Session<B> {
     /// What the server says on one stream makes no sense.
     fn malformed(&mut self, id: u32, reason: &'static str, sink: &mut impl Sink) {
         if let Some(stream) = self.streams.remove(id) {
-            let failure = Failure::new(Outcome::Protocol, reason);
+            self.give_up(&stream, Failure::new(Outcome::Protocol, reason), sink);
+        }
+    }
+
+    /// What the server does with one stream breaks the rules of frames.
+    fn break_stream(&mut self, id: u32, code: u32, reason: &'static str, sink: &mut impl Sink) {
+        if let Some(stream) = self.streams.remove(id) {
+            let failure = Failure {
+                peer_error: Some(PeerError::BrokeStream(code)),
+                ..Failure::new(Outcome::Protocol, reason)
+            };
             self.give_up(&stream, failure, sink);
         }
     }

@@ -65,6 +65,10 @@ pub(crate) fn left_out(objective: &ObjectiveResult) -> Option<String> {
 /// Why a run has no answer: our own lateness, a load that was not carried to the end, or too little of it.
 fn undecided_run(verdict: &Verdict) -> String {
     let undecided = |objective: &&ObjectiveResult| objective.judgement == Judgement::Inconclusive;
+    let mut held_up = verdict.objectives.iter().filter(undecided);
+    if let Some(why) = held_up.find_map(|objective| objective.held_up.as_ref()) {
+        return format!("Not decided: {why}.");
+    }
     let ours = verdict.objectives.iter().filter(undecided);
     let ours = ours.map(|objective| objective.turned_count).max();
     match ours {

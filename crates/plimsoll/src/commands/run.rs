@@ -37,7 +37,7 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
     } else {
         exit_of(&verdict)
     };
-    measured.session.conclude(verdict, &args.output)?;
+    measured.session.conclude(verdict, &args.output);
     Ok(exit)
 }
 

@@ -1,7 +1,7 @@
 //! From words to the values of a command: one parse, and then the test decides what a spelling means.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use anyhow::{Result, anyhow, bail};
 use clap::parser::ValueSource;
@@ -358,6 +358,12 @@ fn typed(verb: Verb, matches: &ArgMatches) -> Vec<Typed> {
     all
 }
 
+/// `--type` as a variable, for a file whose name says nothing: it decides which flags apply, so it is looked at first.
+fn is_script_by_variable(test: &OsStr) -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !test.to_string_lossy().contains("://") && ["PLIMSOLL_TYPE", "K6_TYPE"].into_iter().any(is_set)
+}
+
 /// What the test is. A flag that takes a value for one form and none for the other takes the word behind it: where
 /// that leaves no test, the word is the test.
 fn form(verb: Verb, words: &mut Vec<OsString>, all: &mut [Typed]) -> Result<Option<Form>> {
@@ -395,6 +401,7 @@ fn form(verb: Verb, words: &mut Vec<OsString>, all: &mut [Typed]) -> Result<Opti
     Ok(match (verb, first) {
         (Verb::Inspect, _) => Some(Form::Script),
         (Verb::Run, Some(_)) if is_typed_script => Some(Form::Script),
+        (Verb::Run, Some(test)) if is_script_by_variable(test) => Some(Form::Script),
         (Verb::Compare, _) => Some(Form::from_targets(words)?),
         (_, Some(test)) if verb.has_forms() => Some(Form::from_test(test)),
         _ => None,

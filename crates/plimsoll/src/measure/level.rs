@@ -27,12 +27,12 @@ pub(super) fn begin_set(session: &mut Session) -> Result<(Step, Option<Nanos>)> 
         load: (*load).into(),
         windows_max: seconds.unwrap_or(WINDOWS_MAX),
     };
-    session.level(&step, duration)?;
+    session.level(&step, duration);
     Ok((step, duration))
 }
 
 /// Begins the level after the last one, and says how long it may take.
-pub(super) fn begin_drain(session: &mut Session, interrupted: bool) -> Result<(u32, Nanos)> {
+pub(super) fn begin_drain(session: &mut Session, interrupted: bool) -> (u32, Nanos) {
     let levels = session.record.levels.iter();
     let last = levels.map(|start| start.step.level).max();
     let level = last.unwrap_or(0) + 1;
@@ -42,14 +42,14 @@ pub(super) fn begin_drain(session: &mut Session, interrupted: bool) -> Result<(u
         load: StepLoad::Closed { in_flight: 0 },
         windows_max: 1,
     };
-    session.level(&drain, None)?;
+    session.level(&drain, None);
     let timeout = session.record.header.test.generator.timeout;
     let limit = if interrupted {
         timeout.min(DRAIN_INTERRUPTED)
     } else {
         timeout
     };
-    Ok((level, limit))
+    (level, limit)
 }
 
 /// Whether a signal ended the load; any other error is one.
@@ -57,7 +57,7 @@ pub(super) fn is_interrupted(session: &mut Session, error: Option<StepError>) ->
     match error {
         None => Ok(false),
         Some(StepError::Interrupted) => {
-            session.event(EventKind::Interrupted)?;
+            session.event(EventKind::Interrupted);
             Ok(true)
         }
         Some(error) => Err(error.into()),

@@ -61,10 +61,13 @@ pub(super) fn load(
     let level = begin_set(session)?.0.level;
     let played = play::play(loaded, session, &mut outs, setting.interrupt)?;
     let at = session.clock.now();
-    session.append(Line::Script(played.counts(level, at)))?;
-    outs.close()?;
+    session.append(Line::Script(played.counts(level, at)));
+    // What goes into a file or to a server costs no summary and no exit code.
+    if let Err(error) = outs.close() {
+        console::error(&format!("{error:#}"));
+    }
     if setting.interrupt.load(Ordering::Relaxed) {
-        session.event(EventKind::Interrupted)?;
+        session.event(EventKind::Interrupted);
     }
     Ok(played)
 }
@@ -94,18 +97,18 @@ pub(super) fn search(
     let is_interrupted = searched
         .as_ref()
         .map_or_else(is_signal, |(_, interrupted)| *interrupted);
-    let (level, limit) = begin_drain(session, is_interrupted)?;
+    let (level, limit) = begin_drain(session, is_interrupted);
     let iteration = runner.iteration();
-    session.window(&runner.drain(level, limit)?)?;
-    keep(session)?;
+    session.window(&runner.drain(level, limit)?);
+    keep(session);
     play::tear_down(loaded, &mut runner, data.as_deref(), &mut ending)?;
     drop(runner);
     let (search, _) = searched.map_err(with_exit)?;
-    keep_anchor(session, &search)?;
+    keep_anchor(session, &search);
     if let Some(MeanIteration { requests, .. }) = iteration {
         session.event(EventKind::Iteration(Iteration {
             requests_mean: requests,
-        }))?;
+        }));
     }
     Ok(verdicts::in_iterations(search.found(), &session.record))
 }
@@ -157,11 +160,11 @@ fn try_out(session: &mut Session, runner: &mut ScriptRunner<Console>) -> Result<
         load: StepLoad::Closed { in_flight: 1 },
         windows_max: TRIAL_SECONDS_MAX,
     };
-    session.level(&step, None)?;
+    session.level(&step, None);
     let mut tally = Tally::default();
     runner.try_out(&step, &mut |window: &Window| {
         tally.merge(&window.total());
-        session.window(window)
+        session.window(window);
     })?;
     refuse_the_dead(&tally, "trial")?;
     let Some(MeanIteration { requests, duration }) = runner.iteration() else {
@@ -208,7 +211,7 @@ fn keep_counts(
     session: &mut Session,
     counted: &RefCell<Vec<LevelCounts>>,
     thresholds: &Thresholds,
-) -> std::io::Result<()> {
+) {
     for counts in counted.take() {
         let level = counts.level;
         let result = session.record.level_result(level);
@@ -229,9 +232,8 @@ fn keep_counts(
         };
         let judged = thresholds.evaluate(&store, elapsed, threshold::Phase::Final);
         let counts = ScriptCounts::new(scope, &store, &names, &judged.results);
-        session.append(Line::Script(counts))?;
+        session.append(Line::Script(counts));
     }
-    Ok(())
 }
 
 /// What scripts log goes to stderr. Under overload every request may have something to say: what repeats itself is

@@ -22,7 +22,7 @@ pub(super) fn self_check(session: &mut Session, setting: &Setting<'_>) -> Result
         let workers = session.record.header.test.generator.workers;
         selfcheck::measure(workers, setting.interrupt).map_err(said)?
     };
-    session.event(EventKind::SelfCheck(check))?;
+    session.event(EventKind::SelfCheck(check));
     Ok(check)
 }
 
@@ -53,7 +53,7 @@ pub(super) fn config(
 }
 
 /// What is kept besides levels and windows when a level has ended.
-pub(super) type Keep<'a> = &'a mut dyn FnMut(&mut Session) -> std::io::Result<()>;
+pub(super) type Keep<'a> = &'a mut dyn FnMut(&mut Session);
 
 /// Says what is about to happen, and searches; `generator` is who was checked. Also whether a signal ended it.
 pub(super) fn drive(
@@ -81,18 +81,17 @@ pub(super) fn drive(
     session.say(&format!(
         "search: at most {plan} from now; Ctrl-C keeps what is known by then"
     ));
-    session.event(EventKind::Search(start))?;
+    session.event(EventKind::Search(start));
     let driven = search::drive(&mut search, runner, &mut Recording(session, keep));
     let interrupted = is_interrupted(session, driven.err())?;
     Ok((search, interrupted))
 }
 
 /// For a later search of a similar target.
-pub(super) fn keep_anchor(session: &mut Session, search: &Search) -> Result<()> {
+pub(super) fn keep_anchor(session: &mut Session, search: &Search) {
     if let Some(anchor) = search.anchor() {
-        session.event(EventKind::Anchor(anchor))?;
+        session.event(EventKind::Anchor(anchor));
     }
-    Ok(())
 }
 
 /// Writes every level and window of a search as it happens.
@@ -100,15 +99,18 @@ struct Recording<'a>(&'a mut Session, Keep<'a>);
 
 impl search::Observer for Recording<'_> {
     fn level_start(&mut self, step: &Step, time_left: Nanos) -> Result<(), StepError> {
-        Ok(self.0.level(step, Some(time_left))?)
+        self.0.level(step, Some(time_left));
+        Ok(())
     }
 
     fn window(&mut self, window: &Window) -> Result<(), StepError> {
-        Ok(self.0.window(window)?)
+        self.0.window(window);
+        Ok(())
     }
 
     fn level_end(&mut self, result: &LevelResult) -> Result<(), StepError> {
-        self.0.append(Line::LevelEnd(result.clone()))?;
-        Ok((self.1)(self.0)?)
+        self.0.append(Line::LevelEnd(result.clone()));
+        (self.1)(self.0);
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
-use plimsoll_core::step::{Go, StepError};
+use plimsoll_core::step::Go;
 use plimsoll_core::verdict::SearchResult;
 use plimsoll_engine::{EngineRunner, Options};
 use plimsoll_net::Endpoint;
@@ -24,17 +24,10 @@ pub(super) fn load(options: &Options, session: &mut Session, setting: &Setting<'
 /// Plays the load that was set; whether a signal ended it.
 pub(super) fn play_set(runner: &mut EngineRunner, session: &mut Session) -> Result<bool> {
     let (step, length) = begin_set(session)?;
-    let mut failed = None;
-    let played = runner.play_for(&step, length, &mut |window| match session.window(window) {
-        Ok(()) => Go::On,
-        Err(error) => {
-            failed = Some(error);
-            Go::Stop
-        }
+    let played = runner.play_for(&step, length, &mut |window| {
+        session.window(window);
+        Go::On
     });
-    if let Some(error) = failed {
-        return Err(StepError::Record(error).into());
-    }
     is_interrupted(session, played.err())
 }
 
@@ -52,10 +45,10 @@ pub(super) fn search(
         ("generator", &check),
         &mut runner,
         session,
-        &mut |_| Ok(()),
+        &mut |_| {},
     )?;
     drain(&mut runner, session, interrupted)?;
-    keep_anchor(session, &search)?;
+    keep_anchor(session, &search);
     Ok(search.found())
 }
 
@@ -74,8 +67,8 @@ pub(super) fn drain(
     session: &mut Session,
     interrupted: bool,
 ) -> Result<()> {
-    let (level, limit) = begin_drain(session, interrupted)?;
+    let (level, limit) = begin_drain(session, interrupted);
     let window = runner.drain(level, limit)?;
-    session.window(&window)?;
+    session.window(&window);
     Ok(())
 }

@@ -28,7 +28,8 @@ pub(super) fn load(
     let interrupted = play_set(&mut runner, session)?;
     drain(&mut runner, session, interrupted)?;
     drop(runner);
-    look(loaded, session)
+    look(loaded, session);
+    Ok(())
 }
 
 pub(super) fn search(
@@ -42,11 +43,11 @@ pub(super) fn search(
     let config = config(session, setting, &check)?;
     let mut runner = start(&loaded, session, setting)?;
     let generator = ("generator, without the driver", &check);
-    let (search, interrupted) = drive(config, generator, &mut runner, session, &mut |_| Ok(()))?;
+    let (search, interrupted) = drive(config, generator, &mut runner, session, &mut |_| {})?;
     drain(&mut runner, session, interrupted)?;
     drop(runner);
-    keep_anchor(session, &search)?;
-    look(loaded, session)?;
+    keep_anchor(session, &search);
+    look(loaded, session);
     Ok(search.found())
 }
 
@@ -84,27 +85,23 @@ fn start(loaded: &Loaded, session: &Session, setting: &Setting<'_>) -> Result<En
 
 /// What failed, in words; and what is stored against what was acknowledged. A store that cannot be read any more costs that
 /// look and nothing else: what was measured is kept.
-fn look(loaded: Loaded, session: &mut Session) -> Result<()> {
+fn look(loaded: Loaded, session: &mut Session) {
     for (outcome, reason) in loaded.reasons() {
         session.say(&format!("  {}: {reason}", outcome.name()));
     }
     match loaded.look() {
-        Ok(None) => Ok(()),
+        Ok(None) => {}
         Ok(verified) => {
             let at_ns = session.clock.now();
             session.append(Line::After(After {
                 at_ns,
                 verified,
                 ..After::default()
-            }))?;
-            Ok(())
+            }));
         }
-        Err(error) => {
-            session.say(&format!(
-                "plimsoll: {error}; what is stored was not verified"
-            ));
-            Ok(())
-        }
+        Err(error) => session.say(&format!(
+            "plimsoll: {error}; what is stored was not verified"
+        )),
     }
 }
 

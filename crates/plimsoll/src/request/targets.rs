@@ -9,11 +9,20 @@ use plimsoll_core::test::Request;
 use plimsoll_net::h1::parse_header;
 use serde::Deserialize;
 
-/// At least one.
+/// At least one; `-` is standard input.
 pub(super) fn read(file: &Path) -> Result<Vec<Request>> {
-    let shown = file.display();
-    let text =
-        std::fs::read_to_string(file).with_context(|| format!("read targets from {shown}"))?;
+    let is_input = file == Path::new("-");
+    let shown = if is_input {
+        "standard input".to_owned()
+    } else {
+        file.display().to_string()
+    };
+    let text = if is_input {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(file)
+    };
+    let text = text.with_context(|| format!("read targets from {shown}"))?;
     let folder = file.parent().unwrap_or(Path::new(""));
     let is_json = text.trim_start().starts_with('{');
     let requests = if is_json {
@@ -21,7 +30,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Request>> {
     } else {
         from_text(&text, folder)
     };
-    let requests = requests.with_context(|| format!("{shown}"))?;
+    let requests = requests.with_context(|| shown.clone())?;
     if requests.is_empty() {
         bail!("{shown} holds no target; write lines such as GET http://127.0.0.1:3000/");
     }

@@ -191,7 +191,9 @@ pub(crate) fn line(level: LogLevel, message: &str, source: Option<&str>) {
         return;
     }
     let time = machine::wall_time();
-    let text = logfmt(level, message, source);
+    let goes_to_file = FILE.get().filter(|_| source == Some("console"));
+    // As in k6: all lines of that file are of the console.
+    let text = logfmt(level, message, source.filter(|_| goes_to_file.is_none()));
     if let Ok(mut log) = LOG.lock()
         && let Some(log) = log.as_mut()
     {
@@ -204,7 +206,6 @@ pub(crate) fn line(level: LogLevel, message: &str, source: Option<&str>) {
         LogFormat::Json => json(&time, level, message, source),
         LogFormat::Raw => message.to_owned(),
     };
-    let goes_to_file = FILE.get().filter(|_| source == Some("console"));
     match goes_to_file.and_then(|file| file.lock().ok()) {
         // A full disk is no reason to end a measurement.
         Some(mut file) => drop(writeln!(file, "{line}")),
@@ -226,10 +227,16 @@ fn put(level: LogLevel, line: String, place: Option<&LogPlace>) {
     }
 }
 
+/// Quoted where k6 quotes: what is one plain word stands as it is, and of nothing there is no field.
 fn logfmt(level: LogLevel, message: &str, source: Option<&str>) -> String {
-    let quoted = serde_json::to_string(message).unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._/@^+".contains(c);
+    let said = match message {
+        "" => String::new(),
+        word if word.chars().all(is_plain) => format!(" msg={word}"),
+        text => format!(" msg={}", serde_json::to_string(text).unwrap_or_default()),
+    };
     let source = source.map_or_else(String::new, |source| format!(" source={source}"));
-    format!("level={} msg={quoted}{source}", level.name())
+    format!("level={}{said}{source}", level.name())
 }
 
 fn json(time: &str, level: LogLevel, message: &str, source: Option<&str>) -> String {

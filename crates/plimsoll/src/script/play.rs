@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use plimsoll_core::Nanos;
 use plimsoll_core::ending::{Cause, Ending};
 use plimsoll_core::metrics::{BuiltIn, Names, Sample, Sink, Store};
@@ -42,7 +42,6 @@ struct Following<'a> {
     judged: Option<Vec<(String, bool)>>,
     elapsed: Nanos,
     outs: &'a mut Outs,
-    failed: Option<std::io::Error>,
 }
 
 impl Watcher for Following<'_> {
@@ -61,16 +60,10 @@ impl Watcher for Following<'_> {
         let iterations = (complete, tick.interrupted);
         self.session.script(vus, iterations, self.judged.take());
         self.warn_of_too_few(tick);
-        if let Err(error) = self.session.window(tick.window) {
-            self.failed = Some(error);
-            return false;
-        }
+        self.session.window(tick.window);
         if tick.elapsed >= self.next_kept {
             self.next_kept = tick.elapsed + KEEP_EVERY;
-            if let Err(error) = self.keep(tick) {
-                self.failed = Some(error);
-                return false;
-            }
+            self.keep(tick);
         }
         if self.thresholds.is_empty() || tick.elapsed < self.next_judgement {
             return true;
@@ -125,7 +118,7 @@ impl Following<'_> {
     }
 
     /// What was counted so far.
-    fn keep(&mut self, tick: &Tick<'_>) -> std::io::Result<()> {
+    fn keep(&mut self, tick: &Tick<'_>) {
         let (store, elapsed) = (tick.store, tick.elapsed);
         let judged = self.thresholds.evaluate(store, elapsed, Phase::Running);
         let scope = Scope {
@@ -136,7 +129,7 @@ impl Following<'_> {
             interrupted_count: tick.interrupted,
         };
         let counts = ScriptCounts::new(scope, store, tick.names, &judged.results);
-        self.session.append(Line::Script(counts))
+        self.session.append(Line::Script(counts));
     }
 }
 
@@ -172,7 +165,6 @@ pub(crate) fn play(
         judged: None,
         elapsed: Nanos::ZERO,
         outs,
-        failed: None,
     };
     let script = Arc::clone(&loaded.script);
     let mut runner =
@@ -186,9 +178,6 @@ pub(crate) fn play(
     }
     tear_down(loaded, &mut runner, data.as_deref(), &mut ending)?;
     note_failed(&runner, &mut ending);
-    if let Some(error) = runner.watcher().failed.take() {
-        return Err(error).context("write the record");
-    }
     let elapsed = runner.watcher().elapsed;
     let store = runner.store().clone();
     let (names, interrupted_count) = runner.names();

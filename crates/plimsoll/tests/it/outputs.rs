@@ -203,6 +203,29 @@ fn a_page_that_cannot_be_served_is_told_before_anything_is_sent() {
     );
 }
 
+/// As in k6: the disk is full, and the test has been measured all the same.
+#[test]
+fn what_cannot_be_written_costs_neither_summary_nor_exit_code() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return;
+    }
+    let (_served, folder, script, target) = prepared();
+    for (flag, place) in [
+        ("--out", "json=/dev/full"),
+        ("--out", "csv=/dev/full"),
+        ("--summary-export", "/dev/full"),
+        ("--summary-export", "/no/such/folder/summary.json"),
+        ("--junit", "/dev/full"),
+    ] {
+        let mut args = vec!["run", &*script, "--no-record", "--quiet", "-e", &*target];
+        args.extend([flag, place]);
+        let (code, stdout, stderr) = plimsoll(&folder, &args);
+        assert_eq!(code, 0, "{flag} {place}: {stderr}");
+        assert!(stdout.contains("http_reqs"), "{flag} {place}: {stdout}");
+        assert!(stderr.contains(flag), "{flag} {place}: {stderr}");
+    }
+}
+
 #[test]
 fn a_place_that_cannot_be_written_is_told_before_anything_is_sent() {
     let (_served, folder, script, target) = prepared();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::Sink;
-use super::super::frame::{self, FrameHead, flag, kind};
+use super::super::frame::{self, FrameHead, code, flag, kind};
 use super::super::problem::{Problem, Result, word};
 use super::super::request::EncodedRequest;
 use super::super::streams::{NewStream, Stream};
@@ -99,8 +99,12 @@ impl<B: AsRef<[u8]>> Session<B> {
         } else if let Some(stream) = self.streams.get(head.stream) {
             stream.window += more;
             if more == 0 || stream.window > WINDOW_MAX {
+                let code = match more {
+                    0 => code::PROTOCOL_ERROR,
+                    _ => code::FLOW_CONTROL_ERROR,
+                };
                 let reason = "WINDOW_UPDATE of nothing, or of too much";
-                self.malformed(head.stream, reason, sink);
+                self.break_stream(head.stream, code, reason, sink);
                 return Ok(());
             }
         }

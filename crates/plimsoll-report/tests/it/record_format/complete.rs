@@ -410,6 +410,7 @@ fn verdicts() -> Vec<Line> {
     verdict.found.remarks = remarks();
     verdict.objectives[0].turned_count = 1;
     verdict.objectives[0].left_out_count = 1;
+    verdict.objectives[0].held_up = Some("the service waited".to_owned());
     verdict.script_faults = script_faults();
     verdict.found.rare_stalls = Some(RareStalls {
         interval_seconds: 20.0,

@@ -342,6 +342,7 @@ fn objectives(tally: &Tally) -> Vec<ObjectiveResult> {
                 .map_or("never".to_owned(), |value| value.to_string()),
             turned_count: 0,
             left_out_count: 0,
+            held_up: None,
         },
         ObjectiveResult {
             clause: "errors < 0.1 %".to_owned(),
@@ -349,6 +350,7 @@ fn objectives(tally: &Tally) -> Vec<ObjectiveResult> {
             measured: format!("{:.2} %", failed * 100.0),
             turned_count: 0,
             left_out_count: 0,
+            held_up: None,
         },
     ]
 }

@@ -79,7 +79,7 @@ impl Play<'_> {
         // What was left behind is judged with the rest.
         let verdict = measured.verdict();
         let mut session = measured.session;
-        session.close(verdict)?;
+        session.close(verdict);
         Ok(Some(Played {
             variant: variant.name.clone(),
             path: self.record_path(),
@@ -121,7 +121,7 @@ impl Play<'_> {
             let at_ns = measured.session.clock.now();
             measured
                 .session
-                .append(Line::After(After { at_ns, ..after }))?;
+                .append(Line::After(After { at_ns, ..after }));
         }
         Ok(self.unless_stopped(measured))
     }

@@ -64,13 +64,23 @@ fn what_breaks_the_protocol_ends_the_connection_with_words_and_a_code() {
             let mut side = Session::connected(&[]);
             side.start(&request("GET", b""), 1);
             side.sent();
-            let problem = side.hear(bytes).unwrap_err().to_string();
-            assert!(problem.contains(words), "{bytes:x?}: {problem}");
+            let failure = side.hear(bytes).unwrap_err().failure();
+            assert!(failure.reason.contains(words), "{bytes:x?}: {failure}");
             let (head, payload) = side.sent().pop().unwrap();
             assert_eq!((head.kind, head.length), (kind::GOAWAY, 8));
             let found = u32::from_be_bytes(payload[4..].try_into().unwrap());
             assert_eq!(code_name(found), code, "{bytes:x?}");
+            assert_eq!(failure.peer_error, kept(words, found), "{bytes:x?}");
         }
+    }
+}
+
+/// What the failure keeps of it. A frame that is far too long is mostly no frame at all.
+fn kept(words: &str, code: u32) -> Option<PeerError> {
+    match words {
+        "longer than 16,384" => None,
+        "closes" => Some(PeerError::GoAway(2)),
+        _ => Some(PeerError::BrokeConnection(code)),
     }
 }
 
