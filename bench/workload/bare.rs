@@ -2,6 +2,8 @@
 //!
 //! `bare STORE DATABASES WORKERS SECONDS` prints operations and processor time; `bench/workload/run.sh` holds plimsoll against it.
 
+#![expect(clippy::print_stdout, reason = "its one line is what it is for")]
+
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -27,7 +29,9 @@ fn main() -> Result<(), Failed> {
     };
     let (databases, workers): (u32, u32) = (databases.parse()?, workers.parse()?);
     let seconds: u64 = seconds.parse()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let sessions = LocalSet::new();
     let (count, failed) = (Rc::new(Cell::new(0_u64)), Rc::new(Cell::new(0_u64)));
     let mut clients = Vec::new();
@@ -39,7 +43,12 @@ fn main() -> Result<(), Failed> {
             let first = i64::from(worker) << 32;
             runtime.block_on(fill(&documents, first))?;
             let number = u64::from(database * workers + worker);
-            let session = session(documents.clone(), first, Rng::new(7, number), (count.clone(), failed.clone()));
+            let session = session(
+                documents.clone(),
+                first,
+                Rng::new(7, number),
+                (count.clone(), failed.clone()),
+            );
             sessions.spawn_local(session);
         }
     }
@@ -63,7 +72,11 @@ fn name(database: u32) -> String {
     format!("plimsoll_bare_{database}")
 }
 
-async fn open(store: &str, database: u32, workers: u32) -> Result<(Client, Collection<RawDocumentBuf>), Failed> {
+async fn open(
+    store: &str,
+    database: u32,
+    workers: u32,
+) -> Result<(Client, Collection<RawDocumentBuf>), Failed> {
     let mut options = ClientOptions::parse(store).await?;
     options.max_pool_size = Some(workers);
     options.min_pool_size = Some(workers);
@@ -79,17 +92,24 @@ fn document(key: i64, payload: &[u8]) -> Result<RawDocumentBuf, Failed> {
         subtype: BinarySubtype::Generic,
         bytes: payload.to_vec(),
     });
-    Ok(RawDocumentBuf::try_from(&doc! { "_id": key, "n": 0_i64, "p": payload })?)
+    Ok(RawDocumentBuf::try_from(
+        &doc! { "_id": key, "n": 0_i64, "p": payload },
+    )?)
 }
 
 fn noise() -> Vec<u8> {
     let mut rng = Rng::new(1, 0);
-    (0..PAYLOAD_BYTES.div_ceil(8)).flat_map(|_| rng.next_u64().to_le_bytes()).take(PAYLOAD_BYTES).collect()
+    (0..PAYLOAD_BYTES.div_ceil(8))
+        .flat_map(|_| rng.next_u64().to_le_bytes())
+        .take(PAYLOAD_BYTES)
+        .collect()
 }
 
 async fn fill(documents: &Collection<RawDocumentBuf>, first: i64) -> Result<(), Failed> {
     let noise = noise();
-    let all: Result<Vec<_>, _> = (first..first + DOCUMENTS).map(|key| document(key, &noise)).collect();
+    let all: Result<Vec<_>, _> = (first..first + DOCUMENTS)
+        .map(|key| document(key, &noise))
+        .collect();
     documents.insert_many(all?).await?;
     Ok(())
 }
@@ -106,7 +126,10 @@ async fn session(
     loop {
         let key = oldest + rng.below((next - oldest) as u64) as i64;
         let is_fine = match rng.below(100) {
-            0..40 => documents.find_one(doc! { "_id": key }).await.is_ok_and(|found| found.is_some()),
+            0..40 => documents
+                .find_one(doc! { "_id": key })
+                .await
+                .is_ok_and(|found| found.is_some()),
             40..70 => {
                 next += 1;
                 match document(next - 1, &noise) {
@@ -120,11 +143,17 @@ async fn session(
                     bytes: noise.clone(),
                 });
                 let change = doc! { "$inc": { "n": 1_i64 }, "$set": { "p": payload } };
-                documents.update_one(doc! { "_id": key }, change).await.is_ok_and(|it| it.matched_count == 1)
+                documents
+                    .update_one(doc! { "_id": key }, change)
+                    .await
+                    .is_ok_and(|it| it.matched_count == 1)
             }
             _ => {
                 oldest += 1;
-                documents.delete_one(doc! { "_id": oldest - 1 }).await.is_ok_and(|it| it.deleted_count == 1)
+                documents
+                    .delete_one(doc! { "_id": oldest - 1 })
+                    .await
+                    .is_ok_and(|it| it.deleted_count == 1)
             }
         };
         count.set(count.get() + 1);

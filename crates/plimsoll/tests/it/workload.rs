@@ -32,8 +32,22 @@ fn a_store_is_loaded_and_every_document_is_accounted_for() {
     let (code, stdout, stderr) = plimsoll(
         &folder,
         &[
-            "run", &store, "--databases", "3", "-c", "4", "--workers", "4", "-z", "3s", "--documents", "300",
-            "--format", "json", "-o", "w.plimsoll.jsonl",
+            "run",
+            &store,
+            "--databases",
+            "3",
+            "-c",
+            "4",
+            "--workers",
+            "4",
+            "-z",
+            "3s",
+            "--documents",
+            "300",
+            "--format",
+            "json",
+            "-o",
+            "w.plimsoll.jsonl",
         ],
     );
     assert!(code == 0 || code == 3, "{code}: {stderr}");
@@ -49,14 +63,30 @@ fn a_store_is_loaded_and_every_document_is_accounted_for() {
         assert!(database["effects"]["acknowledged_count"].as_u64().unwrap() > 0);
     }
     let operations = summary["store"]["operations"].as_array().unwrap();
-    let names: Vec<&str> = operations.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = operations
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["read", "insert", "update", "delete"]);
-    assert_eq!(summary["outcomes"].as_object().unwrap().keys().collect::<Vec<_>>(), ["ok"]);
+    assert_eq!(
+        summary["outcomes"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .collect::<Vec<_>>(),
+        ["ok"]
+    );
     let verified = &summary["store"]["verified"];
     assert_eq!(verified["expected_count"], verified["intact_count"]);
-    for (args, fragment) in [(&["audit", "w.plimsoll.jsonl"], "Stored"), (&["explain", "w.plimsoll.jsonl"], "")] {
+    for (args, fragment) in [
+        (&["audit", "w.plimsoll.jsonl"], "Stored"),
+        (&["explain", "w.plimsoll.jsonl"], ""),
+    ] {
         let (_, stdout, stderr) = plimsoll(&folder, args);
-        assert!(stdout.contains(fragment) && !stderr.contains("panicked"), "{stdout}{stderr}");
+        assert!(
+            stdout.contains(fragment) && !stderr.contains("panicked"),
+            "{stdout}{stderr}"
+        );
     }
     let page = std::fs::read_to_string(folder.0.join("w.html")).unwrap();
     assert!(page.contains("plimsoll_2") && page.contains("The store"));
@@ -76,8 +106,20 @@ fn the_examples_run() {
         let text = text.replace("127.0.0.1:27017", &server.address);
         let name = path.file_name().unwrap().to_str().unwrap();
         std::fs::write(folder.0.join(name), text).unwrap();
-        let (code, stdout, stderr) =
-            plimsoll(&folder, &["run", name, "-n", "300", "--documents", "50", "--no-record", "--format", "json"]);
+        let (code, stdout, stderr) = plimsoll(
+            &folder,
+            &[
+                "run",
+                name,
+                "-n",
+                "300",
+                "--documents",
+                "50",
+                "--no-record",
+                "--format",
+                "json",
+            ],
+        );
         assert_ne!(code, 104, "{name}: {stderr}");
         let summary = summary(&stdout);
         assert_eq!(summary["attempts_count"], 300, "{name}: {summary}");
@@ -92,26 +134,52 @@ fn what_cannot_be_played_is_refused_with_its_place() {
     let folder = Folder::new();
     let store = "mongodb://127.0.0.1:1";
     for (text, expected) in [
-        ("databses = 2", "w.toml:2: unknown key `databses`; did you mean `databases`?"),
+        (
+            "databses = 2",
+            "w.toml:2: unknown key `databses`; did you mean `databases`?",
+        ),
         ("mix = { read = 50 }", "w.toml:2: `mix`: 50 = 50 is not 100"),
         ("documents = 0", "w.toml:2: `documents`: no documents"),
-        ("connections = 900000", "w.toml:2: `connections`: 900000 connections for each of 1 databases need"),
+        (
+            "connections = 900000",
+            "w.toml:2: `connections`: 900000 connections for each of 1 databases need",
+        ),
     ] {
-        std::fs::write(folder.0.join("w.toml"), format!("store = \"{store}\"\n{text}\n")).unwrap();
+        std::fs::write(
+            folder.0.join("w.toml"),
+            format!("store = \"{store}\"\n{text}\n"),
+        )
+        .unwrap();
         let (code, _, stderr) = plimsoll(&folder, &["run", "w.toml"]);
         assert_eq!(code, 104, "{text}: {stderr}");
         assert!(stderr.contains(expected), "{text}: {stderr}");
     }
     for (args, code, expected) in [
         (&["run", store][..], 7, "mongodb://127.0.0.1:1"),
-        (&["run", store, "--mix", "read=40,insrt=60"], 104, "--mix: `insrt` is no operation; did you mean `insert`?"),
+        (
+            &["run", store, "--mix", "read=40,insrt=60"],
+            104,
+            "--mix: `insrt` is no operation; did you mean `insert`?",
+        ),
         (&["run", store, "--h2"], 104, "--h2 is for URLs"),
-        (&["run", "http://127.0.0.1:1", "--databases", "3"], 104, "--databases is for workloads"),
+        (
+            &["run", "http://127.0.0.1:1", "--databases", "3"],
+            104,
+            "--databases is for workloads",
+        ),
         (&["run", store, "--keys", "zipfian"], 104, "no distribution"),
         (&["run", "mongodb+srv://h/"], 104, "no store"),
         (&["run", "missing.toml"], 104, "missing.toml"),
-        (&["compare", store, "mongodb://127.0.0.1:2"], 104, "take turns"),
-        (&["sweep", store, "--vary", "conections=1,2"], 104, "did you mean `connections`?"),
+        (
+            &["compare", store, "mongodb://127.0.0.1:2"],
+            104,
+            "take turns",
+        ),
+        (
+            &["sweep", store, "--vary", "conections=1,2"],
+            104,
+            "did you mean `connections`?",
+        ),
     ] {
         let (found, _, stderr) = plimsoll(&folder, args);
         assert_eq!(found, code, "{args:?}: {stderr}");
@@ -126,7 +194,10 @@ fn a_name_without_its_password_is_told_so_and_no_password_is_kept() {
     let store = format!("mongodb://me:s3cret@{}", server.address);
     let (code, _, stderr) = plimsoll(&folder, &["run", &store, "-z", "1s"]);
     assert_eq!(code, 7, "{stderr}");
-    assert!(stderr.contains("me:***@") && !stderr.contains("s3cret"), "{stderr}");
+    assert!(
+        stderr.contains("me:***@") && !stderr.contains("s3cret"),
+        "{stderr}"
+    );
     assert!(stderr.contains("authentication refused"), "{stderr}");
 }
 
@@ -140,7 +211,18 @@ fn a_store_that_goes_away_costs_its_verification_and_not_the_record() {
     });
     let (code, stdout, stderr) = plimsoll(
         &folder,
-        &["run", &store, "-z", "5s", "--timeout", "500ms", "-o", "gone.plimsoll.jsonl", "--format", "json"],
+        &[
+            "run",
+            &store,
+            "-z",
+            "5s",
+            "--timeout",
+            "500ms",
+            "-o",
+            "gone.plimsoll.jsonl",
+            "--format",
+            "json",
+        ],
     );
     killer.join().unwrap();
     assert!(code != 109 && code != 104, "{code}: {stderr}");
@@ -159,8 +241,24 @@ fn a_sweep_varies_the_three_numbers_with_clean_databases_at_each_point() {
     let (code, stdout, stderr) = plimsoll(
         &folder,
         &[
-            "sweep", &store, "--vary", "databases=1,2", "--vary", "workers=1,2", "-c", "2", "-z", "1s", "--repeat",
-            "1", "--documents", "100", "--format", "json", "-o", "sweep",
+            "sweep",
+            &store,
+            "--vary",
+            "databases=1,2",
+            "--vary",
+            "workers=1,2",
+            "-c",
+            "2",
+            "-z",
+            "1s",
+            "--repeat",
+            "1",
+            "--documents",
+            "100",
+            "--format",
+            "json",
+            "-o",
+            "sweep",
         ],
     );
     assert!([0, 3, 5].contains(&code), "{code}: {stderr}");
@@ -168,7 +266,12 @@ fn a_sweep_varies_the_three_numbers_with_clean_databases_at_each_point() {
     assert_eq!(sweep["points"].as_array().unwrap().len(), 4, "{sweep}");
     let records = std::fs::read_dir(folder.0.join("sweep")).unwrap();
     let records = records.filter(|entry| {
-        entry.as_ref().unwrap().path().to_string_lossy().ends_with(".plimsoll.jsonl")
+        entry
+            .as_ref()
+            .unwrap()
+            .path()
+            .to_string_lossy()
+            .ends_with(".plimsoll.jsonl")
     });
     assert_eq!(records.count(), 5, "each point, and the first once more");
 }
