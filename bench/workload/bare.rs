@@ -2,6 +2,8 @@
 //!
 //! `bare STORE DATABASES WORKERS SECONDS` prints operations and processor time; `bench/workload/run.sh` holds plimsoll against it.
 
+#![expect(clippy::print_stdout, reason = "its one line is what it is for")]
+
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;

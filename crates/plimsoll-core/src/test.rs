@@ -242,7 +242,7 @@ impl What {
     /// What stands in `method` where a script makes the requests.
     pub const SCRIPT: &str = "SCRIPT";
     /// What stands in `method` where a driver makes them.
-    pub const WORKLOAD: &str = "WORKLOAD";
+    pub(crate) const WORKLOAD: &str = "WORKLOAD";
 
     /// Method and URL, or `SCRIPT` and its name, or `WORKLOAD` and the store.
     pub fn request_line(&self) -> (&str, &str) {

@@ -316,9 +316,13 @@ impl<U: Users> Worker<U> {
                 Ok(Command::Level(level)) => self.pending = Some(level),
                 Ok(Command::Drain { level, until }) => {
                     self.pending = None;
+                    // Read anew: the command may have been given while this thread waited for a processor.
+                    let now = self.now();
                     self.change_level(level, now, now);
                     self.window_end = Nanos::MAX;
                     self.drain_until = Some(until);
+                    // Of the window that was cut short: not of the drain.
+                    self.cpu.read();
                     self.users.stop_starting(now);
                 }
                 Ok(Command::Cleared(counted)) => {

@@ -10,7 +10,7 @@ use plimsoll_core::test::workload::{Client, Database, Keys, Mix, Phase};
 use thiserror::Error;
 
 /// Every database that a workload makes, and drops, begins with this: no other is ever touched.
-pub const PREFIX: &str = "plimsoll_";
+pub(crate) const PREFIX: &str = "plimsoll_";
 const DATABASES_MAX: u32 = 1_000;
 /// What MongoDB takes; with it the largest databases fit into a test.
 const DOCUMENT_BYTES_MAX: u32 = 16 << 20;
@@ -39,7 +39,7 @@ pub struct Asked {
     pub keep: Option<bool>,
     pub verify: Option<bool>,
     pub named: Vec<Named>,
-    pub phases: Vec<Phase>,
+    pub(crate) phases: Vec<Phase>,
     pub client: AskedClient,
     pub load: AskedLoad,
 }
@@ -58,8 +58,8 @@ pub struct AskedClient {
     pub try_timeout: Option<Nanos>,
     pub pool_wait: Option<Nanos>,
     pub retries: Option<u32>,
-    pub retry_pause: Option<Nanos>,
-    pub driver_retries: Option<bool>,
+    pub(crate) retry_pause: Option<Nanos>,
+    pub(crate) driver_retries: Option<bool>,
 }
 
 /// How much of it; the rest of the test is made from this as for any other.

@@ -146,11 +146,10 @@ impl Driver for Mongo {
             }
             return Ok(answer);
         }
-        let found = self
-            .documents
-            .find(filter(keys))
-            .batch_size(keys.len() as u32)
-            .await;
+        // All of them in one answer: a cursor that stays open would be asked again.
+        let count = keys.len() as u32;
+        let found = self.documents.find(filter(keys));
+        let found = found.limit(count.into()).batch_size(count + 1).await;
         let mut found = found.map_err(|error| errors::failure(&error))?;
         while found
             .advance()

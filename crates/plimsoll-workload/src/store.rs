@@ -30,7 +30,15 @@ fn failed(what: &str, database: &str) -> impl Fn(Failure) -> WorkloadError {
     let doing = format!("{what} of database {database}");
     move |failure| WorkloadError::Store {
         doing: doing.clone(),
-        reason: failure.reason,
+        reason: match failure.fate {
+            Fate::NotDone if failure.status > 0 => {
+                format!(
+                    "{}; may this user do so? its name and password belong into the URL",
+                    failure.reason
+                )
+            }
+            _ => failure.reason,
+        },
     }
 }
 

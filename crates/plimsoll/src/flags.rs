@@ -329,10 +329,8 @@ impl Flag {
 
     /// For what is played now, and not for records.
     fn live(self) -> Self {
-        Self {
-            forms: &[Form::Url, Form::Script, Form::Workload],
-            ..self
-        }
+        let forms = &[Form::Url, Form::Script, Form::Workload];
+        Self { forms, ..self }
     }
 
     fn help(self, help: &'static str) -> Self {
@@ -421,8 +419,8 @@ impl Flag {
 
     /// The forms that it is for, in words.
     fn forms_words(&self) -> String {
-        let words: Vec<&str> = self.forms.iter().map(|form| form.plural()).collect();
-        words.join(" and ")
+        let words = self.forms.iter().map(|form| form.plural());
+        words.collect::<Vec<_>>().join(" and ")
     }
 
     /// With dashes, the letter first.

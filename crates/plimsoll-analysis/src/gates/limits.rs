@@ -19,7 +19,13 @@ const TIME_WAIT_SECONDS: f64 = 60.0;
 pub(super) fn path(case: Case<'_>) -> Gate {
     let test = &case.record.header.test;
     let streams = test.streams();
-    let (what, compared) = if streams.is_some() {
+    let is_workload = test.workload().is_some();
+    let (what, compared) = if is_workload {
+        (
+            "connections",
+            "commands on the wire against the connections of all pools",
+        )
+    } else if streams.is_some() {
         ("streams", "streams open against the generator's limit")
     } else {
         (
@@ -29,6 +35,8 @@ pub(super) fn path(case: Case<'_>) -> Gate {
     };
     let most_open = |w: &plimsoll_core::Window| match streams {
         Some(_) => w.wire_max,
+        // Pools are filled before the load.
+        None if is_workload => w.wire_max,
         None => u64::from(w.health.connections_open),
     };
     let open = case.windows().map(most_open).max().unwrap_or(0);

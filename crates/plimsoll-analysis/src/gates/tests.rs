@@ -119,6 +119,7 @@ fn window(second: u64) -> Window {
         vus: None,
         operations: vec![tally],
         carried: Vec::new(),
+        databases: Vec::new(),
         health,
     }
 }

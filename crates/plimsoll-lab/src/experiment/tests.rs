@@ -697,3 +697,67 @@ fn mistakes_in_what_is_looked_at_afterwards_are_named() {
     let after = read(&text).unwrap().variants[0].test.after.clone().unwrap();
     assert_eq!(after.within, Nanos::from_secs(60));
 }
+
+#[test]
+fn a_workload_is_a_test_whose_variants_say_what_differs_in_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/database-scaling");
+    let experiment = Experiment::load(&folder, false).unwrap();
+    let shape = experiment.variant("20x10").unwrap();
+    let Load::Workload { with, duration, .. } = &shape.test.load else {
+        panic!("{:?}", shape.test.load);
+    };
+    assert!(
+        with.contains("databases = 20") && with.contains("connections = 10"),
+        "{with}"
+    );
+    assert_eq!(shape.changes, ["test.with.databases: 3 → 20"]);
+    let mut short = shape.clone();
+    short.shorten(0.5);
+    assert_eq!(short.test.load.duration(), Some(Nanos(duration.0 / 2)));
+    let shared = experiment.variant("3x20-shared").unwrap();
+    assert_eq!(
+        (shared.base.as_deref(), shared.changes.len()),
+        (Some("3x20"), 1)
+    );
+    let text = std::fs::read_to_string(folder.join("experiment.toml")).unwrap();
+    for (from, to, expected) in [
+        (
+            "duration = \"6s\"",
+            "rate = \"5/s\"",
+            "a workload says this itself",
+        ),
+        (
+            "duration = \"6s\"",
+            "url = \"http://h/\"",
+            "only one of them",
+        ),
+        ("duration = \"6s\"", "duration = \"0s\"", "is zero"),
+        (
+            "workload = \"workload.toml\"",
+            "workload = \"missing.toml\"",
+            "there is no file",
+        ),
+        (
+            "workload = \"workload.toml\"",
+            "url = \"http://h/\"",
+            "give `workload` with it",
+        ),
+        (
+            "databases = 20,",
+            "duration = 5, databases = 20,",
+            "stands in [test]",
+        ),
+    ] {
+        let wrong = text.replacen(from, to, 1);
+        assert_ne!(wrong, text, "{from}");
+        let error = Experiment::parse("experiment.toml", &wrong, &folder)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(expected), "{to}: {error}");
+    }
+    let error = experiment.scaled(0.5).unwrap_err().to_string();
+    assert!(
+        error.contains("cannot reach into a workload file"),
+        "{error}"
+    );
+}

