@@ -125,6 +125,8 @@ struct Lane {
     /// Sessions without anything to do.
     idle: Vec<Waker>,
     attempts_left: Option<u64>,
+    /// The shortest time in which the store did one; zero until it did.
+    fastest: Nanos,
     effects: Effects,
 }
 
@@ -150,7 +152,7 @@ impl Desk {
             let mut room = self.0.borrow_mut();
             let now = room.context.clock.now();
             room.fill(lane, now);
-            match room.lanes[lane].waiting.pop_front() {
+            match room.take_waiting(lane, now) {
                 Some(arrival) => Poll::Ready(Due { arrival }),
                 None => {
                     room.lanes[lane].idle.push(task.waker().clone());
@@ -188,6 +190,30 @@ impl Room {
         }
     }
 
+    /// The one that has waited longest and could still be answered before its client gives up, if the store were as fast as
+    /// it ever was. Sending others would only take time from those that can be.
+    fn take_waiting(&mut self, lane: usize, now: Nanos) -> Option<Arrival> {
+        while let Some(arrival) = self.lanes[lane].waiting.pop_front() {
+            if now + self.lanes[lane].fastest < arrival.intended + self.timeout {
+                return Some(arrival);
+            }
+            self.drop_unsent(lane, arrival);
+        }
+        None
+    }
+
+    fn drop_unsent(&mut self, lane: usize, arrival: Arrival) {
+        let end = SessionEnd {
+            outcome: Outcome::Dropped,
+            status: 0,
+            operation: 0,
+            sent: None,
+            bytes: 0,
+            effects: Effects::default(),
+        };
+        self.end(lane, arrival, &end);
+    }
+
     fn end(&mut self, lane: usize, arrival: Arrival, end: &SessionEnd) {
         let now = self.context.clock.now();
         let response = now - arrival.intended;
@@ -206,6 +232,12 @@ impl Room {
         self.context.recorder.dropped_target += u64::from(ending.outcome == Outcome::Dropped);
         self.context.end(&ending, now);
         let lane = &mut self.lanes[lane];
+        if let (Outcome::Ok, Some(service)) = (ending.outcome, ending.service) {
+            lane.fastest = match lane.fastest {
+                Nanos::ZERO => service,
+                fastest => fastest.min(service),
+            };
+        }
         lane.effects.merge(&end.effects);
         lane.effects.attempts_count += 1;
         if arrival.closed {
@@ -221,15 +253,7 @@ impl Room {
                 && arrival.intended + self.timeout <= now
             {
                 self.lanes[place].waiting.pop_front();
-                let end = SessionEnd {
-                    outcome: Outcome::Dropped,
-                    status: 0,
-                    operation: 0,
-                    sent: None,
-                    bytes: 0,
-                    effects: Effects::default(),
-                };
-                self.end(place, arrival, &end);
+                self.drop_unsent(place, arrival);
             }
         }
     }
@@ -301,6 +325,7 @@ fn desk(
             waiting: VecDeque::new(),
             idle: Vec::new(),
             attempts_left: plan.attempts_max.map(|total| share.share_of(total)),
+            fastest: Nanos::ZERO,
             effects: Effects::default(),
         }
     });

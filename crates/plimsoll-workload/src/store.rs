@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use plimsoll_base::clock::Clock;
+use plimsoll_core::Outcome;
 use plimsoll_core::record::Verified;
 use plimsoll_core::test::Workload;
 use tokio::runtime::{Builder, Runtime};
@@ -63,8 +64,7 @@ pub(crate) fn greet<D: Driver>(
     })
 }
 
-fn fix(outcome: plimsoll_core::Outcome) -> &'static str {
-    use plimsoll_core::Outcome;
+fn fix(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Refused => "is the store running, and is the port right?",
         Outcome::CheckFailed => {
@@ -167,11 +167,24 @@ async fn fill<D: Driver>(driver: D, documents: u32) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A store that takes documents without an error and does not have them cannot be loaded.
+fn incomplete(documents: u64, asked: usize) -> Failure {
+    Failure {
+        outcome: Outcome::CheckFailed,
+        status: 0,
+        fate: Fate::Unknown,
+        is_duplicate: false,
+        may_retry: false,
+        reason: format!("it acknowledged {documents} of {asked} documents without an error"),
+    }
+}
+
 async fn insert<D: Driver>(driver: &D, keys: &[u32]) -> Result<(), Failure> {
     let mut tries = 0;
     loop {
         match driver.insert(keys).await {
-            Ok(_) => return Ok(()),
+            Ok(answer) if answer.documents == keys.len() as u64 => return Ok(()),
+            Ok(answer) => return Err(incomplete(answer.documents, keys.len())),
             Err(failure) if failure.is_duplicate && tries > 0 => return Ok(()),
             Err(failure) if failure.may_retry && failure.fate == Fate::NotDone && tries < TRIES => {
                 tries += 1;
