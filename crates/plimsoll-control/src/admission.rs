@@ -128,6 +128,16 @@ pub enum Refusal {
     Share,
 }
 
+impl Refusal {
+    pub const ALL: [Self; 5] = [
+        Self::Door,
+        Self::Full,
+        Self::TooLong,
+        Self::Deadline,
+        Self::Share,
+    ];
+}
+
 /// Counted since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -141,22 +151,14 @@ pub struct Counts {
     pub left_waiting: u64,
     /// Were answered, in a trial, while they would have waited.
     pub withdrawn: u64,
-    pub refused_door: u64,
-    pub refused_full: u64,
-    pub refused_too_long: u64,
-    pub refused_deadline: u64,
-    pub refused_share: u64,
+    refused: u64,
     /// Retries beyond their budget, which wait with the background.
     pub retries_demoted: u64,
 }
 
 impl Counts {
     pub fn refused(&self) -> u64 {
-        self.refused_door
-            + self.refused_full
-            + self.refused_too_long
-            + self.refused_deadline
-            + self.refused_share
+        self.refused
     }
 }
 
@@ -444,14 +446,7 @@ impl Admission {
     }
 
     fn refuse(&mut self, waiting: &Waiting, refusal: Refusal) {
-        let count = match refusal {
-            Refusal::Door => &mut self.counts.refused_door,
-            Refusal::Full => &mut self.counts.refused_full,
-            Refusal::TooLong => &mut self.counts.refused_too_long,
-            Refusal::Deadline => &mut self.counts.refused_deadline,
-            Refusal::Share => &mut self.counts.refused_share,
-        };
-        *count += 1;
+        self.counts.refused += 1;
         self.guests.remove(waiting.ticket);
         self.decisions
             .push_back(Decision::Refused(waiting.ticket, refusal));

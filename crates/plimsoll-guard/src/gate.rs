@@ -14,6 +14,8 @@ use plimsoll_control::balance::{Candidate, Health, Reply};
 use plimsoll_core::Nanos;
 use tokio::sync::oneshot;
 
+/// As many as there are reasons to refuse.
+pub(crate) const REASONS: usize = Refusal::ALL.len();
 /// While somebody waits or is in flight, time is passed on so often; else less often.
 const TICK: Duration = Duration::from_millis(5);
 const IDLE_TICK: Duration = Duration::from_millis(100);
@@ -40,6 +42,9 @@ struct Inner {
     wall_at: Option<Nanos>,
     /// Answered although they would not have been let through, in a trial.
     passed: u64,
+    /// By reason: refused, and let through by a trial that would have been. A trial may begin and end while it runs.
+    refused: [u64; REASONS],
+    spared: [u64; REASONS],
 }
 
 /// Who is told what becomes of a ticket.
@@ -88,6 +93,8 @@ impl Gate {
                 holders: BTreeMap::new(),
                 wall_at: None,
                 passed: 0,
+                refused: [0; REASONS],
+                spared: [0; REASONS],
             }),
             health: RefCell::new(Health::new(slow_start)),
         })
@@ -100,10 +107,6 @@ impl Gate {
     /// From now on nobody is refused, or no longer nobody.
     pub(crate) fn set_shadow(&self, is_shadow: bool) {
         self.is_shadow.set(is_shadow);
-    }
-
-    pub(crate) fn is_shadow(&self) -> bool {
-        self.is_shadow.get()
     }
 
     pub(crate) fn with_health<T>(&self, then: impl FnOnce(&mut Health, Nanos) -> T) -> T {
@@ -213,6 +216,12 @@ impl Gate {
         at(&inner.admission, &inner.holders)
     }
 
+    /// By the place of their reason: those that were refused, and those that a trial let through instead.
+    pub(crate) fn refusals(&self) -> ([u64; REASONS], [u64; REASONS]) {
+        let inner = self.inner.borrow();
+        (inner.refused, inner.spared)
+    }
+
     /// Of those that a trial let through: how many were answered that would have waited, or been refused.
     pub(crate) fn passed(&self) -> u64 {
         self.inner.borrow().passed
@@ -247,18 +256,27 @@ impl Inner {
                 Decision::Refused(ticket, refusal) => (ticket, Err(refusal)),
             };
             if own == Some(ticket) {
+                if let Err(refusal) = outcome {
+                    self.refused[refusal as usize] += 1;
+                }
                 of_own = Some(outcome);
                 continue;
             }
             match self.waiters.remove(&ticket) {
                 Some(Waiter::Asks(waiter)) => {
+                    if let Err(refusal) = outcome {
+                        self.refused[refusal as usize] += 1;
+                    }
                     // Who has left meanwhile gives the place back when dropped.
                     let _left = waiter.send(outcome);
                 }
                 Some(Waiter::Passed(standing)) => {
                     let decided = match outcome {
                         Ok(()) => Standing::Admitted,
-                        Err(refusal) => Standing::Refused(refusal),
+                        Err(refusal) => {
+                            self.spared[refusal as usize] += 1;
+                            Standing::Refused(refusal)
+                        }
                     };
                     standing.set(decided);
                 }

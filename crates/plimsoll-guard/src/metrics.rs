@@ -3,11 +3,13 @@
 
 use std::fmt::Write as _;
 
-use plimsoll_control::admission::{Counts, Explained};
+use plimsoll_control::admission::{Counts, Explained, Refusal};
 use plimsoll_control::balance::{Health, Out};
 use plimsoll_core::Nanos;
 
 use crate::counts::Count;
+use crate::gate::REASONS;
+use crate::refusal;
 use crate::shared::Server;
 use crate::upstreams::Member;
 
@@ -104,18 +106,9 @@ fn count(count: &Count) -> f64 {
     count.get() as f64
 }
 
-fn refusals(counts: &Counts) -> Values {
-    vec![
-        ("overload", counts.refused_door as f64),
-        ("full", counts.refused_full as f64),
-        ("waited", counts.refused_too_long as f64),
-        ("deadline", counts.refused_deadline as f64),
-        ("share", counts.refused_share as f64),
-    ]
-}
-
-fn nothing(values: &Values) -> Values {
-    values.iter().map(|(label, _)| (*label, 0.0)).collect()
+fn by_reason(counts: [u64; REASONS]) -> Values {
+    let reasons = Refusal::ALL.map(refusal::word).into_iter();
+    reasons.zip(counts.map(|count| count as f64)).collect()
 }
 
 const COUNTER: &str = "counter";
@@ -155,28 +148,14 @@ pub(crate) const METRICS: &[Metric] = &[
         COUNTER,
         Some("reason"),
         "Requests that were refused, by the word in `X-Plimsoll`",
-        |look| {
-            let refused = refusals(&look.counts);
-            if look.member.gate.is_shadow() {
-                nothing(&refused)
-            } else {
-                refused
-            }
-        },
+        |look| by_reason(look.member.gate.refusals().0),
     ),
     of_upstream(
         "shadow_refused_total",
         COUNTER,
         Some("reason"),
         "With `shadow`: requests that would have been refused, and were not",
-        |look| {
-            let refused = refusals(&look.counts);
-            if look.member.gate.is_shadow() {
-                refused
-            } else {
-                nothing(&refused)
-            }
-        },
+        |look| by_reason(look.member.gate.refusals().1),
     ),
     of_upstream(
         "shadow_passed_total",

@@ -67,6 +67,13 @@ pub(super) fn resolve(
     })
 }
 
+/// Whether a record measured one of several; else it measured what they are together.
+fn is_one_of_them(upstreams: &[Origin], flags: &Flags) -> bool {
+    let measured = flags.measured.as_ref();
+    let measured = measured.and_then(|(service, _)| origin(service).ok());
+    upstreams.len() > 1 && measured.is_some_and(|one| upstreams.contains(&one))
+}
+
 /// Those of the file, on top of others.
 pub(super) fn timeouts(
     reader: &mut Reader<'_>,
@@ -293,13 +300,6 @@ impl Reader<'_> {
         Ok(origins)
     }
 
-    /// Whether a record measured one of several; else it measured what they are together.
-    fn is_one_of(&self, upstreams: &[Origin], flags: &Flags) -> bool {
-        let measured = flags.measured.as_ref();
-        let measured = measured.and_then(|(service, _)| origin(service).ok());
-        upstreams.len() > 1 && measured.is_some_and(|one| upstreams.contains(&one))
-    }
-
     /// The rule, and where it begins. `within` is the path of the group with its dot.
     fn limit(
         &mut self,
@@ -339,12 +339,12 @@ impl Reader<'_> {
                 Some(Start::Each(limit))
             }
             None => measured.map(|(limit, record)| {
-                let (start, whose) = if self.is_one_of(upstreams, flags) {
-                    (Start::Each(*limit), "")
+                let start = if is_one_of_them(upstreams, flags) {
+                    Start::Each(*limit)
                 } else {
-                    (Start::Shared(*limit), " for all of them together")
+                    Start::Shared(*limit)
                 };
-                self.note_of(&start_path, format!("{limit}{whose}"), record);
+                self.note_of(&start_path, limit, record);
                 start
             }),
         };

@@ -21,9 +21,13 @@ fn check(words: &[&str], settings: &str) -> String {
     let folder = Folder::new();
     let file = folder.file("guard.toml");
     std::fs::write(&file, settings).unwrap();
-    let words = words
-        .iter()
-        .map(|word| if *word == SETTINGS { &file } else { *word });
+    let words = words.iter().map(|word| {
+        if *word == SETTINGS {
+            file.as_str()
+        } else {
+            *word
+        }
+    });
     let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
         .args(words)
         .arg("--check")
@@ -300,7 +304,7 @@ fn the_sidecar_fits_together() {
         .unwrap();
     let words: Vec<&str> = guard.args.iter().map(String::as_str).collect();
     let told = &settings.data["guard.toml"];
-    check(&[&["guard"], &words[..]].concat(), told);
+    check(&[&["guard"][..], &words[..]].concat(), told);
     // It is asked for the same as in the settings beside it, but for comments.
     let file = read("guard.toml");
     let bare = |text: &str| -> Vec<String> {
