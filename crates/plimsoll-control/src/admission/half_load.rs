@@ -265,6 +265,12 @@ impl HalfLoad {
         let Some(measured) = self.epoch.measured(now).filter(|_| enough) else {
             return;
         };
+        let is_binding = measured.in_flight > USED_LEAST * self.level;
+        if height.is_none() && !is_binding {
+            // Nobody needs more yet: the steps are taken when the load comes, and not given up because it had not.
+            self.change(now, self.phase);
+            return;
+        }
         self.see(&measured);
         self.failed.0 += SHARE_WEIGHT * (measured.failed_ratio() - self.failed.0);
         self.used = measured.in_flight;
@@ -273,7 +279,6 @@ impl HalfLoad {
         self.height = Some(seen);
         let needed = TARGET * libm::log(self.level / before);
         let gained = height.is_none_or(|height| seen - height > needed);
-        let is_binding = measured.in_flight > USED_LEAST * self.level;
         if !gained && doubted.is_none() {
             let phase = Phase::Ramp {
                 before,
