@@ -124,7 +124,7 @@ async fn session(
     let noise = noise();
     let (mut oldest, mut next) = (first, first + DOCUMENTS);
     loop {
-        let key = oldest + rng.below((next - oldest) as u64) as i64;
+        let key = oldest + rng.below((next - oldest) as u64).cast_signed();
         let is_fine = match rng.below(100) {
             0..40 => documents
                 .find_one(doc! { "_id": key })

@@ -152,13 +152,11 @@ impl Desk {
             let mut room = self.0.borrow_mut();
             let now = room.context.clock.now();
             room.fill(lane, now);
-            match room.take_waiting(lane, now) {
-                Some(arrival) => Poll::Ready(Due { arrival }),
-                None => {
-                    room.lanes[lane].idle.push(task.waker().clone());
-                    Poll::Pending
-                }
+            if let Some(arrival) = room.take_waiting(lane, now) {
+                return Poll::Ready(Due { arrival });
             }
+            room.lanes[lane].idle.push(task.waker().clone());
+            Poll::Pending
         })
         .await
     }

@@ -25,7 +25,7 @@ pub(crate) use level::{load_words, phase_word};
 pub(crate) use limit::{TierRow, confidence_sentence, limit_sentence};
 pub(crate) use script::{NameRow, ScriptView, group_name};
 pub(crate) use spectrum::Spectrum;
-pub(crate) use store::{DATABASE_HEADS, OPERATION_HEADS, StoreView};
+pub(crate) use store::{DATABASE_HEADS, DatabaseRow, OPERATION_HEADS, StoreView};
 pub(crate) use timeline::{Bin, Lane, Span, Timeline};
 pub(crate) use varied::Varied;
 pub(crate) use words::left_out;

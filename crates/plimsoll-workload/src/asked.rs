@@ -157,9 +157,13 @@ impl Asked {
         let mut databases: Vec<Database> = Vec::new();
         for place in 0..count {
             let named = self.named.get(place as usize).cloned().unwrap_or_default();
-            let key = |name: &str| match place < self.named.len() as u32 {
-                true => format!("database.{place}.{name}"),
-                false => name.to_owned(),
+            let is_named = place < self.named.len() as u32;
+            let key = |name: &str| {
+                if is_named {
+                    format!("database.{place}.{name}")
+                } else {
+                    name.to_owned()
+                }
             };
             let database = self.database(place, &named, key)?;
             if databases.iter().any(|known| known.name == database.name) {
@@ -298,7 +302,7 @@ fn check_phases(workload: &Workload, duration: Option<Nanos>) -> Result<(), Plan
                 format!("the phase would begin at {start}, and the load ends at {duration}"),
             );
         }
-        start = start + phase.length_ns;
+        start += phase.length_ns;
     }
     Ok(())
 }

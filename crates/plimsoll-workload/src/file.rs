@@ -15,7 +15,7 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
 use crate::asked::{Asked, AskedClient, AskedLoad, Named, PlanError};
 use crate::values;
@@ -327,13 +327,11 @@ impl WorkloadFile {
             let path = joined(path, name.get_ref());
             match value.get_ref() {
                 DeValue::Table(inner) => self.learn(&path, inner),
-                DeValue::Array(tables) => {
-                    for (place, inner) in tables.iter().enumerate() {
-                        if let DeValue::Table(table) = inner.get_ref() {
-                            let path = joined(&path, &place.to_string());
-                            self.keys.insert(path.clone(), inner.span().start);
-                            self.learn(&path, table);
-                        }
+                DeValue::Array(inner) => {
+                    for (place, at, table) in tables(inner) {
+                        let path = joined(&path, &place.to_string());
+                        self.keys.insert(path.clone(), at);
+                        self.learn(&path, table);
                     }
                 }
                 _ => {}
@@ -359,11 +357,9 @@ impl WorkloadFile {
             let path = format!("{path}{name}.");
             match value.get_ref() {
                 DeValue::Table(table) => self.check(&path, inner, table)?,
-                DeValue::Array(tables) => {
-                    for table in tables {
-                        if let DeValue::Table(table) = table.get_ref() {
-                            self.check(&path, inner, table)?;
-                        }
+                DeValue::Array(all) => {
+                    for (.., table) in tables(all) {
+                        self.check(&path, inner, table)?;
                     }
                 }
                 _ => {}
@@ -496,6 +492,15 @@ fn fix(name: &str, known: &Section) -> String {
         known.name,
         names().collect::<Vec<_>>().join(", ")
     )
+}
+
+/// The tables of an array with their places in it and in the text; what else is there is left to the typed reader.
+fn tables<'a, 'i>(array: &'a DeArray<'i>) -> impl Iterator<Item = (usize, usize, &'a DeTable<'i>)> {
+    let all = array.iter().enumerate();
+    all.filter_map(|(place, inner)| match inner.get_ref() {
+        DeValue::Table(table) => Some((place, inner.span().start, table)),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ struct Alarms {
 
 impl<D: Driver> SessionHost<D> {
     /// Opens the pools of this worker's databases and starts their sessions. Called on the worker's thread.
-    pub(crate) fn open(post: &Post, desk: Desk, woken: OwnedFd) -> Result<Self, String> {
+    pub(crate) fn open(post: &Post, desk: &Desk, woken: OwnedFd) -> Result<Self, String> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("event loop: {error}"))?;
         let places = desk.lanes();

@@ -202,8 +202,8 @@ impl Ledger {
     /// Holds what a store has, each document once with the number of its updates, against what was acknowledged.
     pub(crate) fn verify(&self, stored: &BTreeMap<i64, i64>) -> Verified {
         let mut verified = Verified::default();
-        for (key, document) in self.documents.iter().enumerate() {
-            let found = stored.get(&(key as i64)).copied();
+        for (key, document) in (0_i64..).zip(&self.documents) {
+            let found = stored.get(&key).copied();
             let updates = i64::from(document.updates);
             let most = updates + i64::from(document.unknown_updates);
             match (document.state, found) {
@@ -222,8 +222,8 @@ impl Ledger {
                 (State::Gone | State::Never, None) => {}
             }
         }
-        let known = 0..self.documents.len() as i64;
-        let strange = stored.keys().filter(|key| !known.contains(key));
+        let is_known = |key: i64| usize::try_from(key).is_ok_and(|key| key < self.documents.len());
+        let strange = stored.keys().filter(|key| !is_known(**key));
         verified.unasked_count += strange.count() as u64;
         verified
     }

@@ -106,7 +106,7 @@ impl Loaded {
         };
         EngineRunner::start_sessions(&plan, clock, interrupt, |_| {
             let post = post.clone();
-            move |desk, woken| SessionHost::<D>::open(&post, desk, woken)
+            move |desk, woken| SessionHost::<D>::open(&post, &desk, woken)
         })
     }
 

@@ -388,8 +388,8 @@ fn each_operation_has_counters_of_its_own() {
             *count += tally.attempts();
         }
     }
-    let expected = [800_i64, 600, 400, 200];
+    let expected = [800_u64, 600, 400, 200];
     for (count, expected) in each.into_iter().zip(expected) {
-        assert!((count as i64 - expected).abs() < 120, "{each:?}");
+        assert!(count.abs_diff(expected) < 120, "{each:?}");
     }
 }

@@ -86,7 +86,7 @@ fn workload(args: &Args, search: Option<UrlLoad>) -> Result<Recipe> {
     load.operations = args.load.requests;
     load.rate_per_s = args.load.rate.and_then(|rate| rate.constant_rate());
     load.ramp_per_s = args.load.ramp;
-    load.objectives = args.slo.clone();
+    load.objectives.clone_from(&args.slo);
     load.threads = args.workers;
     load.seed = args.seed;
     if word.contains("://") {

@@ -31,9 +31,9 @@ fn effects(case: Case<'_>) -> Vec<Effects> {
 pub(super) fn work(case: Case<'_>) -> Gate {
     let compared = "documents that acknowledged operations returned, stored, matched or removed, against those asked for";
     let mut total = Effects::default();
-    effects(case)
-        .iter()
-        .for_each(|database| total.merge(database));
+    for database in &effects(case) {
+        total.merge(database);
+    }
     if total.asked_count == 0 {
         let result = gate(GateId::Work, GateState::Unknown, compared);
         return with_note(
@@ -72,7 +72,8 @@ pub(super) fn work(case: Case<'_>) -> Gate {
 
 /// Gate 4: Commands on the wire of each database, counted at the connections, against what the plan lets go out at once.
 pub(super) fn wire(case: Case<'_>, workload: &Workload) -> Gate {
-    let configured = f64::from(workload.wire_of_each());
+    let planned = u64::from(workload.wire_of_each());
+    let configured = planned as f64;
     let compared = "commands on the wire of the database with the fewest, in the mean and at most, against the configured";
     let seconds = case.seconds();
     let databases = effects(case);
@@ -84,7 +85,7 @@ pub(super) fn wire(case: Case<'_>, workload: &Workload) -> Gate {
     let most = databases.iter().map(|database| database.wire_max);
     let (fewest, most) = (most.clone().min().unwrap_or(0), most.max().unwrap_or(0));
     if !matches!(case.load(), Some(StepLoad::Closed { .. })) {
-        let state = if most as f64 > configured {
+        let state = if most > planned {
             GateState::Fail
         } else {
             GateState::Pass
@@ -103,9 +104,9 @@ pub(super) fn wire(case: Case<'_>, workload: &Workload) -> Gate {
     }
     let failing = case.tally().failures() > 0;
     let share = least / configured;
-    let is_reached = fewest as f64 == configured && most as f64 == configured;
+    let is_reached = fewest == planned && most == planned;
     let state = match share {
-        _ if most as f64 > configured => GateState::Fail,
+        _ if most > planned => GateState::Fail,
         share if share >= WIRE_SHARE_GOOD && is_reached => GateState::Pass,
         share if share >= WIRE_SHARE_LEAST && is_reached => GateState::Warning,
         _ if failing || seconds < 2.0 => GateState::Warning,

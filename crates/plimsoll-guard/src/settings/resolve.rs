@@ -189,7 +189,8 @@ impl Reader<'_> {
         }
         let upstreams = self.origins("upstream", &texts)?;
         self.either("upstream", format!("{texts:?}"), flag);
-        let (rule, start) = self.limit("", None, None, &upstreams, file, flags)?;
+        let rule = self.limit("", None, file, flags)?;
+        let start = self.start("", None, &upstreams, flags, rule)?;
         Ok(vec![Group {
             rule,
             start,
@@ -239,14 +240,9 @@ impl Reader<'_> {
         }
         let upstreams = self.origins(&at("upstreams"), &spec.upstreams)?;
         self.note(&at("upstreams"), format!("{:?}", spec.upstreams));
-        let (rule, start) = self.limit(
-            &format!("{path}."),
-            spec.limit.as_deref(),
-            spec.start,
-            &upstreams,
-            file,
-            flags,
-        )?;
+        let within = format!("{path}.");
+        let rule = self.limit(&within, spec.limit.as_deref(), file, flags)?;
+        let start = self.start(&within, spec.start, &upstreams, flags, rule)?;
         let plain = Group::simple(Vec::new());
         let balance = match spec.balance.as_deref() {
             None => plain.balance,
@@ -300,16 +296,14 @@ impl Reader<'_> {
         Ok(origins)
     }
 
-    /// The rule, and where it begins. `within` is the path of the group with its dot.
+    /// The rule. `within` is the path of the group with its dot.
     fn limit(
         &mut self,
         within: &str,
         of_group: Option<&str>,
-        start: Option<f64>,
-        upstreams: &[Origin],
         file: &File,
         flags: &Flags,
-    ) -> Result<(Rule, Option<Start>), Misplaced> {
+    ) -> Result<Rule, Misplaced> {
         let own = format!("{within}limit");
         let (path, text) = match (of_group, file.limit.as_deref()) {
             (Some(text), _) => (own.as_str(), Some(text)),
@@ -327,6 +321,18 @@ impl Reader<'_> {
         let rule = flags.rule.or(said).unwrap_or_default();
         let flag = flags.rule.map(|_| "--limit");
         self.either(path, format!("\"{}\"", rule.name()), flag);
+        Ok(rule)
+    }
+
+    /// Where the limit of each upstream begins, if that was measured.
+    fn start(
+        &mut self,
+        within: &str,
+        start: Option<f64>,
+        upstreams: &[Origin],
+        flags: &Flags,
+        rule: Rule,
+    ) -> Result<Option<Start>, Misplaced> {
         let start_path = format!("{within}start");
         let measured = flags.start.as_ref();
         let begins = match start {
@@ -355,7 +361,7 @@ impl Reader<'_> {
             );
             return Err(self.wrong(&start_path, problem));
         }
-        Ok((rule, begins))
+        Ok(begins)
     }
 
     fn check(&mut self, path: &str, spec: &CheckSpec) -> Result<Check, Misplaced> {

@@ -128,163 +128,165 @@ fn without_a_file_an_upstream_is_enough() {
 }
 
 /// Each with the line, the key and the way out.
+const WRONG: &[(&str, &str, &str)] = &[
+    (
+        "upsteam = \"http://a:1\"\n",
+        "guard.toml:1: unknown key `upsteam`",
+        "did you mean `upstream`?",
+    ),
+    (
+        "upstream = \"http://a:1\"\n[timeouts]\nconect = \"1s\"\n",
+        "guard.toml:3: unknown key `timeouts.conect`",
+        "`connect`",
+    ),
+    (
+        "upstream = \"http://a:1\"\nbalance = \"least\"\n",
+        "guard.toml:2",
+        "belongs into [groups.NAME]",
+    ),
+    (
+        "upstream = 5\n",
+        "guard.toml:1",
+        "a text or a list of texts",
+    ),
+    ("upstream = \"http://a:1\n", "guard.toml:1", ""),
+    (
+        "upstream = \"a:1\"\n",
+        "guard.toml:1: upstream: `a:1`",
+        "http://HOST:PORT",
+    ),
+    ("upstream = \"ftp://a:1\"\n", "guard.toml:1", "http://"),
+    (
+        "upstream = \"http://a:1/x\"\n",
+        "guard.toml:1",
+        "leave out the path",
+    ),
+    ("upstream = \"http://a:99999\"\n", "guard.toml:1", "no port"),
+    ("upstream = \"http://\"\n", "guard.toml:1", "no host"),
+    (
+        "upstream = [\"http://a:1\", \"http://a:1\"]\n",
+        "guard.toml:1",
+        "take one out",
+    ),
+    ("upstream = []\n", "guard.toml:1", "--upstream"),
+    ("drain = \"30s\"\n", "guard.toml", "--upstream"),
+    (
+        "upstream = \"http://a:1\"\n[groups.x]\nupstreams = [\"http://b:1\"]\n",
+        "guard.toml:1",
+        "move it into a group",
+    ),
+    (
+        "listen = \":1\"\nupstream = \"http://a:1\"\n[[listeners]]\naddress = \":2\"\n",
+        "guard.toml:1",
+        "keep one",
+    ),
+    (
+        "listen = \"nowhere\"\nupstream = \"http://a:1\"\n",
+        "guard.toml:1",
+        "HOST:PORT",
+    ),
+    (
+        "listen = \"127.0.0.1:9000\"\nadmin = \"127.0.0.1:9000\"\nupstream = \"http://a:1\"\n",
+        "guard.toml:2",
+        "another port",
+    ),
+    (
+        "upstream = \"http://a:1\"\ndrain = \"soon\"\n",
+        "guard.toml:2: drain: `soon`",
+        "500ms",
+    ),
+    (
+        "upstream = \"http://a:1\"\ndrain = \"0s\"\n",
+        "guard.toml:2",
+        "1ms",
+    ),
+    (
+        "upstream = \"http://a:1\"\nlimit = \"half\"\n",
+        "guard.toml:2",
+        "half-load",
+    ),
+    (
+        "upstream = \"http://a:1\"\n[timeouts]\nhead = \"5s\"\nwhole = \"2s\"\n",
+        "guard.toml:3",
+        "longer than the whole",
+    ),
+    (
+        "upstream = \"http://a:1\"\n[retries]\nratio = 2.0\n",
+        "guard.toml:3",
+        "between 0 and 1",
+    ),
+    (
+        "upstream = \"http://a:1\"\n[retries]\nattempts = 50\n",
+        "guard.toml:3",
+        "more than 5",
+    ),
+    (
+        "upstream = \"http://a:1\"\nconnections = 501\n",
+        "guard.toml:2",
+        "LimitNOFILE",
+    ),
+    (
+        "upstream = \"http://a:1\"\n[tenants]\nheader = \"a\"\ncookie = \"b\"\n",
+        "guard.toml:4",
+        "keep one",
+    ),
+    (
+        "upstream = \"http://a:1\"\nclass_header = \"X Class\"\n",
+        "guard.toml:2",
+        "no name of a header",
+    ),
+    (
+        "upstream = \"http://a:1\"\n[[classes]]\nclass = \"critcal\"\n",
+        "guard.toml:3",
+        "did you mean `critical`?",
+    ),
+    (
+        "upstream = \"http://a:1\"\n[[classes]]\npath = \"/x\"\n",
+        "guard.toml:2",
+        "say which class",
+    ),
+    (
+        "upstream = \"http://a:1\"\n[[routes]]\npath = \"x\"\n",
+        "guard.toml:3",
+        "begins with /",
+    ),
+    (
+        "upstream = \"http://a:1\"\n[[routes]]\nhost = \"a:80\"\n",
+        "guard.toml:3",
+        "a name alone",
+    ),
+    (
+        "upstream = \"http://a:1\"\n[[routes]]\nmethods = [\"get\"]\n",
+        "guard.toml:3",
+        "GET",
+    ),
+    ("[groups.x]\nupstreams = []\n", "guard.toml:2", "no service"),
+    (
+        "[groups.x]\nupstreams = [\"http://a:1\"]\nbalance = \"leats\"\n",
+        "guard.toml:3",
+        "did you mean `least`?",
+    ),
+    (
+        "[groups.x]\nupstreams = [\"http://a:1\"]\ncheck = { path = \"health\" }\n",
+        "guard.toml:3",
+        "/health",
+    ),
+    (
+        "[groups.x]\nupstreams = [\"http://a:1\"]\ncheck = { path = \"/\", every = \"1s\", timeout = \"2s\" }\n",
+        "guard.toml:3",
+        "from one check to the next",
+    ),
+    (
+        "[groups.x]\nupstreams = [\"http://a:1\"]\nlimit = \"fixed:3\"\nstart = 4.0\n",
+        "guard.toml:4",
+        "leave the start out",
+    ),
+];
+
 #[test]
 fn what_is_wrong_is_refused_with_its_place_and_fix() {
     let up = "upstream = \"http://a:1\"\n";
-    for (text, place, fix) in [
-        (
-            "upsteam = \"http://a:1\"\n",
-            "guard.toml:1: unknown key `upsteam`",
-            "did you mean `upstream`?",
-        ),
-        (
-            "upstream = \"http://a:1\"\n[timeouts]\nconect = \"1s\"\n",
-            "guard.toml:3: unknown key `timeouts.conect`",
-            "`connect`",
-        ),
-        (
-            "upstream = \"http://a:1\"\nbalance = \"least\"\n",
-            "guard.toml:2",
-            "belongs into [groups.NAME]",
-        ),
-        (
-            "upstream = 5\n",
-            "guard.toml:1",
-            "a text or a list of texts",
-        ),
-        ("upstream = \"http://a:1\n", "guard.toml:1", ""),
-        (
-            "upstream = \"a:1\"\n",
-            "guard.toml:1: upstream: `a:1`",
-            "http://HOST:PORT",
-        ),
-        ("upstream = \"ftp://a:1\"\n", "guard.toml:1", "http://"),
-        (
-            "upstream = \"http://a:1/x\"\n",
-            "guard.toml:1",
-            "leave out the path",
-        ),
-        ("upstream = \"http://a:99999\"\n", "guard.toml:1", "no port"),
-        ("upstream = \"http://\"\n", "guard.toml:1", "no host"),
-        (
-            "upstream = [\"http://a:1\", \"http://a:1\"]\n",
-            "guard.toml:1",
-            "take one out",
-        ),
-        ("upstream = []\n", "guard.toml:1", "--upstream"),
-        ("drain = \"30s\"\n", "guard.toml", "--upstream"),
-        (
-            "upstream = \"http://a:1\"\n[groups.x]\nupstreams = [\"http://b:1\"]\n",
-            "guard.toml:1",
-            "move it into a group",
-        ),
-        (
-            "listen = \":1\"\nupstream = \"http://a:1\"\n[[listeners]]\naddress = \":2\"\n",
-            "guard.toml:1",
-            "keep one",
-        ),
-        (
-            "listen = \"nowhere\"\nupstream = \"http://a:1\"\n",
-            "guard.toml:1",
-            "HOST:PORT",
-        ),
-        (
-            "listen = \"127.0.0.1:9000\"\nadmin = \"127.0.0.1:9000\"\nupstream = \"http://a:1\"\n",
-            "guard.toml:2",
-            "another port",
-        ),
-        (
-            "upstream = \"http://a:1\"\ndrain = \"soon\"\n",
-            "guard.toml:2: drain: `soon`",
-            "500ms",
-        ),
-        (
-            "upstream = \"http://a:1\"\ndrain = \"0s\"\n",
-            "guard.toml:2",
-            "1ms",
-        ),
-        (
-            "upstream = \"http://a:1\"\nlimit = \"half\"\n",
-            "guard.toml:2",
-            "half-load",
-        ),
-        (
-            "upstream = \"http://a:1\"\n[timeouts]\nhead = \"5s\"\nwhole = \"2s\"\n",
-            "guard.toml:3",
-            "longer than the whole",
-        ),
-        (
-            "upstream = \"http://a:1\"\n[retries]\nratio = 2.0\n",
-            "guard.toml:3",
-            "between 0 and 1",
-        ),
-        (
-            "upstream = \"http://a:1\"\n[retries]\nattempts = 50\n",
-            "guard.toml:3",
-            "more than 5",
-        ),
-        (
-            "upstream = \"http://a:1\"\nconnections = 501\n",
-            "guard.toml:2",
-            "LimitNOFILE",
-        ),
-        (
-            "upstream = \"http://a:1\"\n[tenants]\nheader = \"a\"\ncookie = \"b\"\n",
-            "guard.toml:4",
-            "keep one",
-        ),
-        (
-            "upstream = \"http://a:1\"\nclass_header = \"X Class\"\n",
-            "guard.toml:2",
-            "no name of a header",
-        ),
-        (
-            "upstream = \"http://a:1\"\n[[classes]]\nclass = \"critcal\"\n",
-            "guard.toml:3",
-            "did you mean `critical`?",
-        ),
-        (
-            "upstream = \"http://a:1\"\n[[classes]]\npath = \"/x\"\n",
-            "guard.toml:2",
-            "say which class",
-        ),
-        (
-            "upstream = \"http://a:1\"\n[[routes]]\npath = \"x\"\n",
-            "guard.toml:3",
-            "begins with /",
-        ),
-        (
-            "upstream = \"http://a:1\"\n[[routes]]\nhost = \"a:80\"\n",
-            "guard.toml:3",
-            "a name alone",
-        ),
-        (
-            "upstream = \"http://a:1\"\n[[routes]]\nmethods = [\"get\"]\n",
-            "guard.toml:3",
-            "GET",
-        ),
-        ("[groups.x]\nupstreams = []\n", "guard.toml:2", "no service"),
-        (
-            "[groups.x]\nupstreams = [\"http://a:1\"]\nbalance = \"leats\"\n",
-            "guard.toml:3",
-            "did you mean `least`?",
-        ),
-        (
-            "[groups.x]\nupstreams = [\"http://a:1\"]\ncheck = { path = \"health\" }\n",
-            "guard.toml:3",
-            "/health",
-        ),
-        (
-            "[groups.x]\nupstreams = [\"http://a:1\"]\ncheck = { path = \"/\", every = \"1s\", timeout = \"2s\" }\n",
-            "guard.toml:3",
-            "from one check to the next",
-        ),
-        (
-            "[groups.x]\nupstreams = [\"http://a:1\"]\nlimit = \"fixed:3\"\nstart = 4.0\n",
-            "guard.toml:4",
-            "leave the start out",
-        ),
-    ] {
+    for (text, place, fix) in WRONG {
         let said = refused(text);
         assert!(
             said.starts_with(place) && said.contains(fix),

@@ -1,7 +1,7 @@
 //! What a workload did in Markdown: operations, databases, and what was found stored.
 
 use super::escape;
-use crate::view::{DATABASE_HEADS, OPERATION_HEADS, View};
+use crate::view::{DATABASE_HEADS, DatabaseRow, OPERATION_HEADS, View};
 
 pub(super) fn section(out: &mut String, view: &View) {
     let Some(store) = &view.store else {
@@ -13,7 +13,7 @@ pub(super) fn section(out: &mut String, view: &View) {
         .map(|row| store.operation_cells(row))
         .collect();
     table(out, &OPERATION_HEADS, &rows);
-    let rows: Vec<_> = store.databases.iter().map(|row| row.cells()).collect();
+    let rows: Vec<_> = store.databases.iter().map(DatabaseRow::cells).collect();
     table(out, &DATABASE_HEADS, &rows);
     if let Some((_, words)) = store.verified_words() {
         putln!(out, "Read once after the load: {}.\n", escape(&words));

@@ -2,7 +2,7 @@
 
 use super::table::Columns;
 use crate::ink::{Ink, Page, Role};
-use crate::view::{DATABASE_HEADS, OPERATION_HEADS, StoreView, View};
+use crate::view::{DATABASE_HEADS, DatabaseRow, OPERATION_HEADS, StoreView, View};
 
 /// Databases of each kind; the report has all of them.
 const SHOWN: usize = 12;
@@ -30,7 +30,7 @@ pub(super) fn block(page: &mut Page, view: &View) {
         .databases
         .iter()
         .take(SHOWN)
-        .map(|row| row.cells())
+        .map(DatabaseRow::cells)
         .collect();
     table(page, &DATABASE_HEADS, &rows, &[4, 5, 6]);
     if store.databases.len() > SHOWN {

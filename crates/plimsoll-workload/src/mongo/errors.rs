@@ -81,10 +81,8 @@ fn class(error: &Error) -> (Outcome, Fate) {
         ErrorKind::Write(WriteFailure::WriteError(write)) => {
             (answered(write.code, false), Fate::NotDone)
         }
-        // Carried out, and not as safe as was asked for: it may be undone.
-        ErrorKind::Write(_) => (Outcome::CheckFailed, Fate::Unknown),
-        // Some of the documents may be there.
-        ErrorKind::InsertMany(_) => (Outcome::CheckFailed, Fate::Unknown),
+        // Carried out, and not as safe as was asked for: it may be undone. Of many documents some may be there.
+        ErrorKind::Write(_) | ErrorKind::InsertMany(_) => (Outcome::CheckFailed, Fate::Unknown),
         ErrorKind::Authentication { .. } => (Outcome::CheckFailed, Fate::NotDone),
         ErrorKind::ServerSelection { message, .. } => {
             (of_words(message, Outcome::ConnectTimeout), Fate::NotDone)

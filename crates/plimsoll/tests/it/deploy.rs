@@ -43,7 +43,7 @@ fn unit(section: &str, key: &str) -> Vec<String> {
     let (mut within, mut values) = (String::new(), Vec::new());
     for line in read("plimsoll-guard.service").lines() {
         if let Some(name) = line.strip_prefix('[') {
-            within = name.trim_end_matches(']').to_owned();
+            name.trim_end_matches(']').clone_into(&mut within);
         } else if let Some((found, value)) = line.split_once('=')
             && !line.starts_with('#')
             && (found, within.as_str()) == (key, section)
@@ -245,7 +245,8 @@ struct Security {
 #[expect(dead_code, reason = "of some it is the type that is checked")]
 struct Mount {
     name: String,
-    mount_path: String,
+    #[serde(rename = "mountPath")]
+    path: String,
     read_only: bool,
 }
 
@@ -332,7 +333,7 @@ fn the_sidecar_fits_together() {
     let pause = guard.lifecycle.as_ref().unwrap().pre_stop.sleep.seconds;
     assert!(pod.termination_grace_period_seconds >= pause + 20);
     let mount = &guard.volume_mounts[0];
-    assert!(SETTINGS.starts_with(&mount.mount_path));
+    assert!(SETTINGS.starts_with(&mount.path));
     let volume = pod
         .volumes
         .iter()

@@ -76,7 +76,7 @@ impl Random {
 
 /// The limit at every tenth of a second.
 fn limits(service: &Service) -> Vec<u32> {
-    let mut limit = HalfLoad::new(Nanos::ZERO);
+    let mut limit = HalfLoad::new(Nanos::ZERO, None);
     limit.set_wall(Nanos::ZERO, Nanos::from_millis(WALL_AHEAD));
     let mut random = Random(1);
     let mut free = vec![0_u64; service.workers];
