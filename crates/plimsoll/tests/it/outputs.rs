@@ -220,7 +220,10 @@ fn what_cannot_be_written_costs_neither_summary_nor_exit_code() {
         let mut args = vec!["run", &*script, "--no-record", "--quiet", "-e", &*target];
         args.extend([flag, place]);
         let (code, stdout, stderr) = plimsoll(&folder, &args);
-        assert_eq!(code, 0, "{flag} {place}: {stderr}");
+        assert_eq!(
+            code, 99,
+            "its threshold is crossed: {flag} {place}: {stderr}"
+        );
         assert!(stdout.contains("http_reqs"), "{flag} {place}: {stdout}");
         assert!(stderr.contains(flag), "{flag} {place}: {stderr}");
     }
