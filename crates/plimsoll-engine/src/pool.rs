@@ -365,6 +365,9 @@ impl<C: Call> Pool<C> {
                 failure: failure.clone(),
                 at: now,
             });
+        } else if link.was_in_vain() {
+            let (origin, at) = (link.origin, now);
+            self.events.push(PoolEvent::Left { origin, at });
         }
         for call in link.take_calls() {
             let ended = link.ended(call, CallEnd::Failed(failure.clone()), now);

@@ -151,6 +151,20 @@ impl Recorder {
         self.last_change = self.last_change.max(now);
     }
 
+    /// One attempt more is counted from now on, and is in flight since then. Events of one turn come in any order: one that
+    /// was read first may be told last, and what it starts is due before the time that was counted already.
+    #[inline]
+    pub(crate) fn add_since(&mut self, intended: Nanos) {
+        self.add_late(self.last_change.saturating_sub(intended));
+    }
+
+    /// One attempt was in flight until then only, and has been counted for longer.
+    #[inline]
+    pub(crate) fn take_back(&mut self, ended: Nanos) {
+        let over = self.last_change.saturating_sub(ended);
+        self.in_flight_ns = self.in_flight_ns.saturating_sub(u128::from(over.0));
+    }
+
     /// Time that one attempt was in flight before it was noticed.
     #[inline]
     pub(crate) fn add_late(&mut self, late: Nanos) {

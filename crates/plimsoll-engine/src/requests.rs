@@ -405,10 +405,14 @@ impl<S: Shot> Requests<S> {
                 (outcome, answer.status, answer.bytes + shot.earlier_bytes())
             }
             CallEnd::TimedOut { .. } => (Outcome::Timeout, 0, 0),
-            CallEnd::Failed(failure) | CallEnd::Unprocessed(failure)
+            // A connection that has answered others and leaves is how servers retire connections, and never the last straw.
+            CallEnd::Unprocessed(_) if ended.was_used || shot.tries() < TRIES_MAX => {
+                shot.try_again();
+                return self.go_on(shot, now);
+            }
+            CallEnd::Failed(failure)
                 if shot.tries() < TRIES_MAX
-                    && (matches!(ended.end, CallEnd::Unprocessed(_))
-                        || may_go_on(failure, ended.was_used, shot.method(&self.options))) =>
+                    && may_go_on(failure, ended.was_used, shot.method(&self.options)) =>
             {
                 shot.try_again();
                 return self.go_on(shot, now);

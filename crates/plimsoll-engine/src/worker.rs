@@ -158,7 +158,7 @@ impl Context {
     #[inline]
     pub(crate) fn begin(&mut self, intended: Nanos, level: u32, now: Nanos) {
         self.recorder.advance(now, self.in_flight);
-        self.recorder.add_late(now.saturating_sub(intended));
+        self.recorder.add_since(intended);
         self.disturbance.begin(intended);
         self.in_flight += 1;
         self.recorder.in_flight_max = self.recorder.in_flight_max.max(self.in_flight);
@@ -178,6 +178,7 @@ impl Context {
     #[inline]
     pub(crate) fn leave(&mut self, now: Nanos) {
         self.recorder.advance(now, self.in_flight);
+        self.recorder.take_back(now);
         self.in_flight -= 1;
     }
 

@@ -19,9 +19,19 @@ pub(crate) fn this_machine() -> Machine {
         host: name.nodename().to_string_lossy().into_owned(),
         kernel: name.release().to_string_lossy().into_owned(),
         cpu,
-        cores_count: cores() as u32,
+        cores_count: cores_of(&text("/proc/stat")).unwrap_or_else(cores) as u32,
         memory_bytes: kib * 1024,
     }
+}
+
+/// Those of the machine, as they are watched, also where this process is confined to some.
+fn cores_of(stat: &str) -> Option<usize> {
+    let is_core = |line: &&str| {
+        let number = line.strip_prefix("cpu");
+        number.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let cores = stat.lines().filter(is_core).count();
+    (cores > 0).then_some(cores)
 }
 
 /// Processors this process may use.

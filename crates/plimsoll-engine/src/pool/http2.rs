@@ -237,7 +237,7 @@ impl<C: Call> Pool<C> {
         let Some(streams) = self.streams(token).filter(|streams| streams.is_over()) else {
             return;
         };
-        let was_left = streams.was_left_unused();
+        let was_left = streams.is_unused() && streams.connection.is_leaving();
         if let Some(link) = self.links.get_mut(token).filter(|_| was_left) {
             let (origin, at) = (link.origin, self.clock.now());
             self.events.push(PoolEvent::Left { origin, at });

@@ -95,6 +95,11 @@ impl<C: Call> Link<C> {
         }
     }
 
+    /// It came so far that it took calls, and never got one.
+    pub(super) fn was_in_vain(&self) -> bool {
+        matches!(&self.carrier, Carrier::Http2(streams) if streams.is_unused())
+    }
+
     /// It takes no further call; true if it has none.
     pub(super) fn retire(&mut self) -> bool {
         match &mut self.carrier {

@@ -59,9 +59,9 @@ impl<C: Call> Streams<C> {
         self.running.is_empty() && (self.is_retired || self.connection.is_leaving())
     }
 
-    /// The server leaves, and no call was ever put on it.
-    pub(super) fn was_left_unused(&self) -> bool {
-        self.next_owner == 0 && self.connection.is_leaving()
+    /// No call was ever put on it.
+    pub(super) fn is_unused(&self) -> bool {
+        self.next_owner == 0
     }
 
     pub(super) fn start(&mut self, mut call: C, common: &C::Common, now: Nanos) {

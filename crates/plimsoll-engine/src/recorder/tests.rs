@@ -83,3 +83,28 @@ fn a_window_carried_into_the_next_level_keeps_its_time_in_flight() {
     let (integral, ends) = both_sides(&window);
     assert!((integral - ends).abs() < 1e-9, "{integral} against {ends}");
 }
+
+/// Two answers are read 50 ms apart, because the thread lost its processor in between, and are told in the other order.
+/// Each begins the next attempt of its place.
+#[test]
+fn the_order_in_which_ends_are_told_changes_no_time_in_flight() {
+    let ms = Nanos::from_millis;
+    let mut recorder = Recorder::default();
+    recorder.begin(1, Nanos::ZERO, 2);
+    let mut sum = Nanos::ZERO;
+    for (from, until) in [(0, 150), (0, 100)] {
+        recorder.advance(ms(until), 2);
+        recorder.take_back(ms(until));
+        sum += ms(until) - ms(from);
+        recorder.advance(ms(until), 1);
+        recorder.add_since(ms(until));
+    }
+    for until in [250, 240] {
+        recorder.advance(ms(until), 2);
+        recorder.take_back(ms(until));
+    }
+    // The second of both began at 100 ms, the first at 150.
+    sum += ms(250) - ms(150) + (ms(240) - ms(100));
+    recorder.advance(ms(250), 0);
+    assert_eq!(recorder.in_flight_ns, u128::from(sum.0));
+}

@@ -225,7 +225,8 @@ fn a_server_that_always_leaves_before_a_request_is_not_connected_to_in_a_loop() 
     let tally = played.tally();
     assert_eq!(tally.failures(), 50, "{tally:?}");
     assert_eq!(tally.class(Outcome::ConnectTimeout).count, 0, "{tally:?}");
-    assert!(server.connections() <= 50 * 8, "{}", server.connections());
+    // Seven for each attempt, and those that were begun for the other place meanwhile.
+    assert!(server.connections() <= 50 * 20, "{}", server.connections());
     played.check_flows();
 }
 

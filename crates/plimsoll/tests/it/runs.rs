@@ -118,6 +118,23 @@ fn a_count_of_requests_is_sent_and_recorded_exactly() {
     assert!(stdout.contains("1234 against 1234"), "{stdout}");
 }
 
+/// The machine had "1 cores, and 2 were watched": no run under taskset was valid.
+#[test]
+fn a_run_that_is_confined_to_one_core_is_as_valid_as_others() {
+    let folder = Folder::new();
+    let service = Service::start(&["echo"]);
+    let mut confined = std::process::Command::new("taskset");
+    confined.args(["-c", "0", env!("CARGO_BIN_EXE_plimsoll"), "run"]);
+    confined.args([&service.url, "-q", "50/s", "-z", "3s", "--format", "json"]);
+    confined.current_dir(&folder.0);
+    let (code, stdout, stderr) = finished(&confined.output().unwrap());
+    assert_eq!(code, 0, "{stderr}");
+    let summary: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let gates = summary["gates"].as_array().unwrap();
+    let accounts = gates.iter().find(|gate| gate["number"] == 2).unwrap();
+    assert_eq!(accounts["state"], "pass", "{accounts}");
+}
+
 #[test]
 fn an_interruption_leaves_a_valid_record_and_a_summary() {
     let folder = Folder::new();
