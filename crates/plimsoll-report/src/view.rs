@@ -278,7 +278,7 @@ fn warnings(record: &Record) -> Vec<String> {
                 format::count(*line as u64)
             )),
             Remark::FoundAsStored => Some(
-                "What the search found is taken from its verdict line: the record does not hold what it takes to play the search again."
+                "What the search found is taken from its verdict line: this version cannot play the search again, because the record lacks what that takes or its search went by other rules."
                     .to_owned(),
             ),
             Remark::Says(said) => Some(sentence(&stored_words(said))),

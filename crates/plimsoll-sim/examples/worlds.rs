@@ -1,6 +1,8 @@
 //! Plays many searches on services as the world has them and prints how far off, how sure and how long they were.
 //!
 //! `worlds [all|held-out|NAME] [MINUTES] [FIRST_SEED] [COUNT]` · `worlds one NAME MINUTES SEED` shows the levels ·
+//! `worlds case SEED SERVERS MEAN_MS CONTENTION WITHIN CEILING|- open|closed` plays a case of the property ·
+//! `worlds promises FIRST COUNT` plays random ones and lists those that were broken ·
 //! `worlds truth [NAME]` works out the capacities by playing half an hour at each rate.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 #![expect(clippy::unwrap_used, reason = "a program for developers of the search")]
@@ -15,7 +17,8 @@ mod worlds;
 use std::env;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use played::{Played, config, play};
+use played::{Case, Played, config, play};
+use plimsoll_base::random::Rng;
 use plimsoll_control::search::{Config, client_timeout};
 use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner};
@@ -42,6 +45,8 @@ fn main() {
                 println!("{:12} {:.4}", world.name, truth(&world));
             }
         }
+        "promises" => promises(number(1, 0), number(2, 100)),
+        "case" => case(&words[1..]),
         "one" => one(&named(word(1))[0], number(2, 5), number(3, 0)),
         name => {
             println!(
@@ -72,7 +77,70 @@ fn timed(world: &World, minutes: u64) -> Config {
 }
 
 fn one(world: &World, minutes: u64, seed: u64) {
-    let played = play(&world.model, timed(world, minutes), seed);
+    show(&play(&world.model, timed(world, minutes), seed));
+    println!("the truth is {}/s", world.capacity_per_s);
+}
+
+/// A case of the property that no search may break: SEED SERVERS `MEAN_MS` CONTENTION WITHIN CEILING|- open|closed.
+fn case(words: &[String]) {
+    let number = |index: usize| words[index].parse::<f64>().unwrap();
+    let case = Case {
+        seed: number(0) as u64,
+        servers: number(1) as u32,
+        mean_ms: number(2) as u64,
+        contention: number(3),
+        within: number(4) as u64,
+        ceiling: words[5].parse().ok(),
+        closed_loop: words[6] == "closed",
+    };
+    let played = case.play();
+    show(&played);
+    println!("{:?}", case.broken_promise(&played));
+}
+
+/// Random cases of the property, and those in which a promise was broken.
+fn promises(first: u64, count: u64) {
+    let next = AtomicU64::new(first);
+    let work = || {
+        let mut broken = 0;
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + count {
+                return broken;
+            }
+            let case = drawn(seed);
+            if let Some(what) = case.broken_promise(&case.play()) {
+                println!("{case:?}: {what}");
+                broken += 1;
+            }
+        }
+    };
+    let broken: u64 = std::thread::scope(|scope| {
+        let threads = [scope.spawn(work), scope.spawn(work)];
+        threads.into_iter().map(|t| t.join().unwrap()).sum()
+    });
+    println!("{broken} of {count} broken");
+}
+
+fn drawn(seed: u64) -> Case {
+    let mut rng = Rng::new(seed, 61);
+    let ceiling = 20.0 + 780.0 * rng.unit();
+    Case {
+        seed,
+        servers: 1 + rng.below(5) as u32,
+        mean_ms: 5 + rng.below(55),
+        contention: if rng.below(2) == 0 {
+            0.0
+        } else {
+            0.02 * rng.unit()
+        },
+        within: 180 + rng.below(720),
+        ceiling: (rng.below(2) == 0).then_some(ceiling),
+        closed_loop: rng.below(2) == 0,
+    }
+}
+
+fn show(played: &Played) {
     for (step, result) in &played.levels {
         let share = result.bad_ratio.map(|b| b.estimate);
         println!(
@@ -85,8 +153,8 @@ fn one(world: &World, minutes: u64, seed: u64) {
         println!("  {remark}");
     }
     println!(
-        "{} s of {} s, at most {:.0}/s, {} events; the truth is {}/s",
-        played.seconds, played.plan_seconds, played.rate_max, played.events, world.capacity_per_s
+        "{} s of {} s, at most {:.0}/s, {} events",
+        played.seconds, played.plan_seconds, played.rate_max, played.events
     );
 }
 

@@ -5,10 +5,11 @@
 
 use plimsoll_core::judge;
 use plimsoll_core::objective::Clause;
+use plimsoll_core::verdict::LevelState;
 
 use super::clock;
 use super::ended_level::EndedLevel;
-use super::evidence::{refutes, timed};
+use super::evidence::timed;
 use super::measured::Second;
 use super::posterior::Posterior;
 use super::progress::Progress;
@@ -30,6 +31,8 @@ const KEEPS_UP: f64 = 0.99;
 const FAILED_BUDGETS: f64 = 8.0;
 /// A failure counts against rates down to just below its own.
 const AGAINST: f64 = 1.01;
+/// It is outweighed by what was played later at this share of its rate or more.
+const SINCE_LEAST: f64 = 0.985;
 /// Seconds over which the evidence must be spread: two bad seconds in a row are one event.
 const SPAN_LEAST: f64 = 60.0;
 
@@ -221,14 +224,41 @@ fn by_pool(progress: &Progress, rate: f64, pool: Pool) -> Option<Claim> {
     })
 }
 
-/// A failure at or below `rate` that nothing later contradicts.
+/// A failure at or below `rate` that stands: nothing since outweighs it.
 fn failed_below(progress: &Progress, rate: f64) -> bool {
     let levels: Vec<&EndedLevel> = progress.levels().collect();
     levels.iter().enumerate().any(|(index, failed)| {
         let at = failed.rate().unwrap_or(0.0);
         let failure = failed.is_over || failed.budgets() > FAILED_BUDGETS;
-        failure
-            && at <= AGAINST * rate
-            && !levels[index + 1..].iter().any(|later| refutes(later, at))
+        failure && at <= AGAINST * rate && !is_outweighed(at, rate, &levels[index + 1..])
     })
+}
+
+/// What was played since at the load that failed, or between it and what is claimed, holds together; or a level above
+/// both passed. A little less load is another matter: near its limit a service that fails at a load carries 5 % less well.
+fn is_outweighed(failed: f64, claimed: f64, since: &[&EndedLevel]) -> bool {
+    let least = SINCE_LEAST * failed;
+    let most = AGAINST * claimed.max(failed);
+    let at = |played: &EndedLevel| played.rate().unwrap_or(0.0);
+    let near: Vec<&EndedLevel> = since
+        .iter()
+        .copied()
+        .filter(|played| (least..=most).contains(&at(played)))
+        .collect();
+    let above = since
+        .iter()
+        .any(|played| at(played) > most && played.state == LevelState::Pass);
+    above || (!near.is_empty() && near.iter().all(|played| !played.is_over) && holds(&near))
+}
+
+/// No clause is over its budget in all of them together.
+fn holds(levels: &[&EndedLevel]) -> bool {
+    let Some(clauses) = levels.first().map(|played| played.measured.clauses()) else {
+        return false;
+    };
+    let mut sums = Sums::new(clauses);
+    for second in levels.iter().flat_map(|played| played.measured.judged()) {
+        sums.add(second, false);
+    }
+    sums.all.attempts > 0.0 && sums.all.budgets(clauses) <= 1.0
 }

@@ -50,7 +50,7 @@ pub enum Remark {
     Altered { first: usize, count: usize },
     /// What a search found does not follow from its windows, and where it leaves them.
     Departs { why: String },
-    /// What the search found is as stored: the record lacks what it takes to play it again.
+    /// What the search found is as stored: the record lacks what it takes to play it again, or other rules made it.
     FoundAsStored,
     /// The stored verdict says otherwise than what the record's windows come to.
     Says(Vec<Said>),

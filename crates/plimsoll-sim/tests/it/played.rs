@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 
 use plimsoll_control::search::{Config, Observer, Search, client_timeout, drive};
 use plimsoll_core::step::{Step, StepError, StepLoad};
-use plimsoll_core::verdict::{LevelResult, SearchResult};
+use plimsoll_core::verdict::{LevelResult, LevelState, SearchResult};
 use plimsoll_core::{Nanos, Objectives, Window};
 use plimsoll_sim::Simulator;
-use plimsoll_sim::model::Model;
+use plimsoll_sim::model::{Model, ServiceTime};
 
 /// What a search did, beside what it found.
 #[derive(Debug)]
@@ -79,4 +79,104 @@ pub(crate) fn play(model: &Model, config: Config, seed: u64) -> Played {
         levels: log.levels,
         events: simulator.events(),
     }
+}
+
+/// A search on a plain service, as a property draws it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) seed: u64,
+    pub(crate) servers: u32,
+    pub(crate) mean_ms: u64,
+    pub(crate) contention: f64,
+    /// Seconds for the whole search.
+    pub(crate) within: u64,
+    /// The highest rate: of the generator where a closed loop may come first, else of the question.
+    pub(crate) ceiling: Option<f64>,
+    pub(crate) closed_loop: bool,
+}
+
+impl Case {
+    pub(crate) fn play(self) -> Played {
+        let service = ServiceTime::Lognormal {
+            mean: Nanos::from_millis(self.mean_ms),
+            cv: 1.0,
+        };
+        let model = Model {
+            contention: self.contention,
+            ..Model::station(self.servers, service)
+        };
+        let mut config = config("p95<300ms,errors<1%");
+        config.within = Nanos::from_secs(self.within);
+        if self.closed_loop {
+            config.generator_max_per_s = self.ceiling;
+        } else {
+            config.max_rate_per_s = self.ceiling;
+        }
+        play(&model, config, self.seed)
+    }
+
+    /// What no search may do, whatever it is played on.
+    pub(crate) fn broken_promise(self, played: &Played) -> Option<String> {
+        let Self {
+            within, ceiling, ..
+        } = self;
+        let is_closed = |(step, _): &(Step, _)| matches!(step.load, StepLoad::Closed { .. });
+        let closed = played.levels.iter().any(is_closed);
+        let numbers = played.levels.iter().map(|(step, _)| step.level);
+        let checks = [
+            (
+                played.seconds + 20.0 <= played.plan_seconds + 1e-6,
+                "longer than was said",
+            ),
+            (
+                played.plan_seconds <= within as f64,
+                "longer than was allowed",
+            ),
+            (
+                played.rate_max <= ceiling.unwrap_or(f64::INFINITY),
+                "more than was allowed",
+            ),
+            (
+                closed == (self.closed_loop || ceiling.is_none()),
+                "a closed loop just where no rate is to be kept",
+            ),
+            (numbers.is_sorted_by(|a, b| a < b), "levels in order"),
+        ];
+        let broken = checks.iter().find(|(kept, _)| !kept);
+        broken
+            .map(|(_, what)| (*what).to_owned())
+            .or_else(|| broken_claim(played))
+    }
+}
+
+/// A claim that its own search contradicts.
+fn broken_claim(played: &Played) -> Option<String> {
+    let capacity = played.found.capacity_per_s?;
+    let (lower, upper) = (capacity.lower, capacity.upper.unwrap_or(f64::INFINITY));
+    if capacity.estimate >= upper || lower.is_some_and(|lower| lower >= upper) {
+        return Some(format!("bounds out of order: {capacity:?}"));
+    }
+    let lower = lower?;
+    let rate = |step: &Step| match step.load {
+        StepLoad::Open { profile, .. } => profile.constant_rate(),
+        StepLoad::Closed { .. } => None,
+    };
+    let open = || {
+        let levels = played.levels.iter();
+        levels.filter_map(move |(step, result)| Some((rate(step)? / lower, result)))
+    };
+    if !open().any(|(share, _)| share >= 0.995) {
+        return Some(format!("{lower}/s is claimed and was never played"));
+    }
+    // Nothing that was plainly too much ever after is claimed: by the last level within 4 %, which seconds cannot tell apart,
+    // or above it if that passed.
+    let tells = |share: f64, state| {
+        (0.96..1.01).contains(&share) || share >= 1.01 && state == LevelState::Pass
+    };
+    let (share, last) = open().rfind(|(share, result)| tells(*share, result.state))?;
+    let bad = last.bad_ratio.map_or(0.0, |ratio| ratio.estimate);
+    (last.state == LevelState::Fail && bad >= 0.4).then(|| {
+        let at = share * lower;
+        format!("{lower}/s is claimed, and last {at}/s had {bad} bad")
+    })
 }
