@@ -201,6 +201,28 @@ impl<'a> Place<'a> {
         let value = Spanned::new(0..0, DeValue::Table(table));
         T::deserialize(ValueDeserializer::from(value)).map_err(|error| self.toml(&error))
     }
+
+    /// The same, of a file whose values read themselves: the error names the key before the value, too.
+    pub fn read_named<T: DeserializeOwned>(&self, table: DeTable<'_>) -> Result<T, Misplaced> {
+        let value = Spanned::new(0..0, DeValue::Table(table));
+        T::deserialize(ValueDeserializer::from(value)).map_err(|error| {
+            let offset = error.span().map(|span| span.start);
+            let before = |offset: usize| {
+                let keys = self.keys.iter().filter(|(_, at)| **at <= offset);
+                keys.max_by_key(|(_, at)| **at)
+            };
+            let Some((key, _)) = offset.and_then(before) else {
+                return self.toml(&error);
+            };
+            let problem = format!("`{}`: {}", last(key), error.message().trim_end());
+            self.wrong(offset.unwrap_or_default(), problem)
+        })
+    }
+}
+
+/// A key without the tables that it stands in.
+pub fn last(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
 }
 
 fn collect(path: &str, table: &DeTable<'_>, keys: &mut BTreeMap<String, usize>) {

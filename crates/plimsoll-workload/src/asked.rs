@@ -80,7 +80,7 @@ pub struct AskedLoad {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct PlanError {
-    /// As a file has it: `documents`, `database.0.name`.
+    /// As a file has it: `documents`, `database.1.name`.
     pub key: String,
     pub problem: String,
 }
@@ -160,7 +160,7 @@ impl Asked {
             let is_named = place < self.named.len() as u32;
             let key = |name: &str| {
                 if is_named {
-                    format!("database.{place}.{name}")
+                    format!("database.{}.{name}", place + 1)
                 } else {
                     name.to_owned()
                 }
@@ -289,7 +289,7 @@ impl Asked {
 /// Phases that would begin after the end of the load do nothing.
 fn check_phases(workload: &Workload, duration: Option<Nanos>) -> Result<(), PlanError> {
     let mut start = Nanos::ZERO;
-    for (place, phase) in workload.phases.iter().enumerate() {
+    for (place, phase) in (1..).zip(&workload.phases) {
         if phase.length_ns == Nanos::ZERO {
             return refused(
                 format!("phase.{place}.duration"),
@@ -298,7 +298,7 @@ fn check_phases(workload: &Workload, duration: Option<Nanos>) -> Result<(), Plan
         }
         if let Some(duration) = duration.filter(|duration| start >= *duration) {
             return refused(
-                format!("phase.{place}"),
+                format!("phase.{place}.duration"),
                 format!("the phase would begin at {start}, and the load ends at {duration}"),
             );
         }

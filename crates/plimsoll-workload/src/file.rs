@@ -5,46 +5,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 
-use plimsoll_core::Nanos;
-use plimsoll_core::nearest::nearest;
+use plimsoll_core::keys::{Inside, Known, Misplaced, Place, Section, last};
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::test::workload::{Keys, Mix, Phase};
 use plimsoll_core::units::{parse_duration, parse_rate};
+use plimsoll_core::{Nanos, section};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer};
-use thiserror::Error;
-use toml::Spanned;
-use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
 use crate::asked::{Asked, AskedClient, AskedLoad, Named, PlanError};
 use crate::values;
-
-/// What is wrong with a file, and where.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{file}:{line}: {problem}")]
-pub struct FileError {
-    file: String,
-    line: usize,
-    problem: String,
-}
-
-/// Keys that stand together.
-#[derive(Debug)]
-struct Section {
-    /// As the file writes it.
-    name: &'static str,
-    keys: &'static [Key],
-}
-
-#[derive(Debug)]
-struct Key {
-    name: &'static str,
-    #[cfg(test)]
-    example: &'static str,
-    #[cfg(test)]
-    about: &'static str,
-}
 
 const SECTIONS: [&Section; 4] = [
     &File::SECTION,
@@ -53,35 +24,17 @@ const SECTIONS: [&Section; 4] = [
     &PhaseSpec::SECTION,
 ];
 
-/// The struct that a section is read into, and its [`Section`].
-macro_rules! section {
-    (
-        $spec:ident = $written:literal {
-            $($(#[doc = $about:literal])+ $key:ident : $type:ty = $example:literal,)+
-        }
-    ) => {
-        #[derive(Debug, Clone, Default, Deserialize)]
-        #[serde(default)]
-        struct $spec {
-            $($key: $type,)+
-        }
-
-        impl $spec {
-            const SECTION: Section = Section {
-                name: $written,
-                keys: &[$(Key {
-                    name: stringify!($key),
-                    #[cfg(test)]
-                    example: $example,
-                    #[cfg(test)]
-                    about: concat!($($about),+),
-                }),+],
-            };
-        }
-    };
+fn inside(key: &str) -> Inside {
+    match key {
+        "client" => Inside::Keys(&ClientSpec::SECTION),
+        "database" => Inside::Keys(&DatabaseSpec::SECTION),
+        "phase" => Inside::Keys(&PhaseSpec::SECTION),
+        _ => Inside::Free,
+    }
 }
 
 section! {
+    #[serde(default)]
     File = "the top of the file" {
         /// where the store is, with its scheme; names and passwords as its driver reads them
         store: Option<String> = "\"mongodb://127.0.0.1:27017\"",
@@ -136,6 +89,7 @@ section! {
 }
 
 section! {
+    #[serde(default)]
     ClientSpec = "[client]" {
         /// longest wait of one try; as long as the operation may take unless given
         try_timeout: Option<TimeValue> = "\"1s\"",
@@ -151,6 +105,7 @@ section! {
 }
 
 section! {
+    #[serde(default)]
     DatabaseSpec = "[[database]]" {
         /// its name behind `plimsoll_`; its number unless given
         name: Option<String> = "\"orders\"",
@@ -164,6 +119,7 @@ section! {
 }
 
 section! {
+    #[serde(default)]
     PhaseSpec = "[[phase]]" {
         /// what it is, for people
         name: Option<String> = "\"writes grow\"",
@@ -258,249 +214,114 @@ pub struct WorkloadFile {
     pub asked: Asked,
     name: String,
     text: String,
-    /// Offset of each key by its path: `client.retries`, `database.0.name`.
-    keys: BTreeMap<String, usize>,
 }
 
 impl WorkloadFile {
     /// Reads the text of a file that messages call `name`.
-    pub fn read(name: &str, text: &str) -> Result<Self, FileError> {
-        let mut file = Self {
-            asked: Asked::default(),
+    pub fn read(name: &str, text: &str) -> Result<Self, Misplaced> {
+        let place = Place::new(name, text);
+        let top = place.parsed()?;
+        let place = place.with_keys(&top);
+        let known = Known {
+            all: &SECTIONS,
+            inside,
+        };
+        known.check(&place, &top)?;
+        Ok(Self {
+            asked: asked_for(&place, place.read_named(top)?)?,
             name: name.to_owned(),
             text: text.to_owned(),
-            keys: BTreeMap::new(),
-        };
-        let parsed = DeTable::parse(text).map_err(|error| file.of_toml(&error))?;
-        let table = parsed.into_inner();
-        file.learn("", &table);
-        file.check("", &File::SECTION, &table)?;
-        let value = Spanned::new(0..0, DeValue::Table(table));
-        let read = File::deserialize(ValueDeserializer::from(value));
-        let read = read.map_err(|error| file.of_toml(&error))?;
-        file.asked = file.asked_for(read)?;
-        Ok(file)
-    }
-
-    /// A plan that is refused, with the line of the key that says it.
-    pub fn locate(&self, error: &PlanError) -> FileError {
-        let mut path = error.key.as_str();
-        loop {
-            if let Some(offset) = self.keys.get(path) {
-                return self.wrong(
-                    *offset,
-                    format!("`{}`: {}", last(&error.key), error.problem),
-                );
-            }
-            match path.rsplit_once('.') {
-                Some((above, _)) => path = above,
-                None => return self.wrong(0, error.problem.clone()),
-            }
-        }
-    }
-
-    fn wrong(&self, offset: usize, problem: String) -> FileError {
-        let before = self.text.get(..offset).unwrap_or(&self.text);
-        FileError {
-            file: self.name.clone(),
-            line: before.matches('\n').count() + 1,
-            problem,
-        }
-    }
-
-    fn of_toml(&self, error: &toml::de::Error) -> FileError {
-        let offset = error.span().map_or(0, |span| span.start);
-        let key = self
-            .keys
-            .iter()
-            .filter(|(_, at)| **at <= offset)
-            .max_by_key(|(_, at)| **at);
-        let message = error.message().trim_end();
-        match key.filter(|_| error.span().is_some()) {
-            Some((key, _)) => self.wrong(offset, format!("`{}`: {message}", last(key))),
-            None => self.wrong(offset, message.to_owned()),
-        }
-    }
-
-    fn learn(&mut self, path: &str, table: &DeTable<'_>) {
-        for (name, value) in table {
-            let path = joined(path, name.get_ref());
-            match value.get_ref() {
-                DeValue::Table(inner) => self.learn(&path, inner),
-                DeValue::Array(inner) => {
-                    for (place, at, table) in tables(inner) {
-                        let path = joined(&path, &place.to_string());
-                        self.keys.insert(path.clone(), at);
-                        self.learn(&path, table);
-                    }
-                }
-                _ => {}
-            }
-            self.keys.insert(path, name.span().start);
-        }
-    }
-
-    /// Refuses the first unknown key. What is no table is left to the typed reader.
-    fn check(&self, path: &str, known: &Section, table: &DeTable<'_>) -> Result<(), FileError> {
-        for (key, value) in table {
-            let name: &str = key.get_ref();
-            if known.keys.iter().all(|known| known.name != name) {
-                let problem = format!("unknown key `{path}{name}`; {}", fix(name, known));
-                return Err(self.wrong(key.span().start, problem));
-            }
-            let inner = match name {
-                "client" => &ClientSpec::SECTION,
-                "database" => &DatabaseSpec::SECTION,
-                "phase" => &PhaseSpec::SECTION,
-                _ => continue,
-            };
-            let path = format!("{path}{name}.");
-            match value.get_ref() {
-                DeValue::Table(table) => self.check(&path, inner, table)?,
-                DeValue::Array(all) => {
-                    for (.., table) in tables(all) {
-                        self.check(&path, inner, table)?;
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn asked_for(&self, file: File) -> Result<Asked, FileError> {
-        let exclusive = [
-            (file.rate.is_some() && file.ramp.is_some(), "rate", "ramp"),
-            (
-                file.duration.is_some() && file.operations.is_some(),
-                "operations",
-                "duration",
-            ),
-        ];
-        for (both, key, other) in exclusive {
-            if both {
-                let offset = self.keys.get(key).copied().unwrap_or(0);
-                return Err(self.wrong(
-                    offset,
-                    format!("`{key}` and `{other}` together: give one of them"),
-                ));
-            }
-        }
-        let phases = self.phases(&file.phase)?;
-        let of_phases = phases
-            .iter()
-            .fold(Nanos::ZERO, |sum, phase| sum + phase.length_ns);
-        let of_phases =
-            Some(of_phases).filter(|sum| *sum > Nanos::ZERO && file.operations.is_none());
-        let named = file.database.into_iter().map(|database| Named {
-            name: database.name.unwrap_or_default(),
-            mix: database.mix.map(|mix| mix.0),
-            documents: database.documents,
-            document_bytes: database.document_size.map(|size| size.0),
-        });
-        let client = file.client;
-        Ok(Asked {
-            store: file.store,
-            databases: file.databases,
-            connections: file.connections,
-            workers: file.workers,
-            mix: file.mix.map(|mix| mix.0),
-            documents: file.documents,
-            document_bytes: file.document_size.map(|size| size.0),
-            keys: file.keys.map(|keys| keys.0),
-            batch: file.batch,
-            keep: file.keep,
-            verify: file.verify,
-            named: named.collect(),
-            phases,
-            client: AskedClient {
-                try_timeout: client.try_timeout.map(|time| time.0),
-                pool_wait: client.pool_wait.map(|time| time.0),
-                retries: client.retries,
-                retry_pause: client.retry_pause.map(|time| time.0),
-                driver_retries: client.driver_retries,
-            },
-            load: AskedLoad {
-                duration: file.duration.map(|time| time.0).or(of_phases),
-                operations: file.operations,
-                rate_per_s: file.rate.map(|rate| rate.0),
-                ramp_per_s: file.ramp.map(|ramp| ramp.0),
-                arrivals: file.arrivals,
-                timeout: file.timeout.map(|time| time.0),
-                threads: file.threads,
-                seed: file.seed,
-                objectives: file.slo.map(|slo| slo.0),
-            },
         })
     }
 
-    fn phases(&self, phases: &[PhaseSpec]) -> Result<Vec<Phase>, FileError> {
-        let each = phases.iter().enumerate().map(|(place, phase)| {
-            let at = || {
-                self.keys
-                    .get(&format!("phase.{place}"))
-                    .copied()
-                    .unwrap_or(0)
-            };
-            let missing = || {
-                self.wrong(
-                    at(),
-                    "a phase needs a `duration`, such as \"20s\"".to_owned(),
-                )
-            };
-            Ok(Phase {
-                name: phase
-                    .name
-                    .clone()
-                    .unwrap_or_else(|| (place + 1).to_string()),
-                length_ns: phase
-                    .duration
-                    .as_ref()
-                    .map(|time| time.0)
-                    .ok_or_else(missing)?,
-                mix: phase.mix.as_ref().map(|mix| mix.0),
-                mix_to: phase.mix_to.as_ref().map(|mix| mix.0),
-            })
-        });
-        each.collect()
+    /// A plan that is refused, with the line of the key that says it.
+    pub fn locate(&self, error: &PlanError) -> Misplaced {
+        let place = Place::new(&self.name, &self.text);
+        // It was read before.
+        let place = match place.parsed() {
+            Ok(top) => place.with_keys(&top),
+            Err(_) => place,
+        };
+        let problem = format!("`{}`: {}", last(&error.key), error.problem);
+        place.at(&[&error.key], problem)
     }
 }
 
-fn joined(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
+fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
+    let exclusive = [
+        (file.rate.is_some() && file.ramp.is_some(), "rate", "ramp"),
+        (
+            file.duration.is_some() && file.operations.is_some(),
+            "operations",
+            "duration",
+        ),
+    ];
+    for (both, key, other) in exclusive {
+        if both {
+            let problem = format!("`{key}` and `{other}` together: give one of them");
+            return Err(place.at(&[key], problem));
+        }
     }
-}
-
-fn last(key: &str) -> &str {
-    key.rsplit('.').next().unwrap_or(key)
-}
-
-fn fix(name: &str, known: &Section) -> String {
-    let names = || known.keys.iter().map(|key| key.name);
-    if let Some(near) = nearest(name, names()) {
-        return format!("did you mean `{near}`?");
-    }
-    let elsewhere = |section: &&&Section| section.keys.iter().any(|known| known.name == name);
-    if let Some(section) = SECTIONS.iter().find(elsewhere) {
-        return format!("it belongs into {}", section.name);
-    }
-    format!(
-        "{} has {}",
-        known.name,
-        names().collect::<Vec<_>>().join(", ")
-    )
-}
-
-/// The tables of an array with their places in it and in the text; what else is there is left to the typed reader.
-fn tables<'a, 'i>(array: &'a DeArray<'i>) -> impl Iterator<Item = (usize, usize, &'a DeTable<'i>)> {
-    let all = array.iter().enumerate();
-    all.filter_map(|(place, inner)| match inner.get_ref() {
-        DeValue::Table(table) => Some((place, inner.span().start, table)),
-        _ => None,
+    let phases = phases(place, &file.phase)?;
+    let of_phases = phases
+        .iter()
+        .fold(Nanos::ZERO, |sum, phase| sum + phase.length_ns);
+    let of_phases = Some(of_phases).filter(|sum| *sum > Nanos::ZERO && file.operations.is_none());
+    let named = file.database.into_iter().map(|database| Named {
+        name: database.name.unwrap_or_default(),
+        mix: database.mix.map(|mix| mix.0),
+        documents: database.documents,
+        document_bytes: database.document_size.map(|size| size.0),
+    });
+    let client = file.client;
+    Ok(Asked {
+        store: file.store,
+        databases: file.databases,
+        connections: file.connections,
+        workers: file.workers,
+        mix: file.mix.map(|mix| mix.0),
+        documents: file.documents,
+        document_bytes: file.document_size.map(|size| size.0),
+        keys: file.keys.map(|keys| keys.0),
+        batch: file.batch,
+        keep: file.keep,
+        verify: file.verify,
+        named: named.collect(),
+        phases,
+        client: AskedClient {
+            try_timeout: client.try_timeout.map(|time| time.0),
+            pool_wait: client.pool_wait.map(|time| time.0),
+            retries: client.retries,
+            retry_pause: client.retry_pause.map(|time| time.0),
+            driver_retries: client.driver_retries,
+        },
+        load: AskedLoad {
+            duration: file.duration.map(|time| time.0).or(of_phases),
+            operations: file.operations,
+            rate_per_s: file.rate.map(|rate| rate.0),
+            ramp_per_s: file.ramp.map(|ramp| ramp.0),
+            arrivals: file.arrivals,
+            timeout: file.timeout.map(|time| time.0),
+            threads: file.threads,
+            seed: file.seed,
+            objectives: file.slo.map(|slo| slo.0),
+        },
     })
+}
+
+fn phases(place: &Place<'_>, phases: &[PhaseSpec]) -> Result<Vec<Phase>, Misplaced> {
+    let each = (1..).zip(phases).map(|(number, phase)| {
+        let key = format!("phase.{number}");
+        let missing = || place.at(&[&key], "a phase needs a `duration`, such as \"20s\"");
+        let length = phase.duration.as_ref().map(|time| time.0);
+        Ok(Phase {
+            name: phase.name.clone().unwrap_or_else(|| number.to_string()),
+            length_ns: length.ok_or_else(missing)?,
+            mix: phase.mix.as_ref().map(|mix| mix.0),
+            mix_to: phase.mix_to.as_ref().map(|mix| mix.0),
+        })
+    });
+    each.collect()
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ mod wire;
 use thiserror::Error;
 
 pub use asked::{Asked, AskedClient, AskedLoad, PlanError};
-pub use file::{FileError, WorkloadFile};
+pub use file::WorkloadFile;
 pub use run::{Loaded, greet};
 pub use store::{hosts, shown};
 

@@ -11,7 +11,7 @@ use plimsoll_lab::experiment::{Arrivals, Filler, Load, Variant};
 use plimsoll_net::Target;
 use plimsoll_net::resolve::Ways;
 
-use plimsoll_workload::{FileError, WorkloadFile};
+use plimsoll_workload::WorkloadFile;
 
 use super::stages;
 use crate::args::ScriptSource;
@@ -107,12 +107,8 @@ fn workload(
     asked.load.objectives = variant.objectives.clone().or(asked.load.objectives);
     from_args::planned(&asked, None).map_err(|error| {
         let is_own = with.contains(error.key.split('.').next().unwrap_or_default());
-        let place: FileError = if is_own {
-            own.locate(&error)
-        } else {
-            file.locate(&error)
-        };
-        anyhow::anyhow!(place)
+        let file = if is_own { &own } else { &file };
+        anyhow::anyhow!(file.locate(&error))
     })
 }
 
