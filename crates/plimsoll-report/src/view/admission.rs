@@ -72,9 +72,12 @@ fn moment(sample: &MetricsSample, length: f64) -> Option<Moment> {
     for (series, value) in &sample.values {
         let (name, labels) = series.split_at(series.find('{').unwrap_or(series.len()));
         let own = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
+        let is = |outcome: &str| labels.contains(&format!("outcome=\"{outcome}"));
         let own = match own {
-            Some("requests_total") if labels.contains("outcome=\"refused") => "refused",
-            Some("requests_total") if labels.contains("outcome=\"served") => "served",
+            // The guard has a series for those with a permit and one for the others, the middleware one for all.
+            Some("refused_total") => "refused",
+            Some("requests_total") if is("refused") => "refused",
+            Some("ended_total" | "requests_total") if is("served") => "served",
             Some(own) => own,
             None => continue,
         };
@@ -148,14 +151,25 @@ mod tests {
             ("plimsoll_guard_limit{upstream=\"b\"}", 2.5),
             ("plimsoll_guard_waiting", 3.0),
             ("plimsoll_guard_admitted_total", 50.0),
-            ("plimsoll_guard_requests_total{outcome=\"served\"}", 40.0),
             (
-                "plimsoll_guard_requests_total{outcome=\"refused_full\"}",
+                "plimsoll_guard_ended_total{upstream=\"a\",outcome=\"served\"}",
+                40.0,
+            ),
+            (
+                "plimsoll_guard_ended_total{upstream=\"a\",outcome=\"left\"}",
+                7.0,
+            ),
+            (
+                "plimsoll_guard_refused_total{upstream=\"a\",reason=\"full\"}",
                 10.0,
             ),
             (
-                "plimsoll_guard_requests_total{outcome=\"refused_share\"}",
+                "plimsoll_guard_refused_total{upstream=\"b\",reason=\"share\"}",
                 5.0,
+            ),
+            (
+                "plimsoll_guard_shadow_refused_total{upstream=\"a\",reason=\"full\"}",
+                9.0,
             ),
             ("other_limit", 100.0),
         ]);
@@ -166,5 +180,16 @@ mod tests {
         assert_eq!(moment(&sample(&[("other_limit", 1.0)]), 1.0), None);
         let first = sample(&[("plimsoll_node_limit{name=\"x\"}", 4.0)]);
         assert_eq!(moment(&first, 1.0).unwrap().rates, None);
+        let node = sample(&[
+            ("plimsoll_node_limit", 4.0),
+            ("plimsoll_node_admitted_total", 6.0),
+            ("plimsoll_node_requests_total{outcome=\"served\"}", 5.0),
+            (
+                "plimsoll_node_requests_total{outcome=\"refused_full\"}",
+                3.0,
+            ),
+        ]);
+        let rates = moment(&node, 1.0).unwrap().rates.unwrap();
+        assert!((rates.served - 5.0).abs() < 1e-9 && (rates.refused - 3.0).abs() < 1e-9);
     }
 }

@@ -320,8 +320,8 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("slow-fsync", Database, &[Docdb]).one("TIME", pause, |a| &mut a.docdb.config.slow_fsync).help("Let each fsync take this much longer, to see what a slower disk would do"),
 
     // The guard.
-    row("listen", Guarded, &[Guard]).one("PLACE", guard_listen, |a| &mut a.guard.listen).default_words("127.0.0.1:8080").help("Listen here for clients: HOST:PORT, :PORT for every address of this host, or unix:/path")
-        .more("Port 0 takes a free one. Owner and group may connect to a Unix socket (mode 0660); one that was left behind is replaced."),
+    row("listen", Guarded, &[Guard]).one("PLACE", guard_listen, |a| &mut a.guard.listen).default_words("127.0.0.1:8080").help("Listen here for clients: HOST:PORT, :PORT or unix:/path")
+        .more("`:PORT` is every address of this host. Port 0 takes a free one. Owner and group may connect to a Unix socket (mode 0660); one that was left behind is replaced."),
     row("tls-cert", Guarded, &[Guard]).each("FILE", file, |a| &mut a.guard.tls_cert).help("Speak TLS with this certificate, a PEM file; repeatable")
         .more("It holds the server's own certificate first, then those that signed it. Of several, each client is shown the one for the name it asks for, or the first. SIGHUP reads the files again."),
     row("tls-key", Guarded, &[Guard]).each("FILE", file, |a| &mut a.guard.tls_key).needs("tls-cert").help("The key of --tls-cert (PEM), one for each in the same order")

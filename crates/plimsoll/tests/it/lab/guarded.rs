@@ -14,7 +14,7 @@ set = { cpu = 5 }
 url = "http://${app.address}/"
 rate = "3x"
 times_of = "bare"
-duration = "5s"
+duration = "12s"
 timeout = "1s"
 warm_up = 0
 cpu = 0.3
