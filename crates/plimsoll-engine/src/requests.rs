@@ -26,6 +26,7 @@ pub(crate) use shot::{Attempt, Crafted, Shot};
 const PAUSE: Nanos = Nanos::from_millis(20);
 /// How long a finished connection waits for the server to close first.
 const PARK: Nanos = Nanos::from_millis(500);
+const LEFT: &str = "the server closes connections before a request";
 /// All connections belong to all of them, and lead to one place.
 pub(crate) const OWNER: u32 = 0;
 pub(crate) const ORIGIN: u32 = 0;
@@ -371,16 +372,13 @@ impl<S: Shot> Requests<S> {
         }
     }
 
-    /// A server left a connection before it took a request: the attempt that has waited longest tries another, but not for
-    /// ever. A server that is about to stop does so once, and one that does it each time would be connected to in a loop.
+    /// A server left a connection before it took a request: the attempt that has waited longest tries another, but not for ever,
+    /// as a server that does so each time would be connected to in a loop.
     #[cold]
     fn left(&mut self, origin: u32, now: Nanos) {
         match self.waiting[origin as usize].front_mut() {
             Some(shot) if shot.tries() < TRIES_MAX => drop(shot.try_again()),
-            Some(_) => {
-                let reason = "the server closes connections before a request";
-                self.fail_waiting(origin, &Failure::new(Outcome::Eof, reason), now);
-            }
+            Some(_) => self.fail_waiting(origin, &Failure::new(Outcome::Eof, LEFT), now),
             None => {}
         }
         self.serve_waiting(origin, now);

@@ -46,10 +46,10 @@ pub(super) const SIZE_BOUNDS: [u64; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /// A histogram with fixed bounds: counts merge exactly, whoever adds them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Buckets<const N: usize> {
-    pub counts: [u64; N],
+    pub(crate) counts: [u64; N],
     /// Values above the last bound.
-    pub above: u64,
-    pub sum: u64,
+    pub(crate) above: u64,
+    pub(crate) sum: u64,
 }
 
 impl<const N: usize> Default for Buckets<N> {

@@ -333,9 +333,9 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("stream-idle", Guarded, &[Guard]).one("TIME", pause, |a| &mut a.guard.stream_idle).default_words("1h").help("End a WebSocket, or a stream of events, in which nothing moved for so long"),
     row("access-log", Guarded, &[Guard]).one("FILE", log_to, |a| &mut a.guard.access_log).help("Write a line of JSON for each request here, - for standard output")
         .more("Values in a query are masked. SIGHUP and SIGUSR1 open the file again. A disk that is too slow costs lines, which are counted, and never requests."),
-    row("config", Guarded, &[Guard]).one("FILE", file, |a| &mut a.guard.config).help("Read more from this file: several services, routes, classes, tenants, timeouts")
+    row("config", Guarded, &[Guard]).one("FILE", file, |a| &mut a.guard.config).help("Read more from this file: several services, routes, classes, timeouts")
         .more("docs/guard.md has its keys. Flags go before it. SIGHUP reads it again: limits that were learned and connections stay."),
-    row("check", Guarded, &[Guard]).switch(|a| a.guard.check = true).help("Check flags and file, print every value with where it is from, and start nothing"),
+    row("check", Guarded, &[Guard]).switch(|a| a.guard.check = true).help("Check flags and file, print every value with its origin, and start nothing"),
     row("from", Guarded, &[Guard]).one("RECORD", file, |a| &mut a.guard.from).help("Begin where `plimsoll find` found the load line: its record")
         .more("The limit begins with the requests that were in flight there, and moves on from there by itself. Without --upstream the service of the record is protected."),
     row("shadow", Guarded, &[Guard]).switch(|a| a.guard.shadow = true).help("Refuse nobody: only count who would have been refused")

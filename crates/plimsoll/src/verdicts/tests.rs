@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::evaluate;
 
 /// Real runs: users in a closed loop, arrivals at a rate against a service that is too slow for them, a script, and a
-/// search of 100 s.
+/// search of 150 s.
 const RECORDS: [(&str, &str); 4] = [
     ("closed", include_str!("../../tests/fixtures/closed.jsonl")),
     ("open", include_str!("../../tests/fixtures/open.jsonl")),
