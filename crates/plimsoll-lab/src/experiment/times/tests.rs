@@ -102,7 +102,7 @@ fn mistakes_with_multiples_are_named() {
         ),
         ("1x..10x", "1x..50/s", "`50/s` is no multiple"),
         ("1x..10x", "0x..10x", "`0x` is no multiple"),
-        ("1x..10x", "10/s..20/s", "no rate is a multiple"),
+        ("1x..10x", "10/s..20/s", "`10/s` is no multiple"),
         ("times_connections = 6", "times_connections = 0", "is zero"),
         ("times_of = \"bare\"\n", "", "of what?"),
     ] {
