@@ -11,7 +11,7 @@ use plimsoll_workload::{Asked, PlanError, WorkloadFile};
 use crate::args::{Args, OverArg, ScriptSource};
 use crate::form::Form;
 use crate::recipe::{
-    Protocol, Recipe, ScriptLoad, ScriptTest, UrlLoad, UrlTest, WorkloadTest, check_descriptors,
+    LoadPlan, Protocol, Recipe, ScriptLoad, ScriptTest, UrlTest, WorkloadTest, check_descriptors,
     most_in_flight,
 };
 use crate::request;
@@ -67,7 +67,7 @@ pub(crate) fn find(args: &Args) -> Result<Recipe> {
             objectives,
         );
     }
-    let load = UrlLoad::Search {
+    let load = LoadPlan::Search {
         settings,
         objectives,
     };
@@ -78,7 +78,7 @@ pub(crate) fn find(args: &Args) -> Result<Recipe> {
 }
 
 /// A workload of a store or of a file, under what flags say; `search` takes the place of its load.
-fn workload(args: &Args, search: Option<UrlLoad>) -> Result<Recipe> {
+fn workload(args: &Args, search: Option<LoadPlan>) -> Result<Recipe> {
     let word = args.word()?;
     let mut asked = args.workload.clone();
     let load = &mut asked.load;
@@ -101,7 +101,7 @@ fn workload(args: &Args, search: Option<UrlLoad>) -> Result<Recipe> {
 }
 
 /// The test that follows from what was asked for.
-pub(crate) fn planned(asked: &Asked, search: Option<UrlLoad>) -> Result<Recipe, PlanError> {
+pub(crate) fn planned(asked: &Asked, search: Option<LoadPlan>) -> Result<Recipe, PlanError> {
     let at = |key: &str| {
         let key = key.to_owned();
         move |problem: String| PlanError { key, problem }
@@ -127,7 +127,7 @@ pub(crate) fn planned(asked: &Asked, search: Option<UrlLoad>) -> Result<Recipe, 
     let rate = rate
         .transpose()
         .map_err(|error| at("rate")(error.to_string()))?;
-    let set = UrlLoad::Set {
+    let set = LoadPlan::Set {
         rate: rate.map(|profile| (profile, load.arrivals.unwrap_or_default())),
         until,
         timeout: load.timeout.unwrap_or(DEFAULT_TIMEOUT),
@@ -146,7 +146,7 @@ pub(crate) fn compared_url(args: &Args, text: &str) -> Result<Recipe> {
     let load = &args.load;
     if args.compare.find {
         let (settings, objectives) = compared_search(args)?;
-        let load = UrlLoad::Search {
+        let load = LoadPlan::Search {
             settings,
             objectives,
         };
@@ -215,8 +215,8 @@ fn over(args: &Args) -> Result<Over> {
     bail!("{flag} does not go with a search over virtual users: {instead}")
 }
 
-fn set(args: &Args, rate: Option<RateProfile>, until: Until) -> UrlLoad {
-    UrlLoad::Set {
+fn set(args: &Args, rate: Option<RateProfile>, until: Until) -> LoadPlan {
+    LoadPlan::Set {
         rate: rate.map(|profile| (profile, args.load.arrivals)),
         until,
         timeout: args.load.timeout,
@@ -224,7 +224,7 @@ fn set(args: &Args, rate: Option<RateProfile>, until: Until) -> UrlLoad {
     }
 }
 
-fn url(args: &Args, url: &str, load: UrlLoad) -> Result<Recipe> {
+fn url(args: &Args, url: &str, load: LoadPlan) -> Result<Recipe> {
     let asked = &args.request;
     let protocol = if asked.h2 {
         Protocol::Http2 {
@@ -306,7 +306,7 @@ pub(crate) fn swept(args: &Args) -> Result<Recipe> {
     if is_script {
         return script_search(args, source, settings, objectives);
     }
-    let load = UrlLoad::Search {
+    let load = LoadPlan::Search {
         settings,
         objectives,
     };

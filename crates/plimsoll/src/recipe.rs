@@ -1,5 +1,6 @@
 //! A test as it was asked for: prepared anew for every run that plays it, with a seed of its own.
 
+mod load;
 mod script;
 mod url;
 mod workload;
@@ -9,8 +10,9 @@ use std::num::NonZeroU64;
 use anyhow::Result;
 use plimsoll_core::Nanos;
 
+pub(crate) use load::LoadPlan;
 pub(crate) use script::{ScriptLoad, ScriptTest, WARM_STOP};
-pub(crate) use url::{Protocol, UrlLoad, UrlTest, most_in_flight};
+pub(crate) use url::{Protocol, UrlTest, most_in_flight};
 pub(crate) use workload::{WorkloadTest, address as address_of_store, check_descriptors};
 
 use crate::prepared::Prepared;

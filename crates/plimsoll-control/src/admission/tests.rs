@@ -159,6 +159,40 @@ fn a_free_permit_is_given_at_once_and_without_one_it_is_waited_for() {
     assert_eq!(decisions(&mut admission), [Decision::Admitted(second)]);
 }
 
+/// A browser opens six connections at once, and an idle service has done a dozen quick requests before anybody minds.
+#[test]
+fn a_burst_that_finds_an_idle_service_is_not_refused() {
+    let mut admission = Admission::new(Config::default(), Nanos::ZERO);
+    for second in 0..10 {
+        let ticket = admission.arrives(ms(1_000 * second), &Request::default());
+        decisions(&mut admission);
+        admission.ended(ms(1_000 * second + 5), ticket, Ended::Served);
+    }
+    for _ in 0..12 {
+        admission.arrives(ms(10_000), &Request::default());
+    }
+    let mut served = 0;
+    let mut now = ms(10_000);
+    loop {
+        let mut under_way = Vec::new();
+        for decision in decisions(&mut admission) {
+            match decision {
+                Decision::Admitted(ticket) => under_way.push(ticket),
+                refused @ Decision::Refused(..) => panic!("{refused:?} after {served}"),
+            }
+        }
+        if under_way.is_empty() {
+            break;
+        }
+        for ticket in under_way {
+            now += ms(5);
+            served += 1;
+            admission.ended(now, ticket, Ended::Served);
+        }
+    }
+    assert_eq!(served, 12);
+}
+
 #[test]
 fn nobody_waits_longer_than_is_worth_it() {
     let mut admission = fixed(1);

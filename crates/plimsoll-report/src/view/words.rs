@@ -19,17 +19,27 @@ pub(super) fn headline(view: &View) -> String {
         (_, Conclusion::Invalid) => format!("No verdict: {}.", invalid_because(view)),
         (Kind::Find, conclusion) => find_headline(view, conclusion, verdict),
         (Kind::Run, Conclusion::Held) => format!(
-            "{title} {} at {} requests per second.",
+            "{title} {} at {} {} per second.",
             held_words(view, verdict),
-            format::number(verdict.offered_per_s)
+            format::number(verdict.offered_per_s),
+            asked(view)
         ),
         (Kind::Run, Conclusion::Missed) => run_missed(view, verdict),
         (Kind::Run, Conclusion::Undecided) => undecided_run(verdict),
         (Kind::Run, _) => format!(
-            "{title} answered {} requests per second, {} of attempts correctly.",
+            "{title} answered {} {} per second, {} of attempts correctly.",
             format::number(verdict.throughput_per_s),
+            asked(view),
             format::percent(share(verdict, Outcome::Ok))
         ),
+    }
+}
+
+/// What is asked of the target.
+fn asked(view: &View) -> &'static str {
+    match view.record.header.test.workload() {
+        Some(_) => "operations",
+        None => "requests",
     }
 }
 

@@ -4,16 +4,13 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use plimsoll_control::search::{Config, Search, client_timeout};
+use plimsoll_control::search::{Config, Search};
 use plimsoll_core::Nanos;
-use plimsoll_core::objective::Objectives;
-use plimsoll_core::schedule::{Arrivals, RateProfile};
-use plimsoll_core::test::{
-    Generator, How, Http, Load, Request, SearchSettings, Test, Until, Url, Variation, What,
-};
+use plimsoll_core::test::{Generator, How, Http, Load, Request, Test, Until, Url, Variation, What};
 use plimsoll_engine::{Options, Places};
 use plimsoll_net::Endpoint;
 
+use super::load::LoadPlan;
 use crate::machine;
 use crate::prepared::{Prepared, Subject};
 
@@ -35,7 +32,7 @@ pub(crate) struct UrlTest {
     /// Where every attempt is written by itself.
     pub(crate) csv: Option<PathBuf>,
     pub(crate) protocol: Protocol,
-    pub(crate) load: UrlLoad,
+    pub(crate) load: LoadPlan,
     pub(crate) connections: Option<NonZeroU32>,
     pub(crate) workers: Option<NonZeroU32>,
     pub(crate) keepalive: bool,
@@ -51,59 +48,12 @@ pub(crate) enum Protocol {
     },
 }
 
-#[derive(Clone)]
-pub(crate) enum UrlLoad {
-    Set {
-        /// None: a closed loop over the connections.
-        rate: Option<(RateProfile, Arrivals)>,
-        until: Until,
-        timeout: Nanos,
-        objectives: Option<Objectives>,
-    },
-    /// The timeout of its client follows from the objectives.
-    Search {
-        settings: SearchSettings,
-        objectives: Objectives,
-    },
-}
-
 impl UrlTest {
     pub(super) fn prepare(&self, seed: u64) -> Result<Prepared> {
-        let is_open = match &self.load {
-            UrlLoad::Set { rate, .. } => rate.is_some(),
-            UrlLoad::Search { .. } => true,
-        };
+        let is_open = self.load.is_open();
         let http = self.http(is_open);
         let connections = self.connections(is_open)?;
-        let (how, timeout) = match &self.load {
-            UrlLoad::Set {
-                rate,
-                until,
-                timeout,
-                objectives,
-            } => {
-                let load = match *rate {
-                    Some((profile, arrivals)) => Load::Open { profile, arrivals },
-                    None => closed(connections, http),
-                };
-                let how = How::Set {
-                    load,
-                    until: Some(*until),
-                    objectives: objectives.clone(),
-                };
-                (how, *timeout)
-            }
-            UrlLoad::Search {
-                settings,
-                objectives,
-            } => {
-                let how = How::Search {
-                    settings: *settings,
-                    objectives: objectives.clone(),
-                };
-                (how, client_timeout(objectives))
-            }
-        };
+        let (how, timeout) = self.load.how(closed(connections, http));
         let generator = Generator {
             connections_max: connections,
             workers: self.workers(connections),
@@ -119,13 +69,7 @@ impl UrlTest {
     pub(super) fn warm_up(&self, seed: u64, time: Nanos) -> Result<Prepared> {
         let mut short = self.clone();
         short.csv = None;
-        if let UrlLoad::Set {
-            until, objectives, ..
-        } = &mut short.load
-        {
-            *until = Until::after(time)?;
-            *objectives = None;
-        }
+        short.load.last(time)?;
         short.prepare(seed)
     }
 
@@ -143,11 +87,8 @@ impl UrlTest {
         if let Protocol::Http2 { streams } = &mut few.protocol {
             *streams = Some(NonZeroU32::MIN);
         }
-        let timeout = match &few.load {
-            UrlLoad::Set { timeout, .. } => *timeout,
-            UrlLoad::Search { objectives, .. } => client_timeout(objectives),
-        };
-        few.load = UrlLoad::Set {
+        let timeout = few.load.timeout();
+        few.load = LoadPlan::Set {
             rate: None,
             until: Until::after(most)?,
             timeout,

@@ -4,18 +4,19 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::num::{NonZeroU32, NonZeroU64};
 
 use anyhow::Result;
-use plimsoll_control::search::{Config, Search, client_timeout};
+use plimsoll_control::search::{Config, Search};
 use plimsoll_core::Nanos;
 use plimsoll_core::test::{Generator, How, Load, Test, Until, What, Workload};
 
-use super::url::{UrlLoad, within_descriptors};
+use super::load::LoadPlan;
+use super::url::within_descriptors;
 use crate::machine;
 use crate::prepared::{Prepared, Subject};
 
 #[derive(Clone)]
 pub(crate) struct WorkloadTest {
     pub(crate) workload: Workload,
-    pub(crate) load: UrlLoad,
+    pub(crate) load: LoadPlan,
     pub(crate) threads: Option<NonZeroU32>,
     /// Said by the file.
     pub(crate) seed: Option<u64>,
@@ -52,37 +53,9 @@ pub(crate) fn address(store: &str) -> Option<SocketAddr> {
 impl WorkloadTest {
     pub(super) fn prepare(&self, seed: u64) -> Result<Prepared> {
         let workload = &self.workload;
-        let (how, timeout) = match &self.load {
-            UrlLoad::Set {
-                rate,
-                until,
-                timeout,
-                objectives,
-            } => {
-                let load = match *rate {
-                    Some((profile, arrivals)) => Load::Open { profile, arrivals },
-                    None => Load::Closed {
-                        in_flight: workload.in_flight(),
-                    },
-                };
-                let how = How::Set {
-                    load,
-                    until: Some(*until),
-                    objectives: objectives.clone(),
-                };
-                (how, *timeout)
-            }
-            UrlLoad::Search {
-                settings,
-                objectives,
-            } => {
-                let how = How::Search {
-                    settings: *settings,
-                    objectives: objectives.clone(),
-                };
-                (how, client_timeout(objectives))
-            }
-        };
+        let (how, timeout) = self.load.how(Load::Closed {
+            in_flight: workload.in_flight(),
+        });
         let generator = Generator {
             connections_max: workload.connections_max(),
             workers: self.threads(),
@@ -107,13 +80,7 @@ impl WorkloadTest {
     pub(super) fn warm_up(&self, seed: u64, time: Nanos) -> Result<Prepared> {
         let mut short = self.clone();
         short.workload.verify = false;
-        if let UrlLoad::Set {
-            until, objectives, ..
-        } = &mut short.load
-        {
-            *until = Until::after(time)?;
-            *objectives = None;
-        }
+        short.load.last(time)?;
         short.prepare(seed)
     }
 

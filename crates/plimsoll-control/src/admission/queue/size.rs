@@ -9,6 +9,9 @@ const IDLE: f64 = 0.02;
 /// For arrivals and services that vary more than those of the formula.
 const VARIABILITY: f64 = 4.0;
 const RATIO_LEAST: f64 = 1.002;
+/// Up to here what is admitted is what was asked for, and says nothing of what can be done: a burst that finds an idle
+/// service waits by the formula, and the longest wait bounds it.
+const NOT_OVERLOADED: f64 = 1.05;
 
 #[derive(Debug)]
 pub(crate) struct Size {
@@ -33,7 +36,7 @@ impl Size {
             arrived_per_s: 0.0,
             admitted_per_s: 0.0,
             patience,
-            slots: 4,
+            slots: slots(RATIO_LEAST) as usize,
         }
     }
 
@@ -70,8 +73,13 @@ impl Size {
         self.begun = now;
         self.arrived = 0.0;
         self.admitted = 0.0;
-        let most = self.patience.as_secs_f64() * self.admitted_per_s;
-        self.slots = (slots(self.ratio()).min(most).floor() as usize).max(1);
+        let ratio = self.ratio();
+        let most = if ratio > NOT_OVERLOADED {
+            self.patience.as_secs_f64() * self.admitted_per_s
+        } else {
+            f64::INFINITY
+        };
+        self.slots = (slots(ratio).min(most).floor() as usize).max(1);
     }
 }
 
@@ -98,9 +106,21 @@ mod tests {
         let mut size = Size::new(Nanos::ZERO, Nanos::from_millis(250));
         for _ in 0..4 {
             size.arrived();
+            size.arrived();
             size.admitted();
         }
         size.pass(Nanos::from_secs(1));
         assert_eq!(size.slots(), 1);
+    }
+
+    #[test]
+    fn few_requests_say_nothing_of_how_many_may_wait() {
+        let mut size = Size::new(Nanos::ZERO, Nanos::from_millis(250));
+        let before = size.slots();
+        size.pass(Nanos::from_secs(1));
+        size.arrived();
+        size.admitted();
+        size.pass(Nanos::from_secs(2));
+        assert_eq!((before, size.slots()), (190, 190));
     }
 }

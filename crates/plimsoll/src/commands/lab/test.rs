@@ -16,7 +16,7 @@ use plimsoll_workload::WorkloadFile;
 use super::stages;
 use crate::args::ScriptSource;
 use crate::from_args;
-use crate::recipe::{Protocol, Recipe, ScriptLoad, ScriptTest, UrlLoad, UrlTest};
+use crate::recipe::{LoadPlan, Protocol, Recipe, ScriptLoad, ScriptTest, UrlTest};
 
 /// Unless the file says another.
 const TIMEOUT: Nanos = Nanos::from_secs(10);
@@ -35,7 +35,7 @@ pub(super) fn recipe(variant: &Variant, filler: &Filler, folder: &Path) -> Resul
                 Arrivals::Rate(rate) => Some(RateProfile::constant(rate)?),
                 Arrivals::Ramp { from, to } => Some(RateProfile::ramp(from, to, *duration)?),
             };
-            let load = UrlLoad::Set {
+            let load = LoadPlan::Set {
                 rate: profile.map(|profile| (profile, Spacing::Poisson)),
                 until: Until::after(*duration)?,
                 timeout: variant.test.timeout.unwrap_or(TIMEOUT),
@@ -52,7 +52,7 @@ pub(super) fn recipe(variant: &Variant, filler: &Filler, folder: &Path) -> Resul
             connections,
             within,
         } => {
-            let load = UrlLoad::Search {
+            let load = LoadPlan::Search {
                 settings: SearchSettings {
                     over: Over::default(),
                     within: *within,
@@ -120,7 +120,7 @@ fn filled(request: &Request, filler: &Filler) -> Result<Request> {
     })
 }
 
-fn url_test(variant: &Variant, request: Request, load: UrlLoad) -> Result<UrlTest> {
+fn url_test(variant: &Variant, request: Request, load: LoadPlan) -> Result<UrlTest> {
     let test = &variant.test;
     let protocol = if test.h2 == Some(true) {
         Protocol::Http2 {
