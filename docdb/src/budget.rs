@@ -25,11 +25,11 @@ enum Time {
 }
 
 impl Budget {
-    /// `count` documents or [`SLICE_TIME`] by `clock`, whichever is used up first.
-    pub(crate) fn new(count: usize, clock: Clock) -> Self {
+    /// `count` documents or so much `time` by `clock`, whichever is used up first.
+    pub(crate) fn new(count: usize, time: Nanos, clock: Clock) -> Self {
         Self {
             left: count.max(1),
-            until: clock.now() + SLICE_TIME,
+            until: Nanos(clock.now().0.saturating_add(time.0)),
             time: Time::Clock(clock),
             begun: false,
         }

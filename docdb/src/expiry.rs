@@ -5,7 +5,7 @@ use std::ops::Bound;
 use plimsoll_base::Nanos;
 use plimsoll_base::clock::Clock;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, SLICE_TIME};
 use crate::catalog::Catalog;
 use crate::collection::{Advance, Index, KeyRange, Selection, plan, stored};
 use crate::error::Result;
@@ -50,7 +50,7 @@ impl Expiry {
             (store, catalog),
             (collection, index),
             now,
-            Budget::new(SLICE, clock),
+            Budget::new(SLICE, SLICE_TIME, clock),
         )? {
             self.left.pop();
         }

@@ -10,7 +10,7 @@ use plimsoll_base::Nanos;
 use plimsoll_base::clock::Clock;
 use plimsoll_base::random::Rng;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, SLICE_TIME};
 use crate::catalog::Catalog;
 use crate::collection::document_key;
 use crate::cursor::{Cursors, EndedSessions};
@@ -32,6 +32,8 @@ pub struct ShardOptions {
     pub store: StoreOptions,
     /// Documents that a command examines in one go.
     pub slice: usize,
+    /// How long one go takes at most.
+    pub slice_time: Nanos,
     /// Written into replies to writes that are acknowledged before they are durable.
     pub label: Option<String>,
     /// Where connections tell which sessions ended.
@@ -47,6 +49,7 @@ impl Default for ShardOptions {
         Self {
             store: StoreOptions::default(),
             slice: SLICE,
+            slice_time: SLICE_TIME,
             label: None,
             ended: Arc::default(),
             memory: Arc::default(),
@@ -84,6 +87,7 @@ pub struct Shard {
     pub(crate) rng: Rng,
     pub(crate) clock: Clock,
     pub(crate) slice: usize,
+    slice_time: Nanos,
     /// What is under way on all shards.
     pub(crate) operations: Arc<Operations>,
     memory: Arc<Memory>,
@@ -124,6 +128,7 @@ impl Shard {
             rng: Rng::new(seed, 0),
             clock,
             slice: options.slice.max(1),
+            slice_time: options.slice_time,
             expiry: Expiry::default(),
             ended: Arc::clone(&options.ended),
             heard: 0,
@@ -153,7 +158,7 @@ impl Shard {
 
     /// A slice that begins now.
     pub(crate) fn budget(&self) -> Budget {
-        Budget::new(self.slice, self.clock)
+        Budget::new(self.slice, self.slice_time, self.clock)
     }
 
     pub(crate) fn memory(&self) -> &Arc<Memory> {

@@ -3,6 +3,7 @@
 use bson::{Bson, doc};
 
 use super::harness::{Server, batch, cursor_id};
+use crate::budget::SLICE_TIME;
 use crate::scheduler::{Backend, Interrupt, Step};
 use crate::value::shell;
 
@@ -16,6 +17,8 @@ fn filled(count: i32, slice: usize) -> Server {
 #[test]
 fn a_slice_ends_by_time_although_few_documents_were_seen() {
     let mut server = filled(40, usize::MAX);
+    server.options.slice_time = SLICE_TIME;
+    server.reopen();
     // Each document costs this filter about a million steps, more than a slice's time.
     let dear = doc! { "$expr": { "$gt": [{ "$size": { "$map": { "input": { "$range": [0, 20_000] }, "in": { "$add": ["$$this", "$a"] } } } }, 0] } };
     let reply = server.ok(doc! { "count": "c", "query": dear });
