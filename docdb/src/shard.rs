@@ -33,7 +33,7 @@ pub struct ShardOptions {
     /// Documents that a command examines in one go.
     pub slice: usize,
     /// How long one go takes at most.
-    pub slice_time: Nanos,
+    pub(crate) slice_time: Nanos,
     /// Written into replies to writes that are acknowledged before they are durable.
     pub label: Option<String>,
     /// Where connections tell which sessions ended.
