@@ -135,8 +135,26 @@ test('the queue is bounded by time where requests are turned away, and somebody 
   for (let count = 0; count < 4; count += 1) {
     size.admitted();
   }
+  size.waited();
   size.pass(1_000);
   assert.equal(size.slots, 1);
+});
+
+test('an overload that is over is forgotten', () => {
+  const size = new Size(0, PATIENCE);
+  for (let count = 0; count < 100; count += 1) {
+    size.arrived();
+    if (count < 40) {
+      size.admitted();
+    }
+  }
+  size.waited();
+  size.pass(500);
+  assert.ok(size.slots <= 20);
+  for (let now = 1_000; now <= 3_500; now += 500) {
+    size.pass(now);
+  }
+  assert.ok(size.slots > 60, `${size.slots}`);
 });
 
 test('a burst that finds the service idle is not refused', () => {

@@ -193,6 +193,25 @@ fn a_burst_that_finds_an_idle_service_is_not_refused() {
     assert_eq!(served, 12);
 }
 
+/// Two hundred at once, of which some thirty can be done while they wait: the others know at once.
+#[test]
+fn who_would_wait_in_vain_is_refused_at_once() {
+    let mut admission = Admission::new(Config::default(), Nanos::ZERO);
+    for index in 0..50 {
+        let ticket = admission.arrives(ms(100 * index), &Request::default());
+        decisions(&mut admission);
+        admission.ended(ms(100 * index + 50), ticket, Ended::Served);
+    }
+    for _ in 0..200 {
+        admission.arrives(ms(10_000), &Request::default());
+    }
+    let decided = decisions(&mut admission);
+    let is_refused = |decision: &&Decision| matches!(decision, Decision::Refused(..));
+    let refused = decided.iter().filter(is_refused).count();
+    assert_eq!(decided.len() - refused, 4);
+    assert!((160..=180).contains(&refused), "{refused}");
+}
+
 #[test]
 fn nobody_waits_longer_than_is_worth_it() {
     let mut admission = fixed(1);
@@ -224,6 +243,26 @@ fn who_would_leave_before_the_answer_is_not_begun() {
     admission.turn(ms(110));
     let refused = Decision::Refused(hurried, Refusal::Deadline);
     assert_eq!(decisions(&mut admission), [refused]);
+}
+
+#[test]
+fn who_waits_for_much_less_than_it_takes_is_refused_although_permits_are_free() {
+    let mut admission = fixed(4);
+    let first = admission.arrives(ms(0), &Request::default());
+    admission.ended(ms(200), first, Ended::Served);
+    let mut asks = |patience: u64| {
+        let request = Request {
+            deadline: Some(ms(1_000 + patience)),
+            ..Request::default()
+        };
+        decisions(&mut admission);
+        let ticket = admission.arrives(ms(1_000), &request);
+        (ticket, decisions(&mut admission))
+    };
+    let (ticket, decided) = asks(40);
+    assert_eq!(decided, [Decision::Refused(ticket, Refusal::Deadline)]);
+    let (ticket, decided) = asks(150);
+    assert_eq!(decided, [Decision::Admitted(ticket)]);
 }
 
 #[test]

@@ -134,6 +134,9 @@ export class Admission<G extends Guest> {
       }
       this.admit(now, guest);
     }
+    if (this.queue.length > 0) {
+      this.size.waited();
+    }
     while (this.queue.length > this.size.slots) {
       guest = this.queue.pushOut(this.size.slots);
       if (guest === undefined) {

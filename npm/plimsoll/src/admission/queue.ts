@@ -1,6 +1,5 @@
 // Who waits for a permit, by class, and how many may: enough that the service hardly ever idles, at the overload that was
-// measured. Port of `admission/queue.rs` (without tenants) and `admission/queue/size.rs`, but for the burst that finds a
-// service idle: there the rate that was admitted lately is no bound for those that may wait.
+// measured. Port of `admission/queue.rs` (without tenants) and `admission/queue/size.rs`.
 
 import { CLASSES, floorOf } from './classes.js';
 
@@ -123,11 +122,15 @@ const VARIABILITY = 4;
 const RATIO_LEAST = 1.002;
 /** Up to here what is admitted says what was asked for, not what can be done: nothing to size a queue by. */
 const NOT_OVERLOADED = 1.05;
+/** So much of an overload is believed after a window in which nobody had to wait. */
+const CALM_LEAVES = 0.5;
 /** For a burst that finds a service idle: about what `slotsFor` gives where nothing is refused. The patience bounds the wait. */
 const SLOTS_FIRST = 190;
 
 export class Size {
   private isFirst = true;
+  /** Somebody found no permit in this window. */
+  private hasWaited = false;
   private arrivals = 0;
   private admissions = 0;
   private arrivedPerSecond = 0;
@@ -145,6 +148,11 @@ export class Size {
     this.admissions += 1;
   }
 
+  /** Somebody has to wait. */
+  waited(): void {
+    this.hasWaited = true;
+  }
+
   /** Arrivals over admissions. */
   ratio(): number {
     return Math.max(this.arrivedPerSecond / Math.max(this.admittedPerSecond, 1e-9), RATIO_LEAST);
@@ -155,10 +163,17 @@ export class Size {
       return;
     }
     const seconds = (now - this.begun) / 1e3;
-    const weight = this.isFirst ? 1 : SMOOTHING;
-    this.isFirst = false;
-    this.arrivedPerSecond += weight * (this.arrivals / seconds - this.arrivedPerSecond);
-    this.admittedPerSecond += weight * (this.admissions / seconds - this.admittedPerSecond);
+    if (this.hasWaited) {
+      const weight = this.isFirst ? 1 : SMOOTHING;
+      this.isFirst = false;
+      this.arrivedPerSecond += weight * (this.arrivals / seconds - this.arrivedPerSecond);
+      this.admittedPerSecond += weight * (this.admissions / seconds - this.admittedPerSecond);
+    } else {
+      // Permits were left over: what was admitted then is no measure of what can be, and an overload is over soon.
+      const excess = CALM_LEAVES * (this.ratio() - RATIO_LEAST);
+      this.arrivedPerSecond = this.admittedPerSecond * (RATIO_LEAST + excess);
+    }
+    this.hasWaited = false;
     this.begun = now;
     this.arrivals = 0;
     this.admissions = 0;

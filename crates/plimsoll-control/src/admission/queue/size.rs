@@ -12,6 +12,8 @@ const RATIO_LEAST: f64 = 1.002;
 /// Up to here what is admitted is what was asked for, and says nothing of what can be done: a burst that finds an idle
 /// service waits by the formula, and the longest wait bounds it.
 const NOT_OVERLOADED: f64 = 1.05;
+/// So much of an overload is believed after a window in which nobody had to wait.
+const CALM_LEAVES: f64 = 0.5;
 
 #[derive(Debug)]
 pub(crate) struct Size {
@@ -21,6 +23,8 @@ pub(crate) struct Size {
     admitted: f64,
     arrived_per_s: f64,
     admitted_per_s: f64,
+    /// Somebody found no permit in this window.
+    has_waited: bool,
     /// The longest wait.
     patience: Nanos,
     slots: usize,
@@ -35,6 +39,7 @@ impl Size {
             admitted: 0.0,
             arrived_per_s: 0.0,
             admitted_per_s: 0.0,
+            has_waited: false,
             patience,
             slots: slots(RATIO_LEAST) as usize,
         }
@@ -46,6 +51,11 @@ impl Size {
 
     pub(crate) fn admitted(&mut self) {
         self.admitted += 1.0;
+    }
+
+    /// Somebody has to wait.
+    pub(crate) fn waited(&mut self) {
+        self.has_waited = true;
     }
 
     pub(crate) fn slots(&self) -> usize {
@@ -66,10 +76,16 @@ impl Size {
         if now - self.begun < WINDOW {
             return;
         }
-        let weight = if self.windows == 0 { 1.0 } else { SMOOTHING };
-        self.windows = 1;
-        self.arrived_per_s += weight * (self.arrived / seconds - self.arrived_per_s);
-        self.admitted_per_s += weight * (self.admitted / seconds - self.admitted_per_s);
+        if std::mem::take(&mut self.has_waited) {
+            let weight = if self.windows == 0 { 1.0 } else { SMOOTHING };
+            self.windows = 1;
+            self.arrived_per_s += weight * (self.arrived / seconds - self.arrived_per_s);
+            self.admitted_per_s += weight * (self.admitted / seconds - self.admitted_per_s);
+        } else {
+            // Permits were left over: what was admitted then is no measure of what can be, and an overload is over soon.
+            let excess = CALM_LEAVES * (self.ratio() - RATIO_LEAST);
+            self.arrived_per_s = self.admitted_per_s * (RATIO_LEAST + excess);
+        }
         self.begun = now;
         self.arrived = 0.0;
         self.admitted = 0.0;
@@ -109,8 +125,31 @@ mod tests {
             size.arrived();
             size.admitted();
         }
+        size.waited();
         size.pass(Nanos::from_secs(1));
         assert_eq!(size.slots(), 1);
+    }
+
+    /// A burst was refused in part: a while later the next one waits as if it had not been.
+    #[test]
+    fn an_overload_that_is_over_is_forgotten() {
+        let mut size = Size::new(Nanos::ZERO, Nanos::from_millis(250));
+        let mut now = Nanos::from_millis(500);
+        for _ in 0..100 {
+            size.arrived();
+        }
+        for _ in 0..40 {
+            size.admitted();
+        }
+        size.waited();
+        size.pass(now);
+        assert!(size.slots() <= 20);
+        for _ in 0..6 {
+            now += WINDOW;
+            size.pass(now);
+        }
+        assert!(size.ratio() < NOT_OVERLOADED);
+        assert!(size.slots() > 60, "{}", size.slots());
     }
 
     #[test]
