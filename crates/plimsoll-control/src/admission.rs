@@ -299,7 +299,7 @@ impl Admission {
             return false;
         }
         self.queue.remove(&waiting);
-        self.rejector.queue_is(now, self.queue.len() == 0);
+        self.look_at_queue(now);
         self.guests.remove(ticket);
         self.counts.left_waiting += 1;
         true
@@ -316,7 +316,7 @@ impl Admission {
             return false;
         }
         self.queue.remove(&waiting);
-        self.rejector.queue_is(now, self.queue.len() == 0);
+        self.look_at_queue(now);
         self.guests.remove(ticket);
         self.counts.withdrawn += 1;
         true
@@ -419,9 +419,6 @@ impl Admission {
             };
             self.admit(now, &waiting);
         }
-        if self.queue.len() > 0 {
-            self.size.waited();
-        }
         let slots = if self.config.queue {
             self.size.slots().min(self.served_in_time())
         } else {
@@ -439,7 +436,13 @@ impl Admission {
             };
             self.refuse(&waiting, refusal);
         }
-        self.rejector.queue_is(now, self.queue.len() == 0);
+        self.look_at_queue(now);
+    }
+
+    fn look_at_queue(&mut self, now: Nanos) {
+        let is_empty = self.queue.len() == 0;
+        self.rejector.queue_is(now, is_empty);
+        self.size.queue_is(now, is_empty);
     }
 
     /// How many that wait could be let in within the longest wait, generously: whoever waits behind them waits in vain.

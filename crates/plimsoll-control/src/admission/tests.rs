@@ -193,6 +193,43 @@ fn a_burst_that_finds_an_idle_service_is_not_refused() {
     assert_eq!(served, 12);
 }
 
+/// Whenever it comes: also if a window ends in the middle of it, and right after another one.
+#[test]
+fn every_burst_that_can_be_done_in_time_is_done() {
+    let mut admission = Admission::new(Config::default(), Nanos::ZERO);
+    let mut now = Nanos::ZERO;
+    for burst in 0..40_u64 {
+        let begun = now;
+        // Four at once of 50 ms each: sixteen take 200 ms.
+        for _ in 0..16 {
+            admission.arrives(now, &Request::default());
+        }
+        let mut served = 0;
+        let mut flying: Vec<(Nanos, Ticket)> = Vec::new();
+        while served < 16 {
+            for decision in decisions(&mut admission) {
+                match decision {
+                    Decision::Admitted(ticket) => flying.push((now + ms(50), ticket)),
+                    refused @ Decision::Refused(..) => panic!("{refused:?}, burst {burst}"),
+                }
+            }
+            now += ms(5);
+            admission.turn(now);
+            let (over, going) = flying.into_iter().partition(|(end, _)| *end <= now);
+            flying = going;
+            let over: Vec<(Nanos, Ticket)> = over;
+            for (_, ticket) in over {
+                served += 1;
+                admission.ended(now, ticket, Ended::Served);
+            }
+        }
+        while now < begun + ms(900 + 7 * burst) {
+            now += ms(5);
+            admission.turn(now);
+        }
+    }
+}
+
 /// Two hundred at once, of which some thirty can be done while they wait: the others know at once.
 #[test]
 fn who_would_wait_in_vain_is_refused_at_once() {

@@ -134,9 +134,6 @@ export class Admission<G extends Guest> {
       }
       this.admit(now, guest);
     }
-    if (this.queue.length > 0) {
-      this.size.waited();
-    }
     while (this.queue.length > this.size.slots) {
       guest = this.queue.pushOut(this.size.slots);
       if (guest === undefined) {
@@ -158,6 +155,7 @@ export class Admission<G extends Guest> {
   }
 
   private lookAtQueue(now: number): void {
+    this.size.queueIs(now, this.queue.length === 0);
     if (this.queue.length === 0) {
       this.queuedSince = undefined;
     } else {
