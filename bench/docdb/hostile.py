@@ -4,7 +4,8 @@ The server has one core, they and the bystander share the other. The budget is f
 the data comes on top of it.
 
 The bystander is a process of its own that reads one document by its _id twenty times a second, each due at a time that does not
-depend on the answers before; a read waits from when it was due. Memory is the peak of the server's resident set, reset before each kind.
+depend on the answers before; a read waits from when it was due. It was served before they come, as an application was that is in use:
+who connects in the same moment as they do waits once for all of them. Memory is the peak of the server's resident set, reset before each kind.
 """
 
 import contextlib
@@ -241,6 +242,8 @@ def bystander(port, seconds):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     os.sched_setaffinity(0, {servers.CLIENT_CORE})
     client, found = Client(port), []
+    client.ask({"find": "point", "filter": {"_id": 0}})
+    print("ready", flush=True)
     begun = time.monotonic()
     for index in range(int(seconds * RATE)):
         due = begun + index / RATE
@@ -274,6 +277,7 @@ def played(server, attack, seconds):
         peak.write("5")
     before = resident(pid, "VmRSS")
     watcher = subprocess.Popen([sys.executable, __file__, str(server.port), str(seconds)], stdout=subprocess.PIPE, text=True)
+    watcher.stdout.readline()
     end = time.monotonic() + seconds
     attacker = os.fork()
     if attacker == 0:

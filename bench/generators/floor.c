@@ -2,7 +2,9 @@
  * one epoll_wait. No parsing beyond the length of the answer, no clock, no record of latencies.
  * The yardstick of `make bench`: a generator is quoted as a multiple of this.
  *
- * usage: floor HOST PORT CONNECTIONS SECONDS keep|close
+ * usage: floor HOST PORT CONNECTIONS SECONDS keep|close|think
+ *
+ * "think" rests a second between an answer and the next request of its connection, as think.js does.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -27,7 +29,12 @@ static int poll_fd;
 struct connection {
     int fd;
     size_t received;
+    double wakes; /* when its rest is over */
+    struct connection *next;
 };
+
+/* Those at rest. All rest equally long, so the first to come is the first to go. */
+static struct connection *rest_first, *rest_last;
 
 static void die(const char *what) {
     perror(what);
@@ -90,13 +97,32 @@ static double seconds_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+static void rest(struct connection *connection) {
+    connection->wakes = seconds_now() + 1;
+    connection->next = NULL;
+    if (rest_first == NULL) rest_first = connection;
+    else rest_last->next = connection;
+    rest_last = connection;
+}
+
+/* Sends for everyone whose rest is over; returns how many milliseconds the next one still rests. */
+static int wake(void) {
+    double now = seconds_now();
+    while (rest_first != NULL && rest_first->wakes <= now) {
+        send_request(rest_first);
+        rest_first = rest_first->next;
+    }
+    return rest_first == NULL ? 100 : (int)((rest_first->wakes - now) * 1e3) + 1;
+}
+
 int main(int count, char **arguments) {
     if (count != 6) {
-        fprintf(stderr, "usage: floor HOST PORT CONNECTIONS SECONDS keep|close\n");
+        fprintf(stderr, "usage: floor HOST PORT CONNECTIONS SECONDS keep|close|think\n");
         return 2;
     }
     int connections = atoi(arguments[3]);
-    int keep = strcmp(arguments[5], "keep") == 0;
+    int think = strcmp(arguments[5], "think") == 0;
+    int keep = think || strcmp(arguments[5], "keep") == 0;
     target.sin_family = AF_INET;
     target.sin_port = htons((unsigned short)atoi(arguments[2]));
     if (inet_pton(AF_INET, arguments[1], &target.sin_addr) != 1) die("address");
@@ -115,12 +141,14 @@ int main(int count, char **arguments) {
     unsigned long done = 0;
     double end = seconds_now() + atof(arguments[4]);
     while (seconds_now() < end) {
-        int ready = epoll_wait(poll_fd, events, EVENTS_MAX, 100);
+        int ready = epoll_wait(poll_fd, events, EVENTS_MAX, think ? wake() : 100);
         for (int index = 0; index < ready; index++) {
             struct connection *connection = events[index].data.ptr;
             if (!receive(connection)) continue;
             done++;
-            if (keep) {
+            if (think) {
+                rest(connection);
+            } else if (keep) {
                 send_request(connection);
             } else {
                 close(connection->fd);

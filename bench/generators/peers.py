@@ -62,7 +62,7 @@ def command(name, path, target, seconds, section):
                 os.path.join(HERE, section["script"])]
         return call + (["--no-record", "--workers", "1"] if name == "plimsoll" else [])
     if name == "floor":
-        mode = "keep" if keep else "close"
+        mode = "think" if section.get("script") == "think.js" else "keep" if keep else "close"
         return [path, "127.0.0.1", str(target.plain), count, str(seconds), mode]
     if name == "plimsoll":
         call = [path, "run", url, "-c", count, "-z", f"{seconds}s", "--workers", "1", "--quiet",

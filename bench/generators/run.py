@@ -37,7 +37,7 @@ for _name, _vus, _script, _peers, _bars in [
     ("script-64", 64, "get.js", ["k6", "wrk"], [("k6", 0.125), ("wrk", 2.0)]),
     ("script-1000", 1000, "get.js", ["k6", "wrk"], [("k6", 0.125), ("wrk", 2.0)]),
     ("script-json", 64, "json.js", ["k6"], [("k6", 0.5)]),
-    ("script-think", 1000, "think.js", ["k6"], [("k6", 0.125)]),
+    ("script-think", 1000, "think.js", ["k6", "floor"], [("k6", 0.125)]),
 ]:
     SECTIONS[_name] = {
         "title": f"k6 script bench/generators/{_script}, {_vus:,} virtual users",

@@ -10,6 +10,9 @@ pub(crate) const FIRST_BATCH: u64 = 101;
 /// Largest sum of documents in a batch: with it a reply stays below 16 MB and the 16 KB that MongoDB allows on top.
 const LARGEST: usize = 16 * 1024 * 1024;
 
+/// At most what a reply has beside its documents, and the name of one of them: a namespace has 255 bytes.
+const END_BYTES_MAX: usize = 512;
+
 /// A reply with a cursor, under construction.
 #[derive(Debug)]
 pub(crate) struct Batch {
@@ -51,6 +54,9 @@ impl Batch {
         if self.is_full() || (self.count > 0 && size > LARGEST) {
             return false;
         }
+        // With room for the end: without it, the last bytes would double what a document of 16 MB holds.
+        self.writer
+            .reserve(document.as_bytes().len() + END_BYTES_MAX);
         self.writer.item(self.count, document);
         self.count += 1;
         true

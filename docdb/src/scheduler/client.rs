@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What a command of a client is taken to take of whom nothing is known, in nanoseconds.
-const UNKNOWN: u64 = 1_000_000;
+pub(super) const UNKNOWN: u64 = 1_000_000;
 
 /// One connection.
 #[derive(Debug, Default)]
@@ -20,6 +20,15 @@ pub(crate) struct Client {
     cost: AtomicU64,
 }
 
+/// What a lane knows of a client.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Served {
+    /// Its share of the time is used up to `share`, and a command of its takes about `cost`.
+    Upto { share: u64, cost: u64 },
+    /// A stranger, also if it was elsewhere since.
+    Never,
+}
+
 impl Client {
     pub(crate) fn new(id: i32, peer: &str) -> Self {
         Self {
@@ -32,21 +41,24 @@ impl Client {
         }
     }
 
-    /// What its share is used up to in a lane, and about what a command of its takes there. Of who was elsewhere since nothing is
-    /// known: he comes after those who are known to ask for little, or coming anew each time would be a way to be first. One command of
-    /// a client is under way at a time.
-    pub(super) fn served_in(&self, lane: u64) -> (u64, u64) {
+    /// What is known of it in a lane. One command of a client is under way at a time.
+    pub(super) fn served_in(&self, lane: u64) -> Served {
         if self.lane.load(Ordering::Relaxed) != lane {
-            return (0, UNKNOWN);
+            return Served::Never;
         }
-        let cost = self.cost.load(Ordering::Relaxed);
-        (self.served.load(Ordering::Relaxed), cost)
+        Served::Upto {
+            share: self.served.load(Ordering::Relaxed),
+            cost: self.cost.load(Ordering::Relaxed),
+        }
     }
 
     /// A command took `cost`, beginning where its share was used up to `share`. Of what is far more than usual only a part counts:
     /// the thread may have been without a core.
     pub(super) fn serve(&self, lane: u64, share: u64, cost: u64) {
-        let (_, usual) = self.served_in(lane);
+        let usual = match self.served_in(lane) {
+            Served::Upto { cost, .. } => cost,
+            Served::Never => UNKNOWN,
+        };
         let counted = cost.min(8 * usual + UNKNOWN);
         self.lane.store(lane, Ordering::Relaxed);
         self.served

@@ -171,8 +171,10 @@ impl<B: Backend> Executor<B> {
             let gave_way = rest.is_some();
             self.queue.served(&database, end.0 - now.0, rest);
             now = end;
-            // A slice of a long command was the longest that anyone should wait: who came meanwhile is looked for.
-            if gave_way || now.0 - begun.0 > self.limits.turn.0 {
+            // A slice of a long command was the longest that anyone should wait: who came meanwhile is looked for. And nobody whose
+            // command is done waits for the commit until one that takes longer than a turn is done too.
+            let spent = now.0 - begun.0;
+            if gave_way || spent.saturating_add(self.queue.next_cost()) > self.limits.turn.0 {
                 break;
             }
         }

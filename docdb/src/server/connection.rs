@@ -43,6 +43,8 @@ pub(crate) struct Connection {
     pub(crate) is_later: bool,
     /// Since when a message is incomplete.
     partial_since: Option<Nanos>,
+    /// When the reply was made that is on its way.
+    answered: Nanos,
     /// Bytes of the command that is under way.
     pub(crate) under_way: usize,
     claim: Claim,
@@ -90,6 +92,7 @@ impl Connection {
             closing: false,
             is_later: false,
             partial_since: None,
+            answered: Nanos::ZERO,
             under_way: 0,
             claim,
         }
@@ -218,8 +221,20 @@ impl Connection {
         &mut self.output
     }
 
+    /// Since when it holds what waits: whoever takes its reply, or goes on with its message, does so soon.
+    pub(crate) fn waiting_since(&self) -> Option<Nanos> {
+        let reply = self.has_bytes().then_some(self.answered);
+        reply.or(self.partial_since)
+    }
+
     /// Takes a reply; [`Self::flush`] sends it.
-    pub(crate) fn answer(&mut self, origin: Origin, id: i32, document: RawDocumentBuf) {
+    pub(crate) fn answer(
+        &mut self,
+        (origin, id): (Origin, i32),
+        document: RawDocumentBuf,
+        now: Nanos,
+    ) {
+        self.answered = now;
         self.body = reply_with(origin, id, document, &mut self.output);
     }
 

@@ -159,8 +159,9 @@ impl EventLoop {
         if connection.channel().is_beginning() {
             return self.postpone(event.token);
         }
+        // Many who take long replies at once come in turn too: together they would keep those waiting who ask for little.
         if event.writable && connection.has_output() {
-            self.flush(event.token);
+            return self.postpone(event.token);
         }
         self.read(event.token, now);
         self.account(event.token);
@@ -413,19 +414,19 @@ impl EventLoop {
             return;
         };
         connection.busy = false;
+        let now = self.shared.clock.now();
         if ticket.wants_reply {
             let id = self.shared.next_request_id();
-            connection.answer(ticket.origin, id, reply);
+            connection.answer((ticket.origin, id), reply, now);
             self.flush(ticket.connection);
         }
         // What the client sent meanwhile waits in the buffer or in the socket.
-        let now = self.shared.clock.now();
         self.read(ticket.connection, now);
         self.account(ticket.connection);
     }
 
-    /// Tells the budget what a client holds. Over it, whoever holds most and keeps it by not reading, or by not going on with a
-    /// message, is disconnected, so that those who do are served.
+    /// Tells the budget what a client holds. Over it, whoever holds much and has kept it longest, by not reading or by not going on with
+    /// a message, is disconnected, so that those who do are served: who came last would come again.
     fn account(&mut self, token: u64) {
         let Some(connection) = self.connections.get_mut(token) else {
             return;
@@ -434,9 +435,9 @@ impl EventLoop {
             return;
         }
         let all = self.connections.iter();
-        let most = all.max_by_key(|(_, one)| one.waiting());
-        if let Some((token, one)) = most
-            && one.waiting() >= HOARD_BYTES
+        let hoards = all.filter(|(_, one)| one.waiting() >= HOARD_BYTES);
+        if let Some((token, one)) =
+            hoards.min_by_key(|(_, one)| one.waiting_since().unwrap_or(Nanos(u64::MAX)))
         {
             (self.shared.config.log)(&format!(
                 "{}: disconnected with {} bytes that it did not take or finish; memory is short",

@@ -36,6 +36,11 @@ impl Writer {
         }
     }
 
+    /// Makes room for so many bytes more.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.bytes.reserve(bytes);
+    }
+
     /// Bytes written so far, ends not counted.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
