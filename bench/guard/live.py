@@ -248,10 +248,11 @@ def text_of(kind, rounds, loads):
         ratios = [row["ratio"] * 100 for row in own]
         other = [row["haproxy"][load]["ratio"] * 100 for row in rounds if "haproxy" in row]
         middle = lambda key: statistics.median([row[key] for row in own if row[key] is not None] or [0])
+        refused = f"{middle('refused_p99_ms'):.1f} ms" if any(row["refused"] for row in own) else "none"
         lost = sum(sum(row["outcomes"].values()) - row["outcomes"].get("ok", 0) - row["refused"] for row in own)
         beside = f"{statistics.median(other):.1f} / {min(other):.1f}" if other else ""
         lines.append(f"| {load}× | {statistics.median(ratios):.1f} / {min(ratios):.1f} | {beside} "
-                     f"| {middle('p99_ms'):.0f} ms | {middle('refused_p99_ms'):.1f} ms "
+                     f"| {middle('p99_ms'):.0f} ms | {refused} "
                      f"| {middle('cpu_us_per_attempt'):.0f} µs | {lost} "
                      f"| {middle('service_busy') * 100:.0f} %, {middle('service_kept') * 100:.0f} % |")
     return lines
