@@ -6,7 +6,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::test::Workload;
-use plimsoll_core::test::workload::{Client, Database, Keys, Mix, Phase};
+use plimsoll_core::test::workload::{Client, Consistency, Database, Keys, Mix, Phase};
 use thiserror::Error;
 
 /// Every database that a workload makes, and drops, begins with this: no other is ever touched.
@@ -37,6 +37,8 @@ pub struct Asked {
     pub keys: Option<Keys>,
     pub batch: Option<NonZeroU32>,
     pub keep: Option<bool>,
+    pub replicas: Option<NonZeroU32>,
+    pub consistency: Option<Consistency>,
     pub verify: Option<bool>,
     pub named: Vec<Named>,
     pub(crate) phases: Vec<Phase>,
@@ -60,6 +62,7 @@ pub struct AskedClient {
     pub retries: Option<u32>,
     pub(crate) retry_pause: Option<Nanos>,
     pub(crate) driver_retries: Option<bool>,
+    pub per_connection: Option<NonZeroU32>,
 }
 
 /// How much of it; the rest of the test is made from this as for any other.
@@ -98,12 +101,14 @@ impl Asked {
         let Some(store) = self.store.clone() else {
             return refused(
                 "store",
-                "a workload needs `store`, such as mongodb://127.0.0.1:27017",
+                "a workload needs `store`, such as mongodb://127.0.0.1:27017 or cql://127.0.0.1:9042",
             );
         };
-        if let Err(error) = crate::StoreKind::of(&store) {
-            return refused("store", error.to_string());
-        }
+        let kind = match crate::StoreKind::of(&store) {
+            Ok(kind) => kind,
+            Err(error) => return refused("store", error.to_string()),
+        };
+        self.check_kind(kind, &store)?;
         let connections = self.connections.unwrap_or(number(CONNECTIONS));
         let batch = self.batch.unwrap_or(NonZeroU32::MIN);
         if batch.get() > BATCH_MAX {
@@ -127,13 +132,69 @@ impl Asked {
                 pool_wait_ns: client.pool_wait,
                 retries: client.retries.unwrap_or_default(),
                 retry_pause_ns: client.retry_pause.unwrap_or_default(),
-                driver_retries: client.driver_retries.unwrap_or(true),
+                driver_retries: client.driver_retries.unwrap_or(!kind.is_cql()),
+                per_connection: client.per_connection,
+                consistency: self
+                    .consistency
+                    .or(kind.is_cql().then_some(Consistency::LocalQuorum)),
+                shares_connections: kind.is_cql(),
             },
+            replicas: self.replicas.or(kind.is_cql().then_some(NonZeroU32::MIN)),
             keep: self.keep.unwrap_or(false),
             verify: self.verify.unwrap_or(true),
         };
         check_phases(&workload, self.load.duration)?;
         Ok(workload)
+    }
+
+    /// What one kind of store has and another has not.
+    fn check_kind(&self, kind: crate::StoreKind, store: &str) -> Result<(), PlanError> {
+        if kind.is_cql() {
+            if let Err(problem) = crate::store::check_cql(store) {
+                return refused("store", problem);
+            }
+            if self.client.pool_wait.is_some() && self.client.per_connection.is_none() {
+                return refused(
+                    "client.pool_wait",
+                    "`pool_wait`: nobody waits for a connection that takes any number of operations; give `per_connection` (--per-connection), too",
+                );
+            }
+            let mut named = (1..).zip(&self.named);
+            return match named.find(|(_, named)| named.name.contains('-')) {
+                Some((place, named)) => refused(
+                    format!("database.{place}.name"),
+                    format!(
+                        "`{}` is no name of a keyspace: letters, digits and _",
+                        named.name
+                    ),
+                ),
+                None => Ok(()),
+            };
+        }
+        let only_cql = [
+            (
+                self.consistency.is_some(),
+                "consistency",
+                "MongoDB has it in its URL: ?w=majority&readConcernLevel=majority",
+            ),
+            (
+                self.replicas.is_some(),
+                "replicas",
+                "those of MongoDB are an affair of its replica set",
+            ),
+            (
+                self.client.per_connection.is_some(),
+                "client.per_connection",
+                "a connection of MongoDB carries one operation at a time",
+            ),
+        ];
+        match only_cql.iter().find(|(is_said, ..)| *is_said) {
+            Some((_, key, why)) => refused(
+                *key,
+                format!("`{key}` is for stores of CQL (cql://…): {why}"),
+            ),
+            None => Ok(()),
+        }
     }
 
     fn databases(&self) -> Result<Vec<Database>, PlanError> {
@@ -262,6 +323,8 @@ impl Asked {
             batch: self.batch.or(other.batch),
             keep: self.keep.or(other.keep),
             verify: self.verify.or(other.verify),
+            replicas: self.replicas.or(other.replicas),
+            consistency: self.consistency.or(other.consistency),
             named,
             phases,
             client: AskedClient {
@@ -270,6 +333,7 @@ impl Asked {
                 retries: self.client.retries.or(other.client.retries),
                 retry_pause: self.client.retry_pause.or(other.client.retry_pause),
                 driver_retries: self.client.driver_retries.or(other.client.driver_retries),
+                per_connection: self.client.per_connection.or(other.client.per_connection),
             },
             load: AskedLoad {
                 duration: mine.duration.or(theirs.duration.filter(|_| !says_end)),

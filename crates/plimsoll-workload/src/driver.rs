@@ -49,6 +49,10 @@ pub(crate) struct Seat<'a> {
 
 /// A pool of connections to one database. All of it lives on one thread.
 pub(crate) trait Driver: Sized + 'static {
+    /// Documents of one command while a database is filled, and how many such commands are under way.
+    const FILL_BATCH: u32 = 500;
+    const FILLERS: u32 = 4;
+
     /// Opens the pool, and every connection of it.
     async fn open(seat: Seat<'_>) -> Result<Self, Failure>;
 

@@ -8,7 +8,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use plimsoll_core::keys::{Inside, Known, Misplaced, Place, Section, last};
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::schedule::Arrivals;
-use plimsoll_core::test::workload::{Keys, Mix, Phase};
+use plimsoll_core::test::workload::{Consistency, Keys, Mix, Phase};
 use plimsoll_core::units::{parse_duration, parse_rate};
 use plimsoll_core::{Nanos, section};
 use serde::de::{self, Visitor};
@@ -79,6 +79,11 @@ section! {
         verify: Option<bool> = "false",
         /// leave the databases as they are when the run is over, instead of dropping them
         keep: Option<bool> = "true",
+        /// of CQL: how many copies must have answered before the store does: `one`, `two`, `three`, `quorum`, `all`,
+        /// `local_quorum` or `local_one`; local_quorum unless given, as its driver has it
+        consistency: Option<ConsistencyValue> = "\"quorum\"",
+        /// of CQL: copies that the store keeps of each document; 1 unless given
+        replicas: Option<NonZeroU32> = "3",
         /// how the client behaves
         client: ClientSpec = "[client]",
         /// databases with a name, in their order
@@ -99,8 +104,10 @@ section! {
         retries: Option<u32> = "3",
         /// pause before each of them; none unless given
         retry_pause: Option<TimeValue> = "\"50ms\"",
-        /// the driver's own retries; true unless given, as drivers have it
+        /// the driver's own retries; true unless given for MongoDB, as its driver has it, and false for CQL
         driver_retries: Option<bool> = "false",
+        /// of CQL: operations at once on one connection; others wait. Any number unless given
+        per_connection: Option<NonZeroU32> = "10",
     }
 }
 
@@ -179,6 +186,11 @@ value!(SizeValue(u32), "a size such as \"1KiB\"", |text| said(
 value!(KeysValue(Keys), "a distribution such as \"zipf\"", |text| {
     said(values::keys(text))
 });
+value!(
+    ConsistencyValue(Consistency),
+    "a consistency such as \"quorum\"",
+    |text| said(values::consistency(text))
+);
 value!(
     ObjectivesValue(Objectives),
     "objectives such as \"p99<50ms\"",
@@ -286,6 +298,8 @@ fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
         batch: file.batch,
         keep: file.keep,
         verify: file.verify,
+        replicas: file.replicas,
+        consistency: file.consistency.map(|consistency| consistency.0),
         named: named.collect(),
         phases,
         client: AskedClient {
@@ -294,6 +308,7 @@ fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
             retries: client.retries,
             retry_pause: client.retry_pause.map(|time| time.0),
             driver_retries: client.driver_retries,
+            per_connection: client.per_connection,
         },
         load: AskedLoad {
             duration: file.duration.map(|time| time.0).or(of_phases),

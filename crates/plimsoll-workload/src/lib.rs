@@ -5,6 +5,8 @@
 //! are, and `driver.rs` is what a store must be able to do.
 
 mod asked;
+#[cfg(feature = "cql")]
+mod cql;
 mod driver;
 mod file;
 mod host;
@@ -30,7 +32,7 @@ pub use store::{hosts, shown};
 /// What can be wrong before, after or around a load; failures of operations are outcomes.
 #[derive(Debug, Error)]
 pub enum WorkloadError {
-    #[error("`{0}` is no store that a workload knows: give mongodb://HOST:PORT")]
+    #[error("`{0}` is no store that a workload knows: give mongodb://HOST:PORT or cql://HOST:PORT")]
     Scheme(String),
     #[error("{store}: {reason}; {fix}")]
     Unreachable {
@@ -58,6 +60,8 @@ impl WorkloadError {
 pub enum StoreKind {
     #[cfg(feature = "mongodb")]
     MongoDb,
+    #[cfg(feature = "cql")]
+    Cql,
 }
 
 impl StoreKind {
@@ -65,7 +69,19 @@ impl StoreKind {
     pub const SCHEMES: &[(&str, Self)] = &[
         #[cfg(feature = "mongodb")]
         ("mongodb", Self::MongoDb),
+        #[cfg(feature = "cql")]
+        ("cql", Self::Cql),
     ];
+
+    /// A connection carries operations side by side, and what is stored has copies and a consistency.
+    pub(crate) fn is_cql(self) -> bool {
+        match self {
+            #[cfg(feature = "mongodb")]
+            Self::MongoDb => false,
+            #[cfg(feature = "cql")]
+            Self::Cql => true,
+        }
+    }
 
     pub fn of(store: &str) -> Result<Self, WorkloadError> {
         let scheme = store.split_once("://").map(|(scheme, _)| scheme);

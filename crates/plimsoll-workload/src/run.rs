@@ -36,6 +36,8 @@ pub fn greet(workload: &Workload) -> Result<(), WorkloadError> {
     match StoreKind::of(&workload.store)? {
         #[cfg(feature = "mongodb")]
         StoreKind::MongoDb => store::greet::<crate::mongo::Mongo>(workload, PATIENCE),
+        #[cfg(feature = "cql")]
+        StoreKind::Cql => store::greet::<crate::cql::Cql>(workload, PATIENCE),
     }
 }
 
@@ -46,6 +48,8 @@ impl Loaded {
         let ledgers = match kind {
             #[cfg(feature = "mongodb")]
             StoreKind::MongoDb => store::load::<crate::mongo::Mongo>(workload, (clock, PATIENCE))?,
+            #[cfg(feature = "cql")]
+            StoreKind::Cql => store::load::<crate::cql::Cql>(workload, (clock, PATIENCE))?,
         };
         let shelf = Arc::new(Mutex::new(ledgers.into_iter().map(Some).collect()));
         Ok(Self::of(kind, workload, shelf))
@@ -70,6 +74,8 @@ impl Loaded {
         match self.kind {
             #[cfg(feature = "mongodb")]
             StoreKind::MongoDb => self.start_with::<crate::mongo::Mongo>(test, clock, interrupt),
+            #[cfg(feature = "cql")]
+            StoreKind::Cql => self.start_with::<crate::cql::Cql>(test, clock, interrupt),
         }
     }
 
@@ -121,6 +127,8 @@ impl Loaded {
         match self.kind {
             #[cfg(feature = "mongodb")]
             StoreKind::MongoDb => self.look_with::<crate::mongo::Mongo>(),
+            #[cfg(feature = "cql")]
+            StoreKind::Cql => self.look_with::<crate::cql::Cql>(),
         }
     }
 

@@ -14,12 +14,12 @@ use crate::driver::{Driver, Failure, Seat};
 use crate::keys::{Fate, Ledger};
 use crate::wire;
 
-/// Documents of one command while a database is filled.
-const BATCH: u32 = 500;
 /// Connections that fill one database.
 const LOADERS: u32 = 4;
 /// A busy store may turn work away while it is filled.
 const TRIES: u32 = 20;
+/// Codes with which MongoDB and CQL say that a user may not do that.
+const DENIED: [u16; 4] = [13, 18, 0x0100, 0x2100];
 const PAUSE: Duration = Duration::from_millis(100);
 
 fn runtime() -> Result<Runtime, WorkloadError> {
@@ -32,7 +32,7 @@ fn failed(what: &str, database: &str) -> impl Fn(Failure) -> WorkloadError {
     move |failure| WorkloadError::Store {
         doing: doing.clone(),
         reason: match failure.fate {
-            Fate::NotDone if failure.status > 0 => {
+            Fate::NotDone if DENIED.contains(&failure.status) => {
                 format!(
                     "{}; may this user do so? its name and password belong into the URL",
                     failure.reason
@@ -60,12 +60,16 @@ pub(crate) fn greet<D: Driver>(
     greeted.map_err(|failure| WorkloadError::Unreachable {
         store: shown(&workload.store),
         reason: failure.reason,
-        fix: fix(failure.outcome),
+        fix: fix(workload, failure.outcome),
     })
 }
 
-fn fix(outcome: Outcome) -> &'static str {
+fn fix(workload: &Workload, outcome: Outcome) -> &'static str {
+    let is_cql = workload.store.starts_with("cql:");
     match outcome {
+        Outcome::CheckFailed if is_cql => {
+            "give a name and a password that it knows in the URL: cql://NAME:PASSWORD@HOST:PORT"
+        }
         Outcome::Refused => "is the store running, and is the port right?",
         Outcome::CheckFailed => {
             "give a name and a password that it knows in the URL: mongodb://NAME:PASSWORD@HOST:PORT/?authSource=admin"
@@ -96,8 +100,9 @@ pub fn shown(store: &str) -> String {
 
 /// The hosts of a store with their ports.
 pub fn hosts(store: &str) -> Vec<(String, u16)> {
-    /// That of MongoDB.
-    const PORT: u16 = 27_017;
+    /// Those of MongoDB and of CQL.
+    const PORTS: [u16; 2] = [27_017, 9_042];
+    let port_unsaid = PORTS[usize::from(store.starts_with("cql:"))];
     let rest = store.split_once("://").map_or(store, |(_, rest)| rest);
     let hosts = rest.split(['/', '?']).next().unwrap_or_default();
     let hosts = hosts.rsplit_once('@').map_or(hosts, |(_, hosts)| hosts);
@@ -107,9 +112,44 @@ pub fn hosts(store: &str) -> Vec<(String, u16)> {
             let is_whole = !host.contains(':') || host.ends_with(']');
             Some((bare(host), port.parse().ok()?)).filter(|_| is_whole)
         });
-        with_port.unwrap_or_else(|| (bare(host), PORT))
+        with_port.unwrap_or_else(|| (bare(host), port_unsaid))
     });
     each.collect()
+}
+
+/// A URL of a store of CQL is `cql://[NAME:PASSWORD@]HOST[:PORT][,HOST…]` and nothing else.
+pub(crate) fn check_cql(store: &str) -> Result<(), String> {
+    let rest = store.split_once("://").map_or(store, |(_, rest)| rest);
+    let shape = "write cql://HOST:PORT, with several nodes as cql://HOST:PORT,HOST:PORT";
+    if rest.trim_end_matches('/').contains(['/', '?', '#']) {
+        return Err(format!(
+            "`{}` has a path or options, which nothing would read: {shape}; consistency and copies are keys of the workload",
+            shown(store)
+        ));
+    }
+    let hosts = rest.trim_end_matches('/');
+    let (user, hosts) = hosts
+        .rsplit_once('@')
+        .map_or((None, hosts), |(user, hosts)| (Some(user), hosts));
+    if user.is_some_and(|user| !user.contains(':')) {
+        return Err(format!(
+            "`{}` has a name without a password: write cql://NAME:PASSWORD@HOST:PORT",
+            shown(store)
+        ));
+    }
+    for host in hosts.split(',') {
+        let (name, port) = match host.rsplit_once(':') {
+            Some((name, port)) if !name.contains(':') || name.ends_with(']') => (name, Some(port)),
+            _ => (host, None),
+        };
+        if name.is_empty() {
+            return Err(format!("`{}` names no host: {shape}", shown(store)));
+        }
+        if let Some(port) = port.filter(|port| port.parse::<u16>().map_or(true, |port| port == 0)) {
+            return Err(format!("`{port}` is no port: {shape}"));
+        }
+    }
+    Ok(())
 }
 
 /// Drops the databases of the workload and fills them anew: every run begins with the same documents.
@@ -149,12 +189,12 @@ pub(crate) fn load<D: Driver>(
 async fn fill<D: Driver>(driver: D, documents: u32) -> Result<(), Failure> {
     let driver = std::rc::Rc::new(driver);
     let mut loaders = JoinSet::new();
-    for loader in 0..LOADERS {
+    for loader in 0..D::FILLERS {
         let driver = std::rc::Rc::clone(&driver);
         loaders.spawn_local(async move {
-            let batches = (0..documents).step_by(BATCH as usize);
-            for first in batches.skip(loader as usize).step_by(LOADERS as usize) {
-                let keys: Vec<u32> = (first..documents.min(first + BATCH)).collect();
+            let batches = (0..documents).step_by(D::FILL_BATCH as usize);
+            for first in batches.skip(loader as usize).step_by(D::FILLERS as usize) {
+                let keys: Vec<u32> = (first..documents.min(first + D::FILL_BATCH)).collect();
                 insert(&*driver, &keys).await?;
             }
             Ok(())

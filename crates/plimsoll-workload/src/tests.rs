@@ -16,6 +16,7 @@ use plimsoll_core::test::{Generator, How, Load, Test, Until, What, Workload};
 use plimsoll_core::window::{Effects, merge_effects};
 use plimsoll_core::{Nanos, Outcome, Tally, Window};
 
+use crate::driver::Driver;
 use crate::run::Loaded;
 use crate::store;
 use crate::{Asked, AskedClient, StoreKind};
@@ -24,13 +25,13 @@ use double::Double;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What came of a run.
-struct Played {
-    windows: Vec<Window>,
-    verified: Verified,
+pub(crate) struct Played {
+    pub(crate) windows: Vec<Window>,
+    pub(crate) verified: Verified,
 }
 
 impl Played {
-    fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for window in &self.windows {
             tally.merge(&window.total());
@@ -42,7 +43,7 @@ impl Played {
         tally
     }
 
-    fn effects(&self) -> Vec<Effects> {
+    pub(crate) fn effects(&self) -> Vec<Effects> {
         let mut all = Vec::new();
         self.windows
             .iter()
@@ -68,7 +69,7 @@ impl Played {
     }
 
     /// Commands on the wire of each database, in the mean of the same seconds.
-    fn wire(&self) -> Vec<f64> {
+    pub(crate) fn wire(&self) -> Vec<f64> {
         let (mut all, mut seconds) = (Vec::new(), 0.0);
         for window in self.whole() {
             merge_effects(&mut all, &window.databases);
@@ -98,6 +99,15 @@ fn workload(name: &str, store: &str, databases: u32, connections: u32, workers: 
 }
 
 fn play(workload: &Workload, load: Load, until: Until, threads: u32) -> Played {
+    play_on::<Double>(workload, load, until, threads)
+}
+
+pub(crate) fn play_on<D: Driver>(
+    workload: &Workload,
+    load: Load,
+    until: Until,
+    threads: u32,
+) -> Played {
     let test = Test {
         what: What::Workload(Box::new(workload.clone())),
         how: How::Set {
@@ -113,13 +123,11 @@ fn play(workload: &Workload, load: Load, until: Until, threads: u32) -> Played {
         },
     };
     let clock = Clock::start();
-    let ledgers = store::load::<Double>(workload, (clock, PATIENCE)).unwrap();
+    let ledgers = store::load::<D>(workload, (clock, PATIENCE)).unwrap();
     let shelf = Arc::new(Mutex::new(ledgers.into_iter().map(Some).collect()));
     let loaded = Loaded::of(StoreKind::SCHEMES[0].1, workload, shelf);
     let interrupt = Arc::new(AtomicBool::new(false));
-    let mut runner = loaded
-        .start_with::<Double>(&test, clock, interrupt)
-        .unwrap();
+    let mut runner = loaded.start_with::<D>(&test, clock, interrupt).unwrap();
     let step = Step {
         level: 0,
         phase: Phase::Run,
@@ -140,17 +148,17 @@ fn play(workload: &Workload, load: Load, until: Until, threads: u32) -> Played {
         .unwrap();
     windows.push(runner.drain(1, Nanos::from_secs(3)).unwrap());
     drop(runner);
-    let verified = loaded.look_with::<Double>().unwrap().unwrap();
+    let verified = loaded.look_with::<D>().unwrap().unwrap();
     Played { windows, verified }
 }
 
-fn closed(workload: &Workload) -> Load {
+pub(crate) fn closed(workload: &Workload) -> Load {
     Load::Closed {
         in_flight: workload.in_flight(),
     }
 }
 
-fn seconds(count: u64) -> Until {
+pub(crate) fn seconds(count: u64) -> Until {
     Until::after(Nanos::from_secs(count)).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! How people write what only workloads have: mixes, distributions of keys, sizes.
 
 use plimsoll_core::nearest::hint;
-use plimsoll_core::test::workload::{Keys, Mix, Operation};
+use plimsoll_core::test::workload::{Consistency, Keys, Mix, Operation};
 use thiserror::Error;
 
 /// A value that is none, with what would do.
@@ -21,6 +21,10 @@ pub enum ValueError {
         "`{0}` is no distribution of keys: write uniform, zipf, latest, or zipf:0.8 with an exponent from 0 to 5"
     )]
     Keys(String),
+    #[error(
+        "`{name}` is no consistency{hint} (there are one, two, three, quorum, all, local_quorum, local_one)"
+    )]
+    Consistency { name: String, hint: String },
     #[error("`{0}` is no size: write 1024, 1KiB or 16MiB")]
     Size(String),
 }
@@ -38,6 +42,17 @@ pub fn mix(text: &str) -> Result<Mix, ValueError> {
         Ok((name.trim().to_owned(), number))
     });
     mix_of(&pairs.collect::<Result<Vec<_>, _>>()?)
+}
+
+/// `quorum`, in small or capital letters.
+pub fn consistency(text: &str) -> Result<Consistency, ValueError> {
+    let name = text.trim().to_ascii_lowercase();
+    let mut known = Consistency::ALL.into_iter();
+    let found = known.find(|consistency| consistency.name() == name);
+    found.ok_or_else(|| ValueError::Consistency {
+        hint: hint(&name, Consistency::ALL.map(Consistency::name)),
+        name: text.to_owned(),
+    })
 }
 
 /// Of shares by name.

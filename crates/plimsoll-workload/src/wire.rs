@@ -1,7 +1,7 @@
 //! What a driver's connections show, counted where the driver itself says that one is taken and given back.
 //!
-//! A connection that is checked out of a pool carries one command at a time, so connections in use are commands on the
-//! wire. All connections of a worker live on its thread: its counters do, too, and nothing is locked.
+//! A connection of MongoDB that is checked out of a pool carries one command at a time, so connections in use are commands on
+//! the wire; of CQL each request is counted by itself (`cql/watch.rs`). All connections of a worker live on its thread: its counters do, too, and nothing is locked.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -136,6 +136,11 @@ pub(crate) fn given_back(lane: usize) {
         }
         wire.busy = wire.busy.saturating_sub(1);
     });
+}
+
+/// Commands of the operation that is being polled.
+pub(crate) fn commands() -> u32 {
+    CURRENT.with(|current| current.borrow().as_ref().map_or(0, |slot| slot.commands()))
 }
 
 pub(crate) fn connected() {

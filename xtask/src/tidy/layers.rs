@@ -36,8 +36,9 @@ const SIDEWAYS: [(&str, &str); 2] = [
 ];
 
 /// Heavy dependencies and the crates that may use them, so that each can be replaced in one place.
-const HEAVY: [(&str, &[&str]); 7] = [
+const HEAVY: [(&str, &[&str]); 8] = [
     ("mongodb", &["plimsoll-workload"]),
+    ("scylla", &["plimsoll-workload"]),
     (
         "rustls",
         &["plimsoll-net", "plimsoll-lab", "plimsoll-docdb"],

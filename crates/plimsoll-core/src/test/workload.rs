@@ -24,6 +24,9 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
     pub client: Client,
+    /// Copies that the store keeps of each document, where that is said when a database is made (CQL).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<NonZeroU32>,
     /// The databases are left as they are when the run is over, instead of dropped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep: bool,
@@ -103,6 +106,28 @@ pub struct Client {
     /// The driver's own retries are on.
     #[serde(default)]
     pub driver_retries: bool,
+    /// Operations at once on one connection, where its protocol carries several (CQL); as many as there are unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_connection: Option<NonZeroU32>,
+    /// How many copies must have answered before the store does (CQL).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consistency: Option<Consistency>,
+    /// A connection carries operations side by side (CQL).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_connections: bool,
+}
+
+/// How many copies must have answered before a store of CQL does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consistency {
+    One,
+    Two,
+    Three,
+    Quorum,
+    All,
+    LocalQuorum,
+    LocalOne,
 }
 
 impl Workload {
@@ -121,9 +146,20 @@ impl Workload {
         count.saturating_mul(databases)
     }
 
-    /// Commands on the wire at once, of one database in a closed loop: each waits for a connection of its own.
+    /// Commands on the wire at once, of one database in a closed loop: each waits for a connection, of its own unless the
+    /// protocol carries several on one.
     pub fn wire_of_each(&self) -> u32 {
-        self.connections.min(self.sessions).get()
+        let sessions = self.sessions.get();
+        self.room().map_or(sessions, |room| room.min(sessions))
+    }
+
+    /// Commands that the pool of one database takes at once; none: any number.
+    pub fn room(&self) -> Option<u32> {
+        let each = match (self.client.shares_connections, self.client.per_connection) {
+            (true, each) => each?.get(),
+            (false, _) => 1,
+        };
+        Some(self.connections.get().saturating_mul(each))
     }
 
     /// The mix of a database at that time after the start.
@@ -141,6 +177,30 @@ impl Workload {
         let last = self.phases.last();
         let last = last.and_then(|phase| phase.mix_to.or(phase.mix));
         last.unwrap_or(database.mix)
+    }
+}
+
+impl Consistency {
+    pub const ALL: [Self; 7] = [
+        Self::One,
+        Self::Two,
+        Self::Three,
+        Self::Quorum,
+        Self::All,
+        Self::LocalQuorum,
+        Self::LocalOne,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Two => "two",
+            Self::Three => "three",
+            Self::Quorum => "quorum",
+            Self::All => "all",
+            Self::LocalQuorum => "local_quorum",
+            Self::LocalOne => "local_one",
+        }
     }
 }
 
@@ -314,6 +374,7 @@ mod tests {
             batch: NonZeroU32::MIN,
             phases: vec![phase(None, None), phase(Some(reads), Some(inserts))],
             client: Client::default(),
+            replicas: None,
             keep: false,
             verify: true,
         };
@@ -326,5 +387,10 @@ mod tests {
         assert_eq!(workload.in_flight().get(), 15);
         assert_eq!(workload.connections_max().get(), 6);
         assert_eq!(workload.wire_of_each(), 2);
+        let mut shared = workload;
+        shared.client.shares_connections = true;
+        assert_eq!((shared.room(), shared.wire_of_each()), (None, 5));
+        shared.client.per_connection = NonZeroU32::new(2);
+        assert_eq!((shared.room(), shared.wire_of_each()), (Some(4), 4));
     }
 }

@@ -16,10 +16,11 @@ use super::Verb::{
     Audit, Compare, Docdb, Doctor, Explain, Find, Guard, Inspect, Lab, Report, Run, Serve, Sweep,
 };
 use super::value::{
-    address, body, connect_to, count, durability, figure, file, guard_listen, header, header_name,
-    keys, length, limit_rule, listening, log_place, log_to, margin, mebibytes, mix, objectives,
-    pairs, parsed, pause, ramp, rate, ratio, room, samples, scale, shards, size, small_count,
-    steady, streams, text, time, timeout, upstream, variable, varied, watch, whole, workers,
+    address, body, connect_to, consistency, count, durability, figure, file, guard_listen, header,
+    header_name, keys, length, limit_rule, listening, log_place, log_to, margin, mebibytes, mix,
+    objectives, pairs, parsed, pause, ramp, rate, ratio, room, samples, scale, shards, size,
+    small_count, steady, streams, text, time, timeout, upstream, variable, varied, watch, whole,
+    workers,
 };
 use crate::args::{FailOn, Format, OverArg, StopOn};
 use crate::script::console::LogFormat;
@@ -161,6 +162,10 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("try-timeout", Load, PLAYED).one("TIME", timeout, |a| &mut a.workload.client.try_timeout).workload(ONLY_WORKLOAD).default_words("as long as --timeout").help("Longest wait of one try"),
     row("pool-wait", Load, PLAYED).one("TIME", timeout, |a| &mut a.workload.client.pool_wait).workload(ONLY_WORKLOAD).default_words("as long as a try").help("Longest wait for a free connection of the pool"),
     row("retries", Load, PLAYED).one("COUNT", whole::<0, 100>, |a| &mut a.workload.client.retries).workload(ONLY_WORKLOAD).default_words("0").help("Further tries of an operation that failed and may be tried again"),
+    row("per-connection", Load, PLAYED).one("COUNT", small_count, |a| &mut a.workload.client.per_connection).workload(ONLY_WORKLOAD).default_words("any number").help("CQL: operations at once on one connection"),
+    row("consistency", Load, PLAYED).one("LEVEL", consistency, |a| &mut a.workload.consistency).workload(ONLY_WORKLOAD).default_words("local_quorum").help("CQL: how many copies must have answered before the store does")
+        .more("One of one, two, three, quorum, all, local_quorum and local_one."),
+    row("replicas", Load, PLAYED).one("COUNT", small_count, |a| &mut a.workload.replicas).workload(ONLY_WORKLOAD).default_words("1").help("CQL: copies that the store keeps of each document"),
     row("slo", Load, &[Sweep]).one("OBJECTIVES", objectives, |a| &mut a.slo).help("Objectives of goodput and of the capacity: 'p99<250ms,errors<0.1%'"),
     row("connections", Load, &[Find]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).web("").help("Most connections to open; with a script, most virtual users"),
     row("rate", Load, &[Find]).short('q').one("RATE", rate, |a| &mut a.vary.only_per_s).help("Do not search, only say whether this arrival rate passes"),

@@ -15,7 +15,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::comparison::Figure;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::schedule::RateProfile;
-use plimsoll_core::test::workload::{Keys, Mix};
+use plimsoll_core::test::workload::{Consistency, Keys, Mix};
 use plimsoll_core::test::{Generator, Http, Until};
 use plimsoll_core::units::{parse_count, parse_duration, parse_rate, parse_ratio};
 use plimsoll_docdb::server::Durability;
@@ -68,6 +68,10 @@ pub(super) fn mix(word: &OsStr) -> Result<Mix> {
 }
 
 /// Which documents a workload asks for.
+pub(super) fn consistency(word: &OsStr) -> Result<Consistency> {
+    Ok(values::consistency(utf8(word)?)?)
+}
+
 pub(super) fn keys(word: &OsStr) -> Result<Keys> {
     Ok(values::keys(utf8(word)?)?)
 }

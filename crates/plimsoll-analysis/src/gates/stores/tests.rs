@@ -30,6 +30,7 @@ fn plan() -> Workload {
         batch: NonZeroU32::MIN,
         phases: Vec::new(),
         client: Client::default(),
+        replicas: None,
         keep: false,
         verify: true,
     }

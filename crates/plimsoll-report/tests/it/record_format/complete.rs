@@ -174,8 +174,12 @@ fn loaded() -> Workload {
         client: Client {
             try_timeout_ns: Some(Nanos(1)),
             pool_wait_ns: Some(Nanos(1)),
+            per_connection: Some(NonZeroU32::MIN),
+            consistency: Some(workload::Consistency::Quorum),
+            shares_connections: true,
             ..Client::default()
         },
+        replicas: Some(NonZeroU32::MIN),
         keep: true,
         verify: true,
     }

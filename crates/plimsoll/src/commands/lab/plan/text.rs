@@ -99,11 +99,27 @@ fn tier_line(tier: &Tier) -> String {
     line.trim_end().to_owned()
 }
 
+/// Keys of TOML one after the other, those of a table with its name: `workers = 4, client.retries = 5`.
+fn on_one_line(toml: &str) -> String {
+    let mut table = String::new();
+    let mut said = Vec::new();
+    for line in toml.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        match line
+            .strip_prefix('[')
+            .and_then(|line| line.strip_suffix(']'))
+        {
+            Some(name) => table = format!("{}.", name.trim_matches(['[', ']'])),
+            None => said.push(format!("{table}{line}")),
+        }
+    }
+    said.join(", ")
+}
+
 fn test_line(variant: &Variant) -> String {
     let load = match &variant.test.load {
         Load::Script(path) => format!("script {}", path.display()),
         Load::Workload { path, with, .. } => {
-            let with = with.trim().replace('\n', ", ");
+            let with = on_one_line(with);
             let own = if with.is_empty() {
                 String::new()
             } else {
@@ -138,4 +154,17 @@ fn test_line(variant: &Variant) -> String {
     });
     let warm_up = format::plural(variant.test.warm_up, "request", "requests");
     format!("    test {load}{times}{protocol}{length}, after {warm_up}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_workload_has_of_its_own_stands_on_one_line() {
+        let toml = "workers = 4\n\n[client]\nretries = 5\npool_wait = \"1s\"\n";
+        let line = "workers = 4, client.retries = 5, client.pool_wait = \"1s\"";
+        assert_eq!(on_one_line(toml), line);
+        assert_eq!(on_one_line("\n"), "");
+    }
 }
