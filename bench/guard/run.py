@@ -1,4 +1,6 @@
-"""What the guard costs beside nginx as the same proxy: `make bench SECTION=guard`, or this file with a section of its own."""
+"""What the guard costs beside nginx as the same proxy: `make bench SECTION=guard`, or this file with a section of its own.
+
+`guard-live` (or `guard-live-KIND`) is goodput of real services instead, see live.py: a quarter of an hour for each round."""
 
 import argparse
 import json
@@ -12,6 +14,7 @@ import time
 
 from proxies import OTHER_CORE, Proxy, load, peers, targets
 
+import live
 import results
 
 NAMES = ["guard", "nginx"]
@@ -25,6 +28,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3, help="length of one run")
     asked = parser.parse_args()
+    lives = [name.removeprefix("guard-live").removeprefix("-") for name in asked.sections if name.startswith("guard-live")]
+    if lives:
+        return live.main([kind for kind in lives if kind])
     wanted = [name for name in asked.sections if name != "guard"] or list(SECTIONS)
     unknown = [name for name in wanted if name not in SECTIONS]
     if unknown:

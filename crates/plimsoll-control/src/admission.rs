@@ -51,8 +51,13 @@ use shares::mixed;
 
 /// The longest wait for a permit.
 const PATIENCE: Nanos = Nanos::from_millis(250);
+/// Answers come faster than in the mean at times.
+const GENEROUS: f64 = 1.5;
 /// Clients that leave sooner are nobody's timeout.
 const AGE_LEAST: Nanos = Nanos::from_millis(10);
+/// A client that says that it waits for less than this part of what such requests take is refused at once. What an overload
+/// adds to their time is less than that.
+const HOPELESS: f64 = 4.0;
 /// Share of the permits that retries of clients may have before they count as background.
 const RETRIES_RATIO: f64 = 0.2;
 /// Overloaded: more than this arrives per admission, and somebody has waited all the time for so long (a pause is over
@@ -258,9 +263,13 @@ impl Admission {
         let Some(end) = deadline.or(learned) else {
             return Nanos::MAX;
         };
+        let expected = self.expected(owner);
+        if deadline.is_some() && HOPELESS * (end - now).as_secs_f64() < expected {
+            return now;
+        }
         // Half of the patience at most is taken for the work: a latency that the overload made must not refuse everybody.
         let left = (end - now).as_secs_f64();
-        end - Nanos::from_secs_f64(self.expected(owner).min(left / 2.0))
+        end - Nanos::from_secs_f64(expected.min(left / 2.0))
     }
 
     /// Seconds that such a request takes: like the others of its route, or like all.
@@ -290,7 +299,7 @@ impl Admission {
             return false;
         }
         self.queue.remove(&waiting);
-        self.rejector.queue_is(now, self.queue.len() == 0);
+        self.look_at_queue(now);
         self.guests.remove(ticket);
         self.counts.left_waiting += 1;
         true
@@ -307,7 +316,7 @@ impl Admission {
             return false;
         }
         self.queue.remove(&waiting);
-        self.rejector.queue_is(now, self.queue.len() == 0);
+        self.look_at_queue(now);
         self.guests.remove(ticket);
         self.counts.withdrawn += 1;
         true
@@ -411,7 +420,7 @@ impl Admission {
             self.admit(now, &waiting);
         }
         let slots = if self.config.queue {
-            self.size.slots()
+            self.size.slots().min(self.served_in_time())
         } else {
             0
         };
@@ -427,7 +436,22 @@ impl Admission {
             };
             self.refuse(&waiting, refusal);
         }
-        self.rejector.queue_is(now, self.queue.len() == 0);
+        self.look_at_queue(now);
+    }
+
+    fn look_at_queue(&mut self, now: Nanos) {
+        let is_empty = self.queue.len() == 0;
+        self.rejector.queue_is(now, is_empty);
+        self.size.queue_is(now, is_empty);
+    }
+
+    /// How many that wait could be let in within the longest wait, generously: whoever waits behind them waits in vain.
+    fn served_in_time(&self) -> usize {
+        if self.mean_seconds <= 0.0 {
+            return usize::MAX;
+        }
+        let per_s = f64::from(self.limit.limit()) / self.mean_seconds;
+        (GENEROUS * PATIENCE.as_secs_f64() * per_s).ceil() as usize
     }
 
     fn admit(&mut self, now: Nanos, waiting: &Waiting) {

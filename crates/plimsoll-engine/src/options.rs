@@ -1,6 +1,7 @@
 //! What the workers need to know of the test of a URL, with its bytes encoded.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 use plimsoll_core::status::StatusSet;
@@ -71,6 +72,8 @@ pub struct Options {
     pub attempts_max: Option<u64>,
     /// Every attempt is reported here by itself, too.
     pub listing: Option<Sender<Vec<Listed>>>,
+    /// Refusals that said that a guard made them.
+    pub(crate) guarded: Arc<AtomicU64>,
 }
 
 /// Where the requests of a URL go, and what fills their templates.
@@ -213,7 +216,13 @@ impl Options {
             tls,
             attempts_max: None,
             listing: None,
+            guarded: Arc::default(),
         })
+    }
+
+    /// So many refusals came from a guard, by their own word; of HTTP/1.1 only.
+    pub fn guarded_count(&self) -> u64 {
+        self.guarded.load(Ordering::Relaxed)
     }
 
     /// What an answer of that code came to.

@@ -35,11 +35,34 @@ impl From<SocketAddr> for Place {
     }
 }
 
+/// For all upstreams in TLS.
+#[derive(Debug, Clone)]
+pub(crate) struct Secure {
+    config: Arc<ClientConfig>,
+    /// The authorities as they were given; empty for those of this host.
+    authorities: Arc<str>,
+}
+
+impl Secure {
+    /// They are verified, by the authorities of this host, or by these (PEM) if there are any.
+    pub(crate) fn new(authorities: &str) -> Result<Self, TlsError> {
+        let config = tls::client_config_of(&TlsChoice {
+            authorities: authorities.to_owned(),
+            resumes: true,
+            ..TlsChoice::default()
+        })?;
+        Ok(Self {
+            config,
+            authorities: authorities.into(),
+        })
+    }
+}
+
 /// How one address of an upstream is reached.
 #[derive(Clone)]
 pub(crate) struct Dial {
     place: Place,
-    secure: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    secure: Option<(Secure, ServerName<'static>)>,
 }
 
 impl fmt::Debug for Dial {
@@ -60,15 +83,6 @@ impl fmt::Display for Dial {
     }
 }
 
-/// For all upstreams in TLS: they are verified, by the authorities of this host, or by these (PEM) if there are any.
-pub(crate) fn client_config(authorities: &str) -> Result<Arc<ClientConfig>, TlsError> {
-    tls::client_config_of(&TlsChoice {
-        authorities: authorities.to_owned(),
-        resumes: true,
-        ..TlsChoice::default()
-    })
-}
-
 impl Dial {
     pub(crate) fn plain(place: Place) -> Self {
         Self {
@@ -78,15 +92,20 @@ impl Dial {
     }
 
     /// `host` is the name that the certificate must be for.
-    pub(crate) fn secure(
-        place: Place,
-        host: &str,
-        config: &Arc<ClientConfig>,
-    ) -> Result<Self, TlsError> {
+    pub(crate) fn secure(place: Place, host: &str, secure: &Secure) -> Result<Self, TlsError> {
         Ok(Self {
             place,
-            secure: Some((Arc::clone(config), tls::server_name(host)?)),
+            secure: Some((secure.clone(), tls::server_name(host)?)),
         })
+    }
+
+    /// The same place, and the same proof is asked of it.
+    pub(crate) fn is_as(&self, other: &Self) -> bool {
+        let proof = |dial: &Self| {
+            let secure = dial.secure.as_ref();
+            secure.map(|(secure, name)| (Arc::clone(&secure.authorities), name.clone()))
+        };
+        self.place == other.place && proof(self) == proof(other)
     }
 
     pub(crate) async fn open(&self) -> io::Result<Wire> {
@@ -98,10 +117,10 @@ impl Dial {
             }
             Place::Unix(path) => Socket::Unix(UnixStream::connect(path).await?),
         };
-        let Some((config, name)) = &self.secure else {
+        let Some((secure, name)) = &self.secure else {
             return Ok(Wire::Plain(socket));
         };
-        let connector = TlsConnector::from(Arc::clone(config));
+        let connector = TlsConnector::from(Arc::clone(&secure.config));
         let stream = connector.connect(name.clone(), socket).await?;
         Ok(Wire::Secure(Box::new(TlsStream::Client(stream))))
     }

@@ -1,10 +1,11 @@
 //! Lets a request in: to an upstream of its group, when that has a permit; and once more to another, if the first failed
 //! in a way that cannot have done anything.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use plimsoll_control::admission::Refusal;
+use plimsoll_control::admission::{Refusal, Request};
 use plimsoll_control::balance::Reply;
 use plimsoll_core::Nanos;
 
@@ -26,6 +27,8 @@ pub(crate) struct Seat {
     attempts_left: u32,
     /// A kept connection may not be what it seems: it was tried.
     is_fresh: bool,
+    /// In which way its upstream was reached.
+    pub(crate) way: Cell<u64>,
 }
 
 impl Server {
@@ -72,19 +75,27 @@ impl Server {
         let Some(member) = group.choose(not) else {
             return Err(refusal::UNREACHABLE);
         };
-        let holder = Holder {
+        let came = self.now();
+        let holder = || Holder {
             route: asked.route.clone(),
             client: asked.client,
             tenant: asked.tenant.clone(),
-            since: self.now(),
+            since: came,
         };
-        match member.gate.enter(&asked.wanted, holder).await {
+        let wanted = Request {
+            deadline: asked
+                .patience
+                .map(|time| came + Nanos::from_secs_f64(time.as_secs_f64())),
+            ..asked.wanted
+        };
+        match member.gate.enter(&wanted, holder).await {
             Ok(permit) => Ok(Seat {
                 permit,
                 timeouts: asked.timeouts,
                 began: self.now(),
                 attempts_left,
                 is_fresh: not.is_some(),
+                way: Cell::new(0),
                 member,
             }),
             Err(refused) => Err(self.refused(&member, refused)),

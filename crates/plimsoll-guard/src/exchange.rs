@@ -15,6 +15,7 @@ use crate::enter::Seat;
 use crate::incoming::Incoming;
 use crate::outside::Outside;
 use crate::relay::Upload;
+use crate::said;
 use crate::scratch;
 use crate::shared::Server;
 use crate::side::{Side, Step, Trouble};
@@ -61,6 +62,8 @@ pub(crate) struct Facts {
     /// Events as they happen, or another protocol: it may well be silent for long.
     is_stream: bool,
     interims: u32,
+    /// How full the upstream is, as it says.
+    load: Option<f64>,
 }
 
 /// Hands everything on and notes what it was.
@@ -82,6 +85,8 @@ impl<S: Sink> Sink for Tap<'_, S> {
         for (name, value) in head.lines() {
             if name.eq_ignore_ascii_case("content-length") {
                 facts.is_open_ended = false;
+            } else if name.eq_ignore_ascii_case("endpoint-load-metrics") {
+                facts.load = said::load(value);
             } else if name.eq_ignore_ascii_case("content-type") {
                 let event = b"text/event-stream";
                 let kind = value.get(..event.len()).unwrap_or_default();
@@ -341,6 +346,9 @@ impl<'a, S: Side> Exchange<'a, S> {
         }
         if self.facts.status != 0 && self.begun_at.is_none() {
             self.begun_at = Some(Instant::now());
+            if let Some(load) = self.facts.load {
+                self.seat.member.gate.report(load);
+            }
         }
         if let Some(answer) = answer {
             self.side.finish();

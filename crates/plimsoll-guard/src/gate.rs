@@ -22,6 +22,9 @@ const IDLE_TICK: Duration = Duration::from_millis(100);
 /// How often the wall clock is compared, which guards of one upstream share.
 const WALL_EVERY: Nanos = Nanos::from_secs(1);
 
+/// What an upstream says of its load is true for so long.
+const REPORTED: Nanos = Nanos::from_secs(2);
+
 pub(crate) type Holders = BTreeMap<Ticket, Holder>;
 type Outcome = Result<(), Refusal>;
 
@@ -32,6 +35,8 @@ pub(crate) struct Gate {
     is_shadow: Cell<bool>,
     inner: RefCell<Inner>,
     health: RefCell<Health>,
+    /// How full the upstream says that it is, 0 to 1, and when it said so.
+    reported: Cell<Option<(Nanos, f64)>>,
 }
 
 #[derive(Debug)]
@@ -97,6 +102,7 @@ impl Gate {
                 spared: [0; REASONS],
             }),
             health: RefCell::new(Health::new(slow_start)),
+            reported: Cell::new(None),
         })
     }
 
@@ -117,6 +123,17 @@ impl Gate {
         self.health.borrow_mut()
     }
 
+    /// The upstream said with an answer how full it is, whoever fills it.
+    pub(crate) fn report(&self, load: f64) {
+        self.reported.set(Some((self.now(), load)));
+    }
+
+    /// What it said last, unless that is long ago.
+    pub(crate) fn reported(&self) -> Option<f64> {
+        let (at, load) = self.reported.get()?;
+        (self.now() - at < REPORTED).then_some(load)
+    }
+
     /// As the choice between upstreams sees it, with one more request.
     pub(crate) fn candidate(&self) -> Candidate {
         let inner = self.inner.borrow();
@@ -124,21 +141,23 @@ impl Gate {
         let ghosts = inner.waiters.len().saturating_sub(admission.waiting());
         let busy = admission.in_flight() as usize + admission.waiting() + ghosts + 1;
         let limit = f64::from(admission.limit());
+        // Others may use it, too: it is as full as it says at least.
+        let busy = (busy as f64).max(self.reported().unwrap_or(0.0) * limit + 1.0);
         self.with_health(|health, now| Candidate {
-            busy: busy as f64,
+            busy,
             room: limit * health.weight(now),
             out: health.out(now),
         })
     }
 
-    /// Waits for a permit. Dropping the future gives the place back.
+    /// Waits for a permit; `holder` says who it is, once there is one. Dropping the future gives the place back.
     pub(crate) async fn enter(
         self: &Rc<Self>,
         request: &Request,
-        holder: Holder,
+        holder: impl FnOnce() -> Holder,
     ) -> Result<Permit, Refusal> {
         if self.is_shadow.get() {
-            return Ok(self.pass(request, holder));
+            return Ok(self.pass(request, holder()));
         }
         let mut waiting = {
             let mut inner = self.inner.borrow_mut();
@@ -146,7 +165,7 @@ impl Gate {
             // Most are decided at once: nobody has to be woken for it.
             if let Some(outcome) = inner.tell_but(Some(ticket)) {
                 outcome?;
-                inner.holders.insert(ticket, holder);
+                inner.holders.insert(ticket, holder());
                 return Ok(self.permit(ticket, None));
             }
             let (sender, receiver) = oneshot::channel();
@@ -163,7 +182,7 @@ impl Gate {
         // A sender is dropped unused only with the gate itself.
         outcome.unwrap_or(Err(Refusal::Full))?;
         let mut inner = self.inner.borrow_mut();
-        inner.holders.insert(waiting.ticket, holder);
+        inner.holders.insert(waiting.ticket, holder());
         Ok(self.permit(waiting.ticket, None))
     }
 

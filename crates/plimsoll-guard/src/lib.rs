@@ -26,6 +26,7 @@ mod pool;
 mod refusal;
 mod relay;
 mod request;
+mod said;
 mod scratch;
 mod server;
 pub mod settings;

@@ -206,6 +206,13 @@ pub(crate) const METRICS: &[Metric] = &[
         |look| one(look.saturation),
     ),
     of_upstream(
+        "reported_load",
+        GAUGE,
+        None,
+        "0 to 1: how full the upstream says that it is (`Endpoint-Load-Metrics`); missing after two seconds without a word",
+        |look| known(look.member.gate.reported()),
+    ),
+    of_upstream(
         "slope",
         GAUGE,
         None,

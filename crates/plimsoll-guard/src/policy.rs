@@ -3,10 +3,12 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use plimsoll_control::admission::{Class, Request};
 
 use crate::config::{Config, Match, TenantKey, Timeouts};
+use crate::said;
 use crate::upstreams::Upstreams;
 
 /// Labels of routes and tenants are cut here: they are for people, and must not hold memory.
@@ -53,6 +55,8 @@ pub(crate) struct Asked {
     /// The tenant, where it is not the client's address.
     pub(crate) tenant: Option<String>,
     pub(crate) wanted: Request,
+    /// How long its client waits, as it says.
+    pub(crate) patience: Option<Duration>,
 }
 
 impl Policy {
@@ -104,6 +108,7 @@ impl Policy {
             client: facts.client,
             tenant: tenant.map(|key| cut(&String::from_utf8_lossy(key)).to_owned()),
             wanted,
+            patience: said::patience(facts.field),
         }
     }
 
@@ -204,14 +209,17 @@ fn is_retry(facts: &Facts<'_>) -> bool {
 
 /// Method and the first two parts of the path, without what looks like an id.
 fn label(facts: &Facts<'_>) -> String {
-    let mut label = facts.method.to_owned();
+    let mut label = String::with_capacity(LABEL_BYTES);
+    label.push_str(facts.method);
     label.push(' ');
     for part in path(facts).split('/').skip(1).take(2) {
         let is_id = part.len() > 24 || part.bytes().any(|byte| byte.is_ascii_digit());
         label.push('/');
         label.push_str(if is_id { ":id" } else { part });
     }
-    cut(&label).to_owned()
+    let length = cut(&label).len();
+    label.truncate(length);
+    label
 }
 
 fn cut(text: &str) -> &str {

@@ -1,6 +1,6 @@
 //! Connections to an upstream that are kept for the next request.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::time::Duration;
 
@@ -16,7 +16,9 @@ const KEPT_MOST: usize = 1024;
 
 #[derive(Debug)]
 pub(crate) struct Pool {
-    dial: Dial,
+    dial: RefCell<Dial>,
+    /// Counts the ways that it was reached in: what was opened in an earlier one is not kept.
+    way: Cell<u64>,
     /// The one used last at the end, with when that was.
     idle: RefCell<Vec<(Wire, Nanos)>>,
 }
@@ -24,9 +26,24 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new(dial: Dial) -> Self {
         Self {
-            dial,
+            dial: RefCell::new(dial),
+            way: Cell::new(0),
             idle: RefCell::default(),
         }
+    }
+
+    /// The same place, reached in another way from now on: what is open was let in by other certificates.
+    pub(crate) fn set_dial(&self, dial: &Dial) {
+        if !self.dial.borrow().is_as(dial) {
+            *self.dial.borrow_mut() = dial.clone();
+            self.idle.borrow_mut().clear();
+            self.way.set(self.way.get() + 1);
+        }
+    }
+
+    /// In which way it is reached now.
+    pub(crate) fn way(&self) -> u64 {
+        self.way.get()
     }
 
     /// One that still works, as far as can be seen.
@@ -47,13 +64,15 @@ impl Pool {
     }
 
     pub(crate) async fn open(&self, within: Duration) -> io::Result<Wire> {
-        let opened = timeout(within, self.dial.open()).await;
+        let dial = self.dial.borrow().clone();
+        let opened = timeout(within, dial.open()).await;
         opened.map_err(|_| io::ErrorKind::TimedOut)?
     }
 
-    pub(crate) fn keep(&self, stream: Wire, now: Nanos) {
+    /// Keeps one that was taken or opened while it was reached in that `way`.
+    pub(crate) fn keep(&self, stream: Wire, way: u64, now: Nanos) {
         let mut idle = self.idle.borrow_mut();
-        if idle.len() < KEPT_MOST {
+        if idle.len() < KEPT_MOST && way == self.way.get() {
             idle.push((stream, now));
         }
     }

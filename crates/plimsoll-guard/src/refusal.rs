@@ -1,13 +1,13 @@
 //! Answers of the guard itself: refusals that say when to come again, and what went wrong.
 
-use std::io::Write as _;
-
 use plimsoll_base::random::Rng;
 use plimsoll_control::admission::Refusal;
 use plimsoll_core::Nanos;
 
 pub(crate) const MEDIA: &str = "text/plain; charset=utf-8";
 const RETRY_MOST: f64 = 30.0;
+/// No answer of ours is longer.
+const PUT_BYTES: usize = 320;
 
 /// A complete answer. Everything that refuses is the same but for its numbers.
 #[derive(Debug, Clone, Copy)]
@@ -73,28 +73,58 @@ pub(crate) fn refused(refusal: Refusal, backlog: Nanos, rng: &mut Rng) -> Answer
     }
 }
 
+/// A number as text, without memory of its own.
+struct Digits([u8; 20], usize);
+
+impl Digits {
+    fn of(mut number: u64) -> Self {
+        let mut digits = Self([b'0'; 20], 20);
+        loop {
+            digits.1 -= 1;
+            if let Some(digit) = digits.0.get_mut(digits.1) {
+                *digit = b'0' + (number % 10) as u8;
+            }
+            number /= 10;
+            if number == 0 || digits.1 == 0 {
+                return digits;
+            }
+        }
+    }
+
+    fn text(&self) -> &str {
+        let digits = self.0.get(self.1..).unwrap_or_default();
+        std::str::from_utf8(digits).unwrap_or_default()
+    }
+}
+
 impl Answer {
     /// Appends it as HTTP/1.1 writes it.
     pub(crate) fn put(&self, into: &mut Vec<u8>, keepalive: bool) {
-        let retry = self.retry_after.map_or(String::new(), |seconds| {
-            format!("Retry-After: {seconds}\r\n")
-        });
-        let close = if keepalive {
-            ""
-        } else {
-            "Connection: close\r\n"
-        };
-        // Writing to memory cannot fail.
-        let _infallible = write!(
-            into,
-            "HTTP/1.1 {} {}\r\nContent-Type: {MEDIA}\r\nContent-Length: {}\r\n\
-             Cache-Control: no-store\r\nX-Plimsoll: {}\r\n{retry}{close}\r\n{}\n",
-            self.status,
-            self.words(),
-            self.text.len() + 1,
-            self.reason,
-            self.text,
-        );
+        // Refusals have to be cheap: one piece of memory, and no formatting.
+        into.reserve(PUT_BYTES);
+        let mut put = |text: &str| into.extend_from_slice(text.as_bytes());
+        put("HTTP/1.1 ");
+        put(Digits::of(self.status.into()).text());
+        put(" ");
+        put(self.words());
+        put("\r\nContent-Type: ");
+        put(MEDIA);
+        put("\r\nContent-Length: ");
+        put(Digits::of(self.text.len() as u64 + 1).text());
+        put("\r\nCache-Control: no-store\r\nX-Plimsoll: ");
+        put(self.reason);
+        put("\r\n");
+        if let Some(seconds) = self.retry_after {
+            put("Retry-After: ");
+            put(Digits::of(seconds).text());
+            put("\r\n");
+        }
+        if !keepalive {
+            put("Connection: close\r\n");
+        }
+        put("\r\n");
+        put(self.text);
+        put("\n");
     }
 
     pub(crate) fn bytes(&self, keepalive: bool) -> Vec<u8> {
@@ -126,6 +156,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers_are_written_as_everybody_writes_them() {
+        for number in [0, 7, 10, 503, 12_345, u64::MAX] {
+            assert_eq!(Digits::of(number).text(), number.to_string());
+        }
+    }
+
+    #[test]
     fn every_refusal_says_when_to_come_again() {
         let mut rng = Rng::new(1, 1);
         for refusal in [
@@ -143,6 +180,7 @@ mod tests {
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
             assert!(head.contains(&format!("Content-Length: {}", body.len())));
             assert!(head.contains("no-store") && !head.contains("close"));
+            assert!(text.len() <= PUT_BYTES, "{}", text.len());
         }
     }
 }

@@ -191,6 +191,7 @@ fn end(seat: &Seat, failure: Option<&Failed>) {
 
 /// A connection to the upstream of the seat, and whether it was kept from another request.
 async fn upstream(seat: &Seat, server: &Server) -> io::Result<(Wire, bool)> {
+    seat.way.set(seat.member.pool.way());
     if !seat.is_fresh()
         && let Some(kept) = seat.member.pool.kept(server.now())
     {
@@ -222,7 +223,7 @@ fn finished(done: Done, seat: &Seat, server: &Server) -> Told {
         seat.member.gate.upstream_gave_up(now - seat.began);
     }
     if let Some(upstream) = done.upstream {
-        seat.member.pool.keep(upstream, now);
+        seat.member.pool.keep(upstream, seat.way.get(), now);
     }
     Told {
         status: done.facts.status,

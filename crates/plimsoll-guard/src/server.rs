@@ -160,6 +160,9 @@ async fn apply(server: &Rc<Server>, doors: &mut Doors, config: Config) -> Result
     // Those of before stay alive until the new ones have taken over what they share.
     let groups = groups(&config, &server.registry).await?;
     let hashing = server.policy().hashing();
+    for group in &groups {
+        group.take_over();
+    }
     server.set_policy(Policy::new(config.clone(), groups, hashing));
     doors.take(ready, &config, server);
     keep::attend(server);

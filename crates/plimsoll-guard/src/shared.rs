@@ -62,7 +62,8 @@ impl Server {
 
     /// Others take their place, for whatever begins from now on.
     pub(crate) fn set_policy(&self, policy: Policy) {
-        *self.retries.borrow_mut() = RetryBudget::new(policy.config.retries.ratio);
+        let ratio = policy.config.retries.ratio;
+        self.retries.borrow_mut().set_ratio(ratio);
         self.registry.set_shadow(policy.config.shadow);
         *self.policy.borrow_mut() = Rc::new(policy);
     }

@@ -5,19 +5,18 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
 use std::{fs, io};
 
 use plimsoll_base::clock::{Clock, wall_millis};
 use plimsoll_base::random::Rng;
 use plimsoll_control::balance::{Health, choose, compare};
 use plimsoll_core::Nanos;
-use plimsoll_net::tls::{ClientConfig, TlsError};
+use plimsoll_net::tls::TlsError;
 
 use crate::GuardError;
 use crate::config::{Check, Group, Origin, Scheme, Start};
 use crate::counts::Count;
-use crate::dial::{Dial, Place, client_config};
+use crate::dial::{Dial, Place, Secure};
 use crate::gate::Gate;
 use crate::pool::Pool;
 
@@ -40,8 +39,10 @@ pub(crate) struct Member {
 pub(crate) struct Upstreams {
     pub(crate) config: Group,
     /// For those in TLS.
-    secure: Option<Arc<ClientConfig>>,
+    secure: Option<Secure>,
     members: RefCell<Vec<Rc<Member>>>,
+    /// How each of them is reached by these settings, in the same order.
+    dials: RefCell<Vec<Dial>>,
     rng: RefCell<Rng>,
 }
 
@@ -122,6 +123,7 @@ impl Upstreams {
             config: config.clone(),
             secure: secure(config, authorities)?,
             members: RefCell::default(),
+            dials: RefCell::default(),
             rng: RefCell::new(Rng::new(wall_millis().cast_unsigned(), 7)),
         });
         upstreams.resolve(registry).await?;
@@ -142,7 +144,15 @@ impl Upstreams {
         let member = |dial: &Dial| registry.member(dial, &self.config, start);
         let members = addresses.values().map(member).collect();
         *self.members.borrow_mut() = members;
+        *self.dials.borrow_mut() = addresses.into_values().collect();
         Ok(())
+    }
+
+    /// These settings are in force now: whoever was known before is reached as they say.
+    pub(crate) fn take_over(&self) {
+        for (member, dial) in self.members.borrow().iter().zip(&*self.dials.borrow()) {
+            member.pool.set_dial(dial);
+        }
     }
 
     /// Where it is now.
@@ -157,8 +167,8 @@ impl Upstreams {
             source,
         })?;
         let dial = |address: SocketAddr| match &self.secure {
-            Some(config) if origin.scheme == Scheme::Https => {
-                Dial::secure(address.into(), bare(&origin.host), config)
+            Some(secure) if origin.scheme == Scheme::Https => {
+                Dial::secure(address.into(), bare(&origin.host), secure)
             }
             _ => Ok(Dial::plain(address.into())),
         };
@@ -204,16 +214,13 @@ impl Upstreams {
 }
 
 /// What upstreams in TLS have to prove; nothing where there is none of them.
-fn secure(
-    config: &Group,
-    authorities: Option<&Path>,
-) -> Result<Option<Arc<ClientConfig>>, GuardError> {
+fn secure(config: &Group, authorities: Option<&Path>) -> Result<Option<Secure>, GuardError> {
     let mut origins = config.upstreams.iter();
     let Some(origin) = origins.find(|origin| origin.scheme == Scheme::Https) else {
         return Ok(None);
     };
     let Some(path) = authorities else {
-        let secured = client_config("").map_err(|source| GuardError::Secure {
+        let secured = Secure::new("").map_err(|source| GuardError::Secure {
             origin: origin.to_string(),
             source,
         });
@@ -228,7 +235,7 @@ fn secure(
     let config = if text.is_empty() {
         Err(TlsError::Authorities("it is empty".to_owned()))
     } else {
-        client_config(&text)
+        Secure::new(&text)
     };
     match config {
         Ok(config) => Ok(Some(config)),

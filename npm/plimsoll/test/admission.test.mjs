@@ -129,6 +129,7 @@ test('the more too much arrives, the fewer need to wait', () => {
 
 test('the queue is bounded by time where requests are turned away, and somebody may always wait', () => {
   const size = new Size(0, PATIENCE);
+  size.queueIs(0, false);
   for (let count = 0; count < 8; count += 1) {
     size.arrived();
   }
@@ -137,6 +138,24 @@ test('the queue is bounded by time where requests are turned away, and somebody 
   }
   size.pass(1_000);
   assert.equal(size.slots, 1);
+});
+
+test('an overload that is over is forgotten', () => {
+  const size = new Size(0, PATIENCE);
+  size.queueIs(0, false);
+  for (let count = 0; count < 100; count += 1) {
+    size.arrived();
+    if (count < 40) {
+      size.admitted();
+    }
+  }
+  size.pass(500);
+  size.queueIs(500, true);
+  assert.ok(size.slots <= 20);
+  for (let now = 1_000; now <= 3_500; now += 500) {
+    size.pass(now);
+  }
+  assert.ok(size.slots > 60, `${size.slots}`);
 });
 
 test('a burst that finds the service idle is not refused', () => {

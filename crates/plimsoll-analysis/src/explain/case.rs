@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use plimsoll_core::Nanos;
-use plimsoll_core::record::{HostSample, Observation, Record, Seen, TierSetup};
+use plimsoll_core::outcome::Outcome;
+use plimsoll_core::record::{EventKind, HostSample, Observation, Record, Seen, TierSetup};
 use plimsoll_core::statistics::{Line, median, ratio};
 use plimsoll_core::units::{is_alike, three_digits};
 use plimsoll_core::verdict::SearchResult;
@@ -95,12 +96,28 @@ pub(super) struct Case<'a> {
     pub(super) found: &'a SearchResult,
     /// A gate says that connection slots or an accept queue were near their end.
     pub(super) slots_are_near: bool,
+    /// Most of what was refused had been refused by a guard, which is the first tier then.
+    pub(super) is_guarded: bool,
     /// Tiers of which a watched process was gone at some time.
     ended: BTreeSet<&'a str>,
     /// The tier that the load goes to first.
     pub(super) tiers: Vec<Tier>,
     pub(super) host_high: HostFacts,
     pub(super) host_low: HostFacts,
+}
+
+/// Whether the refusals are those of a guard, by their own word.
+fn is_guarded(record: &Record, levels: &[Level]) -> bool {
+    let by_guard = record.events.iter().map(|event| match event.what {
+        EventKind::Guarded(guarded) => guarded.refused_count,
+        _ => 0,
+    });
+    let refused = levels
+        .iter()
+        .map(|level| level.tally.class(Outcome::Shed).count);
+    let (by_guard, refused) = (by_guard.sum::<u64>(), refused.sum::<u64>());
+    // Some of the refusals belong to no level.
+    by_guard > 0 && 2 * by_guard >= refused
 }
 
 impl<'a> Case<'a> {
@@ -133,6 +150,7 @@ impl<'a> Case<'a> {
             saturation,
             found,
             slots_are_near: gates::slots_are_near(record),
+            is_guarded: is_guarded(record, levels),
             ended: record
                 .observations
                 .iter()

@@ -8,6 +8,8 @@ mod queue;
 mod refusal;
 mod waiting;
 
+use plimsoll_core::verdict::Cause;
+
 use super::case::{Case, Tier};
 use super::finding::Finding;
 pub(super) use concurrency::calls_unseen;
@@ -17,14 +19,20 @@ pub(super) use concurrency::calls_unseen;
 pub(super) fn findings(case: &Case) -> Vec<Finding> {
     let entry = case.entry();
     let mut found = Vec::new();
-    found.extend(refusal::rule(case, &entry));
+    // A guard refuses what those behind it cannot do: how many it lets in and whom it turns away are no cause.
+    if !case.is_guarded {
+        found.extend(refusal::rule(case, &entry));
+    }
     found.extend(refusal::slots(case, &entry));
-    found.extend(of_tier(case, &entry));
+    let own = of_tier(case, &entry).into_iter();
+    found.extend(own.filter(|finding| !case.is_guarded || finding.cause != Cause::Pool));
     for tier in case.behind() {
         let theirs = of_tier(case, tier);
         found.extend(theirs.into_iter().map(|f| waiting::behind(case, &entry, f)));
     }
-    found.extend(concurrency::at_a_time(case, &entry));
+    if !case.is_guarded {
+        found.extend(concurrency::at_a_time(case, &entry));
+    }
     found.extend(waiting::downstream(case, &entry));
     found.extend(refusal::stalls(case, &entry));
     found

@@ -1,5 +1,7 @@
 //! Chooses among the findings the one that is the limit, says how sure that is, and which others it explains.
 
+use plimsoll_core::outcome::Outcome;
+use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{Cause, Confidence, Evidence, Limit, NextLimit, Signal};
 
 use super::case::Case;
@@ -7,7 +9,7 @@ use super::cause::calls_unseen;
 use super::finding::Finding;
 use super::ruled_out;
 use super::saturation::Sign;
-use crate::facts::level::WindowFacts;
+use crate::facts::level::{Level, WindowFacts};
 
 /// Slots end requests whatever else is full: what is full behind them is met as soon as they are lifted.
 pub(super) fn full_behind_slots(
@@ -54,6 +56,7 @@ pub(super) fn choose(case: &Case, findings: Vec<Finding>) -> (Limit, Vec<Finding
     let mut first = first;
     let alike = instances_alike(case, &first, &covered);
     first.evidence.extend(alike);
+    first.evidence.extend(refused_by_guard(case));
     for (_, rival) in rivals.iter().filter(|(rival, _)| *rival == first_sure) {
         sure = Confidence::Suspected;
         first.evidence.push(not_ruled_out(rival));
@@ -68,6 +71,25 @@ pub(super) fn choose(case: &Case, findings: Vec<Finding>) -> (Limit, Vec<Finding
         ruled_out,
     };
     (limit, covered)
+}
+
+/// What became of the rest, where a guard turned it away.
+fn refused_by_guard(case: &Case) -> Option<Evidence> {
+    let refused = |level: &&Level| level.share(&[Outcome::Shed]);
+    let most = case
+        .high()
+        .max_by(|a, b| refused(a).total_cmp(&refused(b)))?;
+    let is_some = case.is_guarded && refused(&most) > 0.0;
+    is_some.then(|| Evidence {
+        // It tells of the load, not of what is full.
+        signal: Signal::None,
+        text: format!(
+            "shed by a guard: {} of attempts at {}/s, while {}/s were answered",
+            percent(refused(&most)),
+            three_digits(most.offered),
+            three_digits(most.served)
+        ),
+    })
 }
 
 /// As likely as the limit.
@@ -170,7 +192,9 @@ fn covers(case: &Case, first: &Finding, second: &Finding) -> bool {
 fn unknown(case: &Case) -> Limit {
     let observed = case.tiers.iter().any(|tier| tier.high.ticks >= 2);
     // One closed loop says that requests wait, not that something ended.
-    let what = if case.saturation.sign == Sign::Queueing {
+    let what = if case.is_guarded {
+        "a guard sheds what is more than those behind it can do"
+    } else if case.saturation.sign == Sign::Queueing {
         "requests wait for each other"
     } else {
         "the system gave way"
@@ -185,16 +209,17 @@ fn unknown(case: &Case) -> Limit {
             "{what}, and no tier could be seen; run on its host, or name its process (--watch pid:N)"
         )
     };
+    let why = Evidence {
+        signal: Signal::None,
+        text,
+    };
     Limit {
         cause: Cause::Unknown,
         tier: None,
         process: None,
         confidence: Confidence::Unknown,
         ceiling_per_s: None,
-        evidence: vec![Evidence {
-            signal: Signal::None,
-            text,
-        }],
+        evidence: std::iter::once(why).chain(refused_by_guard(case)).collect(),
         ruled_out: ruled_out::lines(case, &[]),
     }
 }

@@ -4,6 +4,7 @@ mod absent;
 pub(super) mod build;
 mod concurrency;
 mod contradictions;
+mod guarded;
 mod neighbours;
 
 use std::collections::BTreeMap;

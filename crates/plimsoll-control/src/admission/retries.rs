@@ -18,9 +18,19 @@ impl RetryBudget {
         }
     }
 
+    /// Another share from now on; what was earned and spent stays.
+    pub fn set_ratio(&mut self, ratio: f64) {
+        self.ratio = ratio;
+        self.credit = self.credit.min(self.most());
+    }
+
+    fn most(&self) -> f64 {
+        BURST.max(self.ratio * 100.0)
+    }
+
     /// A first attempt was let through.
     pub fn earn(&mut self) {
-        self.credit = (self.credit + self.ratio).min(BURST.max(self.ratio * 100.0));
+        self.credit = (self.credit + self.ratio).min(self.most());
     }
 
     /// True if one more retry is within the budget.
@@ -36,6 +46,17 @@ impl RetryBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_share_gives_nothing_back_that_was_spent() {
+        let mut budget = RetryBudget::new(0.1);
+        while budget.spend() {}
+        budget.set_ratio(0.5);
+        assert!(!budget.spend());
+        budget.earn();
+        budget.earn();
+        assert!(budget.spend() && !budget.spend());
+    }
 
     #[test]
     fn retries_stay_within_their_share() {

@@ -193,6 +193,62 @@ fn a_burst_that_finds_an_idle_service_is_not_refused() {
     assert_eq!(served, 12);
 }
 
+/// Whenever it comes: also if a window ends in the middle of it, and right after another one.
+#[test]
+fn every_burst_that_can_be_done_in_time_is_done() {
+    let mut admission = Admission::new(Config::default(), Nanos::ZERO);
+    let mut now = Nanos::ZERO;
+    for burst in 0..40_u64 {
+        let begun = now;
+        // Four at once of 50 ms each: sixteen take 200 ms.
+        for _ in 0..16 {
+            admission.arrives(now, &Request::default());
+        }
+        let mut served = 0;
+        let mut flying: Vec<(Nanos, Ticket)> = Vec::new();
+        while served < 16 {
+            for decision in decisions(&mut admission) {
+                match decision {
+                    Decision::Admitted(ticket) => flying.push((now + ms(50), ticket)),
+                    refused @ Decision::Refused(..) => panic!("{refused:?}, burst {burst}"),
+                }
+            }
+            now += ms(5);
+            admission.turn(now);
+            let (over, going) = flying.into_iter().partition(|(end, _)| *end <= now);
+            flying = going;
+            let over: Vec<(Nanos, Ticket)> = over;
+            for (_, ticket) in over {
+                served += 1;
+                admission.ended(now, ticket, Ended::Served);
+            }
+        }
+        while now < begun + ms(900 + 7 * burst) {
+            now += ms(5);
+            admission.turn(now);
+        }
+    }
+}
+
+/// Two hundred at once, of which some thirty can be done while they wait: the others know at once.
+#[test]
+fn who_would_wait_in_vain_is_refused_at_once() {
+    let mut admission = Admission::new(Config::default(), Nanos::ZERO);
+    for index in 0..50 {
+        let ticket = admission.arrives(ms(100 * index), &Request::default());
+        decisions(&mut admission);
+        admission.ended(ms(100 * index + 50), ticket, Ended::Served);
+    }
+    for _ in 0..200 {
+        admission.arrives(ms(10_000), &Request::default());
+    }
+    let decided = decisions(&mut admission);
+    let is_refused = |decision: &&Decision| matches!(decision, Decision::Refused(..));
+    let refused = decided.iter().filter(is_refused).count();
+    assert_eq!(decided.len() - refused, 4);
+    assert!((160..=180).contains(&refused), "{refused}");
+}
+
 #[test]
 fn nobody_waits_longer_than_is_worth_it() {
     let mut admission = fixed(1);
@@ -224,6 +280,26 @@ fn who_would_leave_before_the_answer_is_not_begun() {
     admission.turn(ms(110));
     let refused = Decision::Refused(hurried, Refusal::Deadline);
     assert_eq!(decisions(&mut admission), [refused]);
+}
+
+#[test]
+fn who_waits_for_much_less_than_it_takes_is_refused_although_permits_are_free() {
+    let mut admission = fixed(4);
+    let first = admission.arrives(ms(0), &Request::default());
+    admission.ended(ms(200), first, Ended::Served);
+    let mut asks = |patience: u64| {
+        let request = Request {
+            deadline: Some(ms(1_000 + patience)),
+            ..Request::default()
+        };
+        decisions(&mut admission);
+        let ticket = admission.arrives(ms(1_000), &request);
+        (ticket, decisions(&mut admission))
+    };
+    let (ticket, decided) = asks(40);
+    assert_eq!(decided, [Decision::Refused(ticket, Refusal::Deadline)]);
+    let (ticket, decided) = asks(150);
+    assert_eq!(decided, [Decision::Admitted(ticket)]);
 }
 
 #[test]

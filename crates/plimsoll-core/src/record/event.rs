@@ -27,6 +27,7 @@ pub enum EventKind {
     Anchor(Anchor),
     Search(SearchStart),
     Iteration(Iteration),
+    Guarded(Guarded),
     /// Of another version.
     #[serde(untagged)]
     Other {
@@ -81,6 +82,12 @@ pub struct Iteration {
     pub requests_mean: f64,
 }
 
+/// How much of what was refused had been refused by a guard: it carried `X-Plimsoll`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guarded {
+    pub refused_count: u64,
+}
+
 /// As any version wrote it; figures once were JSON inside the text of `detail`.
 #[derive(Deserialize)]
 struct ReadEvent {
@@ -109,6 +116,7 @@ impl From<ReadEvent> for Event {
             "iteration" => serde_json::from_value(figures)
                 .ok()
                 .map(EventKind::Iteration),
+            "guarded" => serde_json::from_value(figures).ok().map(EventKind::Guarded),
             _ => None,
         };
         Self {

@@ -1,6 +1,7 @@
 //! What goes over the wire for one attempt: the same bytes every time, or bytes of its own.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use plimsoll_base::random::Rng;
 use plimsoll_core::test::Request;
@@ -123,7 +124,8 @@ impl Call for Attempt {
         hung_up: bool,
         scratch: &mut [u8],
     ) -> Progress {
-        connection.ready(&options.request, hung_up, scratch)
+        let mut guards = Guards(&options.guarded);
+        connection.ready_into(&options.request, hung_up, scratch, &mut guards)
     }
 
     #[inline]
@@ -137,6 +139,29 @@ impl Call for Attempt {
         let http2 = options.http2.as_ref();
         let http2 = http2.expect("streams are started where the options have them");
         connection.start(&http2.request, owner)
+    }
+}
+
+/// Counts the refusals of guards.
+struct Guards<'a>(&'a AtomicU64);
+
+impl Guards<'_> {
+    /// A refusal is rare, or the load is beyond what anybody measures the generator by.
+    #[cold]
+    fn look(&self, head: &Head<'_, '_>) {
+        let is_mark = |(name, _): (&str, &[u8])| name.eq_ignore_ascii_case("x-plimsoll");
+        if head.lines().any(is_mark) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Sink for Guards<'_> {
+    #[inline]
+    fn head(&mut self, head: &Head<'_, '_>) {
+        if Outcome::from_status(head.status) == Outcome::Shed {
+            self.look(head);
+        }
     }
 }
 
@@ -172,11 +197,15 @@ impl Location {
     }
 }
 
-impl Sink for Location {
+/// What a crafted attempt looks for in the head of its answer.
+struct Headers<'a>(&'a mut Location, Guards<'a>);
+
+impl Sink for Headers<'_> {
     fn head(&mut self, head: &Head<'_, '_>) {
+        self.1.head(head);
         if Outcome::from_status(head.status) == Outcome::Http3xx {
             head.lines()
-                .for_each(|(name, value)| self.field(name.as_bytes(), value));
+                .for_each(|(name, value)| self.0.field(name.as_bytes(), value));
         }
     }
 }
@@ -349,16 +378,18 @@ impl Call for Crafted {
 
     fn ready(
         &mut self,
-        _options: &Options,
+        options: &Options,
         connection: &mut Connection,
         hung_up: bool,
         scratch: &mut [u8],
     ) -> Progress {
         let Craft { wire, location, .. } = &mut *self.0;
-        match wire {
-            Wire::Http1(bytes) => connection.ready_into(bytes, hung_up, scratch, location),
-            Wire::Http2(_) => connection.ready_into(&[], hung_up, scratch, location),
-        }
+        let mut headers = Headers(location, Guards(&options.guarded));
+        let bytes: &[u8] = match wire {
+            Wire::Http1(bytes) => bytes,
+            Wire::Http2(_) => &[],
+        };
+        connection.ready_into(bytes, hung_up, scratch, &mut headers)
     }
 
     fn start_stream(

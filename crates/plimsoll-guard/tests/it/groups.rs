@@ -51,6 +51,20 @@ fn all_upstreams_of_a_group_are_used() {
     }
 }
 
+/// Somebody else uses the first of them, too, and it says so: the next requests go to the other.
+#[test]
+fn an_upstream_that_says_that_it_is_full_is_spared() {
+    const FULL: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\
+        Endpoint-Load-Metrics: TEXT application_utilization=0.95\r\n\r\nok\n";
+    let ups = [Upstream::answering(FULL), Upstream::answering(OK)];
+    let guard = start(config(&[ups[0].address, ups[1].address], Rule::HalfLoad));
+    assert!(ask(&guard, 60).iter().all(|text| text.ends_with("ok\n")));
+    let counts = ups.map(|up| up.requests().matches("GET / ").count());
+    // It is asked again now and then: what it said is soon old.
+    assert!((1..=10).contains(&counts[0]), "{counts:?}");
+    assert!(metric(&guard, "reported_load") > 0.9);
+}
+
 #[test]
 fn one_that_nobody_can_reach_costs_no_request_and_is_left_out() {
     let up = Upstream::answering(OK);

@@ -52,6 +52,56 @@ fn never_more_in_flight_than_the_limit_and_the_rest_is_refused_with_a_time() {
     }
 }
 
+/// A browser opens several connections at once, and again with the next page: whatever can be done in time is done.
+#[test]
+fn bursts_at_an_idle_guard_wait_their_turn() {
+    let upstream = slow(Duration::from_millis(10));
+    let listening = guard(upstream.address, Rule::Fixed(4));
+    for _ in 0..6 {
+        let mut clients: Vec<_> = (0..16).map(|_| connect(listening.proxy)).collect();
+        for client in &mut clients {
+            client.write_all(GET).unwrap();
+        }
+        for client in &mut clients {
+            let text = answer(client);
+            assert!(text.ends_with("ok\n"), "{text}");
+        }
+        thread::sleep(Duration::from_millis(130));
+    }
+}
+
+/// Each of the fields that clients tell their patience with; and a client that waits long enough is served.
+#[test]
+fn who_says_that_it_waits_for_less_than_it_takes_is_refused_before_it_is_begun() {
+    let upstream = slow(Duration::from_millis(200));
+    let listening = guard(upstream.address, Rule::Fixed(8));
+    let asks = |field: &str| {
+        let mut client = connect(listening.proxy);
+        let request = format!("GET / HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n");
+        client.write_all(request.as_bytes()).unwrap();
+        answer(&mut client)
+    };
+    assert!(asks("X-Request-Timeout: 5").ends_with("ok\n"));
+    for hurried in [
+        "grpc-timeout: 20m",
+        "X-Envoy-Expected-Rq-Timeout-Ms: 20",
+        "X-Request-Timeout: 20ms",
+        "x-request-timeout: 0.02",
+        "Request-Timeout: 0.02s",
+    ] {
+        let text = asks(hurried);
+        assert!(text.contains("X-Plimsoll: deadline"), "{hurried}: {text}");
+    }
+    for patient in [
+        "grpc-timeout: 10S",
+        "X-Request-Timeout: soon",
+        "grpc-timeout: m",
+    ] {
+        assert!(asks(patient).ends_with("ok\n"), "{patient}");
+    }
+    assert_eq!(upstream.requests().matches("GET / ").count(), 4);
+}
+
 #[test]
 fn a_refused_connection_goes_on_and_its_body_is_passed_over() {
     let upstream = slow(Duration::from_millis(600));

@@ -223,6 +223,37 @@ fn an_upstream_in_tls_is_verified() {
     assert!(refuses(&config).contains("empty.pem"));
 }
 
+/// The upstream stays, and with it what its limit has learned; who vouches for it changes.
+#[test]
+fn other_authorities_of_upstreams_hold_after_a_reload() {
+    let folder = Folder::new("authorities");
+    let upstream = Upstream::answering(OK);
+    let (own, _) = certificate(&folder.0, "127.0.0.1");
+    let (other, _) = certificate(&folder.0, "other.test");
+    let inner = start(with_tls(upstream.address, vec![own.clone()]));
+    let trusting = |authority: &Certificate| Config {
+        upstream_ca: Some(authority.chain.clone()),
+        ..before(&format!("https://{}", inner.proxy))
+    };
+    let outer = start(trusting(&other));
+    assert!(sent(outer.proxy, GET).contains("X-Plimsoll: unreachable"));
+    let renew = |config: Config| {
+        *outer.next.lock().unwrap() = Some(config);
+        let own = rustix::process::getpid();
+        rustix::process::kill_process(own, rustix::process::Signal::HUP).unwrap();
+    };
+    renew(trusting(&own));
+    eventually("the right authority", || {
+        sent(outer.proxy, GET).ends_with("ok\n")
+    });
+    assert!(metric(&outer, "arrived_total{") > 1.5);
+    // A connection that the authorities of before had let in is not used either.
+    renew(trusting(&other));
+    eventually("the wrong authority", || {
+        sent(outer.proxy, GET).contains("X-Plimsoll: unreachable")
+    });
+}
+
 #[test]
 fn certificates_of_no_use_are_named_at_the_start() {
     let folder = Folder::new("wrong");

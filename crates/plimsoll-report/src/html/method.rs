@@ -120,6 +120,10 @@ fn event_words(event: &Event) -> String {
             "an iteration of the script came to {:.2} requests in the mean",
             iteration.requests_mean
         ),
+        EventKind::Guarded(guarded) => format!(
+            "a guard refused {} attempts: their answers say so",
+            guarded.refused_count
+        ),
         EventKind::Other { event } => event.clone(),
     };
     if event.detail.is_empty() {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
+use plimsoll_core::record::{EventKind, Guarded};
 use plimsoll_core::step::Go;
 use plimsoll_core::verdict::SearchResult;
 use plimsoll_engine::{EngineRunner, Options};
@@ -18,7 +19,17 @@ pub(super) fn load(options: &Options, session: &mut Session, setting: &Setting<'
     session.watch(tcp(options), setting.watches)?;
     let mut runner = start(options, session, setting)?;
     let interrupted = play_set(&mut runner, session)?;
-    drain(&mut runner, session, interrupted)
+    drain(&mut runner, session, interrupted)?;
+    keep_guarded(options, session);
+    Ok(())
+}
+
+/// Who refused is no matter of counts by outcome: one line says it for the whole run.
+fn keep_guarded(options: &Options, session: &mut Session) {
+    let refused_count = options.guarded_count();
+    if refused_count > 0 {
+        session.event(EventKind::Guarded(Guarded { refused_count }));
+    }
 }
 
 /// Plays the load that was set; whether a signal ended it.
@@ -48,6 +59,7 @@ pub(super) fn search(
         &mut |_| {},
     )?;
     drain(&mut runner, session, interrupted)?;
+    keep_guarded(options, session);
     keep_anchor(session, &search);
     Ok(search.found())
 }

@@ -155,6 +155,7 @@ export class Admission<G extends Guest> {
   }
 
   private lookAtQueue(now: number): void {
+    this.size.queueIs(now, this.queue.length === 0);
     if (this.queue.length === 0) {
       this.queuedSince = undefined;
     } else {

@@ -1,6 +1,5 @@
 // Who waits for a permit, by class, and how many may: enough that the service hardly ever idles, at the overload that was
-// measured. Port of `admission/queue.rs` (without tenants) and `admission/queue/size.rs`, but for the burst that finds a
-// service idle: there the rate that was admitted lately is no bound for those that may wait.
+// measured. Port of `admission/queue.rs` (without tenants) and `admission/queue/size.rs`.
 
 import { CLASSES, floorOf } from './classes.js';
 
@@ -123,11 +122,18 @@ const VARIABILITY = 4;
 const RATIO_LEAST = 1.002;
 /** Up to here what is admitted says what was asked for, not what can be done: nothing to size a queue by. */
 const NOT_OVERLOADED = 1.05;
+/** Somebody waits for a larger part of a window only in an overload: a burst is done, or refused, after the longest wait. */
+const BURST_AT_MOST = 0.6;
+/** So much of an overload is believed after a window without one. */
+const CALM_LEAVES = 0.5;
 /** For a burst that finds a service idle: about what `slotsFor` gives where nothing is refused. The patience bounds the wait. */
 const SLOTS_FIRST = 190;
 
 export class Size {
   private isFirst = true;
+  /** For so long somebody has waited in this window, and since when somebody does now. */
+  private waited = 0;
+  private waitingSince: number | undefined;
   private arrivals = 0;
   private admissions = 0;
   private arrivedPerSecond = 0;
@@ -145,6 +151,14 @@ export class Size {
     this.admissions += 1;
   }
 
+  /** Somebody waits now, or nobody does. */
+  queueIs(now: number, isEmpty: boolean): void {
+    if (this.waitingSince !== undefined) {
+      this.waited += now - this.waitingSince;
+    }
+    this.waitingSince = isEmpty ? undefined : now;
+  }
+
   /** Arrivals over admissions. */
   ratio(): number {
     return Math.max(this.arrivedPerSecond / Math.max(this.admittedPerSecond, 1e-9), RATIO_LEAST);
@@ -155,10 +169,18 @@ export class Size {
       return;
     }
     const seconds = (now - this.begun) / 1e3;
-    const weight = this.isFirst ? 1 : SMOOTHING;
-    this.isFirst = false;
-    this.arrivedPerSecond += weight * (this.arrivals / seconds - this.arrivedPerSecond);
-    this.admittedPerSecond += weight * (this.admissions / seconds - this.admittedPerSecond);
+    this.queueIs(now, this.waitingSince === undefined);
+    if (this.waited > BURST_AT_MOST * (now - this.begun)) {
+      const weight = this.isFirst ? 1 : SMOOTHING;
+      this.isFirst = false;
+      this.arrivedPerSecond += weight * (this.arrivals / seconds - this.arrivedPerSecond);
+      this.admittedPerSecond += weight * (this.admissions / seconds - this.admittedPerSecond);
+    } else {
+      // A burst at most: what was admitted then is no measure of what can be, and an overload is over soon.
+      const excess = CALM_LEAVES * (this.ratio() - RATIO_LEAST);
+      this.arrivedPerSecond = this.admittedPerSecond * (RATIO_LEAST + excess);
+    }
+    this.waited = 0;
     this.begun = now;
     this.arrivals = 0;
     this.admissions = 0;

@@ -12,6 +12,10 @@ const RATIO_LEAST: f64 = 1.002;
 /// Up to here what is admitted is what was asked for, and says nothing of what can be done: a burst that finds an idle
 /// service waits by the formula, and the longest wait bounds it.
 const NOT_OVERLOADED: f64 = 1.05;
+/// Somebody waits for a larger part of a window only in an overload: a burst is done, or refused, after the longest wait.
+const BURST_AT_MOST: f64 = 0.6;
+/// So much of an overload is believed after a window without one.
+const CALM_LEAVES: f64 = 0.5;
 
 #[derive(Debug)]
 pub(crate) struct Size {
@@ -21,6 +25,9 @@ pub(crate) struct Size {
     admitted: f64,
     arrived_per_s: f64,
     admitted_per_s: f64,
+    /// For so long somebody has waited in this window, and since when somebody does now.
+    waited: Nanos,
+    waiting_since: Option<Nanos>,
     /// The longest wait.
     patience: Nanos,
     slots: usize,
@@ -35,6 +42,8 @@ impl Size {
             admitted: 0.0,
             arrived_per_s: 0.0,
             admitted_per_s: 0.0,
+            waited: Nanos::ZERO,
+            waiting_since: None,
             patience,
             slots: slots(RATIO_LEAST) as usize,
         }
@@ -46,6 +55,14 @@ impl Size {
 
     pub(crate) fn admitted(&mut self) {
         self.admitted += 1.0;
+    }
+
+    /// Somebody waits now, or nobody does.
+    pub(crate) fn queue_is(&mut self, now: Nanos, is_empty: bool) {
+        if let Some(since) = self.waiting_since.take() {
+            self.waited += now - since;
+        }
+        self.waiting_since = (!is_empty).then_some(now);
     }
 
     pub(crate) fn slots(&self) -> usize {
@@ -66,10 +83,18 @@ impl Size {
         if now - self.begun < WINDOW {
             return;
         }
-        let weight = if self.windows == 0 { 1.0 } else { SMOOTHING };
-        self.windows = 1;
-        self.arrived_per_s += weight * (self.arrived / seconds - self.arrived_per_s);
-        self.admitted_per_s += weight * (self.admitted / seconds - self.admitted_per_s);
+        self.queue_is(now, self.waiting_since.is_none());
+        let waited = std::mem::take(&mut self.waited).as_secs_f64();
+        if waited > BURST_AT_MOST * seconds {
+            let weight = if self.windows == 0 { 1.0 } else { SMOOTHING };
+            self.windows = 1;
+            self.arrived_per_s += weight * (self.arrived / seconds - self.arrived_per_s);
+            self.admitted_per_s += weight * (self.admitted / seconds - self.admitted_per_s);
+        } else {
+            // A burst at most: what was admitted then is no measure of what can be, and an overload is over soon.
+            let excess = CALM_LEAVES * (self.ratio() - RATIO_LEAST);
+            self.arrived_per_s = self.admitted_per_s * (RATIO_LEAST + excess);
+        }
         self.begun = now;
         self.arrived = 0.0;
         self.admitted = 0.0;
@@ -104,6 +129,7 @@ mod tests {
     #[test]
     fn the_wait_is_bounded_by_time_and_somebody_may_always_wait() {
         let mut size = Size::new(Nanos::ZERO, Nanos::from_millis(250));
+        size.queue_is(Nanos::ZERO, false);
         for _ in 0..4 {
             size.arrived();
             size.arrived();
@@ -111,6 +137,29 @@ mod tests {
         }
         size.pass(Nanos::from_secs(1));
         assert_eq!(size.slots(), 1);
+    }
+
+    /// A burst was refused in part: a while later the next one waits as if it had not been.
+    #[test]
+    fn an_overload_that_is_over_is_forgotten() {
+        let mut size = Size::new(Nanos::ZERO, Nanos::from_millis(250));
+        let mut now = Nanos::from_millis(500);
+        size.queue_is(Nanos::ZERO, false);
+        for _ in 0..100 {
+            size.arrived();
+        }
+        for _ in 0..40 {
+            size.admitted();
+        }
+        size.pass(now);
+        size.queue_is(now, true);
+        assert!(size.slots() <= 20);
+        for _ in 0..6 {
+            now += WINDOW;
+            size.pass(now);
+        }
+        assert!(size.ratio() < NOT_OVERLOADED);
+        assert!(size.slots() > 60, "{}", size.slots());
     }
 
     #[test]

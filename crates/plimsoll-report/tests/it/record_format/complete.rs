@@ -6,8 +6,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use plimsoll_core::health::Reading;
 use plimsoll_core::metrics::{BuiltIn, Contains, Kind, Names, Store};
 use plimsoll_core::record::{
-    AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Header, HostSample, Iteration,
-    LabSetup, LeftOut, LevelStart, Line, ListenerSample, MetricsSample, NameCounts,
+    AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Guarded, Header, HostSample,
+    Iteration, LabSetup, LeftOut, LevelStart, Line, ListenerSample, MetricsSample, NameCounts,
     NeighbourSample, Observation, ProcessSample, ProxySample, Scope, ScriptCounts, SearchStart,
     Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, Verified, WaitSample,
 };
@@ -290,7 +290,7 @@ fn observations() -> impl Iterator<Item = Observation> {
     })
 }
 
-fn events() -> [Event; 6] {
+fn events() -> [Event; 7] {
     [
         EventKind::Interrupted,
         EventKind::SelfCheck(SelfCheck::default()),
@@ -301,6 +301,7 @@ fn events() -> [Event; 6] {
             ..SearchStart::default()
         }),
         EventKind::Iteration(Iteration::default()),
+        EventKind::Guarded(Guarded::default()),
         EventKind::Other {
             event: "other".to_owned(),
         },
