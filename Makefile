@@ -25,8 +25,8 @@ demo-find: ## a shop's load line, what gives way first and what next, in under 6
 	@$(if $(REAL),npm ci --silent --no-audit --no-fund --prefix experiments/demo/real)
 	@experiments/demo/run.sh $(if $(REAL),--real)
 
-real: ## install what `plimsoll lab EXPERIMENT --real` plays: nginx, Redis, Node, the experiments' node modules, a certificate
-	@scripts/need.sh nginx redis node npm openssl
+real: ## install what `plimsoll lab EXPERIMENT --real` plays: nginx, Redis, Node, Java, the experiments' node modules, Cassandra's jars, a certificate
+	@scripts/need.sh nginx redis node npm openssl java maven
 	@scripts/real.sh
 
 bench: ## CPU per request beside wrk, ab, h2load and a bare loop; saved in bench/results (SECTION=name for one; docdb: the database; causes: what find names; guard: beside nginx; guard-live: real services behind it)

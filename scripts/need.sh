@@ -43,6 +43,17 @@ need_program() {
   fi
 }
 
+# The options that Cassandra 5 is started with are those for Java 17.
+need_java() {
+  local found
+  found=$(java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1) || true
+  case $found in
+    17) say "Java $found" ;;
+    '') packages+=(openjdk-17-jre-headless) ;;
+    *) missing+=("Java 17 (found $found, and Cassandra 5 needs 17). Install it with: sudo apt-get install openjdk-17-jre-headless, and have it first on the path") ;;
+  esac
+}
+
 # Debian splits venv off Python.
 need_python() {
   if python3 -c 'import ensurepip, venv' 2>/dev/null; then
@@ -105,6 +116,8 @@ for wanted in "$@"; do
     node) need_node ;;
     redis) need_program redis-server redis-server ;;
     npm) need_program npm npm ;;
+    java) need_java ;;
+    maven) need_program mvn maven ;;
     python) need_python ;;
     *) echo "scripts/need.sh: unknown part $wanted" >&2; exit 2 ;;
   esac
