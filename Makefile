@@ -28,6 +28,7 @@ demo-find: ## a shop's load line, what gives way first and what next, in under 6
 real: ## install what `plimsoll lab EXPERIMENT --real` plays: nginx, Redis, Node, Java, the experiments' node modules, Cassandra's jars, a certificate
 	@scripts/need.sh nginx redis node npm openssl java maven
 	@scripts/real.sh
+	@scripts/cassandra.sh
 
 bench: ## CPU per request beside wrk, ab, h2load and a bare loop; saved in bench/results (SECTION=name for one; docdb: the database; causes: what find names; guard: beside nginx; guard-live: real services behind it)
 	@scripts/need.sh rust cc $(if $(filter docdb%,$(SECTION)),node npm redis,$(if $(filter causes,$(SECTION)),node python,nginx openssl))

@@ -5,6 +5,7 @@ mod rooms;
 use std::collections::BTreeMap;
 
 use plimsoll_core::record::Seen;
+use plimsoll_core::test::Test;
 use plimsoll_core::verdict::{Gate, GateId, GateState};
 
 use super::{Case, gate, with_figures, with_note};
@@ -40,12 +41,15 @@ pub(super) fn path(case: Case<'_>) -> Gate {
         None => u64::from(w.health.connections_open),
     };
     let open = case.windows().map(most_open).max().unwrap_or(0);
-    let limit = u64::from(test.in_flight_max().get());
+    let limit = room(test);
     let open_model = case
         .load()
         .is_some_and(|load| matches!(load, plimsoll_core::step::StepLoad::Open { .. }));
     let mut notes = Vec::new();
-    if open_model && open as f64 >= NEAR * limit as f64 {
+    if let Some(limit) = limit
+        && open_model
+        && open as f64 >= NEAR * limit as f64
+    {
         let dropped: u64 = case.windows().map(|w| w.health.dropped_target_count).sum();
         notes.push(format!(
             "{open} of the generator's {limit} {what} were open, {dropped} arrivals were dropped: waiting for one is part of the response time; allow more with -c"
@@ -62,7 +66,12 @@ pub(super) fn path(case: Case<'_>) -> Gate {
         GateState::Warning
     };
     let result = gate(GateId::Path, state, compared);
-    let result = with_figures(result, open.to_string(), limit.to_string(), "80 %");
+    let result = with_figures(
+        result,
+        open.to_string(),
+        limit.map_or_else(|| "any number".to_owned(), |limit| limit.to_string()),
+        "80 %",
+    );
     if notes.is_empty() {
         let timeout = test.generator.timeout;
         let mut notes = rooms.unseen;
@@ -72,6 +81,15 @@ pub(super) fn path(case: Case<'_>) -> Gate {
         return with_note(result, notes.join("; "));
     }
     with_note(result, notes.join("; "))
+}
+
+/// Requests or commands that the generator's connections carry at once; none where each carries any number.
+fn room(test: &Test) -> Option<u64> {
+    let Some(workload) = test.workload() else {
+        return Some(test.in_flight_max().get().into());
+    };
+    let of_each = u64::from(workload.room()?);
+    Some(of_each * workload.databases.len() as u64)
 }
 
 /// Slots that an experiment declares were nearly taken, or an accept queue was full.

@@ -133,6 +133,28 @@ fn a_clean_workload_passes_and_one_that_nobody_looked_at_says_so() {
 }
 
 #[test]
+fn connections_that_carry_any_number_are_never_nearly_full() {
+    let path = |shared: bool| {
+        let mut record = record(&clean());
+        let What::Workload(workload) = &mut record.header.test.what else {
+            panic!("the record is of a workload");
+        };
+        workload.client.shares_connections = shared;
+        let load = StepLoad::Open {
+            profile: plimsoll_core::schedule::RateProfile::constant(5.0).unwrap(),
+            arrivals: plimsoll_core::schedule::Arrivals::Poisson,
+        };
+        record.levels[0].step.load = load;
+        record.windows[0].wire_max = u64::from(DATABASES * WORKERS);
+        let gates = super::super::evaluate(&record, 0);
+        let path = gates.into_iter().find(|gate| gate.id == GateId::Path);
+        path.unwrap().state
+    };
+    assert_eq!(path(false), GateState::Warning);
+    assert_eq!(path(true), GateState::Pass);
+}
+
+#[test]
 fn a_store_that_refuses_a_third_without_an_error_did_less_work() {
     let refusing = Effects {
         inserted_count: 0,
