@@ -87,3 +87,19 @@ impl Batch {
         self.writer.ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bson::rawdoc;
+
+    use super::*;
+
+    #[test]
+    fn a_batch_holds_little_more_than_its_largest_document() {
+        let document = rawdoc! { "text": "x".repeat(LARGEST - 100) };
+        let mut batch = Batch::new("nextBatch", 1);
+        assert!(batch.push(&document));
+        let held = batch.finish(1, "d", "c").into_bytes();
+        assert!(held.capacity() < LARGEST + 4096, "{}", held.capacity());
+    }
+}

@@ -89,9 +89,13 @@ impl<T: Sent> Lane<T> {
         self.jobs.len() + self.rests.len()
     }
 
+    fn rest_is_next(&self) -> bool {
+        self.jobs.is_empty() || (self.owed >= REST_EVERY && !self.rests.is_empty())
+    }
+
     /// Fresh jobs go first, but for a share that keeps a long one moving.
     fn pop(&mut self) -> Option<T> {
-        self.on_rest = self.jobs.is_empty() || (self.owed >= REST_EVERY && !self.rests.is_empty());
+        self.on_rest = self.rest_is_next();
         if self.on_rest {
             self.owed = 0;
             return self.rests.pop_front();
@@ -115,26 +119,25 @@ impl<T: Sent> Lane<T> {
 
     /// About what the next job takes, where that is known of who sent it.
     fn next_cost(&self) -> u64 {
-        let is_rest = self.jobs.is_empty() || (self.owed >= REST_EVERY && !self.rests.is_empty());
         match self.jobs.first_key_value() {
-            Some(((_, cost, _), _)) if !is_rest => cost * ALIKE,
+            Some(((_, cost, _), _)) if !self.rest_is_next() => cost * ALIKE,
             _ => 0,
         }
     }
 
     fn push(&mut self, job: T) {
         let client = job.client();
-        let span = self.now..=self.now.saturating_add(DEBT_MAX);
+        let most = self.now.saturating_add(DEBT_MAX);
         let (used, cost) = match client.map(|client| client.served_in(self.id)) {
             None => (0, 0),
             Some(Served::Upto { share, cost }) => (share, cost),
             Some(Served::Never) => {
-                let used = self.strangers.clamp(*span.start(), *span.end());
+                let used = self.strangers.clamp(self.now, most);
                 self.strangers = used + UNKNOWN;
                 (used, UNKNOWN)
             }
         };
-        let share = used.clamp(*span.start(), *span.end());
+        let share = used.clamp(self.now, most);
         self.arrived += 1;
         let place = (share / ALIKE, cost / ALIKE, self.arrived);
         self.jobs.insert(place, (share, job));

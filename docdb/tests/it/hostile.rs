@@ -132,6 +132,38 @@ fn a_client_that_does_not_read_blocks_nobody_else() {
     server.stop().unwrap();
 }
 
+/// Four replies of 15 MB are more than the budget: those who do not take theirs are let go, and not who came last and reads.
+#[test]
+fn where_memory_is_short_who_reads_is_served_however_many_do_not() {
+    let folder = Folder::new("it");
+    let server = start(plimsoll_docdb::server::Config {
+        memory_bytes: 40 << 20,
+        ..config(&folder)
+    });
+    let mut client = Client::connect(server.address());
+    let wide = doc! { "_id": 1, "text": "x".repeat(15 << 20) };
+    client.insert("db", "wide", vec![wide]);
+    let find = message(0, &doc! { "find": "wide", "$db": "db" });
+    let asks = || {
+        let mut asking = Client::connect(server.address());
+        asking.stream.write_all(&find).unwrap();
+        asking
+    };
+    let mut unread = Vec::new();
+    for _ in 0..4 {
+        unread.push(asks());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut reading = asks();
+    let mut length = [0; 4];
+    reading.stream.read_exact(&mut length).unwrap();
+    let mut rest = vec![0; i32::from_le_bytes(length) as usize - 4];
+    assert!(rest.len() > 15 << 20);
+    reading.stream.read_exact(&mut rest).unwrap();
+    drop(unread);
+    server.stop().unwrap();
+}
+
 #[test]
 fn beyond_the_limit_connections_are_closed_and_come_again_when_there_is_room() {
     let folder = Folder::new("it");

@@ -567,28 +567,6 @@ fn garbage_collection_and_its_twin() {
 }
 
 #[test]
-fn a_rate_rule_and_its_twin() {
-    let service = Service {
-        capacity: 400.0,
-        base: Nanos::from_millis(1),
-        threads: idle,
-        excess: Outcome::Shed,
-        excess_time: Nanos::from_micros(500),
-        ok_time: OkTime::Unchanged,
-        ..Service::default()
-    };
-    let explanation = is(&sick(&service), Cause::Rule, Confidence::Supported);
-    assert!((explanation.limit.ceiling_per_s.unwrap() / 400.0 - 1.0).abs() < 0.05);
-    assert!(
-        explanation
-            .advice
-            .iter()
-            .all(|a| !a.action.contains("in-flight"))
-    );
-    twin_is_not_reached(&service);
-}
-
-#[test]
 fn shedding_by_a_full_processor_is_no_rule() {
     let mut service = service(pinned);
     service.excess = Outcome::Shed;

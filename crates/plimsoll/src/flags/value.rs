@@ -67,11 +67,12 @@ pub(super) fn mix(word: &OsStr) -> Result<Mix> {
     Ok(values::mix(utf8(word)?)?)
 }
 
-/// Which documents a workload asks for.
+/// How many copies must have answered.
 pub(super) fn consistency(word: &OsStr) -> Result<Consistency> {
     Ok(values::consistency(utf8(word)?)?)
 }
 
+/// Which documents a workload asks for.
 pub(super) fn keys(word: &OsStr) -> Result<Keys> {
     Ok(values::keys(utf8(word)?)?)
 }

@@ -7,6 +7,9 @@ use crate::error::Code;
 use crate::scheduler::{Client, Ticket};
 use crate::wire::Origin;
 
+/// A command that takes 20 ms.
+const DEAR: &str = "dear";
+
 /// Notes calls; `fails` makes the next commit fail, `slices` lets each command take that many steps.
 #[derive(Debug, Default)]
 struct Noted {
@@ -31,6 +34,9 @@ impl Backend for Noted {
         if let Some(interrupt) = interrupt {
             self.calls.push(format!("{interrupt:?}"));
             return Step::Done(rawdoc! { "ok": 0.0 });
+        }
+        if name == DEAR {
+            std::thread::sleep(std::time::Duration::from_millis(20));
         }
         self.calls.push(name.clone());
         if left > 1 {
@@ -64,6 +70,14 @@ fn context() -> Context {
     Context {
         now: bson::DateTime::from_millis(0),
         session: None,
+    }
+}
+
+/// Batches end by count alone, however slow the machine.
+fn unhurried() -> Limits {
+    Limits {
+        turn: Nanos(u64::MAX),
+        ..Limits::default()
     }
 }
 
@@ -111,7 +125,7 @@ fn submit_for(
 
 #[test]
 fn what_ran_together_is_committed_once_before_any_reply() {
-    let mut executor = executor(Noted::default(), Limits::default());
+    let mut executor = executor(Noted::default(), unhurried());
     for name in ["a", "b", "c"] {
         submit(&mut executor, "db", name).unwrap();
     }
@@ -122,13 +136,35 @@ fn what_ran_together_is_committed_once_before_any_reply() {
 }
 
 #[test]
+fn nobody_waits_for_the_commit_behind_a_command_that_takes_longer_than_a_turn() {
+    let mut executor = executor(Noted::default(), unhurried());
+    let (much, little) = (Arc::<Client>::default(), Arc::<Client>::default());
+    let mut done = Vec::new();
+    for (client, name) in [(&much, DEAR), (&little, "point")] {
+        submit_for(&mut executor, Arc::clone(client), "db", name).unwrap();
+        executor.turn(&mut done);
+    }
+    executor.limits.turn = Limits::default().turn;
+    submit_for(&mut executor, much, "db", DEAR).unwrap();
+    submit_for(&mut executor, little, "db", "point").unwrap();
+    executor.turn(&mut done);
+    assert_eq!((done.len(), executor.has_work()), (3, true));
+    executor.turn(&mut done);
+    assert_eq!(
+        asked(&executor),
+        [DEAR, "point", "point", DEAR],
+        "and it has its turn"
+    );
+}
+
+#[test]
 fn a_failed_commit_turns_every_reply_of_the_batch_into_an_error() {
     let mut executor = executor(
         Noted {
             fails: true,
             ..Noted::default()
         },
-        Limits::default(),
+        unhurried(),
     );
     submit(&mut executor, "db", "a").unwrap();
     submit(&mut executor, "other", "b").unwrap();
@@ -155,7 +191,7 @@ fn a_batch_is_bounded_and_the_rest_waits_for_the_next() {
         Noted::default(),
         Limits {
             batch: 2,
-            ..Limits::default()
+            ..unhurried()
         },
     );
     for name in ["a", "b", "c"] {
@@ -180,7 +216,7 @@ fn a_long_command_gives_way_between_its_slices() {
         slices: 2,
         ..Noted::default()
     };
-    let mut executor = executor(noted, Limits::default());
+    let mut executor = executor(noted, unhurried());
     submit(&mut executor, "db", "scan").unwrap();
     let mut done = Vec::new();
     executor.turn(&mut done);
@@ -201,7 +237,7 @@ fn a_long_command_ends_when_its_client_left_or_it_was_killed() {
             slices,
             ..Noted::default()
         };
-        let mut executor = executor(noted, Limits::default());
+        let mut executor = executor(noted, unhurried());
         let client: Arc<Client> = Arc::default();
         submit_for(&mut executor, Arc::clone(&client), "db", "scan").unwrap();
         let mut done = Vec::new();
@@ -230,7 +266,7 @@ fn a_full_queue_refuses_with_the_labels_that_drivers_retry_on() {
         Noted::default(),
         Limits {
             queue: 1,
-            ..Limits::default()
+            ..unhurried()
         },
     );
     submit(&mut executor, "db", "a").unwrap();

@@ -1,4 +1,4 @@
-//! A guard's refusals are no rule that somebody has set.
+//! A rule that somebody has set refuses at once; a guard does so, too, and is none.
 
 use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
@@ -6,10 +6,11 @@ use plimsoll_core::record::{Event, EventKind, Guarded, Record};
 use plimsoll_core::verdict::{Cause, Confidence};
 
 use super::build::{OkTime, Service};
-use super::{explained, idle, is, sick};
+use super::{explained, idle, is, sick, twin_is_not_reached};
 
-fn refusing() -> Record {
-    sick(&Service {
+/// Lets 400 in per second, and refuses the others at once.
+fn rate_rule() -> Service {
+    Service {
         capacity: 400.0,
         base: Nanos::from_millis(1),
         threads: idle,
@@ -17,11 +18,25 @@ fn refusing() -> Record {
         excess_time: Nanos::from_micros(500),
         ok_time: OkTime::Unchanged,
         ..Service::default()
-    })
+    }
+}
+
+#[test]
+fn a_rate_rule_and_its_twin() {
+    let service = rate_rule();
+    let explanation = is(&sick(&service), Cause::Rule, Confidence::Supported);
+    assert!((explanation.limit.ceiling_per_s.unwrap() / 400.0 - 1.0).abs() < 0.05);
+    assert!(
+        explanation
+            .advice
+            .iter()
+            .all(|a| !a.action.contains("in-flight"))
+    );
+    twin_is_not_reached(&service);
 }
 
 fn guarded(refused_count: u64) -> Record {
-    let mut record = refusing();
+    let mut record = sick(&rate_rule());
     record.events.push(Event {
         at_ns: Nanos::from_secs(60),
         what: EventKind::Guarded(Guarded { refused_count }),
