@@ -144,7 +144,7 @@ fn who_tries_again_sends_more_and_breaks_nothing() {
     assert_eq!(played.verified.broken_count(), 0, "{:?}", played.verified);
 
     let faults = Faults {
-        delay_ms: 60,
+        delay_ms: 600,
         ..Faults::default()
     };
     let mut hasty = workload(faults, 2, 4);
