@@ -53,6 +53,7 @@ const NESTED: [(&str, &str, &str); 110] = [
     ("plan", "until", "until"),
     ("plan", "objectives", "clause"),
     ("load", "profile", "profile"),
+    ("profile", "legs", "leg"),
     ("load", "over", "over"),
     ("level", "load", "load"),
     ("window", "operations", "tally"),

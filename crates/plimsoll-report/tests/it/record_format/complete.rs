@@ -11,7 +11,7 @@ use plimsoll_core::record::{
     NeighbourSample, Observation, ProcessSample, ProxySample, Scope, ScriptCounts, SearchStart,
     Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, Verified, WaitSample,
 };
-use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::schedule::{Arrivals, Leg, RateProfile};
 use plimsoll_core::step::{Phase, Step, StepLoad};
 use plimsoll_core::test::workload::{self, Client, Database, Keys, Mix};
 use plimsoll_core::test::{
@@ -44,6 +44,19 @@ pub(super) fn lines() -> Vec<Line> {
     lines.push(Line::Level(LevelStart {
         start_ns: Nanos(1),
         step,
+    }));
+    let leg = Leg {
+        from_per_s: 5.0,
+        to_per_s: 7.0,
+        length_ns: Nanos(1),
+    };
+    let load = StepLoad::Open {
+        profile: RateProfile::course(&[leg]).unwrap(),
+        arrivals: Arrivals::Uniform,
+    };
+    lines.push(Line::Level(LevelStart {
+        start_ns: Nanos(1),
+        step: Step { load, ..step },
     }));
     lines.push(Line::Window(window()));
     lines.extend(observations().map(Line::Observation));
