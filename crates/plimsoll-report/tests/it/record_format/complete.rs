@@ -6,10 +6,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 use plimsoll_core::health::Reading;
 use plimsoll_core::metrics::{BuiltIn, Contains, Kind, Names, Store};
 use plimsoll_core::record::{
-    AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Guarded, Header, HostSample,
-    Iteration, LabSetup, LeftOut, LevelStart, Line, ListenerSample, MetricsSample, NameCounts,
-    NeighbourSample, Observation, ProcessSample, ProxySample, Scope, ScriptCounts, SearchStart,
-    Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, Verified, WaitSample,
+    AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Fault, FaultKind, Guarded, Header,
+    HostSample, Iteration, LabSetup, LeftOut, LevelStart, Line, ListenerSample, MetricsSample,
+    NameCounts, NeighbourSample, Observation, ProcessSample, ProxySample, Scope, ScriptCounts,
+    SearchStart, Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, Verified, WaitSample,
 };
 use plimsoll_core::schedule::{Arrivals, Leg, RateProfile};
 use plimsoll_core::step::{Phase, Step, StepLoad};
@@ -307,7 +307,7 @@ fn observations() -> impl Iterator<Item = Observation> {
     })
 }
 
-fn events() -> [Event; 7] {
+fn events() -> [Event; 8] {
     [
         EventKind::Interrupted,
         EventKind::SelfCheck(SelfCheck::default()),
@@ -320,6 +320,10 @@ fn events() -> [Event; 7] {
         EventKind::Iteration(Iteration::default()),
         EventKind::Guarded(Guarded::default()),
         EventKind::Other {
+        EventKind::Fault(Fault {
+            instance: "db".to_owned(),
+            what: FaultKind::Stopped,
+        }),
             event: "other".to_owned(),
         },
     ]
