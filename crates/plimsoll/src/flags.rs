@@ -55,6 +55,8 @@ enum Takes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Group {
     Load,
+    /// How a workload's client behaves, and what it asks of its store.
+    Client,
     Search,
     Compared,
     Verdict,
@@ -79,6 +81,7 @@ impl Group {
     const fn title(self) -> &'static str {
         match self {
             Self::Load => "Load and objective",
+            Self::Client => "The client and its store",
             Self::Search => "The search",
             Self::Compared => "Which runs",
             Self::Verdict => "The verdict",
