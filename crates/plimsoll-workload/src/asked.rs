@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
-use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::schedule::{Arrivals, Leg};
 use plimsoll_core::test::Workload;
 use plimsoll_core::test::workload::{Client, Consistency, Database, Keys, Mix, Phase};
 use thiserror::Error;
@@ -73,6 +73,8 @@ pub struct AskedLoad {
     pub rate_per_s: Option<f64>,
     pub ramp_per_s: Option<(f64, f64)>,
     pub arrivals: Option<Arrivals>,
+    /// Rates of phases, one after the other.
+    pub legs: Vec<Leg>,
     pub timeout: Option<Nanos>,
     pub threads: Option<NonZeroU32>,
     pub seed: Option<u64>,
@@ -349,6 +351,11 @@ impl Asked {
         }
     }
 }
+                legs: match (mine.legs.is_empty(), says_rate) {
+                    (false, _) => mine.legs,
+                    (true, true) => Vec::new(),
+                    (true, false) => theirs.legs,
+                },
 
 /// Phases that would begin after the end of the load do nothing.
 fn check_phases(workload: &Workload, duration: Option<Nanos>) -> Result<(), PlanError> {

@@ -7,7 +7,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::keys::{Inside, Known, Misplaced, Place, Section, last};
 use plimsoll_core::objective::Objectives;
-use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::schedule::{Arrivals, Leg};
 use plimsoll_core::test::workload::{Consistency, Keys, Mix, Phase};
 use plimsoll_core::units::{parse_duration, parse_rate};
 use plimsoll_core::{Nanos, section};
@@ -140,6 +140,11 @@ section! {
 }
 
 /// A value that is text in the file; what is wrong with it is said with its line.
+        /// arrival rate of all databases together at its start; the file's `rate` unless given; up to 5 phases have
+        /// rates
+        rate: Option<RateValue> = "\"500/s\"",
+        /// where the rate goes evenly until the end of the phase; it stays unless given
+        rate_to: Option<RateValue> = "\"5000/s\"",
 macro_rules! value {
     ($name:ident($type:ty), $what:literal, $read:expr) => {
         #[derive(Debug, Clone)]
@@ -287,6 +292,7 @@ fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
     });
     let client = file.client;
     Ok(Asked {
+    let legs = legs(place, &file)?;
         store: file.store,
         databases: file.databases,
         connections: file.connections,
@@ -328,6 +334,7 @@ fn phases(place: &Place<'_>, phases: &[PhaseSpec]) -> Result<Vec<Phase>, Misplac
     let each = (1..).zip(phases).map(|(number, phase)| {
         let key = format!("phase.{number}");
         let missing = || place.at(&[&key], "a phase needs a `duration`, such as \"20s\"");
+            legs,
         let length = phase.duration.as_ref().map(|time| time.0);
         Ok(Phase {
             name: phase.name.clone().unwrap_or_else(|| number.to_string()),
@@ -337,6 +344,49 @@ fn phases(place: &Place<'_>, phases: &[PhaseSpec]) -> Result<Vec<Phase>, Misplac
         })
     });
     each.collect()
+/// The rates of phases, if any has one: then each must have one, of its own or the file's.
+fn legs(place: &Place<'_>, file: &File) -> Result<Vec<Leg>, Misplaced> {
+    let has_rate = |phase: &PhaseSpec| phase.rate.is_some() || phase.rate_to.is_some();
+    let Some(first) = file.phase.iter().position(has_rate) else {
+        return Ok(Vec::new());
+    };
+    let key = |place: usize, name: &str| format!("phase.{}.{name}", place + 1);
+    if file.ramp.is_some() {
+        let problem = "`ramp` and phases with rates together: give one of them";
+        return Err(place.at(&["ramp"], problem));
+    }
+    if file.operations.is_some() {
+        let at = key(
+            first,
+            if file.phase[first].rate.is_some() {
+                "rate"
+            } else {
+                "rate_to"
+            },
+        );
+        let problem = "phases with rates last as long as they say: leave `operations` out";
+        return Err(place.at(&[&at], problem));
+    }
+    let each = file.phase.iter().enumerate().map(|(index, phase)| {
+        let own = phase.rate.as_ref().or(file.rate.as_ref()).map(|rate| rate.0);
+        let from_per_s = own.ok_or_else(|| {
+            let problem = format!(
+                "phase {} has no `rate`, and phase {} has{}: give each one, or a `rate` at the top of the file",
+                index + 1,
+                first + 1,
+                if first == index { " a `rate_to`" } else { "" }
+            );
+            place.at(&[&format!("phase.{}", index + 1)], problem)
+        })?;
+        Ok(Leg {
+            from_per_s,
+            to_per_s: phase.rate_to.as_ref().map_or(from_per_s, |rate| rate.0),
+            length_ns: phase.duration.as_ref().map(|time| time.0).unwrap_or_default(),
+        })
+    });
+    each.collect()
+}
+
 }
 
 #[cfg(test)]
