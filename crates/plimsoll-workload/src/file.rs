@@ -106,6 +106,10 @@ section! {
         retry_pause: Option<TimeValue> = "\"50ms\"",
         /// the driver's own retries; true unless given for MongoDB, as its driver has it, and false for CQL
         driver_retries: Option<bool> = "false",
+        /// of MongoDB: what becomes of a try whose time is over: `finish` (its answer is read and thrown away, and its
+        /// connection is taken until then) or `close` (its connection is closed, and the driver opens another); finish
+        /// unless given
+        given_up: Option<GivenUp> = "\"close\"",
         /// of CQL: operations at once on one connection; others wait. Any number unless given
         per_connection: Option<NonZeroU32> = "10",
     }
@@ -136,15 +140,23 @@ section! {
         mix: Option<MixValue> = "{ read = 100 }",
         /// where the mix goes evenly until the end of the phase
         mix_to: Option<MixValue> = "{ insert = 100 }",
-    }
-}
-
-/// A value that is text in the file; what is wrong with it is said with its line.
         /// arrival rate of all databases together at its start; the file's `rate` unless given; up to 5 phases have
         /// rates
         rate: Option<RateValue> = "\"500/s\"",
         /// where the rate goes evenly until the end of the phase; it stays unless given
         rate_to: Option<RateValue> = "\"5000/s\"",
+    }
+}
+
+/// What becomes of a try that is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum GivenUp {
+    Finish,
+    Close,
+}
+
+/// A value that is text in the file; what is wrong with it is said with its line.
 macro_rules! value {
     ($name:ident($type:ty), $what:literal, $read:expr) => {
         #[derive(Debug, Clone)]
@@ -280,6 +292,7 @@ fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
         }
     }
     let phases = phases(place, &file.phase)?;
+    let legs = legs(place, &file)?;
     let of_phases = phases
         .iter()
         .fold(Nanos::ZERO, |sum, phase| sum + phase.length_ns);
@@ -292,7 +305,6 @@ fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
     });
     let client = file.client;
     Ok(Asked {
-    let legs = legs(place, &file)?;
         store: file.store,
         databases: file.databases,
         connections: file.connections,
@@ -315,12 +327,14 @@ fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
             retry_pause: client.retry_pause.map(|time| time.0),
             driver_retries: client.driver_retries,
             per_connection: client.per_connection,
+            closes_given_up: client.given_up.map(|given_up| given_up == GivenUp::Close),
         },
         load: AskedLoad {
             duration: file.duration.map(|time| time.0).or(of_phases),
             operations: file.operations,
             rate_per_s: file.rate.map(|rate| rate.0),
             ramp_per_s: file.ramp.map(|ramp| ramp.0),
+            legs,
             arrivals: file.arrivals,
             timeout: file.timeout.map(|time| time.0),
             threads: file.threads,
@@ -330,20 +344,6 @@ fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
     })
 }
 
-fn phases(place: &Place<'_>, phases: &[PhaseSpec]) -> Result<Vec<Phase>, Misplaced> {
-    let each = (1..).zip(phases).map(|(number, phase)| {
-        let key = format!("phase.{number}");
-        let missing = || place.at(&[&key], "a phase needs a `duration`, such as \"20s\"");
-            legs,
-        let length = phase.duration.as_ref().map(|time| time.0);
-        Ok(Phase {
-            name: phase.name.clone().unwrap_or_else(|| number.to_string()),
-            length_ns: length.ok_or_else(missing)?,
-            mix: phase.mix.as_ref().map(|mix| mix.0),
-            mix_to: phase.mix_to.as_ref().map(|mix| mix.0),
-        })
-    });
-    each.collect()
 /// The rates of phases, if any has one: then each must have one, of its own or the file's.
 fn legs(place: &Place<'_>, file: &File) -> Result<Vec<Leg>, Misplaced> {
     let has_rate = |phase: &PhaseSpec| phase.rate.is_some() || phase.rate_to.is_some();
@@ -387,6 +387,19 @@ fn legs(place: &Place<'_>, file: &File) -> Result<Vec<Leg>, Misplaced> {
     each.collect()
 }
 
+fn phases(place: &Place<'_>, phases: &[PhaseSpec]) -> Result<Vec<Phase>, Misplaced> {
+    let each = (1..).zip(phases).map(|(number, phase)| {
+        let key = format!("phase.{number}");
+        let missing = || place.at(&[&key], "a phase needs a `duration`, such as \"20s\"");
+        let length = phase.duration.as_ref().map(|time| time.0);
+        Ok(Phase {
+            name: phase.name.clone().unwrap_or_else(|| number.to_string()),
+            length_ns: length.ok_or_else(missing)?,
+            mix: phase.mix.as_ref().map(|mix| mix.0),
+            mix_to: phase.mix_to.as_ref().map(|mix| mix.0),
+        })
+    });
+    each.collect()
 }
 
 #[cfg(test)]

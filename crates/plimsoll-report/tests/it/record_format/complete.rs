@@ -187,6 +187,7 @@ fn loaded() -> Workload {
         client: Client {
             try_timeout_ns: Some(Nanos(1)),
             pool_wait_ns: Some(Nanos(1)),
+            closes_given_up: true,
             per_connection: Some(NonZeroU32::MIN),
             consistency: Some(workload::Consistency::Quorum),
             shares_connections: true,
@@ -319,11 +320,11 @@ fn events() -> [Event; 8] {
         }),
         EventKind::Iteration(Iteration::default()),
         EventKind::Guarded(Guarded::default()),
-        EventKind::Other {
         EventKind::Fault(Fault {
             instance: "db".to_owned(),
             what: FaultKind::Stopped,
         }),
+        EventKind::Other {
             event: "other".to_owned(),
         },
     ]
