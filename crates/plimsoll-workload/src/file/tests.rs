@@ -139,7 +139,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "[client]\ngiven_up = \"closed\"",
-        "w.toml:3: `client.given_up`: unknown variant `closed`, expected `finish` or `close`",
+        "w.toml:3: `given_up`: unknown variant `closed`, expected `finish` or `close`",
     ),
     ("slo = \"p99<\"", "w.toml:2: `slo`: "),
     ("[client", "w.toml:"),
