@@ -73,15 +73,14 @@ fn clients_that_give_up_keep_their_connections_unless_asked_to_close_them() {
         assert!(most <= 8, "{given_up}: {summary}");
         asked.push((
             count.load(Ordering::Relaxed),
-            effects["commands_count"].clone(),
+            effects["commands_count"].as_u64().unwrap(),
         ));
     }
-    let [(finished, sent), (closed, _)] = asked.as_slice() else {
+    let [(finished, sent), (closed, sent_closing)] = asked.as_slice() else {
         unreachable!("two were played");
     };
     // The pool, what fills and what verifies, and the driver's watchers.
-    assert!(*finished <= 30, "{asked:?}");
-    assert!(*closed > *finished * 2, "{asked:?}");
-    // All 8 connections are busy throughout: some 8 × 3 s ÷ 60 ms commands, of which a busy machine takes most.
-    assert!(sent.as_u64().unwrap() > 60, "{asked:?}");
+    assert!(*finished <= 30 && *closed > *finished, "{asked:?}");
+    // All 8 connections are busy throughout, some 8 × 3 s ÷ 60 ms commands; closing them, hardly any try finds one.
+    assert!(*sent > 60 && *sent > sent_closing * 3, "{asked:?}");
 }
