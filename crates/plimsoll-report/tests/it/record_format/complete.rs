@@ -43,7 +43,7 @@ pub(super) fn lines() -> Vec<Line> {
     };
     lines.push(Line::Level(LevelStart {
         start_ns: Nanos(1),
-        step,
+        step: step.clone(),
     }));
     let leg = Leg {
         from_per_s: 5.0,
