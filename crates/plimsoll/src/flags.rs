@@ -55,7 +55,6 @@ enum Takes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Group {
     Load,
-    /// How a workload's client behaves, and what it asks of its store.
     Client,
     Search,
     Compared,
@@ -495,10 +494,8 @@ static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
 
 /// The flags of a command, as the help orders them.
 fn flags_of(verb: Verb) -> Vec<&'static Flag> {
-    let mut flags: Vec<&Flag> = FLAGS
-        .iter()
-        .filter(|flag| flag.on.contains(&verb))
-        .collect();
+    let of_verb = FLAGS.iter().filter(|flag| flag.on.contains(&verb));
+    let mut flags: Vec<&Flag> = of_verb.collect();
     flags.sort_by_key(|flag| (flag.group, flag.form().filter(|_| verb.has_forms())));
     flags
 }
