@@ -18,7 +18,9 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 pub use after::{After, Verified};
-pub use event::{Anchor, Event, EventKind, Guarded, Iteration, SearchStart, SelfCheck};
+pub use event::{
+    Anchor, Event, EventKind, Fault, FaultKind, Guarded, Iteration, SearchStart, SelfCheck,
+};
 pub use observation::*;
 pub use read::{ReadError, Record, Remark, Said};
 pub use script::{

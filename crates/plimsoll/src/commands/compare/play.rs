@@ -136,6 +136,7 @@ fn play(args: &Args, target: &Target, one: &One<'_>) -> Result<Loaded> {
         // A URL was asked for before; who let the first run of a script go to another host let all of them.
         may_load_remote: args.yes || !target.is_script() || !target.runs.is_empty(),
         interrupt: one.interrupt,
+        on_load: &|| Ok(()),
     };
     let measured = measure(&prepared, &setting)?;
     measured.refuse_unfinished()?;
@@ -165,6 +166,7 @@ pub(super) fn warm_up(
         reused: &Reused::default(),
         may_load_remote: true,
         interrupt,
+        on_load: &|| Ok(()),
     };
     let measured = measure(&prepared, &setting)?;
     measured.refuse_unfinished()?;
