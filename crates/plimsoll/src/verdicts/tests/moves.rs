@@ -114,7 +114,7 @@ fn what_people_change_is_named_without_any_sums() {
             match read(&edited) {
                 Some(outcome) if outcome.page == as_written => continue,
                 Some(outcome) if !outcome.is_named => {
-                    unnamed.push(format!("{name}: window {nth} {what}"))
+                    unnamed.push(format!("{name}: window {nth} {what}"));
                 }
                 _ => {}
             }
@@ -129,9 +129,7 @@ fn what_people_change_is_named_without_any_sums() {
 
 #[test]
 fn a_script_that_was_exchanged_is_named_although_all_sums_were_taken_away() {
-    let header = plimsoll_core::record::Record::read(RECORDS[2].1.as_bytes())
-        .unwrap()
-        .header;
+    let header = Record::read(RECORDS[2].1.as_bytes()).unwrap().header;
     let mut written = Vec::new();
     plimsoll_core::record::Writer::start(&mut written, header).unwrap();
     let mut lines = lines_of(RECORDS[2].1);
