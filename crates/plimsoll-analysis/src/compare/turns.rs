@@ -31,6 +31,10 @@ const GRAIN: f64 = 1e-9;
 /// Of two draws with the same smaller p the one of which the ranks are surer is further out: so what the ranks alone would find
 /// with the smallest p there is, both find.
 const TIE: f64 = 1e-5;
+/// What is left of a draw that is itself a rhythm.
+const INSEPARABLE: f64 = 1e-6;
+/// Times that rhythm and effect are worked out from each other.
+const ROUNDS: usize = 4;
 /// Halvings of the range in which a bound lies.
 const HALVINGS: u32 = 40;
 /// So many deviations from the estimate a bound is looked for.
@@ -164,17 +168,13 @@ impl Turns {
     fn beside_rhythm(&self, shift: f64) -> (Option<Rhythm>, Vec<f64>) {
         let runs = self.runs(shift);
         let chosen = rhythm::chosen(&runs);
-        let steps = |values: &[f64]| -> Vec<f64> {
-            let pairs = values.chunks_exact(2);
-            pairs.map(|pair| pair[1] - pair[0]).collect()
-        };
         let left = steps(&chosen.left);
         let columns: Vec<Vec<f64>> = chosen.columns.iter().map(|column| steps(column)).collect();
         let squares = dot(&chosen.left, &chosen.left);
         let of_draw = |draw: &Vec<f64>| {
             let inside: f64 = columns.iter().map(|column| dot(draw, column).powi(2)).sum();
             let own = runs.len() as f64 - inside;
-            if own < 1e-6 {
+            if own < INSEPARABLE {
                 // The draw is itself such a rhythm: nobody can tell the two apart.
                 return 0.0;
             }
@@ -184,19 +184,31 @@ impl Turns {
         (chosen.rhythm, self.draws.iter().map(of_draw).collect())
     }
 
-    /// The Hodges–Lehmann estimate; of what is left of the values without their rhythm, if that decided.
+    /// The Hodges–Lehmann estimate; where a rhythm decided, the variant's part beside it by least squares.
     pub(super) fn estimate(&self) -> f64 {
         let plain = Shifts::of_pairs(&self.differences(0.0)).estimate();
         if self.judged(0.0).rhythm.is_none() {
             return plain;
         }
-        let chosen = rhythm::chosen(&self.runs(plain));
-        let without: Vec<f64> = chosen
-            .left
-            .chunks_exact(2)
-            .map(|pair| pair[1] - pair[0])
-            .collect();
-        plain + Shifts::of_pairs(&without).estimate()
+        // The rhythm is clearer the better the variant's part is known.
+        (0..ROUNDS).fold(plain, |shift, _| shift + self.more_beside_rhythm(shift))
+    }
+
+    /// How much the variant has beside `shift` and what the values do anyhow: of z = ±1, twice z·y' ÷ (z·z − Σ (q·z)²).
+    fn more_beside_rhythm(&self, shift: f64) -> f64 {
+        let runs = self.runs(shift);
+        let chosen = rhythm::chosen(&runs);
+        let part = |values: &[f64]| steps(values).iter().sum::<f64>();
+        let inside: f64 = chosen
+            .columns
+            .iter()
+            .map(|column| part(column).powi(2))
+            .sum();
+        let own = runs.len() as f64 - inside;
+        if own < INSEPARABLE {
+            return 0.0;
+        }
+        2.0 * part(&chosen.left) / own
     }
 
     /// All shifts that the test does not refuse at 1 − `coverage`. None if so few pairs refuse nothing.
@@ -254,6 +266,12 @@ impl Turns {
         }
         estimate + towards * outside
     }
+}
+
+/// Of two values of each pair behind each other: the second less the first.
+fn steps(values: &[f64]) -> Vec<f64> {
+    let pairs = values.chunks_exact(2);
+    pairs.map(|pair| pair[1] - pair[0]).collect()
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
