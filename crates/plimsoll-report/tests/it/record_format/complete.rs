@@ -8,8 +8,8 @@ use plimsoll_core::metrics::{BuiltIn, Contains, Kind, Names, Store};
 use plimsoll_core::record::{
     AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Guarded, Header, HostSample,
     Iteration, LabSetup, LeftOut, LevelStart, Line, ListenerSample, MetricsSample, NameCounts,
-    NeighbourSample, Observation, ProcessSample, ProxySample, Scope, ScriptCounts, SearchStart,
-    Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, Verified, WaitSample,
+    NeighbourSample, Observation, ProcessSample, ProxySample, Published, Scope, ScriptCounts,
+    SearchStart, Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, Verified, WaitSample,
 };
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::step::{Phase, Step, StepLoad};
@@ -121,6 +121,10 @@ fn headers() -> Vec<Line> {
             limits: [("slots".to_owned(), 1024.0)].into(),
             ..TierSetup::default()
         }],
+        published: Some(Published {
+            differs: "Its clients waited.".to_owned(),
+            ..Published::default()
+        }),
         ..LabSetup::default()
     });
     let mut closed = open.clone();
