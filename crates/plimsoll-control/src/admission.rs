@@ -23,6 +23,7 @@ mod patience;
 mod queue;
 mod rejector;
 mod retries;
+mod room;
 mod rule;
 mod saturation;
 mod shares;
@@ -51,10 +52,6 @@ use shares::mixed;
 
 /// The longest wait for a permit.
 const PATIENCE: Nanos = Nanos::from_millis(250);
-/// Of those that could be let in within the longest wait, so many times as many may wait: answers come faster than in the mean
-/// at times. Once that was too few, and until nobody waits any more, it is no burst, and who waits shall be served.
-const BURST: f64 = 1.2;
-const LASTING: f64 = 0.8;
 /// Clients that leave sooner are nobody's timeout.
 const AGE_LEAST: Nanos = Nanos::from_millis(10);
 /// A client that says that it waits for less than this part of what such requests take is refused at once. What an overload
@@ -62,10 +59,6 @@ const AGE_LEAST: Nanos = Nanos::from_millis(10);
 const HOPELESS: f64 = 4.0;
 /// Share of the permits that retries of clients may have before they count as background.
 const RETRIES_RATIO: f64 = 0.2;
-/// Overloaded: more than this arrives per admission, and somebody has waited all the time for so long (a pause is over
-/// sooner). Then the newest goes first: the oldest may be given up soon.
-const OVERLOADED: f64 = 1.2;
-const OVERLOADED_SINCE: Nanos = Nanos::from_secs(1);
 /// Who is sticky changes so often, or the same users would be turned away all day.
 const SALT_EVERY: Nanos = Nanos::from_secs(3600);
 /// Answers that the mean latency looks back on.
@@ -457,47 +450,11 @@ impl Admission {
         self.look_at_queue(now);
     }
 
-    fn is_newest_first(&self, now: Nanos) -> bool {
-        self.size.ratio() > OVERLOADED && self.rejector.queued(now) > OVERLOADED_SINCE
-    }
-
-    /// One goes, because more than so many wait.
-    fn push_out(&mut self, now: Nanos, slots: usize) -> bool {
-        let newest = self.is_newest_first(now);
-        let Some(waiting) = self.queue.push_out(slots, &self.fairness, newest) else {
-            return false;
-        };
-        self.rejector.pushed_out();
-        let refusal = if self.fairness.is_greedy_tenant(waiting.owner) {
-            Refusal::Share
-        } else {
-            Refusal::Full
-        };
-        self.refuse(&waiting, refusal);
-        true
-    }
-
     fn look_at_queue(&mut self, now: Nanos) {
         let is_empty = self.queue.len() == 0;
         self.was_full &= !is_empty;
         self.rejector.queue_is(now, is_empty);
         self.size.queue_is(now, is_empty);
-    }
-
-    /// Whoever waits behind those that wait already waits in vain, as long as the oldest go first.
-    fn is_full(&self, now: Nanos) -> bool {
-        self.queue.len() >= self.served_in_time() && !self.is_newest_first(now)
-    }
-
-    /// How many of those that wait will be let in within the longest wait.
-    fn served_in_time(&self) -> usize {
-        if self.mean_seconds <= 0.0 {
-            return usize::MAX;
-        }
-        let per_s = f64::from(self.limit.limit()) / self.mean_seconds;
-        let per_s = self.size.best_per_s().map_or(per_s, |best| per_s.min(best));
-        let times = if self.was_full { LASTING } else { BURST };
-        ((times * PATIENCE.as_secs_f64() * per_s).ceil() as usize).max(1)
     }
 
     fn admit(&mut self, now: Nanos, waiting: &Waiting) {
