@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 111] = [
+const NESTED: [(&str, &str, &str); 112] = [
     ("header", "workload", "workload"),
     ("workload", "databases", "database"),
     ("workload", "keys", "keys"),
@@ -54,6 +54,7 @@ const NESTED: [(&str, &str, &str); 111] = [
     ("plan", "until", "until"),
     ("plan", "objectives", "clause"),
     ("load", "profile", "profile"),
+    ("profile", "legs", "leg"),
     ("load", "over", "over"),
     ("level", "load", "load"),
     ("window", "operations", "tally"),
