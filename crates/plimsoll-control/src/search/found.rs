@@ -14,7 +14,7 @@ use super::{remarks, stalls, vus};
 /// The interval that is shown: the boundary lies below it with this probability.
 const HIGH: f64 = 0.95;
 /// Where nothing is claimed, what is shown is on the careful side.
-const CAUTIOUS: f64 = 0.3;
+const CAUTIOUS: f64 = 0.42;
 /// What is shown as an upper bound lies above the estimate by this much.
 const LEAST_APART: f64 = 1.005;
 /// A knee this little above the load line is at it; further above there is none.

@@ -206,6 +206,8 @@ impl World {
                     | SearchRemark::SetByStalls { .. }
                     | SearchRemark::Drifted { .. }
                     | SearchRemark::SlowsDown { .. }
+                    | SearchRemark::PaceVaries { .. }
+                    | SearchRemark::StaysOverloaded { .. }
                     | SearchRemark::Changed { .. }
             ),
         };
