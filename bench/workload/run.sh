@@ -7,10 +7,14 @@ databases=${1:-6} workers=${2:-10} seconds=${3:-10} rounds=${4:-3}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$root/target/release
 data=$(mktemp -d)
-"$bin/plimsoll" docdb --data "$data" --listen 127.0.0.1:0 --durability interval=50ms >"$data/said" 2>&1 &
+"$bin/plimsoll" docdb --data "$data/db" --listen 127.0.0.1:0 --durability interval=50ms >"$data/said" 2>&1 &
 server=$!
 trap 'kill $server; wait $server 2>/dev/null; rm -rf "$data"' EXIT
-until grep -q mongodb:// "$data/said"; do sleep 0.1; done
+for _ in $(seq 100); do
+  grep -q mongodb:// "$data/said" && break
+  kill -0 $server 2>/dev/null || { cat "$data/said" >&2; exit 1; }
+  sleep 0.1
+done
 store=mongodb://$(grep -o 'mongodb://[^/ ]*' "$data/said" | head -1 | cut -d/ -f3)
 for round in $(seq "$rounds"); do
   echo -n "bare      "; "$bin/examples/bare" "$store" "$databases" "$workers" "$seconds"

@@ -10,6 +10,8 @@ use crate::error::{Code, CommandError};
 const SHARES: usize = 8;
 /// What a sort or a group holds at most that may not go to the disk (MongoDB's limit).
 const IN_MEMORY_MAX: usize = 100 << 20;
+/// Who held so much in small pieces leaves holes between blocks of the cache that nothing else fits into.
+const HOLES_BYTES: usize = 8 << 20;
 /// What a test or a shard without a server may use.
 const DEFAULT_BYTES: usize = 256 << 20;
 
@@ -70,7 +72,16 @@ impl Memory {
         Claim {
             memory: Arc::clone(self),
             bytes: 0,
+            most: 0,
+            of_pieces: false,
         }
+    }
+
+    /// For who holds many small pieces: once they are gone, the pages that they filled are given back.
+    pub(crate) fn claim_for_pieces(self: &Arc<Self>) -> Claim {
+        let mut claim = self.claim();
+        claim.of_pieces = true;
+        claim
     }
 
     /// The error of who wants more than there is.
@@ -87,6 +98,10 @@ impl Memory {
 pub(crate) struct Claim {
     memory: Arc<Memory>,
     bytes: usize,
+    /// The most that it was at once.
+    most: usize,
+    /// It has to go after what it counts, so it is the last field of who holds it.
+    of_pieces: bool,
 }
 
 impl Claim {
@@ -100,6 +115,7 @@ impl Claim {
             self.memory.used.fetch_sub(less, Ordering::Relaxed);
         }
         self.bytes = bytes;
+        self.most = self.most.max(bytes);
         !self.memory.is_over()
     }
 
@@ -112,6 +128,9 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         self.memory.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        if self.of_pieces && self.most >= HOLES_BYTES {
+            plimsoll_base::heap::return_free_pages();
+        }
     }
 }
 

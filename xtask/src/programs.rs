@@ -12,11 +12,13 @@ use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 /// Test targets that load sockets, wait with a deadline or compare times: package and target.
-const LOADS: [(&str, &str); 9] = [
+const LOADS: [(&str, &str); 11] = [
     ("plimsoll", "it"),
     ("plimsoll", "middleware"),
     ("plimsoll-lab", "it"),
     ("plimsoll-engine", "it"),
+    ("plimsoll-guard", "it"),
+    ("plimsoll-workload", "plimsoll_workload"),
     ("plimsoll-docdb", "it"),
     ("plimsoll-net", "it"),
     ("plimsoll-net", "plimsoll_net"),

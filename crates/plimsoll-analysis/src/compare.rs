@@ -5,6 +5,7 @@
 //! unpaired permutation tests on ranks, Hodges–Lehmann estimates with exact intervals, Holm's
 //! correction, and two one-sided tests for "equivalent".
 
+mod contrast;
 mod effect;
 mod figures;
 mod fingerprint;
@@ -12,6 +13,8 @@ mod history;
 mod named;
 mod permutation;
 mod power;
+mod rhythm;
+mod turns;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,16 +22,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_core::comparison::{
     Comparison, Contrast, Design, Effect, Figure, Mismatch, SCHEMA, Scale, Standing, Variant,
 };
-use plimsoll_core::statistics::median;
 
 pub(crate) use figures::unusable;
 pub use figures::{of_record, of_result};
 pub use fingerprint::{Fingerprint, mismatches};
 pub use history::{HistoryError, history};
 pub use permutation::runs_needed;
+pub use power::is_scattered;
 
-use effect::Shifts;
-use permutation::{holm, relabel, sign_flip, smallest_p};
+use contrast::contrast;
+use permutation::{holm, smallest_p};
+use turns::Places;
 
 /// Share of comparisons of equal variants that may be called different.
 pub const ALPHA: f64 = 0.05;
@@ -219,11 +223,12 @@ fn withheld(
 /// Every pair of variants in every figure, corrected together by Holm's rule.
 fn family(variants: &[Variant], figures: &[Figure], asked: &Question) -> Vec<Contrast> {
     let mut contrasts = Vec::new();
+    let places = Places::of(variants);
     for figure in figures {
         for (index, variant) in variants.iter().enumerate() {
             let before = variants.iter().take(index);
             for baseline in before.filter(|baseline| asked.asks(variant, baseline)) {
-                contrasts.extend(contrast(*figure, baseline, variant, asked));
+                contrasts.extend(contrast(*figure, [baseline, variant], &places, asked));
             }
         }
     }
@@ -256,89 +261,6 @@ fn correct(contrast: &mut Contrast, adjusted: f64, count: usize, design: Design)
         contrast.runs_needed = Some(runs_needed(design, count, ALPHA));
     }
     contrast.standing = judge(contrast, design);
-}
-
-/// One figure of two variants; `None` where one of them does not have it.
-fn contrast(
-    figure: Figure,
-    baseline: &Variant,
-    variant: &Variant,
-    asked: &Question,
-) -> Option<Contrast> {
-    let scale = figure.scale();
-    let (a, b) = match asked.design {
-        Design::Paired => paired_values(figure, baseline, variant),
-        Design::Unpaired => (baseline.values(figure), variant.values(figure)),
-    };
-    if a.is_empty() || b.is_empty() {
-        return None;
-    }
-    let inner = |values: &[f64]| -> Vec<f64> { values.iter().map(|v| inward(scale, *v)).collect() };
-    let (differences, shifts, p) = match asked.design {
-        Design::Paired => {
-            let both = inner(&a).into_iter().zip(inner(&b));
-            let differences: Vec<f64> = both
-                .map(|(a, b)| grained(effect::difference(a, b)))
-                .collect();
-            let p = sign_flip(&differences, asked.seed);
-            let shifts = Shifts::of_pairs(&differences);
-            (differences, shifts, p)
-        }
-        Design::Unpaired => {
-            let p = relabel(&a, &b, asked.seed);
-            (Vec::new(), Shifts::between(&inner(&a), &inner(&b)), p)
-        }
-    };
-    let outer = |mut interval: plimsoll_core::comparison::Interval| {
-        interval.lower = outward(scale, interval.lower);
-        interval.upper = outward(scale, interval.upper);
-        interval
-    };
-    Some(Contrast {
-        figure,
-        variant: variant.name.clone(),
-        baseline: baseline.name.clone(),
-        scale,
-        baseline_median: median_of(&a),
-        variant_median: median_of(&b),
-        baseline_count: a.len(),
-        variant_count: b.len(),
-        estimate: outward(scale, shifts.estimate()),
-        interval: shifts.interval(1.0 - ALPHA).map(outer),
-        interval_90: shifts.interval(1.0 - 2.0 * ALPHA).map(outer),
-        pairs: differences.iter().map(|d| outward(scale, *d)).collect(),
-        p: p.value,
-        p_adjusted: p.value,
-        method: p.method,
-        family_count: 1,
-        margin: match scale {
-            Scale::Ratio => asked.margin_ratio,
-            Scale::Difference => asked.share_margin,
-        },
-        detectable: None,
-        runs_for_margin: None,
-        runs_needed: None,
-        standing: Standing::Inconclusive,
-        because: String::new(),
-    })
-}
-
-/// Values of the pairs in which both runs can be used and have the figure.
-fn paired_values(figure: Figure, baseline: &Variant, variant: &Variant) -> (Vec<f64>, Vec<f64>) {
-    let both = baseline.runs.iter().zip(&variant.runs);
-    both.filter(|(a, b)| a.excluded.is_none() && b.excluded.is_none())
-        .filter_map(|(a, b)| Some((*a.figures.get(&figure)?, *b.figures.get(&figure)?)))
-        .unzip()
-}
-
-fn median_of(values: &[f64]) -> f64 {
-    median(values.to_vec()).unwrap_or(0.0)
-}
-
-/// Equal changes stay equal although logarithms were rounded: ranks are shared, not drawn by lot.
-fn grained(difference: f64) -> f64 {
-    const GRAIN: f64 = 1e12;
-    (difference * GRAIN).round() / GRAIN
 }
 
 /// Ratios are differences of logarithms.

@@ -7,6 +7,7 @@ mod capacity;
 mod lead;
 mod limits;
 mod load_line;
+mod recovery;
 mod spread;
 mod tiers;
 mod trouble;
@@ -110,6 +111,7 @@ fn of_variant(
         tiers,
         goodput_per_core: goodput_per_core.map(|(goodput, cores)| goodput / cores),
         after: after::of_variant(variant),
+        recovery: recovery::of_variant(variant),
     })
 }
 

@@ -13,9 +13,9 @@ use crate::outcome::Outcome;
 
 /// The schema of `plimsoll compare --format json`.
 pub const SCHEMA: &str = "plimsoll.comparison/1";
-/// The schema of the same with `--history`.
 /// Fewer runs show no change at the 5 % level, however large: of three and four there are 35 orders, and two split as well.
 pub const RUNS_THAT_SHOW: usize = 8;
+/// The schema of the same with `--history`.
 pub const HISTORY_SCHEMA: &str = "plimsoll.history/1";
 
 /// One figure of a run that can be compared. Percentiles are over attempts; a run in which a
@@ -314,6 +314,9 @@ pub struct Contrast {
     pub family_count: usize,
     /// Indifference: a ratio within 1 ± this, or a difference within ± this, is no difference.
     pub margin: f64,
+    /// Runs after which something beside the variants comes back; it was taken out, and that decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rhythm_runs: Option<f64>,
     /// Smallest change that so many runs with this spread find in four of five cases, as a change of
     /// the ratio (0.04 is 4 %) or a difference.
     #[serde(skip_serializing_if = "Option::is_none")]

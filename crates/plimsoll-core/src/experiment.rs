@@ -8,8 +8,8 @@ mod meaning;
 pub use load_line::{Axis, LoadLines, Point};
 pub use meaning::{
     AfterLoad, Capacity, Carrier, Difference, Foreseen, InvalidRuns, Lead, LimitClaim,
-    LimitLocation, Limits, Meaning, Measure, NextClaim, PoolUse, Replication, RunClaim, Spread,
-    Tested, TierUse, Tiers, TimeSpread, Trouble, Unprobed, VariantMeaning,
+    LimitLocation, Limits, Meaning, Measure, NextClaim, PoolUse, Recovery, Replication, RunClaim,
+    Spread, Tested, TierUse, Tiers, TimeSpread, Trouble, Unprobed, VariantMeaning,
 };
 
 use crate::comparison::{Comparison, Contrast};

@@ -18,7 +18,9 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 pub use after::{After, Verified};
-pub use event::{Anchor, Event, EventKind, Guarded, Iteration, SearchStart, SelfCheck};
+pub use event::{
+    Anchor, Event, EventKind, Fault, FaultKind, Guarded, Iteration, SearchStart, SelfCheck,
+};
 pub use observation::*;
 pub use read::{ReadError, Record, Remark, Said};
 pub use script::{
@@ -108,13 +110,23 @@ impl<W: Write> Writer<W> {
             line: Vec::new(),
             sum: 0,
         };
-        writer.append(&Line::Header(header))?;
+        writer.take(&Line::Header(header))?;
+        seal::announce(&mut writer.line);
+        writer.write()?;
         Ok(writer)
     }
 
     pub fn append(&mut self, line: &Line) -> io::Result<()> {
+        self.take(line)?;
+        self.write()
+    }
+
+    fn take(&mut self, line: &Line) -> io::Result<()> {
         self.line.clear();
-        serde_json::to_writer(&mut self.line, line)?;
+        Ok(serde_json::to_writer(&mut self.line, line)?)
+    }
+
+    fn write(&mut self) -> io::Result<()> {
         self.sum = seal::seal(&mut self.line, self.sum)?;
         self.line.push(b'\n');
         self.out.write_all(&self.line)?;

@@ -1,9 +1,13 @@
 //! When each arrival is due: a pure function of profile, process, seed and index, never of the last sleep.
 
+mod legs;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::units::Nanos;
+pub use legs::Leg;
+use legs::{LEGS_MAX, Legs};
 use plimsoll_base::random::Rng;
 
 /// How arrivals are spread around the rate.
@@ -17,12 +21,15 @@ pub enum Arrivals {
     Uniform,
 }
 
-/// An arrival rate over time: linear from `from_per_s` to `to_per_s`, then constant.
+/// An arrival rate over time: linear from `from_per_s` to `to_per_s`, then constant; with legs from one to the next, then as
+/// the last one ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RateProfile {
     from_per_s: f64,
     to_per_s: f64,
     ramp_ns: Nanos,
+    #[serde(default, skip_serializing_if = "Legs::is_empty")]
+    legs: Legs,
 }
 
 /// A profile that no schedule can follow.
@@ -32,6 +39,8 @@ pub enum ProfileError {
     Rate(f64),
     #[error("a ramp needs a duration longer than zero")]
     NoDuration,
+    #[error("{0} parts with rates are more than {LEGS_MAX}")]
+    TooManyLegs(usize),
 }
 
 impl RateProfile {
@@ -41,6 +50,7 @@ impl RateProfile {
             from_per_s: rate_per_s,
             to_per_s: rate_per_s,
             ramp_ns: Nanos::ZERO,
+            legs: Legs::default(),
         })
     }
 
@@ -54,7 +64,51 @@ impl RateProfile {
             from_per_s,
             to_per_s,
             ramp_ns,
+            legs: Legs::default(),
         })
+    }
+
+    /// One leg after the other; a single one is a ramp.
+    pub fn course(legs: &[Leg]) -> Result<Self, ProfileError> {
+        let legs = Legs::new(legs)?;
+        let all = legs.all();
+        let (Some(first), Some(last)) = (all.first(), all.last()) else {
+            return Err(ProfileError::NoDuration);
+        };
+        Ok(Self {
+            from_per_s: first.from_per_s,
+            to_per_s: last.to_per_s,
+            ramp_ns: all.iter().fold(Nanos::ZERO, |sum, leg| sum + leg.length_ns),
+            legs,
+        })
+    }
+
+    /// The parts of a course.
+    pub fn legs(&self) -> &[Leg] {
+        self.legs.all()
+    }
+
+    /// From when to when the rate is above that of its beginning, if it begins with a constant one and comes back to that: an
+    /// overload that ends.
+    pub fn pulse(&self) -> Option<(Nanos, Nanos)> {
+        let legs = self.legs.all();
+        let usual = legs.first()?.from_per_s;
+        let is_usual = |leg: &&Leg| {
+            let ends = [leg.from_per_s, leg.to_per_s];
+            ends.iter().all(|rate| rate.total_cmp(&usual).is_eq())
+        };
+        let before = legs.iter().take_while(is_usual).count();
+        let after = legs.iter().rev().take_while(is_usual).count();
+        let pulse = legs.get(before..legs.len().saturating_sub(after))?;
+        let is_above = pulse
+            .iter()
+            .any(|leg| leg.from_per_s.max(leg.to_per_s) > usual);
+        let length = |legs: &[Leg]| {
+            legs.iter()
+                .fold(Nanos::ZERO, |sum, leg| sum + leg.length_ns)
+        };
+        let from = length(legs.get(..before)?);
+        (before > 0 && after > 0 && is_above).then(|| (from, from + length(pulse)))
     }
 
     /// The same course, so many times as high.
@@ -66,6 +120,7 @@ impl RateProfile {
             from_per_s,
             to_per_s,
             ramp_ns: self.ramp_ns,
+            legs: self.legs.scaled(factor),
         })
     }
 
@@ -74,8 +129,22 @@ impl RateProfile {
         if at >= self.ramp_ns {
             return self.to_per_s;
         }
-        let done = at.0 as f64 / self.ramp_ns.0 as f64;
-        self.from_per_s + (self.to_per_s - self.from_per_s) * done
+        let mut left = at;
+        for leg in self.legs.all() {
+            if left < leg.length_ns {
+                return leg.rate_at(left);
+            }
+            left = left - leg.length_ns;
+        }
+        self.ramped().rate_at(at)
+    }
+
+    fn ramped(&self) -> Leg {
+        Leg {
+            from_per_s: self.from_per_s,
+            to_per_s: self.to_per_s,
+            length_ns: self.ramp_ns,
+        }
     }
 
     /// The constant rate, if it is one.
@@ -85,32 +154,20 @@ impl RateProfile {
 
     /// When the expected number of arrivals reaches `arrivals`: the inverse of the integrated rate.
     pub fn time_of(&self, arrivals: f64) -> Nanos {
-        // a    rate at the start (`from_per_s`)          rate
-        // b    rate after the ramp (`to_per_s`)           b |        ___________
-        // T    length of the ramp                           |      /
-        // k    its slope, (b - a) / T                       |    /   area to the
-        // n    expected arrivals so far                   a |  /     left of t is n
-        // t    the time that is asked for                   |__|____|__________
-        //                                                      0    T          t
-        //
-        // On the ramp n is the area of a trapezium,         n = a·t + k·t²/2.
-        // Behind it n is what the ramp brought and a box,   n = (a + b)/2 · T + b·(t - T).
-        let ramp_seconds = self.ramp_ns.as_secs_f64();
-        let on_ramp = f64::midpoint(self.from_per_s, self.to_per_s) * ramp_seconds;
-        let seconds = if arrivals >= on_ramp {
-            ramp_seconds + (arrivals - on_ramp) / self.to_per_s
-        } else {
-            // The textbook's root, t = (-a + √(a² + 2kn)) / k, divides by the slope and subtracts two nearly equal
-            // numbers where that is small. Multiplied by (a + √…) above and below it does neither:
-            //
-            //     t = 2n / (a + √(a² + 2kn))
-            //
-            // The root is real on the ramp (it is the rate at t); rounding may bring it below zero where b is near zero.
-            let slope = (self.to_per_s - self.from_per_s) / ramp_seconds;
-            let root = (self.from_per_s * self.from_per_s + 2.0 * slope * arrivals).max(0.0);
-            2.0 * arrivals / (self.from_per_s + libm::sqrt(root))
+        let (mut left, mut seconds) = (arrivals, 0.0);
+        let ramp = [self.ramped()];
+        let legs = match self.legs.all() {
+            [] => &ramp[..],
+            legs => legs,
         };
-        Nanos::from_secs_f64(seconds)
+        for leg in legs {
+            if left < leg.arrivals() {
+                return Nanos::from_secs_f64(seconds + leg.seconds_of(left));
+            }
+            left -= leg.arrivals();
+            seconds += leg.length_ns.as_secs_f64();
+        }
+        Nanos::from_secs_f64(seconds + left / self.to_per_s)
     }
 }
 
@@ -205,12 +262,30 @@ mod tests {
 
     use super::*;
 
+    fn legs() -> impl Strategy<Value = Leg> {
+        (1.0f64..1e4, 1.0f64..1e4, 1u64..100).prop_map(|(from_per_s, to_per_s, seconds)| Leg {
+            from_per_s,
+            to_per_s,
+            length_ns: Nanos::from_secs(seconds),
+        })
+    }
+
+    /// Expected arrivals until then, by adding up the rate of every hundredth of a second.
+    fn counted(profile: &RateProfile, until: Nanos) -> f64 {
+        const STEP: u64 = 10_000_000;
+        let steps = (0..until.0 / STEP).map(|step| profile.rate_at(Nanos(step * STEP + STEP / 2)));
+        let rest = (until.0 % STEP) as f64 / 1e9;
+        steps.sum::<f64>() * STEP as f64 / 1e9 + rest * profile.rate_at(until)
+    }
+
     fn profiles() -> impl Strategy<Value = RateProfile> {
         prop_oneof![
             (1.0f64..1e5).prop_map(|rate| RateProfile::constant(rate).unwrap()),
             (1.0f64..1e4, 1.0f64..1e4, 1u64..100).prop_map(|(from, to, seconds)| {
                 RateProfile::ramp(from, to, Nanos::from_secs(seconds)).unwrap()
             }),
+            proptest::collection::vec(legs(), 1..=LEGS_MAX)
+                .prop_map(|legs| RateProfile::course(&legs).unwrap()),
         ]
     }
 
@@ -239,12 +314,31 @@ mod tests {
         #[test]
         fn time_of_inverts_the_integrated_rate(profile in profiles(), arrivals in 0.0f64..1e5) {
             let time = profile.time_of(arrivals);
-            let ramp = profile.ramp_ns.as_secs_f64().min(time.as_secs_f64());
-            let mean = f64::midpoint(profile.rate_at(Nanos::ZERO), profile.rate_at(Nanos::from_secs_f64(ramp)));
-            let after = time.as_secs_f64() - ramp;
-            let mean = if ramp == 0.0 { 0.0 } else { mean };
-            let counted = mean * ramp + profile.to_per_s * after;
-            prop_assert!((counted - arrivals).abs() <= 1e-4 * (1.0 + arrivals), "{counted} {arrivals}");
+            if profile.legs.is_empty() {
+                let ramp = profile.ramp_ns.as_secs_f64().min(time.as_secs_f64());
+                let mean = f64::midpoint(profile.rate_at(Nanos::ZERO), profile.rate_at(Nanos::from_secs_f64(ramp)));
+                let after = time.as_secs_f64() - ramp;
+                let mean = if ramp == 0.0 { 0.0 } else { mean };
+                let counted = mean * ramp + profile.to_per_s * after;
+                prop_assert!((counted - arrivals).abs() <= 1e-4 * (1.0 + arrivals), "{counted} {arrivals}");
+            }
+        }
+
+        #[test]
+        fn a_course_brings_as_many_as_its_legs(
+            legs in proptest::collection::vec(legs(), 1..=LEGS_MAX), share in 0.01f64..0.99
+        ) {
+            let profile = RateProfile::course(&legs).unwrap();
+            let all: f64 = legs.iter().map(Leg::arrivals).sum();
+            let asked = all * share;
+            let counted = counted(&profile, profile.time_of(asked));
+            prop_assert!((counted - asked).abs() <= 1e-3 * (100.0 + asked), "{counted} {asked}");
+            let end = profile.time_of(all).as_secs_f64();
+            prop_assert!((end - profile.ramp_ns.as_secs_f64()).abs() < 1e-6, "{end}");
+            let text = serde_json::to_string(&profile).unwrap();
+            let read: RateProfile = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(read.legs.count, profile.legs.count);
+            prop_assert_eq!(read.ramp_ns, profile.ramp_ns);
         }
     }
 
@@ -270,8 +364,57 @@ mod tests {
         assert!((last.as_secs_f64() - 100.0).abs() < 1.5, "{last}");
     }
 
+    fn flat(rate: f64, seconds: u64) -> Leg {
+        Leg {
+            from_per_s: rate,
+            to_per_s: rate,
+            length_ns: Nanos::from_secs(seconds),
+        }
+    }
+
+    #[test]
+    fn an_overload_that_ends_is_a_pulse_and_one_that_stays_is_none() {
+        let up = Leg {
+            to_per_s: 300.0,
+            ..flat(100.0, 2)
+        };
+        let pulse = |legs: &[Leg]| RateProfile::course(legs).unwrap().pulse();
+        let seconds = |from, to| Some((Nanos::from_secs(from), Nanos::from_secs(to)));
+        assert_eq!(
+            pulse(&[flat(100.0, 5), flat(300.0, 2), flat(100.0, 9)]),
+            seconds(5, 7)
+        );
+        assert_eq!(
+            pulse(&[
+                flat(100.0, 5),
+                flat(100.0, 1),
+                up,
+                flat(100.0, 3),
+                flat(100.0, 3)
+            ]),
+            seconds(6, 8)
+        );
+        assert_eq!(pulse(&[flat(100.0, 5), up]), None);
+        assert_eq!(
+            pulse(&[flat(100.0, 5), flat(20.0, 2), flat(100.0, 5)]),
+            None
+        );
+        assert_eq!(pulse(&[flat(100.0, 5)]), None);
+        assert_eq!(RateProfile::constant(5.0).unwrap().pulse(), None);
+    }
+
     #[test]
     fn impossible_profiles_are_refused() {
+        let many = [flat(1.0, 1); LEGS_MAX + 1];
+        assert_eq!(
+            RateProfile::course(&many),
+            Err(ProfileError::TooManyLegs(LEGS_MAX + 1))
+        );
+        assert_eq!(
+            RateProfile::course(&[flat(1.0, 0)]),
+            Err(ProfileError::NoDuration)
+        );
+        assert_eq!(RateProfile::course(&[]), Err(ProfileError::NoDuration));
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(RateProfile::constant(rate).is_err());
         }

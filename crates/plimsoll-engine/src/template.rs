@@ -66,15 +66,17 @@ enum Piece {
     Counter,
     Uuid,
     Random(RangeInclusive<u64>),
-    Column(usize),
+    Column(usize, Written),
 }
 
-/// Where a text stands, by which what may not stand there is written.
+/// How the value of a row is written, so that it stays one part of what it stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Url,
-    Header,
-    Body,
+enum Written {
+    AsItIs,
+    /// In a URL, or a form.
+    Percent,
+    /// Between the quotes of JSON.
+    JsonString,
 }
 
 impl Template {
@@ -86,13 +88,13 @@ impl Template {
         let columns = rows.map(|rows| rows.columns.as_slice());
         let parse = |text: &[u8]| Text::parse(text, columns);
         let template = Self {
-            url: parse(request.url.as_bytes())?,
+            url: parse(request.url.as_bytes())?.written(Written::Percent),
             headers: request
                 .headers
                 .iter()
                 .map(|(name, value)| Ok((name.clone(), parse(value.as_bytes())?)))
                 .collect::<Result<_, TemplateError>>()?,
-            body: parse(&request.body)?,
+            body: parse(&request.body)?.in_body(content_type(request)),
             rows: rows.cloned(),
         };
         let texts = template.headers.iter().map(|(_, text)| text);
@@ -118,7 +120,7 @@ impl Template {
             return Ok(());
         };
         for piece in &text.0 {
-            let Piece::Column(column) = piece else {
+            let Piece::Column(column, _) = piece else {
                 continue;
             };
             for (number, row) in rows.rows.iter().enumerate() {
@@ -142,10 +144,10 @@ impl Template {
                 .get(filling.number.checked_rem(count)? as usize)
                 .map(Vec::as_slice)
         });
-        let mut fill = |text: &Text, place| text.fill(filling, row.unwrap_or_default(), place);
-        let url = fill(&self.url, Place::Url);
+        let mut fill = |text: &Text| text.fill(filling, row.unwrap_or_default());
+        let url = fill(&self.url);
         let headers = self.headers.iter().map(|(name, value)| {
-            let value = fill(value, Place::Header);
+            let value = fill(value);
             (name.clone(), String::from_utf8_lossy(&value).into_owned())
         });
         let headers = headers.collect();
@@ -153,7 +155,7 @@ impl Template {
             method: method.to_owned(),
             url: String::from_utf8_lossy(&url).into_owned(),
             headers,
-            body: fill(&self.body, Place::Body),
+            body: fill(&self.body),
         }
     }
 }
@@ -185,7 +187,35 @@ impl Text {
         pieces.all(|piece| matches!(piece, Piece::Literal(_)))
     }
 
-    fn fill(&self, filling: &mut Filling, row: &[String], place: Place) -> Vec<u8> {
+    fn written(mut self, how: Written) -> Self {
+        for piece in &mut self.0 {
+            if let Piece::Column(_, written) = piece {
+                *written = how;
+            }
+        }
+        self
+    }
+
+    /// A body by its type: fields of a form are encoded, and what stands between quotes of JSON is escaped.
+    fn in_body(mut self, content_type: &str) -> Self {
+        if is_type(content_type, "x-www-form-urlencoded") {
+            return self.written(Written::Percent);
+        }
+        if !is_type(content_type, "json") {
+            return self;
+        }
+        let mut json = Quotes::default();
+        for piece in &mut self.0 {
+            match piece {
+                Piece::Literal(bytes) => bytes.iter().for_each(|&byte| json.pass(byte)),
+                Piece::Column(_, written) if json.is_inside => *written = Written::JsonString,
+                _ => {}
+            }
+        }
+        self
+    }
+
+    fn fill(&self, filling: &mut Filling, row: &[String]) -> Vec<u8> {
         let mut out = Vec::new();
         for piece in &self.0 {
             match piece {
@@ -197,9 +227,9 @@ impl Text {
                     let drawn = range.start() + filling.rng.below(width);
                     out.extend_from_slice(drawn.to_string().as_bytes());
                 }
-                Piece::Column(column) => {
+                Piece::Column(column, written) => {
                     let value = row.get(*column).map_or("", String::as_str);
-                    put(value, place, &mut out);
+                    written.put(value, &mut out);
                 }
             }
         }
@@ -214,7 +244,9 @@ impl Piece {
             let columns = columns.ok_or_else(|| TemplateError::NoRows(column.to_owned()))?;
             let place = columns.iter().position(|known| known == column);
             let unknown = || TemplateError::Column(column.to_owned(), columns.join(", "));
-            return place.map(Self::Column).ok_or_else(unknown);
+            return place
+                .map(|place| Self::Column(place, Written::AsItIs))
+                .ok_or_else(unknown);
         }
         if let Some(range) = name.strip_prefix("random:") {
             let ends = range.split_once("..").and_then(|(first, last)| {
@@ -233,16 +265,62 @@ impl Piece {
     }
 }
 
-/// A value of a row, so that it stays one part of the URL.
-fn put(value: &str, place: Place, out: &mut Vec<u8>) {
-    for &byte in value.as_bytes() {
-        let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-        if place != Place::Url || is_plain {
-            out.push(byte);
-        } else {
-            out.extend_from_slice(format!("%{byte:02X}").as_bytes());
+impl Written {
+    fn put(self, value: &str, out: &mut Vec<u8>) {
+        match self {
+            Self::AsItIs => out.extend_from_slice(value.as_bytes()),
+            Self::Percent => value.bytes().for_each(|byte| percent(byte, out)),
+            Self::JsonString => value.chars().for_each(|char| json_char(char, out)),
         }
     }
+}
+
+fn percent(byte: u8, out: &mut Vec<u8>) {
+    if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+        out.push(byte);
+    } else {
+        out.extend_from_slice(format!("%{byte:02X}").as_bytes());
+    }
+}
+
+/// One character of a JSON string (RFC 8259, section 7).
+fn json_char(char: char, out: &mut Vec<u8>) {
+    match char {
+        '"' | '\\' => out.extend_from_slice(&[b'\\', char as u8]),
+        '\0'..='\x1F' => out.extend_from_slice(format!("\\u{:04x}", char as u32).as_bytes()),
+        _ => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+    }
+}
+
+/// Whether a text of JSON is inside a string after what went past.
+#[derive(Debug, Default)]
+struct Quotes {
+    is_inside: bool,
+    is_escaped: bool,
+}
+
+impl Quotes {
+    fn pass(&mut self, byte: u8) {
+        match byte {
+            _ if self.is_escaped => self.is_escaped = false,
+            b'\\' => self.is_escaped = self.is_inside,
+            b'"' => self.is_inside = !self.is_inside,
+            _ => {}
+        }
+    }
+}
+
+fn content_type(request: &Request) -> &str {
+    let mut headers = request.headers.iter();
+    let found = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    found.map_or("", |(_, value)| value)
+}
+
+/// Whether a media type is of that subtype, or built on it (`application/problem+json`).
+fn is_type(content_type: &str, subtype: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    let found = essence.rsplit(['/', '+']).next().unwrap_or_default();
+    found.eq_ignore_ascii_case(subtype)
 }
 
 /// A random UUID (RFC 9562, version 4).
@@ -297,6 +375,55 @@ mod tests {
         assert_eq!(first.body, b"{\"pin\":1,\"r\":5}");
         let fourth = filled(&request, 3);
         assert_eq!(fourth.url, "http://a/u/zo%C3%AB?n=3", "rows go round");
+    }
+
+    fn body(content_type: &str, body: &[u8], value: &str) -> String {
+        let mut request = Request::new("POST", "http://a/", body.to_vec());
+        request.headers = vec![("content-type".to_owned(), content_type.to_owned())];
+        let rows = Arc::new(Rows {
+            columns: vec!["v".to_owned()],
+            rows: vec![vec![value.to_owned()]],
+        });
+        let template = Template::of(&request, Some(&rows)).unwrap().unwrap();
+        let (number, rng) = (0, Rng::new(7, 0));
+        let filled = template.fill("POST", &mut Filling { number, rng });
+        String::from_utf8(filled.body).unwrap()
+    }
+
+    #[test]
+    fn a_row_stays_one_value_of_its_body() {
+        for value in [
+            "Tom \"the cat\"",
+            "a\\b",
+            "two\nlines\t\u{1}",
+            "zoë",
+            "plain",
+        ] {
+            for content_type in [
+                "application/json",
+                "Application/Problem+JSON; charset=utf-8",
+            ] {
+                let text = br#"{"\"q\"":"x {{row.v}} y","n":1}"#;
+                let sent: serde_json::Value =
+                    serde_json::from_str(&body(content_type, text, value)).unwrap();
+                assert_eq!(sent["\"q\""], format!("x {value} y"));
+            }
+        }
+        let number = body(
+            "application/json",
+            br#"{"s":"","n":{{row.v}}}"#,
+            "[1,\"x\"]",
+        );
+        assert_eq!(
+            number, r#"{"s":"","n":[1,"x"]}"#,
+            "outside of quotes it is JSON"
+        );
+        let form = "application/x-www-form-urlencoded";
+        assert_eq!(
+            body(form, b"a={{row.v}}&b=1", "x&y=z w"),
+            "a=x%26y%3Dz%20w&b=1"
+        );
+        assert_eq!(body("text/plain", b"<{{row.v}}>", "a\"b\\"), "<a\"b\\>");
     }
 
     #[test]

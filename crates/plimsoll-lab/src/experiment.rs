@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_base::random::Rng;
 use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
+use plimsoll_core::record::FaultKind;
 use plimsoll_core::test::{Request, SearchSettings};
 use serde::Deserialize;
 
@@ -99,12 +100,32 @@ pub struct Tier {
     pub limits_used: BTreeSet<String>,
     /// As after `--watch`, with placeholders.
     pub watch: Vec<String>,
-    /// So long into the load its first instance is killed and started again.
-    pub kill_at: Option<Nanos>,
+    /// What is done to its first instance while the load is on, in the order of time.
+    pub faults: Vec<TierFault>,
     /// What stands in its place when a confirming experiment stubs it.
     pub stub: Option<Box<Self>>,
     /// It is that stub.
     pub stubbed: bool,
+}
+
+/// Something that is done to an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TierFault {
+    /// So long into the load.
+    pub at: Nanos,
+    pub what: FaultKind,
+}
+
+impl TierFault {
+    /// The key of the file that asks for it.
+    pub(crate) fn key(self) -> &'static str {
+        match self.what {
+            FaultKind::Restarted => "kill_at",
+            FaultKind::Stopped => "stop_at",
+            FaultKind::Continued => "continue_at",
+            FaultKind::Ended => "end_at",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -256,7 +277,9 @@ impl Variant {
         self.test.load = self.test.load.shortened(factor);
         for tier in &mut self.tiers {
             let shortened = |at: Nanos| Nanos::from_secs_f64(at.as_secs_f64() * factor);
-            tier.kill_at = tier.kill_at.map(shortened);
+            for fault in &mut tier.faults {
+                fault.at = shortened(fault.at);
+            }
         }
     }
 

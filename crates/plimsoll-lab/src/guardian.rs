@@ -9,7 +9,7 @@ mod group;
 mod launch;
 mod message;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Stdout, Write as _};
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use plimsoll_core::record::FaultKind;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 
@@ -66,10 +67,10 @@ struct Guardian {
     groups: BTreeMap<String, Group>,
     /// How each was started, to start it again.
     orders: BTreeMap<String, Order>,
-    /// Who is to be killed, and when.
-    condemned: Vec<(Instant, String)>,
-    /// Killed as asked; the end of these is not reported.
-    killed: BTreeSet<String>,
+    /// What is to be done to whom, and when.
+    faults: Vec<(Instant, String, FaultKind)>,
+    /// Killed as asked, and what comes then; the end of these is not reported.
+    killed: BTreeMap<String, FaultKind>,
 }
 
 impl Guardian {
@@ -92,8 +93,8 @@ impl Guardian {
             started: Vec::new(),
             groups: BTreeMap::new(),
             orders: BTreeMap::new(),
-            condemned: Vec::new(),
-            killed: BTreeSet::new(),
+            faults: Vec::new(),
+            killed: BTreeMap::new(),
         };
         guardian.serve(&asked_to_end);
         guardian.end_all();
@@ -105,7 +106,7 @@ impl Guardian {
         let input = std::io::stdin();
         let mut pending = Vec::new();
         while !asked_to_end.load(Ordering::Relaxed) {
-            self.kill_due();
+            self.do_due();
             self.reap();
             let mut fds = [PollFd::new(&input, PollFlags::IN)];
             // A signal interrupts the wait: the flag above tells.
@@ -136,9 +137,9 @@ impl Guardian {
                     reason: error.to_string(),
                 })
             }
-            Ok(Request::Kill { id, after_ms }) => {
+            Ok(Request::Fault { id, after_ms, what }) => {
                 let at = now() + Duration::from_millis(after_ms);
-                self.condemned.push((at, id.clone()));
+                self.faults.push((at, id.clone(), what));
                 Reply::Armed { id }
             }
             Err(error) => Reply::Refused {
@@ -185,20 +186,37 @@ impl Guardian {
         })
     }
 
-    /// Kills whose time has come; [`Self::reap`] starts them again.
-    fn kill_due(&mut self) {
+    /// Faults whose time has come; [`Self::reap`] starts again what was killed for that.
+    fn do_due(&mut self) {
         let time = now();
-        let due: Vec<String> = self
-            .condemned
-            .extract_if(.., |(at, _)| *at <= time)
-            .map(|(_, id)| id)
-            .collect();
-        for id in due {
+        let mut due: Vec<_> = self.faults.extract_if(.., |(at, ..)| *at <= time).collect();
+        due.sort_by_key(|(at, ..)| *at);
+        for (_, id, what) in due {
             let running = |(known, pid): &(String, Option<Pid>)| (*known == id).then_some(*pid)?;
-            if let Some(pid) = self.started.iter().find_map(running) {
-                self.killed.insert(id);
-                // It may have ended on its own: that, too, is then taken for the kill.
-                let _gone = kill_process(pid, Signal::KILL);
+            let Some(pid) = self.started.iter().find_map(running) else {
+                continue;
+            };
+            let signal = match what {
+                FaultKind::Stopped => Signal::STOP,
+                FaultKind::Continued => Signal::CONT,
+                FaultKind::Restarted | FaultKind::Ended => Signal::KILL,
+            };
+            let descendants = match what {
+                // What it started is ended by itself where it is started again.
+                FaultKind::Restarted => Vec::new(),
+                _ => family::descendants(pid),
+            };
+            match what {
+                FaultKind::Stopped | FaultKind::Continued => {
+                    self.say(&Reply::Done { id, what });
+                }
+                FaultKind::Restarted | FaultKind::Ended => {
+                    self.killed.insert(id, what);
+                }
+            }
+            // It may have ended on its own: that, too, is then taken for the kill.
+            for pid in std::iter::once(pid).chain(descendants) {
+                let _gone = kill_process(pid, signal);
             }
         }
     }
@@ -212,7 +230,10 @@ impl Guardian {
             };
         };
         match self.start(order) {
-            Ok(_) => Reply::Restarted { id: id.to_owned() },
+            Ok(_) => Reply::Done {
+                id: id.to_owned(),
+                what: FaultKind::Restarted,
+            },
             Err(error) => Reply::Ended {
                 id: id.to_owned(),
                 how: format!("was killed and could not be started again: {error}"),
@@ -262,11 +283,13 @@ impl Guardian {
             };
             self.started[index].1 = None;
             let id = self.started[index].0.clone();
-            let said = if self.killed.remove(&id) {
-                self.restart(&id)
-            } else {
-                let how = message::how(status);
-                Reply::Ended { id, how }
+            let said = match self.killed.remove(&id) {
+                Some(FaultKind::Restarted) => self.restart(&id),
+                Some(what) => Reply::Done { id, what },
+                None => {
+                    let how = message::how(status);
+                    Reply::Ended { id, how }
+                }
             };
             self.say(&said);
         }
@@ -274,6 +297,11 @@ impl Guardian {
 
     /// SIGTERM to the tiers, those in front first; after a grace SIGKILL to all that descends from them.
     fn end_all(&mut self) {
+        let me = rustix::process::getpid();
+        // What was stopped hears nothing else.
+        for pid in family::descendants(me) {
+            let _gone = kill_process(pid, Signal::CONT);
+        }
         for (_, pid) in self.started.iter().rev() {
             if let Some(pid) = pid {
                 // It may have ended on its own.
@@ -282,7 +310,6 @@ impl Guardian {
         }
         // Nobody is started again from here on.
         self.killed.clear();
-        let me = rustix::process::getpid();
         let grace = now() + GRACE;
         let last = grace + KILL_WITHIN;
         loop {

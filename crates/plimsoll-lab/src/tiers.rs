@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use plimsoll_core::Nanos;
+use plimsoll_core::record::{Fault, FaultKind};
 
 use crate::LabError;
 use crate::experiment::{Experiment, Filler, Program, Setting, Tier, Variant};
@@ -125,26 +126,42 @@ impl System {
         Ok(())
     }
 
-    /// Called when the load begins: has those killed that the experiment wants killed.
-    pub fn arm(&mut self, variant: &Variant) -> Result<(), LabError> {
+    /// Called when the load begins: has done what the experiment wants done to its tiers.
+    pub fn arm(&self, variant: &Variant) -> Result<(), LabError> {
         for tier in &variant.tiers {
-            if let Some(after) = tier.kill_at {
-                self.lookout.kill(&tier.instance_name(0), after)?;
+            for fault in &tier.faults {
+                let name = tier.instance_name(0);
+                self.lookout.fault(&name, fault.at, fault.what)?;
             }
         }
         Ok(())
     }
 
+    /// What was done so far, with the time since the load began (as asked for; the guardian looks every 20 ms).
+    pub fn faults(&self, variant: &Variant) -> Vec<(Nanos, Fault)> {
+        let done = self.lookout.done();
+        let mut faults = Vec::new();
+        for tier in &variant.tiers {
+            let instance = tier.instance_name(0);
+            for fault in &tier.faults {
+                if done.contains(&(instance.clone(), fault.what)) {
+                    let what = fault.what;
+                    let instance = instance.clone();
+                    faults.push((fault.at, Fault { instance, what }));
+                }
+            }
+        }
+        faults.sort_by_key(|(at, _)| *at);
+        faults
+    }
+
     /// Who was killed so far, and when: `worker at 40 s`.
     pub fn killed(&self, variant: &Variant) -> Vec<String> {
-        let restarted = self.lookout.restarted();
-        let killed = variant.tiers.iter().filter_map(|tier| {
-            let (name, at) = (tier.instance_name(0), tier.kill_at?);
-            restarted
-                .contains(&name)
-                .then(|| format!("{name} at {} s", at.as_secs_f64()))
-        });
-        killed.collect()
+        let faults = self.faults(variant).into_iter();
+        let killed = faults.filter(|(_, fault)| fault.what == FaultKind::Restarted);
+        killed
+            .map(|(at, fault)| format!("{} at {} s", fault.instance, at.as_secs_f64()))
+            .collect()
     }
 
     pub fn running(&self) -> &[Running] {

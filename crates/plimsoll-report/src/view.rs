@@ -120,7 +120,7 @@ impl<'a> View<'a> {
             headline: String::new(),
             lede: Vec::new(),
             figures: Vec::new(),
-            varied: Varied::new(&levels),
+            varied: Varied::new(&levels, record.header.test.workload().is_some()),
             levels,
             deciding,
             gates,

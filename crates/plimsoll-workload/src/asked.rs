@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
-use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::schedule::{Arrivals, Leg};
 use plimsoll_core::test::Workload;
 use plimsoll_core::test::workload::{Client, Consistency, Database, Keys, Mix, Phase};
 use thiserror::Error;
@@ -63,6 +63,7 @@ pub struct AskedClient {
     pub(crate) retry_pause: Option<Nanos>,
     pub(crate) driver_retries: Option<bool>,
     pub per_connection: Option<NonZeroU32>,
+    pub(crate) closes_given_up: Option<bool>,
 }
 
 /// How much of it; the rest of the test is made from this as for any other.
@@ -72,6 +73,8 @@ pub struct AskedLoad {
     pub operations: Option<NonZeroU64>,
     pub rate_per_s: Option<f64>,
     pub ramp_per_s: Option<(f64, f64)>,
+    /// Rates of phases, one after the other.
+    pub legs: Vec<Leg>,
     pub arrivals: Option<Arrivals>,
     pub timeout: Option<Nanos>,
     pub threads: Option<NonZeroU32>,
@@ -133,6 +136,7 @@ impl Asked {
                 retries: client.retries.unwrap_or_default(),
                 retry_pause_ns: client.retry_pause.unwrap_or_default(),
                 driver_retries: client.driver_retries.unwrap_or(!kind.is_cql()),
+                closes_given_up: client.closes_given_up.unwrap_or(false),
                 per_connection: client.per_connection,
                 consistency: self
                     .consistency
@@ -157,6 +161,12 @@ impl Asked {
                 return refused(
                     "client.pool_wait",
                     "`pool_wait`: nobody waits for a connection that takes any number of operations; give `per_connection` (--per-connection), too",
+                );
+            }
+            if self.client.closes_given_up.is_some() {
+                return refused(
+                    "client.given_up",
+                    "`given_up` is for MongoDB: a connection of CQL carries other operations, too, and stays open whichever of them is given up",
                 );
             }
             let mut named = (1..).zip(&self.named);
@@ -334,12 +344,18 @@ impl Asked {
                 retry_pause: self.client.retry_pause.or(other.client.retry_pause),
                 driver_retries: self.client.driver_retries.or(other.client.driver_retries),
                 per_connection: self.client.per_connection.or(other.client.per_connection),
+                closes_given_up: self.client.closes_given_up.or(other.client.closes_given_up),
             },
             load: AskedLoad {
                 duration: mine.duration.or(theirs.duration.filter(|_| !says_end)),
                 operations: mine.operations.or(theirs.operations.filter(|_| !says_end)),
                 rate_per_s: mine.rate_per_s.or(theirs.rate_per_s.filter(|_| !says_rate)),
                 ramp_per_s: mine.ramp_per_s.or(theirs.ramp_per_s.filter(|_| !says_rate)),
+                legs: match (mine.legs.is_empty(), says_rate) {
+                    (false, _) => mine.legs,
+                    (true, true) => Vec::new(),
+                    (true, false) => theirs.legs,
+                },
                 arrivals: mine.arrivals.or(theirs.arrivals),
                 timeout: mine.timeout.or(theirs.timeout),
                 threads: mine.threads.or(theirs.threads),

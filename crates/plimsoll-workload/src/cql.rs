@@ -9,6 +9,7 @@ mod connect;
 mod errors;
 #[cfg(test)]
 mod tests;
+mod versions;
 mod watch;
 
 use std::cell::{Cell, RefCell};
@@ -26,12 +27,12 @@ use scylla::response::query_result::QueryResult;
 use scylla::response::{PagingState, PagingStateResponse};
 use scylla::statement::batch::{Batch, BatchType};
 use scylla::statement::prepared::PreparedStatement;
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::sleep;
 
 use crate::driver::{Answer, Driver, Failure, Seat};
 use crate::keys::Fate;
 use crate::wire;
+use versions::Versions;
 
 /// What a row takes beside its payload: `id` and `n`.
 const OVERHEAD_BYTES: u32 = 8 + 8;
@@ -54,10 +55,7 @@ pub(crate) struct Cql {
     workload: Workload,
     lane: usize,
     statements: RefCell<Option<Rc<Statements>>>,
-    /// Of the last update of each row that was sent.
-    versions: RefCell<BTreeMap<u32, i64>>,
-    /// For operations, where a connection may carry only so many.
-    room: Option<Semaphore>,
+    versions: Versions,
     payload_bytes: usize,
     noise: Vec<u8>,
     /// Connections that the counters know of.
@@ -107,14 +105,6 @@ impl Cql {
     fn prepared(&self) -> Result<Rc<Statements>, Failure> {
         let statements = self.statements.borrow().clone();
         statements.ok_or_else(|| errors::malformed(&"the table of documents is not there"))
-    }
-
-    /// A place on a connection, for as long as the operation is under way.
-    async fn place(&self) -> Option<SemaphorePermit<'_>> {
-        match &self.room {
-            Some(room) => room.acquire().await.ok(),
-            None => None,
-        }
     }
 
     async fn tried<T>(
@@ -173,25 +163,6 @@ impl Cql {
         batch
     }
 
-    /// The next version of each row.
-    fn versions(&self, keys: &[u32]) -> Vec<i64> {
-        let mut versions = self.versions.borrow_mut();
-        let next = keys.iter().map(|key| {
-            let version = versions.entry(*key).or_default();
-            *version += 1;
-            *version
-        });
-        next.collect()
-    }
-
-    /// Versions that were never sent are given again: nobody else took one in the meantime.
-    fn take_back(&self, keys: &[u32]) {
-        let mut versions = self.versions.borrow_mut();
-        for key in keys {
-            versions.entry(*key).and_modify(|version| *version -= 1);
-        }
-    }
-
     async fn define(&self, text: String) -> Result<(), Failure> {
         let defined = self.session.query_unpaged(text, &[]).await;
         defined
@@ -240,15 +211,13 @@ impl Driver for Cql {
         let payload_bytes = plan.document_bytes.saturating_sub(OVERHEAD_BYTES) as usize;
         let mut rng = Rng::new(NOISE_SEED, 0);
         let words = NOISE_BYTES.max(payload_bytes * 2).div_ceil(8);
-        let each = workload.client.per_connection;
         let cql = Self {
             session: connect::session(seat).await?,
             keyspace: plan.name.clone(),
             workload: workload.clone(),
             lane: seat.lane,
             statements: RefCell::default(),
-            versions: RefCell::default(),
-            room: each.map(|each| Semaphore::new((each.get() * seat.connections) as usize)),
+            versions: Versions::default(),
             payload_bytes,
             noise: (0..words)
                 .flat_map(|_| rng.next_u64().to_le_bytes())
@@ -270,7 +239,6 @@ impl Driver for Cql {
 
     async fn read(&self, keys: &[u32]) -> Result<Answer, Failure> {
         let statements = self.prepared()?;
-        let _place = self.place().await;
         let result = if let [key] = keys {
             let values = (i64::from(*key),);
             let asked = self.session.execute_unpaged(&statements.read, values);
@@ -285,7 +253,6 @@ impl Driver for Cql {
 
     async fn insert(&self, keys: &[u32]) -> Result<Answer, Failure> {
         let statements = self.prepared()?;
-        let _place = self.place().await;
         let row = |key: &u32| (i64::from(*key), self.payload(*key), INSERTED);
         if let [key] = keys {
             let inserted = self.session.execute_unpaged(&statements.insert, row(key));
@@ -300,8 +267,7 @@ impl Driver for Cql {
 
     async fn update(&self, keys: &[u32]) -> Result<Answer, Failure> {
         let statements = self.prepared()?;
-        let _place = self.place().await;
-        let versions = self.versions(keys);
+        let versions = self.versions.next(keys);
         let row = |(key, version): (&u32, &i64)| {
             let id = i64::from(*key);
             (INSERTED + version, *version, self.payload(*key), id)
@@ -319,9 +285,14 @@ impl Driver for Cql {
             Ok(_) => Ok(self.written(keys)),
             Err(failure) if wire::commands() == commands => {
                 // Before anything is awaited.
-                self.take_back(keys);
+                let is_unused = self.versions.take_back(keys, &versions);
                 sleep(UNSENT).await;
-                Err(failure)
+                let fate = if is_unused {
+                    Fate::NotDone
+                } else {
+                    Fate::Spent
+                };
+                Err(Failure { fate, ..failure })
             }
             // Its version is spent: a later update counts it, too, so that it may seem to be there.
             Err(failure) => Err(Failure {
@@ -333,7 +304,6 @@ impl Driver for Cql {
 
     async fn delete(&self, keys: &[u32]) -> Result<Answer, Failure> {
         let statements = self.prepared()?;
-        let _place = self.place().await;
         if let [key] = keys {
             let values = (DELETED, i64::from(*key));
             let deleted = self.session.execute_unpaged(&statements.delete, values);

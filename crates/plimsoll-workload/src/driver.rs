@@ -56,6 +56,11 @@ pub(crate) trait Driver: Sized + 'static {
     /// Opens the pool, and every connection of it.
     async fn open(seat: Seat<'_>) -> Result<Self, Failure>;
 
+    /// An operation that its caller gives up must be polled to its end all the same.
+    fn must_finish(&self) -> bool {
+        false
+    }
+
     async fn read(&self, keys: &[u32]) -> Result<Answer, Failure>;
     async fn insert(&self, keys: &[u32]) -> Result<Answer, Failure>;
     /// Writes the documents anew, and counts their updates up by one.

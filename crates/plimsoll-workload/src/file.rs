@@ -7,7 +7,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use plimsoll_core::keys::{Inside, Known, Misplaced, Place, Section, last};
 use plimsoll_core::objective::Objectives;
-use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::schedule::{Arrivals, Leg};
 use plimsoll_core::test::workload::{Consistency, Keys, Mix, Phase};
 use plimsoll_core::units::{parse_duration, parse_rate};
 use plimsoll_core::{Nanos, section};
@@ -106,6 +106,10 @@ section! {
         retry_pause: Option<TimeValue> = "\"50ms\"",
         /// the driver's own retries; true unless given for MongoDB, as its driver has it, and false for CQL
         driver_retries: Option<bool> = "false",
+        /// of MongoDB: what becomes of a try whose time is over: `finish` (its answer is read and thrown away, and its
+        /// connection is taken until then) or `close` (its connection is closed, and the driver opens another); finish
+        /// unless given
+        given_up: Option<GivenUp> = "\"close\"",
         /// of CQL: operations at once on one connection; others wait. Any number unless given
         per_connection: Option<NonZeroU32> = "10",
     }
@@ -136,7 +140,20 @@ section! {
         mix: Option<MixValue> = "{ read = 100 }",
         /// where the mix goes evenly until the end of the phase
         mix_to: Option<MixValue> = "{ insert = 100 }",
+        /// arrival rate of all databases together at its start; the file's `rate` unless given; up to 5 phases have
+        /// rates
+        rate: Option<RateValue> = "\"500/s\"",
+        /// where the rate goes evenly until the end of the phase; it stays unless given
+        rate_to: Option<RateValue> = "\"5000/s\"",
     }
+}
+
+/// What becomes of a try that is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum GivenUp {
+    Finish,
+    Close,
 }
 
 /// A value that is text in the file; what is wrong with it is said with its line.
@@ -275,6 +292,7 @@ fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
         }
     }
     let phases = phases(place, &file.phase)?;
+    let legs = legs(place, &file)?;
     let of_phases = phases
         .iter()
         .fold(Nanos::ZERO, |sum, phase| sum + phase.length_ns);
@@ -309,12 +327,14 @@ fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
             retry_pause: client.retry_pause.map(|time| time.0),
             driver_retries: client.driver_retries,
             per_connection: client.per_connection,
+            closes_given_up: client.given_up.map(|given_up| given_up == GivenUp::Close),
         },
         load: AskedLoad {
             duration: file.duration.map(|time| time.0).or(of_phases),
             operations: file.operations,
             rate_per_s: file.rate.map(|rate| rate.0),
             ramp_per_s: file.ramp.map(|ramp| ramp.0),
+            legs,
             arrivals: file.arrivals,
             timeout: file.timeout.map(|time| time.0),
             threads: file.threads,
@@ -322,6 +342,49 @@ fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
             objectives: file.slo.map(|slo| slo.0),
         },
     })
+}
+
+/// The rates of phases, if any has one: then each must have one, of its own or the file's.
+fn legs(place: &Place<'_>, file: &File) -> Result<Vec<Leg>, Misplaced> {
+    let has_rate = |phase: &PhaseSpec| phase.rate.is_some() || phase.rate_to.is_some();
+    let Some(first) = file.phase.iter().position(has_rate) else {
+        return Ok(Vec::new());
+    };
+    let key = |place: usize, name: &str| format!("phase.{}.{name}", place + 1);
+    if file.ramp.is_some() {
+        let problem = "`ramp` and phases with rates together: give one of them";
+        return Err(place.at(&["ramp"], problem));
+    }
+    if file.operations.is_some() {
+        let at = key(
+            first,
+            if file.phase[first].rate.is_some() {
+                "rate"
+            } else {
+                "rate_to"
+            },
+        );
+        let problem = "phases with rates last as long as they say: leave `operations` out";
+        return Err(place.at(&[&at], problem));
+    }
+    let each = file.phase.iter().enumerate().map(|(index, phase)| {
+        let own = phase.rate.as_ref().or(file.rate.as_ref()).map(|rate| rate.0);
+        let from_per_s = own.ok_or_else(|| {
+            let problem = format!(
+                "phase {} has no `rate`, and phase {} has{}: give each one, or a `rate` at the top of the file",
+                index + 1,
+                first + 1,
+                if first == index { " a `rate_to`" } else { "" }
+            );
+            place.at(&[&format!("phase.{}", index + 1)], problem)
+        })?;
+        Ok(Leg {
+            from_per_s,
+            to_per_s: phase.rate_to.as_ref().map_or(from_per_s, |rate| rate.0),
+            length_ns: phase.duration.as_ref().map(|time| time.0).unwrap_or_default(),
+        })
+    });
+    each.collect()
 }
 
 fn phases(place: &Place<'_>, phases: &[PhaseSpec]) -> Result<Vec<Phase>, Misplaced> {

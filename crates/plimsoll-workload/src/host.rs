@@ -19,6 +19,7 @@ use rustix::time::{
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
 use tokio::task::LocalSet;
 
 use crate::driver::{Driver, Seat};
@@ -94,6 +95,9 @@ impl<D: Driver> SessionHost<D> {
                 database,
                 place,
                 timeout: post.timeout,
+                places: workload
+                    .room()
+                    .map(|room| Arc::new(Semaphore::new(room as usize))),
                 sayings: post.sayings.clone(),
             });
             for number in 0..workload.sessions.get() {

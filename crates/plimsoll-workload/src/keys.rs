@@ -25,7 +25,7 @@ pub(crate) struct Ledger {
 #[derive(Debug, Clone, Copy, Default)]
 struct Document {
     state: State,
-    /// Operations that use it now: it is not deleted meanwhile.
+    /// Operations that use it now, or may do so at any time: it is not deleted meanwhile.
     users: u16,
     /// Updates that were acknowledged.
     updates: u32,
@@ -55,6 +55,8 @@ pub(crate) enum Fate {
     /// Certainly not.
     NotDone,
     Unknown,
+    /// Certainly not, and a later update of the same document counts it all the same.
+    Spent,
 }
 
 impl Ledger {
@@ -119,6 +121,13 @@ impl Ledger {
         }
     }
 
+    /// Something may still be done to them that nobody waits for: they are not deleted any more.
+    pub(crate) fn hold(&mut self, keys: &[u32]) {
+        for key in keys {
+            self.documents[*key as usize].users += 1;
+        }
+    }
+
     /// Before an update is sent: whatever becomes of it, it may be carried out.
     pub(crate) fn updating(&mut self, keys: &[u32]) {
         for key in keys {
@@ -135,7 +144,7 @@ impl Ledger {
                     document.updates += 1;
                 }
                 Fate::NotDone => document.unknown_updates -= 1,
-                Fate::Unknown => {}
+                Fate::Unknown | Fate::Spent => {}
             }
         }
     }
@@ -152,7 +161,7 @@ impl Ledger {
         let state = match fate {
             Fate::Done => done,
             Fate::NotDone => not_done,
-            Fate::Unknown => unknown,
+            Fate::Unknown | Fate::Spent => unknown,
         };
         for key in keys {
             self.documents[*key as usize].state = state;

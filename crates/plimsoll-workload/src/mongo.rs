@@ -34,6 +34,7 @@ pub(crate) struct Mongo {
     payload_bytes: usize,
     noise: Vec<u8>,
     is_unacknowledged: bool,
+    closes_given_up: bool,
 }
 
 /// The options that a URL asks for, or what is wrong with it; what belongs to the workload is not taken from there.
@@ -129,12 +130,19 @@ impl Driver for Mongo {
                 .flat_map(|_| rng.next_u64().to_le_bytes())
                 .collect(),
             is_unacknowledged,
+            closes_given_up: workload.client.closes_given_up,
         };
         // Says what is wrong, which warming the pool would not.
         let ping = mongo.database.run_command(doc! { "ping": 1 }).await;
         ping.map_err(|error| errors::failure(&error))?;
         client.warm_connection_pool().await;
         Ok(mongo)
+    }
+
+    /// Dropped, its connection is closed, and the pool opens two at a time; the driver's own documentation asks that every
+    /// operation be polled to its end ("Warning about timeouts / cancellation").
+    fn must_finish(&self) -> bool {
+        !self.closes_given_up
     }
 
     async fn read(&self, keys: &[u32]) -> Result<Answer, Failure> {

@@ -2,8 +2,9 @@
 //! says how that ended.
 
 use std::cell::RefCell;
-use std::pin::pin;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_base::random::Rng;
@@ -12,6 +13,8 @@ use plimsoll_core::test::workload::Operation;
 use plimsoll_core::window::Effects;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_engine::sessions::{Desk, Due, SessionEnd};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::spawn_local;
 use tokio::time::timeout;
 
 use crate::driver::{Answer, Driver, Failure};
@@ -30,6 +33,10 @@ pub(crate) struct Lane<D> {
     pub(crate) place: usize,
     /// Of a whole operation.
     pub(crate) timeout: Nanos,
+    /// On the connections of its pool; none: any number. Who waits for one here and gives up leaves no trace, whereas the
+    /// pool of MongoDB's driver keeps the place of who left in its queue and hands out one place for each event, so that
+    /// callers who give up in numbers find connections free and never get one.
+    pub(crate) places: Option<Arc<Semaphore>>,
     pub(crate) sayings: Sayings,
 }
 
@@ -37,17 +44,20 @@ pub(crate) struct Lane<D> {
 #[derive(Debug)]
 struct Task {
     operation: Operation,
-    keys: Vec<u32>,
+    keys: Rc<[u32]>,
 }
+
+type Tried = Result<Answer, Failure>;
+type Running = Pin<Box<dyn Future<Output = Tried>>>;
 
 /// Goes on until its worker ends.
 pub(crate) async fn session<D: Driver>(lane: Rc<Lane<D>>, desk: Desk, mut rng: Rng) {
-    let slot = Rc::new(Slot::default());
+    let mut slot = Rc::new(Slot::default());
     loop {
         let due = desk.next(lane.place).await;
         let task = lane.draw(&desk, &mut rng);
         slot.clear();
-        let ended = wire::tracked(&slot, lane.carry_out(&task, &slot, (&desk, &due))).await;
+        let ended = lane.carry_out(&task, &mut slot, (&desk, &due)).await;
         let end = lane.settle(&task, ended, &slot);
         desk.end(lane.place, due, &end);
     }
@@ -71,7 +81,7 @@ impl<D: Driver> Lane<D> {
             // Nothing is left to read, change or delete: the store is filled again.
             return Task {
                 operation: Operation::Insert,
-                keys: ledger.announce(batch),
+                keys: ledger.announce(batch).into(),
             };
         }
         if operation == Operation::Update {
@@ -79,25 +89,23 @@ impl<D: Driver> Lane<D> {
         }
         Task {
             operation,
-            keys: taken,
+            keys: taken.into(),
         }
     }
 
     /// Tries until it is done, may not be tried again, or its time is over.
     async fn carry_out(
-        &self,
+        self: &Rc<Self>,
         task: &Task,
-        slot: &Slot,
+        slot: &mut Rc<Slot>,
         (desk, due): (&Desk, &Due),
-    ) -> Result<Answer, Failure> {
+    ) -> Tried {
         let policy = &self.workload.client;
         let deadline = due.intended() + self.timeout;
         let mut was_unsure = false;
         let mut tries = 0;
         loop {
-            let left = deadline.saturating_sub(desk.now());
-            let tried = self.try_once(task, slot, left).await;
-            let failure = match tried {
+            let failure = match self.try_once(task, slot, (desk, deadline)).await {
                 Ok(answer) => return Ok(forgiven(task, answer, was_unsure)),
                 Err(failure) if failure.is_duplicate && was_unsure => {
                     return Ok(done_before(task));
@@ -115,6 +123,9 @@ impl<D: Driver> Lane<D> {
                 };
                 return Err(Failure { fate, ..failure });
             }
+            if is_unsure && !was_unsure {
+                self.expect_late(task);
+            }
             if is_unsure && task.operation == Operation::Update {
                 // The next try may be a second update.
                 self.ledger.borrow_mut().updating(&task.keys);
@@ -127,36 +138,95 @@ impl<D: Driver> Lane<D> {
         }
     }
 
-    async fn try_once(&self, task: &Task, slot: &Slot, left: Nanos) -> Result<Answer, Failure> {
-        let policy = &self.workload.client;
-        let limit = policy.try_timeout_ns.unwrap_or(left).min(left);
-        let before = slot.commands();
-        let mut operation = pin!(self.perform(task));
-        if let Some(wait) = policy.pool_wait_ns.filter(|wait| *wait < limit) {
-            match timeout(Duration::from_nanos(wait.0), operation.as_mut()).await {
-                Ok(ended) => return ended,
-                Err(_) if slot.commands() == before => return Err(unsent(wait)),
-                Err(_) => {}
-            }
-            let rest = Duration::from_nanos((limit - wait).0);
-            let ended = timeout(rest, operation.as_mut()).await;
-            return ended.unwrap_or_else(|_| Err(out_of_time(slot.commands() > before, limit)));
+    /// An insertion that was given up may reach the store when a later try has been acknowledged and the document deleted
+    /// again, and would bring it back: such a document is never deleted.
+    fn expect_late(&self, task: &Task) {
+        if task.operation == Operation::Insert {
+            self.ledger.borrow_mut().hold(&task.keys);
         }
-        let ended = timeout(Duration::from_nanos(limit.0), operation.as_mut()).await;
-        ended.unwrap_or_else(|_| Err(out_of_time(slot.commands() > before, limit)))
     }
 
-    async fn perform(&self, task: &Task) -> Result<Answer, Failure> {
-        match task.operation {
-            Operation::Read => self.driver.read(&task.keys).await,
-            Operation::Insert => self.driver.insert(&task.keys).await,
-            Operation::Update => self.driver.update(&task.keys).await,
-            Operation::Delete => self.driver.delete(&task.keys).await,
+    /// One try: a place on a connection, then the driver.
+    async fn try_once(
+        self: &Rc<Self>,
+        task: &Task,
+        slot: &mut Rc<Slot>,
+        (desk, deadline): (&Desk, Nanos),
+    ) -> Tried {
+        let policy = &self.workload.client;
+        let began = desk.now();
+        let left = deadline.saturating_sub(began);
+        let limit = policy.try_timeout_ns.unwrap_or(left).min(left);
+        let place = self.place(policy.pool_wait_ns, limit).await?;
+        let rest = (began + limit).saturating_sub(desk.now());
+        let before = slot.commands();
+        let mut running = self.running(task, place);
+        let tried = wire::tracked(slot, running.as_mut());
+        match timeout(Duration::from_nanos(rest.0), tried).await {
+            Ok(Err(failure)) => {
+                let fate = match failure.fate {
+                    // Whatever the driver's error sounds like, nothing went out.
+                    Fate::Unknown if slot.commands() == before => Fate::NotDone,
+                    Fate::Spent => Fate::Unknown,
+                    fate => fate,
+                };
+                Err(Failure { fate, ..failure })
+            }
+            Ok(Ok(answer)) => Ok(answer),
+            Err(_) if self.driver.must_finish() => {
+                let is_sent = slot.commands() > before;
+                let given_up = Rc::clone(slot);
+                *slot = Rc::new(given_up.followed_by(desk.now()));
+                spawn_local(async move {
+                    let _nobody_waits = wire::tracked(&given_up, running).await;
+                });
+                // Also what waits for its connection may be sent yet.
+                Err(Failure {
+                    fate: Fate::Unknown,
+                    ..out_of_time(is_sent, limit)
+                })
+            }
+            Err(_) => Err(out_of_time(slot.commands() > before, limit)),
         }
+    }
+
+    /// A place on a connection of the pool, if one comes free in time.
+    async fn place(
+        &self,
+        pool_wait: Option<Nanos>,
+        limit: Nanos,
+    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        let Some(places) = &self.places else {
+            return Ok(None);
+        };
+        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
+            return Ok(Some(place));
+        }
+        let wait = pool_wait.unwrap_or(limit).min(limit);
+        let place = Arc::clone(places).acquire_owned();
+        match timeout(Duration::from_nanos(wait.0), place).await {
+            Ok(place) => Ok(place.ok()),
+            Err(_) if wait < limit => Err(unsent(wait)),
+            Err(_) => Err(out_of_time(false, limit)),
+        }
+    }
+
+    /// What the driver does, with all that it needs, so that it can be left to itself.
+    fn running(self: &Rc<Self>, task: &Task, place: Option<OwnedSemaphorePermit>) -> Running {
+        let (lane, keys, operation) = (Rc::clone(self), Rc::clone(&task.keys), task.operation);
+        Box::pin(async move {
+            let _place = place;
+            match operation {
+                Operation::Read => lane.driver.read(&keys).await,
+                Operation::Insert => lane.driver.insert(&keys).await,
+                Operation::Update => lane.driver.update(&keys).await,
+                Operation::Delete => lane.driver.delete(&keys).await,
+            }
+        })
     }
 
     /// Writes down what became of the documents, and what the attempt counts as.
-    fn settle(&self, task: &Task, ended: Result<Answer, Failure>, slot: &Slot) -> SessionEnd {
+    fn settle(&self, task: &Task, ended: Tried, slot: &Slot) -> SessionEnd {
         let asked = task.keys.len() as u64;
         let (fate, outcome, status, answer) = match ended {
             Ok(answer) if answer.is_unacknowledged => {
@@ -180,12 +250,7 @@ impl<D: Driver> Lane<D> {
             }
             Err(failure) => {
                 self.sayings.note(failure.outcome, &failure.reason);
-                let fate = if slot.sent().is_none() {
-                    Fate::NotDone
-                } else {
-                    failure.fate
-                };
-                (fate, failure.outcome, failure.status, None)
+                (failure.fate, failure.outcome, failure.status, None)
             }
         };
         let mut ledger = self.ledger.borrow_mut();

@@ -22,7 +22,8 @@ use crate::store;
 use crate::{Asked, AskedClient, StoreKind};
 use double::Double;
 
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A test machine may be busy; nobody waits for this long unless something is broken.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What came of a run.
 pub(crate) struct Played {
@@ -294,16 +295,19 @@ fn an_open_load_keeps_its_rate_and_drops_what_finds_no_session() {
         arrivals: Arrivals::Uniform,
     };
     let calm = workload("open", "delay=5", 3, 10, 10);
-    let played = play(&calm, rate(300.0), seconds(3), 2);
-    let due: u64 = played.windows.iter().map(|window| window.due_count).sum();
-    assert!((895..=905).contains(&due), "{due}");
-    assert_eq!(played.tally().failures(), 0);
+    let count = Until::AttemptsCount(NonZeroU64::new(900).unwrap());
+    let played = play(&calm, rate(300.0), count, 2);
+    assert_eq!((played.tally().ok(), played.tally().failures()), (900, 0));
     for database in played.effects() {
-        assert!(
-            (295..=305).contains(&database.attempts_count),
-            "{database:?}"
-        );
+        assert_eq!(database.attempts_count, 300, "{database:?}");
     }
+    // The last of them is due after 2.99 s, however fast the store is; a slow machine only takes longer.
+    let lasted: f64 = played
+        .windows
+        .iter()
+        .map(|window| window.length_ns.as_secs_f64())
+        .sum();
+    assert!(lasted > 2.95, "{lasted} s");
     // 4 sessions of 100 ms carry 40/s of these 200.
     let full = workload("full", "delay=100", 1, 4, 4);
     let played = play(&full, rate(200.0), seconds(4), 1);
@@ -336,7 +340,7 @@ fn so_many_operations_and_no_more() {
 
 #[test]
 fn a_client_that_gives_up_and_tries_again_sends_more_than_it_asks() {
-    let mut workload = workload("retry", "delay=60", 1, 4, 4);
+    let mut workload = workload("retry", "delay=600", 1, 4, 4);
     workload.client = plimsoll_core::test::workload::Client {
         try_timeout_ns: Some(Nanos::from_millis(30)),
         retries: 3,
@@ -354,8 +358,9 @@ fn a_client_that_gives_up_and_tries_again_sends_more_than_it_asks() {
     assert!(tally.class(Outcome::Timeout).count > 0);
     assert_eq!(played.verified.broken_count(), 0, "{:?}", played.verified);
 
-    workload.client.try_timeout_ns = Some(Nanos::from_millis(200));
+    workload.client.try_timeout_ns = Some(Nanos::from_millis(1_200));
     workload.databases[0].name = "retry-in-order".to_owned();
+    workload.store = "double:delay=60".to_owned();
     let played = play(&workload, closed(&workload), seconds(2), 1);
     assert_eq!(played.tally().failures(), 0);
     let effects = &played.effects()[0];

@@ -35,6 +35,19 @@ impl Slot {
         self.commands.get()
     }
 
+    /// For the further tries of an operation whose last one is left to itself: whatever that one sends from now on is
+    /// something that was sent again.
+    pub(crate) fn followed_by(&self, now: Nanos) -> Self {
+        let next = Self {
+            first: self.first.clone(),
+            commands: self.commands.clone(),
+        };
+        if self.first.get().is_none() {
+            self.first.set(Some(now));
+        }
+        next
+    }
+
     pub(crate) fn clear(&self) {
         self.first.set(None);
         self.commands.set(0);

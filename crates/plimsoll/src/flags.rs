@@ -55,6 +55,7 @@ enum Takes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Group {
     Load,
+    Client,
     Search,
     Compared,
     Verdict,
@@ -79,6 +80,7 @@ impl Group {
     const fn title(self) -> &'static str {
         match self {
             Self::Load => "Load and objective",
+            Self::Client => "The client and its store",
             Self::Search => "The search",
             Self::Compared => "Which runs",
             Self::Verdict => "The verdict",
@@ -492,10 +494,8 @@ static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
 
 /// The flags of a command, as the help orders them.
 fn flags_of(verb: Verb) -> Vec<&'static Flag> {
-    let mut flags: Vec<&Flag> = FLAGS
-        .iter()
-        .filter(|flag| flag.on.contains(&verb))
-        .collect();
+    let of_verb = FLAGS.iter().filter(|flag| flag.on.contains(&verb));
+    let mut flags: Vec<&Flag> = of_verb.collect();
     flags.sort_by_key(|flag| (flag.group, flag.form().filter(|_| verb.has_forms())));
     flags
 }

@@ -96,12 +96,26 @@ impl Form {
     }
 }
 
+/// Databases that a workload does not know yet: who names one is told which it knows, and not to use HTTP.
+const OTHER_STORES: [&str; 9] = [
+    "cassandra",
+    "mariadb",
+    "mysql",
+    "postgres",
+    "postgresql",
+    "redis",
+    "rediss",
+    "scylla",
+    "valkey",
+];
+
 fn is_workload(test: &OsStr) -> bool {
     let text = test.to_string_lossy();
     match text.split_once("://") {
         Some((scheme, _)) => {
             let scheme = scheme.split_once('+').map_or(scheme, |(scheme, _)| scheme);
             StoreKind::SCHEMES.iter().any(|(known, _)| *known == scheme)
+                || OTHER_STORES.contains(&scheme)
         }
         None => Path::new(test).extension() == Some(OsStr::new("toml")),
     }
@@ -129,6 +143,8 @@ mod tests {
             "mongodb://127.0.0.1:27017",
             "orders.toml",
             "mongodb+srv://h/",
+            "redis://127.0.0.1:6379",
+            "postgresql://me@h/shop",
         ] {
             assert_eq!(
                 Form::from_test(OsStr::new(workload)),

@@ -115,6 +115,7 @@ pub(crate) fn planned(asked: &Asked, search: Option<LoadPlan>) -> Result<Recipe,
             .map_err(|error| at("duration")(error.to_string()))?,
     };
     let rate = match (load.rate_per_s, load.ramp_per_s, until.duration()) {
+        _ if !load.legs.is_empty() => Some(RateProfile::course(&load.legs)),
         (Some(rate), ..) => Some(RateProfile::constant(rate)),
         (None, Some(_), None) => {
             return Err(at("ramp")(
@@ -124,9 +125,13 @@ pub(crate) fn planned(asked: &Asked, search: Option<LoadPlan>) -> Result<Recipe,
         (None, Some((from, to)), Some(time)) => Some(RateProfile::ramp(from, to, time)),
         (None, None, _) => None,
     };
-    let rate = rate
-        .transpose()
-        .map_err(|error| at("rate")(error.to_string()))?;
+    let rate = rate.transpose().map_err(|error| {
+        at(if load.legs.is_empty() {
+            "rate"
+        } else {
+            "phase"
+        })(error.to_string())
+    })?;
     let set = LoadPlan::Set {
         rate: rate.map(|profile| (profile, load.arrivals.unwrap_or_default())),
         until,

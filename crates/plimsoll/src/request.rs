@@ -64,7 +64,7 @@ fn request(args: &RequestArgs, url: &str) -> Result<Request> {
         content_type = Some(form.content_type());
         body = form.body();
     } else if !body.is_empty() {
-        content_type = Some(usual_type(&body).to_owned());
+        content_type = Some(usual_type(&body, !args.no_templates).to_owned());
     }
     if let Some(user) = &args.user {
         set_unless_given(&mut headers, "Authorization", || basic(user.as_bytes()));
@@ -94,15 +94,29 @@ fn set_unless_given(
     }
 }
 
-/// Of a body without a type: JSON is JSON, anything else what curl sends.
-fn usual_type(body: &[u8]) -> &'static str {
-    let is_json = matches!(body.trim_ascii().first(), Some(b'{' | b'['))
-        && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok();
-    if is_json {
+/// Of a body without a type: JSON is JSON, also where a template stands for a value; anything else what curl sends.
+fn usual_type(body: &[u8], has_templates: bool) -> &'static str {
+    let is_json = |body: &[u8]| {
+        matches!(body.trim_ascii().first(), Some(b'{' | b'['))
+            && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
+    };
+    if is_json(body) || has_templates && is_json(&without_templates(body)) {
         "application/json"
     } else {
         "application/x-www-form-urlencoded"
     }
+}
+
+/// A digit in the place of each template, which may stand between quotes and outside of them.
+fn without_templates(body: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(body);
+    let mut pieces = text.split("{{");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        out.push('0');
+        out.push_str(piece.split_once("}}").map_or(piece, |(_, after)| after));
+    }
+    out.into_bytes()
 }
 
 /// Targets of a file; headers of the flags go with each that has not one of that name.
@@ -213,9 +227,24 @@ mod tests {
 
     #[test]
     fn a_body_has_the_type_that_it_is_of() {
-        assert_eq!(usual_type(b" {\"a\": [1]} "), "application/json");
-        for other in [&b"a=1&b=2"[..], b"{a: 1}", b"[1, 2", b"\xff"] {
-            assert_eq!(usual_type(other), "application/x-www-form-urlencoded");
+        assert_eq!(usual_type(b" {\"a\": [1]} ", false), "application/json");
+        let filled = br#"{"name": "{{row.name}}", "age": {{row.age}}}"#;
+        assert_eq!(usual_type(filled, true), "application/json");
+        let form = "application/x-www-form-urlencoded";
+        assert_eq!(
+            usual_type(filled, false),
+            form,
+            "sent as it stands, it is no JSON"
+        );
+        for other in [
+            &b"a=1&b=2"[..],
+            b"{a: 1}",
+            b"[1, 2",
+            b"\xff",
+            b"{{row.a}}",
+            b"{ {{uuid",
+        ] {
+            assert_eq!(usual_type(other, true), form);
         }
     }
 

@@ -201,7 +201,6 @@ pub(super) struct Grouping {
     group: Group,
     groups: BTreeMap<Vec<u8>, States>,
     bytes: usize,
-    claim: Claim,
     room: Room,
     waiting: Sorted,
     /// The groups are closed: everything waits.
@@ -211,6 +210,7 @@ pub(super) struct Grouping {
     grown: usize,
     /// The first that waited and was not looked at.
     ahead: Option<(Vec<u8>, RawDocumentBuf)>,
+    claim: Claim,
 }
 
 /// A group's `_id` and what was gathered for it.
@@ -222,7 +222,7 @@ impl Grouping {
             group,
             groups: BTreeMap::new(),
             bytes: 0,
-            claim: room.memory.claim(),
+            claim: room.memory.claim_for_pieces(),
             room: room.clone(),
             waiting: Sorted::new(room.clone(), None),
             closed: false,

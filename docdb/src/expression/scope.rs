@@ -169,15 +169,22 @@ impl<'a> Scope<'a> {
     }
 }
 
+/// What the allocator adds to a small piece, and rounds it up by.
+const PIECE_BYTES: usize = 16;
+/// A field's place in the map of its document, which has room for half as many again, and the piece of its name.
+const FIELD_BYTES: usize = 56 + PIECE_BYTES;
+
 /// About how many bytes of memory `value` takes.
 pub(crate) fn footprint(value: &Bson) -> usize {
     let inner = match value {
         Bson::Document(document) => document
             .iter()
-            .map(|(name, value)| 40 + name.len() + footprint(value))
+            .map(|(name, value)| FIELD_BYTES + name.len() + footprint(value))
             .sum(),
         Bson::Array(array) => array.iter().map(footprint).sum(),
-        Bson::String(text) | Bson::Symbol(text) | Bson::JavaScriptCode(text) => text.len(),
+        Bson::String(text) | Bson::Symbol(text) | Bson::JavaScriptCode(text) => {
+            PIECE_BYTES + text.len()
+        }
         Bson::Binary(binary) => binary.bytes.len(),
         _ => 0,
     };

@@ -11,8 +11,10 @@ use plimsoll_core::record::ScriptCounts;
 use plimsoll_core::statistics::median;
 use plimsoll_core::tally::Quantile;
 
+use super::contrast::contrast;
 use super::permutation::holm;
-use super::{Question, contrast, correct, words};
+use super::turns::Places;
+use super::{Question, correct, words};
 
 /// Names that a mismatch spells out.
 const SPELLED: usize = 8;
@@ -99,6 +101,7 @@ pub(super) fn contrasts(
     asked: &Question,
 ) -> Vec<NamedContrast> {
     let mut found = Vec::new();
+    let places = Places::of(variants);
     for key in keys(variants)
         .into_iter()
         .filter(|key| has_all(variants, key))
@@ -109,7 +112,7 @@ pub(super) fn contrasts(
             for (index, variant) in rows.iter().enumerate() {
                 let before = rows.iter().take(index);
                 for baseline in before.filter(|baseline| asked.asks(variant, baseline)) {
-                    let contrast = contrast(*figure, baseline, variant, asked);
+                    let contrast = contrast(*figure, [baseline, variant], &places, asked);
                     found.extend(contrast.map(|contrast| NamedContrast {
                         kind: key.kind,
                         name: key.name.clone(),

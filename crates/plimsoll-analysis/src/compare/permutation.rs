@@ -162,7 +162,7 @@ fn drawn(mut as_far: impl FnMut() -> bool) -> P {
 }
 
 /// Twice the mean rank of every value, so that shared ranks stay whole: 1, 5, 5 have 2, 5, 5.
-fn doubled_ranks(values: &[f64]) -> Vec<usize> {
+pub(super) fn doubled_ranks(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&one, &other| values[one].total_cmp(&values[other]));
     let mut ranks = vec![0; values.len()];

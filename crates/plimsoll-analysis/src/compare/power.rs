@@ -32,6 +32,15 @@ pub(super) fn pooled_deviation(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(((n * one * one + m * other * other) / (n + m)).sqrt())
 }
 
+/// Do pairs of a baseline's value and a variant's differ among themselves by more than the margin, so that more of them help?
+///
+/// Looks at the sizes of their differences alone and not at the signs, which the test judges: whoever plays more pairs for this
+/// reason errs as often as before.
+pub fn is_scattered(pairs: &[(f64, f64)], margin_ratio: f64) -> bool {
+    let sizes: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln().abs()).collect();
+    deviation(&sizes).is_some_and(|scatter| scatter > margin_ratio.ln_1p())
+}
+
 /// The smallest shift found in four of five cases by the exact two-sided test at `alpha`, in
 /// standard deviations: of one pair's difference, or of one run where runs are not paired.
 /// `None` if no result of so few runs can reach `alpha`.
@@ -110,6 +119,14 @@ mod tests {
         assert!((six - 1.793).abs() < 0.06, "{six}");
         assert_eq!(detectable_deviations(Design::Paired, 5, 0.05), None);
         assert_eq!(detectable_deviations(Design::Unpaired, 3, 0.05), None);
+    }
+
+    #[test]
+    fn pairs_that_differ_alike_do_not_scatter_whatever_their_sign() {
+        assert!(!is_scattered(&[(1.0, 2.0), (2.0, 1.0), (1.0, 2.02)], 0.05));
+        assert!(is_scattered(&[(1.0, 1.0), (1.0, 1.2), (1.2, 1.2)], 0.05));
+        assert!(!is_scattered(&[(1.0, 1.2)], 0.05), "one tells nothing");
+        assert!(!is_scattered(&[(1.0, f64::INFINITY), (1.0, 1.0)], 0.05));
     }
 
     #[test]

@@ -457,7 +457,7 @@ fn unpaired_with_stalls(runs: usize, sets: u64) -> (f64, f64) {
         };
         let (a, b) = (side("A"), side("B"));
         let asked = asked(Design::Unpaired);
-        let one = contrast(Figure::Goodput, &a, &b, &asked).unwrap();
+        let one = contrast(Figure::Goodput, [&a, &b], &Places::default(), &asked).unwrap();
         let standing = judge(&one, Design::Unpaired);
         reached += u32::from(one.p <= ALPHA);
         alarms += u32::from(matches!(standing, Standing::Better | Standing::Worse));

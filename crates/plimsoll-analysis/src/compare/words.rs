@@ -27,7 +27,13 @@ pub(super) fn because(contrast: &Contrast, design: Design) -> String {
                 1 => String::new(),
                 count => format!(" after Holm over {count} comparisons"),
             };
-            format!("p = {:.3}{corrected}", contrast.p_adjusted)
+            let rhythm = contrast.rhythm_runs.map_or(String::new(), |runs| {
+                format!(
+                    "; something beside the variants comes back every {} runs, and was taken out",
+                    three_digits(runs)
+                )
+            });
+            format!("p = {:.3}{corrected}{rhythm}", contrast.p_adjusted)
         }
         Standing::Inconclusive => undecided(contrast, design),
     }

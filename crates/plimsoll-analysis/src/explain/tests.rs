@@ -594,6 +594,14 @@ fn stalls_and_their_twin() {
         ..service
     };
     twin_is_not_reached(&calm);
+    // A thread that ran and waited for a processor most of the time: bursts of a queue, whose cause others are.
+    let crowded = Service {
+        threads: |_| vec![ThreadLoad::new("main", 0.45, 0.36)],
+        stalls: true,
+        ..calm
+    };
+    let limit = explained(&search(&crowded, &[0.02, 0.05, 0.1, 0.2], true)).limit;
+    assert_ne!(limit.cause, Cause::Stalls, "{limit:#?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! A record that breaks one was cut, edited or written wrongly: nothing is concluded from it.
 
 mod script;
+mod time;
 
 use plimsoll_core::record::{Observation, ProcessSample, Record, Remark, Seen};
 use plimsoll_core::schedule::Arrivals;
@@ -32,6 +33,7 @@ const TOLD_MOST: usize = 3;
 pub(super) fn broken(record: &Record) -> Vec<String> {
     let mut found: Vec<String> = record.remarks.iter().filter_map(remark).collect();
     found.extend(order(record));
+    found.extend(time::broken(record));
     found.extend(balance(record));
     found.extend(sent(record));
     found.extend(within(record));
@@ -351,27 +353,7 @@ fn set_up(record: &Record) -> Option<String> {
             ));
         }
     }
-    late_begun(record)
-}
-
-/// A level's first window begins with it.
-fn late_begun(record: &Record) -> Option<String> {
-    const LATE_MOST: f64 = 2.0;
-    if record.header.test.is_script() {
-        // What a script sets up comes first.
-        return None;
-    }
-    record.levels.iter().find_map(|start| {
-        let first = record.windows_of(start.step.level).next()?;
-        let began = start.start_ns.as_secs_f64();
-        let late = first.start_ns.as_secs_f64() - began;
-        (late > LATE_MOST).then(|| {
-            format!(
-                "level {} began at {began:.1} s, and its first window {late:.1} s later",
-                start.step.level
-            )
-        })
-    })
+    None
 }
 
 /// A thread of a tier runs for no longer than it was watched.

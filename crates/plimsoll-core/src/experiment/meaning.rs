@@ -154,6 +154,8 @@ pub struct VariantMeaning {
     /// Most requests on the wire at once in any run.
     pub wire_max: u64,
     pub after: AfterLoad,
+    /// Of runs in which a fault was made and was over before their end.
+    pub recovery: Option<Recovery>,
 }
 
 /// What a variant carries at the objective, as far as the runs say; rates are per second.
@@ -333,6 +335,18 @@ pub struct PoolUse {
     pub tier: String,
     pub used_ratio: f64,
     pub size: Option<f64>,
+}
+
+/// How long goodput stayed away after a fault was over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recovery {
+    /// Of the runs in which it came back.
+    pub seconds: Spread,
+    /// Runs in which it did not, for as long as they were watched.
+    pub lost_count: u64,
+    pub runs_count: u64,
+    /// How long they were after the fault, at least.
+    pub watched_seconds: f64,
 }
 
 /// What the load left behind, over the runs that looked.

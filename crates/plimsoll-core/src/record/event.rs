@@ -1,4 +1,5 @@
-//! What happened once in a run, with its figures: an interruption, and what a search measured before it began.
+//! What happened once in a run, with its figures: an interruption, what a search measured before it began, what an
+//! experiment did to a tier.
 
 use plimsoll_base::priority::Priority;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,7 @@ pub enum EventKind {
     Search(SearchStart),
     Iteration(Iteration),
     Guarded(Guarded),
+    Fault(Fault),
     /// Of another version.
     #[serde(untagged)]
     Other {
@@ -88,6 +90,39 @@ pub struct Guarded {
     pub refused_count: u64,
 }
 
+/// What an experiment did to an instance of a tier while the load was on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// `db`, or `db-2` of several.
+    pub instance: String,
+    pub what: FaultKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// Killed and started again.
+    Restarted,
+    /// Every process of it stands still: its connections stay, and nothing answers.
+    Stopped,
+    /// Goes on where it was stopped.
+    Continued,
+    /// Killed for good.
+    Ended,
+}
+
+impl FaultKind {
+    /// Completes "db was …".
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Restarted => "killed and started again",
+            Self::Stopped => "stopped",
+            Self::Continued => "continued",
+            Self::Ended => "ended",
+        }
+    }
+}
+
 /// As any version wrote it; figures once were JSON inside the text of `detail`.
 #[derive(Deserialize)]
 struct ReadEvent {
@@ -117,6 +152,7 @@ impl From<ReadEvent> for Event {
                 .ok()
                 .map(EventKind::Iteration),
             "guarded" => serde_json::from_value(figures).ok().map(EventKind::Guarded),
+            "fault" => serde_json::from_value(figures).ok().map(EventKind::Fault),
             _ => None,
         };
         Self {

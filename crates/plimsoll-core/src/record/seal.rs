@@ -8,6 +8,15 @@ use crc32fast::Hasher;
 use serde_json::Value;
 
 const FIELD: &str = "sum";
+/// Of the header: every line bears a sum. A record that lost them all is not one that never had any.
+const ANNOUNCED: &str = "sums";
+const METHOD: &str = "crc-32";
+
+/// Adds to the header, a whole JSON object, that sums follow.
+pub(super) fn announce(header: &mut Vec<u8>) {
+    header.pop();
+    header.extend_from_slice(format!(",\"{ANNOUNCED}\":\"{METHOD}\"}}").as_bytes());
+}
 
 /// CRC-32 of the sum before and of the line's JSON with keys in order and without spaces.
 fn sum_of(before: u32, line: &Value) -> u32 {
@@ -29,6 +38,7 @@ pub(super) fn seal(line: &mut Vec<u8>, before: u32) -> serde_json::Result<u32> {
 #[derive(Debug, Default)]
 pub(super) struct Seals {
     before: u32,
+    is_announced: bool,
     is_sealed: bool,
     lines_count: usize,
     /// The first line that is not as it was written.
@@ -39,6 +49,7 @@ pub(super) struct Seals {
 impl Seals {
     pub(super) fn line(&mut self, bytes: &[u8]) {
         self.lines_count += 1;
+        self.is_announced |= self.lines_count == 1 && announces(bytes);
         let checked = self.check(bytes);
         // A record of an earlier version bears none.
         self.is_sealed |= checked.is_some();
@@ -64,8 +75,16 @@ impl Seals {
 
     /// The first line that is not as it was written, and how many are not.
     pub(super) fn altered(&self) -> Option<(usize, usize)> {
+        if self.is_announced && !self.is_sealed {
+            return Some((1, self.lines_count));
+        }
         Some((self.first?, self.altered_count))
     }
+}
+
+fn announces(header: &[u8]) -> bool {
+    let header: Option<Value> = serde_json::from_slice(header).ok();
+    header.is_some_and(|header| header.get(ANNOUNCED).is_some())
 }
 
 #[cfg(test)]
@@ -107,6 +126,19 @@ mod tests {
         let mut added = lines();
         added.push(b"{\"e\":5}\n".to_vec());
         assert_eq!(altered(&added), Some((5, 1)));
+    }
+
+    #[test]
+    fn a_record_that_lost_all_its_sums_is_none_that_never_had_any() {
+        let mut header = b"{\"a\":1}".to_vec();
+        announce(&mut header);
+        let plain = |header: &[u8]| vec![[header, b"\n"].concat(), b"{\"b\":2}\n".to_vec()];
+        assert_eq!(altered(&plain(&header)), Some((1, 2)));
+        assert_eq!(altered(&plain(b"{\"a\":1}")), None);
+        let sum = seal(&mut header, 0).unwrap();
+        let mut line = b"{\"b\":2}".to_vec();
+        seal(&mut line, sum).unwrap();
+        assert_eq!(altered(&[header, line]), None);
     }
 
     #[test]

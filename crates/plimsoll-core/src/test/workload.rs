@@ -106,6 +106,9 @@ pub struct Client {
     /// The driver's own retries are on.
     #[serde(default)]
     pub driver_retries: bool,
+    /// A try that is given up closes its connection (`MongoDB`), instead of keeping it until its answer has come.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closes_given_up: bool,
     /// Operations at once on one connection, where its protocol carries several (CQL); as many as there are unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_connection: Option<NonZeroU32>,
@@ -151,6 +154,13 @@ impl Workload {
     pub fn wire_of_each(&self) -> u32 {
         let sessions = self.sessions.get();
         self.room().map_or(sessions, |room| room.min(sessions))
+    }
+
+    /// The most of them: a try that was given up may still be on the wire when the next one is, if connections are left.
+    pub fn wire_of_each_max(&self) -> u32 {
+        let room = self.room().filter(|_| !self.client.shares_connections);
+        let each = self.wire_of_each();
+        room.map_or(each, |room| room.max(each))
     }
 
     /// Commands that the pool of one database takes at once; none: any number.

@@ -183,7 +183,7 @@ fn every_misbehaviour_over_http_2_has_its_outcome() {
                 let mut case = streams(server.port, "", 2, 4);
                 // Beside a build it may take the server most of a second to accept a connection.
                 case.generator.timeout = match outcome {
-                    Outcome::Timeout | Outcome::ConnectTimeout => Nanos::from_secs(2),
+                    Outcome::Timeout | Outcome::ConnectTimeout => Nanos::from_secs(4),
                     _ => Nanos::from_secs(5),
                 };
                 let loads = [(closed(3), 1), (open(40.0, Arrivals::Uniform), 1)];

@@ -10,7 +10,8 @@ use super::layers::Tables;
 use crate::LabError;
 
 /// Keys that describe a tier, or how the end of the load is looked at, and change nothing in what is played.
-const DESCRIBING: [&str; 11] = [
+/// When a tier goes on belongs to when it was stopped, and is no second change.
+const DESCRIBING: [&str; 12] = [
     "ready",
     "ready_within",
     "needs",
@@ -18,6 +19,7 @@ const DESCRIBING: [&str; 11] = [
     "requires",
     "install",
     "stub",
+    "continue_at",
     "stored",
     "backlog",
     "taken",

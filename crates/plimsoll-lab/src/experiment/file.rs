@@ -81,6 +81,12 @@ section! {
         install: Option<String> = "\"npm ci --prefix ${folder}/real\"",
         /// so long into the load its first instance is killed (SIGKILL) and started again
         kill_at: Option<String> = "\"40s\"",
+        /// so long into the load its first instance is stopped (SIGSTOP): its connections stay, and nothing answers
+        stop_at: Option<String> = "\"10s\"",
+        /// with `stop_at`: when it goes on (SIGCONT); it stays stopped until the end of the run unless given
+        continue_at: Option<String> = "\"12s\"",
+        /// so long into the load its first instance is killed (SIGKILL) and not started again
+        end_at: Option<String> = "\"10s\"",
         /// what the tier is when a confirming experiment puts a stub in its place: any of these keys, only what
         /// differs
         stub: Option<Box<Self>> = "{ set = { cpu = 0.1 } }",

@@ -64,7 +64,7 @@ pub(super) fn resolve(place: &Place<'_>, folder: &Path) -> Result<Experiment, La
         }
         let tiers = tiers(&within, &specs)?;
         let test = test::test(&within("test".to_owned()), &test, objectives.is_some())?;
-        kills(&within, &tiers, &test)?;
+        faults(&within, &tiers, &test)?;
         variants.push(Variant {
             name: name.clone(),
             about: spec.about,
@@ -260,19 +260,19 @@ fn tiers<'a>(
     Ok(ordered)
 }
 
-/// Who is to be killed is killed while there is load.
-fn kills<'a>(
+/// What is done to a tier is done while there is load.
+fn faults<'a>(
     within: &impl Fn(String) -> Within<'a>,
     tiers: &[Tier],
     test: &Test,
 ) -> Result<(), LabError> {
     let length = test.load.duration();
     for tier in tiers {
-        if let (Some(at), Some(length)) = (tier.kill_at, length)
-            && at >= length
-        {
-            let problem = format!("the load is over after {length}, before {at}");
-            return Err(within(format!("tiers.{}", tier.name)).wrong("kill_at", problem));
+        let Some(length) = length else { continue };
+        if let Some(late) = tier.faults.iter().find(|fault| fault.at >= length) {
+            let problem = format!("the load is over after {length}, before {}", late.at);
+            let at = within(format!("tiers.{}", tier.name));
+            return Err(at.wrong(late.key(), problem));
         }
     }
     Ok(())

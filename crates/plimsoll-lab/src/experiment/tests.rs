@@ -673,6 +673,23 @@ fn mistakes_in_what_is_looked_at_afterwards_are_named() {
             "experiment.toml:3: tiers.app.kill_at: the load is over after 30.0 s, before 40.0 s",
         ),
         (
+            tier("stop_at = \"5s\"\ncontinue_at = \"40s\""),
+            "experiment.toml:4: tiers.app.continue_at: the load is over after 30.0 s, before 40.0 s",
+        ),
+        (
+            tier("continue_at = \"5s\""),
+            "experiment.toml:3: tiers.app.continue_at: nothing was stopped; give `stop_at`, too",
+        ),
+        (
+            tier("stop_at = \"5s\"\ncontinue_at = \"5s\""),
+            "tiers.app.continue_at: 5.00 s is not after `stop_at`, which is 5.00 s",
+        ),
+        (
+            tier("end_at = \"5s\"\nstop_at = \"6s\""),
+            "tiers.app.stop_at: the tier has ended by then: `end_at` is 5.00 s",
+        ),
+        (tier("end_at = \"soon\""), "tiers.app.end_at: "),
+        (
             test("stored = [\"a.b\"]"),
             "test.stored: `a.b` names no collection",
         ),

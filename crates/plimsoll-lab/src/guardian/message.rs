@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use plimsoll_core::record::FaultKind;
 use rustix::process::{Signal, WaitStatus};
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +14,11 @@ use crate::LabError;
 #[serde(rename_all = "snake_case", tag = "ask")]
 pub(crate) enum Request {
     Start(Order),
-    /// Kill an instance so much later, and start it again.
-    Kill {
+    /// Do that to an instance so much later.
+    Fault {
         id: String,
         after_ms: u64,
+        what: FaultKind,
     },
 }
 
@@ -52,13 +54,14 @@ pub(crate) enum Reply {
         id: String,
         reason: String,
     },
-    /// It will be killed.
+    /// It will be done.
     Armed {
         id: String,
     },
-    /// It was killed as asked, and runs again.
-    Restarted {
+    /// It was done as asked.
+    Done {
         id: String,
+        what: FaultKind,
     },
     /// A tier's own process is gone.
     Ended {

@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use plimsoll_core::Nanos;
+use plimsoll_core::record::FaultKind;
 
 use crate::LabError;
 use crate::guardian::{GUARDIAN, Order, Reply, Request};
@@ -26,7 +27,7 @@ pub(super) struct Lookout {
     orders: Option<ChildStdin>,
     answers: Receiver<Reply>,
     ended: Arc<Mutex<BTreeMap<String, String>>>,
-    restarted: Arc<Mutex<Vec<String>>>,
+    done: Arc<Mutex<Vec<(String, FaultKind)>>>,
     ending: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     listener: Option<JoinHandle<()>>,
@@ -52,7 +53,7 @@ impl Lookout {
             orders,
             answers,
             ended: Arc::default(),
-            restarted: Arc::default(),
+            done: Arc::default(),
             ending: Arc::default(),
             stop,
             listener: None,
@@ -67,7 +68,7 @@ impl Lookout {
 
     fn listen(&mut self, output: ChildStdout, answers: Sender<Reply>) -> std::io::Result<()> {
         let ended = Arc::clone(&self.ended);
-        let restarted = Arc::clone(&self.restarted);
+        let done = Arc::clone(&self.done);
         let (ending, stop) = (Arc::clone(&self.ending), Arc::clone(&self.stop));
         let note = move |id: String, how: String| {
             if !ending.load(Ordering::Relaxed) {
@@ -81,10 +82,9 @@ impl Lookout {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 match serde_json::from_str(&line) {
                     Ok(Reply::Ended { id, how }) => note(id, how),
-                    Ok(Reply::Restarted { id }) => {
-                        let mut restarted =
-                            restarted.lock().unwrap_or_else(PoisonError::into_inner);
-                        restarted.push(id);
+                    Ok(Reply::Done { id, what }) => {
+                        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                        done.push((id, what));
                     }
                     // Nobody waits for an answer any more: the lab is on its way out.
                     Ok(said) => drop(answers.send(said)),
@@ -98,18 +98,19 @@ impl Lookout {
     }
 
     /// Starts an instance; its process, and how it is kept to its share.
-    pub(super) fn order(&mut self, order: &Order) -> Result<(u32, String), LabError> {
+    pub(super) fn order(&self, order: &Order) -> Result<(u32, String), LabError> {
         match self.ask(&order.id, &Request::Start(order.clone()))? {
             Reply::Started { pid, isolation, .. } => Ok((pid, isolation)),
             _ => Err(no_answer(&order.id)),
         }
     }
 
-    /// Has an instance killed so much later, and started again.
-    pub(super) fn kill(&mut self, id: &str, after: Nanos) -> Result<(), LabError> {
-        let ask = Request::Kill {
+    /// Has that done to an instance so much later.
+    pub(super) fn fault(&self, id: &str, after: Nanos, what: FaultKind) -> Result<(), LabError> {
+        let ask = Request::Fault {
             id: id.to_owned(),
             after_ms: after.0 / 1_000_000,
+            what,
         };
         match self.ask(id, &ask)? {
             Reply::Armed { .. } => Ok(()),
@@ -117,11 +118,12 @@ impl Lookout {
         }
     }
 
-    fn ask(&mut self, id: &str, ask: &Request) -> Result<Reply, LabError> {
+    fn ask(&self, id: &str, ask: &Request) -> Result<Reply, LabError> {
         let mut line = serde_json::to_vec(ask).unwrap_or_default();
         line.push(b'\n');
-        let orders = self.orders.as_mut();
-        let written = orders.map(|orders| orders.write_all(&line).and_then(|()| orders.flush()));
+        let orders = self.orders.as_ref();
+        let written =
+            orders.map(|mut orders| orders.write_all(&line).and_then(|()| orders.flush()));
         if !matches!(written, Some(Ok(()))) {
             return Err(LabError::tier(id, format!("{ITSELF} takes no orders")));
         }
@@ -132,9 +134,9 @@ impl Lookout {
         }
     }
 
-    /// Instances that were killed as asked and run again.
-    pub(super) fn restarted(&self) -> Vec<String> {
-        self.restarted
+    /// What was done as asked, and to whom.
+    pub(super) fn done(&self) -> Vec<(String, FaultKind)> {
+        self.done
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()

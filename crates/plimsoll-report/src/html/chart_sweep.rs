@@ -35,7 +35,7 @@ pub(super) fn section(sweep: &Sweep) -> Markup {
         section {
             h2 { "What is carried, and how late the answers are" }
             p.t {
-                "Above: " @if sweep.is_search { "requests per second within the objective" } @else { "good answers per second" }
+                "Above: " @if sweep.is_search { "what is carried per second within the objective" } @else { "good answers per second" }
                 ", thick; the chosen model of all correct answers, also late ones, thin and dashed. A vertical line is the knee. Below: p99 over attempts."
             }
             figure {

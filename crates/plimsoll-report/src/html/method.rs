@@ -124,6 +124,7 @@ fn event_words(event: &Event) -> String {
             "a guard refused {} attempts: their answers say so",
             guarded.refused_count
         ),
+        EventKind::Fault(fault) => format!("{} was {}", fault.instance, fault.what.word()),
         EventKind::Other { event } => event.clone(),
     };
     if event.detail.is_empty() {

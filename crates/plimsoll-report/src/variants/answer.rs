@@ -92,7 +92,10 @@ fn listed<'n>(all: impl IntoIterator<Item = &'n One<'n>>) -> String {
 }
 
 fn headline(judged: &Judged<'_>, all: &[One<'_>]) -> String {
+    let mut records = judged.experiment.variants.iter().flat_map(Variant::shown);
+    let is_workload = records.all(|run| run.record.header.test.workload().is_some());
     let unit = match judged.meaning.measure {
+        Measure::Capacity if is_workload => "operations per second at the objective",
         Measure::Capacity => "requests per second at the objective",
         Measure::Goodput => "good answers per second",
     };

@@ -64,6 +64,17 @@ fn variant(variant: &Variant<'_>, meaning: &VariantMeaning, capacity: &str) -> V
             "first_limit",
             meaning.limits.first.as_ref().map(first_limit),
         );
+        add(
+            "recovery",
+            meaning.recovery.map(|recovery| {
+                json!({
+                    "seconds": spread(recovery.seconds),
+                    "lost_count": recovery.lost_count,
+                    "runs_count": recovery.runs_count,
+                    "watched_seconds": recovery.watched_seconds,
+                })
+            }),
+        );
         let predicted = variant.predicted.as_ref().map(|predicted| {
             json!({ "per_s": predicted.per_s, "from": predicted.from, "why": predicted.why })
         });

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use plimsoll_core::Outcome;
 use plimsoll_core::experiment::{
-    Difference, Judged, NextClaim, RunClaim, Spread, TierUse, TimeSpread, Variant, VariantMeaning,
+    Difference, Judged, NextClaim, Recovery, RunClaim, Spread, TierUse, TimeSpread, Variant,
+    VariantMeaning,
 };
 use plimsoll_core::record::Record;
 use plimsoll_core::tally::Quantile;
@@ -29,6 +30,7 @@ pub(crate) enum RowKind {
     Drained,
     Left,
     Lost,
+    Recovery,
     Capacity,
     Predicted,
     P50,
@@ -63,6 +65,7 @@ impl RowKind {
             Self::Drained => "drained in",
             Self::Left => "left after the wait",
             Self::Lost => "lost, at least",
+            Self::Recovery => "as before after",
             Self::Capacity => "capacity at the objective",
             Self::Predicted => "predicted",
             Self::P50 => "p50",
@@ -237,6 +240,20 @@ fn after(rows: &mut Rows<'_>) {
     );
     rows.after(RowKind::Left, |m| m.after.left_count, count);
     rows.after(RowKind::Lost, |m| m.after.lost_count, count);
+    rows.add_some(RowKind::Recovery, |(_, meaning, _)| {
+        meaning.recovery.as_ref().map(recovered)
+    });
+}
+
+/// `2.00 s (1.00 s–3.00 s)`, `not within 8.00 s`, `2.00 s; not within 8.00 s (1 of 3)`
+fn recovered(recovery: &Recovery) -> String {
+    let lost = format!("not within {}", format::seconds(recovery.watched_seconds));
+    let back = spread(recovery.seconds, format::seconds);
+    match (recovery.lost_count, recovery.runs_count) {
+        (0, _) => back,
+        (lost_count, runs_count) if lost_count == runs_count => lost,
+        (lost_count, runs_count) => format!("{back}; {lost} ({lost_count} of {runs_count})"),
+    }
 }
 
 fn at_the_objective(rows: &mut Rows<'_>) {
@@ -457,6 +474,25 @@ mod tests {
             "412/s (404/s–421/s)"
         );
         assert_eq!(spread(Spread::default(), format::rate), format::ABSENT);
+    }
+
+    #[test]
+    fn runs_that_did_not_come_back_are_not_averaged_away() {
+        let of = |lost_count, runs_count| Recovery {
+            seconds: Spread {
+                median: Some(2.0),
+                low: Some(1.0),
+                high: Some(3.0),
+            },
+            lost_count,
+            runs_count,
+            watched_seconds: 8.0,
+        };
+        let back = spread(of(0, 3).seconds, format::seconds);
+        assert_eq!(recovered(&of(0, 3)), back);
+        let lost = format!("not within {}", format::seconds(8.0));
+        assert_eq!(recovered(&of(3, 3)), lost);
+        assert_eq!(recovered(&of(1, 3)), format!("{back}; {lost} (1 of 3)"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::histogram::{Histogram, rank_of};
 use plimsoll_core::objective::Clause;
 use plimsoll_core::record::{LevelStart, Record};
-use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::tally::Tally;
 use plimsoll_core::verdict::{Bounds, LevelState, Verdict};
@@ -311,6 +311,24 @@ fn closed_words(in_flight: u32, has_vus: bool) -> String {
     format!("{}{}{what}", format::count(in_flight.into()), format::NBSP)
 }
 
+/// `100/s to 2,000/s`, and of a course with parts of its own `500/s, 5,000/s, 500/s`.
+fn course(profile: &RateProfile) -> String {
+    let ends = |from: f64, to: f64| {
+        if from.total_cmp(&to).is_eq() {
+            format::rate(from)
+        } else {
+            format!("{} to {}", format::rate(from), format::rate(to))
+        }
+    };
+    match profile.legs() {
+        [] => ends(profile.rate_at(Nanos::ZERO), profile.rate_at(Nanos::MAX)),
+        legs => {
+            let each = legs.iter().map(|leg| ends(leg.from_per_s, leg.to_per_s));
+            each.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
 /// `open, 412/s, Poisson arrivals` · `closed, 64 in flight` · `closed, 64 VUs`
 pub(crate) fn load_words(load: &StepLoad, has_vus: bool) -> String {
     match load {
@@ -322,13 +340,9 @@ pub(crate) fn load_words(load: &StepLoad, has_vus: bool) -> String {
                 Arrivals::Poisson => "Poisson",
                 Arrivals::Uniform => "uniform",
             };
-            let rate = profile.constant_rate().map_or_else(
-                || {
-                    let (from, to) = (profile.rate_at(Nanos::ZERO), profile.rate_at(Nanos::MAX));
-                    format!("{} to {}", format::rate(from), format::rate(to))
-                },
-                format::rate,
-            );
+            let rate = profile
+                .constant_rate()
+                .map_or_else(|| course(profile), format::rate);
             format!("open, {rate}, {kind} arrivals")
         }
     }

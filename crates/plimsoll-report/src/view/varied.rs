@@ -9,16 +9,20 @@ use crate::format;
 pub(crate) enum Varied {
     /// Arrivals per second.
     Rate,
+    /// Arrivals of operations on a database, per second.
+    Operations,
     /// Virtual users in a closed loop.
     Vus,
 }
 
 impl Varied {
     /// By the levels themselves: a record that was cut off has no verdict to ask.
-    pub(super) fn new(levels: &[LevelView]) -> Self {
+    pub(super) fn new(levels: &[LevelView], is_workload: bool) -> Self {
         let closed = |level: &LevelView| matches!(level.load, StepLoad::Closed { .. });
         if levels.iter().any(|level| level.is_point() && closed(level)) {
             Self::Vus
+        } else if is_workload {
+            Self::Operations
         } else {
             Self::Rate
         }
@@ -27,7 +31,7 @@ impl Varied {
     /// `412/s`, `64 VUs`
     pub(crate) fn text(self, value: f64) -> String {
         match self {
-            Self::Rate => format::rate(value),
+            Self::Rate | Self::Operations => format::rate(value),
             Self::Vus => format!("{}{}", format::number(value), self.unit_of(value)),
         }
     }
@@ -39,7 +43,7 @@ impl Varied {
 
     fn unit_of(self, value: f64) -> &'static str {
         match self {
-            Self::Rate => "/s",
+            Self::Rate | Self::Operations => "/s",
             Self::Vus if format::number(value) == "1" => "\u{a0}VU",
             Self::Vus => "\u{a0}VUs",
         }
@@ -49,6 +53,7 @@ impl Varied {
     pub(super) fn in_prose(self) -> &'static str {
         match self {
             Self::Rate => "requests per second",
+            Self::Operations => "operations per second",
             Self::Vus => "virtual users",
         }
     }
@@ -56,7 +61,7 @@ impl Varied {
     /// As in `each point is one arrival rate`.
     pub(crate) fn singular(self) -> &'static str {
         match self {
-            Self::Rate => "arrival rate",
+            Self::Rate | Self::Operations => "arrival rate",
             Self::Vus => "number of virtual users",
         }
     }
@@ -65,6 +70,7 @@ impl Varied {
     pub(crate) fn axis(self) -> &'static str {
         match self {
             Self::Rate => "arrival rate: requests offered per second",
+            Self::Operations => "arrival rate: operations offered per second",
             Self::Vus => "virtual users",
         }
     }

@@ -45,6 +45,7 @@ pub(crate) fn contrast(figure: Figure, (a, b): (f64, f64), standing: Standing) -
         estimate,
         interval: Some(interval),
         interval_90: Some(interval),
+        rhythm_runs: None,
         pairs: vec![estimate * 0.97, estimate, estimate * 1.04],
         p: 0.031_25,
         p_adjusted: 0.031_25,

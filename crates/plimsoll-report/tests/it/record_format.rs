@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 110] = [
+const NESTED: [(&str, &str, &str); 111] = [
     ("header", "workload", "workload"),
     ("workload", "databases", "database"),
     ("workload", "keys", "keys"),
@@ -53,6 +53,7 @@ const NESTED: [(&str, &str, &str); 110] = [
     ("plan", "until", "until"),
     ("plan", "objectives", "clause"),
     ("load", "profile", "profile"),
+    ("profile", "legs", "leg"),
     ("load", "over", "over"),
     ("level", "load", "load"),
     ("window", "operations", "tally"),

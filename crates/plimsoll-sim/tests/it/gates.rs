@@ -82,16 +82,9 @@ fn percent(count: usize, of: u64) -> f64 {
     count as f64 * 100.0 / of as f64
 }
 
-/// At 80 % a queue of 40 ms remembers what was for a second, so windows are not independent: there a fifth slower is found
-/// a little less often than the four of five that are asked for (78 % of these seeds).
 #[test]
 fn a_stable_queue_is_seldom_void_and_a_fifth_slower_is_found() {
-    for (millis, share, least) in [
-        (8, 0.8, 80.0),
-        (8, 0.5, 80.0),
-        (8, 0.25, 80.0),
-        (40, 0.8, 75.0),
-    ] {
+    for (millis, share) in [(8, 0.8), (8, 0.5), (8, 0.25), (40, 0.8)] {
         let mean = Nanos::from_millis(millis);
         let states = |slower: f64| -> Vec<GateState> {
             (0..seeds())
@@ -109,7 +102,7 @@ fn a_stable_queue_is_seldom_void_and_a_fifth_slower_is_found() {
             "{millis} ms at {share}: void {void:.1} %, warned {warned:.1} %, found {found:.1} %"
         );
         assert!(void < 1.0, "{millis} ms at {share}: {void} % void");
-        assert!(found >= least, "{millis} ms at {share}: {found} % found");
+        assert!(found >= 80.0, "{millis} ms at {share}: {found} % found");
     }
 }
 

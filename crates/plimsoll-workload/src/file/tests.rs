@@ -121,6 +121,26 @@ const WRONG: &[(&str, &str)] = &[
         "duration = \"5s\"\n[[phase]]\nduration = \"5s\"\n[[phase]]\nduration = \"5s\"",
         "w.toml:6: `duration`: the phase would begin at 5.00 s",
     ),
+    (
+        "[[phase]]\nduration = \"5s\"\n[[phase]]\nduration = \"5s\"\nrate = \"9/s\"",
+        "w.toml:2: phase 1 has no `rate`, and phase 2 has",
+    ),
+    (
+        "[[phase]]\nduration = \"5s\"\nrate_to = \"9/s\"",
+        "w.toml:2: phase 1 has no `rate`, and phase 1 has a `rate_to`",
+    ),
+    (
+        "ramp = \"1/s..2/s\"\n[[phase]]\nduration = \"5s\"\nrate = \"9/s\"",
+        "w.toml:2: `ramp` and phases with rates together",
+    ),
+    (
+        "operations = 9\n[[phase]]\nduration = \"5s\"\nrate = \"9/s\"",
+        "w.toml:5: phases with rates last as long as they say",
+    ),
+    (
+        "[client]\ngiven_up = \"closed\"",
+        "w.toml:3: `given_up`: unknown variant `closed`, expected `finish` or `close`",
+    ),
     ("slo = \"p99<\"", "w.toml:2: `slo`: "),
     ("[client", "w.toml:"),
 ];
@@ -136,6 +156,58 @@ fn wrong_files_are_refused_with_line_and_fix() {
     let error = planned("store = \"redis://h\"\n").unwrap_err();
     assert!(
         error.contains("w.toml:1: `store`: `redis://h` is no store"),
+        "{error}"
+    );
+}
+
+#[test]
+fn phases_have_rates_of_their_own_or_that_of_the_file() {
+    let text = format!(
+        "{STORE}rate = \"100/s\"\n[[phase]]\nduration = \"5s\"\n[[phase]]\nduration = \"2s\"\nrate = \"300/s\"\n\
+         rate_to = \"500/s\"\n[[phase]]\nduration = \"8s\"\n"
+    );
+    let load = WorkloadFile::read("w.toml", &text).unwrap().asked.load;
+    let leg = |from_per_s, to_per_s, seconds| Leg {
+        from_per_s,
+        to_per_s,
+        length_ns: Nanos::from_secs(seconds),
+    };
+    let course = [
+        leg(100.0, 100.0, 5),
+        leg(300.0, 500.0, 2),
+        leg(100.0, 100.0, 8),
+    ];
+    assert_eq!(load.legs, course);
+    assert_eq!(load.duration, Some(Nanos::from_secs(15)));
+    let flags = Asked {
+        load: AskedLoad {
+            rate_per_s: Some(7.0),
+            ..AskedLoad::default()
+        },
+        ..Asked::default()
+    };
+    let file = WorkloadFile::read("w.toml", &text).unwrap().asked;
+    let both = flags.or(file).load;
+    assert_eq!(
+        (both.rate_per_s, both.legs),
+        (Some(7.0), Vec::new()),
+        "a flag wins"
+    );
+}
+
+#[test]
+fn what_becomes_of_a_try_that_is_given_up_is_an_affair_of_mongodb() {
+    let text = "[client]\ngiven_up = \"close\"\n";
+    assert!(
+        planned(&format!("{STORE}{text}"))
+            .unwrap()
+            .client
+            .closes_given_up
+    );
+    let cql = format!("store = \"cql://127.0.0.1\"\n{text}");
+    let error = planned(&cql).unwrap_err();
+    assert!(
+        error.contains("w.toml:3: `given_up`: `given_up` is for MongoDB"),
         "{error}"
     );
 }

@@ -62,6 +62,18 @@ impl Loaded {
             objectives: record.header.test.objectives().cloned(),
         }
     }
+
+    /// The figure that decides unless another was `declared`: what `Question` says too.
+    fn primary(&self, declared: Option<Figure>) -> Figure {
+        let capacities = [Figure::Capacity, Figure::CapacityVus];
+        let capacity = capacities
+            .into_iter()
+            .find(|figure| self.run.figures.contains_key(figure));
+        let late = self.fingerprint.is_open();
+        let percentile = || self.objectives.as_ref().map_or(Figure::P99, percentile);
+        let of_load = || if late { percentile() } else { Figure::Goodput };
+        declared.or(capacity).unwrap_or_else(of_load)
+    }
 }
 
 /// How the runs belong together, beside what the flags say.

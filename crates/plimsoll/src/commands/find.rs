@@ -27,6 +27,7 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
         reused: &reused,
         may_load_remote: args.yes,
         interrupt: &interrupt,
+        on_load: &|| Ok(()),
     };
     let measured = measure(&prepared, &setting)?;
     let verdict = measured.verdict();

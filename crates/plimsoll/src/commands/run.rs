@@ -29,6 +29,7 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
         reused: &Reused::default(),
         may_load_remote: true,
         interrupt: &interrupt,
+        on_load: &|| Ok(()),
     };
     let measured = measure(&prepared, &setting)?;
     let verdict = measured.verdict();

@@ -9,8 +9,8 @@ use plimsoll_lab::serve::Cores;
 
 use super::Flag;
 use super::Group::{
-    Compared, Database, General, Guard as Guarded, Hidden, Load, Measured, Output, Script, Search,
-    Sent, Service, Tiers, Verdict, Way,
+    Client, Compared, Database, General, Guard as Guarded, Hidden, Load, Measured, Output, Script,
+    Search, Sent, Service, Tiers, Verdict, Way,
 };
 use super::Verb::{
     Audit, Compare, Docdb, Doctor, Explain, Find, Guard, Inspect, Lab, Report, Run, Serve, Sweep,
@@ -159,13 +159,13 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("arrivals", Load, &[Run, Sweep]).choice("PROCESS", ARRIVALS, |a| &mut a.workload.load.arrivals).workload("").default_words("poisson").help("Spacing of arrivals with -q or --ramp"),
     row("timeout", Load, &[Run, Sweep]).one("TIME", timeout, |a| &mut a.workload.load.timeout).workload("").default_words("10s").help("Longest wait for an operation with all its tries")
         .more("It counts from the intended start of the operation."),
-    row("try-timeout", Load, PLAYED).one("TIME", timeout, |a| &mut a.workload.client.try_timeout).workload(ONLY_WORKLOAD).default_words("as long as --timeout").help("Longest wait of one try"),
-    row("pool-wait", Load, PLAYED).one("TIME", timeout, |a| &mut a.workload.client.pool_wait).workload(ONLY_WORKLOAD).default_words("as long as a try").help("Longest wait for a free connection of the pool"),
-    row("retries", Load, PLAYED).one("COUNT", whole::<0, 100>, |a| &mut a.workload.client.retries).workload(ONLY_WORKLOAD).default_words("0").help("Further tries of an operation that failed and may be tried again"),
-    row("per-connection", Load, PLAYED).one("COUNT", small_count, |a| &mut a.workload.client.per_connection).workload(ONLY_WORKLOAD).default_words("any number").help("CQL: operations at once on one connection"),
-    row("consistency", Load, PLAYED).one("LEVEL", consistency, |a| &mut a.workload.consistency).workload(ONLY_WORKLOAD).default_words("local_quorum").help("CQL: how many copies must have answered before the store does")
+    row("try-timeout", Client, PLAYED).one("TIME", timeout, |a| &mut a.workload.client.try_timeout).workload(ONLY_WORKLOAD).default_words("as long as --timeout").help("Longest wait of one try"),
+    row("pool-wait", Client, PLAYED).one("TIME", timeout, |a| &mut a.workload.client.pool_wait).workload(ONLY_WORKLOAD).default_words("as long as a try").help("Longest wait for a free connection of the pool"),
+    row("retries", Client, PLAYED).one("COUNT", whole::<0, 100>, |a| &mut a.workload.client.retries).workload(ONLY_WORKLOAD).default_words("0").help("Further tries of an operation that failed and may be tried again"),
+    row("per-connection", Client, PLAYED).one("COUNT", small_count, |a| &mut a.workload.client.per_connection).workload(ONLY_WORKLOAD).default_words("any number").help("CQL: operations at once on one connection"),
+    row("consistency", Client, PLAYED).one("LEVEL", consistency, |a| &mut a.workload.consistency).workload(ONLY_WORKLOAD).default_words("local_quorum").help("CQL: how many copies must have answered before the store does")
         .more("One of one, two, three, quorum, all, local_quorum and local_one."),
-    row("replicas", Load, PLAYED).one("COUNT", small_count, |a| &mut a.workload.replicas).workload(ONLY_WORKLOAD).default_words("1").help("CQL: copies that the store keeps of each document"),
+    row("replicas", Client, PLAYED).one("COUNT", small_count, |a| &mut a.workload.replicas).workload(ONLY_WORKLOAD).default_words("1").help("CQL: copies that the store keeps of each document"),
     row("slo", Load, &[Sweep]).one("OBJECTIVES", objectives, |a| &mut a.slo).help("Objectives of goodput and of the capacity: 'p99<250ms,errors<0.1%'"),
     row("connections", Load, &[Find]).short('c').one("COUNT", small_count, |a| &mut a.load.connections).web("").help("Most connections to open; with a script, most virtual users"),
     row("rate", Load, &[Find]).short('q').one("RATE", rate, |a| &mut a.vary.only_per_s).help("Do not search, only say whether this arrival rate passes"),

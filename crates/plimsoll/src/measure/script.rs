@@ -58,6 +58,7 @@ pub(super) fn load(
     }
     // From its first line on, progress is that of a script.
     session.script((0, 0), (0, 0), None);
+    (setting.on_load)()?;
     let level = begin_set(session)?.0.level;
     let played = play::play(loaded, session, &mut outs, setting.interrupt)?;
     let at = session.clock.now();
@@ -90,6 +91,7 @@ pub(super) fn search(
     if ending.cause().is_some() {
         bail!("setup() failed, so the search cannot begin; see the lines above");
     }
+    (setting.on_load)()?;
     runner.begin_search(data.as_deref(), vus_max);
     let mut keep = |session: &mut Session| keep_counts(session, &counted, &loaded.thresholds);
     let searched = try_and_search(session, &mut runner, (setting, &check), &mut keep);

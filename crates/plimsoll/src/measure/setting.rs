@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use anyhow::Result;
 use plimsoll_observe::Watch;
 use plimsoll_report::k6;
 
@@ -19,4 +20,6 @@ pub(crate) struct Setting<'a> {
     /// A search may load another host without asking.
     pub(crate) may_load_remote: bool,
     pub(crate) interrupt: &'a Arc<AtomicBool>,
+    /// Called when all is ready and the load begins.
+    pub(crate) on_load: &'a dyn Fn() -> Result<()>,
 }

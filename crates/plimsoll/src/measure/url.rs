@@ -18,6 +18,7 @@ use crate::session::Session;
 pub(super) fn load(options: &Options, session: &mut Session, setting: &Setting<'_>) -> Result<()> {
     session.watch(tcp(options), setting.watches)?;
     let mut runner = start(options, session, setting)?;
+    (setting.on_load)()?;
     let interrupted = play_set(&mut runner, session)?;
     drain(&mut runner, session, interrupted)?;
     keep_guarded(options, session);
@@ -51,6 +52,7 @@ pub(super) fn search(
     session.watch(tcp(options), setting.watches)?;
     let config = config(session, setting, &check)?;
     let mut runner = start(options, session, setting)?;
+    (setting.on_load)()?;
     let (search, interrupted) = drive(
         config,
         ("generator", &check),

@@ -25,6 +25,7 @@ pub(super) fn load(
     let loaded = fill(workload, session)?;
     session.watch(address_of_store(&workload.store), setting.watches)?;
     let mut runner = start(&loaded, session, setting)?;
+    (setting.on_load)()?;
     let interrupted = play_set(&mut runner, session)?;
     drain(&mut runner, session, interrupted)?;
     drop(runner);
@@ -43,6 +44,7 @@ pub(super) fn search(
     let config = config(session, setting, &check)?;
     let mut runner = start(&loaded, session, setting)?;
     let generator = ("generator, without the driver", &check);
+    (setting.on_load)()?;
     let (search, interrupted) = drive(config, generator, &mut runner, session, &mut |_| {})?;
     drain(&mut runner, session, interrupted)?;
     drop(runner);

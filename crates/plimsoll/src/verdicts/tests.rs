@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::evaluate;
 
+mod moves;
+
 /// Real runs: users in a closed loop, arrivals at a rate against a service that is too slow for them, a script, and a
 /// search of 150 s.
 const RECORDS: [(&str, &str); 4] = [

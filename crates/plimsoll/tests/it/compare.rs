@@ -421,11 +421,13 @@ fn live_targets_are_played_in_turns_and_every_run_is_kept() {
     let kept = folder.0.join("kept");
     let document = std::fs::read_to_string(kept.join("comparison.json")).unwrap();
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
-    assert_eq!(document["variants"][1]["runs"].as_array().unwrap().len(), 2);
+    // On a busy machine pairs scatter, and the reserve is played too.
+    let runs_count = document["variants"][1]["runs"].as_array().unwrap().len();
+    assert!((2..=3).contains(&runs_count), "{stderr}");
     assert!(kept.join("report.html").exists());
     let seeds = ["A", "B"].map(|side| seeds_of(&kept, side));
     assert_eq!(seeds[0], seeds[1], "the runs of a pair have one seed");
-    assert_eq!(seeds[0], [7, 8]);
+    assert_eq!(seeds[0], [7, 8, 9][..runs_count]);
 }
 
 /// Seeds of a variant's records, in order.

@@ -1,6 +1,7 @@
 //! The lab from end to end: embedded tiers, records and the table; mistakes; and no process left behind.
 
 mod after;
+mod faults;
 mod guarded;
 mod kill;
 mod mistakes;

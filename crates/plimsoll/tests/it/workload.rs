@@ -1,5 +1,7 @@
 //! Workloads as a user plays them, against DocDB in a process of its own.
 
+mod given_up;
+
 use std::path::Path;
 
 use serde_json::Value;

@@ -404,7 +404,7 @@ fn in_bursts(case: &Case, tier: &Tier) -> Option<Finding> {
         .collect();
     let longest = median(bursts.iter().map(|w| w.longest.as_secs_f64()).collect())?;
     let bursty = share <= 0.5 && bursts.len() >= 2 && longest >= 10.0 * usual;
-    if bad < 20 || !bursty {
+    if bad < 20 || !bursty || queues_at_a_thread(case) {
         return None;
     }
     let mut finding = Finding::new(Cause::Stalls, tier);
@@ -432,6 +432,17 @@ fn in_bursts(case: &Case, tier: &Tier) -> Option<Finding> {
         finding.signal(Signal::Idle, idle_line(&tier.high));
     }
     Some(finding)
+}
+
+/// A thread of some tier ran or waited for a processor most of the time: requests queue there in bursts without any stall. Two
+/// thirds: at that the wait of a single server is as long as its service, and half a second more of a neighbour fills it.
+fn queues_at_a_thread(case: &Case) -> bool {
+    const BUSY: f64 = 0.66;
+    let mut threads = case
+        .tiers
+        .iter()
+        .filter_map(|tier| tier.high.thread.as_ref());
+    threads.any(|thread| thread.demand() >= BUSY)
 }
 
 #[cfg(test)]

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_core::Nanos;
 use plimsoll_core::nearest::hint;
+use plimsoll_core::record::FaultKind;
 use plimsoll_core::units::parse_duration;
 
 use super::super::file::TierSpec;
 use super::super::fill::{LIMITS, limits_in, undeclared};
-use super::super::{Filler, Program, Ready, Setting, Tier};
+use super::super::{Filler, Program, Ready, Setting, Tier, TierFault};
 use super::within::Within;
 use crate::LabError;
 use crate::serve::catalogue::{self, Values};
@@ -36,7 +37,6 @@ pub(super) fn tier(at: &Within<'_>, name: &str, spec: &TierSpec) -> Result<Tier,
     }
     required(at, spec)?;
     let ready_within = spec.ready_within.as_deref();
-    let kill_at = spec.kill_at.as_deref().map(parse_duration).transpose();
     let memory = spec.memory.as_deref().map(bytes).transpose();
     let files = spec.files.iter();
     Ok(Tier {
@@ -56,10 +56,55 @@ pub(super) fn tier(at: &Within<'_>, name: &str, spec: &TierSpec) -> Result<Tier,
         limits: limits(spec).map_err(|problem| at.wrong("limits", problem))?,
         limits_used: limits_used(at, spec)?,
         watch: spec.watch.clone().unwrap_or_default(),
-        kill_at: kill_at.map_err(|error| at.wrong("kill_at", error))?,
+        faults: faults(at, spec)?,
         stub: stub(at, name, spec)?,
         stubbed: spec.stubbed == Some(true),
     })
+}
+
+/// What is done to the tier under load: each at its time, and in an order that means something.
+fn faults(at: &Within<'_>, spec: &TierSpec) -> Result<Vec<TierFault>, LabError> {
+    let time = |key: &str, text: &Option<String>| {
+        let time = text.as_deref().map(parse_duration).transpose();
+        time.map_err(|error| at.wrong(key, error))
+    };
+    let killed = time("kill_at", &spec.kill_at)?;
+    let stopped = time("stop_at", &spec.stop_at)?;
+    let continued = time("continue_at", &spec.continue_at)?;
+    let ended = time("end_at", &spec.end_at)?;
+    match (stopped, continued) {
+        (None, Some(_)) => {
+            return Err(at.wrong("continue_at", "nothing was stopped; give `stop_at`, too"));
+        }
+        (Some(stop), Some(go_on)) if go_on <= stop => {
+            let problem = format!("{go_on} is not after `stop_at`, which is {stop}");
+            return Err(at.wrong("continue_at", problem));
+        }
+        _ => {}
+    }
+    for (key, other) in [
+        ("kill_at", killed),
+        ("stop_at", stopped),
+        ("continue_at", continued),
+    ] {
+        if let (Some(end), Some(other)) = (ended, other)
+            && other >= end
+        {
+            let problem = format!("the tier has ended by then: `end_at` is {end}");
+            return Err(at.wrong(key, problem));
+        }
+    }
+    let mut faults: Vec<TierFault> = [
+        (killed, FaultKind::Restarted),
+        (stopped, FaultKind::Stopped),
+        (continued, FaultKind::Continued),
+        (ended, FaultKind::Ended),
+    ]
+    .into_iter()
+    .filter_map(|(at, what)| Some(TierFault { at: at?, what }))
+    .collect();
+    faults.sort_by_key(|fault| fault.at);
+    Ok(faults)
 }
 
 /// Looked at also when it is not played; what is wrong with the tier itself was said before.

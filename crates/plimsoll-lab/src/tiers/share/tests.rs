@@ -24,7 +24,7 @@ fn tier(name: &str, cpu: Option<f64>, instances: u32) -> Tier {
         limits: BTreeMap::new(),
         limits_used: BTreeSet::new(),
         watch: Vec::new(),
-        kill_at: None,
+        faults: Vec::new(),
         stub: None,
         stubbed: false,
     }

@@ -6,12 +6,12 @@ use std::num::{NonZeroU32, NonZeroU64};
 use plimsoll_core::health::Reading;
 use plimsoll_core::metrics::{BuiltIn, Contains, Kind, Names, Store};
 use plimsoll_core::record::{
-    AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Guarded, Header, HostSample,
-    Iteration, LabSetup, LeftOut, LevelStart, Line, ListenerSample, MetricsSample, NameCounts,
-    NeighbourSample, Observation, ProcessSample, ProxySample, Scope, ScriptCounts, SearchStart,
-    Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, Verified, WaitSample,
+    AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Fault, FaultKind, Guarded, Header,
+    HostSample, Iteration, LabSetup, LeftOut, LevelStart, Line, ListenerSample, MetricsSample,
+    NameCounts, NeighbourSample, Observation, ProcessSample, ProxySample, Scope, ScriptCounts,
+    SearchStart, Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, Verified, WaitSample,
 };
-use plimsoll_core::schedule::Arrivals;
+use plimsoll_core::schedule::{Arrivals, Leg, RateProfile};
 use plimsoll_core::step::{Phase, Step, StepLoad};
 use plimsoll_core::test::workload::{self, Client, Database, Keys, Mix};
 use plimsoll_core::test::{
@@ -43,7 +43,20 @@ pub(super) fn lines() -> Vec<Line> {
     };
     lines.push(Line::Level(LevelStart {
         start_ns: Nanos(1),
-        step,
+        step: step.clone(),
+    }));
+    let leg = Leg {
+        from_per_s: 5.0,
+        to_per_s: 7.0,
+        length_ns: Nanos(1),
+    };
+    let load = StepLoad::Open {
+        profile: RateProfile::course(&[leg]).unwrap(),
+        arrivals: Arrivals::Uniform,
+    };
+    lines.push(Line::Level(LevelStart {
+        start_ns: Nanos(1),
+        step: Step { load, ..step },
     }));
     lines.push(Line::Window(window()));
     lines.extend(observations().map(Line::Observation));
@@ -174,6 +187,7 @@ fn loaded() -> Workload {
         client: Client {
             try_timeout_ns: Some(Nanos(1)),
             pool_wait_ns: Some(Nanos(1)),
+            closes_given_up: true,
             per_connection: Some(NonZeroU32::MIN),
             consistency: Some(workload::Consistency::Quorum),
             shares_connections: true,
@@ -294,7 +308,7 @@ fn observations() -> impl Iterator<Item = Observation> {
     })
 }
 
-fn events() -> [Event; 7] {
+fn events() -> [Event; 8] {
     [
         EventKind::Interrupted,
         EventKind::SelfCheck(SelfCheck::default()),
@@ -306,6 +320,10 @@ fn events() -> [Event; 7] {
         }),
         EventKind::Iteration(Iteration::default()),
         EventKind::Guarded(Guarded::default()),
+        EventKind::Fault(Fault {
+            instance: "db".to_owned(),
+            what: FaultKind::Stopped,
+        }),
         EventKind::Other {
             event: "other".to_owned(),
         },

@@ -293,12 +293,16 @@ impl Store {
         if text.contains("system") {
             return Some(self.query(&text));
         }
-        // Filling and looking go well; insertions begin to fail when the first of anything else was seen.
+        // Filling and looking go well, if no faster than the rest; insertions begin to fail when the first of anything else
+        // was seen.
         let is_write = !text.starts_with("SELECT");
         let is_spared = bound.is_empty()
             || (text.starts_with("INSERT") && self.count.load(Ordering::Relaxed) == 0);
         let faults = if is_spared {
-            Faults::default()
+            Faults {
+                delay_ms: self.faults.delay_ms,
+                ..Faults::default()
+            }
         } else {
             self.faults
         };

@@ -21,7 +21,7 @@ use crate::reuse::Reused;
 use crate::session::interrupt_flag;
 use crate::{from_args, output, selfcheck};
 
-/// One pair in reserve for so many, in place of pairs with a run that is not valid.
+/// One pair in reserve for so many, in place of pairs with a run that is not valid, and where pairs scatter.
 const RESERVE: u32 = 3;
 const VARIANTS_MAX: usize = 12;
 /// Before the first run each target gets a tenth of a run that is not kept, within these bounds.
@@ -242,7 +242,7 @@ fn announce(args: &Args, series: &Series) {
     ));
     let reserve = series.time_left(series.pairs * series.targets.len(), series.order.len());
     output::progress(&format!(
-        "  up to {} more, {reserve}, in place of pairs with a run that is not valid",
+        "  up to {} more, {reserve}, in place of pairs with a run that is not valid, or because pairs differ among themselves by more than the margin",
         series.order.len() - series.pairs
     ));
     for target in &series.targets {

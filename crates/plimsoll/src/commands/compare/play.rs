@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result};
+use plimsoll_analysis::compare;
 use plimsoll_core::{Nanos, Tally};
 
 use super::Loaded;
@@ -17,7 +18,8 @@ use crate::recipe::WarmUp;
 use crate::reuse::Reused;
 use crate::script::console;
 
-/// Every pair; and while as many are valid as the rest can make up for, the pairs that are kept in reserve.
+/// Every pair. Those that are kept in reserve are played in place of pairs that are not valid, while they can make up for them, or
+/// because pairs differ among themselves by more than the margin.
 pub(super) fn all(
     args: &Args,
     series: &mut Series,
@@ -29,18 +31,47 @@ pub(super) fn all(
             break;
         }
         if number >= series.pairs {
-            let reserve = series.order.len() - number;
-            if !helps(reserve, series.pairs, valid_pairs(series)) {
+            let Some(why) = reason(args, series, number) else {
                 break;
-            }
-            say(
-                args,
-                &format!("pair {} replaces one that is not valid", number + 1),
-            );
+            };
+            say(args, &format!("pair {} {why}", number + 1));
         }
         pair(args, series, number, reused, interrupt)?;
     }
     Ok(())
+}
+
+/// Why a pair of those in reserve is played.
+fn reason(args: &Args, series: &Series, number: usize) -> Option<&'static str> {
+    let valid = valid_pairs(series);
+    if helps(series.order.len() - number, series.pairs, valid) {
+        return Some("replaces one that is not valid");
+    }
+    let scatters = valid >= series.pairs && is_scattered(args, series);
+    scatters
+        .then_some("more, because the pairs before differ among themselves by more than the margin")
+}
+
+/// In the figure that decides, of any variant beside the first.
+fn is_scattered(args: &Args, series: &Series) -> bool {
+    let first = series
+        .targets
+        .first()
+        .and_then(|target| target.runs.first());
+    let Some(figure) = first.map(|loaded| loaded.primary(args.compare.primary)) else {
+        return false;
+    };
+    let value = |loaded: &Loaded| {
+        let is_used = loaded.run.excluded.is_none();
+        loaded.run.figures.get(&figure).copied().filter(|_| is_used)
+    };
+    let (baseline, variants) = series.targets.split_at(1);
+    let mut scattered = variants.iter().map(|variant| {
+        let both = baseline[0].runs.iter().zip(&variant.runs);
+        let pairs: Vec<_> = both.filter_map(|(a, b)| value(a).zip(value(b))).collect();
+        compare::is_scattered(&pairs, args.compare.margin)
+    });
+    scattered.any(|scattered| scattered)
 }
 
 /// Can the pairs in reserve make up for what is lacking? What is hardly ever valid will not be the next time either.
@@ -136,6 +167,7 @@ fn play(args: &Args, target: &Target, one: &One<'_>) -> Result<Loaded> {
         // A URL was asked for before; who let the first run of a script go to another host let all of them.
         may_load_remote: args.yes || !target.is_script() || !target.runs.is_empty(),
         interrupt: one.interrupt,
+        on_load: &|| Ok(()),
     };
     let measured = measure(&prepared, &setting)?;
     measured.refuse_unfinished()?;
@@ -165,6 +197,7 @@ pub(super) fn warm_up(
         reused: &Reused::default(),
         may_load_remote: true,
         interrupt,
+        on_load: &|| Ok(()),
     };
     let measured = measure(&prepared, &setting)?;
     measured.refuse_unfinished()?;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use plimsoll_core::record::{After, LabSetup, Line, Record, SelfCheck, TierSetup};
+use plimsoll_core::record::{
+    After, Event, EventKind, LabSetup, Line, Record, SelfCheck, TierSetup,
+};
 use plimsoll_core::test::Test;
 use plimsoll_lab::LabError;
 use plimsoll_lab::aftermath::Aftermath;
@@ -27,6 +29,7 @@ use crate::recipe::{Recipe, WarmUp, address_of_store};
 use crate::reuse::Reused;
 use crate::script::console;
 use crate::selfcheck;
+use crate::session::Session;
 
 /// What one run needs.
 pub(super) struct Play<'a> {
@@ -103,6 +106,7 @@ impl Play<'_> {
             reused: &Reused::default(),
             may_load_remote: true,
             interrupt: self.stop,
+            on_load: &|| Ok(()),
         };
         measure(&prepared, &setting)?.refuse_unfinished()
     }
@@ -112,7 +116,6 @@ impl Play<'_> {
         let variant = &self.run.variant;
         let asked = variant.test.after.as_ref();
         let aftermath = Aftermath::prepare(asked, system.filler(), self.stop)?;
-        system.arm(variant)?;
         let Some(mut measured) = self.measure(recipe, system)? else {
             return Ok(None);
         };
@@ -153,10 +156,26 @@ impl Play<'_> {
             reused: &self.reused(&prepared.test)?,
             may_load_remote: true,
             interrupt: self.stop,
+            on_load: &|| Ok(system.arm(&self.run.variant)?),
         };
-        let measured = measure(&prepared, &setting)?;
+        let mut measured = measure(&prepared, &setting)?;
+        self.note_faults(system, &mut measured.session);
         measured.refuse_unfinished()?;
         Ok(self.unless_stopped(measured))
+    }
+
+    /// What was done to the tiers becomes a part of the record.
+    fn note_faults(&self, system: &System, session: &mut Session) {
+        let Some(began) = session.record.levels.first().map(|level| level.start_ns) else {
+            return;
+        };
+        for (at, fault) in system.faults(&self.run.variant) {
+            session.append(Line::Event(Event {
+                at_ns: began + at,
+                what: EventKind::Fault(fault),
+                detail: String::new(),
+            }));
+        }
     }
 
     fn unless_stopped(&self, measured: Measured) -> Option<Measured> {

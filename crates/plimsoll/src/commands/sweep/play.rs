@@ -204,6 +204,7 @@ impl Series<'_> {
             reused: &self.reused,
             may_load_remote: true,
             interrupt: self.interrupt,
+            on_load: &|| Ok(()),
         }
     }
 

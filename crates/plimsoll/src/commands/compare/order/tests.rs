@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_analysis::compare::{
-    ALPHA, GUARDED_MOST, MARGIN_RATIO, Question, SHARE_MARGIN, compare, runs_needed,
+    ALPHA, GUARDED_MOST, MARGIN_RATIO, Question, SHARE_MARGIN, compare, is_scattered, runs_needed,
 };
 use plimsoll_core::comparison::{Design, Figure, NamedFigures, Run, Standing, Variant};
 
@@ -44,17 +44,36 @@ fn correlated(_: usize, state: &mut f64, rng: &mut Rng) -> f64 {
     *state
 }
 
-/// A neighbour makes every second, third … run a tenth slower.
-fn periodic<const PERIOD: usize>(run: usize, _: &mut f64, rng: &mut Rng) -> f64 {
-    let phase = std::f64::consts::TAU * run as f64 / PERIOD as f64;
-    0.1 * phase.sin() + if run.is_multiple_of(PERIOD) { 0.1 } else { 0.0 } + 0.01 * rng.normal()
+/// A neighbour makes every second, third … run a tenth slower, and a wave of that length comes on top; where it begins is anywhere.
+fn periodic<const PERIOD: usize>(run: usize, state: &mut f64, rng: &mut Rng) -> f64 {
+    if run == 0 {
+        *state = rng.below(PERIOD as u64) as f64;
+    }
+    let place = run + *state as usize;
+    let phase = std::f64::consts::TAU * place as f64 / PERIOD as f64;
+    let slow = if place.is_multiple_of(PERIOD) {
+        0.1
+    } else {
+        0.0
+    };
+    0.1 * phase.sin() + slow + 0.01 * rng.normal()
+}
+
+/// The same for half of every six runs, without a wave.
+fn half_of_six(run: usize, state: &mut f64, rng: &mut Rng) -> f64 {
+    if run == 0 {
+        *state = rng.below(6) as f64;
+    }
+    let is_slow = (run + *state as usize) % 6 < 3;
+    let slow = if is_slow { 0.1 } else { 0.0 };
+    slow + 0.01 * rng.normal()
 }
 
 fn drifting(run: usize, _: &mut f64, rng: &mut Rng) -> f64 {
     0.01 * run as f64 + 0.01 * rng.normal()
 }
 
-const NOISES: [(&str, Noise); 9] = [
+const NOISES: [(&str, Noise); 12] = [
     ("independent", independent),
     ("correlated", correlated),
     ("a drift", drifting),
@@ -64,33 +83,42 @@ const NOISES: [(&str, Noise); 9] = [
     ("a period of 5", periodic::<5>),
     ("a period of 7", periodic::<7>),
     ("a period of 8", periodic::<8>),
+    ("a period of 10", periodic::<10>),
+    ("a period of 14", periodic::<14>),
+    ("half of every six runs", half_of_six),
 ];
 
-/// The verdict at a set rate over as many pairs as are played by default. B's p99 is `p99` times that of A, its p50 `p50` times.
+/// Played as by default: seven pairs, and up to three more if they scatter. B's p99 is `p99` times that of A, its p50 `p50` times.
 fn judged((p50, p99): (f64, f64), noise: Noise, seed: u64) -> Standing {
-    let pairs = runs_needed(Design::Paired, GUARDED_MOST, ALPHA);
+    let planned = runs_needed(Design::Paired, GUARDED_MOST, ALPHA);
     let (mut rng, mut state) = (Rng::new(seed, 41), 0.0);
     let mut variants = ["A", "B"].map(|name| Variant {
         name: name.to_owned(),
         runs: Vec::new(),
     });
-    let order = drawn(2, pairs, seed).into_iter().flatten();
-    for (run, index) in order.enumerate() {
-        let off = noise(run, &mut state, &mut rng).exp();
-        let own = (0.01 * rng.normal()).exp();
-        let (p50, p99) = if index == 1 { (p50, p99) } else { (1.0, 1.0) };
-        variants[index].runs.push(Run {
-            name: format!("{run}"),
-            started_at: String::new(),
-            excluded: None,
-            named: NamedFigures::default(),
-            figures: BTreeMap::from([
-                (Figure::Goodput, 200.0),
-                (Figure::Failures, 0.0),
-                (Figure::P50, 0.08 * p50 * off),
-                (Figure::P99, 0.2 * p99 * off * own),
-            ]),
-        });
+    let order = drawn(2, planned + planned.div_ceil(3), seed);
+    for (number, pair) in order.into_iter().enumerate() {
+        if number >= planned as usize && !scatters(&variants) {
+            break;
+        }
+        for (place, index) in pair.into_iter().enumerate() {
+            let run = number * 2 + place;
+            let off = noise(run, &mut state, &mut rng).exp();
+            let own = (0.01 * rng.normal()).exp();
+            let (p50, p99) = if index == 1 { (p50, p99) } else { (1.0, 1.0) };
+            variants[index].runs.push(Run {
+                name: format!("{run}"),
+                started_at: format!("2026-11-25T10:00:{run:02}Z"),
+                excluded: None,
+                named: NamedFigures::default(),
+                figures: BTreeMap::from([
+                    (Figure::Goodput, 200.0),
+                    (Figure::Failures, 0.0),
+                    (Figure::P50, 0.08 * p50 * off),
+                    (Figure::P99, 0.2 * p99 * off * own),
+                ]),
+            });
+        }
     }
     let asked = Question {
         design: Design::Paired,
@@ -108,33 +136,42 @@ fn judged((p50, p99): (f64, f64), noise: Noise, seed: u64) -> Standing {
     compare(variants.to_vec(), Vec::new(), &asked).standing
 }
 
+fn scatters(variants: &[Variant; 2]) -> bool {
+    let [a, b] = variants
+        .each_ref()
+        .map(|variant| variant.values(Figure::P99));
+    let pairs: Vec<_> = a.into_iter().zip(b).collect();
+    is_scattered(&pairs, MARGIN_RATIO)
+}
+
+/// Of so many simulated sets, or of a thousand when asked to soak.
 fn share(sets: u64, is: impl Fn(u64) -> bool) -> f64 {
+    let soaks = std::env::var_os("PLIMSOLL_SOAK").is_some();
+    let sets = if soaks { 1_000 } else { sets };
     (0..sets).filter(|seed| is(*seed)).count() as f64 / sets as f64
 }
 
 #[test]
 fn equal_variants_are_called_different_in_at_most_one_of_twenty_sets_whatever_the_machine_does() {
     for (name, noise) in NOISES {
-        let alarms = share(400, |seed| {
+        let alarms = share(200, |seed| {
             let standing = judged((1.0, 1.0), noise, seed);
             matches!(standing, Standing::Better | Standing::Worse)
         });
         println!("{name}: {:.1} % false alarms", alarms * 100.0);
         // Two standard errors of so many sets.
-        assert!(alarms <= 0.05 + 0.022, "{alarms} under {name} noise");
+        assert!(alarms <= 0.05 + 0.031, "{alarms} under {name} noise");
     }
 }
 
 #[test]
 fn a_doubled_p99_is_found_nearly_always_and_a_tenth_more_in_four_of_five_sets() {
     for (name, noise) in NOISES {
-        let found = |change| share(200, |seed| judged(change, noise, seed) == Standing::Worse);
-        let (doubled, tenth) = (found((1.0, 2.0)), found((1.1, 1.1)));
+        let found =
+            |sets, change| share(sets, |seed| judged(change, noise, seed) == Standing::Worse);
+        let (doubled, tenth) = (found(100, (1.0, 2.0)), found(100, (1.1, 1.1)));
         println!("{name}: doubled {doubled:.3}, a tenth {tenth:.3}");
         assert!(doubled >= 0.99, "{doubled} under {name} noise");
-        // Pairs differ as much as neighbouring runs do: where that is a tenth itself, seven pairs show no tenth.
-        if ["independent", "correlated", "a drift"].contains(&name) {
-            assert!(tenth >= 0.8, "{tenth} under {name} noise");
-        }
+        assert!(tenth >= 0.8, "{tenth} under {name} noise");
     }
 }
