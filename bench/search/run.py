@@ -23,7 +23,7 @@ COLUMNS = ("truth_per_s", "signed", "error", "high", "low", "held", "said", "unw
 # What is asked of each service: steady ones are to be found and held; those to which something happens are to be found;
 # hidden conditions are not to be passed; of hopeless objectives it is to be said that no rate meets them.
 STEADY = ("exp single two-tiers p999 many heavy pareto2.2 fail0.02 mixed pool collector lock "
-          "errors-only quick event-loop").split()
+          "errors-only quick event-loop uneven3 uneven5").split()
 DISTURBED = ("warming step-down pause-search pause-hold slow slow-many tiny scale-out retry retry-slow bucket").split()
 HIDDEN = "pareto1.5 gc gc-rare cron60 cron180 ar1 sine600 credits leak cold visits swing40".split()
 HOPELESS = "fail0.2 always-late".split()

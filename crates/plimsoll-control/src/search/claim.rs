@@ -77,6 +77,17 @@ pub(crate) struct Claim {
     pub(crate) is_conditional: bool,
 }
 
+impl Claim {
+    /// A rate that is held is put lower by what the target's own speed varies: its slow minutes are still to come.
+    pub(crate) fn below_scatter(self, progress: &Progress) -> Self {
+        let scatters = progress.scatters().filter(|_| !self.is_conditional);
+        Self {
+            rate: self.rate * (1.0 - scatters.map_or(0.0, |scatters| scatters.deviation)),
+            ..self
+        }
+    }
+}
+
 /// The highest rate that everything seen makes likely enough to be claimed.
 pub(crate) fn likely_most(posterior: &Posterior) -> f64 {
     posterior.quantile(1.0 - ABOVE_LEAST)

@@ -23,7 +23,7 @@ const KNEE_SLACK: f64 = 1.03;
 const RISES: f64 = 1.2;
 
 pub(crate) fn compose(progress: &Progress) -> SearchResult {
-    let claim = claim::of_search(progress);
+    let claim = claim::of_search(progress).map(|claim| claim.below_scatter(progress));
     let held = claim.as_ref().filter(|claim| !claim.is_conditional);
     let capacity = capacity(progress, claim.as_ref());
     let mut found = SearchResult {

@@ -5,9 +5,14 @@
 //! within 2 % in seconds, because every answer counts and not only the late ones: of 500/s in 9 s, 4,500 ± 67.
 //!
 //! ```text
-//! slope of the means over time, against the scatter of seconds   (Student's t, one side)   it slows down
-//! scatter of the means, against the scatter of seconds           (Fisher's F)              it varies
+//! slope of the means over time, against the scatter of seconds   (Student's t, one side)   it slows down, unless the
+//!                               and against the means around it  (Fisher's F)              means scatter as much by themselves
+//! scatter of the means, beyond what seconds explain              (Fisher's F)              its own deviation σ
 //! ```
+//!
+//! A speed that differs by a few per cent from one level to the next is no reason for silence: what was held went through slower and
+//! faster levels. But four levels are few, and bad minutes weigh more than good ones: so the claim is put lower by σ, and says so.
+//! A larger σ is another matter: four levels do not show how slow it gets in half an hour.
 
 use plimsoll_core::statistics::{median, t_975};
 use plimsoll_core::step::Phase;
@@ -24,12 +29,19 @@ const FULL: f64 = 0.95;
 const DISCARD: u32 = 1;
 /// Fewer seconds say too little.
 const LEAST: u32 = 2;
-/// Less than this is not worth a word, however certain: a slope over the whole time, the slowest from the fastest.
+/// Less than this is not worth a word, however certain: a slope over the whole time.
 const SLOWER_LEAST: f64 = 0.03;
-const APART_LEAST: f64 = 0.06;
+/// Beyond this standard deviation of the speed nothing is held.
+const DEVIATION_MOST: f64 = 0.045;
+/// So few say nothing of it.
+const PROBES_LEAST: usize = 3;
 /// Standard normal deviate beyond which chance explains it in one search of twenty; and the one of 95 % between both sides.
 const SURE: f64 = 1.645;
 const BOTH_SIDES: f64 = 1.96;
+/// The one that chance exceeds on both sides in one of five: a slope that stands out of the scatter around it.
+const STANDS_OUT: f64 = 0.842;
+/// The one beyond which means scatter around a line by themselves: chance does so in one of six.
+const SCATTERED: f64 = 1.0;
 
 /// The closed loop that is played again and again.
 #[derive(Debug, Clone, Copy)]
@@ -96,12 +108,19 @@ impl Pace {
 
     /// What all that were played show together.
     pub(crate) fn shows(self, history: &[EndedLevel]) -> Option<SearchRemark> {
-        let probes: Vec<Probe> = self
-            .played(history)
+        seen(&self.probes(history))
+    }
+
+    /// How much the target's own speed varies, where it is little enough for a claim.
+    pub(crate) fn scatters(self, history: &[EndedLevel]) -> Option<Scatters> {
+        scatters(&self.probes(history))
+    }
+
+    fn probes(self, history: &[EndedLevel]) -> Vec<Probe> {
+        self.played(history)
             .filter(|played| played.state != LevelState::Void)
             .filter_map(Probe::of_level)
-            .collect();
-        seen(&probes)
+            .collect()
     }
 }
 
@@ -146,7 +165,28 @@ impl Probe {
     }
 }
 
-/// What the probes show together, if they show anything.
+/// A speed that differs from one time to another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Scatters {
+    /// Its standard deviation without what chance adds, as a share of the mean.
+    pub(crate) deviation: f64,
+    pub(crate) least_per_s: f64,
+    pub(crate) most_per_s: f64,
+    pub(crate) over_seconds: f64,
+}
+
+fn scatters(probes: &[Probe]) -> Option<Scatters> {
+    let scatter = Scatter::of(probes).filter(|_| probes.len() >= PROBES_LEAST)?;
+    let means = || probes.iter().map(Probe::mean);
+    Some(Scatters {
+        deviation: scatter.deviation(probes),
+        least_per_s: means().fold(f64::INFINITY, f64::min),
+        most_per_s: means().fold(0.0, f64::max),
+        over_seconds: scatter.over_seconds,
+    })
+}
+
+/// What the probes show together that forbids a claim, if they show anything.
 fn seen(probes: &[Probe]) -> Option<SearchRemark> {
     let scatter = Scatter::of(probes)?;
     scatter
@@ -187,28 +227,48 @@ impl Scatter {
         let ratio = -slope * self.over_seconds / probes.first()?.mean();
         // The quantile of one side from that of two, as of the normal distribution.
         let chance = t_975(self.degrees) * SURE / BOTH_SIDES * libm::sqrt(self.within / times);
-        (ratio >= SLOWER_LEAST && -slope > chance).then_some(SearchRemark::SlowsDown {
+        let is_sure = -slope > chance && self.stands_out(slope * moved, probes);
+        (ratio >= SLOWER_LEAST && is_sure).then_some(SearchRemark::SlowsDown {
             ratio,
             over_seconds: self.over_seconds,
         })
     }
 
-    /// Among each other they differ more than seconds do.
-    fn varies(self, probes: &[Probe]) -> Option<SearchRemark> {
-        let between = weighed(probes, |probe| {
+    /// The line explains more than the means scatter around it. Two of them have no scatter around a line.
+    fn stands_out(self, explained: f64, probes: &[Probe]) -> bool {
+        let around = probes.len() as f64 - 2.0;
+        let rest = self.between(probes) - explained;
+        let is_scattered = around > 0.0
+            && deviate(rest / around / self.within, around, self.degrees as f64) > SCATTERED;
+        !is_scattered || deviate(explained * around / rest, 1.0, around) > STANDS_OUT
+    }
+
+    /// Squares of the means around the mean of all, times their seconds.
+    fn between(self, probes: &[Probe]) -> f64 {
+        weighed(probes, |probe| {
             (probe.mean() - self.mean) * (probe.mean() - self.mean)
-        });
+        })
+    }
+
+    /// Of the target's own speed, as a share: what is between probes and not between seconds.
+    fn deviation(self, probes: &[Probe]) -> f64 {
         let above = (probes.len() - 1) as f64;
-        let factor = between / above / self.within;
-        let means = || probes.iter().map(Probe::mean);
-        let least_per_s = means().fold(f64::INFINITY, f64::min);
-        let most_per_s = means().fold(0.0, f64::max);
-        let is_much = most_per_s >= (1.0 + APART_LEAST) * least_per_s;
+        let seconds = weighed(probes, |_| 1.0) / probes.len() as f64;
+        let variance = (self.between(probes) / above - self.within) / seconds;
+        libm::sqrt(variance.max(0.0)) / self.mean
+    }
+
+    /// Among each other they differ more than seconds do, and by much.
+    fn varies(self, probes: &[Probe]) -> Option<SearchRemark> {
+        let above = (probes.len() - 1) as f64;
+        let factor = self.between(probes) / above / self.within;
         let is_sure = deviate(factor, above, self.degrees as f64) > SURE;
-        (is_much && is_sure).then_some(SearchRemark::PaceVaries {
-            least_per_s,
-            most_per_s,
+        let means = || probes.iter().map(Probe::mean);
+        (is_sure && self.deviation(probes) > DEVIATION_MOST).then_some(SearchRemark::PaceVaries {
+            least_per_s: means().fold(f64::INFINITY, f64::min),
+            most_per_s: means().fold(0.0, f64::max),
             over_seconds: self.over_seconds,
+            lower_ratio: None,
         })
     }
 }
@@ -256,7 +316,7 @@ mod tests {
             (ratio - 0.07).abs() < 0.005 && (over_seconds - 240.0).abs() < 1e-9,
             "{ratio}"
         );
-        let varies = seen(&probes(&[480.0, 510.0, 515.0, 482.0]));
+        let varies = seen(&probes(&[470.0, 510.0, 515.0, 472.0]));
         let Some(SearchRemark::PaceVaries {
             least_per_s,
             most_per_s,
@@ -265,8 +325,13 @@ mod tests {
         else {
             panic!("{varies:?}");
         };
-        assert!((least_per_s - 480.0).abs() < 1.0 && (most_per_s - 515.0).abs() < 1.0);
-        // Noise, too little to matter, one probe, none.
+        assert!((least_per_s - 470.0).abs() < 1.0 && (most_per_s - 515.0).abs() < 1.0);
+        // Noise of the target's own, which no line stands out of; chance, one probe, none.
+        let noisy = probes(&[500.0, 470.0, 505.0, 475.0]);
+        assert_eq!(seen(&noisy), None);
+        let scatters = scatters(&noisy).unwrap();
+        assert!((scatters.deviation - 0.035).abs() < 0.002, "{scatters:?}");
+        assert!((scatters.least_per_s - 470.0).abs() < 1.0);
         assert_eq!(seen(&probes(&[500.0, 506.0, 497.0, 501.0])), None);
         assert_eq!(seen(&probes(&[500.0])), None);
         assert_eq!(seen(&[]), None);

@@ -11,7 +11,7 @@ use super::clock::{self, Clock};
 use super::config::{Ceiling, Config};
 use super::ended_level::EndedLevel;
 use super::evidence;
-use super::pace::Pace;
+use super::pace::{Pace, Scatters};
 use super::posterior::{Posterior, Prior};
 use super::spells::{Speed, Spells};
 
@@ -148,6 +148,11 @@ impl Progress {
         self.pace
     }
 
+    /// How much the target's own speed varied from one closed loop to the next.
+    pub(crate) fn scatters(&self) -> Option<Scatters> {
+        self.pace?.scatters(&self.history)
+    }
+
     /// What the closed loop that is played again and again was served.
     pub(crate) fn speed(&self) -> Option<Speed> {
         // What gets less with more in flight serves a queue more slowly, whatever else happens.
@@ -168,7 +173,10 @@ impl Progress {
             matches!(
                 remark,
                 SearchRemark::SlowsDown { .. }
-                    | SearchRemark::PaceVaries { .. }
+                    | SearchRemark::PaceVaries {
+                        lower_ratio: None,
+                        ..
+                    }
                     | SearchRemark::StaysOverloaded { .. }
             )
         };

@@ -102,6 +102,9 @@ pub enum SearchRemark {
         least_per_s: f64,
         most_per_s: f64,
         over_seconds: f64,
+        /// By so little that a rate is held; it was put lower by this share. Absent: nothing is held for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lower_ratio: Option<f64>,
     },
     NoTimeForSoak {
         seconds: f64,
@@ -314,12 +317,25 @@ impl SearchRemark {
                 least_per_s,
                 most_per_s,
                 over_seconds,
-            } => write!(
-                f,
-                "the same closed loop was served at {} at one time and at {} at another within {over_seconds:.0} s: chance explains that in one search of twenty, so the target's own speed varies, and what it carried meanwhile it may not carry later; search longer with --within",
-                LoadSize::PerS(*least_per_s),
-                LoadSize::PerS(*most_per_s)
-            ),
+                lower_ratio,
+            } => {
+                write!(
+                    f,
+                    "the target's own speed varies: within {over_seconds:.0} s the same closed loop was served at {} at one time and at {} at another",
+                    LoadSize::PerS(*least_per_s),
+                    LoadSize::PerS(*most_per_s)
+                )?;
+                match lower_ratio {
+                    Some(ratio) => write!(
+                        f,
+                        "; for this the rate is put {:.1} % lower than what was held, and it holds as long as the target gets no slower than it was seen",
+                        ratio * 100.0
+                    ),
+                    None => f.write_str(
+                        "; that is so much that what it carried meanwhile it may not carry later, so nothing is held: search longer with --within",
+                    ),
+                }
+            }
             _ => Ok(()),
         }
     }

@@ -88,12 +88,12 @@ fn plain_and_heavy_tailed_services_are_not_overstated() {
 
 #[test]
 fn speed_noise_is_survived() {
-    // A speed that differs by 3 % from level to level is seen, and in three of five searches nothing is held for it.
+    // A speed that differs by 3 % from level to level is seen; what is held for it is put lower by as much.
     let (errors, none) = errors(&family("noise"));
     let over = errors.iter().filter(|&&error| error > 0.05).count();
     let allowed = seeds() as usize * 8 / 100;
     assert!(
-        over <= allowed && 10 * none <= 8 * seeds() as usize,
+        over <= allowed && 10 * none <= 4 * seeds() as usize,
         "{over} over, {none} claimed nothing: {errors:?}"
     );
     assert!(median(&errors).abs() < 0.04, "{errors:?}");
@@ -244,7 +244,11 @@ fn a_leak_and_a_swing_of_some_per_cent_are_mostly_seen() {
             has(played, |remark| {
                 matches!(
                     remark,
-                    SearchRemark::SlowsDown { .. } | SearchRemark::PaceVaries { .. }
+                    SearchRemark::SlowsDown { .. }
+                        | SearchRemark::PaceVaries {
+                            lower_ratio: None,
+                            ..
+                        }
                 )
             })
         };

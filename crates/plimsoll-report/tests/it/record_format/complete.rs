@@ -368,6 +368,7 @@ fn remarks() -> Vec<SearchRemark> {
             least_per_s: 450.0,
             most_per_s: 500.0,
             over_seconds: 250.0,
+            lower_ratio: Some(0.02),
         },
         R::NoTimeForSoak { seconds: 60.0 },
         R::Changed { at_seconds: 151.0, before: size, now: size },
