@@ -147,7 +147,7 @@ pub(crate) fn play_on<D: Driver>(
             Go::On
         })
         .unwrap();
-    windows.push(runner.drain(1, Nanos::from_secs(3)).unwrap());
+    windows.push(runner.drain(1, Nanos::from_secs(60)).unwrap());
     drop(runner);
     let verified = loaded.look_with::<D>().unwrap().unwrap();
     Played { windows, verified }

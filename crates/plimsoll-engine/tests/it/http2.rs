@@ -57,7 +57,10 @@ fn arrivals_share_the_streams_too() {
     let load = [(open(1500.0, Arrivals::Poisson), 2)];
     let played = play(&streams(port, "", 10, 100), None, &load);
     assert_eq!(played.tally().ok(), played.due());
-    assert_eq!(most(&played, |window| window.health.connections_open), 1);
+    // One carries a hundred; where the machine stands still for a tenth of a second more than that are due at once.
+    let at_once = most(&played, |window| window.in_flight_max);
+    let open = u64::from(most(&played, |window| window.health.connections_open));
+    assert!(open <= 1 + at_once / 100, "{open} for {at_once} at once");
     played.check_flows();
 }
 

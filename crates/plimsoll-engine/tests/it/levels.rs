@@ -88,7 +88,7 @@ fn play(script: Arc<Script>, vus_max: u32, steps: &[Step]) -> (Played, f64) {
     }
     let requests = levels.iteration().map(|mean| mean.requests).unwrap();
     let last = steps.last().map_or(1, |step| step.level + 1);
-    let drained = levels.drain(last, Nanos::from_secs(2)).unwrap();
+    let drained = levels.drain(last, Nanos::from_secs(60)).unwrap();
     windows.push(drained);
     (Played { windows }, requests)
 }

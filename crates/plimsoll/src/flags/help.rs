@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::given::Given;
 use super::verb::Words;
-use super::{Flag, Group, Takes, Verb, flags_of};
+use super::{Flag, Group, Takes, Verb, flags_of, heading_form};
 use crate::exit::Exit;
 use crate::output;
 
@@ -123,7 +123,7 @@ pub(super) fn sections(verb: Verb) -> Vec<(String, Vec<&'static Flag>)> {
         .into_iter()
         .filter(|flag| flag.group != Group::Hidden)
     {
-        let heading = match flag.form().filter(|_| verb.has_forms()) {
+        let heading = match heading_form(flag, verb) {
             Some(form) => format!("{}, for {}", flag.group.title(), form.singular()),
             None => flag.group.title().to_owned(),
         };

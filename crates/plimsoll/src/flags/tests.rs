@@ -205,7 +205,7 @@ fn a_line_without_a_command_is_told_which_one_it_lacks() {
 #[test]
 fn the_help_begins_with_what_is_used_most() {
     for (verb, first) in [
-        (Verb::Run, &["duration", "rate", "slo"][..]),
+        (Verb::Run, &["connections", "duration", "rate", "slo"][..]),
         (Verb::Find, &["connections", "rate", "slo"][..]),
         (
             Verb::Compare,

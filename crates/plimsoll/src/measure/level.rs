@@ -13,6 +13,9 @@ use crate::session::Session;
 const WINDOWS_MAX: u32 = 7 * 24 * 3600;
 /// How long attempts in flight may take to end after a signal.
 const DRAIN_INTERRUPTED: Nanos = Nanos::from_millis(500);
+/// What a drain takes beyond the timeout, at most: timeouts are noticed up to a hundredth late, and later still where
+/// the generator waits for a processor; an attempt that was cut off before that would have no end.
+const DRAIN_SLACK: Nanos = Nanos::from_secs(1);
 
 /// Begins the level of a load that was set; how long it lasts, if that was said.
 pub(super) fn begin_set(session: &mut Session) -> Result<(Step, Option<Nanos>)> {
@@ -47,7 +50,7 @@ pub(super) fn begin_drain(session: &mut Session, interrupted: bool) -> (u32, Nan
     let limit = if interrupted {
         timeout.min(DRAIN_INTERRUPTED)
     } else {
-        timeout
+        timeout + Nanos(timeout.0 / 50) + DRAIN_SLACK
     };
     (level, limit)
 }
