@@ -8,6 +8,7 @@
 //! ```
 //! No level is final: where the boundary may be is worked out from all of them after each ([`posterior`]), and what may
 //! be claimed from all seconds near one rate ([`claim`]). After an overload low load is played until the backlog is gone.
+//! The closed loop is played again now and then ([`pace`]): a target whose speed changes is not passed.
 //! A level that the generator could not sustain says nothing and is played again later; a search ends for this only when
 //! a third of its time was lost so. Where levels contradict each other because the target scaled out, warmed up or ran out of
 //! credits, only those since then count ([`change`]). The reasons for the numbers are simulations of services that tip over, pause, have
@@ -36,6 +37,7 @@ mod level_plan;
 mod load;
 mod measured;
 mod overload;
+mod pace;
 mod posterior;
 mod progress;
 mod remarks;
@@ -258,6 +260,13 @@ impl Search {
         let Some(backlog) = self.backlog.take() else {
             return;
         };
+        let is_said =
+            |remark: &SearchRemark| matches!(remark, SearchRemark::StaysOverloaded { .. });
+        if !self.progress.remarks.iter().any(is_said)
+            && let Some(remark) = backlog.stays_overloaded(played, &self.progress)
+        {
+            self.progress.remark_once(remark);
+        }
         match backlog.after(played, &self.progress) {
             Ok(next) => self.backlog = next,
             Err(remark) => {

@@ -20,17 +20,24 @@ const GAIN: f64 = 1.05;
 const FLAT_LEVELS: u32 = 2;
 /// A throughput this far below the best ends the anchor at once: the target is going backwards.
 const RETROGRADE: f64 = 0.5;
+/// And where the last level got less than this share of it, too much load makes the target slower.
+const RECEDES: f64 = 0.85;
 /// A level of a slow target goes on until each user has had so many answers, or this many seconds.
 const ANSWERS_LEAST: u64 = 3;
 const SLOW_LEVEL: f64 = 15.0;
 /// Longest anchor in seconds (B.4).
 const SECONDS_MAX: f64 = 60.0;
+/// Where there is little time; and for a slow target then.
+const SECONDS_BRIEF: f64 = 20.0;
+const SECONDS_BRIEF_SLOW: f64 = 40.0;
 /// Where each doubling still brings nearly twice the throughput and an answer takes this long, the next step is fourfold:
 /// the time would be over before a slow target is full.
 const SLOW: Nanos = Nanos::from_millis(500);
 const LINEAR: f64 = 1.8;
-/// A doubling that brought less than this says that the target is nearly full, should the time end there.
+/// A doubling that brought less than this says that the target is nearly full, should the time end there…
 const FLATTENS: f64 = 1.4;
+/// …and this that a slow one is: seconds of a closed loop are dear there, and each leaves a queue.
+const FLATTENS_SLOW: f64 = 1.6;
 const STEP: u32 = 2;
 const STEP_SLOW: u32 = 4;
 /// Share of `max_rate` at which a search without a closed loop starts (B.4: 5 % of the anchor).
@@ -84,36 +91,45 @@ pub(crate) fn warm_up_served(level: &Level, progress: &mut Progress) -> bool {
 #[derive(Debug)]
 pub(crate) struct AnchorStage {
     in_flight: u32,
+    /// How many times as many as in the level before.
+    step: u32,
     flat: u32,
     best: f64,
     response: Option<Nanos>,
     seconds: f64,
     finished: bool,
     flattens: bool,
+    /// More in flight brought less in the end.
+    recedes: bool,
 }
 
 impl AnchorStage {
     pub(crate) fn new() -> Self {
         Self {
             in_flight: 1,
+            step: 1,
             flat: 0,
             best: 0.0,
             response: None,
             seconds: 0.0,
             finished: false,
             flattens: false,
+            recedes: false,
         }
     }
 
     pub(crate) fn plan(&self, progress: &Progress) -> Option<LevelPlan> {
         let brief = progress.config.is_brief();
         let judged = if brief { 2 } else { 3 };
-        let seconds_max = if brief {
-            SECONDS_MAX / 3.0
-        } else {
-            SECONDS_MAX
+        let seconds_max = match (brief, self.is_slow()) {
+            (false, _) => SECONDS_MAX,
+            (true, false) => SECONDS_BRIEF,
+            (true, true) => SECONDS_BRIEF_SLOW,
         };
         let over = self.seconds + f64::from(judged + 1) > seconds_max;
+        // All begin at once: the first answers come only after as long as one takes.
+        let response = self.response.filter(|_| self.is_slow());
+        let discard = 1 + response.map_or(0.0, Nanos::as_secs_f64).ceil().min(5.0) as u32;
         if self.finished || over || self.in_flight > progress.config.connections_max.get() {
             return None;
         }
@@ -121,10 +137,10 @@ impl AnchorStage {
             phase: Phase::Anchor,
             load: Load::Closed(self.in_flight),
             windows_max: progress.clock.windows(SLOW_LEVEL, 0.0),
-            discard: 1,
+            discard,
             stop: StopRule::Attempts {
                 count: ANSWERS_LEAST * u64::from(self.in_flight),
-                windows_min: judged + 1,
+                windows_min: judged + discard,
             },
         })
     }
@@ -149,15 +165,35 @@ impl AnchorStage {
         }
         let failing = attempts > 0.0 && failures > 0.5 * attempts;
         self.finished = self.flat >= FLAT_LEVELS || throughput < self.best * RETROGRADE || failing;
-        let slow = self.response.is_some_and(|response| response >= SLOW);
-        let linear = throughput >= self.best * LINEAR;
-        self.flattens = throughput < self.best * FLATTENS;
-        self.best = self.best.max(throughput);
-        let step = if slow && linear { STEP_SLOW } else { STEP };
-        self.in_flight = self.in_flight.saturating_mul(step);
+        self.step_up(throughput);
         if level.health().condition == plimsoll_core::health::Condition::GeneratorBound {
             progress.remark_once(SearchRemark::AnchorGeneratorBound);
         }
+    }
+
+    /// How many are in flight next, by what the last step brought.
+    fn step_up(&mut self, throughput: f64) {
+        let slow = self.is_slow();
+        let doublings = f64::from(self.step.ilog2());
+        let gain = if self.best > 0.0 && doublings > 0.0 {
+            libm::pow(throughput / self.best, 1.0 / doublings)
+        } else {
+            f64::INFINITY
+        };
+        self.flattens = gain < FLATTENS;
+        self.finished |= slow && gain < FLATTENS_SLOW && throughput > 0.0;
+        self.recedes = throughput < RECEDES * self.best;
+        self.best = self.best.max(throughput);
+        self.step = if slow && gain >= LINEAR {
+            STEP_SLOW
+        } else {
+            STEP
+        };
+        self.in_flight = self.in_flight.saturating_mul(self.step);
+    }
+
+    fn is_slow(&self) -> bool {
+        self.response.is_some_and(|response| response >= SLOW)
     }
 
     /// Keeps what the closed loop found; `false` where nothing was served.
@@ -165,10 +201,12 @@ impl AnchorStage {
         match self.response {
             Some(response_ns) if self.best > 0.0 => {
                 progress.is_anchor_full = self.finished || self.flattens;
+                progress.recedes = self.recedes;
                 progress.anchor = Some(Anchor {
                     response_ns,
                     throughput_max_per_s: self.best,
                 });
+                progress.set_pace();
                 true
             }
             _ => {

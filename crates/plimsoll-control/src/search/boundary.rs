@@ -54,14 +54,16 @@ impl Approach {
     pub(crate) fn new(progress: &Progress) -> Self {
         let ceiling = progress.ceiling();
         let next = match progress.anchor {
-            Some(anchor) if progress.is_anchor_full => APPROACH[0] * anchor.throughput_max_per_s,
+            Some(anchor) if progress.is_anchor_full => {
+                APPROACH[first_approach(progress)] * anchor.throughput_max_per_s
+            }
             Some(anchor) => anchor.throughput_max_per_s,
             None if progress.config.over.is_vus() => 1.0,
             None => (START_SHARE * ceiling).max(START_LEAST.min(ceiling * 0.5)),
         };
         Self {
             next: Some(next.min(ceiling)),
-            steps: 1,
+            steps: 1 + first_approach(progress),
             downs: 0,
         }
     }
@@ -109,6 +111,11 @@ impl Approach {
     }
 }
 
+/// Where answers take long, a level takes half a minute, and one at rest is enough.
+fn first_approach(progress: &Progress) -> usize {
+    usize::from(progress.anchor.is_some() && !progress.is_quick())
+}
+
 /// How far the next level is from one that passed. Virtual users start at one and may end at thousands: while they hardly
 /// meet, with a response time below twice that at rest and so below half of the knee, four times as many are at most twice
 /// too many.
@@ -127,7 +134,7 @@ fn step_up(progress: &Progress) -> f64 {
 pub(crate) fn explore(progress: &Progress) -> Option<LevelPlan> {
     let posterior = progress.posterior()?;
     let width = posterior.width();
-    let left = progress.clock.left() - clock::reserve_beyond(&progress.config);
+    let left = progress.clock.left() - progress.reserve_beyond();
     let hold = clock::for_holding(&progress.config);
     let over = progress.config.over;
     let neighbours = over.are_neighbours(posterior.quantile(0.1), posterior.quantile(0.9));
@@ -197,7 +204,7 @@ pub(crate) fn judged(
     };
     let seconds = seconds.max(enough.min(SECONDS_MOST));
     let discard = progress.discard();
-    let reserve = clock::reserve_beyond(&progress.config);
+    let reserve = progress.reserve_beyond();
     let windows_max = progress
         .clock
         .windows(seconds.ceil() + f64::from(discard), reserve);

@@ -3,6 +3,7 @@
 //! Choosing among many rates picks lucky ones. So a rate counts only where it was played for long, where the whole of the
 //! search finds it likely, and where no failure at or below it stands unrefuted.
 
+use plimsoll_core::Nanos;
 use plimsoll_core::judge;
 use plimsoll_core::objective::Clause;
 use plimsoll_core::verdict::LevelState;
@@ -33,6 +34,8 @@ const FAILED_BUDGETS: f64 = 8.0;
 const AGAINST: f64 = 1.01;
 /// It is outweighed by what was played later at this share of its rate or more.
 const SINCE_LEAST: f64 = 0.985;
+/// A rate is played for at least so many times as long as an answer takes at rest: a queue of such takes its time.
+const ANSWERS_LONG: f64 = 40.0;
 /// Seconds over which the evidence must be spread: two bad seconds in a row are one event.
 const SPAN_LEAST: f64 = 60.0;
 
@@ -72,6 +75,17 @@ pub(crate) struct Claim {
     pub(crate) pool: Pool,
     /// Only outside the slow spells that were seen.
     pub(crate) is_conditional: bool,
+}
+
+impl Claim {
+    /// A rate that is held is put lower by what the target's own speed varies: its slow minutes are still to come.
+    pub(crate) fn below_scatter(self, progress: &Progress) -> Self {
+        let scatters = progress.scatters().filter(|_| !self.is_conditional);
+        Self {
+            rate: self.rate * (1.0 - scatters.map_or(0.0, |scatters| scatters.deviation)),
+            ..self
+        }
+    }
 }
 
 /// The highest rate that everything seen makes likely enough to be claimed.
@@ -205,7 +219,9 @@ fn at(progress: &Progress, rate: f64) -> Option<Claim> {
 
 fn by_pool(progress: &Progress, rate: f64, pool: Pool) -> Option<Claim> {
     let posterior = progress.posterior()?;
-    let played = pool.seconds >= clock::claimable(&progress.config)
+    let answer = progress.response_at_rest().map_or(0.0, Nanos::as_secs_f64);
+    let least = clock::claimable(&progress.config).max(ANSWERS_LONG * answer);
+    let played = pool.seconds >= least
         && pool.span >= SPAN_LEAST.min(pool.seconds)
         && pool.rate_seconds >= MEAN_LEAST * rate * pool.seconds
         && pool.keeps_up();
@@ -215,8 +231,8 @@ fn by_pool(progress: &Progress, rate: f64, pool: Pool) -> Option<Claim> {
     let between = pool.budgets_between <= 1.0 && pool.attempts > 0.0;
     let watched = progress.seconds_watched(rate);
     // A target that changed once may change again: what it carried meanwhile is no promise.
-    let stands_still = progress.change().is_none() && !progress.slows_down();
-    let costly = progress.spells_cost(rate) > progress.least_budget() * watched;
+    let stands_still = progress.change().is_none() && !progress.is_unsteady();
+    let costly = progress.spells_cost_likely(rate) > progress.least_budget() * watched;
     (played && likely && (holds || between) && !failed_below(progress, rate)).then_some(Claim {
         rate,
         pool,

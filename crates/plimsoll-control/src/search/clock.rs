@@ -64,17 +64,21 @@ fn plan_seconds(config: &Config) -> f64 {
     within.min(config.spent.as_secs_f64() + WARM_UP + config.check_seconds() + BETWEEN)
 }
 
-/// Seconds kept back, while the boundary is looked for and held, for what follows: a search of five minutes plays an
-/// overload, one of twelve a recovery too.
-pub(crate) fn reserve_beyond(config: &Config) -> f64 {
-    let mut seconds = REPEAT;
-    if config.wants_overshoot() {
-        seconds += by_time(config, 35.0, 55.0);
-    }
-    if config.wants_recovery() {
-        seconds += by_time(config, 60.0, 85.0);
-    }
-    seconds
+/// Seconds of what comes last: the first level again, and the closed loop where there is one.
+pub(crate) fn at_the_end(config: &Config) -> f64 {
+    let is_closed =
+        config.max_rate_per_s.is_none() && config.anchor.is_none() && !config.over.is_vus();
+    let pace = if is_closed { pace(config) + 2.0 } else { 0.0 };
+    REPEAT + pace
+}
+
+/// Seconds of an overload, and of a pulse with what is watched behind it.
+pub(crate) fn overshoot(config: &Config) -> f64 {
+    by_time(config, 28.0, 55.0)
+}
+
+pub(crate) fn recovery(config: &Config) -> f64 {
+    by_time(config, 60.0, 85.0)
 }
 
 /// Seconds kept for holding the rate, while the boundary is looked for.
@@ -90,6 +94,15 @@ pub(crate) fn enough(config: &Config) -> f64 {
 /// Seconds at a rate, pooled, without which it is not claimed.
 pub(crate) fn claimable(config: &Config) -> f64 {
     by_time(config, 50.0, 90.0)
+}
+
+/// Seconds for which the same closed loop is played each time, and from one time to the next.
+pub(crate) fn pace(config: &Config) -> f64 {
+    by_time(config, 9.0, 12.0)
+}
+
+pub(crate) fn between_paces(config: &Config) -> f64 {
+    by_time(config, 75.0, 100.0)
 }
 
 /// Seconds of one block of holding.

@@ -6,7 +6,7 @@ use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Bounds, LevelResult, LevelState};
 
 use super::judge::{self, Decision, LevelVerdict};
-use super::level::Level;
+use super::level::{Level, is_settled};
 use super::level_plan::StopRule;
 use super::load::Load;
 use super::measured::Measured;
@@ -68,8 +68,12 @@ impl EndedLevel {
             is_over: judge::is_over(&measured),
             end: now,
             worst: judge::worst_clause(&measured),
-            settled: matches!(level.plan.stop, StopRule::Settled { .. })
-                && (measured.seconds.len() as u32) < level.plan.windows_max,
+            settled: match level.plan.stop {
+                StopRule::Settled { in_flight_max, .. } => {
+                    is_settled(&measured.seconds, in_flight_max)
+                }
+                _ => false,
+            },
             measured,
             verdict,
         }

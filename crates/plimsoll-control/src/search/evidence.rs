@@ -68,7 +68,7 @@ pub(crate) fn levels(history: &[EndedLevel]) -> impl Iterator<Item = &EndedLevel
         judged
             && played.state != LevelState::Void
             && played.rate().is_some()
-            && played.measured.attempts() > 0
+            && played.worst_clause().2 > 0.0
     })
 }
 
@@ -137,7 +137,7 @@ impl Bunch {
         for played in levels(history).filter(|played| !played.is_over) {
             let seconds = played.measured.judged();
             let count: f64 = seconds.iter().map(|second| second.bad[clause] as f64).sum();
-            let share = count / played.measured.attempts() as f64;
+            let share = count / (played.measured.attempts() as f64).max(1.0);
             if share > NEAR_BUDGETS * budget || seconds.len() < 2 {
                 continue;
             }

@@ -14,7 +14,7 @@ use super::{remarks, stalls, vus};
 /// The interval that is shown: the boundary lies below it with this probability.
 const HIGH: f64 = 0.95;
 /// Where nothing is claimed, what is shown is on the careful side.
-const CAUTIOUS: f64 = 0.3;
+const CAUTIOUS: f64 = 0.42;
 /// What is shown as an upper bound lies above the estimate by this much.
 const LEAST_APART: f64 = 1.005;
 /// A knee this little above the load line is at it; further above there is none.
@@ -23,7 +23,7 @@ const KNEE_SLACK: f64 = 1.03;
 const RISES: f64 = 1.2;
 
 pub(crate) fn compose(progress: &Progress) -> SearchResult {
-    let claim = claim::of_search(progress);
+    let claim = claim::of_search(progress).map(|claim| claim.below_scatter(progress));
     let held = claim.as_ref().filter(|claim| !claim.is_conditional);
     let capacity = capacity(progress, claim.as_ref());
     let mut found = SearchResult {

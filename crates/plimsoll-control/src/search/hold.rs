@@ -53,7 +53,7 @@ impl Hold {
         let stays = |rate: &f64| (aim / rate - 1.0).abs() <= MOVE && *rate <= likely;
         let rate = self.rate.filter(stays).unwrap_or(aim);
         self.rate = Some(rate);
-        let left = progress.clock.left() - clock::reserve_beyond(&progress.config);
+        let left = progress.clock.left() - progress.reserve_beyond();
         if is_enough(rate, progress) || left < BLOCK_LEAST + f64::from(progress.discard()) {
             return None;
         }
@@ -70,7 +70,7 @@ impl Hold {
     }
 
     pub(crate) fn ended(&mut self, level: &Level, progress: &Progress) {
-        if level.plan.phase == Phase::Bracket {
+        if matches!(level.plan.phase, Phase::Bracket | Phase::Anchor) {
             return;
         }
         self.blocks += 1;

@@ -1,8 +1,11 @@
 //! Sees that no rate meets the objective: what is bad at low load is as bad at high load.
 
-use plimsoll_core::verdict::SearchRemark;
+use plimsoll_core::objective::Clause;
+use plimsoll_core::step::Phase;
+use plimsoll_core::verdict::{LevelState, SearchRemark};
 
 use super::ended_level::EndedLevel;
+use super::load::Load;
 use super::measured::Second;
 use super::progress::Progress;
 
@@ -13,8 +16,8 @@ const LEVELS_LEAST: usize = 3;
 const SPREAD: f64 = 1.3;
 /// The share of bad attempts lies above the budget by so many standard deviations, in all of them…
 const SURE: f64 = 2.6;
-/// …and in the half with the lower rates.
-const SURE_LOWER: f64 = 1.3;
+/// …and in each half of them: the one with the lower rates may have been played while the target was still cold.
+const SURE_HALF: f64 = 1.3;
 /// And at the lower rates it is not much smaller.
 const AS_BAD: f64 = 0.6;
 /// Bad attempts that come in bursts are a condition that passes, not an objective that cannot be met.
@@ -59,38 +62,61 @@ pub(crate) fn seen(progress: &Progress) -> Option<SearchRemark> {
         Some(anchor) => anchor.throughput_max_per_s,
         None => progress.posterior()?.quantile(0.9),
     };
-    let mut calm: Vec<&EndedLevel> = progress
-        .levels()
-        .filter(|played| is_calm(progress, played, CALM_SHARE * scale))
-        .collect();
-    calm.sort_by(|a, b| a.rate().unwrap_or(0.0).total_cmp(&b.rate().unwrap_or(0.0)));
-    let (first, last) = (calm.first()?.rate()?, calm.last()?.rate()?);
-    if calm.len() < LEVELS_LEAST || last < SPREAD * first {
+    let open = || {
+        let levels = progress.levels();
+        levels.filter(move |played| is_calm(progress, played, CALM_SHARE * scale))
+    };
+    // One alone never queues, and failures are no slow answers: those of any closed loop count, at the rate that it came to.
+    let closed = || {
+        let levels = progress.history.iter();
+        levels.filter(|played| played.phase == Phase::Anchor && played.state != LevelState::Void)
+    };
+    let mut clauses = progress.config.objectives.clauses().iter().enumerate();
+    clauses.find_map(|(index, clause)| {
+        let mut levels: Vec<(f64, &EndedLevel)> = open().map(at_its_rate).collect();
+        let any = matches!(clause, Clause::Errors { .. });
+        let counts = |played: &&EndedLevel| any || played.measured.load == Load::Closed(1);
+        levels.extend(closed().filter(counts).map(at_its_rate));
+        let (first, last, bad_ratio) = hopeless(levels, index, clause.budget())?;
+        Some(SearchRemark::NoLoadMeets {
+            clause: clause.to_string(),
+            bad_ratio,
+            lowest: progress.config.over.size(first),
+            highest: progress.config.over.size(last),
+        })
+    })
+}
+
+fn at_its_rate(played: &EndedLevel) -> (f64, &EndedLevel) {
+    let seconds = played.measured.seconds_judged().max(f64::MIN_POSITIVE);
+    let came = played.measured.attempts() as f64 / seconds;
+    (played.rate().unwrap_or(came), played)
+}
+
+/// The lowest and highest rate, and the share that is bad at all of them, where it is over the budget whatever the rate.
+fn hopeless(
+    mut levels: Vec<(f64, &EndedLevel)>,
+    index: usize,
+    budget: f64,
+) -> Option<(f64, f64, f64)> {
+    levels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (first, last) = (levels.first()?.0, levels.last()?.0);
+    if levels.len() < LEVELS_LEAST || last < SPREAD * first {
         return None;
     }
+    let calm: Vec<&EndedLevel> = levels.iter().map(|(_, played)| *played).collect();
     let (lower, upper) = calm.split_at(calm.len() / 2);
-    let clauses = progress.config.objectives.clauses().iter().enumerate();
-    let hopeless = |index: usize, budget: f64| {
-        let (all, lower, upper) = (
-            Count::of_levels(&calm, index),
-            Count::of_levels(lower, index),
-            Count::of_levels(upper, index),
-        );
-        all.excess(budget) > SURE
-            && lower.excess(budget) > SURE_LOWER
-            && lower.share() >= AS_BAD * upper.share()
-            && dispersion(&calm, index) < DISPERSION_MOST
-    };
-    let over = progress.config.over;
-    clauses
-        .filter(|(index, clause)| hopeless(*index, clause.budget()))
-        .map(|(index, clause)| SearchRemark::NoLoadMeets {
-            clause: clause.to_string(),
-            bad_ratio: Count::of_levels(&calm, index).share(),
-            lowest: over.size(first),
-            highest: over.size(last),
-        })
-        .next()
+    let (all, lower, upper) = (
+        Count::of_levels(&calm, index),
+        Count::of_levels(lower, index),
+        Count::of_levels(upper, index),
+    );
+    let is_hopeless = all.excess(budget) > SURE
+        && lower.excess(budget) > SURE_HALF
+        && upper.excess(budget) > SURE_HALF
+        && lower.share() >= AS_BAD * upper.share()
+        && dispersion(&calm, index) < DISPERSION_MOST;
+    is_hopeless.then(|| (first, last, all.share()))
 }
 
 /// No queue: what is bad at such a level is bad without it.

@@ -59,6 +59,8 @@ struct Binding {
     clause: usize,
     share: Bounds,
     budget: f64,
+    /// With those that are overdue under this clause.
+    attempts: u64,
 }
 
 impl Binding {
@@ -69,6 +71,9 @@ impl Binding {
             clause: index,
             share: bad_share(level.judged(), index, *clause),
             budget: clause.budget(),
+            attempts: counted(level.judged(), index, *clause)
+                .map(|(_, attempts)| attempts)
+                .sum(),
         });
         let used = |binding: &Self| binding.share.estimate / binding.budget;
         each.max_by(|a, b| used(a).total_cmp(&used(b)))
@@ -86,10 +91,14 @@ impl Binding {
     }
 }
 
-/// Attempts still pending beyond the bound count as bad where they would: in the last second.
-fn bad_share(seconds: &[Second], index: usize, clause: Clause) -> Bounds {
+/// Bad attempts and attempts of each second. Those still pending beyond the bound count as bad where they would: in the last.
+fn counted(
+    seconds: &[Second],
+    index: usize,
+    clause: Clause,
+) -> impl Iterator<Item = (u64, u64)> + Clone {
     let last = seconds.len().saturating_sub(1);
-    stats::bad_share(seconds.iter().enumerate().map(move |(at, second)| {
+    seconds.iter().enumerate().map(move |(at, second)| {
         let overdue = if at == last { second.overdue } else { 0 };
         let ended = Bad {
             count: second.bad[index],
@@ -97,7 +106,11 @@ fn bad_share(seconds: &[Second], index: usize, clause: Clause) -> Bounds {
         };
         let bad = ended.with_overdue(clause, overdue);
         (bad.count, bad.attempts)
-    }))
+    })
+}
+
+fn bad_share(seconds: &[Second], index: usize, clause: Clause) -> Bounds {
+    stats::bad_share(counted(seconds, index, clause))
 }
 
 /// More than half bad in each of the last three judged seconds, on any clause. A service that answers a few requests a
@@ -156,10 +169,15 @@ pub(crate) fn is_over(level: &Measured) -> bool {
     lost_reason(level).is_some() || is_unstable(level, TREND_FROM)
 }
 
-/// The clause furthest over (or nearest to) its budget: its index, bad attempts, attempts; with those that are overdue.
+/// The clause furthest over (or nearest to) its budget: its index, bad attempts, attempts; with those that are overdue. Where
+/// nothing ended although it is plainly too much, all that arrived is bad: a target that answers nothing has failed.
 pub(crate) fn worst_clause(level: &Measured) -> (usize, f64, f64) {
     let binding = Binding::from_level(level);
-    let attempts = level.attempts() as f64;
+    let attempts = binding.attempts as f64;
+    if binding.attempts == 0 && is_over(level) {
+        let due = level.judged().iter().map(|second| second.due).sum::<u64>() as f64;
+        return (binding.clause, due, due);
+    }
     (binding.clause, binding.share.estimate * attempts, attempts)
 }
 

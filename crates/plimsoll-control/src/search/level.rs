@@ -82,7 +82,13 @@ impl Level {
             StopRule::Fixed | StopRule::Pulse => false,
             StopRule::Judged => judge::is_lost(measured),
             StopRule::Check { seconds } => judge::check_is_lost(measured, seconds),
-            StopRule::Settled { in_flight_max } => is_settled(&measured.seconds, in_flight_max),
+            StopRule::Settled {
+                in_flight_max,
+                stuck_seconds,
+            } => {
+                is_settled(&measured.seconds, in_flight_max)
+                    || stuck_seconds.is_some_and(|count| is_stuck(&measured.seconds, count))
+            }
             StopRule::Recovered { in_time_per_s, p99 } => {
                 recovered_at(&measured.seconds, in_time_per_s, p99).is_some()
             }
@@ -119,7 +125,17 @@ impl Level {
 
 /// Two seconds in a row without a backlog. Whether answers are late does not matter here: where no rate meets the objective
 /// they always are.
-fn is_settled(seconds: &[Second], in_flight_max: f64) -> bool {
+pub(crate) fn is_settled(seconds: &[Second], in_flight_max: f64) -> bool {
     let calm = |second: &Second| second.in_flight_end as f64 <= in_flight_max;
     seconds.len() >= 2 && seconds.iter().rev().take(2).all(calm)
+}
+
+/// Nothing in time in so many seconds, although some ended.
+pub(crate) fn is_stuck(seconds: &[Second], count: usize) -> bool {
+    let Some(from) = seconds.len().checked_sub(count) else {
+        return false;
+    };
+    let last = &seconds[from..];
+    last.iter().all(|second| second.in_time == 0)
+        && last.iter().map(|second| second.attempts).sum::<u64>() > 0
 }

@@ -27,8 +27,11 @@ pub(crate) enum StopRule {
     Judged,
     /// One rate that was asked for: when its budget over so many seconds is used up.
     Check { seconds: f64 },
-    /// When the target answers as it did before.
-    Settled { in_flight_max: f64 },
+    /// When the target answers as it did before; or nothing in time for so many seconds that the load is still too high.
+    Settled {
+        in_flight_max: f64,
+        stuck_seconds: Option<usize>,
+    },
     /// When answers in time and p99 have been normal for three seconds. Never aborted.
     Recovered { in_time_per_s: f64, p99: Nanos },
     /// The pulse of the recovery probe, which overloads on purpose and is short.

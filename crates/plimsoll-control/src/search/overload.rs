@@ -7,7 +7,7 @@ use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{self, NotProbed, SearchRemark};
 
 use super::claim;
-use super::clock::REPEAT;
+use super::clock;
 use super::config::{Ceiling, client_timeout};
 use super::ended_level::EndedLevel;
 use super::level::Level;
@@ -19,6 +19,8 @@ use super::stalls;
 /// Overshoot levels as shares of the peak; the last is what "none up to" refers to (B.1, B.4).
 const OVERSHOOT: [f64; 3] = [1.2, 1.5, 2.0];
 const OVERSHOOT_SECONDS: f64 = 20.0;
+/// Where there is little time.
+const OVERSHOOT_BRIEF: f64 = 14.0;
 const OVERSHOOT_LEAST: u32 = 10;
 /// Answers in time below this share of the peak are a collapse (B.1).
 pub(crate) const COLLAPSE: f64 = 0.9;
@@ -54,7 +56,7 @@ impl Overshoot {
             .config
             .ceiling()
             .map_or(f64::INFINITY, Ceiling::rate);
-        let wanted = progress.config.wants_overshoot() && capacity(progress).is_some();
+        let wanted = progress.wants_overshoot() && capacity(progress).is_some();
         let over = progress.config.over;
         // What a rate exceeds is the peak; what more users exceed is how many there could be.
         let from = if over.is_vus() {
@@ -75,7 +77,14 @@ impl Overshoot {
 
     pub(crate) fn plan(&self, progress: &Progress) -> Option<LevelPlan> {
         let rate = *self.rates.last()?;
-        let windows_max = progress.clock.windows(OVERSHOOT_SECONDS, REPEAT);
+        let seconds = if progress.config.is_brief() {
+            OVERSHOOT_BRIEF
+        } else {
+            OVERSHOOT_SECONDS
+        };
+        let windows_max = progress
+            .clock
+            .windows(seconds, clock::at_the_end(&progress.config));
         (windows_max >= OVERSHOOT_LEAST).then_some(LevelPlan {
             phase: Phase::Overshoot,
             load: progress.config.over.load(rate),
@@ -154,7 +163,7 @@ impl Recovery {
         let pulse_seconds = pulse_seconds(progress);
         let (phase, rate, seconds, stop) = match *self {
             Self::Before { base, .. } => {
-                let after = pulse_seconds + WATCH_LEAST + REPEAT;
+                let after = pulse_seconds + WATCH_LEAST + clock::at_the_end(&progress.config);
                 let seconds = progress.clock.windows(BASE_SECONDS, after);
                 if f64::from(seconds) < BASE_LEAST {
                     not_probed(progress, NotProbed::NoTime);
@@ -167,7 +176,9 @@ impl Recovery {
                 (Phase::RecoveryPulse, pulse, seconds, StopRule::Pulse)
             }
             Self::After { normal, .. } => {
-                let seconds = progress.clock.windows(WATCH_SECONDS, REPEAT);
+                let seconds = progress
+                    .clock
+                    .windows(WATCH_SECONDS, clock::at_the_end(&progress.config));
                 let stop = StopRule::Recovered {
                     in_time_per_s: normal.in_time_per_s,
                     p99: normal.p99,

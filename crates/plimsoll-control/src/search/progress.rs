@@ -7,12 +7,13 @@ use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::{Bounds, LevelState, SearchRemark};
 
 use super::change::Change;
-use super::clock::Clock;
+use super::clock::{self, Clock};
 use super::config::{Ceiling, Config};
 use super::ended_level::EndedLevel;
 use super::evidence;
+use super::pace::{Pace, Scatters};
 use super::posterior::{Posterior, Prior};
-use super::spells::Spells;
+use super::spells::{Speed, Spells};
 
 /// What the check of one load showed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +25,9 @@ pub(crate) struct Checked {
     pub(crate) holds: bool,
 }
 
+/// The boundary is known where 90 % lie below this many times what 10 % lie below.
+const KNOWN: f64 = 1.15;
+
 #[derive(Debug)]
 pub(crate) struct Progress {
     pub(crate) config: Config,
@@ -31,7 +35,10 @@ pub(crate) struct Progress {
     pub(crate) anchor: Option<Anchor>,
     /// The closed loop went on until more in flight brought no more throughput; else the target may serve far more.
     pub(crate) is_anchor_full: bool,
+    /// With more in flight the closed loop got less: an overload may not end when the load does.
+    pub(crate) recedes: bool,
     pub(crate) history: Vec<EndedLevel>,
+    pace: Option<Pace>,
     /// Worked out anew from the history after every level.
     posterior: Option<Posterior>,
     spells: Spells,
@@ -48,8 +55,10 @@ impl Progress {
             // A closed loop of connections says nothing about users who think.
             anchor: config.anchor.filter(|_| !config.over.is_vus()),
             is_anchor_full: true,
+            recedes: false,
             config,
             history: Vec::new(),
+            pace: None,
             posterior: None,
             spells: Spells::default(),
             change: None,
@@ -89,7 +98,9 @@ impl Progress {
             .as_ref()
             .map(|posterior| posterior.quantile(0.5));
         self.spells = median
-            .map(|median| Spells::of_levels(&self.levels().collect::<Vec<_>>(), median))
+            .map(|median| {
+                Spells::of_levels(&self.levels().collect::<Vec<_>>(), median, self.speed())
+            })
             .unwrap_or_default();
     }
 
@@ -106,11 +117,17 @@ impl Progress {
         rates.max_by(f64::total_cmp)
     }
 
-    /// After a change nothing is known far from what was played since: steps are no larger than half as much again, or three
+    /// A target that an overload makes slower is approached gently. After a change nothing is known far from what was played since: steps are no larger than half as much again, or three
     /// tenths less while nothing passed.
     pub(crate) fn within_steps(&self, rate: f64) -> f64 {
         const UP: f64 = 1.5;
         const DOWN: f64 = 0.7;
+        const UP_GENTLY: f64 = 1.12;
+        if self.recedes
+            && let Some(passed) = self.highest_passed()
+        {
+            return rate.min(UP_GENTLY * passed);
+        }
         if self.change.is_none() {
             return rate;
         }
@@ -121,10 +138,49 @@ impl Progress {
         }
     }
 
-    /// It slows down: what it carried meanwhile, later it may not.
-    pub(crate) fn slows_down(&self) -> bool {
-        let slows = |remark: &SearchRemark| matches!(remark, SearchRemark::SlowsDown { .. });
-        self.remarks.iter().any(slows)
+    /// Once the closed loop has ended: the one that is played again later. Not where an answer takes longer than a second has.
+    pub(crate) fn set_pace(&mut self) {
+        let fits = self.is_anchor_full && self.is_quick();
+        self.pace = Pace::of_anchor(&self.history).filter(|_| fits);
+    }
+
+    pub(crate) fn pace(&self) -> Option<Pace> {
+        self.pace
+    }
+
+    /// How much the target's own speed varied from one closed loop to the next.
+    pub(crate) fn scatters(&self) -> Option<Scatters> {
+        self.pace?.scatters(&self.history)
+    }
+
+    /// What the closed loop that is played again and again was served.
+    pub(crate) fn speed(&self) -> Option<Speed> {
+        // What gets less with more in flight serves a queue more slowly, whatever else happens.
+        let pace = self.pace.filter(|_| !self.recedes)?;
+        let (per_s, variance) = pace.served(&self.history)?;
+        let rest = self.response_at_rest()?.as_secs_f64();
+        Some(Speed {
+            per_s,
+            variance,
+            rest,
+        })
+    }
+
+    /// It slows down, is faster at one time than at another, or stays overloaded by itself: what it carried meanwhile, later it
+    /// may not.
+    pub(crate) fn is_unsteady(&self) -> bool {
+        let unsteady = |remark: &SearchRemark| {
+            matches!(
+                remark,
+                SearchRemark::SlowsDown { .. }
+                    | SearchRemark::PaceVaries {
+                        lower_ratio: None,
+                        ..
+                    }
+                    | SearchRemark::StaysOverloaded { .. }
+            )
+        };
+        self.remarks.iter().any(unsteady)
     }
 
     /// The target is not what it was when the search began.
@@ -134,7 +190,7 @@ impl Progress {
 
     /// A level is long enough to be one of its own. Where answers take seconds it begins with what the one before it left, and
     /// levels contradict each other without any change.
-    fn is_quick(&self) -> bool {
+    pub(crate) fn is_quick(&self) -> bool {
         const SLOW: Nanos = Nanos::from_millis(500);
         self.response_at_rest().is_some_and(|rest| rest < SLOW)
     }
@@ -160,10 +216,45 @@ impl Progress {
         }
     }
 
+    /// Seconds that spells make bad at `rate`, if they come as often as is still likely after those that were seen: one more,
+    /// and a standard deviation of a Poisson count.
+    pub(crate) fn spells_cost_likely(&self, rate: f64) -> f64 {
+        let count = self.spells.len() as f64;
+        if self.spells.is_empty() {
+            return 0.0;
+        }
+        let likely = count + 1.0 + libm::sqrt(count);
+        self.spells_cost(rate) * likely / count
+    }
+
     /// Seconds that spells like those that were seen make bad at `rate`.
     pub(crate) fn spells_cost(&self, rate: f64) -> f64 {
         let most = self.peak().map_or(rate, |peak| peak.estimate);
         self.spells.cost(rate, most)
+    }
+
+    /// An overload is for a target whose boundary is known: where there is little time, that comes first. More virtual users
+    /// than are served only wait.
+    pub(crate) fn wants_overshoot(&self) -> bool {
+        let known = || {
+            self.posterior()
+                .is_some_and(|posterior| posterior.width() <= KNOWN)
+        };
+        let is_first = !self.config.is_brief() || self.config.over.is_vus();
+        self.config.wants_overshoot() && (is_first || known())
+    }
+
+    /// Seconds kept back, while the boundary is looked for and held, for what follows: a search of five minutes plays an
+    /// overload, one of twelve a recovery too.
+    pub(crate) fn reserve_beyond(&self) -> f64 {
+        let mut seconds = clock::at_the_end(&self.config);
+        if self.wants_overshoot() {
+            seconds += clock::overshoot(&self.config);
+        }
+        if self.config.wants_recovery() {
+            seconds += clock::recovery(&self.config);
+        }
+        seconds
     }
 
     /// The highest load that may be offered.

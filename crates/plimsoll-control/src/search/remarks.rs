@@ -8,6 +8,8 @@ use super::spells::Spell;
 
 /// Soak needed to place a boundary set by stalls, in intervals between them (B.4).
 const STALL_INTERVALS: f64 = 50.0;
+/// A claim that was put lower by less is not worth a word.
+const SCATTER_LEAST: f64 = 0.01;
 /// Bounds further apart than this are said.
 const APART: f64 = 0.1;
 
@@ -21,6 +23,7 @@ pub(crate) fn about(
         about_stalls(progress, found),
         about_spells(progress, claim, found),
         about_watching(progress, claim),
+        about_scatter(progress, claim),
         about_width(progress, claim, found),
         about_ceiling(progress, claim),
     ];
@@ -95,6 +98,18 @@ fn about_watching(progress: &Progress, claim: Option<&Claim>) -> Option<SearchRe
         seconds: claim.pool.seconds,
         over_seconds: claim.pool.span,
         is_enough: claim.pool.is_enough,
+    })
+}
+
+/// The claim was put lower because the target's own speed varies.
+fn about_scatter(progress: &Progress, claim: Option<&Claim>) -> Option<SearchRemark> {
+    claim.filter(|claim| !claim.is_conditional)?;
+    let scatters = progress.scatters()?;
+    (scatters.deviation >= SCATTER_LEAST).then_some(SearchRemark::PaceVaries {
+        least_per_s: scatters.least_per_s,
+        most_per_s: scatters.most_per_s,
+        over_seconds: scatters.over_seconds,
+        lower_ratio: Some(scatters.deviation),
     })
 }
 

@@ -8,11 +8,18 @@ use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::SearchRemark;
 
 use super::ended_level::EndedLevel;
+use super::level::is_stuck;
 use super::level_plan::{LevelPlan, StopRule};
 use super::progress::Progress;
 
 /// Each step's share of the first one's load, and its longest seconds.
 const STEPS: [(f64, f64); 3] = [(1.0, 6.0), (0.4, 6.0), (0.05, 30.0)];
+/// So many seconds without an answer in time show that a step is still too much.
+const STUCK_SECONDS: usize = 4;
+/// That is so many beyond twice what the backlog explains.
+const STUCK_BEYOND: f64 = 3.0;
+/// The last step is played again while no more than this share of the search went into settling once, and more is left.
+const PATIENCE: f64 = 0.3;
 /// The first step: at most this share of the rate that failed…
 const OF_RATE: f64 = 0.5;
 /// …and of the rate that the boundary is above with 95 %.
@@ -30,6 +37,8 @@ pub(crate) struct Backlog {
     base: f64,
     step: usize,
     seconds: f64,
+    /// What arrived in it beyond what the target serves.
+    waiting: f64,
 }
 
 impl Backlog {
@@ -50,6 +59,9 @@ impl Backlog {
             base: (OF_RATE * cause).min(OF_LOW * low),
             step: 0,
             seconds: 0.0,
+            waiting: progress
+                .speed()
+                .map_or(0.0, |speed| beyond(played, speed.per_s)),
         })
     }
 
@@ -61,7 +73,49 @@ impl Backlog {
             base: OF_ANCHOR * anchor.throughput_max_per_s,
             step: 0,
             seconds: 0.0,
+            waiting: 0.0,
         })
+    }
+
+    /// Seconds of a backlog that is worked off at what the target serves beyond the load.
+    fn expected_seconds(&self, progress: &Progress) -> f64 {
+        let spare = |per_s: f64| (per_s - self.rate(progress)).max(f64::MIN_POSITIVE);
+        progress
+            .speed()
+            .map_or(0.0, |speed| self.waiting / spare(speed.per_s))
+    }
+
+    fn stuck_seconds(&self, progress: &Progress) -> Option<usize> {
+        let expected = (2.0 * self.expected_seconds(progress) + STUCK_BEYOND).ceil() as usize;
+        let fits = progress.is_quick() && !self.is_last();
+        fits.then(|| expected.max(STUCK_SECONDS))
+    }
+
+    fn is_stuck(&self, played: &EndedLevel, progress: &Progress) -> bool {
+        let count = self.stuck_seconds(progress);
+        count.is_some_and(|count| is_stuck(&played.measured.seconds, count))
+    }
+
+    /// What to say of a step in which nothing came in time, for much longer than the backlog explains.
+    pub(crate) fn stays_overloaded(
+        &self,
+        played: &EndedLevel,
+        progress: &Progress,
+    ) -> Option<SearchRemark> {
+        progress.speed()?;
+        let over = progress.config.over;
+        let after = over.size(self.cause?);
+        self.is_stuck(played, progress)
+            .then(|| SearchRemark::StaysOverloaded {
+                after,
+                at: over.size(self.rate(progress)),
+                seconds: played.measured.seconds_played(),
+                expected_seconds: self.expected_seconds(progress),
+            })
+    }
+
+    fn is_last(&self) -> bool {
+        self.step + 1 >= STEPS.len()
     }
 
     fn rate(&self, progress: &Progress) -> f64 {
@@ -83,6 +137,7 @@ impl Backlog {
             discard: 0,
             stop: StopRule::Settled {
                 in_flight_max: progress.calm_in_flight(rate),
+                stuck_seconds: self.stuck_seconds(progress),
             },
         }
     }
@@ -97,8 +152,18 @@ impl Backlog {
         if played.settled {
             return Ok(None);
         }
-        if self.step + 1 < STEPS.len() {
-            self.step += 1;
+        let cut_short = self.is_stuck(played, progress);
+        if !self.is_last() {
+            // Nothing came in time: a little less would be as much too much.
+            self.step = if cut_short {
+                STEPS.len() - 1
+            } else {
+                self.step + 1
+            };
+            return Ok(Some(self));
+        }
+        let patience = PATIENCE * progress.clock.total();
+        if self.seconds < patience && progress.clock.left() > patience {
             return Ok(Some(self));
         }
         let over = progress.config.over;
@@ -109,4 +174,11 @@ impl Backlog {
             at,
         })
     }
+}
+
+/// What came in a level beyond what is served.
+fn beyond(played: &EndedLevel, per_s: f64) -> f64 {
+    let seconds = played.measured.seconds.iter();
+    let each = seconds.map(|second| second.due as f64 - per_s * second.length);
+    each.sum::<f64>().max(0.0)
 }

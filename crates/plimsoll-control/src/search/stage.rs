@@ -2,7 +2,7 @@
 
 use plimsoll_core::step::Phase;
 
-use super::again::Again;
+use super::again::{self, Last};
 use super::anchor::{self, AnchorStage};
 use super::boundary::{self, Approach};
 use super::check::Check;
@@ -17,6 +17,8 @@ use super::progress::Progress;
 pub(crate) enum Stage {
     WarmUp,
     Anchor(AnchorStage),
+    /// The closed loop that later ones are compared with.
+    FirstPace,
     Approach(Approach),
     Explore,
     Hold(Hold),
@@ -24,7 +26,7 @@ pub(crate) enum Stage {
     Overshoot(Overshoot),
     Recovery(Recovery),
     Repeat(Repeat),
-    Again(Again),
+    LastPace(Last),
     Done,
 }
 
@@ -40,15 +42,16 @@ impl Stage {
                 Self::WarmUp => anchor::plan_warm_up(progress),
                 Self::Anchor(stage) => stage.plan(progress),
                 Self::Approach(stage) => stage.plan(progress),
-                Self::Explore => boundary::explore(progress),
-                Self::Hold(stage) => {
-                    boundary::explore_again(progress).or_else(|| stage.plan(progress))
-                }
+                Self::FirstPace => again::first(progress),
+                Self::Explore => again::due(progress).or_else(|| boundary::explore(progress)),
+                Self::Hold(stage) => again::due(progress)
+                    .or_else(|| boundary::explore_again(progress))
+                    .or_else(|| stage.plan(progress)),
                 Self::Check(stage) => stage.plan(progress),
                 Self::Overshoot(stage) => stage.plan(progress),
                 Self::Recovery(stage) => stage.plan(progress),
                 Self::Repeat(stage) => stage.plan(progress),
-                Self::Again(stage) => stage.plan(progress),
+                Self::LastPace(stage) => stage.plan(progress),
                 Self::Done => return None,
             };
             if plan.is_some() {
@@ -75,11 +78,13 @@ impl Stage {
             Self::Overshoot(stage) => stage.ended(level),
             Self::Recovery(stage) => stage.ended(level, progress),
             Self::Repeat(stage) => stage.ended(level, progress),
-            Self::Again(stage) => stage.ended(level, progress),
-            Self::Explore | Self::Done => {}
+            Self::LastPace(_) => Last::ended(progress),
+            Self::FirstPace | Self::Explore | Self::Done => {}
         }
-        if matches!(self, Self::Approach(_) | Self::Explore | Self::Hold(_))
-            && let Some(remark) = hopeless::seen(progress)
+        if matches!(
+            self,
+            Self::FirstPace | Self::Approach(_) | Self::Explore | Self::Hold(_)
+        ) && let Some(remark) = hopeless::seen(progress)
         {
             progress.remark_once(remark);
         }
@@ -103,15 +108,16 @@ impl Stage {
             Self::WarmUp => Self::after_warm_up(progress),
             Self::Anchor(stage) if stage.finish(progress) => {
                 progress.weigh();
-                Self::Approach(Approach::new(progress))
+                Self::FirstPace
             }
+            Self::FirstPace => Self::Approach(Approach::new(progress)),
             Self::Approach(_) => Self::Explore,
             Self::Explore => Self::Hold(Hold::default()),
             Self::Hold(_) => Self::Overshoot(Overshoot::new(progress)),
             Self::Overshoot(_) => Self::Recovery(Recovery::new(progress)),
             Self::Recovery(_) => Self::Repeat(Repeat::default()),
-            Self::Repeat(_) => Self::Again(Again::default()),
-            Self::Anchor(_) | Self::Check(_) | Self::Again(_) | Self::Done => Self::Done,
+            Self::Repeat(_) => Self::LastPace(Last::default()),
+            Self::Anchor(_) | Self::Check(_) | Self::LastPace(_) | Self::Done => Self::Done,
         };
     }
 

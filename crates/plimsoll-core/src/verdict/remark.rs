@@ -90,6 +90,22 @@ pub enum SearchRemark {
         ratio: f64,
         over_seconds: f64,
     },
+    /// After an overload nothing came in time at a low load, for much longer than the backlog explains.
+    StaysOverloaded {
+        after: LoadSize,
+        at: LoadSize,
+        seconds: f64,
+        expected_seconds: f64,
+    },
+    /// The same closed loop, played several times, was served faster at one time than at another.
+    PaceVaries {
+        least_per_s: f64,
+        most_per_s: f64,
+        over_seconds: f64,
+        /// By so little that a rate is held; it was put lower by this share. Absent: nothing is held for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lower_ratio: Option<f64>,
+    },
     NoTimeForSoak {
         seconds: f64,
     },
@@ -186,18 +202,6 @@ impl fmt::Display for SearchRemark {
             Self::NoTimeForSoak { seconds } => {
                 write!(f, "no time was left for a soak of {seconds:.0} s")
             }
-            Self::Drifted { ratio } => write!(
-                f,
-                "the first level, repeated at the end, was {:.0} % {}: the target changed meanwhile",
-                ratio.abs() * 100.0,
-                if *ratio > 0.0 { "slower" } else { "faster" }
-            ),
-            Self::SlowsDown { ratio, over_seconds } => write!(
-                f,
-                "the target slows down: {} after the closed loop of the beginning the same one got {:.0} % less, so this rate was carried only meanwhile; search again with more time in --within",
-                clock_time(*over_seconds),
-                ratio * 100.0
-            ),
             Self::FailsEvenAt { at } => write!(f, "the objectives fail even at {at}"),
             Self::Other(text) => f.write_str(text),
             Self::Changed {
@@ -209,7 +213,13 @@ impl fmt::Display for SearchRemark {
                 "the target changed at about {}: until then it carried about {before}, since then {now}; search again when it stands still",
                 clock_time(*at_seconds)
             ),
-            Self::NoLoadMeets { .. } | Self::SlowSpells { .. } | Self::Watched { .. } => self.fmt_seen(f),
+            Self::NoLoadMeets { .. }
+            | Self::SlowSpells { .. }
+            | Self::Watched { .. } => self.fmt_seen(f),
+            Self::Drifted { .. }
+            | Self::SlowsDown { .. }
+            | Self::PaceVaries { .. }
+            | Self::StaysOverloaded { .. } => self.fmt_speed(f),
             of_the_end => of_the_end.fmt_end(f),
         }
     }
@@ -276,6 +286,60 @@ impl SearchRemark {
         }
     }
 
+    /// The target was not as fast all the time.
+    fn fmt_speed(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Drifted { ratio } => write!(
+                f,
+                "the first level, repeated at the end, was {:.0} % {}: the target changed meanwhile",
+                ratio.abs() * 100.0,
+                if *ratio > 0.0 { "slower" } else { "faster" }
+            ),
+            Self::SlowsDown {
+                ratio,
+                over_seconds,
+            } => write!(
+                f,
+                "the target slows down: {} after the closed loop of the beginning the same one got {:.0} % less, so this rate was carried only meanwhile; search again with more time in --within",
+                clock_time(*over_seconds),
+                ratio * 100.0
+            ),
+            Self::StaysOverloaded {
+                after,
+                at,
+                seconds,
+                expected_seconds,
+            } => write!(
+                f,
+                "after {after} nothing was answered in time at {at} for {seconds:.0} s, of which the backlog explains {expected_seconds:.0} s: the target stays overloaded by itself (retries, work that grows with the queue) or was slow just then, so near its limit a load holds only until something tips it over"
+            ),
+            Self::PaceVaries {
+                least_per_s,
+                most_per_s,
+                over_seconds,
+                lower_ratio,
+            } => {
+                write!(
+                    f,
+                    "the target's own speed varies: within {over_seconds:.0} s the same closed loop was served at {} at one time and at {} at another",
+                    LoadSize::PerS(*least_per_s),
+                    LoadSize::PerS(*most_per_s)
+                )?;
+                match lower_ratio {
+                    Some(ratio) => write!(
+                        f,
+                        "; for this the rate is put {:.1} % lower than what was held, and it holds as long as the target gets no slower than it was seen",
+                        ratio * 100.0
+                    ),
+                    None => f.write_str(
+                        "; that is so much that what it carried meanwhile it may not carry later, so nothing is held: search longer with --within",
+                    ),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What was seen that no load explains, and how long was looked.
     fn fmt_seen(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -333,7 +397,7 @@ impl SearchRemark {
             } => {
                 write!(
                     f,
-                    "{at} was watched for {seconds:.0} s within {over_seconds:.0} s: slow spells that come more rarely than that were not excluded"
+                    "{at} was watched for {seconds:.0} s within {over_seconds:.0} s: slow spells that come more rarely, burst credits that last longer and leaks that show later were not excluded: run this load for half an hour to see whether there are any"
                 )?;
                 if *is_enough {
                     Ok(())
@@ -430,46 +494,4 @@ pub(super) mod written {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::verdict::SearchResult;
-
-    #[test]
-    fn a_remark_is_a_sentence_with_its_figures_and_an_old_sentence_is_kept() {
-        let text = r#"{"converged":true,"remarks":["as before",
-            {"about":"fails_even_at","at":{"vus":1.0},"text":"the objectives fail even at 1 VU"},
-            {"about":"something_new","text":"of a later version"}]}"#;
-        let found: SearchResult = serde_json::from_str(text).unwrap();
-        let at = LoadSize::Vus(1.0);
-        assert_eq!(
-            found.remarks,
-            [
-                SearchRemark::Other("as before".to_owned()),
-                SearchRemark::FailsEvenAt { at },
-                SearchRemark::Other("of a later version".to_owned()),
-            ]
-        );
-        let again = serde_json::to_value(&found).unwrap();
-        assert_eq!(again["remarks"][0], "as before");
-        assert_eq!(
-            again["remarks"][1]["text"],
-            "the objectives fail even at 1 VU"
-        );
-        assert_eq!(again["remarks"][1]["at"]["vus"], 1.0);
-    }
-
-    #[test]
-    fn stalls_are_said_with_the_soak_that_would_place_the_boundary() {
-        let remark = SearchRemark::SetByStalls {
-            interval_seconds: 20.0,
-            lower: Some(LoadSize::PerS(400.0)),
-            upper: Some(LoadSize::PerS(450.0)),
-            soak_intervals: 50.0,
-        };
-        assert_eq!(
-            remark.to_string(),
-            "rare stalls, about one every 20 s, set the limit; it lies between 400 and 450/s; a soak of at least 50 \
-             times that interval (17 min) would say where"
-        );
-    }
-}
+mod tests;

@@ -1,10 +1,10 @@
 //! The sentences: subject, verb, number, unit, in the present tense.
 
-use plimsoll_core::Outcome;
 use plimsoll_core::test::How;
 use plimsoll_core::verdict::{
     Cause, Confidence, GateState, Judgement, ObjectiveResult, SearchRemark, Verdict,
 };
+use plimsoll_core::{Nanos, Outcome};
 
 use super::{Conclusion, Kind, View, sentence, unbroken};
 use crate::format;
@@ -106,8 +106,9 @@ fn find_headline(view: &View, conclusion: Conclusion, verdict: &Verdict) -> Stri
         ),
         (Conclusion::Undecided, Some(estimate)) => undecided(view, verdict, estimate),
         (_, Some(_)) => format!(
-            "{title} carries {} {what}.",
-            format::number(capacity.map_or(0.0, |bounds| bounds.estimate))
+            "{title} carries {} {what}{}.",
+            format::number(capacity.map_or(0.0, |bounds| bounds.estimate)),
+            as_long_as(verdict).unwrap_or_default()
         ),
         (Conclusion::Missed, None) => {
             format!(
@@ -117,6 +118,46 @@ fn find_headline(view: &View, conclusion: Conclusion, verdict: &Verdict) -> Stri
         }
         (_, None) => "No load line found: the search did not decide.".to_owned(),
     }
+}
+
+/// The condition under which a rate is held whose target is not equally fast all the time.
+fn as_long_as(verdict: &Verdict) -> Option<String> {
+    let mut remarks = verdict.found.remarks.iter();
+    let varies = |remark: &SearchRemark| {
+        matches!(
+            remark,
+            SearchRemark::PaceVaries {
+                lower_ratio: Some(_),
+                ..
+            }
+        )
+    };
+    let seconds = verdict.found.soak_seconds?;
+    remarks.any(varies).then(|| {
+        format!(
+            " as long as it gets no slower than in the {} watched",
+            format::duration(Nanos::from_secs(seconds as u64))
+        )
+    })
+}
+
+/// Why a rate that was carried is not held: the target does not stand still.
+fn unsteady(verdict: &Verdict) -> Option<&'static str> {
+    verdict
+        .found
+        .remarks
+        .iter()
+        .find_map(|remark| match remark {
+            SearchRemark::SlowsDown { .. } => Some("but it got slower meanwhile"),
+            SearchRemark::PaceVaries {
+                lower_ratio: None, ..
+            } => Some("but its own speed varies too much"),
+            SearchRemark::StaysOverloaded { .. } => {
+                Some("but an overload does not end by itself when the load does")
+            }
+            SearchRemark::Changed { .. } => Some("but it changed during the search"),
+            _ => None,
+        })
 }
 
 /// Nothing is claimed that no rate held; what is known instead.
@@ -134,6 +175,12 @@ fn undecided(view: &View, verdict: &Verdict, estimate: f64) -> String {
     if verdict.found.remarks.iter().any(conditional) {
         return format!(
             "{title} carries {} {what} outside of slow spells that were seen; through them no rate is proven.",
+            format::number(estimate)
+        );
+    }
+    if let Some(why) = unsteady(verdict).filter(|_| !verdict.found.capacity_levels.is_empty()) {
+        return format!(
+            "{title} carried {} {what} while it was watched, {why}: no rate is held.",
             format::number(estimate)
         );
     }

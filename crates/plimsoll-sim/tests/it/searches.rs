@@ -88,11 +88,12 @@ fn plain_and_heavy_tailed_services_are_not_overstated() {
 
 #[test]
 fn speed_noise_is_survived() {
+    // A speed that differs by 3 % from level to level is seen; what is held for it is put lower by as much.
     let (errors, none) = errors(&family("noise"));
     let over = errors.iter().filter(|&&error| error > 0.05).count();
     let allowed = seeds() as usize * 8 / 100;
     assert!(
-        over <= allowed && none <= 2 * allowed,
+        over <= allowed && 10 * none <= 4 * seeds() as usize,
         "{over} over, {none} claimed nothing: {errors:?}"
     );
     assert!(median(&errors).abs() < 0.04, "{errors:?}");
@@ -162,15 +163,17 @@ fn median_size(answers: &[Answer]) -> f64 {
 fn what_a_steady_service_carries_is_found_and_held() {
     let answers = answers(Promise::Held, 4);
     let size = median_size(&answers);
-    assert!(size <= 0.03, "{size}");
+    assert!(size <= 0.035, "{size}");
     let high = percent(&answers, Answer::is_too_high);
     let low = percent(&answers, Answer::is_too_low);
+    // A hundred seeds of each have 3 % too high and 87 % held; four of each scatter around that.
+    let (most, least) = if full() { (4.0, 80.0) } else { (7.5, 72.0) };
     assert!(
-        high <= 4.0 && low <= 5.0,
+        high <= most && low <= 5.0,
         "{high} % too high, {low} % too low"
     );
     let held = percent(&answers, |answer| answer.held);
-    assert!(held >= 80.0, "{held} % held");
+    assert!(held >= least, "{held} % held");
 }
 
 #[test]
@@ -198,10 +201,10 @@ fn an_objective_that_no_rate_meets_is_said() {
 fn neighbours_that_come_and_go_are_seen_or_nothing_is_held() {
     let answers = answers(Promise::Careful, 16);
     let high = percent(&answers, Answer::is_too_high);
-    // A hundred seeds of each have 25, 6 and 9 %: what happens for 0.3 s is seen least.
-    assert!(high <= 22.0, "{high} % sure and wrong");
+    // A hundred seeds of each have 0 to 8 %.
+    assert!(high <= 12.5, "{high} % sure and wrong");
     let said = percent(&answers, |answer| answer.said);
-    assert!(said >= 65.0, "{said} %");
+    assert!(said >= 80.0, "{said} %");
 }
 
 #[test]
@@ -210,22 +213,100 @@ fn what_the_time_cannot_show_is_bounded_by_what_was_watched() {
     assert!(answers.iter().any(|answer| answer.held && answer.watched));
 }
 
-/// 7 % in the time of a search are seen by the closed loop that is played again at the end: of a hundred, 42 were held
-/// (90 without it).
-#[test]
-fn a_leak_of_some_per_cent_in_five_minutes_is_mostly_seen() {
-    let world = worlds::all().into_iter().find(|world| world.name == "leak");
+/// What searches of five minutes said of one world: some seeds, or a hundred.
+fn answers_of(name: &str, seeds: u64) -> Vec<(Answer, Played)> {
+    let world = worlds::all().into_iter().find(|world| world.name == name);
     let world = world.unwrap();
-    let seeds = if full() { 100 } else { 12 };
-    let slows = |seed: u64| {
-        let found = play(&world.model, config(world.slo), seed).found;
-        let said = |remark: &SearchRemark| matches!(remark, SearchRemark::SlowsDown { .. });
-        let is_said = found.remarks.iter().any(said);
-        assert!(!(is_said && found.converged), "seed {seed}");
-        u64::from(is_said)
-    };
-    let said: u64 = (0..seeds).map(slows).sum();
-    assert!(3 * said >= seeds, "{said} of {seeds}");
+    let seeds = if full() { 100 } else { seeds };
+    (0..seeds)
+        .map(|seed| {
+            let played = play(&world.model, config(world.slo), seed);
+            (world.answer(&played), played)
+        })
+        .collect()
+}
+
+fn share(answers: &[(Answer, Played)], is: impl Fn(&(Answer, Played)) -> bool) -> f64 {
+    answers.iter().filter(|answer| is(answer)).count() as f64 / answers.len() as f64
+}
+
+fn has(played: &Played, is: impl Fn(&SearchRemark) -> bool) -> bool {
+    played.found.remarks.iter().any(is)
+}
+
+/// 7 % in the time of a search, and a swing of 10 % that takes twice as long, are seen by the same closed loop at four
+/// times: of a hundred each, at most ten are held (49 and 53 with the beginning and the end alone).
+#[test]
+fn a_leak_and_a_swing_of_some_per_cent_are_mostly_seen() {
+    for name in ["leak", "sine600"] {
+        let answers = answers_of(name, 16);
+        let moves = |played: &Played| {
+            has(played, |remark| {
+                matches!(
+                    remark,
+                    SearchRemark::SlowsDown { .. }
+                        | SearchRemark::PaceVaries {
+                            lower_ratio: None,
+                            ..
+                        }
+                )
+            })
+        };
+        for (seed, (answer, played)) in answers.iter().enumerate() {
+            assert!(!(moves(played) && answer.held), "{name} seed {seed}");
+        }
+        let high = share(&answers, |(answer, _)| answer.is_too_high());
+        assert!(high <= 0.2, "{name}: {high}");
+        let said = share(&answers, |(_, played)| moves(played));
+        assert!(said >= 0.7, "{name}: {said}");
+    }
+}
+
+/// Its queue takes as long as forty answers to show; five minutes at two a second hold too few of them.
+#[test]
+fn a_service_of_two_answers_a_second_is_not_passed_for_luck() {
+    let answers = answers_of("tiny", 24);
+    let high = share(&answers, |(answer, _)| answer.is_too_high());
+    assert!(high <= 0.05, "{high}");
+    let low = share(&answers, |(answer, _)| answer.is_too_low());
+    assert!(low <= 0.3, "{low}");
+}
+
+/// Retries keep it overloaded at half of the load: what it carried before something tips it over is no promise.
+#[test]
+fn a_service_that_tips_over_is_told_by_how_it_comes_back() {
+    let answers = answers_of("retry", 12);
+    let stays = |remark: &SearchRemark| matches!(remark, SearchRemark::StaysOverloaded { .. });
+    let said = share(&answers, |(_, played)| has(played, stays));
+    assert!(said >= 0.9, "{said}");
+    let high = share(&answers, |(answer, _)| answer.is_too_high());
+    assert!(high <= 0.05, "{high}");
+    // A plain service comes back as fast as its backlog says.
+    let plain = answers_of("exp", 12);
+    let said = share(&plain, |(_, played)| has(played, stays));
+    assert!(said <= 0.1, "{said}");
+}
+
+/// Failures that come at any rate are seen in the closed loop already: half of the searches end within a minute, where one in
+/// twelve did.
+#[test]
+fn an_objective_that_errors_break_at_any_rate_ends_the_search_soon() {
+    let answers = answers_of("fail0.2", 12);
+    let soon = share(&answers, |(_, played)| played.seconds <= 60.0);
+    assert!(soon >= 0.33, "{soon} within a minute");
+    let said = share(&answers, |(answer, _)| answer.said);
+    assert!(said >= 0.9, "{said}");
+}
+
+/// The closed loop is played until a slow target is full, so that its levels begin near the boundary.
+#[test]
+fn a_slow_service_is_found_within_some_per_cent() {
+    for (name, most) in [("slow", 0.09), ("slow-many", 0.12)] {
+        let answers = answers_of(name, 12);
+        let answers: Vec<Answer> = answers.into_iter().map(|(answer, _)| answer).collect();
+        let size = median_size(&answers);
+        assert!(size <= most, "{name}: {size}");
+    }
 }
 
 #[test]
@@ -293,18 +374,19 @@ fn a_rate_rule_is_the_boundary() {
         }),
         ..Model::station(16, ServiceTime::Exponential { mean: MEAN })
     };
-    for seed in 0..3 {
+    let mut probed = 0;
+    for seed in 0..4 {
         let found = play(&model, config("p99<80ms,errors<0.1%"), seed).found;
         let lower = found.capacity_per_s.unwrap().lower.unwrap();
         assert!((450.0..505.0).contains(&lower), "seed {seed}: {lower}");
         assert_eq!(found.binding_clause.as_deref(), Some("errors < 0.1 %"));
-        // What is refused costs nothing: goodput stays at the rule's rate.
-        let collapse = found.collapse_per_s.unwrap();
-        assert!(
-            matches!(collapse, Collapse::NoneUpTo { .. }),
-            "{collapse:?}"
-        );
+        // What is refused costs nothing: goodput stays at the rule's rate. Five minutes do not always leave time to see it.
+        let collapse = found.collapse_per_s;
+        let none = |collapse: &Collapse| matches!(collapse, Collapse::NoneUpTo { .. });
+        assert!(collapse.as_ref().is_none_or(none), "{collapse:?}");
+        probed += u32::from(collapse.is_some());
     }
+    assert!(probed > 0, "no search was overloaded");
 }
 
 #[test]
@@ -402,8 +484,8 @@ fn a_service_that_takes_seconds_is_not_judged_by_its_fastest_answers() {
             "64 servers of 2 s: {found:?}"
         );
     }
-    // A block must be much longer than an answer takes: five minutes are often too few, twelve are not.
-    assert!(claims >= 3, "{claims} of 10 claimed a rate");
+    // What is held must be forty times as long as an answer takes: five minutes are mostly too few.
+    assert!(claims >= 1, "{claims} of 10 claimed a rate");
 }
 
 #[test]
@@ -416,7 +498,10 @@ fn less_time_drops_recovery_then_overshoot_then_precision_then_all_but_one_rate(
         inside_the_printed_time(&played, &format!("{minutes} minutes"));
         let has = |phase| played.levels.iter().any(|(step, _)| step.phase == phase);
         assert_eq!(has(Phase::RecoveryPulse), recovery, "{minutes} minutes");
-        assert_eq!(has(Phase::Overshoot), overshoot, "{minutes} minutes");
+        // In five minutes an overload is played only where the boundary is known by then.
+        if minutes != 5 {
+            assert_eq!(has(Phase::Overshoot), overshoot, "{minutes} minutes");
+        }
         let capacity = played.found.capacity_per_s.unwrap();
         assert!(
             capacity.upper.unwrap() < 1000.0,

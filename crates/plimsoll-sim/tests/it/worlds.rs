@@ -157,6 +157,8 @@ pub(crate) fn all() -> Vec<World> {
         world("cron60", Careful, P99, 233.2, neighbour(s(4), s(60))),
         world("cron180", Careful, P99, 238.0, neighbour(s(8), s(180))),
         world("ar1", Watched, P99, 416.3, under(Condition::Wander { sd: 0.05, correlation: 0.9, step: s(10) })),
+        world("uneven3", Tabled, P99, 439.5, under(Condition::Wander { sd: 0.03, correlation: 0.0, step: s(15) })),
+        world("uneven5", Tabled, P99, 424.8, under(Condition::Wander { sd: 0.05, correlation: 0.0, step: s(15) })),
         world("sine600", Watched, P99, 417.5, under(Condition::Swing { amplitude: 0.1, period: s(600) })),
         world("credits", Watched, P99, 342.4, under(Condition::Credits { baseline: 0.65, start: 300.0, most: 600.0 })),
         world("leak", Watched, P99, 295.4, under(Condition::Leak { per_hour: 1.0, per_million: 0.0 })),
@@ -206,6 +208,8 @@ impl World {
                     | SearchRemark::SetByStalls { .. }
                     | SearchRemark::Drifted { .. }
                     | SearchRemark::SlowsDown { .. }
+                    | SearchRemark::PaceVaries { .. }
+                    | SearchRemark::StaysOverloaded { .. }
                     | SearchRemark::Changed { .. }
             ),
         };

@@ -363,6 +363,18 @@ fn remarks() -> Vec<SearchRemark> {
             ratio: 0.1,
             over_seconds: 250.0,
         },
+        R::StaysOverloaded {
+            after: size,
+            at: size,
+            seconds: 4.0,
+            expected_seconds: 1.0,
+        },
+        R::PaceVaries {
+            least_per_s: 450.0,
+            most_per_s: 500.0,
+            over_seconds: 250.0,
+            lower_ratio: Some(0.02),
+        },
         R::NoTimeForSoak { seconds: 60.0 },
         R::Changed { at_seconds: 151.0, before: size, now: size },
         R::NoLoadMeets {
