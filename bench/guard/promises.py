@@ -204,19 +204,22 @@ def main(words=None):
         raise SystemExit(f"plimsoll is missing; build it with: {peers.INSTALL['plimsoll']}")
     if shutil.which("node") is None:
         raise SystemExit("node is missing; install it")
-    bars = []
+    missed = 0
+    # Long parts are played once, and each part has a section of its own, so that one played alone replaces no other.
     for part in asked.parts or [part for part in PARTS if part not in LONG]:
-        rounds = 1 if part in LONG else asked.rounds
-        played = [PARTS[part](asked) for _ in range(rounds)]
+        played = [PARTS[part](asked) for _ in range(1 if part in LONG else asked.rounds)]
         shares = [share for share, _, _ in played]
         _, what, least = played[0]
-        bars.append({"what": f"{part}: share {what}", "unit": "", "limit": least, "found": statistics.median(shares),
-                     "lowest": min(shares), "highest": max(shares), "passed": statistics.median(shares) >= least})
+        middle = statistics.median(shares)
+        bar = {"what": "share", "unit": "", "limit": least, "found": middle, "lowest": min(shares), "highest": max(shares),
+               "passed": middle >= least}
         print(f"{part}: {', '.join(f'{share:.4f}' for share in shares)} {what}", file=sys.stderr)
-    outcome = {"title": "what the guard promises besides goodput, at a pool of 8 places of 20 ms", "notes": [], "bars": bars}
-    results.save("guard-promises", outcome)
-    print(results.section_text("guard-promises", outcome))
-    return 0 if all(bar["passed"] for bar in bars) else 1
+        outcome = {"title": f"{what}; the service is a pool of 8 places of 20 ms" if part != "calm" else what, "notes": [],
+                   "bars": [bar]}
+        results.save(f"guard-promises-{part}", outcome)
+        print(results.section_text(f"guard-promises-{part}", outcome))
+        missed += not bar["passed"]
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":
