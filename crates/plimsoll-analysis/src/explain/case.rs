@@ -9,8 +9,8 @@ use plimsoll_core::statistics::{Line, median, ratio};
 use plimsoll_core::units::{is_alike, three_digits};
 use plimsoll_core::verdict::SearchResult;
 
-use super::cause::{ClientPool, client_pool};
 use super::saturation::Saturation;
+use crate::facts::client::{ClientPool, client_pool};
 use crate::facts::gauges::{Gauges, gauges};
 use crate::facts::level::{Level, WindowFacts};
 use crate::facts::tick::{ThreadFacts, Tick, TierFacts, TierTick, tier_facts};

@@ -13,7 +13,7 @@ use plimsoll_core::verdict::Cause;
 
 use super::case::{Case, Tier};
 use super::finding::Finding;
-pub(super) use client::{CLIENT, Pool as ClientPool, pool_of as client_pool};
+pub(super) use client::CLIENT;
 pub(super) use concurrency::calls_unseen;
 
 /// Findings in the order of the decision procedure. More specific discriminators come first: a full

@@ -15,6 +15,8 @@ const ANSWERS_LEAST: u64 = 30;
 const STANDS_STILL: f64 = 0.93;
 /// Of levels of a second nothing is concluded; two of a brief search last a little less than two.
 const SECONDS_LEAST: f64 = 1.5;
+/// Standing still is seen from twice as many in flight on; their means are a few hundredths off.
+const TWICE: f64 = 1.8;
 /// Beyond its peak a service that serves less than this of it has contention, and no fixed number.
 const CONTENDED: f64 = 0.9;
 /// So many standard deviations of Poisson counts are no chance.
@@ -54,7 +56,7 @@ pub(super) fn at_once(case: &Case) -> Option<AtOnce> {
     let held = time * held_share(case);
     let time = time - held;
     let count = peak * time;
-    (count >= LEAST && in_flight.1 >= 2.0 * in_flight.0).then_some(AtOnce {
+    (count >= LEAST && in_flight.1 >= TWICE * in_flight.0).then_some(AtOnce {
         count,
         peak,
         time,

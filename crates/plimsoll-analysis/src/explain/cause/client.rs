@@ -1,8 +1,6 @@
 //! The client's own pool of connections: operations that wait inside of it while the store has nothing to do.
 
-use plimsoll_core::Nanos;
-use plimsoll_core::record::Record;
-use plimsoll_core::statistics::{median, ratio};
+use plimsoll_core::statistics::ratio;
 use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{Cause, Signal};
 
@@ -11,53 +9,12 @@ use crate::explain::case::{Case, Tier};
 use crate::explain::finding::Finding;
 use crate::facts::level::{Level, NO_ANSWER};
 
-/// Where the connections of a workload wait that a finding names: no tier, but the generator that plays the application.
+/// What a finding names: no tier, but the generator that plays the application.
 pub(in crate::explain) const CLIENT: &str = "the client";
 /// Share of the pool's connections below which it is short of them. Pools are filled before the load.
 const SHORT: f64 = 0.5;
 /// Operations that wait for a connection, at least; fewer are between two commands.
 const WAITING: f64 = 4.0;
-
-/// How a workload's client used its connections where the system had given way.
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::explain) struct Pool {
-    connections: u32,
-    /// Medians over windows: connections that were open, and commands on the wire in the mean.
-    open: f64,
-    on_wire: f64,
-    closes_given_up: bool,
-}
-
-/// `None` where no workload with a pool was played, or nothing was counted.
-pub(in crate::explain) fn pool_of(record: &Record, levels: &[&Level]) -> Option<Pool> {
-    let workload = record.header.test.workload()?;
-    // Where a connection carries many, few connections are no shortage.
-    workload
-        .room()
-        .filter(|_| !workload.client.shares_connections)?;
-    let inside = |start: Nanos, end: Nanos| {
-        levels
-            .iter()
-            .any(|level| start >= level.start && end <= level.end)
-    };
-    let windows = record
-        .windows
-        .iter()
-        .filter(|window| inside(window.start_ns, window.end_ns()))
-        .filter(|window| !window.databases.is_empty());
-    let (mut open, mut on_wire) = (Vec::new(), Vec::new());
-    for window in windows {
-        let busy: f64 = window.databases.iter().map(|each| each.wire_seconds).sum();
-        open.push(f64::from(window.health.connections_open));
-        on_wire.push(ratio(busy, window.length_ns.as_secs_f64()));
-    }
-    Some(Pool {
-        connections: workload.connections_max().get(),
-        open: median(open)?,
-        on_wire: median(on_wire)?,
-        closes_given_up: workload.client.closes_given_up,
-    })
-}
 
 /// Most of the pool's connections are gone, operations wait for one, and the store neither refuses any nor is busy: what
 /// fails fails in the client. Seen with a driver that closes the connection of what its caller gives up, and opens two at a
