@@ -1,6 +1,7 @@
 """What the guard costs beside nginx as the same proxy: `make bench SECTION=guard`, or this file with a section of its own.
 
-`guard-live` (or `guard-live-KIND`) is goodput of real services instead, see live.py: a quarter of an hour for each round."""
+`guard-live` (or `guard-live-KIND`) is goodput of real services instead, see live.py: a quarter of an hour for each round.
+`guard-promises` (or `guard-promises-PART`) is what else is promised, see promises.py: six minutes."""
 
 import argparse
 import json
@@ -15,6 +16,7 @@ import time
 from proxies import OTHER_CORE, Proxy, load, peers, targets
 
 import live
+import promises
 import results
 
 NAMES = ["guard", "nginx"]
@@ -31,6 +33,9 @@ def main():
     lives = [name.removeprefix("guard-live").removeprefix("-") for name in asked.sections if name.startswith("guard-live")]
     if lives:
         return live.main([kind for kind in lives if kind])
+    parts = [name.removeprefix("guard-promises").removeprefix("-") for name in asked.sections if name.startswith("guard-promises")]
+    if parts:
+        return promises.main([part for part in parts if part])
     wanted = [name for name in asked.sections if name != "guard"] or list(SECTIONS)
     unknown = [name for name in wanted if name not in SECTIONS]
     if unknown:

@@ -10,24 +10,33 @@ const { performance } = require('node:perf_hooks');
 const BACKLOG = 2048;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** So many at once; the others wait, as long as it takes. */
-function pool(places) {
+/** So many at once; the others wait, as long as it takes. SIGUSR2 takes half of the places away, and gives them back the next time. */
+function pool(size) {
   const waiting = [];
-  return async (work) => {
-    if (places > 0) {
+  let places = size;
+  let isHalved = false;
+  const next = () => {
+    while (places > 0 && waiting.length > 0) {
       places -= 1;
-    } else {
-      await new Promise((resolve) => waiting.push(resolve));
+      waiting.shift()();
     }
+  };
+  process.on('SIGUSR2', () => {
+    isHalved = !isHalved;
+    // Fewer than none are left until as many are given back.
+    places += isHalved ? -size / 2 : size / 2;
+    next();
+  });
+  return async (work) => {
+    await new Promise((resolve) => {
+      waiting.push(resolve);
+      next();
+    });
     try {
       await work();
     } finally {
-      const next = waiting.shift();
-      if (next) {
-        next();
-      } else {
-        places += 1;
-      }
+      places += 1;
+      next();
     }
   };
 }

@@ -23,6 +23,7 @@ mod patience;
 mod queue;
 mod rejector;
 mod retries;
+mod room;
 mod rule;
 mod saturation;
 mod shares;
@@ -51,8 +52,6 @@ use shares::mixed;
 
 /// The longest wait for a permit.
 const PATIENCE: Nanos = Nanos::from_millis(250);
-/// Answers come faster than in the mean at times.
-const GENEROUS: f64 = 1.5;
 /// Clients that leave sooner are nobody's timeout.
 const AGE_LEAST: Nanos = Nanos::from_millis(10);
 /// A client that says that it waits for less than this part of what such requests take is refused at once. What an overload
@@ -60,14 +59,10 @@ const AGE_LEAST: Nanos = Nanos::from_millis(10);
 const HOPELESS: f64 = 4.0;
 /// Share of the permits that retries of clients may have before they count as background.
 const RETRIES_RATIO: f64 = 0.2;
-/// Overloaded: more than this arrives per admission, and somebody has waited all the time for so long (a pause is over
-/// sooner). Then the newest goes first: the oldest may be given up soon.
-const OVERLOADED: f64 = 1.2;
-const OVERLOADED_SINCE: Nanos = Nanos::from_secs(1);
 /// Who is sticky changes so often, or the same users would be turned away all day.
 const SALT_EVERY: Nanos = Nanos::from_secs(3600);
 /// Answers that the mean latency looks back on.
-const RECENT: f64 = 100.0;
+const RECENT: f64 = 300.0;
 
 /// What is chosen once.
 #[derive(Debug, Clone, Copy)]
@@ -193,6 +188,8 @@ pub struct Admission {
     decisions: VecDeque<Decision>,
     counts: Counts,
     mean_seconds: f64,
+    /// Somebody found the queue full since it was empty last.
+    was_full: bool,
     saturation: Saturation,
 }
 
@@ -215,6 +212,7 @@ impl Admission {
             decisions: VecDeque::new(),
             counts: Counts::default(),
             mean_seconds: 0.0,
+            was_full: false,
             saturation: Saturation::default(),
         }
     }
@@ -240,21 +238,49 @@ impl Admission {
             admitted: None,
         });
         if self.config.rejector && self.config.queue {
-            let greedy = Greedy {
-                tenant: self.fairness.is_greedy_tenant(owner),
-                route: self.fairness.is_greedy_route(owner),
-            };
-            let salt = self.config.seed ^ (now.0 / SALT_EVERY.0);
-            let level = Level::of(class, greedy, mixed(request.session, salt));
+            let level = self.level(now, class, owner, request.session);
             if !self.rejector.passes(level) {
                 self.refuse(&waiting, Refusal::Door);
                 return ticket;
             }
         }
         self.size.arrived();
+        if self.is_full(now) {
+            // Time may have made room.
+            self.turn(now);
+        }
+        let is_full = self.is_full(now);
         self.queue.push(waiting);
+        if is_full {
+            self.was_full = true;
+            self.push_out(now, self.queue.len());
+        }
         self.turn(now);
         ticket
+    }
+
+    /// A request is here that is refused at the door ([`Refusal::Door`]), and has no ticket. If not, nothing has happened:
+    /// it [`Self::arrives`]. Cheaper than that for those who refuse much.
+    pub fn turns_away(&mut self, now: Nanos, request: &Request) -> bool {
+        // What a retry counts as is decided when it arrives.
+        if request.is_retry || !self.config.rejector || !self.config.queue {
+            return false;
+        }
+        let owner = self.fairness.owner(request.tenant, request.route);
+        let level = self.level(now, request.class, owner, request.session);
+        let is_refused = self.rejector.turns_away(level);
+        self.counts.arrived += u64::from(is_refused);
+        self.counts.refused += u64::from(is_refused);
+        is_refused
+    }
+
+    fn level(&self, now: Nanos, class: Class, owner: Owner, session: u64) -> Level {
+        let greedy = Greedy {
+            tenant: self.fairness.is_greedy_tenant(owner),
+            route: self.fairness.is_greedy_route(owner),
+        };
+        let salt = self.config.seed ^ (now.0 / SALT_EVERY.0);
+        Level::of(class, greedy, mixed(session, salt))
     }
 
     /// The last moment at which it is worth beginning.
@@ -351,11 +377,7 @@ impl Admission {
             Ended::Served => {
                 self.counts.served += 1;
                 self.fairness.took(owner, seconds);
-                let weight = if self.mean_seconds > 0.0 {
-                    1.0 / RECENT
-                } else {
-                    1.0
-                };
+                let weight = 1.0 / (self.counts.served as f64).min(RECENT);
                 self.mean_seconds += weight * (seconds - self.mean_seconds);
             }
             Ended::Left => self.counts.left += 1,
@@ -408,7 +430,7 @@ impl Admission {
             };
             self.refuse(&waiting, refusal);
         }
-        let newest = self.size.ratio() > OVERLOADED && self.rejector.queued(now) > OVERLOADED_SINCE;
+        let newest = self.is_newest_first(now);
         while self.in_flight < self.limit.limit() {
             let queue = &self.queue;
             let Some(class) = self.floors.next(now, |class| queue.has(class)) else {
@@ -420,38 +442,19 @@ impl Admission {
             self.admit(now, &waiting);
         }
         let slots = if self.config.queue {
-            self.size.slots().min(self.served_in_time())
+            self.size.slots()
         } else {
             0
         };
-        while self.queue.len() > slots {
-            let Some(waiting) = self.queue.push_out(slots, &self.fairness) else {
-                break;
-            };
-            self.rejector.pushed_out();
-            let refusal = if self.fairness.is_greedy_tenant(waiting.owner) {
-                Refusal::Share
-            } else {
-                Refusal::Full
-            };
-            self.refuse(&waiting, refusal);
-        }
+        while self.queue.len() > slots && self.push_out(now, slots) {}
         self.look_at_queue(now);
     }
 
     fn look_at_queue(&mut self, now: Nanos) {
         let is_empty = self.queue.len() == 0;
+        self.was_full &= !is_empty;
         self.rejector.queue_is(now, is_empty);
         self.size.queue_is(now, is_empty);
-    }
-
-    /// How many that wait could be let in within the longest wait, generously: whoever waits behind them waits in vain.
-    fn served_in_time(&self) -> usize {
-        if self.mean_seconds <= 0.0 {
-            return usize::MAX;
-        }
-        let per_s = f64::from(self.limit.limit()) / self.mean_seconds;
-        (GENEROUS * PATIENCE.as_secs_f64() * per_s).ceil() as usize
     }
 
     fn admit(&mut self, now: Nanos, waiting: &Waiting) {

@@ -26,7 +26,7 @@ pub use read::{ReadError, Record, Remark, Said};
 pub use script::{
     Iterations, LeftOut, MetricCounts, NameCounts, Scope, ScriptCounts, SubmetricCounts, VuSpan,
 };
-pub use setup::{LabSetup, TierSetup};
+pub use setup::{LabSetup, Published, TierSetup};
 
 use crate::step::Step;
 use crate::test::Test;

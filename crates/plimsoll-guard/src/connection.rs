@@ -1,11 +1,14 @@
 //! The life of a client's connection: request after request, until one of the two has had enough.
 
+use std::future::poll_fn;
 use std::net::IpAddr;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
 use plimsoll_net::h1::HEAD_BYTES_USUAL;
-use plimsoll_net::h1::serving::{HeadError, RequestHead};
+use plimsoll_net::h1::serving::{Framing, HeadError, RequestHead};
 use tokio::time::{Instant, timeout};
 
 use crate::access::Line;
@@ -13,7 +16,7 @@ use crate::client::{Client, IDLE};
 use crate::flood::PREFACE;
 use crate::http1::Http1;
 use crate::http2;
-use crate::incoming::Incoming;
+use crate::incoming::{self, Incoming};
 use crate::refusal::Answer;
 use crate::request;
 use crate::shared::Server;
@@ -29,10 +32,18 @@ const DRAINED: Duration = Duration::from_secs(2);
 /// What has come on a connection.
 enum Came {
     Request(Box<Incoming>, Option<Line>),
+    /// One that is refused before anything is done for it.
+    Refused(Refused, Option<Line>),
     /// It goes on in HTTP/2.
     Http2,
     /// The connection has ended, or is to end while it is idle.
     Nothing,
+}
+
+struct Refused {
+    answer: Answer,
+    is_head: bool,
+    keepalive: bool,
 }
 
 pub(crate) async fn serve(wire: Wire, http2: bool, peer: IpAddr, server: Rc<Server>) {
@@ -41,11 +52,20 @@ pub(crate) async fn serve(wire: Wire, http2: bool, peer: IpAddr, server: Rc<Serv
     }
     let mut client = Client::new(wire);
     let mut may_be_http2 = http2 && !client.wire.is_secure();
+    // One for the whole connection: to wait for it anew for every request costs more than to ask it.
+    let mut stop = pin!(stopped(&server));
     loop {
-        let came = head(&mut client, peer, &server, may_be_http2).await;
+        let came = head(&mut client, peer, &server, may_be_http2, stop.as_mut()).await;
         may_be_http2 = false;
         let (mut incoming, line) = match came {
             Ok(Came::Request(incoming, line)) => (incoming, line),
+            Ok(Came::Refused(refused, line)) => {
+                match refuse(&mut client, &refused, line, &server).await {
+                    None => return,
+                    Some(true) => continue,
+                    Some(false) => return Box::pin(client.part()).await,
+                }
+            }
             Ok(Came::Http2) => {
                 let inbox = std::mem::take(&mut client.inbox);
                 return Box::pin(http2::serve(client.wire, inbox, peer, &server)).await;
@@ -91,6 +111,27 @@ async fn one(
     }
 }
 
+/// Answers a request that was refused at the door: whether the connection goes on; nothing if it was cut.
+async fn refuse(
+    client: &mut Client,
+    refused: &Refused,
+    line: Option<Line>,
+    server: &Server,
+) -> Option<bool> {
+    let answer = &refused.answer;
+    let keepalive = refused.keepalive && !server.is_stopping();
+    let bytes = if refused.is_head {
+        answer.head_bytes(keepalive)
+    } else {
+        answer.bytes(keepalive)
+    };
+    let is_written = client.write(&bytes).await.is_ok();
+    if let Some((log, line)) = server.log().zip(line) {
+        log.tell(line, Told::own(answer, "refused", !is_written));
+    }
+    is_written.then_some(keepalive)
+}
+
 async fn turn_away(mut client: Client, peer: IpAddr, server: &Server, error: HeadError) {
     server.counts.bad_requests.add();
     let answer = Answer {
@@ -119,6 +160,7 @@ async fn head(
     peer: IpAddr,
     server: &Server,
     may_be_http2: bool,
+    mut stop: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<Came, HeadError> {
     let (mut has_begun, mut seen, mut looked) = (None, 0, 0);
     loop {
@@ -133,21 +175,34 @@ async fn head(
         } else if is_worth_reading(inbox, seen, looked) {
             looked = inbox.len();
             if let Some(read) = RequestHead::read(inbox)? {
-                let is_secure = client.wire.is_secure();
-                let incoming = Incoming::new(&read, peer, is_secure, &server.policy());
-                let line = server
-                    .log()
-                    .map(|_| Line::new(&read, &incoming.asked, is_secure, "HTTP/1.1"));
+                let came = came(&read, peer, client.wire.is_secure(), server);
                 let length = read.length;
                 client.used(length);
-                return Ok(Came::Request(Box::new(incoming), line));
+                return Ok(came);
             }
         }
         seen = client.inbox.len();
-        if !more(client, server, &mut has_begun).await {
+        if !more(client, server, &mut has_begun, stop.as_mut()).await {
             return Ok(Came::Nothing);
         }
     }
+}
+
+fn came(read: &RequestHead<'_>, peer: IpAddr, is_secure: bool, server: &Server) -> Came {
+    let asked = incoming::asked(read, peer, &server.policy());
+    let line = server
+        .log()
+        .map(|_| Line::new(read, &asked, is_secure, "HTTP/1.1"));
+    let is_bare = read.framing == Framing::Length(0) && read.upgrade.is_none();
+    if is_bare && let Some(answer) = server.turns_away(&asked) {
+        let refused = Refused {
+            answer,
+            is_head: read.method == "HEAD",
+            keepalive: read.keepalive,
+        };
+        return Came::Refused(refused, line);
+    }
+    Came::Request(Box::new(Incoming::new(read, is_secure, asked)), line)
 }
 
 /// A head that comes in small pieces is not read again for each of them: once it ends, or has doubled (it may be wrong).
@@ -158,7 +213,12 @@ fn is_worth_reading(inbox: &[u8], seen: usize, looked: usize) -> bool {
 }
 
 /// Waits for more of a head; false if none comes: silent, slow or gone, there is nobody to tell.
-async fn more(client: &mut Client, server: &Server, has_begun: &mut Option<Instant>) -> bool {
+async fn more(
+    client: &mut Client,
+    server: &Server,
+    has_begun: &mut Option<Instant>,
+    mut stop: Pin<&mut impl Future<Output = ()>>,
+) -> bool {
     let is_idle = client.inbox.is_empty();
     let now = Instant::now();
     let until = if is_idle {
@@ -167,22 +227,24 @@ async fn more(client: &mut Client, server: &Server, has_begun: &mut Option<Insta
         *has_begun.get_or_insert(now) + HEAD
     };
     client.alarm.set(until);
-    let reads = std::future::poll_fn(|cx| {
-        if let std::task::Poll::Ready(more) = client.poll_more(cx) {
-            return std::task::Poll::Ready(matches!(more, Ok(true)));
-        }
-        client.alarm.poll(cx).map(|()| false)
-    });
-    if !is_idle {
-        return reads.await;
-    }
-    let mut stopping = server.stopping();
-    if *stopping.borrow() {
+    if is_idle && server.is_stopping() {
         return false;
     }
-    tokio::select! {
-        biased;
-        more = reads => more,
-        _ = stopping.changed() => false,
-    }
+    poll_fn(|cx| {
+        if let Poll::Ready(more) = client.poll_more(cx) {
+            return Poll::Ready(matches!(more, Ok(true)));
+        }
+        if is_idle && stop.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(false);
+        }
+        client.alarm.poll(cx).map(|()| false)
+    })
+    .await
+}
+
+/// Is over once the server stops.
+async fn stopped(server: &Server) {
+    let mut stopping = server.stopping();
+    // An error says that the server is gone.
+    drop(stopping.wait_for(|is_stopping| *is_stopping).await);
 }

@@ -32,6 +32,13 @@ pub(crate) struct Seat {
 }
 
 impl Server {
+    /// The refusal of a request that needs nothing to be done for it; if there is none, nothing has happened.
+    pub(crate) fn turns_away(&self, asked: &Asked) -> Option<Answer> {
+        let member = asked.group.as_ref()?.only()?;
+        let is_refused = member.gate.turns_away(&asked.wanted);
+        is_refused.then(|| self.refused(&member, Refusal::Door))
+    }
+
     /// Waits for a permit. Dropping the future gives the place back. The error is what the client is told.
     pub(crate) async fn enter(&self, asked: &Asked) -> Result<Seat, Answer> {
         self.enter_but(asked, None, asked.attempts).await

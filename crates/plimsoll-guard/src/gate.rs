@@ -150,6 +150,14 @@ impl Gate {
         })
     }
 
+    /// Whether a request is refused at the door; if not, nothing has happened.
+    pub(crate) fn turns_away(&self, request: &Request) -> bool {
+        let mut inner = self.inner.borrow_mut();
+        let is_refused = !self.is_shadow.get() && inner.admission.turns_away(self.now(), request);
+        inner.refused[Refusal::Door as usize] += u64::from(is_refused);
+        is_refused
+    }
+
     /// Waits for a permit; `holder` says who it is, once there is one. Dropping the future gives the place back.
     pub(crate) async fn enter(
         self: &Rc<Self>,

@@ -48,23 +48,11 @@ impl Incoming {
     }
 
     /// `is_secure`: it came through TLS.
-    pub(crate) fn new(
-        read: &RequestHead<'_>,
-        client: IpAddr,
-        is_secure: bool,
-        policy: &Policy,
-    ) -> Self {
-        let facts = Facts {
-            method: read.method,
-            target: read.target,
-            host: read.host,
-            client,
-            field: &|name| value(read, name),
-        };
+    pub(crate) fn new(read: &RequestHead<'_>, is_secure: bool, asked: Asked) -> Self {
         let is_safe = matches!(read.method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
             && read.framing == Framing::Length(0);
         Self {
-            head: outgoing(read, client, is_secure),
+            head: outgoing(read, asked.client, is_secure),
             framing: read.framing,
             is_head: read.method == "HEAD",
             is_safe,
@@ -72,9 +60,20 @@ impl Incoming {
             keepalive: read.keepalive,
             expects_continue: read.expects_continue,
             is_upgrade: read.upgrade.is_some(),
-            asked: policy.asked(&facts),
+            asked,
         }
     }
+}
+
+/// Where a request goes, and as what.
+pub(crate) fn asked(read: &RequestHead<'_>, client: IpAddr, policy: &Policy) -> Asked {
+    policy.asked(&Facts {
+        method: read.method,
+        target: read.target,
+        host: read.host,
+        client,
+        field: &|name| value(read, name),
+    })
 }
 
 fn outgoing(read: &RequestHead<'_>, client: IpAddr, is_secure: bool) -> Vec<u8> {
@@ -148,7 +147,8 @@ mod tests {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let config = Config::simple(any.into(), vec![any.into()]);
         let policy = Policy::new(config, Vec::new(), RandomState::new());
-        Incoming::new(&read, IpAddr::from([10, 0, 0, 7]), false, &policy)
+        let asked = asked(&read, IpAddr::from([10, 0, 0, 7]), &policy);
+        Incoming::new(&read, false, asked)
     }
 
     #[test]

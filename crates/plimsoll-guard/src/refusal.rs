@@ -128,8 +128,15 @@ impl Answer {
     }
 
     pub(crate) fn bytes(&self, keepalive: bool) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(256);
+        let mut bytes = Vec::with_capacity(PUT_BYTES);
         self.put(&mut bytes, keepalive);
+        bytes
+    }
+
+    /// The answer to a HEAD.
+    pub(crate) fn head_bytes(&self, keepalive: bool) -> Vec<u8> {
+        let mut bytes = self.bytes(keepalive);
+        bytes.truncate(bytes.len() - self.text.len() - 1);
         bytes
     }
 

@@ -16,6 +16,7 @@ use crate::incoming::Incoming;
 use crate::outside;
 use crate::refusal::{self, Answer};
 use crate::relay::Upload;
+use crate::said;
 use crate::shared::Server;
 use crate::side::{AHEAD_BYTES, Side, Trouble, given, gone};
 use crate::told::Told;
@@ -31,6 +32,7 @@ pub(crate) async fn serve<S: Side>(
     incoming: &mut Incoming,
     server: &Rc<Server>,
 ) -> Told {
+    let since = incoming.asked.patience.map(|_| server.now());
     let mut upload = Upload::new(std::mem::take(&mut incoming.head), incoming.is_chunked());
     if !incoming.expects_continue
         && !side.is_body_over()
@@ -58,6 +60,9 @@ pub(crate) async fn serve<S: Side>(
         Some(Ok(seat)) => {
             if incoming.expects_continue {
                 side.go_on();
+            }
+            if let Some(since) = since {
+                said::shorten(&mut upload.bytes, Duration::from_nanos((began - since).0));
             }
             let told = admitted(side, incoming, &mut upload, seat, server).await;
             Told {
@@ -99,14 +104,7 @@ async fn taken_in<S: Side>(side: &mut S, upload: &mut Upload) -> Result<(), Trou
 pub(crate) async fn own<S: Side>(side: &mut S, answer: &Answer, outcome: &'static str) -> Told {
     side.put_own(answer);
     side.alarm().set(Instant::now() + STALLED);
-    Told {
-        status: answer.status,
-        outcome,
-        reason: Some(answer.reason),
-        answer_bytes: answer.text.len() as u64 + 1,
-        is_cut: given(side).await.is_err(),
-        ..Told::default()
-    }
+    Told::own(answer, outcome, given(side).await.is_err())
 }
 
 async fn admitted<S: Side>(

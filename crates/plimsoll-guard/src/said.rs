@@ -7,17 +7,92 @@ use std::time::Duration;
 /// `grpc-timeout` (up to eight digits and a unit: `H`, `M`, `S`, `m`, `u`, `n`), `X-Envoy-Expected-Rq-Timeout-Ms` (milliseconds),
 /// `X-Request-Timeout` and `Request-Timeout` (seconds, or a number with `ms` or `s`).
 pub(crate) fn patience<'a>(field: &dyn Fn(&str) -> Option<&'a [u8]>) -> Option<Duration> {
-    let said = |name: &str, read: fn(&str) -> Option<Duration>| {
-        let text = std::str::from_utf8(field(name)?).ok()?;
-        read(text.trim_ascii()).filter(|time| !time.is_zero())
+    let said = |said: &Said| said.read(field(said.name)?);
+    SAID.iter().filter_map(said).min()
+}
+
+/// What an upstream is told of its client's patience is less by what was spent here. `bytes` is a request from the first byte of
+/// its head on.
+pub(crate) fn shorten(bytes: &mut Vec<u8>, spent: Duration) {
+    let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+        return;
     };
-    let all = [
-        said("grpc-timeout", grpc),
-        said("x-envoy-expected-rq-timeout-ms", milliseconds),
-        said("x-request-timeout", seconds),
-        said("request-timeout", seconds),
-    ];
-    all.into_iter().flatten().min()
+    let (head, rest) = bytes.split_at(end + 2);
+    let mut anew = Vec::with_capacity(bytes.len() + 16);
+    for line in head.split_inclusive(|byte| *byte == b'\n') {
+        match shortened(line, spent) {
+            Some(line) => anew.extend_from_slice(line.as_bytes()),
+            None => anew.extend_from_slice(line),
+        }
+    }
+    anew.extend_from_slice(rest);
+    *bytes = anew;
+}
+
+/// The same line with less time, if it is about time.
+fn shortened(line: &[u8], spent: Duration) -> Option<String> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    let (name, value) = line.split_at(colon);
+    let said = SAID
+        .iter()
+        .find(|said| name.eq_ignore_ascii_case(said.name.as_bytes()))?;
+    let left = said.read(value.get(1..)?)?.saturating_sub(spent);
+    // None of them may say that nobody waits.
+    let left = left.max(Duration::from_millis(1));
+    let text = (said.write)(left);
+    Some(format!("{}: {text}\r\n", std::str::from_utf8(name).ok()?))
+}
+
+/// A field that says how long somebody waits.
+struct Said {
+    name: &'static str,
+    read: fn(&str) -> Option<Duration>,
+    write: fn(Duration) -> String,
+}
+
+static SAID: [Said; 4] = [
+    Said {
+        name: "grpc-timeout",
+        read: grpc,
+        write: put_grpc,
+    },
+    Said {
+        name: "x-envoy-expected-rq-timeout-ms",
+        read: milliseconds,
+        write: |time| time.as_millis().to_string(),
+    },
+    Said {
+        name: "x-request-timeout",
+        read: seconds,
+        write: put_seconds,
+    },
+    Said {
+        name: "request-timeout",
+        read: seconds,
+        write: put_seconds,
+    },
+];
+
+impl Said {
+    fn read(&self, value: &[u8]) -> Option<Duration> {
+        let text = std::str::from_utf8(value).ok()?;
+        (self.read)(text.trim_ascii()).filter(|time| !time.is_zero())
+    }
+}
+
+/// Milliseconds, or seconds where those have more than eight digits.
+fn put_grpc(time: Duration) -> String {
+    match time.as_millis() {
+        millis @ ..=99_999_999 => format!("{millis}m"),
+        _ => format!("{}S", time.as_secs().min(99_999_999)),
+    }
+}
+
+/// A plain number, with a fraction where it needs one: everybody who reads the field reads that.
+fn put_seconds(time: Duration) -> String {
+    let text = format!("{}.{:03}", time.as_secs(), time.subsec_millis());
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    text.to_owned()
 }
 
 fn grpc(text: &str) -> Option<Duration> {
@@ -96,6 +171,40 @@ mod tests {
             ms(800)
         );
         assert_eq!(of(&[("request-timeout", "300 ms")]), ms(300));
+    }
+
+    #[test]
+    fn an_upstream_is_told_what_is_left() {
+        let shortened = |lines: &str, spent: u64| {
+            let request = format!("POST / HTTP/1.1\r\n{lines}\r\nRequest-Timeout: 9\r\n\r\n");
+            let mut bytes = request.into_bytes();
+            shorten(&mut bytes, Duration::from_millis(spent));
+            let text = String::from_utf8(bytes).unwrap();
+            let text = text.strip_prefix("POST / HTTP/1.1\r\n").unwrap().to_owned();
+            // The body only looks like a head.
+            text.strip_suffix("\r\nRequest-Timeout: 9\r\n\r\n")
+                .unwrap()
+                .to_owned()
+        };
+        for (said, spent, left) in [
+            ("grpc-timeout: 2S", 200, "grpc-timeout: 1800m"),
+            ("Grpc-Timeout: 99999999H", 1, "Grpc-Timeout: 99999999S"),
+            (
+                "X-Envoy-Expected-Rq-Timeout-Ms: 250",
+                251,
+                "X-Envoy-Expected-Rq-Timeout-Ms: 1",
+            ),
+            ("x-request-timeout: 5s", 1_000, "x-request-timeout: 4"),
+            ("Request-Timeout: 0.5", 20, "Request-Timeout: 0.48"),
+            ("Request-Timeout: 300 ms", 20, "Request-Timeout: 0.28"),
+            ("Request-Timeout: soon", 20, "Request-Timeout: soon"),
+            ("Host: a", 20, "Host: a"),
+        ] {
+            assert_eq!(
+                shortened(&format!("{said}\r\n"), spent),
+                format!("{left}\r\n")
+            );
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use plimsoll_core::Nanos;
 
+use crate::refusal::Answer;
+
 /// How a request ended, for the connection and for the log.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
@@ -24,6 +26,18 @@ pub(crate) struct Told {
 }
 
 impl Told {
+    /// An answer of ours; `is_cut`: nobody took it.
+    pub(crate) fn own(answer: &Answer, outcome: &'static str, is_cut: bool) -> Self {
+        Self {
+            status: answer.status,
+            outcome,
+            reason: Some(answer.reason),
+            answer_bytes: answer.text.len() as u64 + 1,
+            is_cut,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn cut(outcome: &'static str) -> Self {
         Self {
             outcome,

@@ -183,12 +183,20 @@ impl Upstreams {
         self.members.borrow().clone()
     }
 
+    /// The only one, where there are no others.
+    pub(crate) fn only(&self) -> Option<Rc<Member>> {
+        match &self.members.borrow()[..] {
+            [only] => Some(Rc::clone(only)),
+            _ => None,
+        }
+    }
+
     /// The one for the next request, another than `not` if there is another.
     pub(crate) fn choose(&self, not: Option<&Rc<Member>>) -> Option<Rc<Member>> {
-        let members = self.members.borrow();
-        if let [only] = &members[..] {
-            return Some(Rc::clone(only));
+        if let Some(only) = self.only() {
+            return Some(only);
         }
+        let members = self.members.borrow();
         let others: Vec<&Rc<Member>> = members
             .iter()
             .filter(|member| not.is_none_or(|not| !Rc::ptr_eq(member, not)))

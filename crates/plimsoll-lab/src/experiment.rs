@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_base::random::Rng;
 use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
-use plimsoll_core::record::FaultKind;
+use plimsoll_core::record::{FaultKind, Published};
 use plimsoll_core::test::{Request, SearchSettings};
 use serde::Deserialize;
 
@@ -50,6 +50,8 @@ pub struct Experiment {
     pub scale: f64,
     /// What a reader of the plan has to know, as sentences.
     pub remarks: Vec<String>,
+    /// Somebody else's figures, for the report.
+    pub published: Option<Published>,
     /// Variants whose programs are not installed, and what is missing.
     left_out: BTreeMap<String, String>,
     /// Variants whose capacity others are loaded with multiples of, whether they are played or not.

@@ -496,17 +496,6 @@ static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
 fn flags_of(verb: Verb) -> Vec<&'static Flag> {
     let of_verb = FLAGS.iter().filter(|flag| flag.on.contains(&verb));
     let mut flags: Vec<&Flag> = of_verb.collect();
-    flags.sort_by_key(|flag| (flag.group, heading_form(flag, verb)));
+    flags.sort_by_key(|flag| (flag.group, help::heading_form(flag, verb)));
     flags
-}
-
-/// The form under whose heading a flag stands. What a workload has by the same name is used most, and stands with what
-/// all have in common; the workload's heading says how it differs there.
-fn heading_form(flag: &Flag, verb: Verb) -> Option<Form> {
-    let has_twin = || {
-        let mut others = FLAGS.iter().filter(|other| other.on.contains(&verb));
-        others.any(|other| other.long == flag.long && other.form() == Some(Form::Workload))
-    };
-    flag.form()
-        .filter(|&form| verb.has_forms() && !(form == Form::Url && has_twin()))
 }

@@ -65,6 +65,8 @@ function waited(pid) {
 
 /** Good answers per second in which the server was not kept from its processor; and the share of time in which it was. */
 async function goodput(pid, flags) {
+  // As warm as the server was whose capacity was measured.
+  await load('-c', '4', '-z', '2s');
   const before = waited(pid);
   const begin = performance.now();
   const summary = await load(...flags);

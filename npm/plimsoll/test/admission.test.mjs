@@ -170,3 +170,40 @@ test('a burst that finds the service idle is not refused', () => {
   assert.equal(seen.refused.length, 0);
   assert.equal(admission.counts.served, 40);
 });
+
+test('who would wait in vain is refused at once, and not who came before', () => {
+  const { admission, seen, arrives } = outside(new HalfLoad(0, 0));
+  for (let count = 0; count < 50; count += 1) {
+    const guest = arrives(100 * count);
+    admission.ended(100 * count + 50, guest, 'served');
+  }
+  // Four at once of 50 ms each: some twenty can be done in a quarter of a second.
+  const burst = Array.from({ length: 200 }, () => arrives(10_000));
+  assert.ok(seen.refused.length >= 160 && seen.refused.length <= 180, `${seen.refused.length}`);
+  assert.deepEqual(new Set(seen.refused), new Set(burst.slice(-seen.refused.length)));
+});
+
+test('a pause of the service at half load refuses nobody', () => {
+  const { admission, seen, arrives } = outside(new Fixed(8));
+  // Eight at once of 20 ms: 400 a second; every 5 ms somebody comes, and from 2 s on nothing is done for 200 ms.
+  const flying = [];
+  for (let now = 0; now < 6_000; now += 1) {
+    if (now % 5 === 0) {
+      arrives(now);
+    }
+    const stands = now % 2_000 < 200 && now >= 2_000;
+    for (const guest of seen.admitted.splice(0)) {
+      flying.push({ guest, left: 20 });
+    }
+    for (const entry of stands ? [] : [...flying]) {
+      entry.left -= 1;
+      if (entry.left === 0) {
+        flying.splice(flying.indexOf(entry), 1);
+        admission.ended(now, entry.guest, 'served');
+      }
+    }
+    admission.turn(now);
+  }
+  assert.equal(seen.refused.length, 0);
+  assert.ok(admission.counts.served > 1_150, `${admission.counts.served}`);
+});

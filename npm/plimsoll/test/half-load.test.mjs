@@ -8,13 +8,22 @@ import { HalfLoad } from '../dist/admission/half-load.js';
 const SECONDS = 20;
 const PATIENCE = 1_000;
 const WALL_AHEAD = 37;
+/** Milliseconds between which one of them stands still. */
+const STILL = [8_000, 11_000];
 const SERVICES = {
   pool: { workers: 8, work: [20, 40], arrivals: 39_000, failsAbove: 1_000 },
   loop: { workers: 1, work: [5, 1], arrivals: 60_000, failsAbove: 1_000 },
   fails: { workers: 12, work: [30, 20], arrivals: 60_000, failsAbove: 20 },
   slow: { workers: 40, work: [200, 300], arrivals: 13_000, failsAbove: 1_000 },
   late: { workers: 2, work: [300, 500], arrivals: 9_000, failsAbove: 1_000 },
+  still: { workers: 6, work: [10, 20], arrivals: 25_000, failsAbove: 1_000, standsStill: true },
 };
+
+/** When work that begins at `from` is done. */
+function done(service, from, work) {
+  const over = from + work;
+  return service.standsStill && over > STILL[0] && from < STILL[1] ? over + STILL[1] - Math.max(from, STILL[0]) : over;
+}
 
 function limits(service) {
   const limit = new HalfLoad(0, WALL_AHEAD);
@@ -34,7 +43,7 @@ function limits(service) {
       const [{ began, within }] = flying.splice(at, 1);
       limit.turn(ms, inFlight, { ...demand });
       let ended = 'served';
-      if (ms - began > PATIENCE) {
+      if (ms - began >= PATIENCE) {
         ended = 'left';
       } else if (within > service.failsAbove) {
         demand.turnedAway += 1;
@@ -48,8 +57,9 @@ function limits(service) {
       if (flying.length < limit.limit()) {
         const worker = free.indexOf(Math.min(...free));
         const work = service.work[0] + (roll() % service.work[1]);
-        free[worker] = Math.max(free[worker], ms) + work;
-        flying.push({ began: ms, over: free[worker], within: flying.length + 1 });
+        free[worker] = done(service, Math.max(free[worker], ms), work);
+        // The client leaves when it has waited long enough; the worker does not notice.
+        flying.push({ began: ms, over: Math.min(free[worker], ms + PATIENCE), within: flying.length + 1 });
       } else {
         demand.turnedAway += 1;
       }

@@ -9,6 +9,7 @@ use plimsoll_core::verdict::{Advice, Cause, Confidence, Limit, NextLimit, REACH}
 use plimsoll_core::{Nanos, Tally};
 
 use super::case::Case;
+use super::cause::CLIENT;
 use super::saturation::Sign;
 use crate::advice::rules::{self, RETRY_BUDGET, Slowest};
 
@@ -39,7 +40,7 @@ pub(super) fn advice(
     let full = !matches!(
         limit.cause,
         Cause::Rule | Cause::Stalls | Cause::ConnectionSlots | Cause::Unknown
-    );
+    ) && limit.tier.as_deref() != Some(CLIENT);
     if full && case.saturation.sign == Sign::Throughput {
         advice.extend(in_flight_cap(case));
         advice.extend(queue_bound(case, record));
@@ -96,6 +97,12 @@ fn lift(case: &Case, limit: &Limit, next: Option<&NextLimit>) -> Option<Advice> 
         Cause::Cpu => (
             "add cores or take work off each request".to_owned(),
             format!("all cores are taken at {}/s", three_digits(peak)),
+        ),
+        Cause::Pool if limit.tier.as_deref() == Some(CLIENT) => (
+            "let operations that are given up run to their end (given_up = \"finish\"), or give them the time that they need"
+                .to_owned(),
+            "an operation that is dropped takes its connection with it, and a driver opens new ones one or two at a time"
+                .to_owned(),
         ),
         Cause::Pool => return pool_size(case, peak),
         Cause::ConnectionSlots => return slots(case, peak),

@@ -9,6 +9,7 @@ use plimsoll_core::statistics::{Line, median, ratio};
 use plimsoll_core::units::{is_alike, three_digits};
 use plimsoll_core::verdict::SearchResult;
 
+use super::cause::{ClientPool, client_pool};
 use super::saturation::Saturation;
 use crate::facts::gauges::{Gauges, gauges};
 use crate::facts::level::{Level, WindowFacts};
@@ -100,6 +101,8 @@ pub(super) struct Case<'a> {
     pub(super) is_guarded: bool,
     /// Tiers of which a watched process was gone at some time.
     ended: BTreeSet<&'a str>,
+    /// How the pool of a workload's client was used.
+    pub(super) client: Option<ClientPool>,
     /// The tier that the load goes to first.
     pub(super) tiers: Vec<Tier>,
     pub(super) host_high: HostFacts,
@@ -143,9 +146,15 @@ impl<'a> Case<'a> {
             ports: ports_of(ticks, name),
             slots: declared_slots(record, name),
         });
+        let given_way: Vec<&Level> = saturation
+            .high
+            .iter()
+            .filter_map(|i| levels.get(*i))
+            .collect();
         Self {
             levels,
             ticks,
+            client: client_pool(record, &given_way),
             setup: record.header.lab.as_ref().map_or(&[], |lab| &lab.tiers),
             saturation,
             found,

@@ -2,6 +2,7 @@
 
 mod at_once;
 mod backlog;
+mod client;
 mod concurrency;
 mod processor;
 mod queue;
@@ -12,6 +13,7 @@ use plimsoll_core::verdict::Cause;
 
 use super::case::{Case, Tier};
 use super::finding::Finding;
+pub(super) use client::{CLIENT, Pool as ClientPool, pool_of as client_pool};
 pub(super) use concurrency::calls_unseen;
 
 /// Findings in the order of the decision procedure. More specific discriminators come first: a full
@@ -24,6 +26,7 @@ pub(super) fn findings(case: &Case) -> Vec<Finding> {
         found.extend(refusal::rule(case, &entry));
     }
     found.extend(refusal::slots(case, &entry));
+    found.extend(client::pool(case, &entry));
     let own = of_tier(case, &entry).into_iter();
     found.extend(own.filter(|finding| !case.is_guarded || finding.cause != Cause::Pool));
     for tier in case.behind() {

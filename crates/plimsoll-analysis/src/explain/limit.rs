@@ -5,7 +5,7 @@ use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{Cause, Confidence, Evidence, Limit, NextLimit, Signal};
 
 use super::case::Case;
-use super::cause::calls_unseen;
+use super::cause::{CLIENT, calls_unseen};
 use super::finding::Finding;
 use super::ruled_out;
 use super::saturation::Sign;
@@ -156,6 +156,12 @@ fn covers(case: &Case, first: &Finding, second: &Finding) -> bool {
     let same_tier = case.are_of_one_tier(first.tier.as_deref(), second.tier.as_deref());
     match (first.cause, second.cause) {
         (a, b) if a == b && same_tier => true,
+        // What waits in the client for connections that are gone reaches nobody who could be full.
+        (Cause::Pool, Cause::Pool | Cause::Downstream | Cause::Lock | Cause::Concurrency)
+            if first.tier.as_deref() == Some(CLIENT) =>
+        {
+            true
+        }
         // A pool answers when nothing becomes free, a full processor answers late: ends without an answer come from
         // slots, and clients that fail at once and ask again at once fill processors.
         (Cause::ConnectionSlots, _)

@@ -2,6 +2,7 @@
 
 mod absent;
 pub(super) mod build;
+mod client;
 mod concurrency;
 mod contradictions;
 mod guarded;

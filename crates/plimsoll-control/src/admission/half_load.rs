@@ -14,7 +14,7 @@ mod same_elsewhere;
 use plimsoll_core::Nanos;
 
 use super::limit::{Answer, Demand, Ended, Explained, Limit};
-use brake::Brake;
+use brake::{Brake, Verdict};
 use epoch::{Epoch, Measured};
 use line::Line;
 use pace::Pace;
@@ -48,6 +48,8 @@ pub(super) struct HalfLoad {
     pace: Pace,
     epoch: Epoch,
     brake: Brake,
+    /// Limit and line from before a standstill.
+    held: Option<(f64, Line)>,
     phase: Phase,
     /// Wall time less our own, so that slots begin at the same moment everywhere.
     wall_ahead_ns: i128,
@@ -62,6 +64,8 @@ pub(super) struct HalfLoad {
     height: Option<f64>,
     asked: Demand,
     demand: Demand,
+    /// Turned away when the phase began.
+    turned_away_before: u64,
     probes: u64,
 }
 
@@ -95,6 +99,7 @@ impl HalfLoad {
             pace: Pace::default(),
             epoch: Epoch::begun(now),
             brake: Brake::default(),
+            held: None,
             phase: if start.is_some() { Phase::Whole } else { ramp },
             wall_ahead_ns: 0,
             slot_index: 0,
@@ -104,6 +109,7 @@ impl HalfLoad {
             height: None,
             asked: Demand::default(),
             demand: Demand::default(),
+            turned_away_before: 0,
             probes: 0,
         }
     }
@@ -134,6 +140,7 @@ impl HalfLoad {
         self.phase = phase;
         self.epoch = Epoch::begun(now);
         self.slot_index = self.index(now);
+        self.turned_away_before = self.demand.turned_away;
     }
 
     fn step(&mut self, by: f64) {
@@ -279,7 +286,10 @@ impl HalfLoad {
         self.height = Some(seen);
         let needed = TARGET * libm::log(self.level / before);
         let gained = height.is_none_or(|height| seen - height > needed);
-        if !gained && doubted.is_none() {
+        if !gained && self.demand.turned_away == self.turned_away_before {
+            // All that came was let in: so much was asked for, and it says nothing of what can be done.
+            self.change(now, Phase::Whole);
+        } else if !gained && doubted.is_none() {
             let phase = Phase::Ramp {
                 before,
                 height,
@@ -308,7 +318,25 @@ impl HalfLoad {
         }
     }
 
-    fn brake(&mut self, now: Nanos) {
+    fn heed(&mut self, now: Nanos, verdict: Verdict) {
+        match verdict {
+            Verdict::Nothing => {}
+            Verdict::Fall => self.fall(now),
+            Verdict::FallFor(fine) => {
+                self.held = Some((fine, self.line.clone()));
+                self.fall(now);
+            }
+            Verdict::TakeUp => {
+                if let Some((level, line)) = self.held.take() {
+                    self.level = level.max(self.level);
+                    self.line = line;
+                    self.change(now, Phase::Whole);
+                }
+            }
+        }
+    }
+
+    fn fall(&mut self, now: Nanos) {
         self.level = (self.level * 0.6).max(1.0);
         self.line.doubt(0.3);
         self.change(now, Phase::Whole);
@@ -340,10 +368,10 @@ impl Limit for HalfLoad {
     }
 
     fn answered(&mut self, answer: &Answer) {
-        let is_late = answer.ended == Ended::Left;
-        let is_failed = matches!(answer.ended, Ended::Failed | Ended::Busy);
+        let says_nothing = matches!(answer.ended, Ended::Failed | Ended::Busy)
+            || self.brake.is_of_standstill(answer);
         self.epoch.count(answer.ended);
-        if !is_failed {
+        if !says_nothing {
             self.pace.answered(answer.now, answer.took);
             let weight = 1.0 / 300.0;
             let seconds = answer.took.as_secs_f64();
@@ -358,10 +386,8 @@ impl Limit for HalfLoad {
                 self.change(answer.now, Phase::Whole);
             }
         }
-        let pause = self.pace.mean();
-        if self.brake.answered(answer.now, is_late, self.level, pause) {
-            self.brake(answer.now);
-        }
+        let verdict = self.brake.answered(answer, self.level, self.pace.mean());
+        self.heed(answer.now, verdict);
     }
 
     fn set_wall(&mut self, now: Nanos, wall: Nanos) {

@@ -97,24 +97,37 @@ impl Queue {
         taken
     }
 
-    /// The one that goes when too many wait: of the least important class that has more than it is owed, the oldest of
-    /// the one that has had most.
-    pub(super) fn push_out(&mut self, slots: usize, fairness: &Fairness) -> Option<Waiting> {
-        let has_too_many = |class: &Class| {
-            let owed = (class.floor_ratio() * slots as f64).ceil() as usize;
-            self.classes[*class as usize].len > owed
-        };
-        let mut from_below = Class::ALL.into_iter().rev();
-        let class = from_below
-            .find(has_too_many)
-            .or_else(|| Class::ALL.into_iter().rev().find(|class| self.has(*class)))?;
+    /// The one that goes when too many wait, if there is one: of the least important class that has more than it is owed, and of the one
+    /// that has had most, the one that would be served last.
+    pub(super) fn push_out(
+        &mut self,
+        slots: usize,
+        fairness: &Fairness,
+        newest_first: bool,
+    ) -> Option<Waiting> {
+        let class = Class::ALL
+            .into_iter()
+            .rev()
+            .find(|class| self.classes[*class as usize].len > self.owed(*class, slots))?;
         let lines = &mut self.classes[class as usize];
         let most = |one: (f64, Nanos), than: (f64, Nanos)| {
             one.0 > than.0 || (one.0.to_bits() == than.0.to_bits() && one.1 < than.1)
         };
-        let taken = lines.take(lines.line(fairness, most)?, false);
+        let taken = lines.take(lines.line(fairness, most)?, !newest_first);
         self.len -= usize::from(taken.is_some());
         taken
+    }
+
+    /// How many of so many places a class may keep: its floor, and the most important what the others leave, one at least. Where
+    /// places are few, that is a few more than there are.
+    fn owed(&self, class: Class, slots: usize) -> usize {
+        let floor = |class: Class| (class.floor_ratio() * slots as f64).ceil() as usize;
+        if class != Class::Critical {
+            return floor(class);
+        }
+        let others = Class::ALL.into_iter().filter(|other| self.has(*other));
+        let owed: usize = others.map(floor).sum();
+        slots.saturating_sub(owed).max(slots.min(1))
     }
 
     /// One that has waited too long, or whose client will not wait for the answer.

@@ -18,7 +18,7 @@ const RANKS: usize = 4;
 const BINS: usize = Class::ALL.len() * RANKS * COHORTS;
 /// What may pass per completion, and the share of it that the queue should then have to push out. A queue that is
 /// pushed by few keeps who it will refuse for longer: with 1.4 the slowest refusals took ten times as long.
-const PASS: f64 = 6.0;
+const PASS: f64 = 9.0;
 const PUSHED_OUT: f64 = 1.0 - 1.0 / PASS;
 const INTEGRAL_GAIN: f64 = 1.0;
 const INTEGRAL: (f64, f64) = (-3.0, 6.0);
@@ -91,6 +91,17 @@ impl Rejector {
             *credit -= 1.0;
         }
         self.passed += 1.0;
+        true
+    }
+
+    /// True if the request may not pass, which is counted; nothing has happened otherwise.
+    pub(super) fn turns_away(&mut self, level: Level) -> bool {
+        let credit = self.credit[level.0] + self.pass[level.0];
+        if !self.is_active || credit >= 1.0 {
+            return false;
+        }
+        self.arrived[level.0] += 1.0;
+        self.credit[level.0] = credit;
         true
     }
 

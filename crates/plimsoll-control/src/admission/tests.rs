@@ -330,3 +330,39 @@ fn retries_beyond_their_budget_wait_with_the_background() {
     // A burst of ten is allowed; the first let through earned a fifth of another.
     assert_eq!(admission.counts().retries_demoted, 40);
 }
+
+/// Ten times too much, so that few wait: of their places the most important have most, and each other class what it is owed.
+#[test]
+fn of_few_places_too_every_class_has_some() {
+    let mut admission = fixed(1);
+    let mut served = [0_u32; 4];
+    let mut flying = None;
+    let mut classes = std::collections::BTreeMap::new();
+    for now in 0..20_000 {
+        let class = Class::ALL[(now % 4) as usize];
+        let request = Request {
+            class,
+            session: now,
+            ..Request::default()
+        };
+        let ticket = admission.arrives(ms(now), &request);
+        classes.insert(ticket, class);
+        if now % 10 == 0
+            && let Some(ticket) = flying.take()
+        {
+            admission.ended(ms(now), ticket, Ended::Served);
+        }
+        for decision in decisions(&mut admission) {
+            if let Decision::Admitted(ticket) = decision {
+                served[classes[&ticket] as usize] += 1;
+                flying = Some(ticket);
+            }
+        }
+    }
+    let all: u32 = served.iter().sum();
+    let share = |class: Class| f64::from(served[class as usize]) / f64::from(all);
+    assert!(share(Class::Critical) > 0.5, "{served:?}");
+    for class in [Class::Default, Class::Sheddable, Class::Background] {
+        assert!(share(class) > 0.8 * class.floor_ratio(), "{served:?}");
+    }
+}

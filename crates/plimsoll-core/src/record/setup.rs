@@ -30,6 +30,23 @@ pub struct LabSetup {
     pub changes: Vec<String>,
     /// One entry for each instance, in the order of their start.
     pub tiers: Vec<TierSetup>,
+    /// Figures of somebody else, to be shown beside these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+}
+
+/// A table that somebody has published; what it says is theirs, and nothing is worked out from it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// Whose it is.
+    pub source: String,
+    /// What is not the same there, in sentences.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub differs: String,
+    /// With their units.
+    pub columns: Vec<String>,
+    /// Each as long as `columns`.
+    pub rows: Vec<Vec<f64>>,
 }
 
 /// One instance of a tier.

@@ -14,7 +14,7 @@ use plimsoll_net::h1::{Head, Sink};
 use crate::access::Line;
 use crate::alarm::Alarm;
 use crate::client::STALLED;
-use crate::incoming::Incoming;
+use crate::incoming::{self, Incoming};
 use crate::refusal::{Answer, MEDIA};
 use crate::relay::{Upload, in_one_line, is_of_connection};
 use crate::request;
@@ -32,7 +32,8 @@ pub(super) async fn serve(
     let cookies = joined_cookies(&parts.headers);
     let (read, line) = match mapped(&parts, cookies.as_ref(), !body.is_end_stream()) {
         Ok(read) => {
-            let incoming = Incoming::new(&read, peer, is_secure, &server.policy());
+            let asked = incoming::asked(&read, peer, &server.policy());
+            let incoming = Incoming::new(&read, is_secure, asked);
             let line = server
                 .log()
                 .map(|_| Line::new(&read, &incoming.asked, is_secure, "HTTP/2"));

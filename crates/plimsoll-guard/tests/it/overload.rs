@@ -1,7 +1,9 @@
 //! More than the upstream can do: refusals are quick and say when to come again, and nothing leaks.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -158,4 +160,61 @@ fn who_is_critical_goes_before_those_who_came_first() {
     let seen = upstream.requests();
     let place = |class: &str| seen.find(&format!("GET /{class} ")).unwrap();
     assert!(place("critical") < seen.find("GET /background ").unwrap_or(usize::MAX));
+}
+
+/// An answer up to the end of its head, and no byte further.
+fn head(client: &mut TcpStream) -> String {
+    let mut read = Vec::new();
+    let mut byte = [0];
+    while !read.ends_with(b"\r\n\r\n") {
+        client.read_exact(&mut byte).unwrap();
+        read.push(byte[0]);
+    }
+    String::from_utf8(read).unwrap()
+}
+
+fn head_and_get(client: &mut TcpStream) -> (String, String) {
+    client
+        .write_all(b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        .unwrap();
+    (head(client), answer(client))
+}
+
+/// Whoever is refused at the door is refused before anything is done for the request: the connection goes on all the same, and
+/// an answer to HEAD has no body.
+#[test]
+fn at_the_door_too_a_connection_goes_on_and_everybody_is_counted() {
+    let upstream = slow(Duration::from_secs(3600));
+    let listening = guard(upstream.address, Rule::Fixed(1));
+    let mut holder = connect(listening.proxy);
+    holder.write_all(GET).unwrap();
+    eventually("a permit", || metric(&listening, "in_flight") > 0.5);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // Somebody always waits: each for a quarter of a second, and the next comes long before.
+        scope.spawn(|| {
+            let mut crowd = Vec::new();
+            while !is_over.load(Ordering::Relaxed) && crowd.len() < 1000 {
+                let mut waiting = connect(listening.proxy);
+                waiting.write_all(GET).unwrap();
+                crowd.push(waiting);
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let mut client = connect(listening.proxy);
+        for _ in 0..100 {
+            let (to_head, to_get) = head_and_get(&mut client);
+            for answer in [&to_head, &to_get] {
+                assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+                assert!(answer.contains("\r\nRetry-After: "), "{answer}");
+            }
+            let at_the_door = "\r\nX-Plimsoll: overload\r\n";
+            if to_head.contains(at_the_door) && to_get.contains(at_the_door) {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert!(metric(&listening, "refused_total{reason=\"overload\"") >= 2.0);
 }

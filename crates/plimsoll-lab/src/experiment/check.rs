@@ -5,7 +5,7 @@ use toml::de::DeTable;
 
 use super::Place;
 use super::file::{
-    ObjectivesSpec, RepeatSpec, SECTIONS, StageSpec, TestSpec, TierSpec, VariantSpec,
+    ObjectivesSpec, PublishedSpec, RepeatSpec, SECTIONS, StageSpec, TestSpec, TierSpec, VariantSpec,
 };
 use crate::LabError;
 
@@ -27,6 +27,7 @@ fn inside(key: &str) -> Inside {
         "stages" => Inside::Keys(&StageSpec::SECTION),
         "objectives" => Inside::Keys(&ObjectivesSpec::SECTION),
         "repeat" => Inside::Keys(&RepeatSpec::SECTION),
+        "published" => Inside::Keys(&PublishedSpec::SECTION),
         _ => Inside::Free,
     }
 }

@@ -8,7 +8,7 @@ use plimsoll_core::section;
 
 use super::Setting;
 
-pub(super) const SECTIONS: [&Section; 7] = [
+pub(super) const SECTIONS: [&Section; 8] = [
     &File::SECTION,
     &TierSpec::SECTION,
     &VariantSpec::SECTION,
@@ -16,6 +16,7 @@ pub(super) const SECTIONS: [&Section; 7] = [
     &StageSpec::SECTION,
     &ObjectivesSpec::SECTION,
     &RepeatSpec::SECTION,
+    &PublishedSpec::SECTION,
 ];
 
 section! {
@@ -35,6 +36,8 @@ section! {
         repeat: RepeatSpec = "[repeat]",
         /// the variants that `--quick` plays; all unless given
         quick: Option<Vec<String>> = "[\"A\", \"2A\"]",
+        /// somebody else's figures of the same, for the report to show beside these
+        published: Option<PublishedSpec> = "[published]",
     }
 }
 
@@ -206,6 +209,19 @@ section! {
         runs: Option<u32> = "6",
         /// pause between two runs; none unless given
         pause: Option<String> = "\"1s\"",
+    }
+}
+
+section! {
+    PublishedSpec = "[published]" {
+        /// whose figures they are, and where they were read
+        source: String = "\"Hilaiel 2013, node-toobusy\"",
+        /// what is not the same there, in sentences
+        differs: Option<String> = "\"Its clients waited for as long as it took.\"",
+        /// headings of the columns, with their units
+        columns: Vec<String> = "[\"attempts/s\", \"latency s\"]",
+        /// numbers, as many in each row as there are columns
+        rows: Vec<Vec<f64>> = "[[200, 0.9], [400, 4.0]]",
     }
 }
 

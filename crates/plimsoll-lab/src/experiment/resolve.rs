@@ -10,6 +10,7 @@ use std::path::Path;
 use plimsoll_core::Nanos;
 use plimsoll_core::nearest::hint;
 use plimsoll_core::objective::Objectives;
+use plimsoll_core::record::Published;
 use plimsoll_core::units::parse_duration;
 use toml::de::DeTable;
 
@@ -82,6 +83,7 @@ pub(super) fn resolve(place: &Place<'_>, folder: &Path) -> Result<Experiment, La
     let remark = |(name, problem): (&String, &String)| format!("`{name}` is left out: {problem}");
     let mut experiment = Experiment {
         title: title(&file, folder),
+        published: published(place, &file)?,
         folder: folder.to_owned(),
         variants,
         quick: quick(place, &file, &names, &left_out)?,
@@ -288,6 +290,34 @@ fn title(file: &File, folder: &Path) -> String {
     let own = || folder.file_name().map(|name| name.to_string_lossy());
     let title = file.title.clone();
     title.unwrap_or_else(|| own().unwrap_or("experiment".into()).into_owned())
+}
+
+/// Somebody else's figures: a table without holes.
+fn published(place: &Place<'_>, file: &File) -> Result<Option<Published>, LabError> {
+    let Some(spec) = &file.published else {
+        return Ok(None);
+    };
+    let columns = spec.columns.len();
+    if columns == 0 || spec.rows.is_empty() {
+        let problem = "needs at least a column and a row, or leave it out";
+        return Err(place.at(&["published"], problem));
+    }
+    for (index, row) in spec.rows.iter().enumerate() {
+        if row.len() != columns || !row.iter().all(|number| number.is_finite()) {
+            let problem = format!(
+                "row {} has {} numbers, and there are {columns} columns; a figure that is missing there cannot be left out here",
+                index + 1,
+                row.iter().filter(|number| number.is_finite()).count()
+            );
+            return Err(place.at(&["published.rows"], problem));
+        }
+    }
+    Ok(Some(Published {
+        source: spec.source.clone(),
+        differs: spec.differs.clone().unwrap_or_default(),
+        columns: spec.columns.clone(),
+        rows: spec.rows.clone(),
+    }))
 }
 
 /// The variants of the short form, all known; of those, the ones that are not left out.

@@ -31,6 +31,7 @@ pub fn experiment(shown: &Shown<'_>, version: &str) -> String {
         (load_lines(judged))
         (chart_admission::of_variants(judged))
         (side_by_side(shown))
+        (published(judged))
         (chart_shares::failures(judged))
         (limits(shown))
         @if let Some(comparison) = comparison { (chart_pairs::section(&of_primary(comparison))) }
@@ -51,6 +52,27 @@ pub(super) fn load_lines(judged: &Judged<'_>) -> Markup {
         @if let Some(lines) = lines.filter(|lines| lines.is_drawable()) {
             (chart_variants::section(&judged.experiment, lines))
             (chart_panels::section(judged, lines))
+        }
+    }
+}
+
+/// Somebody else's figures of the same, as the experiment quotes them.
+fn published(judged: &Judged<'_>) -> Markup {
+    let mut labs = all_runs(judged).filter_map(|(_, run)| run.record.header.lab.as_ref());
+    let Some(published) = labs.find_map(|lab| lab.published.as_ref()) else {
+        return html! {};
+    };
+    let headings: Vec<&str> = published.columns.iter().map(String::as_str).collect();
+    let rows = html! {
+        @for row in &published.rows {
+            tr { @for number in row { td { (format::number(*number)) } } }
+        }
+    };
+    html! {
+        section {
+            h2 { "What was published" }
+            p.t { "Figures of " (published.source) ", as they stand there; nothing here was worked out from them. " (published.differs) }
+            (table("", &headings, rows))
         }
     }
 }

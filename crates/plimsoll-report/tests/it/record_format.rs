@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 111] = [
+const NESTED: [(&str, &str, &str); 112] = [
     ("header", "workload", "workload"),
     ("workload", "databases", "database"),
     ("workload", "keys", "keys"),
@@ -46,6 +46,7 @@ const NESTED: [(&str, &str, &str); 111] = [
     ("metric", "last", "*"),
     ("submetric", "last", "*"),
     ("lab", "tiers", "tier"),
+    ("lab", "published", "published"),
     ("tier", "limits", "*"),
     ("header", "machine", "machine"),
     ("plan", "request", "request"),

@@ -117,7 +117,6 @@ struct Attempt {
     began: Nanos,
     ticket: u64,
     tries_left: u32,
-    is_awaited: bool,
 }
 
 struct Play<'a> {
@@ -254,7 +253,6 @@ impl Play<'_> {
             began,
             ticket,
             tries_left,
-            is_awaited: true,
         };
         self.attempts.insert(self.number, attempt);
         self.waiting.insert((guard, ticket), self.number);
@@ -317,7 +315,6 @@ impl Play<'_> {
             Attempt {
                 ticket: u64::MAX,
                 tries_left: attempt.tries_left - 1,
-                is_awaited: true,
                 ..*attempt
             },
         );
@@ -325,7 +322,7 @@ impl Play<'_> {
     }
 
     fn timed_out(&mut self, number: u64) {
-        let Some(attempt) = self.attempts.get_mut(&number) else {
+        let Some(attempt) = self.attempts.get(&number) else {
             return;
         };
         if attempt.ticket == u64::MAX {
@@ -335,14 +332,16 @@ impl Play<'_> {
             self.start(self.now, attempt.kind, attempt.tries_left, true);
             return;
         }
-        attempt.is_awaited = false;
         let attempt = *attempt;
+        self.attempts.remove(&number);
         if self.is_counted() {
             self.played.clients[attempt.kind].failed += 1;
         }
         if self.guards[attempt.guard].left(self.now, attempt.ticket) {
             self.waiting.remove(&(attempt.guard, attempt.ticket));
-            self.attempts.remove(&number);
+        } else {
+            // The guard hangs up at once. The service does not notice, and does the work all the same.
+            self.guards[attempt.guard].ended(self.now, attempt.ticket, Ended::Left);
         }
         self.again(&attempt);
         self.decided(attempt.guard);
@@ -352,10 +351,10 @@ impl Play<'_> {
         let Some(attempt) = self.attempts.remove(&number) else {
             return;
         };
-        let ended = match (attempt.is_awaited, is_good) {
-            (false, _) => Ended::Left,
-            (true, true) => Ended::Served,
-            (true, false) => Ended::Failed,
+        let ended = if is_good {
+            Ended::Served
+        } else {
+            Ended::Failed
         };
         self.guards[attempt.guard].ended(self.now, attempt.ticket, ended);
         let took = (self.now - attempt.began).as_secs_f64();

@@ -47,6 +47,11 @@ pub enum Drift {
         from: Nanos,
         until: Nanos,
     },
+    /// Stands still between two moments.
+    Stopped {
+        from: Nanos,
+        until: Nanos,
+    },
     /// Speed 1 ± amplitude.
     Swing {
         amplitude: f64,
@@ -57,7 +62,7 @@ pub enum Drift {
         slower: f64,
         warm: Nanos,
     },
-    /// Stands still, again and again.
+    /// Stands still at the end of each interval.
     Stalls {
         interval: Nanos,
         length: Nanos,
@@ -71,7 +76,8 @@ impl Drift {
     pub(super) fn speed(&self, now: Nanos) -> f64 {
         match *self {
             Self::Halved { from, until } if now >= from && now < until => 0.5,
-            Self::None | Self::Halved { .. } => 1.0,
+            Self::Stopped { from, until } if now >= from && now < until => 0.0,
+            Self::None | Self::Halved { .. } | Self::Stopped { .. } => 1.0,
             Self::Swing { amplitude, period } => {
                 let turn = now.as_secs_f64() / period.as_secs_f64();
                 1.0 + amplitude * libm::sin(std::f64::consts::TAU * turn)
@@ -82,7 +88,7 @@ impl Drift {
             }
             Self::Stalls { interval, length } => {
                 let at = now.0 % interval.0.max(1);
-                f64::from(u8::from(at >= length.0))
+                f64::from(u8::from(at + length.0 < interval.0))
             }
         }
     }
@@ -90,12 +96,13 @@ impl Drift {
     /// When it should be asked again.
     pub(super) fn next(&self, now: Nanos) -> Nanos {
         match *self {
-            Self::Halved { from, .. } if now < from => from,
-            Self::Halved { until, .. } if now < until => until,
-            Self::None | Self::Halved { .. } => Nanos::MAX,
+            Self::Halved { from, .. } | Self::Stopped { from, .. } if now < from => from,
+            Self::Halved { until, .. } | Self::Stopped { until, .. } if now < until => until,
+            Self::None | Self::Halved { .. } | Self::Stopped { .. } => Nanos::MAX,
             Self::Stalls { interval, length } => {
                 let at = now.0 % interval.0.max(1);
-                let turn = if at < length.0 { length.0 } else { interval.0 };
+                let stops = interval.0.saturating_sub(length.0);
+                let turn = if at < stops { stops } else { interval.0 };
                 Nanos(now.0 - at + turn)
             }
             Self::Cold { warm, .. } if now > warm => Nanos::MAX,

@@ -2,6 +2,7 @@
 //!
 //! Claims rest on `held_out`; what is played of `tuning` keeps traps from coming back.
 
+mod disturbed;
 mod held_out;
 mod tuning;
 
@@ -195,10 +196,21 @@ fn two_guards(service: &Upstream, factor: f64, ahead: Nanos, seed: u64) -> f64 {
 fn guards_that_share_a_clock_share_a_service() {
     let steep = one("steep", contended(0.02, 0.004), exponential(10.0));
     let serial = one("serial", contended(0.1, 0.0005), exponential(30.0));
-    for seed in 1..=3 {
-        assert!(two_guards(&steep, 2.0, Nanos::ZERO, seed) > 0.85);
-        assert!(two_guards(&steep, 2.0, ms(10.0), seed) > 0.85);
-        assert!(two_guards(&serial, 10.0, Nanos::ZERO, seed) > 0.85);
+    for (service, factor, ahead) in [
+        (&steep, 2.0, Nanos::ZERO),
+        (&steep, 2.0, ms(10.0)),
+        (&serial, 10.0, Nanos::ZERO),
+    ] {
+        let mut shares: Vec<f64> = (1..=4)
+            .map(|seed| two_guards(service, factor, ahead, seed))
+            .collect();
+        shares.sort_by(f64::total_cmp);
+        let name = &service.name;
+        assert!(
+            median(&shares) > 0.93,
+            "{shares:?} of {name}, {ahead} ahead"
+        );
+        assert!(worst(&shares) > 0.8, "{shares:?} of {name}, {ahead} ahead");
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::given::Given;
 use super::verb::Words;
-use super::{Flag, Group, Takes, Verb, flags_of, heading_form};
+use super::{FLAGS, Flag, Form, Group, Takes, Verb, flags_of};
 use crate::exit::Exit;
 use crate::output;
 
@@ -133,6 +133,17 @@ pub(super) fn sections(verb: Verb) -> Vec<(String, Vec<&'static Flag>)> {
         }
     }
     sections
+}
+
+/// The form under whose heading a flag stands. What a workload has by the same name is used most, and stands with what
+/// all have in common; the workload's heading says how it differs there.
+pub(super) fn heading_form(flag: &Flag, verb: Verb) -> Option<Form> {
+    let has_twin = || {
+        let mut others = FLAGS.iter().filter(|other| other.on.contains(&verb));
+        others.any(|other| other.long == flag.long && other.form() == Some(Form::Workload))
+    };
+    flag.form()
+        .filter(|&form| verb.has_forms() && !(form == Form::Url && has_twin()))
 }
 
 /// `  -c, --connections COUNT`

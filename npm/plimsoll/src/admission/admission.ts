@@ -12,6 +12,12 @@ export type Refusal = 'full' | 'waited';
  * first, because the oldest may be given up soon. */
 const OVERLOADED = 1.2;
 const OVERLOADED_SINCE = 1_000;
+/** Of those that could be let in within the longest wait, so many times as many may wait: answers come faster than in the mean at
+ * times. Once that was too few, and until nobody waits any more, it is no burst, and who waits shall be served. */
+const BURST = 1.2;
+const LASTING = 0.8;
+/** Answers that the mean latency looks back on. */
+const RECENT = 300;
 
 /** Told of decisions, at once or later, always during a call of the admission. */
 export interface Host<G extends Guest> {
@@ -49,6 +55,10 @@ export class Admission<G extends Guest> {
   private readonly size: Size;
   private readonly floors = new Floors();
   private queuedSince: number | undefined;
+  /** Mean time of good answers; none yet at zero. */
+  private mean = 0;
+  /** Somebody found the queue full since it was empty last. */
+  private wasFull = false;
   private readonly saturated = new Saturation();
 
   constructor(
@@ -63,7 +73,16 @@ export class Admission<G extends Guest> {
   arrives(now: number, guest: G): void {
     this.counts.arrived += 1;
     this.size.arrived();
+    if (this.isFull(now)) {
+      // Time may have made room.
+      this.turn(now);
+    }
+    const isFull = this.isFull(now);
     this.queue.push(guest);
+    if (isFull) {
+      this.wasFull = true;
+      this.pushOut(this.queue.length, this.isNewestFirst(now));
+    }
     this.turn(now);
   }
 
@@ -90,6 +109,9 @@ export class Admission<G extends Guest> {
     guest.admitted = undefined;
     this.rule.answered(now, now - began, ended);
     this.counts[ended] += 1;
+    if (ended === 'served') {
+      this.mean += (now - began - this.mean) / Math.min(this.counts.served, RECENT);
+    }
     // A failed one may still be worked on; a service that fails fast would be sent the next at once.
     const until = ended === 'served' ? now : began + this.rule.keptAfterFailure();
     if (until > now) {
@@ -125,8 +147,7 @@ export class Admission<G extends Guest> {
       this.counts.refusedWaited += 1;
       this.host.refused(guest, 'waited');
     }
-    const isLong = this.queuedSince !== undefined && now - this.queuedSince > OVERLOADED_SINCE;
-    const newest = isLong && this.size.ratio() > OVERLOADED;
+    const newest = this.isNewestFirst(now);
     while (this.inFlight < this.rule.limit() && this.queue.length > 0) {
       guest = this.queue.next(this.floors.next(now, (place) => this.queue.has(place)), newest);
       if (guest === undefined) {
@@ -134,15 +155,35 @@ export class Admission<G extends Guest> {
       }
       this.admit(now, guest);
     }
-    while (this.queue.length > this.size.slots) {
-      guest = this.queue.pushOut(this.size.slots);
-      if (guest === undefined) {
-        break;
-      }
-      this.counts.refusedFull += 1;
-      this.host.refused(guest, 'full');
-    }
+    while (this.queue.length > this.size.slots && this.pushOut(this.size.slots, newest));
     this.lookAtQueue(now);
+  }
+
+  private isNewestFirst(now: number): boolean {
+    const isLong = this.queuedSince !== undefined && now - this.queuedSince > OVERLOADED_SINCE;
+    return isLong && this.size.ratio() > OVERLOADED;
+  }
+
+  private pushOut(slots: number, newestFirst: boolean): boolean {
+    const guest = this.queue.pushOut(slots, newestFirst);
+    if (guest === undefined) {
+      return false;
+    }
+    this.counts.refusedFull += 1;
+    this.host.refused(guest, 'full');
+    return true;
+  }
+
+  /** Whoever waits behind those that wait already waits in vain, as long as the oldest go first. */
+  private isFull(now: number): boolean {
+    return this.queue.length >= this.servedInTime() && !this.isNewestFirst(now);
+  }
+
+  /** How many of those that wait will be let in within the longest wait. */
+  private servedInTime(): number {
+    const perSecond = this.mean > 0 ? (1e3 * this.rule.limit()) / this.mean : Infinity;
+    const inTime = (this.patience / 1e3) * Math.min(perSecond, this.size.bestPerSecond ?? Infinity);
+    return Math.max(Math.ceil((this.wasFull ? LASTING : BURST) * inTime), 1);
   }
 
   private admit(now: number, guest: G): void {
@@ -158,6 +199,7 @@ export class Admission<G extends Guest> {
     this.size.queueIs(now, this.queue.length === 0);
     if (this.queue.length === 0) {
       this.queuedSince = undefined;
+      this.wasFull = false;
     } else {
       this.queuedSince ??= now;
     }

@@ -1,5 +1,4 @@
-// What is counted between two changes of the limit, once the change has settled; and the brake for answers that come too
-// late. Port of `half_load/epoch.rs` and `half_load/brake.rs`.
+// What is counted between two changes of the limit, once the change has settled. Port of `half_load/epoch.rs`.
 
 import type { Ended } from './limit.js';
 
@@ -65,34 +64,5 @@ export class Epoch {
       failedRatio: this.answersSeen > 0 ? this.failed / this.answersSeen : 0,
       inFlight,
     };
-  }
-}
-
-/** Answers that a batch has at least. */
-const BATCH_LEAST = 8;
-/** Share of late answers beyond which it brakes. A smaller one brakes slow services to death. */
-const LATE_RATIO = 0.5;
-
-/** When most answers find their client gone, the limit is far too high, whatever its slope. */
-export class Brake {
-  private answers = 0;
-  private late = 0;
-  private last: number | undefined;
-
-  /** True if the limit must fall now. At most once in `pause` seconds. */
-  answered(now: number, isLate: boolean, limit: number, pause: number): boolean {
-    const batch = Math.max(limit, BATCH_LEAST);
-    this.answers += 1;
-    this.late += isLate ? 1 : 0;
-    const tooLate = this.late > LATE_RATIO * batch;
-    if (tooLate || this.answers >= batch) {
-      this.answers = 0;
-      this.late = 0;
-    }
-    const rested = this.last === undefined || (now - this.last) / 1e3 >= pause;
-    if (tooLate && rested) {
-      this.last = now;
-    }
-    return tooLate && rested;
   }
 }

@@ -1,7 +1,8 @@
 // The limit that needs no number: compares goodput at the limit with goodput at half of it, and follows the slope. A port
 // of the guard's rule, step by step (`crates/plimsoll-control/src/admission/half_load.rs`); a test holds both together.
 
-import { Brake, Epoch, type Measured } from './epoch.js';
+import { Brake, type Verdict } from './brake.js';
+import { Epoch, type Measured } from './epoch.js';
 import type { Demand, Ended, Explained, Limit } from './limit.js';
 import { Line } from './line.js';
 import { Pace } from './pace.js';
@@ -42,10 +43,12 @@ type Phase = 'whole' | 'half' | Ramp;
 
 export class HalfLoad implements Limit {
   private level = LIMIT_FIRST;
-  private readonly line = new Line();
+  private line = new Line();
   private readonly pace = new Pace();
   private epoch: Epoch;
   private readonly brakes = new Brake();
+  /** Limit and line from before a standstill. */
+  private held: { readonly level: number; readonly line: Line } | undefined;
   private phase: Phase = { before: LIMIT_FIRST, height: undefined, doubted: undefined };
   private slotIndex = 0;
   /** Latency in seconds of answers that were good, for permits of those that were not. */
@@ -59,6 +62,8 @@ export class HalfLoad implements Limit {
   private height: number | undefined;
   private asked: Demand = { arrived: 0, turnedAway: 0 };
   private demand: Demand = { arrived: 0, turnedAway: 0 };
+  /** Turned away when the phase began. */
+  private turnedAwayBefore = 0;
 
   /**
    * `wallAhead` is wall time less `now`: slots begin at the same moment in every process, so that several in front of one
@@ -88,6 +93,7 @@ export class HalfLoad implements Limit {
     this.phase = phase;
     this.epoch = new Epoch(now);
     this.slotIndex = this.index(now);
+    this.turnedAwayBefore = this.demand.turnedAway;
   }
 
   private step(by: number): void {
@@ -197,6 +203,12 @@ export class HalfLoad implements Limit {
     if (measured === undefined || !enough) {
       return;
     }
+    const isBinding = measured.inFlight > USED_LEAST * this.level;
+    if (ramp.height === undefined && !isBinding) {
+      // Nobody needs more yet: the steps are taken when the load comes, and not given up because it had not.
+      this.change(now, ramp);
+      return;
+    }
     this.see(measured);
     this.failedWhole += SHARE_WEIGHT * (measured.failedRatio - this.failedWhole);
     this.used = measured.inFlight;
@@ -205,8 +217,10 @@ export class HalfLoad implements Limit {
     this.height = seen;
     const needed = TARGET * Math.log(this.level / ramp.before);
     const gained = ramp.height === undefined || seen - ramp.height > needed;
-    const isBinding = measured.inFlight > USED_LEAST * this.level;
-    if (!gained && first === undefined) {
+    if (!gained && this.demand.turnedAway === this.turnedAwayBefore) {
+      // All that came was let in: so much was asked for, and it says nothing of what can be done.
+      this.change(now, 'whole');
+    } else if (!gained && first === undefined) {
       this.change(now, { before: ramp.before, height: ramp.height, doubted: seen });
     } else if (ramp.height !== undefined && seen - ramp.height < -needed) {
       this.step(Math.log(ramp.before / this.level));
@@ -225,7 +239,23 @@ export class HalfLoad implements Limit {
     }
   }
 
-  private brake(now: number): void {
+  private heed(now: number, verdict: Verdict): void {
+    if (verdict === 'fall') {
+      this.fall(now);
+    } else if (verdict === 'takeUp') {
+      if (this.held !== undefined) {
+        this.level = Math.max(this.held.level, this.level);
+        this.line = this.held.line;
+        this.held = undefined;
+        this.change(now, 'whole');
+      }
+    } else if (verdict !== 'nothing') {
+      this.held = { level: verdict.fine, line: this.line.copy() };
+      this.fall(now);
+    }
+  }
+
+  private fall(now: number): void {
     this.level = Math.max(this.level * 0.6, 1);
     this.line.doubt(0.3);
     this.change(now, 'whole');
@@ -246,8 +276,9 @@ export class HalfLoad implements Limit {
   }
 
   answered(now: number, took: number, ended: Ended): void {
+    const saysNothing = ended === 'failed' || this.brakes.isOfStandstill(now, took, ended);
     this.epoch.count(ended);
-    if (ended !== 'failed') {
+    if (!saysNothing) {
       this.pace.answered(now, took);
       const seconds = took / 1e3;
       const isFirst = this.goodSeconds === 0;
@@ -258,9 +289,7 @@ export class HalfLoad implements Limit {
         this.change(now, 'whole');
       }
     }
-    if (this.brakes.answered(now, ended === 'left', this.level, this.pace.mean())) {
-      this.brake(now);
-    }
+    this.heed(now, this.brakes.answered(now, took, ended, this.level, this.pace.mean()));
   }
 
   keptAfterFailure(): number {

@@ -22,6 +22,11 @@ export class Line {
   /** By how much counts vary more than they were said to. */
   private dispersion = 1;
 
+  /** As it is now; it goes on changing, the copy does not. */
+  copy(): Line {
+    return Object.assign(new Line(), this);
+  }
+
   slope(): number {
     return this.slopeSeen;
   }

@@ -83,16 +83,29 @@ export class Queue<G extends Guest> {
     return guest;
   }
 
-  /** The one that goes when too many wait: the oldest of the least important class that has more than it is owed. */
-  pushOut(slots: number): G | undefined {
+  /** The one that goes when too many wait, if there is one: of the least important class that has more than it is owed, the one
+   * that would be served last. */
+  pushOut(slots: number, newestFirst: boolean): G | undefined {
     for (let place = CLASSES.length - 1; place >= 0; place -= 1) {
       const line = this.lines[place];
-      if (line !== undefined && line.length > Math.ceil(floorOf(place) * slots)) {
-        return this.counted(line.take(false));
+      if (line !== undefined && line.length > this.owed(place, slots)) {
+        return this.counted(line.take(!newestFirst));
       }
     }
-    const least = this.lines.findLast((line) => line.length > 0);
-    return this.counted(least?.take(false));
+    return undefined;
+  }
+
+  /** How many of so many places a class may keep: its floor, and the most important what the others leave, one at least. Where
+   * places are few, that is a few more than there are. */
+  private owed(place: number, slots: number): number {
+    if (place > 0) {
+      return Math.ceil(floorOf(place) * slots);
+    }
+    let left = slots;
+    for (let other = 1; other < CLASSES.length; other += 1) {
+      left -= this.has(other) ? Math.ceil(floorOf(other) * slots) : 0;
+    }
+    return Math.max(left, Math.min(slots, 1));
   }
 
   /** One that has waited for `patience`. */
@@ -115,6 +128,8 @@ export class Queue<G extends Guest> {
 
 const WINDOW = 500;
 const SMOOTHING = 0.3;
+/** Of so many times as many arrivals as before the first window is believed. */
+const JUMP = 2;
 /** Share of time without work that is put up with. */
 const IDLE = 0.02;
 /** For arrivals and services that vary more than those of the formula. */
@@ -126,6 +141,14 @@ const NOT_OVERLOADED = 1.05;
 const BURST_AT_MOST = 0.6;
 /** So much of an overload is believed after a window without one. */
 const CALM_LEAVES = 0.5;
+/** Somebody waits for all of a window. */
+const FULL = 0.95;
+/** What remains of the best rate after a window of an overload that let in less. */
+const BEST_FADES = 0.98;
+/** So many times as much arrives as is let in: whoever is let in, others are there at once. Then those that wait in vain shall
+ * know it after so many seconds. */
+const HEAVY = 4;
+const IN_VAIN = 0.004;
 /** For a burst that finds a service idle: about what `slotsFor` gives where nothing is refused. The patience bounds the wait. */
 const SLOTS_FIRST = 190;
 
@@ -136,8 +159,11 @@ export class Size {
   private waitingSince: number | undefined;
   private arrivals = 0;
   private admissions = 0;
+  private fullWindows = 0;
   private arrivedPerSecond = 0;
   admittedPerSecond = 0;
+  /** The most that was let in per second while somebody always waited; fades in overloads that let in less. */
+  bestPerSecond: number | undefined;
   slots = SLOTS_FIRST;
 
   /** `patience` is the longest wait. */
@@ -171,7 +197,8 @@ export class Size {
     const seconds = (now - this.begun) / 1e3;
     this.queueIs(now, this.waitingSince === undefined);
     if (this.waited > BURST_AT_MOST * (now - this.begun)) {
-      const weight = this.isFirst ? 1 : SMOOTHING;
+      const isJump = this.arrivals > JUMP * this.arrivedPerSecond * seconds;
+      const weight = this.isFirst || isJump ? 1 : SMOOTHING;
       this.isFirst = false;
       this.arrivedPerSecond += weight * (this.arrivals / seconds - this.arrivedPerSecond);
       this.admittedPerSecond += weight * (this.admissions / seconds - this.admittedPerSecond);
@@ -180,13 +207,36 @@ export class Size {
       const excess = CALM_LEAVES * (this.ratio() - RATIO_LEAST);
       this.arrivedPerSecond = this.admittedPerSecond * (RATIO_LEAST + excess);
     }
+    this.measureBest(this.admissions / seconds, this.waited > FULL * (now - this.begun));
     this.waited = 0;
     this.begun = now;
     this.arrivals = 0;
     this.admissions = 0;
+    this.slots = Math.max(Math.floor(this.wanted()), 1);
+  }
+
+  private measureBest(perSecond: number, isFull: boolean): void {
+    this.fullWindows = isFull ? this.fullWindows + 1 : 0;
+    const best = this.bestPerSecond;
+    // A pause of the service, and what has to be made up for after it, are over sooner; a standstill shows nothing.
+    if (this.fullWindows >= 2 && perSecond > 0) {
+      this.bestPerSecond = Math.max(perSecond, BEST_FADES * (best ?? 0));
+    } else if (best !== undefined) {
+      this.bestPerSecond = Math.max(perSecond, best);
+    }
+  }
+
+  private wanted(): number {
     const ratio = this.ratio();
-    const most = ratio > NOT_OVERLOADED ? (this.patience / 1e3) * this.admittedPerSecond : Infinity;
-    this.slots = Math.max(Math.floor(Math.min(slotsFor(ratio), most)), 1);
+    let wanted = slotsFor(ratio);
+    if (ratio > NOT_OVERLOADED) {
+      wanted = Math.min(wanted, (this.patience / 1e3) * this.admittedPerSecond);
+    }
+    if (ratio > HEAVY) {
+      const inVainPerSecond = this.arrivedPerSecond - this.admittedPerSecond;
+      wanted = Math.min(wanted, Math.max(IN_VAIN * inVainPerSecond, wanted / VARIABILITY));
+    }
+    return wanted;
   }
 }
 

@@ -14,6 +14,8 @@ const SECONDS: u64 = 20;
 const PATIENCE: u64 = 1_000;
 /// Slots begin by the wall clock.
 const WALL_AHEAD: u64 = 37;
+/// Milliseconds between which one of them stands still.
+const STILL: (u64, u64) = (8_000, 11_000);
 
 /// A pool of workers, as simple as can be written twice.
 struct Service {
@@ -25,15 +27,29 @@ struct Service {
     arrivals: u64,
     /// Answers fail if more than so many were in flight when they were let in.
     fails_above: u32,
+    stands_still: bool,
 }
 
-const SERVICES: [Service; 5] = [
+impl Service {
+    /// When work that begins at `from` is done.
+    fn done(&self, from: u64, work: u64) -> u64 {
+        let over = from + work;
+        if self.stands_still && over > STILL.0 && from < STILL.1 {
+            over + STILL.1 - from.max(STILL.0)
+        } else {
+            over
+        }
+    }
+}
+
+const SERVICES: [Service; 6] = [
     Service {
         name: "pool",
         workers: 8,
         work: (20, 40),
         arrivals: 39_000,
         fails_above: 1_000,
+        stands_still: false,
     },
     Service {
         name: "loop",
@@ -41,6 +57,7 @@ const SERVICES: [Service; 5] = [
         work: (5, 1),
         arrivals: 60_000,
         fails_above: 1_000,
+        stands_still: false,
     },
     Service {
         name: "fails",
@@ -48,6 +65,7 @@ const SERVICES: [Service; 5] = [
         work: (30, 20),
         arrivals: 60_000,
         fails_above: 20,
+        stands_still: false,
     },
     Service {
         name: "slow",
@@ -55,6 +73,7 @@ const SERVICES: [Service; 5] = [
         work: (200, 300),
         arrivals: 13_000,
         fails_above: 1_000,
+        stands_still: false,
     },
     Service {
         name: "late",
@@ -62,6 +81,15 @@ const SERVICES: [Service; 5] = [
         work: (300, 500),
         arrivals: 9_000,
         fails_above: 1_000,
+        stands_still: false,
+    },
+    Service {
+        name: "still",
+        workers: 6,
+        work: (10, 20),
+        arrivals: 25_000,
+        fails_above: 1_000,
+        stands_still: true,
     },
 ];
 
@@ -90,7 +118,7 @@ fn limits(service: &Service) -> Vec<u32> {
             let in_flight = flying.len() as u32;
             let (began, _, with) = flying.remove(at).unwrap();
             limit.turn(now, in_flight, demand);
-            let ended = if ms - began > PATIENCE {
+            let ended = if ms - began >= PATIENCE {
                 Ended::Left
             } else if with > service.fails_above {
                 demand.turned_away += 1;
@@ -113,8 +141,10 @@ fn limits(service: &Service) -> Vec<u32> {
             if in_flight < limit.limit() {
                 let worker = free.iter_mut().min().unwrap();
                 let work = service.work.0 + random.roll() % service.work.1;
-                *worker = (*worker).max(ms) + work;
-                flying.push_back((ms, *worker, in_flight + 1));
+                *worker = service.done((*worker).max(ms), work);
+                // The client leaves when it has waited long enough; the worker does not notice.
+                let over = (*worker).min(ms + PATIENCE);
+                flying.push_back((ms, over, in_flight + 1));
             } else {
                 demand.turned_away += 1;
             }

@@ -4,6 +4,8 @@ use plimsoll_core::Nanos;
 
 const WINDOW: Nanos = Nanos::from_millis(500);
 const SMOOTHING: f64 = 0.3;
+/// Of so many times as many arrivals as before the first window is believed.
+const JUMP: f64 = 2.0;
 /// Share of time without work that is put up with.
 const IDLE: f64 = 0.02;
 /// For arrivals and services that vary more than those of the formula.
@@ -16,6 +18,14 @@ const NOT_OVERLOADED: f64 = 1.05;
 const BURST_AT_MOST: f64 = 0.6;
 /// So much of an overload is believed after a window without one.
 const CALM_LEAVES: f64 = 0.5;
+/// Somebody waits for all of a window.
+const FULL: f64 = 0.95;
+/// What remains of the best rate after a window of an overload that let in less.
+const BEST_FADES: f64 = 0.98;
+/// So many times as much arrives as is let in: whoever is let in, others are there at once. Then those that wait in vain shall
+/// know it after so many seconds.
+const HEAVY: f64 = 4.0;
+const IN_VAIN: f64 = 0.004;
 
 #[derive(Debug)]
 pub(crate) struct Size {
@@ -25,6 +35,10 @@ pub(crate) struct Size {
     admitted: f64,
     arrived_per_s: f64,
     admitted_per_s: f64,
+    /// Windows in a row in which somebody always waited.
+    full_windows: u32,
+    /// The most that was let in per second in such windows; fades in those that let in less.
+    best_per_s: Option<f64>,
     /// For so long somebody has waited in this window, and since when somebody does now.
     waited: Nanos,
     waiting_since: Option<Nanos>,
@@ -42,6 +56,8 @@ impl Size {
             admitted: 0.0,
             arrived_per_s: 0.0,
             admitted_per_s: 0.0,
+            full_windows: 0,
+            best_per_s: None,
             waited: Nanos::ZERO,
             waiting_since: None,
             patience,
@@ -73,6 +89,11 @@ impl Size {
         self.admitted_per_s
     }
 
+    /// What can be let in per second, if an overload has shown it.
+    pub(crate) fn best_per_s(&self) -> Option<f64> {
+        self.best_per_s
+    }
+
     /// Arrivals over admissions.
     pub(crate) fn ratio(&self) -> f64 {
         (self.arrived_per_s / self.admitted_per_s.max(1e-9)).max(RATIO_LEAST)
@@ -86,7 +107,12 @@ impl Size {
         self.queue_is(now, self.waiting_since.is_none());
         let waited = std::mem::take(&mut self.waited).as_secs_f64();
         if waited > BURST_AT_MOST * seconds {
-            let weight = if self.windows == 0 { 1.0 } else { SMOOTHING };
+            let is_jump = self.arrived > JUMP * self.arrived_per_s * seconds;
+            let weight = if self.windows == 0 || is_jump {
+                1.0
+            } else {
+                SMOOTHING
+            };
             self.windows = 1;
             self.arrived_per_s += weight * (self.arrived / seconds - self.arrived_per_s);
             self.admitted_per_s += weight * (self.admitted / seconds - self.admitted_per_s);
@@ -95,16 +121,35 @@ impl Size {
             let excess = CALM_LEAVES * (self.ratio() - RATIO_LEAST);
             self.arrived_per_s = self.admitted_per_s * (RATIO_LEAST + excess);
         }
+        self.measure_best(self.admitted / seconds, waited > FULL * seconds);
         self.begun = now;
         self.arrived = 0.0;
         self.admitted = 0.0;
-        let ratio = self.ratio();
-        let most = if ratio > NOT_OVERLOADED {
-            self.patience.as_secs_f64() * self.admitted_per_s
+        self.slots = self.wanted().max(1);
+    }
+
+    fn measure_best(&mut self, per_s: f64, is_full: bool) {
+        self.full_windows = if is_full { self.full_windows + 1 } else { 0 };
+        // A pause of the service, and what has to be made up for after it, are over sooner; a standstill shows nothing.
+        if self.full_windows >= 2 && per_s > 0.0 {
+            let faded = BEST_FADES * self.best_per_s.unwrap_or(0.0);
+            self.best_per_s = Some(per_s.max(faded));
         } else {
-            f64::INFINITY
-        };
-        self.slots = (slots(ratio).min(most).floor() as usize).max(1);
+            self.best_per_s = self.best_per_s.map(|best| best.max(per_s));
+        }
+    }
+
+    fn wanted(&self) -> usize {
+        let ratio = self.ratio();
+        let mut wanted = slots(ratio);
+        if ratio > NOT_OVERLOADED {
+            wanted = wanted.min(self.patience.as_secs_f64() * self.admitted_per_s);
+        }
+        if ratio > HEAVY {
+            let in_vain_per_s = self.arrived_per_s - self.admitted_per_s;
+            wanted = wanted.min((IN_VAIN * in_vain_per_s).max(wanted / VARIABILITY));
+        }
+        wanted.floor() as usize
     }
 }
 

@@ -8,8 +8,9 @@ use plimsoll_core::metrics::{BuiltIn, Contains, Kind, Names, Store};
 use plimsoll_core::record::{
     AbsentSample, After, Anchor, CgroupSample, Event, EventKind, Fault, FaultKind, Guarded, Header,
     HostSample, Iteration, LabSetup, LeftOut, LevelStart, Line, ListenerSample, MetricsSample,
-    NameCounts, NeighbourSample, Observation, ProcessSample, ProxySample, Scope, ScriptCounts,
-    SearchStart, Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, Verified, WaitSample,
+    NameCounts, NeighbourSample, Observation, ProcessSample, ProxySample, Published, Scope,
+    ScriptCounts, SearchStart, Seen, SelfCheck, ThreadSample, ThreadState, TierSetup, Verified,
+    WaitSample,
 };
 use plimsoll_core::schedule::{Arrivals, Leg, RateProfile};
 use plimsoll_core::step::{Phase, Step, StepLoad};
@@ -134,6 +135,10 @@ fn headers() -> Vec<Line> {
             limits: [("slots".to_owned(), 1024.0)].into(),
             ..TierSetup::default()
         }],
+        published: Some(Published {
+            differs: "Its clients waited.".to_owned(),
+            ..Published::default()
+        }),
         ..LabSetup::default()
     });
     let mut closed = open.clone();

@@ -254,6 +254,7 @@ impl Play<'_> {
             base: variant.base.clone(),
             changes: variant.changes.clone(),
             tiers: tiers.collect(),
+            published: self.plan.experiment.published.clone(),
         }
     }
 }

@@ -1,0 +1,52 @@
+//! How many may wait, and who goes when too many do.
+
+use plimsoll_core::Nanos;
+
+use super::{Admission, PATIENCE, Refusal};
+
+/// Of those that could be let in within the longest wait, so many times as many may wait: answers come faster than in the mean
+/// at times. Once that was too few, and until nobody waits any more, it is no burst, and who waits shall be served.
+const BURST: f64 = 1.2;
+const LASTING: f64 = 0.8;
+/// Overloaded: more than this arrives per admission, and somebody has waited all the time for so long (a pause is over
+/// sooner). Then the newest goes first: the oldest may be given up soon.
+const OVERLOADED: f64 = 1.2;
+const OVERLOADED_SINCE: Nanos = Nanos::from_secs(1);
+
+impl Admission {
+    pub(super) fn is_newest_first(&self, now: Nanos) -> bool {
+        self.size.ratio() > OVERLOADED && self.rejector.queued(now) > OVERLOADED_SINCE
+    }
+
+    /// One goes, because more than so many wait.
+    pub(super) fn push_out(&mut self, now: Nanos, slots: usize) -> bool {
+        let newest = self.is_newest_first(now);
+        let Some(waiting) = self.queue.push_out(slots, &self.fairness, newest) else {
+            return false;
+        };
+        self.rejector.pushed_out();
+        let refusal = if self.fairness.is_greedy_tenant(waiting.owner) {
+            Refusal::Share
+        } else {
+            Refusal::Full
+        };
+        self.refuse(&waiting, refusal);
+        true
+    }
+
+    /// Whoever waits behind those that wait already waits in vain, as long as the oldest go first.
+    pub(super) fn is_full(&self, now: Nanos) -> bool {
+        self.queue.len() >= self.served_in_time() && !self.is_newest_first(now)
+    }
+
+    /// How many of those that wait will be let in within the longest wait.
+    fn served_in_time(&self) -> usize {
+        if self.mean_seconds <= 0.0 {
+            return usize::MAX;
+        }
+        let per_s = f64::from(self.limit.limit()) / self.mean_seconds;
+        let per_s = self.size.best_per_s().map_or(per_s, |best| per_s.min(best));
+        let times = if self.was_full { LASTING } else { BURST };
+        ((times * PATIENCE.as_secs_f64() * per_s).ceil() as usize).max(1)
+    }
+}
