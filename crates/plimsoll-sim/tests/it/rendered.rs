@@ -7,14 +7,14 @@ use plimsoll_control::search::{Config, Observer, Search, client_timeout, drive};
 use plimsoll_core::record::{Header, LevelStart, Line, Machine, Record, SCHEMA};
 use plimsoll_core::step::{Go, Phase, Step, StepError, StepLoad, StepRunner};
 use plimsoll_core::test::{Generator, How, Request, Script, Test, What};
-use plimsoll_core::verdict::{GateId, LevelResult};
+use plimsoll_core::verdict::{GateId, LevelResult, SearchRemark};
 use plimsoll_core::{Nanos, Objectives, Window};
 use plimsoll_report::view::View;
 use plimsoll_report::{format, html, markdown, terminal};
 use plimsoll_sim::Simulator;
-use plimsoll_sim::model::Model;
+use plimsoll_sim::model::{Condition, Model};
 
-use crate::{families, played, virtual_users};
+use crate::{families, played, virtual_users, worlds};
 
 struct Recorder<'a> {
     record: &'a mut Record,
@@ -73,12 +73,16 @@ fn searched() -> Record {
 
 /// A whole search, drained at the end as a real one is.
 pub(crate) fn record_of(model: &Model, config: Config, what: What) -> Record {
+    seeded(model, config, what, 3)
+}
+
+fn seeded(model: &Model, config: Config, what: What, seed: u64) -> Record {
     let mut record = Record::new(header(what, config.objectives.clone()));
     let model = Model {
         client_timeout: Some(client_timeout(&config.objectives)),
         ..model.clone()
     };
-    let mut simulator = Simulator::new(model, config.objectives.bounds(), 3).unwrap();
+    let mut simulator = Simulator::new(model, config.objectives.bounds(), seed).unwrap();
     let mut search = Search::new(config).unwrap();
     let mut recorder = Recorder {
         record: &mut record,
@@ -160,6 +164,54 @@ fn a_simulated_search_reads_the_same_in_every_rendering() {
         deciding.tally.response_quantile(0.99),
         verdict.response_time_ns.p99
     );
+}
+
+/// A speed that differs a little is a condition of what is held; one that gets less forbids a claim. Both are in the headline.
+#[test]
+fn the_headline_says_what_a_rate_depends_on() {
+    let uneven = Condition::Wander {
+        sd: 0.03,
+        correlation: 0.0,
+        step: Nanos::from_secs(15),
+    };
+    let leak = Condition::Leak {
+        per_hour: 2.0,
+        per_million: 0.0,
+    };
+    let mut conditions = 0;
+    let mut refusals = 0;
+    for (condition, seed) in [uneven, leak]
+        .iter()
+        .flat_map(|it| (0..5).map(move |seed| (it, seed)))
+    {
+        let model = worlds::under(*condition);
+        let what = Request::get("http://simulated/").into();
+        let record = seeded(&model, played::config(worlds::P99), what, seed);
+        let found = &record.verdict.as_ref().unwrap().found;
+        let says = |is: fn(&SearchRemark) -> bool| found.remarks.iter().any(is);
+        let headline = View::new(&record).headline;
+        let is_put_lower = says(|remark| {
+            matches!(
+                remark,
+                SearchRemark::PaceVaries {
+                    lower_ratio: Some(_),
+                    ..
+                }
+            )
+        });
+        assert_eq!(
+            is_put_lower,
+            headline.contains("as long as it gets no slower than in the"),
+            "{headline}"
+        );
+        let slows = says(|remark| matches!(remark, SearchRemark::SlowsDown { .. }));
+        let is_refused = headline.contains("it got slower meanwhile: no rate is held");
+        assert!(!(slows && found.converged), "{headline}");
+        assert!(slows || !is_refused, "{headline}");
+        conditions += u32::from(is_put_lower);
+        refusals += u32::from(is_refused);
+    }
+    assert!(conditions > 0 && refusals > 0, "{conditions}, {refusals}");
 }
 
 #[test]
