@@ -96,7 +96,9 @@ fn speed_noise_is_survived() {
         over <= allowed && 10 * none <= 4 * seeds() as usize,
         "{over} over, {none} claimed nothing: {errors:?}"
     );
-    assert!(median(&errors).abs() < 0.04, "{errors:?}");
+    // Slow levels weigh more than fast ones, which costs 2 % of the capacity without noise; another 3 % is what it is put lower by.
+    let typical = median(&errors);
+    assert!((-0.06..0.01).contains(&typical), "{errors:?}");
 }
 
 #[test]
