@@ -48,11 +48,7 @@ def save(asked, rows, missing):
     new = {row["service"] for row in rows}
     all_rows = [row for row in before if row["service"] not in new] + rows
     document["sections"][name] = outcome(asked, all_rows, missing)
-    with open(path, "w", encoding="utf-8") as out:
-        json.dump(document, out, indent=1)
-        out.write("\n")
-    with open(os.path.join(results.FOLDER, f"causes-{day}.md"), "w", encoding="utf-8") as out:
-        out.write(markdown(document))
+    results.write(path, document, markdown(document))
 
 
 def markdown(document):

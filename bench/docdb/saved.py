@@ -17,11 +17,7 @@ def save(name, outcome):
         with open(path, encoding="utf-8") as source:
             document["sections"] = json.load(source)["sections"]
     document["sections"][name] = outcome
-    with open(path, "w", encoding="utf-8") as out:
-        json.dump(document, out, indent=1)
-        out.write("\n")
-    with open(os.path.join(results.FOLDER, f"docdb-{day}.md"), "w", encoding="utf-8") as out:
-        out.write(markdown(document))
+    results.write(path, document, markdown(document))
 
 
 def markdown(document):

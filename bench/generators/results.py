@@ -20,11 +20,16 @@ def save(name, outcome):
         with open(path, encoding="utf-8") as source:
             document["sections"] = json.load(source)["sections"]
     document["sections"][name] = outcome
+    write(path, document, markdown(document))
+
+
+def write(path, document, text):
+    """The figures at `path`, which ends in .json, and beside it the page that people read."""
     with open(path, "w", encoding="utf-8") as out:
         json.dump(document, out, indent=1)
         out.write("\n")
-    with open(os.path.join(FOLDER, f"{day}.md"), "w", encoding="utf-8") as out:
-        out.write(markdown(document))
+    with open(path.removesuffix(".json") + ".md", "w", encoding="utf-8") as out:
+        out.write(text)
 
 
 def machine():

@@ -103,11 +103,7 @@ def save(asked, minutes, row):
     order = [name for names in GROUPS.values() for name in names]
     rows = [other for other in part["rows"] if other["service"] != row["service"]] + [row]
     part["rows"] = sorted(rows, key=lambda row: order.index(row["service"]))
-    with open(path, "w", encoding="utf-8") as out:
-        json.dump(document, out, indent=1)
-        out.write("\n")
-    with open(os.path.join(results.FOLDER, f"search-{day}.md"), "w", encoding="utf-8") as out:
-        out.write(markdown(document))
+    results.write(path, document, markdown(document))
 
 
 def markdown(document):

@@ -36,9 +36,10 @@ fn shortened(line: &[u8], spent: Duration) -> Option<String> {
     let said = SAID
         .iter()
         .find(|said| name.eq_ignore_ascii_case(said.name.as_bytes()))?;
-    let left = said.read(value.get(1..)?)?.saturating_sub(spent);
-    // None of them may say that nobody waits.
-    let left = left.max(Duration::from_millis(1));
+    let least = Duration::from_millis(1);
+    // Who waits for less than can be written stays as he is: nobody may be told that somebody waits longer, or not at all.
+    let time = said.read(value.get(1..)?).filter(|time| *time >= least)?;
+    let left = time.saturating_sub(spent).max(least);
     let text = (said.write)(left);
     Some(format!("{}: {text}\r\n", std::str::from_utf8(name).ok()?))
 }
@@ -188,6 +189,7 @@ mod tests {
         };
         for (said, spent, left) in [
             ("grpc-timeout: 2S", 200, "grpc-timeout: 1800m"),
+            ("grpc-timeout: 500u", 1, "grpc-timeout: 500u"),
             ("Grpc-Timeout: 99999999H", 1, "Grpc-Timeout: 99999999S"),
             (
                 "X-Envoy-Expected-Rq-Timeout-Ms: 250",

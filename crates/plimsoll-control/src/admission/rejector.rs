@@ -81,14 +81,12 @@ impl Rejector {
 
     /// True if the request may pass on to the queue.
     pub(super) fn passes(&mut self, level: Level) -> bool {
+        if self.turns_away(level) {
+            return false;
+        }
         self.arrived[level.0] += 1.0;
         if self.is_active {
-            let credit = &mut self.credit[level.0];
-            *credit += self.pass[level.0];
-            if *credit < 1.0 {
-                return false;
-            }
-            *credit -= 1.0;
+            self.credit[level.0] += self.pass[level.0] - 1.0;
         }
         self.passed += 1.0;
         true

@@ -117,8 +117,8 @@ impl Progress {
         rates.max_by(f64::total_cmp)
     }
 
-    /// A target that an overload makes slower is approached gently. After a change nothing is known far from what was played since: steps are no larger than half as much again, or three
-    /// tenths less while nothing passed.
+    /// A target that an overload makes slower is approached gently. After a change nothing is known far from what was played
+    /// since: steps are no larger than half as much again, or three tenths less while nothing passed.
     pub(crate) fn within_steps(&self, rate: f64) -> f64 {
         const UP: f64 = 1.5;
         const DOWN: f64 = 0.7;

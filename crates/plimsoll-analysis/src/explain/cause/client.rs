@@ -26,10 +26,12 @@ pub(super) fn pool(case: &Case, entry: &Tier) -> Option<Finding> {
     if !is_short || under_way - pool.open < WAITING || entry.is_filled() {
         return None;
     }
+    // What found no connection was dropped, and counts here: nearly all of it may have failed so.
+    let failed = |level: &Level| ratio(level.tally.failures() as f64, level.tally.decided() as f64);
+    let failed = case.high().map(failed).fold(0.0, f64::max);
     let refused = case.high().map(|level| level.share(&NO_ANSWER));
-    let failed = case.high().map(Level::failed_share);
     // A store that turns connections away is the reason that there are few.
-    if refused.fold(0.0, f64::max) > 0.1 * failed.fold(0.0, f64::max) {
+    if refused.fold(0.0, f64::max) > 0.1 * failed {
         return None;
     }
     let mut finding = Finding::new(Cause::Pool, entry);
@@ -47,11 +49,9 @@ pub(super) fn pool(case: &Case, entry: &Tier) -> Option<Finding> {
         finding.signal(Signal::IdleBehind, text);
     }
     if pool.closes_given_up {
-        let failed =
-            |level: &Level| ratio(level.tally.failures() as f64, level.tally.decided() as f64);
         let text = format!(
             "{} of the attempts failed, and each try that was given up closed its connection",
-            percent(case.high().map(failed).fold(0.0, f64::max))
+            percent(failed)
         );
         finding.signal(Signal::None, text);
     }

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::Record;
 use plimsoll_core::test::What;
@@ -71,6 +72,23 @@ fn operations_that_wait_for_connections_which_are_gone_wait_in_the_client() {
         "a cap on what is in flight does not mend the client: {:?}",
         rules.collect::<Vec<_>>()
     );
+}
+
+/// All but one in a hundred of what fails is dropped before it is sent, as where the driver opens two connections at a time.
+#[test]
+fn a_connection_that_broke_now_and_then_does_not_hide_it() {
+    let mut service = service(idle);
+    service.excess = Outcome::Dropped;
+    let mut record = over(sick(&service), plan(), 7);
+    let bounds = [Nanos::from_millis(250)];
+    for window in &mut record.windows {
+        let tally = &mut window.operations[0];
+        if tally.class(Outcome::Dropped).count > 0 {
+            let time = Nanos::from_millis(1);
+            tally.record(Outcome::Eof, time, Some(time), 0, &bounds);
+        }
+    }
+    assert!(names_the_client(&record), "{:#?}", explained(&record).limit);
 }
 
 #[test]
