@@ -53,7 +53,9 @@ fn main() -> Result<(), Failed> {
         }
     }
     let (clock, before) = (Clock::start(), thread_run_time());
-    runtime.block_on(sessions.run_until(tokio::time::sleep(Duration::from_secs(seconds))));
+    runtime.block_on(
+        sessions.run_until(async { tokio::time::sleep(Duration::from_secs(seconds)).await }),
+    );
     let spent = thread_run_time() - before;
     let took = clock.now().as_secs_f64();
     let operations = count.get();

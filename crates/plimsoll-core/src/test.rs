@@ -3,6 +3,7 @@
 //! Whatever builds a test (the command line, an experiment, a comparison) builds this one. Values that go together are
 //! one type, so that a test which nobody could play cannot be written down.
 
+mod mix;
 mod setup;
 mod variation;
 pub mod workload;
@@ -13,6 +14,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use mix::{MixPhase, RequestMix};
 pub use setup::ScriptSetup;
 pub use variation::Variation;
 pub use workload::Workload;
@@ -243,6 +245,14 @@ impl What {
     pub const SCRIPT: &str = "SCRIPT";
     /// What stands in `method` where a driver makes them.
     pub(crate) const WORKLOAD: &str = "WORKLOAD";
+
+    /// Requests beside the one of [`Self::request_line`].
+    pub fn others_count(&self) -> usize {
+        match self {
+            Self::Url(url) => url.variation.requests.len(),
+            Self::Script(_) | Self::Workload(_) => 0,
+        }
+    }
 
     /// Method and URL, or `SCRIPT` and its name, or `WORKLOAD` and the store.
     pub fn request_line(&self) -> (&str, &str) {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
+use plimsoll_base::random::Rng;
 use plimsoll_core::status::StatusSet;
-use plimsoll_core::test::{Generator, Http, Request, Url};
+use plimsoll_core::test::{Generator, Http, Request, RequestMix, Url};
 use plimsoll_core::{Nanos, Objectives, Outcome};
 use plimsoll_net::h1::{HeaderError, encode_request};
 use plimsoll_net::h2::EncodedRequest;
@@ -15,6 +16,7 @@ use plimsoll_net::{Endpoint, Setup, Target, TargetError};
 use thiserror::Error;
 
 use crate::recorder::Listed;
+use crate::source::Turn;
 use crate::template::{Rows, Template, TemplateError};
 
 /// Why a URL cannot be loaded.
@@ -108,11 +110,28 @@ impl Places {
     }
 }
 
-/// Requests that take turns.
+/// Requests that take turns, or are drawn by their shares.
 #[derive(Debug)]
 pub(crate) struct Varied {
     pub(crate) makers: Vec<Maker>,
+    pub(crate) mix: Option<RequestMix>,
     pub(crate) redirects_max: u32,
+}
+
+/// So that the draw of a request does not decide what its templates draw.
+const OF_MIX: u64 = 0x6d69_7800;
+
+impl Varied {
+    /// What makes the request of that turn, and its place in the mix.
+    pub(crate) fn maker(&self, turn: Turn, seed: u64) -> (u8, &Maker) {
+        let Some(mix) = &self.mix else {
+            let place = turn.number % self.makers.len() as u64;
+            return (0, &self.makers[place as usize]);
+        };
+        let unit = Rng::new(seed ^ OF_MIX, turn.number).unit();
+        let place = mix.draw(turn.since, unit).min(self.makers.len() - 1);
+        (place as u8, &self.makers[place])
+    }
 }
 
 /// What makes one of the requests.
@@ -182,6 +201,7 @@ impl Options {
         let makers = makers(url, places, &origins, dialect)?;
         let varied = Varied {
             redirects_max: url.variation.redirects_max,
+            mix: url.variation.mix.clone(),
             makers,
         };
         let first = varied.makers.first().map(|maker| maker.wire.clone());
@@ -254,6 +274,7 @@ impl Options {
         let Varied {
             makers,
             redirects_max,
+            ..
         } = &*self.varied;
         let has_template = makers.iter().any(|maker| maker.template.is_some());
         *redirects_max > 0 || makers.len() > 1 || has_template

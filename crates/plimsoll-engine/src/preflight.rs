@@ -9,7 +9,7 @@ use plimsoll_net::{Failure, Reached};
 use crate::options::Options;
 use crate::pool::{CallEnd, Pool, PoolEvent};
 use crate::requests::{Crafted, OWNER, Shot, pool, route};
-use crate::source::Arrival;
+use crate::source::{Arrival, Turn};
 
 /// Connects before the target is called unreachable: one may hit an unlucky moment.
 const CONNECTS: usize = 3;
@@ -70,7 +70,7 @@ fn attempt(options: &Options, turn: usize) -> Result<Greeting, Silence> {
     };
     let mut greeter = Greeter {
         pool: pool(Poll::new().map_err(broken)?, clock, options.clone()),
-        shot: Some(Crafted::new(arrival, 0, options)),
+        shot: Some(Crafted::new(arrival, Turn::default(), options)),
         options,
         turn,
         was_sent: false,

@@ -1,6 +1,7 @@
 //! Users that all send what the test of a URL says: what takes an attempt, and what its end counts as.
 
 mod shot;
+mod way;
 
 use std::collections::VecDeque;
 
@@ -12,24 +13,18 @@ use plimsoll_net::Failure;
 use crate::crew::Endpoint;
 use crate::message::Body;
 use crate::options::Options;
-use crate::pool::{
-    CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route, TRIES_MAX, is_stale, may_go_on,
-};
+use crate::pool::{CallEnd, Ended, Pool, PoolEvent, TRIES_MAX, is_stale, may_go_on};
 use crate::recorder::Ending;
-use crate::source::{Arrival, Level, Part, Source};
+use crate::source::{Arrival, Level, Part, Source, Turn};
 use crate::worker::{Context, Users, Worker};
 
 pub(crate) use shot::{Attempt, Crafted, Shot};
+pub(crate) use way::{OWNER, pool, route};
 
 /// A place of a closed loop waits this long once as many connects in a row have failed as it has places, so that a dead
 /// target is not hammered. One that accepts connections and then fails is not rested: what it can do is the question.
 const PAUSE: Nanos = Nanos::from_millis(20);
-/// How long a finished connection waits for the server to close first.
-const PARK: Nanos = Nanos::from_millis(500);
 const LEFT: &str = "the server closes connections before a request";
-/// All connections belong to all of them, and lead to one place.
-pub(crate) const OWNER: u32 = 0;
-pub(crate) const ORIGIN: u32 = 0;
 
 /// The users of one worker, and what waits for them.
 #[derive(Debug)]
@@ -38,6 +33,7 @@ pub(crate) struct Requests<S: Shot> {
     options: Options,
     pool: Pool<S>,
     source: Source,
+    level_start: Nanos,
     /// Attempts that a closed loop started and that have not ended.
     looping: u32,
     /// Due, without a connection; by origin.
@@ -56,36 +52,6 @@ pub(crate) struct Requests<S: Shot> {
     is_exhausted: bool,
 }
 
-/// The connections of one worker.
-pub(crate) fn pool<S: Shot>(poll: Poll, clock: Clock, options: Options) -> Pool<S> {
-    let policy = Policy {
-        reuses: options.keepalive,
-        streams_max: options
-            .http2
-            .as_ref()
-            .map_or(1, |http2| http2.per_connection),
-        park: PARK,
-        opening_max: options.timeout,
-    };
-    Pool::new(poll, clock, options, policy)
-}
-
-/// To that origin, at one of its addresses.
-pub(crate) fn route(options: &Options, origin: u32, turn: usize) -> Route<'_, ()> {
-    let setups = &options.origins[origin as usize].setups;
-    Route {
-        setup: &setups[turn % setups.len()],
-        local: None,
-        protocol: match options.http2 {
-            Some(_) => Protocol::Http2,
-            None => Protocol::Http1,
-        },
-        owner: OWNER,
-        origin,
-        peer: (),
-    }
-}
-
 /// A worker whose users send requests.
 pub(crate) fn worker<S: Shot>(
     endpoint: Endpoint,
@@ -101,6 +67,7 @@ pub(crate) fn worker<S: Shot>(
     let users = Requests {
         context,
         source: Source::None,
+        level_start: Nanos::ZERO,
         looping: 0,
         waiting: options.origins.iter().map(|_| VecDeque::new()).collect(),
         // Workers do not all begin at the same address.
@@ -182,6 +149,7 @@ impl<S: Shot> Users for Requests<S> {
     fn enter(&mut self, level: &Level, now: Nanos) {
         let seed = self.options.seed;
         self.source = Source::from_level(level, self.context.part, seed, self.looping);
+        self.level_start = level.start;
         self.start(now);
     }
 
@@ -220,9 +188,12 @@ impl<S: Shot> Requests<S> {
     #[inline]
     fn dispatch(&mut self, arrival: Arrival, now: Nanos) {
         self.context.begin(arrival.intended, arrival.level, now);
-        let number = self.context.part.number_of(self.count);
+        let turn = Turn {
+            number: self.context.part.number_of(self.count),
+            since: arrival.intended.saturating_sub(self.level_start),
+        };
         self.count += 1;
-        let shot = S::new(arrival, number, &self.options);
+        let shot = S::new(arrival, turn, &self.options);
         let origin = shot.origin();
         let idle = if self.waiting[origin as usize].is_empty() {
             self.pool.take_idle(OWNER, origin)
@@ -464,7 +435,7 @@ impl<S: Shot> Requests<S> {
             response,
             service: shot.sent().map(|sent| now - sent),
             bytes,
-            operation: 0,
+            operation: shot.operation(),
         };
         self.context.end(&ending, now);
     }

@@ -28,6 +28,15 @@ pub(crate) struct Arrival {
     pub(crate) closed: bool,
 }
 
+/// Which attempt of the run it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Turn {
+    /// Among all of the run, from 0.
+    pub(crate) number: u64,
+    /// From the start of its level.
+    pub(crate) since: Nanos,
+}
+
 /// Which share of the load a worker has.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {

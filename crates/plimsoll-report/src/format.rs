@@ -200,6 +200,25 @@ pub fn plural(value: u64, one: &str, many: &str) -> String {
     )
 }
 
+/// ` and 2 more requests`, behind the first
+pub(crate) fn others(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(
+            " and {}",
+            plural(count as u64, "more request", "more requests")
+        ),
+    }
+}
+
+/// The beginning of a text that is longer than so many letters.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
+}
+
 /// `a`, `a and b`, `a, b and c`
 pub fn list(parts: &[String]) -> String {
     match parts {

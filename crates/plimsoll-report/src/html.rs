@@ -21,11 +21,11 @@ mod gates;
 mod head;
 mod levels;
 mod method;
+mod mix;
 mod paint;
 mod parts;
 mod scale;
 mod script;
-mod store;
 mod style;
 mod svg;
 mod sweep;
@@ -121,7 +121,7 @@ fn report(view: &View, index: usize, heading: &Markup) -> Markup {
         (heading)
         (head::answer(view))
         (script::first(view))
-        (store::section(view))
+        (mix::section(view))
         @if has_load_line {
             (chart_hero::section(view, &id))
             @if view.concludes() { (decided::section(view, &id)) }

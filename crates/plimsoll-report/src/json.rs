@@ -7,7 +7,7 @@ use plimsoll_core::sweep::Sweep;
 use plimsoll_core::verdict::Judgement;
 use serde_json::{Map, Value, json};
 
-use crate::view::{Conclusion, StoreView, View};
+use crate::view::{Conclusion, MixView, View};
 
 /// The document of `--format json`: the verdict's own keys, and beside them what names the run.
 /// Without a verdict it holds `valid: false`, the reason, and no figure.
@@ -68,8 +68,9 @@ pub fn document(record: &Record) -> Value {
     if let Some(script) = &view.script {
         document.insert("script".to_owned(), of_script(&script.counts));
     }
-    if let Some(store) = &view.store {
-        document.insert("store".to_owned(), of_store(store));
+    if let Some(mix) = &view.mix {
+        let (key, value) = of_mix(mix);
+        document.insert(key.to_owned(), value);
     }
     if !view.warnings.is_empty() {
         let plain: Vec<String> = view
@@ -82,15 +83,15 @@ pub fn document(record: &Record) -> Value {
     Value::Object(document)
 }
 
-/// What a workload did, and what was found stored.
-fn of_store(store: &StoreView) -> Value {
-    let operations = store.operations.iter().map(|(operation, tally)| {
+/// What each request did; or what a workload did, and what was found stored.
+fn of_mix(mix: &MixView) -> (&'static str, Value) {
+    let operations = mix.operations.iter().map(|(operation, tally)| {
         let outcomes: Map<String, Value> = tally
             .occurred()
             .map(|(outcome, class)| (outcome.name().to_owned(), json!(class.count)))
             .collect();
         json!({
-            "name": operation.name(),
+            "name": operation,
             "attempts_count": tally.attempts(),
             "outcomes": outcomes,
             "bytes": tally.bytes(),
@@ -101,7 +102,7 @@ fn of_store(store: &StoreView) -> Value {
             },
         })
     });
-    let databases = store.databases.iter().map(|row| {
+    let databases = mix.databases.iter().map(|row| {
         json!({
             "name": row.name,
             "acknowledged_per_s": row.acknowledged_per_s,
@@ -109,11 +110,16 @@ fn of_store(store: &StoreView) -> Value {
             "effects": row.effects,
         })
     });
-    json!({
-        "operations": operations.collect::<Vec<_>>(),
+    let operations: Vec<Value> = operations.collect();
+    if !mix.is_store {
+        return ("requests", json!(operations));
+    }
+    let store = json!({
+        "operations": operations,
         "databases": databases.collect::<Vec<_>>(),
-        "verified": store.verified,
-    })
+        "verified": mix.verified,
+    });
+    ("store", store)
 }
 
 /// What a script counted, without the counters that the record keeps for merging.

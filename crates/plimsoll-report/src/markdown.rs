@@ -1,8 +1,8 @@
 //! The summary for a pull request: verdict, figures, limit and gates in Markdown.
 
 mod comparison;
+mod mix;
 mod script;
-mod store;
 mod sweep;
 
 use plimsoll_core::record::Record;
@@ -37,7 +37,7 @@ fn section(view: &View) -> String {
     }
     figures(&mut out, view);
     script::section(&mut out, view);
-    store::section(&mut out, view);
+    mix::section(&mut out, view);
     if view.kind == Kind::Find {
         levels(&mut out, view);
     }
@@ -50,11 +50,12 @@ fn section(view: &View) -> String {
     let (method, name) = header.test.what.request_line();
     putln!(
         out,
-        "<sub>plimsoll {} {}, {} {}, {}</sub>",
+        "<sub>plimsoll {} {}, {} {}{}, {}</sub>",
         escape(header.test.command()),
         escape(&header.plimsoll_version),
         escape(method),
         code(name),
+        format::others(header.test.what.others_count()),
         escape(&format::date(&header.started_at))
     );
     out

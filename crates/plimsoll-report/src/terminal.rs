@@ -4,10 +4,10 @@ mod admission;
 mod comparison;
 mod distribution;
 mod find;
+mod mix;
 mod run;
 mod script;
 mod shared;
-mod store;
 mod sweep;
 mod table;
 
@@ -61,7 +61,7 @@ pub fn summary(record: &Record, style: &Style) -> String {
     }
     script::block(&mut page, &view);
     if !style.quiet {
-        store::block(&mut page, &view);
+        mix::block(&mut page, &view);
     }
     if !style.quiet {
         shared::explanation(&mut page, &view);

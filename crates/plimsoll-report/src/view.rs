@@ -7,9 +7,10 @@ mod figures;
 mod gates;
 mod level;
 mod limit;
+mod mix;
 mod script;
 mod spectrum;
-mod store;
+
 pub mod sweep;
 mod timeline;
 mod varied;
@@ -23,9 +24,10 @@ pub(crate) use gates::{state_sign, state_word};
 pub use level::LevelView;
 pub(crate) use level::{load_words, phase_word};
 pub(crate) use limit::{TierRow, confidence_sentence, limit_sentence};
+pub(crate) use mix::{DATABASE_HEADS, DatabaseRow, MixView};
 pub(crate) use script::{NameRow, ScriptView, group_name};
 pub(crate) use spectrum::Spectrum;
-pub(crate) use store::{DATABASE_HEADS, DatabaseRow, OPERATION_HEADS, StoreView};
+
 pub(crate) use timeline::{Bin, Lane, Span, Timeline};
 pub(crate) use varied::Varied;
 pub(crate) use words::left_out;
@@ -87,8 +89,8 @@ pub struct View<'a> {
     pub gates: GateTally,
     /// What a script counted itself, in the levels that the summary describes.
     pub(crate) script: Option<ScriptView>,
-    /// What a workload did to its databases, in the level that the summary describes.
-    pub(crate) store: Option<StoreView>,
+    /// What a workload did to its databases, or each request by its name, in the level that the summary describes.
+    pub(crate) mix: Option<MixView>,
     /// From the start of the run to the end of its last window.
     pub(crate) elapsed: Nanos,
     /// What a reader has to know before believing anything else.
@@ -112,7 +114,7 @@ impl<'a> View<'a> {
             .iter()
             .map(plimsoll_core::Window::end_ns)
             .max();
-        let store_level = deciding.as_ref().map(|level| level.level);
+        let shown = deciding.as_ref().map(|level| level.level);
         let mut view = Self {
             record,
             kind,
@@ -125,7 +127,7 @@ impl<'a> View<'a> {
             deciding,
             gates,
             script: ScriptView::new(record),
-            store: store_level.and_then(|level| StoreView::new(record, level)),
+            mix: shown.and_then(|level| MixView::new(record, level)),
             elapsed: elapsed.unwrap_or_default(),
             warnings: warnings(record),
         };

@@ -5,8 +5,9 @@ use std::num::{NonZeroU32, NonZeroU64};
 use plimsoll_core::Nanos;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::schedule::{Arrivals, Leg};
+use plimsoll_core::test::MixPhase;
 use plimsoll_core::test::Workload;
-use plimsoll_core::test::workload::{Client, Consistency, Database, Keys, Mix, Phase};
+use plimsoll_core::test::workload::{Client, Consistency, Database, Keys, Mix};
 use thiserror::Error;
 
 /// Every database that a workload makes, and drops, begins with this: no other is ever touched.
@@ -41,7 +42,7 @@ pub struct Asked {
     pub consistency: Option<Consistency>,
     pub verify: Option<bool>,
     pub named: Vec<Named>,
-    pub(crate) phases: Vec<Phase>,
+    pub(crate) phases: Vec<MixPhase<Mix>>,
     pub client: AskedClient,
     pub load: AskedLoad,
 }
@@ -147,7 +148,8 @@ impl Asked {
             keep: self.keep.unwrap_or(false),
             verify: self.verify.unwrap_or(true),
         };
-        check_phases(&workload, self.load.duration)?;
+        let lengths = workload.phases.iter().map(|phase| phase.length_ns);
+        check_lengths(lengths, self.load.duration)?;
         Ok(workload)
     }
 
@@ -367,10 +369,13 @@ impl Asked {
 }
 
 /// Phases that would begin after the end of the load do nothing.
-fn check_phases(workload: &Workload, duration: Option<Nanos>) -> Result<(), PlanError> {
+pub(crate) fn check_lengths(
+    lengths: impl Iterator<Item = Nanos>,
+    duration: Option<Nanos>,
+) -> Result<(), PlanError> {
     let mut start = Nanos::ZERO;
-    for (place, phase) in (1..).zip(&workload.phases) {
-        if phase.length_ns == Nanos::ZERO {
+    for (place, length) in (1..).zip(lengths) {
+        if length == Nanos::ZERO {
             return refused(
                 format!("phase.{place}.duration"),
                 "a phase lasts longer than no time",
@@ -382,7 +387,7 @@ fn check_phases(workload: &Workload, duration: Option<Nanos>) -> Result<(), Plan
                 format!("the phase would begin at {start}, and the load ends at {duration}"),
             );
         }
-        start += phase.length_ns;
+        start += length;
     }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! What a workload file may say: every key once, with its type, an example and its meaning. The reader, the check of unknown
 //! keys and the table of `docs/workload.md` follow from it.
 
+mod http;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -8,20 +10,26 @@ use std::num::{NonZeroU32, NonZeroU64};
 use plimsoll_core::keys::{Inside, Known, Misplaced, Place, Section, last};
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::schedule::{Arrivals, Leg};
-use plimsoll_core::test::workload::{Consistency, Keys, Mix, Phase};
+use plimsoll_core::test::MixPhase;
+use plimsoll_core::test::workload::{Consistency, Keys, Mix};
 use plimsoll_core::units::{parse_duration, parse_rate};
 use plimsoll_core::{Nanos, section};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer};
+use toml::de::DeValue;
 
 use crate::asked::{Asked, AskedClient, AskedLoad, Named, PlanError};
 use crate::values;
 
-const SECTIONS: [&Section; 4] = [
+use http::RequestSpec;
+pub use http::{HttpMix, MixRequest};
+
+const SECTIONS: [&Section; 5] = [
     &File::SECTION,
     &ClientSpec::SECTION,
     &DatabaseSpec::SECTION,
     &PhaseSpec::SECTION,
+    &RequestSpec::SECTION,
 ];
 
 fn inside(key: &str) -> Inside {
@@ -29,6 +37,7 @@ fn inside(key: &str) -> Inside {
         "client" => Inside::Keys(&ClientSpec::SECTION),
         "database" => Inside::Keys(&DatabaseSpec::SECTION),
         "phase" => Inside::Keys(&PhaseSpec::SECTION),
+        "request" => Inside::Keys(&RequestSpec::SECTION),
         _ => Inside::Free,
     }
 }
@@ -38,14 +47,21 @@ section! {
     File = "the top of the file" {
         /// where the store is, with its scheme; names and passwords as its driver reads them
         store: Option<String> = "\"mongodb://127.0.0.1:27017\"",
+        /// instead of a store: the service whose requests follow
+        url: Option<String> = "\"http://127.0.0.1:3000\"",
+        /// of a URL: headers that each request has unless it says others
+        headers: BTreeMap<String, String> = "{ Accept = \"application/json\" }",
+        /// of a URL: the CSV file, beside this one, whose rows fill `{{row.COLUMN}}` in turn
+        rows: Option<String> = "\"users.csv\"",
         /// how many databases; as many as have a table `[[database]]` unless given, or 1
         databases: Option<NonZeroU32> = "6",
-        /// connections of the pool of each database; 10 unless given
+        /// connections of the pool of each database, 10 unless given; of a URL as -c of plimsoll run
         connections: Option<NonZeroU32> = "10",
         /// concurrent callers of each database; as many as connections unless given
         workers: Option<NonZeroU32> = "10",
-        /// percent of each operation; 40, 30, 20 and 10 unless given
-        mix: Option<MixValue> = "{ read = 40, insert = 30, update = 20, delete = 10 }",
+        /// percent of each operation, 40, 30, 20 and 10 unless given; of a URL percent of each request by its name, and
+        /// each as often as any other unless given
+        mix: Option<Shares> = "{ read = 40, insert = 30, update = 20, delete = 10 }",
         /// documents of each database before the load; 1000 unless given
         documents: Option<u32> = "10000",
         /// size of a document as the store keeps it; 1KiB unless given
@@ -57,7 +73,7 @@ section! {
         batch: Option<NonZeroU32> = "10",
         /// how long the load lasts; as long as its phases unless given, or 10s
         duration: Option<TimeValue> = "\"30s\"",
-        /// how many operations, instead of how long
+        /// how many operations, or requests, instead of how long
         operations: Option<NonZeroU64> = "100000",
         /// arrival rate of all databases together: operations start on time, however long the answers take; without it
         /// each worker starts the next when its last has ended
@@ -90,6 +106,8 @@ section! {
         database: Vec<DatabaseSpec> = "[[database]]",
         /// parts of the time line
         phase: Vec<PhaseSpec> = "[[phase]]",
+        /// of a URL: what is sent
+        request: Vec<RequestSpec> = "[[request]]",
     }
 }
 
@@ -121,7 +139,7 @@ section! {
         /// its name behind `plimsoll_`; its number unless given
         name: Option<String> = "\"orders\"",
         /// percent of each operation; that of the file unless given
-        mix: Option<MixValue> = "{ read = 90, update = 10 }",
+        mix: Option<Shares> = "{ read = 90, update = 10 }",
         /// documents before the load; those of the file unless given
         documents: Option<u32> = "500",
         /// size of a document; that of the file unless given
@@ -137,9 +155,9 @@ section! {
         /// how long it lasts
         duration: Option<TimeValue> = "\"20s\"",
         /// percent of each operation meanwhile; that of each database unless given
-        mix: Option<MixValue> = "{ read = 100 }",
+        mix: Option<Shares> = "{ read = 100 }",
         /// where the mix goes evenly until the end of the phase
-        mix_to: Option<MixValue> = "{ insert = 100 }",
+        mix_to: Option<Shares> = "{ insert = 100 }",
         /// arrival rate of all databases together at its start; the file's `rate` unless given; up to 5 phases have
         /// rates
         rate: Option<RateValue> = "\"500/s\"",
@@ -225,22 +243,32 @@ fn ramp(text: &str) -> Result<(f64, f64), String> {
     Ok((said(parse_rate(from))?, said(parse_rate(to))?))
 }
 
-/// A table of percentages.
-#[derive(Debug, Clone)]
-struct MixValue(Mix);
+/// Percentages by name.
+type Shares = BTreeMap<String, f64>;
 
-impl<'de> Deserialize<'de> for MixValue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let shares = BTreeMap::<String, f64>::deserialize(deserializer)?;
-        let pairs: Vec<(String, f64)> = shares.into_iter().collect();
-        values::mix_of(&pairs).map(Self).map_err(de::Error::custom)
-    }
+/// The mix that a key says, in the terms of what is loaded.
+fn mix<M>(
+    place: &Place<'_>,
+    key: &str,
+    shares: Option<&Shares>,
+    read: impl Fn(&Shares) -> Result<M, values::ValueError>,
+) -> Result<Option<M>, Misplaced> {
+    let wrong = |error| place.at(&[key], format!("`{}`: {error}", last(key)));
+    shares.map(|shares| read(shares).map_err(wrong)).transpose()
+}
+
+/// Of operations.
+fn operations(shares: &Shares) -> Result<Mix, values::ValueError> {
+    let pairs: Vec<(String, f64)> = shares.iter().map(|(n, s)| (n.clone(), *s)).collect();
+    values::mix_of(&pairs)
 }
 
 /// A file that was read, for messages that name its lines.
 #[derive(Debug, Clone)]
 pub struct WorkloadFile {
     pub asked: Asked,
+    /// What is sent, where it loads a URL instead of a store.
+    pub http: Option<HttpMix>,
     name: String,
     text: String,
 }
@@ -256,11 +284,26 @@ impl WorkloadFile {
             inside,
         };
         known.check(&place, &top)?;
+        let mut file: File = place.read_named(top)?;
+        let http = http::mix_of(&place, &mut file)?;
         Ok(Self {
-            asked: asked_for(&place, place.read_named(top)?)?,
+            asked: asked_for(&place, file, http.is_some())?,
+            http,
             name: name.to_owned(),
             text: text.to_owned(),
         })
+    }
+
+    /// What a key at the top of the file says, as one would type it, and where.
+    pub fn said(&self, key: &str) -> Option<(String, String)> {
+        let place = Place::new(&self.name, &self.text);
+        let top = place.parsed().ok()?;
+        let text = match top.get(key)?.get_ref() {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => number.to_string(),
+            _ => return None,
+        };
+        Some((text, place.with_keys(&top).origin(key)?))
     }
 
     /// A plan that is refused, with the line of the key that says it.
@@ -276,7 +319,65 @@ impl WorkloadFile {
     }
 }
 
-fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
+/// Whether a file with this text loads a URL, and no store; one that cannot be read is left to its reader.
+pub fn loads_url(text: &str) -> bool {
+    let top = Place::new("", text).parsed();
+    top.is_ok_and(|top| top.contains_key("url"))
+}
+
+fn asked_for(place: &Place<'_>, file: File, is_http: bool) -> Result<Asked, Misplaced> {
+    if is_http {
+        // Its requests, mixes and phases are read by themselves.
+        return Ok(Asked {
+            load: load_of(place, &file)?,
+            connections: file.connections,
+            ..Asked::default()
+        });
+    }
+    let phases = phases(place, &file.phase, operations)?;
+    let load = load_of(place, &file)?;
+    let named = (1..).zip(file.database).map(|(number, database)| {
+        let key = format!("database.{number}.mix");
+        Ok(Named {
+            name: database.name.unwrap_or_default(),
+            mix: mix(place, &key, database.mix.as_ref(), operations)?,
+            documents: database.documents,
+            document_bytes: database.document_size.map(|size| size.0),
+        })
+    });
+    let named = named.collect::<Result<_, Misplaced>>()?;
+    let client = file.client;
+    Ok(Asked {
+        store: file.store,
+        databases: file.databases,
+        connections: file.connections,
+        workers: file.workers,
+        mix: mix(place, "mix", file.mix.as_ref(), operations)?,
+        documents: file.documents,
+        document_bytes: file.document_size.map(|size| size.0),
+        keys: file.keys.map(|keys| keys.0),
+        batch: file.batch,
+        keep: file.keep,
+        verify: file.verify,
+        replicas: file.replicas,
+        consistency: file.consistency.map(|consistency| consistency.0),
+        named,
+        phases,
+        client: AskedClient {
+            try_timeout: client.try_timeout.map(|time| time.0),
+            pool_wait: client.pool_wait.map(|time| time.0),
+            retries: client.retries,
+            retry_pause: client.retry_pause.map(|time| time.0),
+            driver_retries: client.driver_retries,
+            per_connection: client.per_connection,
+            closes_given_up: client.given_up.map(|given_up| given_up == GivenUp::Close),
+        },
+        load,
+    })
+}
+
+/// How much of it.
+fn load_of(place: &Place<'_>, file: &File) -> Result<AskedLoad, Misplaced> {
     let exclusive = [
         (file.rate.is_some() && file.ramp.is_some(), "rate", "ramp"),
         (
@@ -291,56 +392,22 @@ fn asked_for(place: &Place<'_>, file: File) -> Result<Asked, Misplaced> {
             return Err(place.at(&[key], problem));
         }
     }
-    let phases = phases(place, &file.phase)?;
-    let legs = legs(place, &file)?;
-    let of_phases = phases
-        .iter()
-        .fold(Nanos::ZERO, |sum, phase| sum + phase.length_ns);
+    let lengths = file.phase.iter().map(|phase| phase.duration.as_ref());
+    let of_phases = lengths
+        .flatten()
+        .fold(Nanos::ZERO, |sum, time| sum + time.0);
     let of_phases = Some(of_phases).filter(|sum| *sum > Nanos::ZERO && file.operations.is_none());
-    let named = file.database.into_iter().map(|database| Named {
-        name: database.name.unwrap_or_default(),
-        mix: database.mix.map(|mix| mix.0),
-        documents: database.documents,
-        document_bytes: database.document_size.map(|size| size.0),
-    });
-    let client = file.client;
-    Ok(Asked {
-        store: file.store,
-        databases: file.databases,
-        connections: file.connections,
-        workers: file.workers,
-        mix: file.mix.map(|mix| mix.0),
-        documents: file.documents,
-        document_bytes: file.document_size.map(|size| size.0),
-        keys: file.keys.map(|keys| keys.0),
-        batch: file.batch,
-        keep: file.keep,
-        verify: file.verify,
-        replicas: file.replicas,
-        consistency: file.consistency.map(|consistency| consistency.0),
-        named: named.collect(),
-        phases,
-        client: AskedClient {
-            try_timeout: client.try_timeout.map(|time| time.0),
-            pool_wait: client.pool_wait.map(|time| time.0),
-            retries: client.retries,
-            retry_pause: client.retry_pause.map(|time| time.0),
-            driver_retries: client.driver_retries,
-            per_connection: client.per_connection,
-            closes_given_up: client.given_up.map(|given_up| given_up == GivenUp::Close),
-        },
-        load: AskedLoad {
-            duration: file.duration.map(|time| time.0).or(of_phases),
-            operations: file.operations,
-            rate_per_s: file.rate.map(|rate| rate.0),
-            ramp_per_s: file.ramp.map(|ramp| ramp.0),
-            legs,
-            arrivals: file.arrivals,
-            timeout: file.timeout.map(|time| time.0),
-            threads: file.threads,
-            seed: file.seed,
-            objectives: file.slo.map(|slo| slo.0),
-        },
+    Ok(AskedLoad {
+        duration: file.duration.as_ref().map(|time| time.0).or(of_phases),
+        operations: file.operations,
+        rate_per_s: file.rate.as_ref().map(|rate| rate.0),
+        ramp_per_s: file.ramp.as_ref().map(|ramp| ramp.0),
+        legs: legs(place, file)?,
+        arrivals: file.arrivals,
+        timeout: file.timeout.as_ref().map(|time| time.0),
+        threads: file.threads,
+        seed: file.seed,
+        objectives: file.slo.as_ref().map(|slo| slo.0.clone()),
     })
 }
 
@@ -387,16 +454,22 @@ fn legs(place: &Place<'_>, file: &File) -> Result<Vec<Leg>, Misplaced> {
     each.collect()
 }
 
-fn phases(place: &Place<'_>, phases: &[PhaseSpec]) -> Result<Vec<Phase>, Misplaced> {
+/// Parts of the time line, with mixes in the terms of what is loaded.
+fn phases<M>(
+    place: &Place<'_>,
+    phases: &[PhaseSpec],
+    read: impl Fn(&Shares) -> Result<M, values::ValueError> + Copy,
+) -> Result<Vec<MixPhase<M>>, Misplaced> {
     let each = (1..).zip(phases).map(|(number, phase)| {
         let key = format!("phase.{number}");
         let missing = || place.at(&[&key], "a phase needs a `duration`, such as \"20s\"");
         let length = phase.duration.as_ref().map(|time| time.0);
-        Ok(Phase {
+        let mix = |name: &str, shares| mix(place, &format!("{key}.{name}"), shares, read);
+        Ok(MixPhase {
             name: phase.name.clone().unwrap_or_else(|| number.to_string()),
             length_ns: length.ok_or_else(missing)?,
-            mix: phase.mix.as_ref().map(|mix| mix.0),
-            mix_to: phase.mix_to.as_ref().map(|mix| mix.0),
+            mix: mix("mix", phase.mix.as_ref())?,
+            mix_to: mix("mix_to", phase.mix_to.as_ref())?,
         })
     });
     each.collect()

@@ -25,7 +25,7 @@ mod wire;
 use thiserror::Error;
 
 pub use asked::{Asked, AskedClient, AskedLoad, PlanError};
-pub use file::WorkloadFile;
+pub use file::{HttpMix, MixRequest, WorkloadFile, loads_url};
 pub use run::{Loaded, greet};
 pub use store::{hosts, shown};
 

@@ -13,6 +13,8 @@ pub enum ValueError {
     Share(String),
     #[error("`{name}` is no operation{hint} (there are read, insert, update, delete)")]
     Operation { name: String, hint: String },
+    #[error("`{name}` is no request of this file{hint}")]
+    Request { name: String, hint: String },
     #[error("{0} is given twice")]
     Twice(&'static str),
     #[error("`{0}` is no mix: write read=40,insert=30,update=20,delete=10")]

@@ -14,7 +14,7 @@ use plimsoll_core::comparison::Figure;
 use plimsoll_core::objective::Objectives;
 use plimsoll_core::record::LabSetup;
 use plimsoll_core::scenario::Strictness;
-use plimsoll_core::schedule::{Arrivals, RateProfile};
+use plimsoll_core::schedule::{Arrivals, Leg, RateProfile};
 use plimsoll_core::test::SearchSettings;
 use plimsoll_docdb::server::{Config, Durability, Scheduler};
 use plimsoll_guard::{LogTo, Place};
@@ -127,6 +127,8 @@ pub(crate) struct LoadArgs {
     pub(crate) rate: Option<RateProfile>,
     /// From and to, per second.
     pub(crate) ramp: Option<(f64, f64)>,
+    /// Rates of the phases of a file, one after the other.
+    pub(crate) legs: Vec<Leg>,
     pub(crate) arrivals: Arrivals,
     pub(crate) timeout: Nanos,
 }

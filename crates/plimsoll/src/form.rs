@@ -18,12 +18,15 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// A script is known by its extension, or is `-`; a workload by the scheme of its store, or as a TOML file; everything
-    /// else should be a URL.
+    /// A script is known by its extension, or is `-`; a workload by the scheme of its store, or as a TOML file that does not
+    /// load a URL; everything else should be a URL.
     pub(crate) fn from_test(test: &OsStr) -> Self {
         let text = test.to_string_lossy();
         if is_workload(test) {
-            return Self::Workload;
+            return match file_of(test) {
+                Some(file) if plimsoll_workload::loads_url(&file) => Self::Url,
+                _ => Self::Workload,
+            };
         }
         let extension = Path::new(test).extension().and_then(OsStr::to_str);
         let is_source =
@@ -40,7 +43,7 @@ impl Form {
         let text = target.to_string_lossy();
         let first = text.split_whitespace().next().unwrap_or_default();
         if is_workload(OsStr::new(first)) {
-            Self::Workload
+            Self::from_test(OsStr::new(first))
         } else if [target, OsStr::new(first)]
             .map(Self::from_test)
             .contains(&Self::Script)
@@ -109,6 +112,18 @@ const OTHER_STORES: [&str; 9] = [
     "valkey",
 ];
 
+/// The text of a file; one that cannot be read is refused by who needs it.
+fn file_of(test: &OsStr) -> Option<String> {
+    let is_file = is_file(test);
+    is_file.then(|| std::fs::read_to_string(test).ok())?
+}
+
+/// A file that says a test: of a workload, or of requests to a URL.
+pub(crate) fn is_file(test: &OsStr) -> bool {
+    !test.to_string_lossy().contains("://")
+        && Path::new(test).extension() == Some(OsStr::new("toml"))
+}
+
 fn is_workload(test: &OsStr) -> bool {
     let text = test.to_string_lossy();
     match text.split_once("://") {
@@ -117,7 +132,7 @@ fn is_workload(test: &OsStr) -> bool {
             StoreKind::SCHEMES.iter().any(|(known, _)| *known == scheme)
                 || OTHER_STORES.contains(&scheme)
         }
-        None => Path::new(test).extension() == Some(OsStr::new("toml")),
+        None => is_file(test),
     }
 }
 

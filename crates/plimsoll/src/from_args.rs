@@ -36,6 +36,10 @@ pub(crate) fn run(args: &Args) -> Result<Recipe> {
         Some(count) => Until::AttemptsCount(count),
         None => Until::DurationNs(load.duration.unwrap_or(DEFAULT_DURATION)),
     };
+    if !load.legs.is_empty() {
+        let course = RateProfile::course(&load.legs)?;
+        return url(args, &args.word()?, set(args, Some(course), until));
+    }
     let ramp = match (load.ramp, until.duration()) {
         (None, _) => None,
         (Some(_), None) => bail!("--ramp needs a time: use -z instead of -n"),

@@ -1,8 +1,10 @@
 //! What is sent to a URL, and the way it takes there: from what was typed to requests, addresses and certificates.
 
+mod mix;
 mod multipart;
 mod targets;
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -13,7 +15,9 @@ use plimsoll_net::resolve::{Family, Ways};
 use plimsoll_net::tls::{Identity, TlsChoice};
 
 use crate::args::RequestArgs;
-use crate::output;
+use crate::{form, output};
+
+pub(crate) use mix::file;
 
 /// The requests of a test, and where they lead.
 pub(crate) struct Asked {
@@ -22,16 +26,20 @@ pub(crate) struct Asked {
     pub(crate) places: Places,
 }
 
-/// `text` is a URL, or `@FILE` with the targets in it; `@-` reads them from standard input.
+/// `text` is a URL, a file of requests by name, or `@FILE` with the targets in it; `@-` reads them from standard input.
 pub(crate) fn asked(args: &RequestArgs, text: &str) -> Result<Asked> {
-    let mut requests = match text.trim().strip_prefix('@') {
-        None => vec![request(args, text.trim())?],
-        Some(file) => listed(args, Path::new(file))?,
+    let text = text.trim();
+    let (mut requests, mix, rows_of_file) = match text.strip_prefix('@') {
+        None if form::is_file(OsStr::new(text)) => mix::read(args, Path::new(text))?,
+        None => (vec![request(args, text)?], None, None),
+        Some(file) => (listed(args, Path::new(file))?, None, None),
     };
     let first = requests.remove(0);
+    let rows_file = args.rows.clone().or(rows_of_file);
     let mut variation = Variation {
         requests,
-        rows: args.rows.as_ref().map(|rows| rows.display().to_string()),
+        mix,
+        rows: rows_file.as_ref().map(|rows| rows.display().to_string()),
         literal: args.no_templates,
         redirects_max: args.redirects,
         ..Variation::default()
@@ -40,7 +48,7 @@ pub(crate) fn asked(args: &RequestArgs, text: &str) -> Result<Asked> {
     url.variation = variation.clone();
     let mut places = Places::resolve(&url, &ways(args)?)?;
     places.tls = tls(args)?;
-    places.rows = args.rows.as_deref().map(rows).transpose()?.map(Into::into);
+    places.rows = rows_file.as_deref().map(rows).transpose()?.map(Into::into);
     for endpoint in &places.endpoints {
         let shown = endpoint.to_string();
         if !variation.addresses.contains(&shown) {
@@ -121,17 +129,25 @@ fn without_templates(body: &[u8]) -> Vec<u8> {
 
 /// Targets of a file; headers of the flags go with each that has not one of that name.
 fn listed(args: &RequestArgs, file: &Path) -> Result<Vec<Request>> {
+    let mut requests = targets::read(file)?;
+    of_flags(args, &mut requests)?;
+    Ok(requests)
+}
+
+/// What flags say of each request of a file that does not say it itself.
+fn of_flags(args: &RequestArgs, requests: &mut [Request]) -> Result<()> {
     for (flag, is_given) in [
         ("-m", args.method.is_some()),
         ("-d", !args.body.is_empty()),
         ("-F", !args.form.is_empty()),
     ] {
         if is_given {
-            bail!("{flag} does not go with targets from a file: each says its own method and body");
+            bail!(
+                "{flag} does not go with requests from a file: each says its own method and body"
+            );
         }
     }
-    let mut requests = targets::read(file)?;
-    for request in &mut requests {
+    for request in requests {
         if let Some(user) = &args.user {
             set_unless_given(&mut request.headers, "Authorization", || {
                 basic(user.as_bytes())
@@ -141,7 +157,7 @@ fn listed(args: &RequestArgs, file: &Path) -> Result<Vec<Request>> {
             set_unless_given(&mut request.headers, name, || value.clone());
         }
     }
-    Ok(requests)
+    Ok(())
 }
 
 fn ways(args: &RequestArgs) -> Result<Ways> {

@@ -37,6 +37,9 @@ pub(crate) fn masked(mut test: Test) -> Test {
             url.variation.bodies = bodies;
         }
         mask(&mut url.request);
+        if let Some(mix) = &mut url.variation.mix {
+            mix.names.iter_mut().for_each(mask_name);
+        }
         url.variation.requests.iter_mut().for_each(mask);
     }
     test
@@ -44,10 +47,15 @@ pub(crate) fn masked(mut test: Test) -> Test {
 
 /// Names of requests are URLs unless a script gives them others.
 pub(crate) fn mask_names(counts: &mut ScriptCounts) {
-    for row in &mut counts.names {
-        if row.name.contains("://") {
-            row.name = masked_url(&row.name);
-        }
+    counts
+        .names
+        .iter_mut()
+        .for_each(|row| mask_name(&mut row.name));
+}
+
+fn mask_name(name: &mut String) {
+    if name.contains("://") || name.contains('?') {
+        *name = masked_url(name);
     }
 }
 

@@ -336,7 +336,13 @@ fn made_by_url(header: &Header) -> String {
             format!("variant {} of {}, {asked}", lab.variant, lab.experiment)
         }
         (None, What::Script(_)) => String::new(),
-        (None, What::Url(_) | What::Workload(_)) => what.to_string(),
+        (None, What::Url(url)) => {
+            let requests = url.requests().map(|it| format!("{} {}", it.method, it.url));
+            let shares = url.variation.mix.iter().flat_map(|mix| &mix.shares);
+            let shares = shares.map(|share| format!("{share} %"));
+            requests.chain(shares).collect::<Vec<_>>().join(" · ")
+        }
+        (None, What::Workload(_)) => what.to_string(),
     }
 }
 

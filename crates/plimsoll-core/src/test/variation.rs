@@ -2,15 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Request;
+use super::{Request, RequestMix};
 
 /// What is not the same for all requests of a URL, and where they went.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Variation {
-    /// Sent in turn with the first, if it is not the only one.
+    /// Beside the first, if it is not the only one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<Request>,
+    /// Which of them is sent, where they do not take turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mix: Option<RequestMix>,
     /// The file whose rows fill the templates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<String>,

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use super::mix::{MixPhase, mix_at};
 use crate::units::Nanos;
 
 /// What a workload does to a store, apart from how much of it; kept whole in the record's header.
@@ -22,7 +23,7 @@ pub struct Workload {
     pub batch: NonZeroU32,
     /// Of the time line, in which the mix may change; none: the same throughout.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub phases: Vec<Phase>,
+    pub phases: Vec<MixPhase<Mix>>,
     pub client: Client,
     /// Copies that the store keeps of each document, where that is said when a database is made (CQL).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,19 +74,6 @@ pub enum Keys {
     Zipf { exponent: f64 },
     /// The same, and the most wanted are those that were inserted last.
     Latest { exponent: f64 },
-}
-
-/// A part of the time line with a mix of its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Phase {
-    pub name: String,
-    pub length_ns: Nanos,
-    /// At its start; that of each database where none is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mix: Option<Mix>,
-    /// Where the mix goes evenly until its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mix_to: Option<Mix>,
 }
 
 /// How the client behaves, as it would in production. The time of a whole operation is [`super::Generator::timeout`].
@@ -174,19 +162,9 @@ impl Workload {
 
     /// The mix of a database at that time after the start.
     pub fn mix_at(&self, database: &Database, at: Nanos) -> Mix {
-        let mut start = Nanos::ZERO;
-        for phase in &self.phases {
-            let end = start + phase.length_ns;
-            if at < end {
-                let from = phase.mix.unwrap_or(database.mix);
-                let done = (at - start).0 as f64 / phase.length_ns.0 as f64;
-                return phase.mix_to.map_or(from, |to| from.towards(to, done));
-            }
-            start = end;
-        }
-        let last = self.phases.last();
-        let last = last.and_then(|phase| phase.mix_to.or(phase.mix));
-        last.unwrap_or(database.mix)
+        let (from, to) = mix_at(&self.phases, at);
+        let from = from.copied().unwrap_or(database.mix);
+        to.map_or(from, |(to, done)| from.towards(*to, done))
     }
 }
 
@@ -369,7 +347,7 @@ mod tests {
             documents: 1,
             document_bytes: 100,
         };
-        let phase = |mix, mix_to| Phase {
+        let phase = |mix, mix_to| MixPhase {
             name: String::new(),
             length_ns: Nanos::from_secs(10),
             mix,

@@ -9,17 +9,20 @@ use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::h1::{Head, Sink};
 use plimsoll_net::{Connection, Failure, Progress, Target, h2};
 
-use super::ORIGIN;
+use super::way::ORIGIN;
 use crate::options::{Dialect, Options, Wire};
 use crate::pool::Call;
-use crate::source::Arrival;
+use crate::source::{Arrival, Turn};
 use crate::template::Filling;
 
 /// A request of the load.
 pub(crate) trait Shot: Call<Common = Options, Peer = (), Body = Arc<[u8]>> {
-    /// For an arrival, the `number`-th of the run.
-    fn new(arrival: Arrival, number: u64, options: &Options) -> Self;
+    fn new(arrival: Arrival, turn: Turn, options: &Options) -> Self;
     fn arrival(&self) -> Arrival;
+    /// The place of its request among those of a mix.
+    fn operation(&self) -> u8 {
+        0
+    }
     /// When its first byte was written first; none if it never was.
     fn sent(&self) -> Option<Nanos>;
     fn note_sent(&mut self, now: Nanos);
@@ -55,7 +58,7 @@ const _: () = assert!(size_of::<Attempt>() <= 32, "it is copied for every reques
 
 impl Shot for Attempt {
     #[inline]
-    fn new(arrival: Arrival, _number: u64, _options: &Options) -> Self {
+    fn new(arrival: Arrival, _turn: Turn, _options: &Options) -> Self {
         Self {
             arrival,
             sent: Nanos::ZERO,
@@ -175,6 +178,7 @@ struct Craft {
     sent: Option<Nanos>,
     tries: u8,
     origin: u32,
+    operation: u8,
     request: Arc<Request>,
     target: Arc<Target>,
     wire: Wire,
@@ -211,15 +215,15 @@ impl Sink for Headers<'_> {
 }
 
 impl Shot for Crafted {
-    fn new(arrival: Arrival, number: u64, options: &Options) -> Self {
-        let varied = &options.varied;
-        let turn = number % varied.makers.len() as u64;
-        let maker = &varied.makers[turn as usize];
+    fn new(arrival: Arrival, turn: Turn, options: &Options) -> Self {
+        let number = turn.number;
+        let (place, maker) = options.varied.maker(turn, options.seed);
         let mut craft = Craft {
             arrival,
             sent: None,
             tries: 0,
             origin: maker.origin,
+            operation: place,
             request: Arc::clone(&maker.request),
             target: Arc::clone(&maker.target),
             wire: maker.wire.clone(),
@@ -239,6 +243,10 @@ impl Shot for Crafted {
 
     fn arrival(&self) -> Arrival {
         self.0.arrival
+    }
+
+    fn operation(&self) -> u8 {
+        self.0.operation
     }
 
     fn sent(&self) -> Option<Nanos> {

@@ -3,11 +3,11 @@
 use maud::{Markup, html};
 use plimsoll_core::comparison::{Comparison, Contrast, Scale, Standing};
 
-use super::chart_variants::shortened;
 use super::parts::both;
 use super::scale::Scale as Axis;
 use super::svg::{Anchor, Size, Svg};
 use crate::format;
+use crate::format::shortened;
 use crate::view::comparison as words;
 
 const ROW: f64 = 40.0;

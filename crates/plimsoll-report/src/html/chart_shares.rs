@@ -5,11 +5,11 @@ use plimsoll_core::Outcome;
 use plimsoll_core::comparison::Scale;
 use plimsoll_core::experiment::{Judged, VariantMeaning};
 
-use super::chart_variants::shortened;
 use super::paint;
 use super::parts::{both, legend};
 use super::scale::{Scale as Axis, room_above};
 use super::svg::{Anchor, Size, Svg};
+use crate::format::shortened;
 use crate::format::{self, quoted};
 use crate::variants::rows;
 use crate::view::Lane;

@@ -4,11 +4,11 @@ use maud::{Markup, html};
 use plimsoll_core::sweep::{Figures, Line, Sweep};
 use plimsoll_core::tally::Quantile;
 
-use super::chart_variants::{colour, shortened, spread_apart};
+use super::chart_variants::{colour, spread_apart};
 use super::parts::both;
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Size, Svg};
-use crate::format;
+use crate::format::{self, shortened};
 use crate::view::sweep as words;
 
 const TOP: i32 = 30;

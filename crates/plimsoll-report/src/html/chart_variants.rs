@@ -10,7 +10,7 @@ use super::parts::both;
 use super::scale::{Scale, room_above};
 use super::svg::{Anchor, Size, Svg};
 use crate::colour::VARIANTS;
-use crate::format::{self, quoted};
+use crate::format::{self, quoted, shortened};
 use crate::variants::words::{AxisWords, axis};
 
 const TOP: f64 = 30.0;
@@ -315,13 +315,6 @@ pub(super) fn spread_apart(places: &mut [f64], gap: f64, (top, bottom): (f64, f6
         *place = place.min(most);
         most = *place - gap;
     }
-}
-
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -11,10 +11,11 @@ use crate::view::{Conclusion, Figure, FigureKind, Kind, View, left_out, unbroken
 pub(super) fn masthead(view: &View) -> Markup {
     let header = &view.record.header;
     let (method, name) = header.test.what.request_line();
+    let others = format::others(header.test.what.others_count());
     html! {
         header {
             span { b { "plimsoll " (header.test.command()) } }
-            span { b { (header.title) } " · " (method) " " (name) }
+            span { b { (header.title) } " · " (method) " " (name) (others) }
             span { (format::date(&header.started_at)) }
             span { (format::duration(view.elapsed)) }
         }

@@ -59,11 +59,7 @@ fn split(text: &str) -> (String, Option<String>) {
 
 /// Cut where it is too long for a heading.
 pub(super) fn shortened(text: &str) -> String {
-    if text.chars().count() <= MOST {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(MOST - 1).collect();
-    kept + "…"
+    crate::format::shortened(text, MOST)
 }
 
 /// A table with its headings; the columns whose heading begins with `<` read from the left.

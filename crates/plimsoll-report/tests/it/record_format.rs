@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 112] = [
+const NESTED: [(&str, &str, &str); 114] = [
     ("header", "workload", "workload"),
     ("workload", "databases", "database"),
     ("workload", "keys", "keys"),
@@ -121,6 +121,8 @@ const NESTED: [(&str, &str, &str); 112] = [
     ("times", "max", "*"),
     ("plan", "variation", "variation"),
     ("variation", "requests", "request"),
+    ("variation", "mix", "request mix"),
+    ("request mix", "phases", "request phase"),
     ("class", "status", "*"),
     ("health", "disturbed", "disturbed"),
     ("request", "headers", "*"),

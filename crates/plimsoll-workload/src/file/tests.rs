@@ -63,7 +63,7 @@ const WRONG: &[(&str, &str)] = &[
         "retries = 3",
         "w.toml:2: unknown key `retries`; it belongs into [client]",
     ),
-    ("colour = 3", "the top of the file has store, databases"),
+    ("colour = 3", "the top of the file has store, url"),
     ("databases = 0", "w.toml:2: `databases`: invalid value"),
     ("documents = 0", "w.toml:2: `documents`: no documents"),
     ("documents = -4", "w.toml:2: `documents`: "),
@@ -212,6 +212,132 @@ fn what_becomes_of_a_try_that_is_given_up_is_an_affair_of_mongodb() {
     );
 }
 
+const SHOP: &str = "url = \"http://127.0.0.1:3000/v1/\"\nheaders = { accept = \"text/html\", X-A = \"1\" }\n\
+    mix = { \"GET /\" = 70, buy = 30 }\n[[request]]\npath = \"/\"\n[[request]]\nname = \"buy\"\npath = \"http://h/orders\"\n\
+    headers = { Accept = \"application/json\" }\nbody = \"{}\"\n[[phase]]\nduration = \"5s\"\nrate = \"9/s\"\n\
+    mix_to = { buy = 100 }\n";
+
+#[test]
+fn requests_to_a_url_have_names_shares_and_phases() {
+    assert!(loads_url(SHOP));
+    assert!(!loads_url(STORE) && !loads_url("url = ") && !loads_url("# url = \"http://h\""));
+    let file = WorkloadFile::read("w.toml", SHOP).unwrap();
+    let http = file.http.as_ref().unwrap();
+    assert_eq!(http.mix.names, ["GET /", "buy"]);
+    assert_eq!(http.mix.shares, [70.0, 30.0]);
+    assert_eq!(http.mix.phases[0].mix_to, Some(vec![0.0, 100.0]));
+    let urls: Vec<&str> = http.requests.iter().map(|it| it.url.as_str()).collect();
+    assert_eq!(urls, ["http://127.0.0.1:3000/v1/", "http://h/orders"]);
+    let headers = |place: usize| {
+        let headers = http.requests[place].headers.iter();
+        headers
+            .map(|(n, v)| format!("{n}: {v}"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(headers(0), ["X-A: 1", "accept: text/html"]);
+    assert_eq!(headers(1), ["Accept: application/json", "X-A: 1"]);
+    let load = &file.asked.load;
+    assert_eq!(
+        (load.duration, load.legs.len()),
+        (Some(Nanos::from_secs(5)), 1)
+    );
+    assert_eq!(file.said("mix"), None, "no one value");
+    let file = WorkloadFile::read("w.toml", "url = \"https://h\"\n\noperations = 7\n").unwrap();
+    assert_eq!(
+        file.said("operations"),
+        Some(("7".to_owned(), "w.toml:3".to_owned()))
+    );
+    let http = file.http.unwrap();
+    assert_eq!(
+        (http.requests.len(), http.mix.names),
+        (1, vec!["GET /".to_owned()])
+    );
+}
+
+/// Files that load a URL, each with a part of what is said.
+const WRONG_REQUESTS: &[(&str, &str)] = &[
+    ("mix = { a = 60 }", "w.toml:2: `mix`: 60 = 60 is not 100"),
+    (
+        "mix = { aa = 100 }",
+        "w.toml:2: `mix`: `aa` is no request of this file; did you mean `a`?",
+    ),
+    (
+        "mix = { a = -5, b = 105 }",
+        "w.toml:2: `mix`: `-5` is no share",
+    ),
+    (
+        "documents = 5",
+        "w.toml:2: `documents` is of a store, and this file has a `url`",
+    ),
+    ("workers = 5", "w.toml:2: `workers` is of a store"),
+    (
+        "store = \"mongodb://h\"",
+        "w.toml:1: `url` and `store` together",
+    ),
+    (
+        "[[request]]\nname = \"b\"",
+        "w.toml:7: two requests are called `b`",
+    ),
+    (
+        "[[request]]\npath = \"x\"",
+        "w.toml:3: `path`: `x` begins neither with / nor",
+    ),
+    (
+        "[[request]]\nmethod = \"G T\"",
+        "w.toml:3: `method`: `G T` is no method",
+    ),
+    (
+        "[[request]]\nname = \" \"",
+        "w.toml:3: `name`: a request needs a name",
+    ),
+    (
+        "[[request]]\nbody = \"x\"\nbody_file = \"y\"",
+        "w.toml:4: `body` and `body_file` together",
+    ),
+    (
+        "[[request]]\nboddy = \"x\"",
+        "w.toml:3: unknown key `request.boddy`; did you mean `body`?",
+    ),
+    (
+        "[[phase]]\nduration = \"5s\"\nmix = { c = 100 }",
+        "w.toml:4: `mix`: `c` is no request",
+    ),
+    (
+        "duration = \"5s\"\n[[phase]]\nduration = \"5s\"\n[[phase]]\nduration = \"5s\"",
+        "w.toml:6: the phase would begin",
+    ),
+];
+
+#[test]
+fn wrong_requests_are_refused_with_line_and_fix() {
+    let said = |text: &str| WorkloadFile::read("w.toml", text).unwrap_err().to_string();
+    let requests = "[[request]]\nname = \"a\"\n[[request]]\nname = \"b\"\npath = \"/b\"\n";
+    for (lines, expected) in WRONG_REQUESTS {
+        let (top, tables) = lines
+            .split_once("[[")
+            .map_or((*lines, String::new()), |(top, rest)| {
+                (top, format!("[[{rest}\n"))
+            });
+        let error =
+            said(&format!("url = \"http://h\"\n{top}\n{tables}{requests}").replace("\n\n", "\n"));
+        assert!(error.contains(expected), "{lines}\n  {error}");
+    }
+    for (text, expected) in [
+        (
+            "url = \"h:80\"",
+            "w.toml:1: `url`: `h:80` does not begin with http://",
+        ),
+        ("rows = \"a.csv\"", "w.toml:1: `rows` needs `url`"),
+        (
+            "store = \"mongodb://h\"\n[[request]]",
+            "w.toml:2: `request` is of a URL, and this file has a `store`",
+        ),
+    ] {
+        let error = said(text);
+        assert!(error.contains(expected), "{text}\n  {error}");
+    }
+}
+
 /// `UPDATE_DOCS=1 cargo test -p plimsoll-workload` writes the table anew.
 #[test]
 fn the_page_has_every_key() {
@@ -244,7 +370,9 @@ fn every_example_is_read() {
                 "the top of the file" => "",
                 name => name,
             };
-            let text = format!("{head}\n{} = {}\n", key.name, key.example);
+            let is_of_url = ["headers", "rows"].contains(&key.name) || head == "[[request]]";
+            let url = if is_of_url { "url = \"http://h\"" } else { "" };
+            let text = format!("{url}\n{head}\n{} = {}\n", key.name, key.example);
             let read = WorkloadFile::read("w.toml", &text);
             let needs_duration = section.name == "[[phase]]" && key.name != "duration";
             let read = read.map(drop).map_err(|error| error.to_string());

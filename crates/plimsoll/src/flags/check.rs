@@ -1,5 +1,6 @@
 //! What a row demands of its values, and rows of each other.
 
+use std::cmp::Ordering;
 use std::ffi::OsString;
 
 use anyhow::{Result, bail};
@@ -42,7 +43,7 @@ pub(super) fn times(flag: &Flag, value: &Value) -> Result<()> {
     Ok(())
 }
 
-/// What flags demand of each other. A variable gives way to a flag that it does not go with.
+/// What flags demand of each other. What is said by a file gives way to a variable, and both to a flag.
 pub(super) fn whole(given: &mut Given) -> Result<()> {
     let verb = given.verb;
     for flag in given.flags() {
@@ -68,10 +69,10 @@ fn exclusive(given: &mut Given, one: &'static str, other: &'static str) -> Resul
     let (Some(a), Some(b)) = (given.values.get(one), given.values.get(other)) else {
         return Ok(());
     };
-    let lower = match (a.origin, b.origin) {
-        (Origin::Flag, Origin::Environment) => other,
-        (Origin::Environment, Origin::Flag) => one,
-        _ => bail!(
+    let lower = match a.origin.cmp(&b.origin) {
+        Ordering::Greater => other,
+        Ordering::Less => one,
+        Ordering::Equal => bail!(
             "{} and {} together: give one of them",
             a.spelling,
             b.spelling

@@ -3,17 +3,38 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use std::path::Path;
+
 use anyhow::{Result, anyhow, bail};
 use plimsoll_core::nearest::nearest;
+use plimsoll_core::schedule::Leg;
+use plimsoll_workload::WorkloadFile;
 
 use super::{Flag, Form, Group, Takes, Verb, flags_of, variable};
 use crate::args::Args;
+use crate::{form, request};
+
+/// Keys of a file that say what a flag can, and whether they set the load.
+const KEYS: [(&str, &str, bool); 10] = [
+    ("connections", "connections", false),
+    ("duration", "duration", true),
+    ("operations", "requests", true),
+    ("rate", "rate", true),
+    ("ramp", "ramp", true),
+    ("arrivals", "arrivals", false),
+    ("timeout", "timeout", true),
+    ("threads", "workers", false),
+    ("seed", "seed", false),
+    ("slo", "slo", false),
+];
 
 /// Where a value was said; what was not said has the default of its row, if any.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The last of them wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
-    Flag,
+    File,
     Environment,
+    Flag,
 }
 
 /// What was said for one row.
@@ -22,7 +43,7 @@ pub(super) struct Value {
     /// With their places on the line; a switch has none.
     pub(super) texts: Vec<(usize, OsString)>,
     pub(super) origin: Origin,
-    /// `-q`, `--rate` or `PLIMSOLL_RATE`.
+    /// `-q`, `--rate`, `PLIMSOLL_RATE` or `shop.toml:3`.
     pub(super) spelling: String,
 }
 
@@ -34,6 +55,8 @@ pub(super) struct Given {
     pub(super) words: Vec<OsString>,
     /// By the long name of the row.
     pub(super) values: BTreeMap<&'static str, Value>,
+    /// Rates of the phases of a file.
+    pub(super) legs: Vec<Leg>,
 }
 
 impl Given {
@@ -63,6 +86,47 @@ impl Given {
                 origin: Origin::Environment,
                 spelling: name,
             });
+        }
+        Ok(())
+    }
+
+    /// Takes from the file that the test is, if it loads a URL, what nobody else says. Where the load is searched for, that of
+    /// the file does not count.
+    pub(super) fn add_file(&mut self) -> Result<()> {
+        let name = match self.words.first() {
+            Some(word) if self.form == Some(Form::Url) && form::is_file(word) => word,
+            _ => return Ok(()),
+        };
+        if self.verb == Verb::Compare {
+            return Ok(());
+        }
+        let file = request::file(Path::new(name))?;
+        let is_searched = self.verb == Verb::Find || self.values.contains_key("find");
+        for (key, long, is_of_load) in KEYS {
+            let is_said = self.values.contains_key(long) || is_searched && is_of_load;
+            let row = self.flags().find(|flag| flag.long == long);
+            let said = file.said(key).or_else(|| of_phases(key, &file));
+            let (Some((text, place)), Some(flag), false) = (said, row, is_said) else {
+                continue;
+            };
+            let value = Value {
+                texts: vec![(0, text.into())],
+                origin: Origin::File,
+                spelling: place,
+            };
+            self.values.insert(flag.long, value);
+        }
+        let says_rate = ["rate", "ramp"].into_iter().any(|long| {
+            let value = self.values.get(long);
+            value.is_some_and(|value| value.origin > Origin::File)
+        });
+        let load = file.asked.load;
+        if is_searched || says_rate {
+            return Ok(());
+        }
+        if !load.legs.is_empty() {
+            self.values.remove("rate");
+            self.legs = load.legs;
         }
         Ok(())
     }
@@ -109,6 +173,7 @@ impl Given {
             // As in k6: what a script is does not depend on where one looks at it.
             args.script.system_env.get_or_insert(false);
         }
+        args.load.legs.clone_from(&self.legs);
         args.lab.experiment = args.path();
         Ok(args)
     }
@@ -191,12 +256,22 @@ impl Given {
             let origin = match said.map(|value| value.origin) {
                 Some(Origin::Flag) => "flag",
                 Some(Origin::Environment) => "environment",
+                Some(Origin::File) => "file",
                 None if flag.default.is_some() || flag.value_name().is_empty() => "default",
                 None => "not set",
             };
             (format!("--{}", flag.long), shown, origin)
         })
     }
+}
+
+/// Phases last as long as they say, where nothing else does.
+fn of_phases(key: &str, file: &WorkloadFile) -> Option<(String, String)> {
+    let length = file.asked.load.duration.filter(|_| key == "duration")?;
+    Some((
+        format!("{}s", length.as_secs_f64()),
+        "the phases".to_owned(),
+    ))
 }
 
 /// A list in one variable.

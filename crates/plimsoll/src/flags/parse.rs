@@ -68,6 +68,7 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<(Verb, A
     };
     let mut given = Given::typed(verb, inner)?;
     given.add_environment(&|name| std::env::var_os(name))?;
+    given.add_file()?;
     check::whole(&mut given)?;
     // Read first, so that a value that is none is refused there, too.
     let mut args = given.args()?;
@@ -90,6 +91,7 @@ pub(crate) fn parse_point(line: &[OsString], values: &[(&str, &str)]) -> Result<
     for (name, value) in values {
         given.vary(name, value)?;
     }
+    given.add_file()?;
     check::whole(&mut given)?;
     given.args()
 }
@@ -296,6 +298,7 @@ impl Given {
             form,
             words,
             values: BTreeMap::new(),
+            legs: Vec::new(),
         };
         for typed in all {
             given.add(typed)?;

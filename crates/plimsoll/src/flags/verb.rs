@@ -148,12 +148,13 @@ impl Verb {
                 "TEST",
                 "A URL with its scheme, such as http://127.0.0.1:3000/cart, a k6 script (.js .mjs .cjs .ts .mts \
                  .cts; - reads it from standard input), or a workload: a store such as mongodb://127.0.0.1:27017 or cql://127.0.0.1:9042, or a file \
-                 (.toml)",
+                 (.toml), which can say requests to a URL and their shares, too",
             ),
             Self::Find | Self::Sweep => Words::One(
                 "TEST",
                 "A URL with its scheme, such as http://127.0.0.1:3000/cart, a k6 script that says what a user does, or a \
-                 workload: a store such as mongodb://127.0.0.1:27017 or cql://127.0.0.1:9042, or a file (.toml)",
+                 workload: a store such as mongodb://127.0.0.1:27017 or cql://127.0.0.1:9042, or a file (.toml), \
+                 which can say requests to a URL and their shares, too",
             ),
             Self::Explain => Words::One(
                 "RECORD",

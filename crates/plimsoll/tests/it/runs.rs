@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use plimsoll_core::record::{EventKind, Record};
+use serde_json::Value;
 
 use crate::support::{Folder, Service, command, finished, plimsoll};
 
@@ -26,7 +27,7 @@ fn objectives_decide_the_exit_code() {
         let args = ["run", &service.url, "-c", "2", "-n", "2000", "--slo", slo];
         let args = [&args[..], &["--format", "json", "--quiet"]].concat();
         let (got, stdout, stderr) = plimsoll(&folder, &args);
-        let summary: serde_json::Value = serde_json::from_str(&stdout).expect("one document");
+        let summary: Value = serde_json::from_str(&stdout).expect("one document");
         assert_eq!(
             (got, summary["verdict"].as_str()),
             (code, Some(verdict)),
@@ -79,7 +80,7 @@ fn work_that_is_taken_in_within_the_bound_meets_the_objective_and_is_no_goodput(
     let asked = ["-c", "2", "-n", "1000", "--slo", "p90<2s,errors<10%"];
     let args = [&["run", &url], &asked[..], &["--format", "json", "--quiet"]].concat();
     let (code, stdout, stderr) = plimsoll(&folder, &args);
-    let summary: serde_json::Value = serde_json::from_str(&stdout).expect("one document");
+    let summary: Value = serde_json::from_str(&stdout).expect("one document");
     assert_eq!(
         (code, summary["verdict"].as_str()),
         (0, Some("pass")),
@@ -129,7 +130,7 @@ fn a_run_that_is_confined_to_one_core_is_as_valid_as_others() {
     confined.current_dir(&folder.0);
     let (code, stdout, stderr) = finished(&confined.output().unwrap());
     assert_eq!(code, 0, "{stderr}");
-    let summary: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let summary: Value = serde_json::from_str(&stdout).unwrap();
     let gates = summary["gates"].as_array().unwrap();
     let accounts = gates.iter().find(|gate| gate["number"] == 2).unwrap();
     assert_eq!(accounts["state"], "pass", "{accounts}");
@@ -220,4 +221,80 @@ fn flags_win_over_the_environment_and_both_over_defaults() {
         "--explain-config",
     ]);
     assert!(table.contains("--timeout 7s flag"), "{table}");
+}
+
+/// Requests by name: what the server saw is what was counted, each under its name, with shares that go from one to the
+/// other.
+#[test]
+fn a_mix_of_requests_is_counted_by_name() {
+    let service = Service::start(&["echo"]);
+    let folder = Folder::new();
+    let file = format!(
+        "url = \"{}\"\noperations = 600\nconnections = 4\nseed = 3\nrows = \"rows.csv\"\n\
+         mix = {{ item = 60, cart = 40 }}\n[[request]]\nname = \"item\"\npath = \"/items/{{{{row.id}}}}\"\n\
+         [[request]]\nname = \"cart\"\npath = \"/cart\"\n[[request]]\nname = \"never\"\npath = \"/none\"\n",
+        service.url.trim_end_matches('/')
+    );
+    std::fs::write(folder.0.join("mix.toml"), file).unwrap();
+    std::fs::write(folder.0.join("rows.csv"), "id\n1\n2\n").unwrap();
+    let line = [
+        "run",
+        "mix.toml",
+        "--format",
+        "json",
+        "-o",
+        "m.plimsoll.jsonl",
+    ];
+    let (code, stdout, stderr) = plimsoll(&folder, &line);
+    assert!([0, 3].contains(&code), "{code}: {stderr}");
+    let summary: Value = serde_json::from_str(&stdout).unwrap();
+    let requests = summary["requests"].as_array().unwrap();
+    let names: Vec<&str> = requests
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["item", "cart"], "one without a share is never sent");
+    let counts: Vec<u64> = requests
+        .iter()
+        .map(|it| it["attempts_count"].as_u64().unwrap())
+        .collect();
+    assert_eq!(counts.iter().sum::<u64>(), 600, "{stdout}");
+    // Five standard deviations of a binomial of 600 with 60 %.
+    assert!((300..=420).contains(&counts[0]), "{counts:?}");
+    let record = std::fs::read_to_string(folder.0.join("m.plimsoll.jsonl")).unwrap();
+    let header: Value = serde_json::from_str(record.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        header["plan"]["variation"]["mix"]["names"][0], "item",
+        "{header}"
+    );
+}
+
+#[test]
+fn a_flag_wins_over_a_file_of_requests_and_wrong_ones_are_named() {
+    let folder = Folder::new();
+    std::fs::write(
+        folder.0.join("mix.toml"),
+        "url = \"http://127.0.0.1:1\"\nduration = \"9s\"\nrate = \"7/s\"\n",
+    )
+    .unwrap();
+    let (code, stdout, _) = plimsoll(&folder, &["run", "mix.toml", "-n", "5", "--explain-config"]);
+    assert_eq!(code, 0);
+    let row = |name: &str| {
+        let row = stdout
+            .lines()
+            .find(|line| line.trim_start().starts_with(name));
+        row.unwrap_or_else(|| panic!("{name}: {stdout}"))
+            .split_whitespace()
+            .skip(1)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(row("--rate"), "7/s file");
+    assert_eq!(row("--requests"), "5 flag");
+    assert_eq!(row("--duration"), "not set", "a count takes its place");
+    let bad = "url = \"http://127.0.0.1:1\"\n[[request]]\nheaders = { \"a b\" = \"1\" }\n";
+    std::fs::write(folder.0.join("bad.toml"), bad).unwrap();
+    let (code, _, stderr) = plimsoll(&folder, &["run", "bad.toml", "--no-record"]);
+    assert_eq!(code, 104, "{stderr}");
+    assert!(stderr.contains("bad.toml:3"), "{stderr}");
 }

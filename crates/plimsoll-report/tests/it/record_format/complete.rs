@@ -14,10 +14,10 @@ use plimsoll_core::record::{
 };
 use plimsoll_core::schedule::{Arrivals, Leg, RateProfile};
 use plimsoll_core::step::{Phase, Step, StepLoad};
-use plimsoll_core::test::workload::{self, Client, Database, Keys, Mix};
+use plimsoll_core::test::workload::{Client, Consistency, Database, Keys, Mix};
 use plimsoll_core::test::{
-    How, Http, Load, Over, Request, Script, ScriptSetup, SearchSettings, Until, Url, Variation,
-    What, Workload,
+    How, Http, Load, MixPhase, Over, Request, RequestMix, Script, ScriptSetup, SearchSettings,
+    Until, Url, Variation, What, Workload,
 };
 use plimsoll_core::threshold::{Phase as JudgedAt, Thresholds};
 use plimsoll_core::verdict::{
@@ -147,6 +147,16 @@ fn headers() -> Vec<Line> {
     let mut url = Url::new(request.clone(), Http::two(10).unwrap());
     url.variation = Variation {
         requests: vec![request],
+        mix: Some(RequestMix {
+            names: vec!["list".to_owned(), "buy".to_owned()],
+            shares: vec![90.0, 10.0],
+            phases: vec![MixPhase {
+                name: "sale".to_owned(),
+                length_ns: Nanos::from_secs(5),
+                mix: Some(vec![80.0, 20.0]),
+                mix_to: Some(vec![0.0, 100.0]),
+            }],
+        }),
         rows: Some("users.csv".to_owned()),
         bodies: vec!["1 bytes, sha256 2d711642".to_owned()],
         literal: true,
@@ -183,7 +193,7 @@ fn loaded() -> Workload {
         sessions: NonZeroU32::MIN,
         keys: Keys::Zipf { exponent: 0.99 },
         batch: NonZeroU32::MIN,
-        phases: vec![workload::Phase {
+        phases: vec![MixPhase {
             name: "1".to_owned(),
             length_ns: Nanos(5),
             mix: Some(mix),
@@ -194,7 +204,7 @@ fn loaded() -> Workload {
             pool_wait_ns: Some(Nanos(1)),
             closes_given_up: true,
             per_connection: Some(NonZeroU32::MIN),
-            consistency: Some(workload::Consistency::Quorum),
+            consistency: Some(Consistency::Quorum),
             shares_connections: true,
             ..Client::default()
         },

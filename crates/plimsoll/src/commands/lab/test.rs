@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use plimsoll_core::Nanos;
 use plimsoll_core::schedule::{Arrivals as Spacing, RateProfile};
 use plimsoll_core::test::{Http, Over, Request, SearchSettings, Until, Url, Variation};
@@ -100,6 +100,11 @@ fn workload(
     let wrong = |problem: String| anyhow::anyhow!("{shown}: {problem}");
     let text = filler.fill(&text).map_err(wrong)?;
     let file = WorkloadFile::read(&shown, &text)?;
+    if file.http.is_some() {
+        bail!(
+            "{shown}: `test.workload` of an experiment loads a store; say a URL as `test.url`, or several as a script"
+        );
+    }
     let own = WorkloadFile::read(&format!("test.with of variant {}", variant.name), with)?;
     let mut asked = own.asked.clone().or(file.asked.clone());
     asked.load.duration = Some(duration);

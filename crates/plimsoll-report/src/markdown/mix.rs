@@ -1,21 +1,23 @@
-//! What a workload did in Markdown: operations, databases, and what was found stored.
+//! What was done in Markdown: operations or requests, databases, and what was found stored.
 
 use super::escape;
-use crate::view::{DATABASE_HEADS, DatabaseRow, OPERATION_HEADS, View};
+use crate::view::{DATABASE_HEADS, DatabaseRow, View};
 
 pub(super) fn section(out: &mut String, view: &View) {
-    let Some(store) = &view.store else {
+    let Some(mix) = &view.mix else {
         return;
     };
-    let rows: Vec<_> = store
+    let rows: Vec<_> = mix
         .operations
         .iter()
-        .map(|row| store.operation_cells(row))
+        .map(|row| mix.operation_cells(row))
         .collect();
-    table(out, &OPERATION_HEADS, &rows);
-    let rows: Vec<_> = store.databases.iter().map(DatabaseRow::cells).collect();
-    table(out, &DATABASE_HEADS, &rows);
-    if let Some((_, words)) = store.verified_words() {
+    table(out, &mix.operation_heads(), &rows);
+    let rows: Vec<_> = mix.databases.iter().map(DatabaseRow::cells).collect();
+    if !rows.is_empty() {
+        table(out, &DATABASE_HEADS, &rows);
+    }
+    if let Some((_, words)) = mix.verified_words() {
         putln!(out, "Read once after the load: {}.\n", escape(&words));
     }
 }

@@ -1,30 +1,30 @@
-//! What a workload did: operations, databases, and what was found stored.
+//! What was done: operations or requests, databases, and what was found stored.
 
 use maud::{Markup, html};
 
 use super::parts::{status, table};
-use crate::view::{DATABASE_HEADS, OPERATION_HEADS, StoreView, View};
+use crate::view::{DATABASE_HEADS, MixView, View};
 
 pub(super) fn section(view: &View) -> Markup {
-    let Some(store) = &view.store else {
+    let Some(mix) = &view.mix else {
         return html! {};
     };
-    let mut operation_heads = OPERATION_HEADS.to_vec();
+    let mut operation_heads = mix.operation_heads().to_vec();
     operation_heads.push("<failures by kind");
     let operations = html! {
-        @for row in &store.operations {
-            tr { (cells(&store.operation_cells(row))) td.l.x { (StoreView::kinds(&row.1)) } }
+        @for row in &mix.operations {
+            tr { (cells(&mix.operation_cells(row))) td.l.x { (MixView::kinds(&row.1)) } }
         }
     };
     let databases = html! {
-        @for row in &store.databases { tr { (cells(&row.cells())) } }
+        @for row in &mix.databases { tr { (cells(&row.cells())) } }
     };
     html! {
         section {
-            h2 { "The store" }
+            h2 { (mix.title()) }
             (table("sc", &operation_heads, operations))
-            (table("sc", &DATABASE_HEADS, databases))
-            @if let Some((is_whole, words)) = store.verified_words() {
+            @if !mix.databases.is_empty() { (table("sc", &DATABASE_HEADS, databases)) }
+            @if let Some((is_whole, words)) = mix.verified_words() {
                 p.t {
                     @if is_whole { (status("pass", "✓")) } @else { (status("fail", "✕")) }
                     " Read once after the load: " (words) "."

@@ -1,4 +1,4 @@
-//! What a workload did, operation by operation and database by database, and what was found stored.
+//! What was done, operation by operation or request by request and database by database, and what was found stored.
 
 use plimsoll_core::Tally;
 use plimsoll_core::record::{Record, Verified};
@@ -7,13 +7,14 @@ use plimsoll_core::window::{Effects, merge_effects};
 
 use crate::format;
 
-/// The store's part of a view: of the level that the summary describes.
+/// A workload's part of a view, or that of requests by name: of the level that the summary describes.
 #[derive(Debug)]
-pub(crate) struct StoreView {
-    pub(crate) operations: Vec<(Operation, Tally)>,
+pub(crate) struct MixView {
+    pub(crate) operations: Vec<(String, Tally)>,
     pub(crate) databases: Vec<DatabaseRow>,
     pub(crate) verified: Option<Verified>,
     seconds: f64,
+    pub(crate) is_store: bool,
 }
 
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub(crate) struct DatabaseRow {
     pub(crate) acknowledged_per_s: f64,
 }
 
-pub(crate) const OPERATION_HEADS: [&str; 7] = [
+const OPERATION_HEADS: [&str; 7] = [
     "<operation",
     "per second",
     "ended",
@@ -44,11 +45,20 @@ pub(crate) const DATABASE_HEADS: [&str; 7] = [
     "done",
 ];
 
-impl StoreView {
-    /// None where no workload played.
+impl MixView {
+    /// None where all requests have one name.
     pub(super) fn new(record: &Record, level: u32) -> Option<Self> {
-        let workload = record.header.test.workload()?;
-        let mut operations = Operation::ALL.map(|operation| (operation, Tally::default()));
+        let test = &record.header.test;
+        let workload = test.workload();
+        let names: Vec<String> = match (workload, test.url()) {
+            (Some(_), _) => Operation::ALL.map(|it| it.name().to_owned()).into(),
+            (_, Some(url)) => url.variation.mix.as_ref()?.names.clone(),
+            (None, None) => return None,
+        };
+        let mut operations: Vec<(String, Tally)> = names
+            .into_iter()
+            .map(|name| (name, Tally::default()))
+            .collect();
         let (mut effects, mut seconds) = (Vec::new(), 0.0);
         for window in record.judged_windows(level) {
             for ((_, mine), theirs) in operations.iter_mut().zip(&window.operations) {
@@ -59,8 +69,8 @@ impl StoreView {
         }
         let per_s = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
         let databases = workload
-            .databases
-            .iter()
+            .into_iter()
+            .flat_map(|workload| &workload.databases)
             .zip(effects)
             .map(|(database, effects)| DatabaseRow {
                 name: database.name.clone(),
@@ -76,11 +86,29 @@ impl StoreView {
             operations: played.collect(),
             verified: record.after.as_ref().and_then(|after| after.verified),
             seconds,
+            is_store: workload.is_some(),
         })
     }
 
-    /// In the order of [`OPERATION_HEADS`].
-    pub(crate) fn operation_cells(&self, (operation, tally): &(Operation, Tally)) -> [String; 7] {
+    pub(crate) fn title(&self) -> &'static str {
+        if self.is_store {
+            "The store"
+        } else {
+            "The requests"
+        }
+    }
+
+    /// What [`Self::operation_cells`] are.
+    pub(crate) fn operation_heads(&self) -> [&'static str; 7] {
+        let mut heads = OPERATION_HEADS;
+        if !self.is_store {
+            heads[0] = "<request";
+        }
+        heads
+    }
+
+    /// In the order of the heads.
+    pub(crate) fn operation_cells(&self, (operation, tally): &(String, Tally)) -> [String; 7] {
         let per_s = if self.seconds > 0.0 {
             tally.attempts() as f64 / self.seconds
         } else {
@@ -89,7 +117,7 @@ impl StoreView {
         let [p50, p95, p99] =
             [0.5, 0.95, 0.99].map(|q| format::quantile(tally.response_quantile(q)));
         [
-            operation.name().to_owned(),
+            operation.clone(),
             format::number(per_s),
             format::count(tally.attempts()),
             format::percent(tally.failed_ratio().unwrap_or(0.0)),

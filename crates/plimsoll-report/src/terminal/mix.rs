@@ -1,43 +1,48 @@
-//! What a workload did in a summary: operations, databases, and what was found stored.
+//! What was done in a summary: operations or requests, databases, and what was found stored.
 
 use super::table::Columns;
+use crate::format;
 use crate::ink::{Ink, Page, Role};
-use crate::view::{DATABASE_HEADS, DatabaseRow, OPERATION_HEADS, StoreView, View};
+use crate::view::{DATABASE_HEADS, DatabaseRow, MixView, View};
 
-/// Databases of each kind; the report has all of them.
+/// Of requests, and of databases; the report has all of them.
 const SHOWN: usize = 12;
+/// Letters of the name of a request.
+const NAME_MOST: usize = 32;
 const WIDTHS: [usize; 7] = [16, 12, 12, 10, 12, 12, 12];
 
 pub(super) fn block(page: &mut Page, view: &View) {
-    let Some(store) = &view.store else {
+    let Some(mix) = &view.mix else {
         return;
     };
-    let rows: Vec<_> = store
+    let rows: Vec<_> = mix
         .operations
         .iter()
-        .map(|row| store.operation_cells(row))
+        .take(SHOWN)
+        .map(|row| {
+            let mut cells = mix.operation_cells(row);
+            cells[0] = format::shortened(&cells[0], NAME_MOST);
+            cells
+        })
         .collect();
-    table(page, &OPERATION_HEADS, &rows, &[2, 4]);
-    for (operation, tally) in &store.operations {
-        let kinds = StoreView::kinds(tally);
+    table(page, &mix.operation_heads(), &rows, &[2, 4]);
+    more(page, mix.operations.len());
+    for (operation, tally) in &mix.operations {
+        let kinds = MixView::kinds(tally);
         if !kinds.is_empty() {
-            let ink = Ink::new(Role::Fail, "✕ ")
-                .and(Role::Plain, format!("{}: {kinds}", operation.name()));
+            let ink = Ink::new(Role::Fail, "✕ ").and(Role::Plain, format!("{operation}: {kinds}"));
             page.row("", &ink);
         }
     }
-    let rows: Vec<_> = store
+    let rows: Vec<_> = mix
         .databases
         .iter()
         .take(SHOWN)
         .map(DatabaseRow::cells)
         .collect();
     table(page, &DATABASE_HEADS, &rows, &[4, 5, 6]);
-    if store.databases.len() > SHOWN {
-        let more = format!("and {} more in the report", store.databases.len() - SHOWN);
-        page.line(&Ink::new(Role::Dim, more));
-    }
-    if let Some((is_whole, words)) = store.verified_words() {
+    more(page, mix.databases.len());
+    if let Some((is_whole, words)) = mix.verified_words() {
         page.blank();
         let (role, sign) = if is_whole {
             (Role::Good, "✓ ")
@@ -45,6 +50,13 @@ pub(super) fn block(page: &mut Page, view: &View) {
             (Role::Fail, "✕ ")
         };
         page.row("stored", &Ink::new(role, sign).and(Role::Plain, words));
+    }
+}
+
+fn more(page: &mut Page, count: usize) {
+    if count > SHOWN {
+        let more = format!("and {} more in the report", count - SHOWN);
+        page.line(&Ink::new(Role::Dim, more));
     }
 }
 
