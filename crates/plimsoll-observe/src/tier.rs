@@ -130,7 +130,14 @@ impl Tier {
             match root {
                 Roots::Pid(pid) => roots.extend([pid]),
                 Roots::Name(name) => roots.extend(named(proc, &name)),
-                Roots::Port(port) => roots.extend(self.behind_port(proc, port, batch)),
+                Roots::Port(port) => {
+                    let mut pids = self.behind_port(proc, port, batch);
+                    // Nodes that listen on the same port of different addresses: those that have a name are not this one.
+                    if !pids.is_subset(&self.foreign) {
+                        pids.retain(|pid| !self.foreign.contains(pid));
+                    }
+                    roots.extend(pids);
+                }
             }
         }
         let (family, behind) = self.without_other_tiers(proc, sockets, &roots);

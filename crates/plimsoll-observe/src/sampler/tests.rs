@@ -132,6 +132,33 @@ fn a_process_that_ends_is_told_once() {
     assert_eq!(after.iter().filter(ended).count(), 1);
 }
 
+/// Nodes of a ring have the same port, each at an address of its own.
+#[test]
+fn who_listens_on_the_same_port_of_another_address_and_has_a_name_is_another_tier() {
+    let front = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = front.local_addr().unwrap();
+    let other = TcpListener::bind(("127.0.0.2", address.port())).unwrap();
+    let mut child = std::process::Command::new("sleep")
+        .arg("30")
+        .stdin(std::os::fd::OwnedFd::from(other))
+        .spawn()
+        .unwrap();
+    let watches = [
+        watch(&format!("db=port:{}", address.port())),
+        watch(&format!("db2=pid:{}", child.id())),
+    ];
+    let mut sampler = Sampler::new(Some(address), &watches).unwrap();
+    sampler.sample(Nanos(1));
+    let seen = sampler.sample(Nanos(2));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let seen: Vec<(&str, u32)> = processes(&seen)
+        .iter()
+        .map(|(tier, s)| (*tier, s.pid))
+        .collect();
+    assert_eq!(seen, [("db", std::process::id()), ("db2", child.id())]);
+}
+
 #[test]
 fn a_process_named_for_a_hidden_target_is_the_target() {
     // A port without a listener hides its process just as another user's does.
