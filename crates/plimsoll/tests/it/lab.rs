@@ -239,6 +239,12 @@ fn a_dry_run_prints_the_plan_and_starts_nothing() {
         stdout.contains("other than ‘A’: tiers.app.set.answer: 1 → 30"),
         "{stdout}"
     );
+    let faults = "cpu = 0.3\nstop_at = \"1s\"\ncontinue_at = \"1500ms\"";
+    let path = experiment(&folder, &TINY.replacen("cpu = 0.3", faults, 1));
+    let (code, stdout, stderr) = plimsoll(&folder, &["lab", &path, "--dry-run"]);
+    assert_eq!(code, 0, "{stderr}");
+    let told = "stopped at 1.00 s, continued at 1.50 s";
+    assert!(stdout.contains(told), "{stdout}");
     let (code, stdout, _) = plimsoll(&folder, &["lab", &path, "--check", "--only", "B"]);
     assert_eq!(code, 0);
     assert!(

@@ -90,7 +90,12 @@ fn tier_line(tier: &Tier) -> String {
         .limits
         .iter()
         .map(|(name, value)| format!("{name} {value}"));
-    let shares: Vec<String> = cores.into_iter().chain(memory).chain(limits).collect();
+    let faults = tier
+        .faults
+        .iter()
+        .map(|fault| format!("{} at {}", fault.what.word(), fault.at));
+    let shares = cores.into_iter().chain(memory).chain(limits).chain(faults);
+    let shares: Vec<String> = shares.collect();
     let line = format!(
         "    tier {}: {times}{program}  {}",
         tier.name,
