@@ -64,6 +64,8 @@ fn main() -> Result<(), Failed> {
         failed.get(),
         spent.as_secs_f64() * 1e6 / operations.max(1) as f64
     );
+    // They hold every connection of the pools.
+    drop(sessions);
     for (client, database) in clients.iter().zip(0..databases) {
         runtime.block_on(client.database(&name(database)).drop().into_future())?;
     }
