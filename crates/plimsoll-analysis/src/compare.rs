@@ -95,12 +95,20 @@ impl Question {
         guarded
     }
 
-    fn asks(&self, variant: &Variant, baseline: &Variant) -> bool {
-        let is_it =
-            |(one, other): &(String, String)| *one == variant.name && *other == baseline.name;
-        self.pairs
-            .as_ref()
-            .is_none_or(|pairs| pairs.iter().any(is_it))
+    /// Of these variants each with every one that it is held against: [baseline, variant]. Those that are asked by name may come
+    /// in any order, because an experiment's come in that in which they were drawn.
+    fn asked<'v>(&self, variants: &'v [Variant]) -> Vec<[&'v Variant; 2]> {
+        let is_asked = |at: usize, other: usize| match &self.pairs {
+            None => other < at,
+            Some(pairs) => pairs.iter().any(|(one, baseline)| {
+                *one == variants[at].name && *baseline == variants[other].name
+            }),
+        };
+        let places = || 0..variants.len();
+        let all = places().flat_map(|at| places().map(move |other| (at, other)));
+        all.filter(|(at, other)| is_asked(*at, *other))
+            .map(|(at, other)| [&variants[other], &variants[at]])
+            .collect()
     }
 }
 
@@ -225,11 +233,8 @@ fn family(variants: &[Variant], figures: &[Figure], asked: &Question) -> Vec<Con
     let mut contrasts = Vec::new();
     let places = Places::of(variants);
     for figure in figures {
-        for (index, variant) in variants.iter().enumerate() {
-            let before = variants.iter().take(index);
-            for baseline in before.filter(|baseline| asked.asks(variant, baseline)) {
-                contrasts.extend(contrast(*figure, [baseline, variant], &places, asked));
-            }
+        for sides in asked.asked(variants) {
+            contrasts.extend(contrast(*figure, sides, &places, asked));
         }
     }
     let p: Vec<f64> = contrasts.iter().map(|contrast| contrast.p).collect();

@@ -109,16 +109,13 @@ pub(super) fn contrasts(
         let rows: Vec<Variant> = variants.iter().map(|variant| row(variant, &key)).collect();
         let figures: BTreeSet<Figure> = super::figures_of(&rows);
         for figure in figures.difference(withheld) {
-            for (index, variant) in rows.iter().enumerate() {
-                let before = rows.iter().take(index);
-                for baseline in before.filter(|baseline| asked.asks(variant, baseline)) {
-                    let contrast = contrast(*figure, [baseline, variant], &places, asked);
-                    found.extend(contrast.map(|contrast| NamedContrast {
-                        kind: key.kind,
-                        name: key.name.clone(),
-                        contrast,
-                    }));
-                }
+            for sides in asked.asked(&rows) {
+                let contrast = contrast(*figure, sides, &places, asked);
+                found.extend(contrast.map(|contrast| NamedContrast {
+                    kind: key.kind,
+                    name: key.name.clone(),
+                    contrast,
+                }));
             }
         }
     }

@@ -397,6 +397,35 @@ fn only_what_is_asked_is_compared_and_corrected_for() {
     assert_eq!(contrast.standing, Standing::Better);
 }
 
+/// An experiment plays its variants in an order that is drawn: a base may come after what is made of it.
+#[test]
+fn what_is_asked_is_compared_in_whatever_order_it_was_played() {
+    let played = |names: [&str; 3]| {
+        let steady = [100.0, 101.0, 99.0, 102.0, 98.0, 103.0];
+        let made = |name: &str| match name {
+            "base" => variant("base", Figure::Goodput, &steady),
+            name => variant(name, Figure::Goodput, &steady.map(|value| value * 1.2)),
+        };
+        let pairs = ["one", "other"].map(|name| (name.to_owned(), "base".to_owned()));
+        let question = Question {
+            pairs: Some(pairs.to_vec()),
+            ..asked(Design::Paired)
+        };
+        let compared = compare(names.map(made).to_vec(), Vec::new(), &question);
+        let sides = compared.contrasts.iter().map(|contrast| {
+            assert!((contrast.estimate - 1.2).abs() < 1e-9);
+            assert!(contrast.interval.is_some());
+            (contrast.variant.clone(), contrast.baseline.clone())
+        });
+        let mut sides: Vec<(String, String)> = sides.collect();
+        sides.sort();
+        assert_eq!(sides, pairs);
+    };
+    played(["base", "one", "other"]);
+    played(["one", "base", "other"]);
+    played(["one", "other", "base"]);
+}
+
 /// One set of runs of two variants: the second `ratio` times the first, each run off by `noise`
 /// (a standard deviation on the logarithmic scale), while the machine drifts under both.
 fn simulated(pairs: usize, ratio: f64, noise: f64, seed: u64) -> (Vec<f64>, Vec<f64>) {
