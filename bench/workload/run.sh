@@ -17,6 +17,7 @@ for _ in $(seq 100); do
 done
 store=mongodb://$(grep -o 'mongodb://[^/ ]*' "$data/said" | head -1 | cut -d/ -f3)
 for round in $(seq "$rounds"); do
+  echo -n "alone     "; BARE_ALONE=1 "$bin/examples/bare" "$store" "$databases" "$workers" "$seconds"
   echo -n "bare      "; "$bin/examples/bare" "$store" "$databases" "$workers" "$seconds"
   "$bin/plimsoll" run "$store" --databases "$databases" -c "$workers" --workers "$workers" -z "${seconds}s" --threads 1 \
     --quiet --format json -o "$data/$round.plimsoll.jsonl" >"$data/$round.json" || true
