@@ -34,16 +34,19 @@ struct Lines {
 }
 
 impl Lines {
-    /// The line that comes first by `before`: what its owner had, then the age of its oldest.
+    /// The line that comes first by `before`: what its owner had and, for so much of it, waits for, then the age of its oldest.
     fn line(
         &self,
         fairness: &Fairness,
+        waits_for: f64,
         before: impl Fn((f64, Nanos), (f64, Nanos)) -> bool,
     ) -> Option<Owner> {
         let mut best: Option<(Owner, (f64, Nanos))> = None;
+        let of_fair = waits_for * self.lines.len() as f64 / self.len as f64;
         for (owner, line) in &self.lines {
             let Some(oldest) = line.front() else { continue };
-            let key = (fairness.rank(*owner), oldest.arrived);
+            let waiting = of_fair * line.len() as f64;
+            let key = (fairness.rank(*owner) + waiting, oldest.arrived);
             if best.is_none_or(|(_, than)| before(key, than)) {
                 best = Some((*owner, key));
             }
@@ -92,13 +95,14 @@ impl Queue {
     ) -> Option<Waiting> {
         let lines = &mut self.classes[class as usize];
         let least = |one: (f64, Nanos), than: (f64, Nanos)| one < than;
-        let taken = lines.take(lines.line(fairness, least)?, newest);
+        let taken = lines.take(lines.line(fairness, 0.0, least)?, newest);
         self.len -= usize::from(taken.is_some());
         taken
     }
 
     /// The one that goes when too many wait, if there is one: of the least important class that has more than it is owed, and of the one
-    /// that has had most, the one that would be served last.
+    /// that has had most and waits for most, the one that would be served last. What waits counts, because at first nobody has had
+    /// anything.
     pub(super) fn push_out(
         &mut self,
         slots: usize,
@@ -113,7 +117,7 @@ impl Queue {
         let most = |one: (f64, Nanos), than: (f64, Nanos)| {
             one.0 > than.0 || (one.0.to_bits() == than.0.to_bits() && one.1 < than.1)
         };
-        let taken = lines.take(lines.line(fairness, most)?, !newest_first);
+        let taken = lines.take(lines.line(fairness, 1.0, most)?, !newest_first);
         self.len -= usize::from(taken.is_some());
         taken
     }

@@ -6,7 +6,8 @@ use plimsoll_core::Nanos;
 const MEMORY: Nanos = Nanos::from_secs(5);
 /// Who has more than so many times the fair share is greedy.
 const GREEDY: f64 = 1.2;
-const COUNTED_EVERY: Nanos = Nanos::from_secs(1);
+/// As long as nobody was counted nobody is greedy, and all are turned away alike.
+const COUNTED_EVERY: Nanos = Nanos::from_millis(100);
 /// The growth of weights at which all are scaled down again.
 const RESCALE: f64 = 1e12;
 
@@ -79,7 +80,7 @@ impl Shares {
         self.active > 1.0 && self.of_fair(bucket) > GREEDY
     }
 
-    /// Counts those that had something, every second.
+    /// Counts those that had something, now and then.
     pub(super) fn pass(&mut self, now: Nanos) {
         if now - self.active_at >= COUNTED_EVERY {
             self.active_at = now;
