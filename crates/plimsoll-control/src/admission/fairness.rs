@@ -30,6 +30,13 @@ pub(super) struct Owner {
     route: Bucket,
 }
 
+impl Owner {
+    /// Of its tenant among all that are told apart.
+    pub(super) fn tenant_place(self) -> usize {
+        self.tenant.index()
+    }
+}
+
 impl Fairness {
     pub(super) fn new(now: Nanos, salt: u64) -> Self {
         Self {

@@ -23,7 +23,40 @@ pub(super) struct Waiting {
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     classes: [Lines; Class::ALL.len()],
+    waits: Waits,
     len: usize,
+}
+
+/// How many of each tenant's requests wait.
+#[derive(Debug, Default)]
+struct Waits {
+    /// As long as the highest place that was needed.
+    of_tenant: Vec<u32>,
+    /// Of whom any wait.
+    tenants: u32,
+}
+
+impl Waits {
+    fn add(&mut self, owner: Owner) {
+        let place = owner.tenant_place();
+        if self.of_tenant.len() <= place {
+            self.of_tenant.resize(place + 1, 0);
+        }
+        self.of_tenant[place] += 1;
+        self.tenants += u32::from(self.of_tenant[place] == 1);
+    }
+
+    fn remove(&mut self, owner: Owner) {
+        let waiting = &mut self.of_tenant[owner.tenant_place()];
+        *waiting -= 1;
+        self.tenants -= u32::from(*waiting == 0);
+    }
+
+    /// In multiples of what each of them has among so many on the average.
+    fn of_fair(&self, owner: Owner, all: usize) -> f64 {
+        let waiting = self.of_tenant.get(owner.tenant_place()).copied();
+        f64::from(waiting.unwrap_or(0)) * f64::from(self.tenants) / all.max(1) as f64
+    }
 }
 
 /// Those of one class, a line per tenant and route, each the oldest first.
@@ -34,19 +67,16 @@ struct Lines {
 }
 
 impl Lines {
-    /// The line that comes first by `before`: what its owner had and, for so much of it, waits for, then the age of its oldest.
+    /// The line that comes first by `before`: its owner's rank, then the age of its oldest.
     fn line(
         &self,
-        fairness: &Fairness,
-        waits_for: f64,
+        rank: impl Fn(Owner) -> f64,
         before: impl Fn((f64, Nanos), (f64, Nanos)) -> bool,
     ) -> Option<Owner> {
         let mut best: Option<(Owner, (f64, Nanos))> = None;
-        let of_fair = waits_for * self.lines.len() as f64 / self.len as f64;
         for (owner, line) in &self.lines {
             let Some(oldest) = line.front() else { continue };
-            let waiting = of_fair * line.len() as f64;
-            let key = (fairness.rank(*owner) + waiting, oldest.arrived);
+            let key = (rank(*owner), oldest.arrived);
             if best.is_none_or(|(_, than)| before(key, than)) {
                 best = Some((*owner, key));
             }
@@ -84,6 +114,7 @@ impl Queue {
         line.push_back(waiting);
         lines.len += 1;
         self.len += 1;
+        self.waits.add(waiting.owner);
     }
 
     /// The next of a class: of the one that has had least.
@@ -95,9 +126,15 @@ impl Queue {
     ) -> Option<Waiting> {
         let lines = &mut self.classes[class as usize];
         let least = |one: (f64, Nanos), than: (f64, Nanos)| one < than;
-        let taken = lines.take(lines.line(fairness, 0.0, least)?, newest);
-        self.len -= usize::from(taken.is_some());
-        taken
+        let taken = lines.take(lines.line(|owner| fairness.rank(owner), least)?, newest);
+        self.taken(taken)
+    }
+
+    fn taken(&mut self, taken: Option<Waiting>) -> Option<Waiting> {
+        let taken = taken?;
+        self.len -= 1;
+        self.waits.remove(taken.owner);
+        Some(taken)
     }
 
     /// The one that goes when too many wait, if there is one: of the least important class that has more than it is owed, and of the one
@@ -114,12 +151,13 @@ impl Queue {
             .rev()
             .find(|class| self.classes[*class as usize].len > self.owed(*class, slots))?;
         let lines = &mut self.classes[class as usize];
+        let (waits, all) = (&self.waits, self.len);
+        let rank = |owner| fairness.rank(owner) + waits.of_fair(owner, all);
         let most = |one: (f64, Nanos), than: (f64, Nanos)| {
             one.0 > than.0 || (one.0.to_bits() == than.0.to_bits() && one.1 < than.1)
         };
-        let taken = lines.take(lines.line(fairness, 1.0, most)?, !newest_first);
-        self.len -= usize::from(taken.is_some());
-        taken
+        let taken = lines.take(lines.line(rank, most)?, !newest_first);
+        self.taken(taken)
     }
 
     /// How many of so many places a class may keep: its floor, and the most important what the others leave, one at least. Where
@@ -143,8 +181,7 @@ impl Queue {
                 is_over(oldest).then_some(*owner)
             });
             if let Some(taken) = found.and_then(|owner| lines.take(owner, false)) {
-                self.len -= 1;
-                return Some(taken);
+                return self.taken(Some(taken));
             }
         }
         None
@@ -165,6 +202,7 @@ impl Queue {
         }
         lines.len -= 1;
         self.len -= 1;
+        self.waits.remove(waiting.owner);
         true
     }
 }
