@@ -9,21 +9,18 @@
 //!
 //! A lane is what has a schedule of its own, such as a database; it belongs to one worker, so that its connections do.
 
-mod idle;
-
 use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::{Poll as Sockets, Ready};
 use plimsoll_core::window::Effects;
 use plimsoll_core::{Nanos, Outcome};
 
-use self::idle::{Idle, Place};
 use crate::crew::Endpoint;
 use crate::message::{Body, Report};
 use crate::recorder::{Ending, Recorder};
@@ -75,15 +72,9 @@ pub struct Traffic {
 #[derive(Debug, Clone, Copy)]
 pub struct Due {
     arrival: Arrival,
-    taken: Nanos,
 }
 
 impl Due {
-    /// When a session took it.
-    pub fn taken(&self) -> Nanos {
-        self.taken
-    }
-
     /// When it was to begin, on the clock of the run.
     pub fn intended(&self) -> Nanos {
         self.arrival.intended
@@ -132,7 +123,7 @@ struct Lane {
     /// Due, without a session.
     waiting: VecDeque<Arrival>,
     /// Sessions without anything to do.
-    idle: Vec<Idle>,
+    idle: Vec<Waker>,
     attempts_left: Option<u64>,
     /// The shortest time in which the store did one; zero until it did.
     fastest: Nanos,
@@ -140,9 +131,8 @@ struct Lane {
 }
 
 impl Desk {
-    /// Of the run.
-    pub fn clock(&self) -> Clock {
-        self.0.borrow().context.clock
+    pub fn now(&self) -> Nanos {
+        self.0.borrow().context.clock.now()
     }
 
     /// When the level began that is played.
@@ -158,19 +148,14 @@ impl Desk {
 
     /// The next operation of the `lane`-th lane of this worker, as soon as one is due.
     pub async fn next(&self, lane: usize) -> Due {
-        let mut place = Place::default();
         std::future::poll_fn(|task| {
             let mut room = self.0.borrow_mut();
             let now = room.context.clock.now();
             room.fill(lane, now);
             if let Some(arrival) = room.take_waiting(lane, now) {
-                place.leave(&mut room.lanes[lane].idle);
-                return Poll::Ready(Due {
-                    arrival,
-                    taken: now,
-                });
+                return Poll::Ready(Due { arrival });
             }
-            place.join(&mut room.lanes[lane].idle, task.waker());
+            room.lanes[lane].idle.push(task.waker().clone());
             Poll::Pending
         })
         .await
@@ -201,18 +186,6 @@ impl Room {
             self.context.begin(arrival.intended, arrival.level, now);
             lane.waiting.push_back(arrival);
         }
-    }
-
-    /// Sessions that have nothing to do, as many as are needed.
-    fn for_what_is_due(&mut self, now: Nanos) -> Vec<Idle> {
-        let mut called = Vec::new();
-        for lane in 0..self.lanes.len() {
-            self.fill(lane, now);
-            let lane = &mut self.lanes[lane];
-            let wanted = lane.waiting.len().min(lane.idle.len());
-            called.extend(lane.idle.drain(..wanted));
-        }
-        called
     }
 
     /// The one that has waited longest and could still be answered before its client gives up, if the store were as fast as
@@ -391,8 +364,14 @@ impl<H: Host> Users for Sessions<H> {
 
     /// What is due finds a session that has nothing to do; those that are busy come for it themselves.
     fn start_due(&mut self, now: Nanos) -> Option<Nanos> {
+        let mut wakers = Vec::new();
         let mut room = self.desk.0.borrow_mut();
-        let called = room.for_what_is_due(now);
+        for lane in 0..room.lanes.len() {
+            room.fill(lane, now);
+            let lane = &mut room.lanes[lane];
+            let wanted = lane.waiting.len().min(lane.idle.len());
+            wakers.extend(lane.idle.drain(..wanted));
+        }
         let mut lanes = room.lanes.iter();
         let is_over =
             lanes.all(|lane| lane.attempts_left == Some(0)) && room.context.in_flight == 0;
@@ -401,7 +380,7 @@ impl<H: Host> Users for Sessions<H> {
         }
         self.is_exhausted |= is_over;
         drop(room);
-        called.into_iter().for_each(Idle::call);
+        wakers.into_iter().for_each(Waker::wake);
         Some(now)
     }
 
@@ -474,6 +453,3 @@ impl<H: Host> Users for Sessions<H> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

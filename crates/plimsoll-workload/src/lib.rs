@@ -4,7 +4,6 @@
 //! at the end; `host.rs` runs the sessions of a worker, `session.rs` is one of them, `keys.rs` knows which documents there
 //! are, and `driver.rs` is what a store must be able to do.
 
-mod alarm;
 mod asked;
 #[cfg(feature = "cql")]
 mod cql;

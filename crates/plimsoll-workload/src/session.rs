@@ -17,7 +17,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 
-use crate::alarm::Alarm;
 use crate::driver::{Answer, Driver, Failure};
 use crate::keys::{Fate, Ledger};
 use crate::sayings::Sayings;
@@ -54,23 +53,22 @@ type Running = Pin<Box<dyn Future<Output = Tried>>>;
 /// Goes on until its worker ends.
 pub(crate) async fn session<D: Driver>(lane: Rc<Lane<D>>, desk: Desk, mut rng: Rng) {
     let mut slot = Rc::new(Slot::default());
-    let mut alarm = Alarm::new(desk.clock());
     loop {
         let due = desk.next(lane.place).await;
-        let since = due.taken().saturating_sub(desk.level_start());
-        let task = lane.draw(since, &mut rng);
+        let task = lane.draw(&desk, &mut rng);
         slot.clear();
-        let ended = lane.carry_out(&task, &mut slot, (&mut alarm, &due)).await;
+        let ended = lane.carry_out(&task, &mut slot, (&desk, &due)).await;
         let end = lane.settle(&task, ended, &slot);
         desk.end(lane.place, due, &end);
     }
 }
 
 impl<D: Driver> Lane<D> {
-    /// What is done next, by the mix of this moment of the level.
-    fn draw(&self, since: Nanos, rng: &mut Rng) -> Task {
+    /// What is done next, by the mix of this moment.
+    fn draw(&self, desk: &Desk, rng: &mut Rng) -> Task {
         let workload = &*self.workload;
         let database = &workload.databases[self.database];
+        let since = desk.now().saturating_sub(desk.level_start());
         let operation = workload.mix_at(database, since).draw(rng.unit());
         let (batch, keys) = (workload.batch.get(), workload.keys);
         let mut ledger = self.ledger.borrow_mut();
@@ -100,16 +98,14 @@ impl<D: Driver> Lane<D> {
         self: &Rc<Self>,
         task: &Task,
         slot: &mut Rc<Slot>,
-        (alarm, due): (&mut Alarm, &Due),
+        (desk, due): (&Desk, &Due),
     ) -> Tried {
         let policy = &self.workload.client;
         let deadline = due.intended() + self.timeout;
-        let mut began = due.taken();
         let mut was_unsure = false;
         let mut tries = 0;
         loop {
-            let tried = self.try_once(task, slot, alarm, (began, deadline));
-            let failure = match tried.await {
+            let failure = match self.try_once(task, slot, (desk, deadline)).await {
                 Ok(answer) => return Ok(forgiven(task, answer, was_unsure)),
                 Err(failure) if failure.is_duplicate && was_unsure => {
                     return Ok(done_before(task));
@@ -118,7 +114,7 @@ impl<D: Driver> Lane<D> {
             };
             let is_unsure = failure.fate == Fate::Unknown;
             let pause = policy.retry_pause_ns;
-            let is_over = alarm.now() + pause >= deadline;
+            let is_over = desk.now() + pause >= deadline;
             if tries >= policy.retries || !failure.may_retry || is_over {
                 let fate = if was_unsure {
                     Fate::Unknown
@@ -139,7 +135,6 @@ impl<D: Driver> Lane<D> {
             if pause > Nanos::ZERO {
                 tokio::time::sleep(Duration::from_nanos(pause.0)).await;
             }
-            began = alarm.now();
         }
     }
 
@@ -156,17 +151,18 @@ impl<D: Driver> Lane<D> {
         self: &Rc<Self>,
         task: &Task,
         slot: &mut Rc<Slot>,
-        alarm: &mut Alarm,
-        (began, deadline): (Nanos, Nanos),
+        (desk, deadline): (&Desk, Nanos),
     ) -> Tried {
         let policy = &self.workload.client;
+        let began = desk.now();
         let left = deadline.saturating_sub(began);
         let limit = policy.try_timeout_ns.unwrap_or(left).min(left);
         let place = self.place(policy.pool_wait_ns, limit).await?;
+        let rest = (began + limit).saturating_sub(desk.now());
         let before = slot.commands();
         let mut running = self.running(task, place);
         let tried = wire::tracked(slot, running.as_mut());
-        match alarm.before(began + limit, tried).await {
+        match timeout(Duration::from_nanos(rest.0), tried).await {
             Ok(Err(failure)) => {
                 let fate = match failure.fate {
                     // Whatever the driver's error sounds like, nothing went out.
@@ -180,7 +176,7 @@ impl<D: Driver> Lane<D> {
             Err(_) if self.driver.must_finish() => {
                 let is_sent = slot.commands() > before;
                 let given_up = Rc::clone(slot);
-                *slot = Rc::new(given_up.followed_by(alarm.now()));
+                *slot = Rc::new(given_up.followed_by(desk.now()));
                 spawn_local(async move {
                     let _nobody_waits = wire::tracked(&given_up, running).await;
                 });
