@@ -97,7 +97,7 @@ impl Question {
 
     /// Of these variants each with every one that it is held against: [baseline, variant]. Those that are asked by name may come
     /// in any order, because an experiment's come in that in which they were drawn.
-    fn asked<'v>(&self, variants: &'v [Variant]) -> Vec<[&'v Variant; 2]> {
+    fn sides<'v>(&self, variants: &'v [Variant]) -> Vec<[&'v Variant; 2]> {
         let is_asked = |at: usize, other: usize| match &self.pairs {
             None => other < at,
             Some(pairs) => pairs.iter().any(|(one, baseline)| {
@@ -232,9 +232,10 @@ fn withheld(
 fn family(variants: &[Variant], figures: &[Figure], asked: &Question) -> Vec<Contrast> {
     let mut contrasts = Vec::new();
     let places = Places::of(variants);
+    let sides = asked.sides(variants);
     for figure in figures {
-        for sides in asked.asked(variants) {
-            contrasts.extend(contrast(*figure, sides, &places, asked));
+        for sides in &sides {
+            contrasts.extend(contrast(*figure, *sides, &places, asked));
         }
     }
     let p: Vec<f64> = contrasts.iter().map(|contrast| contrast.p).collect();

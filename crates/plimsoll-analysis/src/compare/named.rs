@@ -108,9 +108,10 @@ pub(super) fn contrasts(
     {
         let rows: Vec<Variant> = variants.iter().map(|variant| row(variant, &key)).collect();
         let figures: BTreeSet<Figure> = super::figures_of(&rows);
+        let sides = asked.sides(&rows);
         for figure in figures.difference(withheld) {
-            for sides in asked.asked(&rows) {
-                let contrast = contrast(*figure, sides, &places, asked);
+            for sides in &sides {
+                let contrast = contrast(*figure, *sides, &places, asked);
                 found.extend(contrast.map(|contrast| NamedContrast {
                     kind: key.kind,
                     name: key.name.clone(),
