@@ -282,18 +282,23 @@ fn important_requests_get_through_and_the_others_get_their_floor() {
     assert!((0.04..0.08).contains(&floor), "{floor}");
 }
 
-/// One tenant wants twenty times its share, nine want half of theirs: the nine get it.
+/// One tenant wants twenty times its share, nine want half of theirs, from that second on.
+fn a_greedy_tenant_and_nine(peak: f64, from: u64) -> Vec<Clients> {
+    let of = |(tenant, shares): (u64, f64)| Clients {
+        tenant,
+        rates: vec![(Nanos::ZERO, 0.0), (seconds(from), peak / 10.0 * shares)],
+        ..Clients::steady(0.0)
+    };
+    let nine = (2..=10).map(|tenant| (tenant, 0.5));
+    std::iter::once((1, 20.0)).chain(nine).map(of).collect()
+}
+
+/// The nine get what they want.
 #[test]
 fn a_greedy_tenant_takes_nothing_from_the_others() {
     let pool = one("pool", Shape::Workers(8), lognormal(20.0, 1.0));
     let (_, peak) = peak(&pool, 1);
-    let of = |tenant: u64, shares: f64| Clients {
-        tenant,
-        ..Clients::steady(peak / 10.0 * shares)
-    };
-    let mut clients = vec![of(1, 20.0)];
-    clients.extend((2..=10).map(|tenant| of(tenant, 0.5)));
-    let played = play(&pool, &plan(clients, 120, 5));
+    let played = play(&pool, &plan(a_greedy_tenant_and_nine(peak, 0), 120, 5));
     for (index, fared) in played.clients.iter().enumerate().skip(1) {
         let success = fared.good as f64 / fared.attempts as f64;
         assert!(success >= 0.99, "{success} of tenant {index}");
@@ -306,13 +311,7 @@ fn a_greedy_tenant_takes_nothing_from_the_others() {
 fn a_greedy_tenant_takes_nothing_at_the_beginning_either() {
     let pool = one("pool", Shape::Workers(8), lognormal(20.0, 1.0));
     let (_, peak) = peak(&pool, 1);
-    let of = |tenant: u64, shares: f64| Clients {
-        tenant,
-        rates: vec![(Nanos::ZERO, 0.0), (seconds(3), peak / 10.0 * shares)],
-        ..Clients::steady(0.0)
-    };
-    let mut clients = vec![of(1, 20.0)];
-    clients.extend((2..=10).map(|tenant| of(tenant, 0.5)));
+    let clients = a_greedy_tenant_and_nine(peak, 3);
     let worst = |seed| {
         let plan = Plan {
             counted_from: seconds(3),
