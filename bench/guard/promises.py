@@ -96,6 +96,7 @@ def priority(asked):
         loads = [Load(proxy, 10 * PEAK * share, asked.seconds, f"X-Class: {name}")
                  for name, share in (("critical", 0.01), ("default", 0.19), ("background", 0.8))]
         critical, _, _ = (load.summary() for load in loads)
+    print(f"critical attempts: {critical['outcomes']}, good by second {critical['good_by_second']}", file=sys.stderr)
     return success(critical), "of the critical attempts, 1 % of ten times the peak beside 80 % background", 0.999
 
 

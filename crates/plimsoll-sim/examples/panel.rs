@@ -249,6 +249,7 @@ fn plan(peak: f64, config: Config, factor: f64, seed: u64) -> Plan {
         guards: vec![(config, Nanos::ZERO)],
         length: Nanos::from_secs(seconds),
         counted_from: Nanos::from_secs(30),
+        standstill: None,
         seed,
     }
 }

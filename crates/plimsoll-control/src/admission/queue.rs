@@ -139,17 +139,20 @@ impl Queue {
 
     /// The one that goes when too many wait, if there is one: of the least important class that has more than it is owed, and of the one
     /// that has had most and waits for most, the one that would be served last. What waits counts, because at first nobody has had
-    /// anything.
+    /// anything. Of the most important, so many `urgent` ones are never too many.
     pub(super) fn push_out(
         &mut self,
         slots: usize,
+        urgent: usize,
         fairness: &Fairness,
         newest_first: bool,
     ) -> Option<Waiting> {
         let class = Class::ALL
             .into_iter()
             .rev()
-            .find(|class| self.classes[*class as usize].len > self.owed(*class, slots))?;
+            .find(|class| {
+                self.classes[*class as usize].len > self.owed(*class, slots, urgent)
+            })?;
         let lines = &mut self.classes[class as usize];
         let (waits, all) = (&self.waits, self.len);
         let rank = |owner| fairness.rank(owner) + waits.of_fair(owner, all);
@@ -160,16 +163,17 @@ impl Queue {
         self.taken(taken)
     }
 
-    /// How many of so many places a class may keep: its floor, and the most important what the others leave, one at least. Where
-    /// places are few, that is a few more than there are.
-    fn owed(&self, class: Class, slots: usize) -> usize {
+    /// How many of so many places a class may keep: its floor, and the most important what the others leave, one and the urgent
+    /// at least. Where places are few, that is a few more than there are.
+    fn owed(&self, class: Class, slots: usize, urgent: usize) -> usize {
         let floor = |class: Class| (class.floor_ratio() * slots as f64).ceil() as usize;
         if class != Class::Critical {
             return floor(class);
         }
         let others = Class::ALL.into_iter().filter(|other| self.has(*other));
         let owed: usize = others.map(floor).sum();
-        slots.saturating_sub(owed).max(slots.min(1))
+        let least = if slots == 0 { 0 } else { urgent.max(1) };
+        slots.saturating_sub(owed).max(least)
     }
 
     /// One that has waited too long, or whose client will not wait for the answer.

@@ -31,6 +31,7 @@ pub(super) struct Rejector {
     queued_since: Option<Nanos>,
     arrived: Vec<f64>,
     rates: Vec<f64>,
+    most_important_per_s: f64,
     completed: f64,
     completed_per_s: f64,
     passed: f64,
@@ -68,6 +69,7 @@ impl Rejector {
             queued_since: None,
             arrived: vec![0.0; BINS],
             rates: vec![0.0; BINS],
+            most_important_per_s: 0.0,
             completed: 0.0,
             completed_per_s: 0.0,
             passed: 0.0,
@@ -120,6 +122,11 @@ impl Rejector {
         }
     }
 
+    /// Arrivals of the most important class, whether they passed or not.
+    pub(super) fn most_important_per_s(&self) -> f64 {
+        self.most_important_per_s
+    }
+
     /// How long the queue has not been empty.
     pub(super) fn queued(&self, now: Nanos) -> Nanos {
         self.queued_since.map_or(Nanos::ZERO, |since| now - since)
@@ -137,6 +144,7 @@ impl Rejector {
         for (rate, arrived) in self.rates.iter_mut().zip(&mut self.arrived) {
             *rate += weight * (std::mem::take(arrived) / seconds - *rate);
         }
+        self.most_important_per_s = self.rates[..RANKS * COHORTS].iter().sum();
         if self.is_active && self.passed > 0.0 {
             let error = PUSHED_OUT - self.pushed_out / self.passed;
             self.integral += INTEGRAL_GAIN * error * weight;

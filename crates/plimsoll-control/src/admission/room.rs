@@ -21,7 +21,8 @@ impl Admission {
     /// One goes, because more than so many wait.
     pub(super) fn push_out(&mut self, now: Nanos, slots: usize) -> bool {
         let newest = self.is_newest_first(now);
-        let Some(waiting) = self.queue.push_out(slots, &self.fairness, newest) else {
+        let urgent = self.urgent();
+        let Some(waiting) = self.queue.push_out(slots, urgent, &self.fairness, newest) else {
             return false;
         };
         self.rejector.pushed_out();
@@ -39,14 +40,32 @@ impl Admission {
         self.queue.len() >= self.served_in_time() && !self.is_newest_first(now)
     }
 
+    /// How many of the most important may wait although few places are enough to keep the service busy: they are served first, so
+    /// as many as will be let in in time. A queue is short where too much arrives for long; of these, too many arrive for a moment
+    /// only. Where they alone are more than can be done, there is nothing to be had by waiting.
+    fn urgent(&self) -> usize {
+        if self.rejector.most_important_per_s() > self.served_per_s() {
+            return 0;
+        }
+        self.served_in_time()
+    }
+
     /// How many of those that wait will be let in within the longest wait.
     fn served_in_time(&self) -> usize {
-        if self.mean_seconds <= 0.0 {
+        let per_s = self.served_per_s();
+        if per_s.is_infinite() {
             return usize::MAX;
         }
-        let per_s = f64::from(self.limit.limit()) / self.mean_seconds;
-        let per_s = self.size.best_per_s().map_or(per_s, |best| per_s.min(best));
         let times = if self.was_full { LASTING } else { BURST };
         ((times * PATIENCE.as_secs_f64() * per_s).ceil() as usize).max(1)
+    }
+
+    /// Nobody knows before the first answer, which is taken for no limit.
+    fn served_per_s(&self) -> f64 {
+        if self.mean_seconds <= 0.0 {
+            return f64::INFINITY;
+        }
+        let per_s = f64::from(self.limit.limit()) / self.mean_seconds;
+        self.size.best_per_s().map_or(per_s, |best| per_s.min(best))
     }
 }

@@ -77,7 +77,19 @@ pub struct Plan {
     pub length: Nanos,
     /// Nothing before this is counted.
     pub counted_from: Nanos,
+    /// Guards do not run between two moments: whatever happens then reaches them at its end, all at once.
+    pub standstill: Option<(Nanos, Nanos)>,
     pub seed: u64,
+}
+
+impl Plan {
+    /// When what happens then is noticed.
+    fn noticed(&self, at: Nanos) -> Nanos {
+        match self.standstill {
+            Some((from, until)) if (from..until).contains(&at) => until,
+            _ => at,
+        }
+    }
 }
 
 /// What came of one kind of client.
@@ -187,7 +199,7 @@ impl Play<'_> {
             let of_service = self.service.next();
             let planned = self.events.peek().map(|Reverse((at, ..))| *at);
             let planned = planned.unwrap_or(Nanos::MAX);
-            self.now = self.now.max(of_service.min(planned));
+            self.now = self.now.max(self.plan.noticed(of_service.min(planned)));
             if self.now >= self.plan.length {
                 return;
             }
@@ -195,8 +207,8 @@ impl Play<'_> {
                 if let Some((job, is_good)) = self.service.turn(self.now) {
                     self.answered(job, is_good);
                 }
-            } else if let Some(Reverse((_, _, event))) = self.events.pop() {
-                self.handle(event);
+            } else if let Some(Reverse((at, _, event))) = self.events.pop() {
+                self.handle(at, event);
             }
             while let Some(job) = self.failed_at_once.pop_front() {
                 self.answered(job, false);
@@ -204,15 +216,15 @@ impl Play<'_> {
         }
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, at: Nanos, event: Event) {
         match event {
             Event::Arrival(kind) => {
                 let clients = &self.plan.clients[kind];
-                let gap = clients.gap(self.now, &mut self.rng);
-                self.plan_event(self.now + gap, Event::Arrival(kind));
-                if clients.rate(self.now) > 0.0 {
+                let gap = clients.gap(at, &mut self.rng);
+                self.plan_event(at + gap, Event::Arrival(kind));
+                if clients.rate(at) > 0.0 {
                     let retries = clients.retries;
-                    self.start(self.now, kind, retries, false);
+                    self.start(at, kind, retries, false);
                 }
             }
             Event::Timeout(number) => self.timed_out(number),
@@ -256,7 +268,7 @@ impl Play<'_> {
         };
         self.attempts.insert(self.number, attempt);
         self.waiting.insert((guard, ticket), self.number);
-        self.plan_event(self.now + timeout, Event::Timeout(self.number));
+        self.plan_event(began + timeout, Event::Timeout(self.number));
         if self.is_counted() && !is_retry {
             self.played.clients[kind].attempts += 1;
         }

@@ -23,6 +23,7 @@ fn plan(clients: Vec<Clients>, length: u64, seed: u64) -> Plan {
         guards: vec![(Config::default(), Nanos::ZERO)],
         length: seconds(length),
         counted_from: seconds(30.min(length / 2)),
+        standstill: None,
         seed,
     }
 }
@@ -255,22 +256,26 @@ fn the_limit_does_not_drift() {
     assert!(played.goodput_per_s > 0.95 * peak);
 }
 
-/// One hundredth is critical, four fifths are background, ten times too much: critical requests succeed, and the
-/// background is not starved.
+/// Ten times the peak: one hundredth is critical, four fifths are background.
+fn few_critical_among_many(peak: f64) -> Vec<Clients> {
+    let of = |(class, share): (Class, f64)| Clients {
+        class,
+        ..Clients::steady(10.0 * peak * share)
+    };
+    let classes = [
+        (Class::Critical, 0.01),
+        (Class::Default, 0.19),
+        (Class::Background, 0.8),
+    ];
+    classes.into_iter().map(of).collect()
+}
+
+/// Critical requests succeed, and the background is not starved.
 #[test]
 fn important_requests_get_through_and_the_others_get_their_floor() {
     let pool = one("pool", Shape::Workers(8), lognormal(20.0, 1.0));
     let (_, peak) = peak(&pool, 1);
-    let of = |class, share: f64| Clients {
-        class,
-        ..Clients::steady(10.0 * peak * share)
-    };
-    let clients = vec![
-        of(Class::Critical, 0.01),
-        of(Class::Default, 0.19),
-        of(Class::Background, 0.8),
-    ];
-    let played = play(&pool, &plan(clients, 120, 4));
+    let played = play(&pool, &plan(few_critical_among_many(peak), 120, 4));
     let [critical, default, background] = &played.clients[..] else {
         panic!("three kinds of clients");
     };

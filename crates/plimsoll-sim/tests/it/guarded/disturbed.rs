@@ -4,7 +4,7 @@ use plimsoll_sim::ServiceTime;
 use plimsoll_sim::guarded::{Clients, Drift, Shape, Upstream, peak, play};
 
 use super::tuning::{exponential, lognormal, ms, one};
-use super::{plan, quantile, seconds};
+use super::{few_critical_among_many, plan, quantile, seconds};
 
 fn pools() -> [Upstream; 3] {
     let fixed = ServiceTime::Fixed { mean: ms(30.0) };
@@ -115,5 +115,28 @@ fn a_sudden_overload_is_refused_quickly() {
         assert!(refusal < 0.011, "{refusal} of {}", service.name);
         let share = played.goodput_per_s / peak;
         assert!(share > 0.93, "{share} of {}", service.name);
+    }
+}
+
+/// Seen in a real round, in which everything on the machine stood still for a moment: of the critical requests of the last
+/// second, which all came at once, one in two was refused, although a tenth of a second's work was all that they were.
+#[test]
+fn important_requests_of_a_standstill_are_served_after_it() {
+    for service in pools() {
+        let (_, peak) = peak(&service, 1);
+        for length in [200, 500, 800] {
+            let from = seconds(10);
+            let mut plan = plan(few_critical_among_many(peak), 20, 5);
+            plan.counted_from = seconds(5);
+            plan.standstill = Some((from, from + ms(length as f64)));
+            let critical = &play(&service, &plan).clients[0];
+            // Those whose clients have left meanwhile are not the guard's.
+            let lost = critical.refused as f64 / critical.attempts as f64;
+            assert!(
+                lost < 0.001,
+                "{lost} refused after {length} ms of {}",
+                service.name
+            );
+        }
     }
 }
